@@ -1,0 +1,22 @@
+// One model on one kind of GPU under one engine: the subject of every question.
+#pragma once
+
+#include "model/engine.hpp"
+#include "model/gpu.hpp"
+#include "model/parallelism.hpp"
+#include "model/transformer.hpp"
+
+namespace roofcast {
+
+struct Deployment {
+  Transformer model;
+  Gpu gpu;
+  Parallelism parallel;
+  Engine engine;
+};
+
+/// Throws Error when the parallelism cannot run the model: TP that does not divide the query
+/// heads, more stages than layers, expert parallelism without experts.
+void check_parallelism(const Transformer& model, const Parallelism& parallel);
+
+}  // namespace roofcast

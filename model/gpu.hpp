@@ -1,0 +1,83 @@
+// What is known about an accelerator: facts with sources, default efficiencies, and (when it was
+// calibrated) measured curves. Read from hardware_profiles/*.json by model/io/gpu_reader.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/dtype.hpp"
+#include "model/units.hpp"
+
+namespace roofcast {
+
+/// One direction of one GPU's share of an interconnect.
+struct Link {
+  std::string name;  // "NVLink 4", "PCIe 5 x16"
+  BytesPerSecond bandwidth;
+  Seconds latency;
+};
+
+/// A function given by points, held constant outside them and linear in log2(x) between them.
+/// log2 is piecewise linear itself (exponent plus mantissa - 1), so results do not depend on a
+/// maths library and are the same on every machine.
+struct Curve {
+  struct Point {
+    double x = 0;
+    double y = 0;
+  };
+  std::vector<Point> points;  // x strictly ascending, x > 0
+  std::string source;
+
+  double at(double x) const;  // precondition: not empty, x > 0
+};
+
+/// Share of the datasheet limit that kernels reach, by operator family. What is absent takes the
+/// default of its family (model/roofline.cpp) and its wider uncertainty.
+struct Efficiencies {
+  std::map<std::string, Curve> gemm;      // by weight format name; x: tokens (M)
+  std::map<std::string, Curve> moe;       // by weight format name; x: tokens
+  std::optional<Curve> prefill_attention;  // share of dense peak (causal FLOPs); x: tokens attended
+  std::map<DType, Curve> decode_attention;  // by KV dtype: share of HBM bandwidth; x: KV bytes read
+  std::optional<Curve> memory_bound;       // norms, RoPE, activations; x: bytes moved
+  std::map<int, Curve> all_reduce;         // by GPUs: seconds per call; x: bytes
+};
+
+/// Time a kernel takes however little it does, back to back in a CUDA graph.
+struct Floors {
+  Seconds gemm{3e-6};
+  Seconds attention{10e-6};
+  Seconds memory_bound{2e-6};
+  Seconds all_reduce{5e-6};
+};
+
+struct Gpu {
+  std::string name;          // file name without .json: "nvidia-h200-sxm"
+  std::string display_name;  // "NVIDIA H200 SXM"
+  std::vector<std::string> aliases;
+  std::string vendor;
+  std::string architecture;  // "hopper"
+  std::string compute_capability;
+  Bytes memory;          // nominal, as sold
+  Bytes memory_visible;  // total that the driver reports, what engines multiply by utilisation
+  BytesPerSecond memory_bandwidth;
+  Bytes l2_cache;
+  int multiprocessors = 0;
+  std::map<DType, FlopsPerSecond> dense_peak;  // tensor-core rate without sparsity; absent: none
+  std::optional<Link> peer;                    // to other GPUs of the node
+  std::optional<Link> host;                    // PCIe or C2C
+  std::optional<Link> network;                 // per GPU, between nodes
+  int gpus_per_node = 8;
+  Watts board_power;
+  std::optional<DollarsPerHour> price;
+  Efficiencies efficiencies;
+  Floors floors;
+  std::map<std::string, std::string> sources;  // profile key -> where the number comes from
+
+  /// Rate at which `compute` runs: its own peak, or the fastest wider type's when the hardware has
+  /// no such unit (fp8 weights on A100 are multiplied as bf16).
+  FlopsPerSecond peak_for(DType compute) const;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,41 @@
+// The seam between hardware and everything that schedules: how long does one engine step take?
+// The simulator knows nothing else of GPUs or models.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/transformer.hpp"
+#include "model/units.hpp"
+
+namespace roofcast {
+
+/// Tokens of one prompt computed in a step.
+struct PrefillChunk {
+  std::int64_t new_tokens = 0;
+  std::int64_t context_tokens = 0;  // already cached: earlier chunks and prefix hits
+  bool emits_token = true;          // the last chunk of its prompt: runs LM head and sampling
+};
+
+/// What runs in one step. Decode sequences are held in aggregate so that a run of decode steps can
+/// be advanced without touching each sequence.
+struct StepBatch {
+  std::vector<PrefillChunk> prefills;
+  std::int64_t decode_sequences = 0;  // one new token each
+  /// For each of StepTime::spans(): tokens attended (the new one included), summed over the decode
+  /// sequences.
+  std::vector<std::int64_t> decode_attended;
+};
+
+class StepTime {
+ public:
+  virtual ~StepTime() = default;
+
+  /// The distinct attention spans of the model, in the order of StepBatch::decode_attended.
+  virtual const std::vector<AttentionSpan>& spans() const = 0;
+
+  /// Time from the start of this step to the start of the next, host work included.
+  virtual Seconds seconds(const StepBatch& batch) const = 0;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,87 @@
+// Physical quantities: a double that knows what it measures. SI base units inside; powers of
+// ten, GiB and milliseconds exist only where numbers enter or leave (cli/, reports/tables).
+// Usable from CUDA host code; conversions between quantities are listed one by one at the end.
+#pragma once
+
+#include <compare>
+
+namespace roofcast {
+
+/// A number of `Tag`s. Construction is explicit; `.value` is read only where a number leaves the
+/// program (printing, SQL, a kernel launch, linear algebra).
+template <class Tag>
+struct Quantity {
+  double value = 0.0;
+
+  constexpr Quantity() = default;
+  constexpr explicit Quantity(double v) : value(v) {}
+
+  constexpr auto operator<=>(const Quantity&) const = default;
+
+  constexpr Quantity& operator+=(Quantity other) {
+    value += other.value;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity other) {
+    value -= other.value;
+    return *this;
+  }
+};
+
+template <class Tag>
+constexpr Quantity<Tag> operator+(Quantity<Tag> a, Quantity<Tag> b) {
+  return Quantity<Tag>{a.value + b.value};
+}
+template <class Tag>
+constexpr Quantity<Tag> operator-(Quantity<Tag> a, Quantity<Tag> b) {
+  return Quantity<Tag>{a.value - b.value};
+}
+template <class Tag>
+constexpr Quantity<Tag> operator*(Quantity<Tag> a, double factor) {
+  return Quantity<Tag>{a.value * factor};
+}
+template <class Tag>
+constexpr Quantity<Tag> operator*(double factor, Quantity<Tag> a) {
+  return Quantity<Tag>{factor * a.value};
+}
+template <class Tag>
+constexpr Quantity<Tag> operator/(Quantity<Tag> a, double divisor) {
+  return Quantity<Tag>{a.value / divisor};
+}
+/// Ratio of two like quantities, a plain number.
+template <class Tag>
+constexpr double operator/(Quantity<Tag> a, Quantity<Tag> b) {
+  return a.value / b.value;
+}
+
+using Bytes = Quantity<struct BytesTag>;
+using Flops = Quantity<struct FlopsTag>;  // a count of floating-point operations, not a rate
+using Seconds = Quantity<struct SecondsTag>;
+using BytesPerSecond = Quantity<struct BytesPerSecondTag>;
+using FlopsPerSecond = Quantity<struct FlopsPerSecondTag>;
+using FlopsPerByte = Quantity<struct FlopsPerByteTag>;  // arithmetic intensity
+using Watts = Quantity<struct WattsTag>;
+using DollarsPerHour = Quantity<struct DollarsPerHourTag>;
+
+constexpr Seconds operator/(Bytes bytes, BytesPerSecond rate) {
+  return Seconds{bytes.value / rate.value};
+}
+constexpr Seconds operator/(Flops flops, FlopsPerSecond rate) {
+  return Seconds{flops.value / rate.value};
+}
+constexpr BytesPerSecond operator/(Bytes bytes, Seconds time) {
+  return BytesPerSecond{bytes.value / time.value};
+}
+constexpr FlopsPerSecond operator/(Flops flops, Seconds time) {
+  return FlopsPerSecond{flops.value / time.value};
+}
+constexpr FlopsPerByte operator/(Flops flops, Bytes bytes) {
+  return FlopsPerByte{flops.value / bytes.value};
+}
+constexpr FlopsPerByte operator/(FlopsPerSecond compute, BytesPerSecond memory) {
+  return FlopsPerByte{compute.value / memory.value};
+}
+
+inline constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
+}  // namespace roofcast

@@ -1,0 +1,47 @@
+// The answer of a command, before it has a form: one JSON object for machines, sections for
+// people. Writers only format; every command fills a Document and prints it with --output.
+#pragma once
+
+#include <iosfwd>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace roofcast {
+
+using Json = nlohmann::ordered_json;
+
+struct Column {
+  std::string title;  // unit in the title: "TTFT (ms)"
+  bool right = true;  // numbers right, text left
+};
+
+/// A table, already in the units and digits that a person reads.
+struct Table {
+  std::string title;
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// A heading, sentences, then at most one table.
+struct Section {
+  std::string heading;
+  std::vector<std::string> lines;
+  Table table;
+};
+
+struct Document {
+  Json machine;                    // keys of docs in README, SI units in the names
+  std::vector<Section> sections;
+};
+
+enum class OutputFormat { table, json, jsonl, csv, md };
+
+/// Throws UsageError naming the formats.
+OutputFormat parse_output_format(const std::string& text);
+
+/// table: aligned text; md: Markdown; csv: the document's tables as RFC 4180, a blank line between;
+/// json: `machine`, indented; jsonl: `machine` on one line.
+void write(const Document& document, OutputFormat format, std::ostream& out);
+
+}  // namespace roofcast

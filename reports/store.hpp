@@ -1,0 +1,70 @@
+// The SQLite store: every run with its full input and its metrics, one transaction a run.
+// Schema and its version: reports/schema.sql. Made to be queried by others.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace roofcast {
+
+/// One row of `runs`.
+struct RunRow {
+  std::int64_t id = 0;        // given by the store
+  std::string kind;           // "simulate", later "calibrate", "measure", "plan"
+  std::string created_at;     // ISO 8601, UTC
+  std::string tool_version;
+  std::string command_line;
+  std::string model;
+  std::string gpu;
+  std::string engine;
+  std::string scenario_json;  // the input as understood, complete
+  std::string profile_hash;   // of the hardware profile's text
+  std::uint64_t seed = 0;
+  std::string summary;        // one line for a list
+};
+
+/// One row of `metrics`: SI units, the unit in the name ("ttft_s", "output_tokens_per_s").
+struct MetricRow {
+  std::string name;
+  std::string statistic;  // "mean", "p95", "value"
+  double value = 0;
+};
+
+/// One row of `requests`, seconds from the first arrival.
+struct RequestRow {
+  std::int64_t index = 0;
+  double arrival_s = 0;
+  std::optional<double> scheduled_s, first_token_s, finished_s;
+  std::int64_t input_tokens = 0, output_tokens = 0, preemptions = 0;
+  std::string slo_class;
+};
+
+struct Run {
+  RunRow row;
+  std::vector<MetricRow> metrics;
+  std::vector<RequestRow> requests;  // empty unless asked for
+};
+
+/// An open store. Throws Error: not a SQLite file, from a newer version, not writable, disk full.
+/// Opening an absent file for writing creates it.
+class Store {
+ public:
+  enum class Mode { read, write };
+  Store(const std::string& path, Mode mode);
+  ~Store();
+  Store(Store&&) noexcept;
+
+  /// All or nothing; returns the run's id.
+  std::int64_t add(const Run& run);
+  std::vector<RunRow> runs() const;  // newest first, without scenario_json
+  std::optional<Run> run(std::int64_t id) const;  // requests included
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace roofcast

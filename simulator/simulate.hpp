@@ -1,0 +1,36 @@
+// The simulation of one engine replica, step by step.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "model/engine.hpp"
+#include "model/kv_cache.hpp"
+#include "model/step_time.hpp"
+#include "simulator/result.hpp"
+
+namespace roofcast {
+
+/// All an engine needs to know of its machine.
+struct Replica {
+  Engine engine;
+  CacheLayout layout;
+  std::int64_t kv_blocks = 0;  // block ids, the null block included
+  const StepTime* step_time = nullptr;
+};
+
+struct SimulationOptions {
+  std::optional<std::int64_t> max_concurrency;
+  Slo slo;
+  /// Called now and then with (finished, total) requests; returning false stops the run, and the
+  /// result then covers what had finished.
+  std::function<bool(std::int64_t, std::int64_t)> progress;
+};
+
+/// Runs the workload to its end. Deterministic: same arguments, same result on any machine.
+/// Requests that can never be served (longer than max_model_len, or than the whole KV cache) are
+/// marked rejected and counted, never dropped.
+SimulationResult simulate(const Replica& replica, const Workload& workload,
+                          const SimulationOptions& options);
+
+}  // namespace roofcast

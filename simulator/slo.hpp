@@ -1,0 +1,46 @@
+// Service-level objectives: goodput limits per request, and percentile targets per class.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/units.hpp"
+
+namespace roofcast {
+
+enum class LatencyMetric { ttft, tpot, itl, e2e };
+
+std::string_view name_of(LatencyMetric metric);
+
+/// One limit: a request is good when every listed metric is at most its limit. A request with one
+/// output token has no TPOT and counts as 0 there (vLLM's rule).
+struct GoodputLimit {
+  LatencyMetric metric = LatencyMetric::ttft;
+  Seconds limit;
+};
+
+/// Reads "ttft:500", "tpot:50", "e2el:5s" (bare numbers are milliseconds, as in vLLM); synonyms of
+/// other tools are accepted. Throws Error naming the text.
+GoodputLimit parse_goodput_limit(const std::string& text);
+
+/// "p95 TTFT of class chat at most 0.5 s".
+struct PercentileTarget {
+  LatencyMetric metric = LatencyMetric::ttft;
+  double percentile = 95;  // 0 < percentile < 100
+  Seconds limit;
+};
+
+struct SloClass {
+  std::string name;
+  double share = 1.0;  // of requests, when the trace does not say; shares sum to 1
+  std::vector<PercentileTarget> targets;
+};
+
+struct Slo {
+  std::vector<GoodputLimit> goodput;
+  std::vector<SloClass> classes;
+};
+
+}  // namespace roofcast

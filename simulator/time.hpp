@@ -1,0 +1,18 @@
+// Simulated time: integer nanoseconds, so that sums do not depend on their order.
+#pragma once
+
+#include <cstdint>
+
+#include "model/units.hpp"
+
+namespace roofcast {
+
+using Nanoseconds = std::int64_t;
+
+/// Rounds to the nearest nanosecond, halves away from zero. The only place where a Seconds
+/// becomes simulated time. Precondition: finite and within +-292 years.
+Nanoseconds to_nanoseconds(Seconds seconds);
+
+Seconds to_seconds(Nanoseconds time);
+
+}  // namespace roofcast
