@@ -1,0 +1,1 @@
+#include "calibrate/fit.hpp"

@@ -1,0 +1,1 @@
+#include "model/kv_cache.hpp"

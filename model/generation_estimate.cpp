@@ -1,0 +1,1 @@
+#include "model/step_estimate.hpp"

@@ -1,0 +1,1 @@
+#include "model/io/gpu_reader.hpp"

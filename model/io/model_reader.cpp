@@ -1,0 +1,1 @@
+#include "model/io/model_reader.hpp"

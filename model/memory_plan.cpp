@@ -1,0 +1,1 @@
+#include "model/memory_plan.hpp"

@@ -1,0 +1,1 @@
+#include "simulator/io/scenario_reader.hpp"

@@ -1,0 +1,1 @@
+#include "simulator/io/trace_reader.hpp"
