@@ -1,1 +1,236 @@
 #include "reports/document.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <ostream>
+
+#include "model/error.hpp"
+
+namespace roofcast {
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// One line of plain text: names come from files, so tabs, line feeds and escapes become spaces.
+std::string on_one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
+  return text;
+}
+
+// ---- aligned text
+
+std::vector<std::size_t> column_widths(const Table& table) {
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    std::size_t width = display_width(table.columns[i].title);
+    for (const Row& row : table.rows) width = std::max(width, display_width(row[i]));
+    widths.push_back(width);
+  }
+  return widths;
+}
+
+std::string padded(const std::string& text, std::size_t width, bool right) {
+  const std::string space(width - std::min(width, display_width(text)), ' ');
+  return right ? space + text : text + space;
+}
+
+void print_line(std::string line, const std::string& indent, std::ostream& out) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  out << (line.empty() ? "" : indent + line) << "\n";
+}
+
+void print_text_row(const Table& table, const Row& row, const std::vector<std::size_t>& widths,
+                    const std::string& indent, std::ostream& out) {
+  std::string line;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (i > 0) line += "  ";
+    line += padded(on_one_line(row[i]), widths[i], table.columns[i].right);
+  }
+  print_line(line, indent, out);
+}
+
+void print_text_table(const Table& table, const std::string& indent, std::ostream& out) {
+  if (!table.title.empty()) print_line(on_one_line(table.title), indent, out);
+  const auto widths = column_widths(table);
+  Row titles, rule;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    titles.push_back(table.columns[i].title);
+    rule.emplace_back(widths[i], '-');
+  }
+  print_text_row(table, titles, widths, indent, out);
+  print_text_row(table, rule, widths, indent, out);
+  for (const Row& row : table.rows) print_text_row(table, row, widths, indent, out);
+}
+
+void write_text(const Document& document, std::ostream& out) {
+  bool first = true;
+  for (const Section& section : document.sections) {
+    if (!first) out << "\n";
+    first = false;
+    const std::string indent = section.heading.empty() ? "" : "  ";
+    if (!section.heading.empty()) print_line(on_one_line(section.heading), "", out);
+    for (const std::string& line : section.lines) print_line(on_one_line(line), indent, out);
+    if (!section.table.columns.empty()) print_text_table(section.table, indent, out);
+  }
+}
+
+// ---- Markdown
+
+/// Text that Markdown shows as it is, also within a table.
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : on_one_line(text)) {
+    if (std::string_view("\\|<*`").find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+void print_markdown_row(const Row& row, std::ostream& out) {
+  for (const std::string& cell : row) out << "| " << cell << (cell.empty() ? "" : " ");
+  out << "|\n";
+}
+
+void print_markdown_table(const Table& table, std::ostream& out) {
+  if (!table.title.empty()) out << "**" << escaped(table.title) << "**\n\n";
+  Row titles, rule;
+  for (const Column& column : table.columns) {
+    titles.push_back(escaped(column.title));
+    rule.emplace_back(column.right ? "---:" : "---");
+  }
+  print_markdown_row(titles, out);
+  print_markdown_row(rule, out);
+  for (const Row& row : table.rows) {
+    Row cells;
+    std::transform(row.begin(), row.end(), std::back_inserter(cells), escaped);
+    print_markdown_row(cells, out);
+  }
+}
+
+void write_markdown(const Document& document, std::ostream& out) {
+  bool first = true;
+  const auto paragraph = [&first, &out] {
+    if (!first) out << "\n";
+    first = false;
+  };
+  for (const Section& section : document.sections) {
+    if (!section.heading.empty()) {
+      paragraph();
+      out << "## " << escaped(section.heading) << "\n";
+    }
+    for (const std::string& line : section.lines) {
+      paragraph();
+      out << escaped(line) << "\n";
+    }
+    if (section.table.columns.empty()) continue;
+    paragraph();
+    print_markdown_table(section.table, out);
+  }
+}
+
+// ---- CSV
+
+/// "-1,234,567.8" to "-1234567.8", so that other programs read a number; other text stays.
+std::string without_separators(const std::string& text) {
+  const std::size_t start = text.starts_with('-') ? 1 : 0;
+  const std::string whole = text.substr(start, text.find('.') - start);
+  const std::string fraction = text.substr(start + whole.size());
+  std::string digits = whole;
+  std::erase(digits, ',');
+  std::string separated = digits;
+  for (std::size_t end = digits.size(); end > 3; end -= 3) separated.insert(end - 3, ",");
+  const bool number = digits.find_first_not_of("0123456789") == std::string::npos &&
+                      fraction.find_first_not_of("0123456789", 1) == std::string::npos;
+  return number && whole == separated ? text.substr(0, start) + digits + fraction : text;
+}
+
+std::string quoted(const std::string& cell) {
+  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
+  std::string result = "\"";
+  for (const char c : cell) {
+    if (c == '"') result += '"';
+    result += c;
+  }
+  return result + "\"";
+}
+
+void print_csv_row(const Row& row, std::ostream& out) {
+  for (std::size_t i = 0; i < row.size(); ++i) out << (i == 0 ? "" : ",") << quoted(row[i]);
+  out << "\n";
+}
+
+void write_csv(const Document& document, std::ostream& out) {
+  bool first = true;
+  for (const Section& section : document.sections) {
+    const Table& table = section.table;
+    if (table.columns.empty()) continue;
+    if (!first) out << "\n";
+    first = false;
+    Row titles;
+    for (const Column& column : table.columns) titles.push_back(column.title);
+    print_csv_row(titles, out);
+    for (const Row& row : table.rows) {
+      Row cells;
+      std::transform(row.begin(), row.end(), std::back_inserter(cells), without_separators);
+      print_csv_row(cells, out);
+    }
+  }
+}
+
+// ---- checks
+
+[[maybe_unused]] bool all_finite(const Json& value) {
+  if (value.is_number_float()) return std::isfinite(value.get<double>());
+  return std::all_of(value.begin(), value.end(), [](const Json& child) {
+    return !(child.is_structured() || child.is_number_float()) || all_finite(child);
+  });
+}
+
+[[maybe_unused]] bool rows_match_columns(const Document& document) {
+  for (const Section& section : document.sections) {
+    for (const Row& row : section.table.rows) {
+      if (row.size() != section.table.columns.size()) return false;
+    }
+  }
+  return true;
+}
+
+/// JSON text; a name that is not UTF-8 (from a file) shows a replacement character.
+std::string json_text(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+OutputFormat parse_output_format(const std::string& text) {
+  if (text == "table") return OutputFormat::table;
+  if (text == "json") return OutputFormat::json;
+  if (text == "jsonl") return OutputFormat::jsonl;
+  if (text == "csv") return OutputFormat::csv;
+  if (text == "md") return OutputFormat::md;
+  throw UsageError("--output: '" + text + "' is not table, json, jsonl, csv or md");
+}
+
+void write(const Document& document, OutputFormat format, std::ostream& out) {
+  assert(all_finite(document.machine));
+  assert(rows_match_columns(document));
+  switch (format) {
+    case OutputFormat::table:
+      return write_text(document, out);
+    case OutputFormat::json:
+      out << json_text(document.machine, 2) << "\n";
+      return;
+    case OutputFormat::jsonl:
+      out << json_text(document.machine, -1) << "\n";
+      return;
+    case OutputFormat::csv:
+      return write_csv(document, out);
+    case OutputFormat::md:
+      return write_markdown(document, out);
+  }
+}
+
+}  // namespace roofcast

@@ -2,9 +2,11 @@
 // people. Writers only format; every command fills a Document and prints it with --output.
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace roofcast {
@@ -16,7 +18,7 @@ struct Column {
   bool right = true;  // numbers right, text left
 };
 
-/// A table, already in the units and digits that a person reads.
+/// A table, already in the units and digits that a person reads. Every row has a cell a column.
 struct Table {
   std::string title;
   std::vector<Column> columns;
@@ -31,7 +33,7 @@ struct Section {
 };
 
 struct Document {
-  Json machine;                    // keys of docs in README, SI units in the names
+  Json machine;  // keys of docs in README, SI units in the names; finite numbers only
   std::vector<Section> sections;
 };
 
@@ -40,8 +42,13 @@ enum class OutputFormat { table, json, jsonl, csv, md };
 /// Throws UsageError naming the formats.
 OutputFormat parse_output_format(const std::string& text);
 
-/// table: aligned text; md: Markdown; csv: the document's tables as RFC 4180, a blank line between;
-/// json: `machine`, indented; jsonl: `machine` on one line.
+/// table: aligned text, a section's body indented under its heading; md: Markdown; csv: the
+/// document's tables, quoted as in RFC 4180 with lines ended by a line feed, a blank line between
+/// tables, whole-number separators removed; json: `machine`, indented by two; jsonl: `machine` on
+/// one line.
 void write(const Document& document, OutputFormat format, std::ostream& out);
+
+/// Columns that UTF-8 text takes on a terminal: combining marks none, East Asian wide ones two.
+std::size_t display_width(std::string_view text);
 
 }  // namespace roofcast

@@ -1,1 +1,79 @@
--- placeholder
+-- The store of roofcast: one SQLite file, one row of `runs` per run. SI units, named in the column.
+-- The comments inside the statements stay in the file: `sqlite3 FILE .schema` shows them.
+PRAGMA application_id = 1380336468;  -- "RFCT" in ASCII: this file is a roofcast store
+PRAGMA user_version = 1;             -- version of this schema
+
+CREATE TABLE runs (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice, also after a deletion
+  kind          TEXT NOT NULL,  -- what made it: 'simulate'
+  created_at    TEXT NOT NULL,  -- ISO 8601, UTC: '2026-01-31T12:00:00Z'
+  tool_version  TEXT NOT NULL,  -- of roofcast
+  command_line  TEXT NOT NULL,  -- as typed
+  model         TEXT NOT NULL,  -- name of the model: 'llama-3.1-70b'
+  gpu           TEXT NOT NULL,  -- name of the hardware profile: 'h200-sxm'
+  engine        TEXT NOT NULL,  -- serving engine and its version: 'vllm-0.19'
+  scenario_json TEXT NOT NULL,  -- the whole input as understood, every default filled in; JSON
+  profile_hash  TEXT NOT NULL,  -- of the hardware profile's text
+  seed          TEXT NOT NULL,  -- unsigned 64-bit number in decimal digits: SQLite's own are signed
+  summary       TEXT NOT NULL   -- one line for a list
+);
+CREATE INDEX runs_by_gpu_and_model ON runs (gpu, model);
+
+CREATE TABLE metrics (
+  run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  name      TEXT NOT NULL,  -- with its unit: 'ttft_s', 'output_tokens_per_s', 'preemptions'
+  statistic TEXT NOT NULL,  -- 'mean', 'p50', 'p90', 'p95', 'p99'; 'value' for a single number
+  value     REAL NOT NULL,  -- in the unit that ends the name
+  PRIMARY KEY (run_id, name, statistic)
+) WITHOUT ROWID;
+CREATE INDEX metrics_by_name ON metrics (name, statistic, value);
+
+-- Only of runs that were asked to keep their requests. Times are seconds since the first arrival
+-- of the run; NULL where it did not happen (a rejected request is never scheduled).
+CREATE TABLE requests (
+  run_id        INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  request_index INTEGER NOT NULL,  -- from 0, in order of arrival
+  arrival_s     REAL NOT NULL,     -- when the workload asked for it
+  sent_s        REAL,              -- when it left the client: later than its arrival only under
+                                   -- a limit on concurrency
+  scheduled_s   REAL,              -- first time in a step of the engine
+  first_token_s REAL,              -- end of its prefill
+  finished_s    REAL,              -- last token
+  input_tokens  INTEGER NOT NULL CHECK (input_tokens >= 0),
+  output_tokens INTEGER NOT NULL CHECK (output_tokens >= 0),
+  preemptions   INTEGER NOT NULL CHECK (preemptions >= 0),
+  slo_class     TEXT NOT NULL,     -- '' where the scenario names no classes
+  PRIMARY KEY (run_id, request_index)
+) WITHOUT ROWID;
+
+-- One row a run with the figures most asked for; NULL where the run has none.
+CREATE VIEW run_summary AS
+SELECT
+  runs.id AS run_id, kind, created_at, model, gpu, engine,
+  max(CASE WHEN name = 'requests_completed' THEN value END) AS requests_completed,
+  max(CASE WHEN name = 'request_rate_per_s' THEN value END) AS request_rate_per_s,
+  max(CASE WHEN name = 'output_tokens_per_s' THEN value END) AS output_tokens_per_s,
+  max(CASE WHEN name = 'goodput_per_s' THEN value END) AS goodput_per_s,
+  max(CASE WHEN name = 'preemptions' THEN value END) AS preemptions,
+  max(CASE WHEN name = 'ttft_s' AND statistic = 'p50' THEN value END) AS ttft_p50_s,
+  max(CASE WHEN name = 'ttft_s' AND statistic = 'p95' THEN value END) AS ttft_p95_s,
+  max(CASE WHEN name = 'ttft_s' AND statistic = 'p99' THEN value END) AS ttft_p99_s,
+  max(CASE WHEN name = 'tpot_s' AND statistic = 'p50' THEN value END) AS tpot_p50_s,
+  max(CASE WHEN name = 'tpot_s' AND statistic = 'p95' THEN value END) AS tpot_p95_s,
+  max(CASE WHEN name = 'tpot_s' AND statistic = 'p99' THEN value END) AS tpot_p99_s,
+  max(CASE WHEN name = 'e2e_s' AND statistic = 'p95' THEN value END) AS e2e_p95_s,
+  summary
+FROM runs LEFT JOIN metrics ON metrics.run_id = runs.id
+GROUP BY runs.id;
+
+-- The latencies of each stored request, from when it left the client; TPOT is one value a request,
+-- (last - first token) / (n - 1), and NULL for a single token.
+CREATE VIEW request_latencies AS
+SELECT
+  run_id, request_index, slo_class, input_tokens, output_tokens,
+  scheduled_s - coalesce(sent_s, arrival_s) AS queue_s,
+  first_token_s - coalesce(sent_s, arrival_s) AS ttft_s,
+  CASE WHEN output_tokens > 1
+       THEN (finished_s - first_token_s) / (output_tokens - 1) END AS tpot_s,
+  finished_s - coalesce(sent_s, arrival_s) AS e2e_s
+FROM requests;

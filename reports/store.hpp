@@ -2,6 +2,7 @@
 // Schema and its version: reports/schema.sql. Made to be queried by others.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,9 +13,9 @@ namespace roofcast {
 
 /// One row of `runs`.
 struct RunRow {
-  std::int64_t id = 0;        // given by the store
-  std::string kind;           // "simulate", later "calibrate", "measure", "plan"
-  std::string created_at;     // ISO 8601, UTC
+  std::int64_t id = 0;     // given by the store
+  std::string kind;        // "simulate", later "calibrate", "measure", "plan"
+  std::string created_at;  // ISO 8601, UTC
   std::string tool_version;
   std::string command_line;
   std::string model;
@@ -23,23 +24,24 @@ struct RunRow {
   std::string scenario_json;  // the input as understood, complete
   std::string profile_hash;   // of the hardware profile's text
   std::uint64_t seed = 0;
-  std::string summary;        // one line for a list
+  std::string summary;  // one line for a list
 };
 
 /// One row of `metrics`: SI units, the unit in the name ("ttft_s", "output_tokens_per_s").
 struct MetricRow {
   std::string name;
   std::string statistic;  // "mean", "p95", "value"
-  double value = 0;
+  double value = 0;       // finite
 };
 
 /// One row of `requests`, seconds from the first arrival.
 struct RequestRow {
   std::int64_t index = 0;
   double arrival_s = 0;
-  std::optional<double> scheduled_s, first_token_s, finished_s;
+  std::optional<double> sent_s = {};  // left the client; its arrival without a concurrency limit
+  std::optional<double> scheduled_s = {}, first_token_s = {}, finished_s = {};
   std::int64_t input_tokens = 0, output_tokens = 0, preemptions = 0;
-  std::string slo_class;
+  std::string slo_class = {};
 };
 
 struct Run {
@@ -48,19 +50,21 @@ struct Run {
   std::vector<RequestRow> requests;  // empty unless asked for
 };
 
-/// An open store. Throws Error: not a SQLite file, from a newer version, not writable, disk full.
-/// Opening an absent file for writing creates it.
+/// An open store. Throws Error: not a SQLite file, another program's, from a newer version, not
+/// writable, disk full, locked for longer than `wait`. Opening an absent file for writing creates
+/// it, so a command that takes long opens its store before it starts. Not for two threads at once.
 class Store {
  public:
   enum class Mode { read, write };
-  Store(const std::string& path, Mode mode);
+  Store(const std::string& path, Mode mode,
+        std::chrono::milliseconds wait = std::chrono::seconds(5));
   ~Store();
   Store(Store&&) noexcept;
 
   /// All or nothing; returns the run's id.
   std::int64_t add(const Run& run);
-  std::vector<RunRow> runs() const;  // newest first, without scenario_json
-  std::optional<Run> run(std::int64_t id) const;  // requests included
+  std::vector<RunRow> runs() const;               // newest first, without scenario_json
+  std::optional<Run> run(std::int64_t id) const;  // metrics by name and statistic; requests too
 
  private:
   struct Impl;
