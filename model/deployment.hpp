@@ -9,10 +9,10 @@
 namespace roofcast {
 
 struct Deployment {
-  Transformer model;
-  Gpu gpu;
-  Parallelism parallel;
-  Engine engine;
+  Transformer model{};
+  Gpu gpu{};
+  Parallelism parallel{};
+  Engine engine{};
 };
 
 /// Throws Error when the parallelism cannot run the model: TP that does not divide the query

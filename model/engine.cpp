@@ -1,1 +1,248 @@
 #include "model/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "model/engine_eras.hpp"
+#include "model/error.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+/// vLLM captures decode graphs for at most this many sequences (EngineArgs, compilation config).
+constexpr std::int64_t kLargestVllmGraph = 512;
+
+/// Share of the default batch knobs between large and other GPUs (vLLM EngineArgs
+/// get_batch_defaults, API server): 70 GiB and not an A100, on which a large budget was slower
+/// (vllm-project/vllm pull 17885).
+struct BatchDefaults {
+  std::int64_t max_num_seqs = 0;
+  std::int64_t max_num_batched_tokens = 0;
+};
+
+bool is_a100(const Gpu& gpu) {
+  std::string name = gpu.name + " " + gpu.display_name;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name.find("a100") != std::string::npos;
+}
+
+BatchDefaults vllm_batch_defaults(const Gpu& gpu) {
+  const bool large = gpu.memory_visible >= Bytes{70.0 * kGiB} && !is_a100(gpu);
+  return large ? BatchDefaults{1024, 8192} : BatchDefaults{256, 2048};
+}
+
+/// SGLang's defaults by GPU memory (server_args, MiB as the driver reports them).
+struct SglangTier {
+  double below_mib = 0;
+  std::int64_t chunked_prefill = 0;
+  std::int64_t largest_graph = 0;      // TP < 4
+  std::int64_t largest_graph_tp4 = 0;  // TP >= 4
+};
+
+constexpr SglangTier kSglangTiers[] = {
+    {20.0 * 1024, 2048, 8, 8},      {35.0 * 1024, 2048, 24, 80}, {60.0 * 1024, 4096, 32, 160},
+    {160.0 * 1024, 8192, 256, 512}, {HUGE_VAL, 16384, 512, 512},
+};
+
+const SglangTier& sglang_tier(const Gpu& gpu) {
+  const double mib = gpu.memory_visible.value / kMiB;
+  return *std::find_if(std::begin(kSglangTiers), std::end(kSglangTiers),
+                       [&](const SglangTier& tier) { return mib < tier.below_mib; });
+}
+
+/// SGLang's default mem_fraction_static: (memory - reserved) / memory, to three digits, where
+/// reserved MiB = 512 + 1.5 * max(chunked prefill, 2048) + 2 * largest graph + 1024 * tp * pp / 8,
+/// and at least 10 GiB on GPUs of more than 60 GiB.
+double sglang_fraction(const Gpu& gpu, std::int64_t chunked_prefill, std::int64_t largest_graph,
+                       const Parallelism& parallel) {
+  const double mib = gpu.memory_visible.value / kMiB;
+  double reserved =
+      512.0 + 1.5 * static_cast<double>(std::max<std::int64_t>(chunked_prefill, 2048)) +
+      2.0 * static_cast<double>(largest_graph) + 1024.0 * parallel.tensor * parallel.pipeline / 8.0;
+  if (mib > 60.0 * 1024) reserved = std::max(reserved, 10.0 * 1024);
+  return std::round((mib - reserved) / mib * 1000.0) / 1000.0;
+}
+
+void require_positive(const std::optional<std::int64_t>& value, const char* knob) {
+  if (value && *value < 1) {
+    throw UsageError(fmt::format("{}: {} given, expected at least 1", knob, *value));
+  }
+}
+
+void check_ranges(const EngineOverrides& overrides) {
+  const std::optional<double>& utilization = overrides.gpu_memory_utilization;
+  if (utilization && !(*utilization > 0.0 && *utilization <= 1.0)) {
+    throw UsageError(fmt::format(
+        "gpu_memory_utilization: {} given, expected more than 0 and at most 1", *utilization));
+  }
+  const std::optional<double>& watermark = overrides.watermark;
+  if (watermark && !(*watermark >= 0.0 && *watermark < 1.0)) {
+    throw UsageError(
+        fmt::format("watermark: {} given, expected at least 0 and less than 1", *watermark));
+  }
+  require_positive(overrides.max_model_len, "max_model_len");
+  require_positive(overrides.max_num_seqs, "max_num_seqs");
+  require_positive(overrides.max_num_batched_tokens, "max_num_batched_tokens");
+  require_positive(overrides.block_size, "block_size");
+  require_positive(overrides.num_gpu_blocks_override, "num_gpu_blocks_override");
+  if (overrides.long_prefill_token_threshold.value_or(0) < 0) {
+    throw UsageError(fmt::format("long_prefill_token_threshold: {} given, expected 0 (off) or more",
+                                 *overrides.long_prefill_token_threshold));
+  }
+  const auto require_bytes = [](const std::optional<Bytes>& bytes, const char* knob, double least) {
+    if (bytes && !(bytes->value >= least && std::isfinite(bytes->value))) {
+      throw UsageError(
+          fmt::format("{}: {} bytes given, expected at least {}", knob, bytes->value, least));
+    }
+  };
+  require_bytes(overrides.kv_cache_memory, "kv_cache_memory", 1.0);
+  require_bytes(overrides.weight_bytes, "weight_bytes", 1.0);
+  require_bytes(overrides.overhead, "overhead", 0.0);
+}
+
+/// The longest sequence served. Engines refuse more than the config states, because positions
+/// beyond it give nonsense; the textbook rule only counts bytes and does not care.
+std::int64_t resolve_max_model_len(const EraDefaults& era, const EngineOverrides& overrides,
+                                   const Transformer& model) {
+  const std::int64_t limit = model.max_context;
+  if (!overrides.max_model_len) {
+    if (limit > 0) return limit;
+    throw Error(
+        fmt::format("{}: the model states no longest context; give max_model_len (--max-model-len)",
+                    model.name));
+  }
+  const std::int64_t length = *overrides.max_model_len;
+  if (limit > 0 && length > limit && era.memory_rule != MemoryRule::textbook) {
+    throw UsageError(fmt::format("max_model_len: {} given, but {} states at most {} tokens", length,
+                                 model.name, limit));
+  }
+  return length;
+}
+
+DType resolve_cache_dtype(const EngineOverrides& overrides, const Transformer& model) {
+  if (overrides.kv_cache_dtype) return *overrides.kv_cache_dtype;
+  if (model.kv_cache_dtype) return *model.kv_cache_dtype;
+  return model.activation;
+}
+
+/// vLLM: budgets by GPU size. A default is bent to fit what the user set; two user settings that
+/// contradict each other are refused, as the engine does.
+void resolve_vllm_batch(Engine& engine, const EngineOverrides& overrides, const Gpu& gpu) {
+  const BatchDefaults defaults = vllm_batch_defaults(gpu);
+  engine.max_num_seqs = overrides.max_num_seqs.value_or(defaults.max_num_seqs);
+  engine.max_num_batched_tokens =
+      overrides.max_num_batched_tokens.value_or(defaults.max_num_batched_tokens);
+  if (!overrides.max_num_batched_tokens) {
+    if (!engine.chunked_prefill) {
+      engine.max_num_batched_tokens = std::max(engine.max_num_batched_tokens, engine.max_model_len);
+    }
+    engine.max_num_batched_tokens =
+        std::min(engine.max_num_batched_tokens, engine.max_num_seqs * engine.max_model_len);
+    engine.max_num_batched_tokens = std::max(engine.max_num_batched_tokens, engine.max_num_seqs);
+  }
+  if (!overrides.max_num_seqs) {
+    engine.max_num_seqs = std::min(engine.max_num_seqs, engine.max_num_batched_tokens);
+  }
+  if (engine.max_num_batched_tokens < engine.max_num_seqs) {
+    throw UsageError(fmt::format(
+        "max_num_batched_tokens: {} given, expected at least max_num_seqs ({}), so that every "
+        "running sequence gets a token in a step",
+        engine.max_num_batched_tokens, engine.max_num_seqs));
+  }
+  if (!engine.chunked_prefill && engine.max_num_batched_tokens < engine.max_model_len) {
+    throw UsageError(fmt::format(
+        "max_num_batched_tokens: {} given, expected at least max_model_len ({}) when chunked "
+        "prefill is off",
+        engine.max_num_batched_tokens, engine.max_model_len));
+  }
+}
+
+/// SGLang: the step's token budget is chunked_prefill_size. max_running_requests is set from the
+/// KV pool at start-up, between 2048 and 4096; the lower end is taken.
+void resolve_sglang_batch(Engine& engine, const EngineOverrides& overrides, const Gpu& gpu) {
+  engine.max_num_seqs = overrides.max_num_seqs.value_or(2048);
+  engine.max_num_batched_tokens =
+      overrides.max_num_batched_tokens.value_or(sglang_tier(gpu).chunked_prefill);
+}
+
+/// TensorRT-LLM: max_num_tokens 8192, max_batch_size 2048 (defaults of trtllm-serve).
+void resolve_tensorrt_batch(Engine& engine, const EngineOverrides& overrides) {
+  engine.max_num_seqs = overrides.max_num_seqs.value_or(2048);
+  engine.max_num_batched_tokens = overrides.max_num_batched_tokens.value_or(8192);
+}
+
+std::int64_t largest_graph(const Engine& engine, const Gpu& gpu, const Parallelism& parallel) {
+  if (engine.scheduler == SchedulerKind::sglang) {
+    const SglangTier& tier = sglang_tier(gpu);
+    return parallel.tensor < 4 ? tier.largest_graph : tier.largest_graph_tp4;
+  }
+  return std::min({2 * engine.max_num_seqs, kLargestVllmGraph, engine.max_num_batched_tokens});
+}
+
+}  // namespace
+
+const std::vector<EngineEra>& engine_eras() {
+  static const std::vector<EngineEra> eras = [] {
+    std::vector<EngineEra> list;
+    for (const EraDefaults& era : era_table()) list.push_back(era.era);
+    return list;
+  }();
+  return eras;
+}
+
+Engine resolve_engine(std::string_view era_name, const EngineOverrides& overrides,
+                      const Transformer& model, const Gpu& gpu, const Parallelism& parallel) {
+  const EraDefaults& era = find_era(era_name);
+  check_ranges(overrides);
+  Engine engine{.name = era.era.name, .memory_rule = era.memory_rule, .scheduler = era.scheduler};
+  engine.max_model_len = resolve_max_model_len(era, overrides, model);
+  engine.chunked_prefill = overrides.enable_chunked_prefill.value_or(era.chunked_prefill);
+  switch (era.scheduler) {
+    case SchedulerKind::vllm_v1:
+      resolve_vllm_batch(engine, overrides, gpu);
+      break;
+    case SchedulerKind::sglang:
+      resolve_sglang_batch(engine, overrides, gpu);
+      break;
+    case SchedulerKind::tensorrt_llm:
+      resolve_tensorrt_batch(engine, overrides);
+      break;
+  }
+  const std::int64_t graph = largest_graph(engine, gpu, parallel);
+  engine.gpu_memory_utilization = overrides.gpu_memory_utilization.value_or(
+      era.memory_rule == MemoryRule::sglang
+          ? sglang_fraction(gpu, engine.max_num_batched_tokens, graph, parallel)
+          : era.utilization);
+  engine.block_size = overrides.block_size.value_or(era.block_size);
+  engine.num_gpu_blocks_override = overrides.num_gpu_blocks_override;
+  engine.kv_cache_memory = overrides.kv_cache_memory;
+  engine.weight_bytes = overrides.weight_bytes;
+  engine.kv_cache_dtype = resolve_cache_dtype(overrides, model);
+  engine.prefix_caching = overrides.enable_prefix_caching.value_or(true);
+  engine.cuda_graphs = !overrides.enforce_eager.value_or(false);
+  engine.async_scheduling = overrides.async_scheduling.value_or(era.async_scheduling);
+  engine.reserve_full_sequence =
+      overrides.reserve_full_sequence.value_or(era.reserve_full_sequence);
+  engine.long_prefill_token_threshold = overrides.long_prefill_token_threshold.value_or(0);
+  engine.watermark = overrides.watermark.value_or(0.0);
+  engine.order = overrides.scheduling_policy.value_or(QueueOrder::fcfs);
+  engine.overhead = overrides.overhead.value_or(era.overhead);
+  if (engine.cuda_graphs) engine.graph_batch_sizes = capture_sizes(era, graph);
+  engine.memory = era.memory;
+  engine.host.source = "vllm-project/vllm issues 42131 and 46112 (schedule, update per request)";
+  return engine;
+}
+
+std::int64_t padded_batch(const Engine& engine, std::int64_t sequences) {
+  const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
+  const auto next = std::lower_bound(sizes.begin(), sizes.end(), sequences);
+  return next == sizes.end() ? sequences : *next;
+}
+
+}  // namespace roofcast

@@ -25,49 +25,50 @@ enum class QueueOrder { fcfs, priority };
 /// What a user may set; spelled as the engines spell it. Unset values follow the era, the model
 /// and the GPU.
 struct EngineOverrides {
-  std::optional<double> gpu_memory_utilization;  // SGLang: mem_fraction_static; TRT-LLM: of free
-  std::optional<std::int64_t> max_model_len;
-  std::optional<std::int64_t> max_num_seqs;
-  std::optional<std::int64_t> max_num_batched_tokens;
-  std::optional<std::int64_t> block_size;
-  std::optional<std::int64_t> num_gpu_blocks_override;
-  std::optional<Bytes> kv_cache_memory;
-  std::optional<DType> kv_cache_dtype;
-  std::optional<bool> enable_chunked_prefill;
-  std::optional<bool> enable_prefix_caching;
-  std::optional<bool> enforce_eager;
-  std::optional<bool> async_scheduling;
-  std::optional<bool> reserve_full_sequence;  // vLLM scheduler_reserve_full_isl
-  std::optional<std::int64_t> long_prefill_token_threshold;
-  std::optional<double> watermark;
-  std::optional<QueueOrder> scheduling_policy;
-  std::optional<Bytes> overhead;  // textbook rule: fixed, per GPU
+  std::optional<double> gpu_memory_utilization{};  // SGLang: mem_fraction_static; TRT-LLM: of free
+  std::optional<std::int64_t> max_model_len{};
+  std::optional<std::int64_t> max_num_seqs{};
+  std::optional<std::int64_t> max_num_batched_tokens{};
+  std::optional<std::int64_t> block_size{};
+  std::optional<std::int64_t> num_gpu_blocks_override{};
+  std::optional<Bytes> kv_cache_memory{};
+  std::optional<DType> kv_cache_dtype{};
+  std::optional<bool> enable_chunked_prefill{};
+  std::optional<bool> enable_prefix_caching{};
+  std::optional<bool> enforce_eager{};
+  std::optional<bool> async_scheduling{};
+  std::optional<bool> reserve_full_sequence{};  // vLLM scheduler_reserve_full_isl
+  std::optional<std::int64_t> long_prefill_token_threshold{};
+  std::optional<double> watermark{};
+  std::optional<QueueOrder> scheduling_policy{};
+  std::optional<Bytes> overhead{};      // textbook rule: fixed, per GPU
+  std::optional<Bytes> weight_bytes{};  // whole checkpoint, stated by the user; else counted
 };
 
 /// Host-side time of one step, by physical term. Not part of any kernel curve.
 /// Form and defaults: max(GPU + launch, host) when scheduling is asynchronous, else their sum.
 struct HostOverhead {
-  Seconds step_base{0.25e-3};      // schedule, prepare inputs
-  Seconds per_sequence{1.0e-6};    // per running sequence
-  Seconds output_base{0.05e-3};    // sample, copy tokens back, update
+  Seconds step_base{0.25e-3};    // schedule, prepare inputs
+  Seconds per_sequence{1.0e-6};  // per running sequence
+  Seconds output_base{0.05e-3};  // sample, copy tokens back, update
   Seconds output_per_sequence{1.1e-6};
   Seconds graph_launch{10e-6};
-  Seconds per_request{0.5e-3};     // tokenise, HTTP, IPC: added to TTFT, not to the step
-  std::string source;
+  Seconds per_request{0.5e-3};  // tokenise, HTTP, IPC: added to TTFT, not to the step
+  std::string source{};
 };
 
 /// Constants of the memory rule that come from start-up logs; each with its reason in engine.cpp.
 struct MemoryConstants {
-  double logits_bytes = 14.9;      // activation peak: bytes per (max_num_seqs * vocabulary) element
-  Bytes non_torch_single;          // CUDA context growth, cuBLAS workspace: one GPU
-  Bytes non_torch_multi;           // plus NCCL buffers: several GPUs
-  bool subtracts_graphs = false;   // whether a CUDA-graph estimate is taken from the KV budget
-  std::string source;
+  double logits_bytes = 14.9;     // activation peak: bytes per (max_num_seqs * vocabulary) element
+  Bytes non_torch_single{};       // CUDA context growth, cuBLAS workspace: one GPU
+  Bytes non_torch_multi{};        // plus NCCL buffers: several GPUs
+  bool subtracts_graphs = false;  // whether a CUDA-graph estimate is taken from the KV budget
+  std::string source{};
 };
 
 /// An engine with every knob resolved: what memory planning, step time and simulator work from.
 struct Engine {
-  std::string name;  // era: "vllm-0.19"
+  std::string name{};  // era: "vllm-0.19"
   MemoryRule memory_rule = MemoryRule::vllm;
   SchedulerKind scheduler = SchedulerKind::vllm_v1;
   double gpu_memory_utilization = 0.90;
@@ -75,8 +76,8 @@ struct Engine {
   std::int64_t max_num_seqs = 256;
   std::int64_t max_num_batched_tokens = 2048;
   std::int64_t block_size = 16;
-  std::optional<std::int64_t> num_gpu_blocks_override;
-  std::optional<Bytes> kv_cache_memory;
+  std::optional<std::int64_t> num_gpu_blocks_override{};
+  std::optional<Bytes> kv_cache_memory{};
   DType kv_cache_dtype = DType::bf16;
   bool chunked_prefill = true;
   bool prefix_caching = true;
@@ -86,15 +87,16 @@ struct Engine {
   std::int64_t long_prefill_token_threshold = 0;  // 0: off
   double watermark = 0.0;
   QueueOrder order = QueueOrder::fcfs;
-  Bytes overhead;  // textbook rule
-  std::vector<std::int64_t> graph_batch_sizes;  // captured decode batch sizes, ascending
-  MemoryConstants memory;
-  HostOverhead host;
+  Bytes overhead{};                               // textbook rule
+  std::optional<Bytes> weight_bytes{};            // whole checkpoint as stated; replaces the count
+  std::vector<std::int64_t> graph_batch_sizes{};  // captured decode batch sizes, ascending
+  MemoryConstants memory{};
+  HostOverhead host{};
 };
 
 struct EngineEra {
-  std::string name;
-  std::string summary;  // one line for --help and errors
+  std::string name{};
+  std::string summary{};  // one line for --help and errors
 };
 
 /// All eras, newest of each engine first.

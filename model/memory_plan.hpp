@@ -12,22 +12,22 @@
 namespace roofcast {
 
 struct MemoryTerm {
-  std::string name;  // "weights.attention", "activation_peak", "non_torch", "kv_cache", "unused"
-  std::string detail;  // formula or reason, for a person
-  Bytes bytes;
+  std::string name{};  // "weights.attention", "activation_peak", "non_torch", "kv_cache", "unused"
+  std::string detail{};  // formula or reason, for a person
+  Bytes bytes{};
 };
 
 struct MemoryPlan {
-  bool fits = false;  // at least one sequence of max_model_len
-  std::string reason;  // when it does not: what is short, by how much
-  std::vector<MemoryTerm> terms;  // of the fullest GPU, top-down; they sum to `total`
-  Bytes total;                    // memory the driver reports
-  Bytes kv_budget;                // bytes left for KV blocks, before rounding to blocks
-  CacheLayout layout;
-  std::int64_t kv_blocks = 0;     // block ids
-  std::int64_t kv_tokens = 0;     // tokens of full-attention cache they hold (engine's own print)
-  std::int64_t max_batch = 0;     // sequences of max_model_len at once, by memory alone
-  double max_concurrency = 0;     // the engine's "Maximum concurrency", fractional
+  bool fits = false;                // at least one sequence of max_model_len
+  std::string reason{};             // when it does not: what is short, by how much
+  std::vector<MemoryTerm> terms{};  // of the fullest GPU, top-down; they sum to `total`
+  Bytes total{};                    // memory the driver reports
+  Bytes kv_budget{};                // bytes left for KV blocks, before rounding to blocks
+  CacheLayout layout{};
+  std::int64_t kv_blocks = 0;       // block ids
+  std::int64_t kv_tokens = 0;       // tokens of full-attention cache they hold (engine's own print)
+  std::int64_t max_batch = 0;       // sequences of max_model_len at once, by memory alone
+  double max_concurrency = 0;       // the engine's "Maximum concurrency", fractional
   double relative_uncertainty = 0;  // of kv_budget: how far start-up logs were from this rule
 };
 
@@ -44,8 +44,8 @@ std::optional<std::int64_t> max_context_at(const Deployment& deployment, const M
 
 /// A single change that would make the deployment fit, smallest first.
 struct Remedy {
-  std::string flag;    // "--tensor-parallel-size 4", "--max-model-len 8192", "--kv-cache-dtype fp8"
-  std::string effect;  // what it brings, in words with numbers
+  std::string flag{};  // "--tensor-parallel-size 4", "--max-model-len 8192", "--kv-cache-dtype fp8"
+  std::string effect{};  // what it brings, in words with numbers
 };
 
 /// What would have to change, tried one knob at a time: TP, weight dtype, KV dtype, context,

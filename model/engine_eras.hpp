@@ -1,0 +1,39 @@
+// The eras as a table: what each engine does by default in each span of versions. Internal to
+// model/engine*.cpp and the memory rule; users see engine_eras() and resolve_engine().
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "model/engine.hpp"
+
+namespace roofcast {
+
+/// Defaults of one engine over one span of versions.
+struct EraDefaults {
+  EngineEra era{};
+  MemoryRule memory_rule = MemoryRule::vllm;
+  SchedulerKind scheduler = SchedulerKind::vllm_v1;
+  double utilization = 0.90;
+  std::int64_t block_size = 16;
+  bool chunked_prefill = true;
+  bool async_scheduling = true;
+  bool reserve_full_sequence = true;
+  int first_minor = 0;  // vLLM 0.x: the first x that behaves like this era
+  Bytes overhead{};     // textbook rule: per GPU
+  MemoryConstants memory{};
+};
+
+/// Every era, newest of each engine first.
+const std::vector<EraDefaults>& era_table();
+
+/// The era that `name` means ("vllm", "vLLM-0.16.0", "trt-llm", ...). A vLLM version between eras
+/// takes the one whose behaviour it shares; see the cut-offs in engine_eras.cpp. Throws Error with
+/// the nearest names.
+const EraDefaults& find_era(std::string_view name);
+
+/// Decode batch sizes for which the engine captures CUDA graphs, ascending, none above `largest`.
+std::vector<std::int64_t> capture_sizes(const EraDefaults& era, std::int64_t largest);
+
+}  // namespace roofcast
