@@ -1,1 +1,47 @@
 #include "model/gpu.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace roofcast {
+namespace {
+
+/// log2 as the chord between powers of two: with x = 2^e (1 + f), 0 <= f < 1, it is e + f. At most
+/// 0.087 below the true value, and made of exact operations only.
+double chord_log2(double x) {
+  int exponent = 0;
+  const double mantissa = std::frexp(x, &exponent);  // in [0.5, 1)
+  return exponent - 1 + (2 * mantissa - 1);
+}
+
+bool is_float(DType dtype) { return dtype != DType::int8 && dtype != DType::int4; }
+
+}  // namespace
+
+double Curve::at(double x) const {
+  assert(!points.empty() && x > 0);
+  if (x <= points.front().x) return points.front().y;
+  if (x >= points.back().x) return points.back().y;
+  const auto right = std::upper_bound(points.begin(), points.end(), x,
+                                      [](double value, const Point& p) { return value < p.x; });
+  const Point& a = *(right - 1);
+  const Point& b = *right;
+  const double share = (chord_log2(x) - chord_log2(a.x)) / (chord_log2(b.x) - chord_log2(a.x));
+  return a.y + share * (b.y - a.y);
+}
+
+FlopsPerSecond Gpu::peak_for(DType compute) const {
+  assert(!dense_peak.empty());
+  if (const auto own = dense_peak.find(compute); own != dense_peak.end()) return own->second;
+  FlopsPerSecond best;
+  for (const auto& [dtype, peak] : dense_peak) {
+    const bool holds_it = bits_of(dtype) > bits_of(compute) ||
+                          (bits_of(dtype) == bits_of(compute) && is_float(compute));
+    if (is_float(dtype) && holds_it) best = std::max(best, peak);
+  }
+  assert(best.value > 0);  // the reader insists on an fp32 peak
+  return best;
+}
+
+}  // namespace roofcast

@@ -36,12 +36,12 @@ struct Curve {
 /// Share of the datasheet limit that kernels reach, by operator family. What is absent takes the
 /// default of its family (model/roofline.cpp) and its wider uncertainty.
 struct Efficiencies {
-  std::map<std::string, Curve> gemm;      // by weight format name; x: tokens (M)
-  std::map<std::string, Curve> moe;       // by weight format name; x: tokens
+  std::map<std::string, Curve> gemm;       // by weight format name; x: tokens (M)
+  std::map<std::string, Curve> moe;        // by weight format name; x: tokens
   std::optional<Curve> prefill_attention;  // share of dense peak (causal FLOPs); x: tokens attended
   std::map<DType, Curve> decode_attention;  // by KV dtype: share of HBM bandwidth; x: KV bytes read
-  std::optional<Curve> memory_bound;       // norms, RoPE, activations; x: bytes moved
-  std::map<int, Curve> all_reduce;         // by GPUs: seconds per call; x: bytes
+  std::optional<Curve> memory_bound;        // norms, RoPE, activations; x: bytes moved
+  std::map<int, Curve> all_reduce;          // by GPUs: seconds per call; x: bytes
 };
 
 /// Time a kernel takes however little it does, back to back in a CUDA graph.
@@ -64,6 +64,7 @@ struct Gpu {
   BytesPerSecond memory_bandwidth;
   Bytes l2_cache;
   int multiprocessors = 0;
+  std::optional<double> boost_clock_hz;        // at which the dense peaks are stated
   std::map<DType, FlopsPerSecond> dense_peak;  // tensor-core rate without sparsity; absent: none
   std::optional<Link> peer;                    // to other GPUs of the node
   std::optional<Link> host;                    // PCIe or C2C

@@ -1,1 +1,348 @@
 #include "model/io/gpu_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "model/error.hpp"
+#include "model/suggest.hpp"
+
+namespace roofcast {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kSchemaVersion = 1;
+
+/// What a number may be. Wide enough for any accelerator, and for a CPU that was calibrated;
+/// narrow enough to catch a value in GB, TFLOP/s or microseconds.
+struct Range {
+  double low;
+  double high;
+  std::string_view unit;
+};
+constexpr Range kMemory{1e8, 1e14, "bytes"};
+constexpr Range kCache{1e3, 1e12, "bytes"};
+constexpr Range kMemoryRate{1e9, 1e15, "bytes per second"};
+constexpr Range kLinkRate{1e8, 1e14, "bytes per second"};
+constexpr Range kPeak{1e9, 1e18, "FLOP per second"};
+constexpr Range kClock{1e8, 1e11, "hertz"};
+constexpr Range kTime{1e-9, 1.0, "seconds"};
+constexpr Range kPower{1, 1e5, "watts"};
+constexpr Range kPrice{1e-3, 1e4, "dollars per hour"};
+constexpr Range kShare{1e-4, 1.0, "of the limit"};
+constexpr Range kCurveX{1, 1e15, "tokens or bytes"};
+constexpr Range kCount{1, 1e6, "pieces"};
+constexpr Range kVersion{kSchemaVersion, kSchemaVersion, "(the version this program reads)"};
+
+/// A JSON object and where it stands, for error texts.
+struct Section {
+  const Json& object;
+  std::string path;  // "" at the top, "efficiency.gemm."
+  const std::string& file;
+};
+
+[[noreturn]] void fail(const Section& section, const std::string& key, const std::string& what) {
+  throw Error(fmt::format("hardware profile {}: {}{}: {}", section.file, section.path, key, what));
+}
+
+const Json& required(const Section& section, const std::string& key) {
+  const auto found = section.object.find(key);
+  if (found == section.object.end()) fail(section, key, "is missing");
+  return *found;
+}
+
+bool has(const Section& section, const std::string& key) { return section.object.contains(key); }
+
+Section subsection(const Section& section, const std::string& key) {
+  const Json& value = required(section, key);
+  if (!value.is_object()) fail(section, key, "must be an object");
+  return {value, section.path + key + ".", section.file};
+}
+
+void check_keys(const Section& section, const std::vector<std::string>& known) {
+  for (const auto& [key, value] : section.object.items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      fail(section, key, "is not a key of a hardware profile" + did_you_mean(key, known));
+    }
+  }
+}
+
+double checked(const Section& section, const std::string& key, const Json& value,
+               const Range& range) {
+  if (!value.is_number()) {
+    fail(section, key, fmt::format("must be a number, but is {}", value.dump()));
+  }
+  const double number = value.get<double>();
+  if (!(number >= range.low && number <= range.high)) {
+    fail(section, key,
+         fmt::format("{} is not between {} and {} {}", value.dump(), range.low, range.high,
+                     range.unit));
+  }
+  return number;
+}
+
+double number(const Section& section, const std::string& key, const Range& range) {
+  return checked(section, key, required(section, key), range);
+}
+
+int whole_number(const Section& section, const std::string& key, const Range& range) {
+  const double value = number(section, key, range);
+  if (value != std::floor(value)) fail(section, key, "must be a whole number");
+  return static_cast<int>(value);
+}
+
+std::string text(const Section& section, const std::string& key) {
+  const Json& value = required(section, key);
+  if (!value.is_string() || value.get<std::string>().empty()) {
+    fail(section, key, "must be a text that is not empty");
+  }
+  return value.get<std::string>();
+}
+
+DType dtype_key(const Section& section, const std::string& key) {
+  const std::optional<DType> dtype = parse_dtype(key);
+  if (!dtype) {
+    fail(section, key,
+         "is not a number format" +
+             did_you_mean(key, {"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4", "int4"}));
+  }
+  return *dtype;
+}
+
+std::vector<std::string> read_aliases(const Section& top) {
+  const Json& list = required(top, "aliases");
+  if (!list.is_array()) fail(top, "aliases", "must be a list of names");
+  std::vector<std::string> result;
+  for (const Json& alias : list) {
+    if (!alias.is_string() || alias.get<std::string>().empty()) {
+      fail(top, "aliases", fmt::format("{} is not a name", alias.dump()));
+    }
+    result.push_back(alias.get<std::string>());
+  }
+  return result;
+}
+
+std::map<DType, FlopsPerSecond> read_peaks(const Section& top) {
+  const Section section = subsection(top, "dense_peak_flops_per_s");
+  std::map<DType, FlopsPerSecond> result;
+  for (const auto& [key, value] : section.object.items()) {
+    result[dtype_key(section, key)] = FlopsPerSecond{checked(section, key, value, kPeak)};
+  }
+  if (!result.contains(DType::fp32)) fail(section, "fp32", "is missing");
+  return result;
+}
+
+std::optional<Link> read_link(const Section& top, const std::string& key) {
+  if (!has(top, key)) return std::nullopt;
+  const Section section = subsection(top, key);
+  check_keys(section, {"name", "bandwidth_bytes_per_s", "latency_s"});
+  return Link{.name = text(section, "name"),
+              .bandwidth = BytesPerSecond{number(section, "bandwidth_bytes_per_s", kLinkRate)},
+              .latency = Seconds{number(section, "latency_s", kTime)}};
+}
+
+Curve read_curve(const Section& parent, const std::string& key, const Range& y) {
+  const Section section = subsection(parent, key);
+  check_keys(section, {"points", "source"});
+  Curve curve;
+  curve.source = text(section, "source");
+  const Json& points = required(section, "points");
+  if (!points.is_array() || points.empty()) {
+    fail(section, "points", "must be a list of [x, y] that is not empty");
+  }
+  for (const Json& point : points) {
+    if (!point.is_array() || point.size() != 2) {
+      fail(section, "points", fmt::format("{} is not [x, y]", point.dump()));
+    }
+    const double x = checked(section, "points", point[0], kCurveX);
+    if (!curve.points.empty() && x <= curve.points.back().x) {
+      fail(section, "points",
+           fmt::format("x must ascend, but {} follows {}", x, curve.points.back().x));
+    }
+    curve.points.push_back({x, checked(section, "points", point[1], y)});
+  }
+  return curve;
+}
+
+std::map<std::string, Curve> read_curves(const Section& parent, const std::string& key,
+                                         const Range& y) {
+  std::map<std::string, Curve> result;
+  if (!has(parent, key)) return result;
+  const Section section = subsection(parent, key);
+  for (const auto& [name, value] : section.object.items()) {
+    result.emplace(name, read_curve(section, name, y));
+  }
+  return result;
+}
+
+std::map<DType, Curve> read_decode_attention(const Section& section) {
+  std::map<DType, Curve> result;
+  for (auto& [name, curve] : read_curves(section, "decode_attention", kShare)) {
+    const Section named{section.object, section.path + "decode_attention.", section.file};
+    result.emplace(dtype_key(named, name), std::move(curve));
+  }
+  return result;
+}
+
+std::map<int, Curve> read_all_reduce(const Section& section) {
+  std::map<int, Curve> result;
+  for (auto& [name, curve] : read_curves(section, "all_reduce_s", kTime)) {
+    const Json ranks = Json::parse(name, nullptr, false);
+    if (!ranks.is_number_integer() || ranks < 2 || ranks > 4096) {
+      fail(section, "all_reduce_s." + name, "is not a number of GPUs, 2 or more");
+    }
+    result.emplace(ranks.get<int>(), std::move(curve));
+  }
+  return result;
+}
+
+Efficiencies read_efficiencies(const Section& top) {
+  Efficiencies result;
+  if (!has(top, "efficiency")) return result;
+  const Section section = subsection(top, "efficiency");
+  check_keys(section, {"gemm", "moe", "prefill_attention", "decode_attention", "memory_bound",
+                       "all_reduce_s"});
+  result.gemm = read_curves(section, "gemm", kShare);
+  result.moe = read_curves(section, "moe", kShare);
+  if (has(section, "prefill_attention")) {
+    result.prefill_attention = read_curve(section, "prefill_attention", kShare);
+  }
+  result.decode_attention = read_decode_attention(section);
+  if (has(section, "memory_bound")) {
+    result.memory_bound = read_curve(section, "memory_bound", kShare);
+  }
+  result.all_reduce = read_all_reduce(section);
+  return result;
+}
+
+Floors read_floors(const Section& top) {
+  Floors result;
+  if (!has(top, "floors_s")) return result;
+  const Section section = subsection(top, "floors_s");
+  check_keys(section, {"gemm", "attention", "memory_bound", "all_reduce"});
+  for (const auto& [key, floor] :
+       {std::pair{"gemm", &Floors::gemm}, std::pair{"attention", &Floors::attention},
+        std::pair{"memory_bound", &Floors::memory_bound},
+        std::pair{"all_reduce", &Floors::all_reduce}}) {
+    if (has(section, key)) result.*floor = Seconds{number(section, key, kTime)};
+  }
+  return result;
+}
+
+/// True when `key`, dots for nesting, leads to something in the profile.
+bool leads_somewhere(const Json& profile, const std::string& key) {
+  const Json* at = &profile;
+  std::istringstream parts(key);
+  for (std::string part; std::getline(parts, part, '.');) {
+    if (!at->is_object() || !at->contains(part)) return false;
+    at = &(*at)[part];
+  }
+  return true;
+}
+
+std::map<std::string, std::string> read_sources(const Section& top) {
+  const Section section = subsection(top, "sources");
+  std::map<std::string, std::string> result;
+  for (const auto& [key, value] : section.object.items()) {
+    if (!leads_somewhere(top.object, key)) {
+      fail(section, key, "is the source of a key that the profile does not have");
+    }
+    result[key] = text(section, key);
+  }
+  return result;
+}
+
+void read_facts(const Section& top, Gpu& gpu) {
+  gpu.name = text(top, "name");
+  gpu.display_name = text(top, "display_name");
+  gpu.aliases = read_aliases(top);
+  gpu.vendor = text(top, "vendor");
+  gpu.architecture = text(top, "architecture");
+  gpu.compute_capability = text(top, "compute_capability");
+  gpu.memory = Bytes{number(top, "memory_bytes", kMemory)};
+  gpu.memory_visible = Bytes{number(top, "memory_visible_bytes", kMemory)};
+  gpu.memory_bandwidth = BytesPerSecond{number(top, "memory_bandwidth_bytes_per_s", kMemoryRate)};
+  gpu.l2_cache = Bytes{number(top, "l2_cache_bytes", kCache)};
+  gpu.multiprocessors = whole_number(top, "multiprocessors", kCount);
+  if (has(top, "boost_clock_hz")) gpu.boost_clock_hz = number(top, "boost_clock_hz", kClock);
+  gpu.gpus_per_node = whole_number(top, "gpus_per_node", kCount);
+  gpu.board_power = Watts{number(top, "board_power_w", kPower)};
+  if (has(top, "price_dollars_per_hour")) {
+    gpu.price = DollarsPerHour{number(top, "price_dollars_per_hour", kPrice)};
+  }
+  // "80 GB" is 80e9 bytes on some datasheets and 80 GiB on others, so the driver may show up to
+  // 7.4 % more than the nominal figure, and a little less than it where ECC takes a share.
+  const double shown = gpu.memory_visible / gpu.memory;
+  if (shown < 0.5 || shown > kGiB / 1e9) {
+    fail(top, "memory_visible_bytes",
+         fmt::format("is {:.3f} of memory_bytes, expected 0.5 to 1.074", shown));
+  }
+}
+
+Json parse_json(const std::string& profile, const std::string& where) {
+  try {
+    return Json::parse(profile);
+  } catch (const Json::parse_error& error) {
+    const std::size_t end = std::min(error.byte, profile.size());
+    const auto lines = std::count(profile.begin(), profile.begin() + static_cast<long>(end), '\n');
+    throw Error(fmt::format("hardware profile {}: line {}: is not JSON", where, lines + 1));
+  } catch (const Json::exception&) {
+    throw Error(fmt::format("hardware profile {}: holds a number that no double can", where));
+  }
+}
+
+}  // namespace
+
+Gpu parse_gpu(const std::string& profile, const std::string& where) {
+  const Json json = parse_json(profile, where);
+  if (!json.is_object()) {
+    throw Error(fmt::format("hardware profile {}: must be one JSON object", where));
+  }
+  const Section top{json, "", where};
+  // `measured` is for curves timed on the machine itself; documented, and not yet used.
+  check_keys(top, {"schema_version",
+                   "name",
+                   "display_name",
+                   "aliases",
+                   "vendor",
+                   "architecture",
+                   "compute_capability",
+                   "memory_bytes",
+                   "memory_visible_bytes",
+                   "memory_bandwidth_bytes_per_s",
+                   "l2_cache_bytes",
+                   "multiprocessors",
+                   "boost_clock_hz",
+                   "dense_peak_flops_per_s",
+                   "peer_link",
+                   "host_link",
+                   "network_link",
+                   "gpus_per_node",
+                   "board_power_w",
+                   "price_dollars_per_hour",
+                   "efficiency",
+                   "floors_s",
+                   "measured",
+                   "sources"});
+  number(top, "schema_version", kVersion);
+  if (has(top, "measured")) subsection(top, "measured");
+  Gpu gpu;
+  read_facts(top, gpu);
+  gpu.dense_peak = read_peaks(top);
+  gpu.peer = read_link(top, "peer_link");
+  gpu.host = read_link(top, "host_link");
+  gpu.network = read_link(top, "network_link");
+  gpu.efficiencies = read_efficiencies(top);
+  gpu.floors = read_floors(top);
+  gpu.sources = read_sources(top);
+  return gpu;
+}
+
+}  // namespace roofcast

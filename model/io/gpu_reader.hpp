@@ -1,4 +1,5 @@
 // Hardware profiles: built into the program from hardware_profiles/*.json, or read from a file.
+// hardware_profiles/README.md documents the schema.
 #pragma once
 
 #include <string>
@@ -14,9 +15,10 @@ struct GpuProfile {
   std::string hash;
 };
 
-/// `gpu` is a path to a profile .json, or a name in any of the spellings in use ("H100",
-/// "h100_sxm", "NVIDIA-H100-80GB-HBM3", "nvidia-h100-80gb"); case and separators do not matter.
-/// Throws Error with the nearest names when nothing or more than one matches.
+/// `gpu` is a path to a profile (it ends in .json or holds a '/'), or a name in any of the
+/// spellings in use ("H100", "h100_sxm", "NVIDIA-H100-80GB-HBM3", "nvidia-h100-80gb"). Case,
+/// separators and a leading vendor word do not matter; all the rest of the name must match.
+/// Throws Error with the nearest names when nothing matches.
 GpuProfile load_gpu(const std::string& gpu);
 
 /// Throws Error naming `where` and the key.
@@ -24,5 +26,9 @@ Gpu parse_gpu(const std::string& text, const std::string& where);
 
 /// Names of all built-in profiles, in order.
 std::vector<std::string> gpu_names();
+
+/// What a spelling is matched by: lower case, letters and digits only, without a leading vendor or
+/// product word ("NVIDIA GeForce RTX 4090" and "rtx-4090" are both "rtx4090").
+std::string gpu_name_key(const std::string& spelling);
 
 }  // namespace roofcast

@@ -1,0 +1,115 @@
+// Finding a profile by name or path; what a profile says is read in gpu_reader.cpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "embedded_profiles.hpp"
+#include "model/error.hpp"
+#include "model/io/gpu_reader.hpp"
+#include "model/suggest.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Words that drivers and shops put before the model, in the order in which they appear.
+constexpr std::string_view kLeadingWords[] = {"nvidia", "amd", "geforce", "tesla", "instinct"};
+
+std::string fnv1a_hex(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // offset basis and prime of FNV-1a 64
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001b3;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+bool is_path(const std::string& text) {
+  return text.ends_with(".json") || text.find('/') != std::string::npos;
+}
+
+GpuProfile parse_profile(const std::string& text, const std::string& where) {
+  return {.gpu = parse_gpu(text, where), .hash = fnv1a_hex(text)};
+}
+
+GpuProfile load_file(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) {
+    throw Error(fmt::format("hardware profile {}: there is no such file", path));
+  }
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw Error(fmt::format("hardware profile {}: cannot be read", path));
+  return parse_profile(text, path);
+}
+
+bool answers_to(const Gpu& gpu, const std::string& key) {
+  const auto same = [&](const std::string& spelling) { return gpu_name_key(spelling) == key; };
+  return same(gpu.name) || same(gpu.display_name) ||
+         std::any_of(gpu.aliases.begin(), gpu.aliases.end(), same);
+}
+
+/// Names of the profiles of which some spelling is near `key`, nearest first.
+std::vector<std::string> nearest_profiles(const std::string& key, const std::vector<Gpu>& gpus) {
+  std::vector<std::string> keys;
+  for (const Gpu& gpu : gpus) {
+    keys.push_back(gpu_name_key(gpu.name));
+    for (const std::string& alias : gpu.aliases) keys.push_back(gpu_name_key(alias));
+  }
+  std::vector<std::string> names;
+  for (const std::string& near : nearest(key, keys)) {
+    for (const Gpu& gpu : gpus) {
+      const bool seen = std::find(names.begin(), names.end(), gpu.name) != names.end();
+      if (answers_to(gpu, near) && !seen) names.push_back(gpu.name);
+    }
+  }
+  return names;
+}
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  return fmt::format("'{}'", fmt::join(names, "' or '"));
+}
+
+}  // namespace
+
+std::string gpu_name_key(const std::string& spelling) {
+  std::string key;
+  for (const char c : spelling) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (upper || plain) key += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  for (const std::string_view word : kLeadingWords) {
+    if (key.starts_with(word)) key.erase(0, word.size());
+  }
+  return key;
+}
+
+std::vector<std::string> gpu_names() {
+  std::vector<std::string> names;
+  for (const EmbeddedText& profile : embedded_profiles()) names.emplace_back(profile.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+GpuProfile load_gpu(const std::string& gpu) {
+  if (is_path(gpu)) return load_file(gpu);
+  const std::string key = gpu_name_key(gpu);
+  std::vector<Gpu> gpus;
+  for (const EmbeddedText& profile : embedded_profiles()) {
+    const std::string text{profile.text};
+    const std::string where = fmt::format("{}.json (built in)", profile.name);
+    GpuProfile parsed = parse_profile(text, where);
+    if (answers_to(parsed.gpu, key)) return parsed;
+    gpus.push_back(std::move(parsed.gpu));
+  }
+  const std::vector<std::string> near = nearest_profiles(key, gpus);
+  throw Error(
+      fmt::format("unknown GPU '{}'{}; 'roofcast gpus' lists all, or give the path of a "
+                  "hardware profile ending in .json",
+                  gpu, near.empty() ? "" : ", did you mean " + quoted_list(near) + "?"));
+}
+
+}  // namespace roofcast
