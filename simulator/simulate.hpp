@@ -29,7 +29,8 @@ struct SimulationOptions {
 
 /// Runs the workload to its end. Deterministic: same arguments, same result on any machine.
 /// Requests that can never be served (longer than max_model_len, or than the whole KV cache) are
-/// marked rejected and counted, never dropped.
+/// marked rejected and counted with a note, never dropped. Throws Error for an engine whose
+/// scheduler is not simulated.
 SimulationResult simulate(const Replica& replica, const Workload& workload,
                           const SimulationOptions& options);
 

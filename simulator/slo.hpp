@@ -14,8 +14,14 @@ enum class LatencyMetric { ttft, tpot, itl, e2e };
 
 std::string_view name_of(LatencyMetric metric);
 
+/// Reads a metric's name or a synonym of other tools: "time_to_first_token", "e2el",
+/// "request_latency", ... "inter_token_latency" is TPOT, as in aiperf, genai-perf and guidellm,
+/// where it is a mean per request. Nothing for an unknown name.
+std::optional<LatencyMetric> parse_latency_metric(std::string_view text);
+
 /// One limit: a request is good when every listed metric is at most its limit. A request with one
-/// output token has no TPOT and counts as 0 there (vLLM's rule).
+/// output token has no TPOT and counts as 0 there (vLLM's rule); its ITL is its longest gap between
+/// two tokens.
 struct GoodputLimit {
   LatencyMetric metric = LatencyMetric::ttft;
   Seconds limit;
@@ -31,6 +37,9 @@ struct PercentileTarget {
   double percentile = 95;  // 0 < percentile < 100
   Seconds limit;
 };
+
+/// Reads "p95:ttft:500" (bare numbers are milliseconds). Throws Error naming the text.
+PercentileTarget parse_percentile_target(const std::string& text);
 
 struct SloClass {
   std::string name;

@@ -1,0 +1,13 @@
+// The requests of a scenario, wherever they come from.
+#pragma once
+
+#include "simulator/scenario.hpp"
+#include "simulator/workload.hpp"
+
+namespace roofcast {
+
+/// Generates or reads the scenario's workload and gives every request its SLO class. Throws Error
+/// as generate(), read_trace() and assign_slo_classes() do.
+Workload load_workload(const Scenario& scenario);
+
+}  // namespace roofcast
