@@ -14,9 +14,9 @@ namespace roofcast {
 
 /// What one layer keeps, on one rank. Per token for attention, per sequence for recurrent state.
 struct CacheNeed {
-  Bytes per_token;     // attention K and V (or latent, plus an indexer's keys)
-  AttentionSpan span;  // how many tokens stay needed
-  Bytes per_sequence;  // recurrent state (convolution and SSM)
+  Bytes per_token{};     // attention K and V (or latent, plus an indexer's keys)
+  AttentionSpan span{};  // how many tokens stay needed
+  Bytes per_sequence{};  // recurrent state (convolution and SSM)
 };
 
 /// `cache_dtype` is the KV element type (fp8 halves it); state uses model.state_dtype.
@@ -41,16 +41,16 @@ Bytes cache_bytes_per_sequence(const Transformer& model, DType cache_dtype, std:
 /// (kv_cache_utils, v0.11 and later). A uniform model has one group holding all layers.
 struct CacheGroup {
   std::int64_t layers = 0;
-  AttentionSpan span;          // of an attention group
-  bool recurrent = false;      // state group: `rows_per_sequence` rows whatever the length
+  AttentionSpan span{};    // of an attention group
+  bool recurrent = false;  // state group: `rows_per_sequence` rows whatever the length
   std::int64_t rows_per_sequence = 0;
 };
 
 struct CacheLayout {
-  std::int64_t block_tokens = 16;  // tokens per block (enlarged for models with recurrent state)
-  Bytes page;                      // bytes of one block of one layer
+  std::int64_t block_tokens = 16;   // tokens per block (enlarged for models with recurrent state)
+  Bytes page{};                     // bytes of one block of one layer
   std::int64_t layers_per_row = 0;  // group size: layers that share one block id
-  std::vector<CacheGroup> groups;
+  std::vector<CacheGroup> groups{};
 
   /// Bytes of one block id over all layers that share it.
   Bytes row_bytes() const { return page * static_cast<double>(layers_per_row); }
