@@ -1,0 +1,139 @@
+#include "cli/arguments.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "model/error.hpp"
+#include "model/suggest.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Other spellings of our flags: vLLM's short forms, SGLang's and TensorRT-LLM's names for the
+/// same knob, and the ISL/OSL of benchmark tools.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kAliases{{
+    {"-tp", "--tensor-parallel-size"},
+    {"--tp", "--tensor-parallel-size"},
+    {"--tp-size", "--tensor-parallel-size"},
+    {"-pp", "--pipeline-parallel-size"},
+    {"--pp", "--pipeline-parallel-size"},
+    {"--pp-size", "--pipeline-parallel-size"},
+    {"-dp", "--data-parallel-size"},
+    {"--dp", "--data-parallel-size"},
+    {"--dp-size", "--data-parallel-size"},
+    {"--ep", "--enable-expert-parallel"},
+    {"-q", "--quantization"},
+    {"--quantisation", "--quantization"},
+    {"--isl", "--input-len"},
+    {"--osl", "--output-len"},
+    {"--random-input-len", "--input-len"},
+    {"--random-output-len", "--output-len"},
+    {"--num-requests", "--num-prompts"},
+    {"--mem-fraction-static", "--gpu-memory-utilization"},
+    {"--kv-cache-free-gpu-memory-fraction", "--gpu-memory-utilization"},
+    {"--max-running-requests", "--max-num-seqs"},
+    {"--max-batch-size", "--max-num-seqs"},
+    {"--max-num-tokens", "--max-num-batched-tokens"},
+    {"--tokens-per-block", "--block-size"},
+    {"--page-size", "--block-size"},
+}};
+
+std::string normalise_name(std::string name) {
+  if (name.starts_with("--")) std::replace(name.begin(), name.end(), '_', '-');
+  for (const auto& [alias, ours] : kAliases) {
+    if (name == alias) return std::string(ours);
+  }
+  return name;
+}
+
+std::vector<std::string> option_names(const po::options_description& options) {
+  std::vector<std::string> names;
+  for (const auto& option : options.options()) names.push_back("--" + option->long_name());
+  return names;
+}
+
+void print_usage(const Usage& usage, const po::options_description& options, std::ostream& out) {
+  out << "usage: " << usage.synopsis << "\n\nexample: " << usage.example << "\n" << options;
+}
+
+[[noreturn]] void refuse_unknown(const std::string& option, const po::options_description& options,
+                                 const std::string& command) {
+  std::string message = "no option '" + option + "'";
+  const auto near = nearest(option, option_names(options));
+  if (!near.empty()) message += "; did you mean '" + near.front() + "'?";
+  throw UsageError(message + " (" + command + " --help lists them)");
+}
+
+}  // namespace
+
+std::vector<std::string> normalise(const std::vector<std::string>& arguments) {
+  std::vector<std::string> result;
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with("-")) {
+      result.push_back(argument);
+      continue;
+    }
+    const auto equals = argument.find('=');
+    std::string name = normalise_name(argument.substr(0, equals));
+    const std::string value = equals == std::string::npos ? "" : argument.substr(equals);
+    if (name.starts_with("--no-") && value.empty()) {
+      result.push_back("--" + name.substr(5) + "=false");
+    } else {
+      result.push_back(name + value);
+    }
+  }
+  return result;
+}
+
+bool parse_switch(const std::string& text, const std::string& flag) {
+  for (const char* yes : {"true", "1", "on", "yes"}) {
+    if (text == yes) return true;
+  }
+  for (const char* no : {"false", "0", "off", "no"}) {
+    if (text == no) return false;
+  }
+  throw UsageError(flag + ": '" + text + "' is not a switch (true or false)");
+}
+
+std::optional<CommonOptions> parse(CommandContext& context, Usage usage) {
+  CommonOptions common;
+  po::options_description general("Output");
+  general.add_options()("output,o",
+                        converted(common.output, "--output",
+                                  [](const std::string& text, const std::string&) {
+                                    return parse_output_format(text);
+                                  })
+                            ->value_name("FORMAT"),
+                        "table, json, jsonl, csv or md (default table)")("help,h", "this text");
+  po::options_description all;
+  all.add(usage.options).add(general);
+
+  const std::vector<std::string> arguments = normalise(context.arguments);
+  po::variables_map values;
+  const std::string command = usage.synopsis.substr(0, usage.synopsis.find(' ', 9));
+  namespace style = po::command_line_style;
+  try {
+    po::store(po::command_line_parser(arguments)
+                  .options(all)
+                  .positional(usage.positional)
+                  .style(style::unix_style & ~style::allow_guessing)
+                  .run(),
+              values);
+  } catch (const po::unknown_option& error) {
+    refuse_unknown(error.get_option_name(), all, command);
+  } catch (const po::too_many_positional_options_error&) {
+    throw UsageError("too many arguments (" + command + " --help shows what it takes)");
+  }
+  if (values.contains("help")) {
+    print_usage(usage, all, context.out);
+    return std::nullopt;
+  }
+  po::notify(values);
+  return common;
+}
+
+}  // namespace roofcast

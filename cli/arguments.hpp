@@ -1,0 +1,48 @@
+// Command lines as people type them: engine spellings of flags (underscores, -tp, --no-...), one
+// parse with suggestions for unknown options, and help that fits a screen.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "reports/document.hpp"
+
+namespace roofcast {
+
+namespace po = boost::program_options;
+
+/// What every command has: --output and --help.
+struct CommonOptions {
+  OutputFormat output = OutputFormat::table;
+};
+
+/// A command's own description of itself.
+struct Usage {
+  std::string synopsis;  // "roofcast memory --model M --gpu G [options]"
+  std::string example;   // a line that runs
+  po::options_description options;
+  po::positional_options_description positional;
+};
+
+/// Spellings of other tools brought to ours: `--max_num_seqs` to `--max-num-seqs`, `-tp 2` and
+/// `--tp 2` to `--tensor-parallel-size 2`, `--isl` to `--input-len`, `--no-x` to `--x=false`.
+std::vector<std::string> normalise(const std::vector<std::string>& arguments);
+
+/// Parses and notifies. Nothing: --help was asked for and printed. Throws UsageError with the
+/// nearest options for one that is not known.
+std::optional<CommonOptions> parse(CommandContext& context, Usage usage);
+
+/// An option that sets `target` through `convert(text, flag)`; `default_text` is shown in --help.
+template <class Target, class Convert>
+po::typed_value<std::string>* converted(Target& target, const std::string& flag, Convert convert) {
+  return po::value<std::string>()->notifier(
+      [&target, flag, convert](const std::string& text) { target = convert(text, flag); });
+}
+
+/// "true", "false", "1", "0", "on", "off", "yes", "no"; throws UsageError naming the flag.
+bool parse_switch(const std::string& text, const std::string& flag);
+
+}  // namespace roofcast

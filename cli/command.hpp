@@ -1,0 +1,45 @@
+// A command of the program: parse, call one function of the libraries, print.
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace roofcast {
+
+/// What a command works with. Results go to `out`, everything else to `err`.
+struct CommandContext {
+  std::vector<std::string> arguments;  // after the command's name
+  std::string command_line;            // as typed, for provenance
+  std::ostream& out;
+  std::ostream& err;
+};
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitNo = 3;  // answered "no": does not fit, SLO not met
+
+struct Command {
+  const char* name;
+  const char* help;  // one line
+  int (*run)(CommandContext&);
+};
+
+/// All commands, in the order of `roofcast --help`.
+std::span<const Command> commands();
+
+int run_models(CommandContext&);
+int run_gpus(CommandContext&);
+int run_memory(CommandContext&);
+int run_estimate(CommandContext&);
+int run_staircase(CommandContext&);
+int run_simulate(CommandContext&);
+int run_trace(CommandContext&);
+int run_runs(CommandContext&);
+
+/// Finds and runs the command; the one place where errors become messages and exit codes.
+int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
+
+}  // namespace roofcast

@@ -1,0 +1,191 @@
+#include "cli/deployment_options.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "cli/flag_values.hpp"
+#include "model/error.hpp"
+#include "model/io/gpu_reader.hpp"
+#include "model/io/model_reader.hpp"
+#include "reports/numbers.hpp"
+
+namespace roofcast {
+namespace {
+
+int parse_degree(const std::string& text, const std::string& flag) {
+  const CountRule rule{.what = "number of GPUs", .examples = "1, 8", .least = 1, .most = 4096};
+  return static_cast<int>(parse_count_by(rule, text, flag));
+}
+
+/// "auto" leaves the choice to the checkpoint.
+std::optional<DType> parse_cache_dtype(const std::string& text, const std::string& flag) {
+  if (text == "auto") return std::nullopt;
+  const auto dtype = parse_dtype(text);
+  if (!dtype) throw UsageError(flag + ": '" + text + "' is not a dtype (auto, bf16, fp16, fp8)");
+  return dtype;
+}
+
+QueueOrder parse_order(const std::string& text, const std::string& flag) {
+  if (text == "fcfs") return QueueOrder::fcfs;
+  if (text == "priority") return QueueOrder::priority;
+  throw UsageError(flag + ": '" + text + "' is not a policy (fcfs, priority)");
+}
+
+po::typed_value<std::string>* switch_value(std::optional<bool>& target, const std::string& flag) {
+  return converted(target, flag, parse_switch)->implicit_value("true", "on")->value_name("[=off]");
+}
+
+}  // namespace
+
+po::options_description machine_options(DeploymentOptions& target) {
+  po::options_description options("Model and GPUs");
+  Parallelism& parallel = target.parallel;
+  options.add_options()("model", po::value(&target.model)->value_name("NAME|PATH"),
+                        "catalogue name, model folder, config.json or .gguf")(
+      "gpu", po::value(&target.gpu)->value_name("NAME|FILE"), "GPU in any usual spelling")(
+      "quantization",
+      converted(target.weight_format, "--quantization", parse_text)->value_name("FORMAT"),
+      "weights as fp8, int8, awq, gptq, mxfp4, nvfp4 ... (default: as the checkpoint)")(
+      "dtype", converted(target.weight_format, "--dtype", parse_text)->value_name("DTYPE"),
+      "weights as bf16, fp16, fp32 (default: as the checkpoint)")(
+      "tensor-parallel-size",
+      converted(parallel.tensor, "--tensor-parallel-size", parse_degree)->value_name("N"),
+      "TP, also --tp (default 1)")(
+      "pipeline-parallel-size",
+      converted(parallel.pipeline, "--pipeline-parallel-size", parse_degree)->value_name("N"),
+      "PP, also --pp (default 1)")(
+      "data-parallel-size",
+      converted(parallel.data, "--data-parallel-size", parse_degree)->value_name("N"),
+      "DP, also --dp (default 1)")(
+      "enable-expert-parallel",
+      converted(parallel.expert_parallel, "--enable-expert-parallel", parse_switch)
+          ->implicit_value("true", "on")
+          ->value_name("[=off]"),
+      "experts sharded over TP x DP ranks, also --ep");
+  return options;
+}
+
+po::options_description engine_options(DeploymentOptions& target) {
+  po::options_description options("Engine (unset: as the engine would choose)");
+  EngineOverrides& knobs = target.overrides;
+  auto count = [](auto& knob, const char* flag) {
+    return converted(knob, flag, parse_count)->value_name("N");
+  };
+  options.add_options()(
+      "engine", po::value(&target.engine)->value_name("ERA"),
+      "vllm-0.11, vllm-0.19, vllm-0.29, sglang, trtllm, textbook (default vllm-0.19)")(
+      "gpu-memory-utilization",
+      converted(knobs.gpu_memory_utilization, "--gpu-memory-utilization", parse_share)
+          ->value_name("SHARE"),
+      "share of GPU memory; SGLang: mem-fraction-static")(
+      "max-model-len", count(knobs.max_model_len, "--max-model-len"), "longest sequence, tokens")(
+      "max-num-seqs", count(knobs.max_num_seqs, "--max-num-seqs"), "sequences running at once")(
+      "max-num-batched-tokens", count(knobs.max_num_batched_tokens, "--max-num-batched-tokens"),
+      "token budget of a step")("block-size", count(knobs.block_size, "--block-size"),
+                                "tokens per KV block")(
+      "kv-cache-dtype",
+      converted(knobs.kv_cache_dtype, "--kv-cache-dtype", parse_cache_dtype)->value_name("DTYPE"),
+      "auto, bf16, fp16 or fp8")(
+      "kv-cache-memory-bytes",
+      converted(knobs.kv_cache_memory, "--kv-cache-memory-bytes", parse_bytes)->value_name("BYTES"),
+      "KV budget per GPU, as 40GB or 40GiB; ignores utilisation")(
+      "num-gpu-blocks-override", count(knobs.num_gpu_blocks_override, "--num-gpu-blocks-override"),
+      "KV blocks as given")(
+      "overhead", converted(knobs.overhead, "--overhead", parse_bytes)->value_name("BYTES"),
+      "textbook rule: fixed overhead per GPU")(
+      "weight-bytes",
+      converted(knobs.weight_bytes, "--weight-bytes", parse_bytes)->value_name("BYTES"),
+      "checkpoint size as stated, instead of the formula")(
+      "enable-chunked-prefill",
+      switch_value(knobs.enable_chunked_prefill, "--enable-chunked-prefill"), "default on")(
+      "enable-prefix-caching", switch_value(knobs.enable_prefix_caching, "--enable-prefix-caching"),
+      "default on; --no-enable-prefix-caching")(
+      "enforce-eager", switch_value(knobs.enforce_eager, "--enforce-eager"), "no CUDA graphs")(
+      "async-scheduling", switch_value(knobs.async_scheduling, "--async-scheduling"),
+      "host work hidden behind the GPU")(
+      "scheduler-reserve-full-isl",
+      switch_value(knobs.reserve_full_sequence, "--scheduler-reserve-full-isl"),
+      "admit only when the whole prompt's blocks are free")(
+      "long-prefill-token-threshold",
+      count(knobs.long_prefill_token_threshold, "--long-prefill-token-threshold"),
+      "most prompt tokens of one request a step; 0 off")(
+      "watermark", converted(knobs.watermark, "--watermark", parse_share)->value_name("SHARE"),
+      "KV blocks kept free at admission")(
+      "scheduling-policy",
+      converted(knobs.scheduling_policy, "--scheduling-policy", parse_order)->value_name("POLICY"),
+      "fcfs or priority (default fcfs)");
+  return options;
+}
+
+Transformer resolve_model(const DeploymentOptions& options) {
+  if (options.model.empty()) {
+    throw UsageError("--model is missing (a name such as llama-3.1-8b, or a model folder)");
+  }
+  Transformer model = load_model(options.model);
+  if (options.weight_format) requantise(model, *options.weight_format);
+  return model;
+}
+
+ResolvedDeployment resolve(const DeploymentOptions& options) {
+  if (options.gpu.empty())
+    throw UsageError("--gpu is missing (a name such as h100; roofcast gpus)");
+  Transformer model = resolve_model(options);
+  GpuProfile profile = load_gpu(options.gpu);
+  check_parallelism(model, options.parallel);
+  Engine engine =
+      resolve_engine(options.engine, options.overrides, model, profile.gpu, options.parallel);
+  return {.deployment = {.model = std::move(model),
+                         .gpu = std::move(profile.gpu),
+                         .parallel = options.parallel,
+                         .engine = std::move(engine)},
+          .profile_hash = profile.hash};
+}
+
+Json describe(const Deployment& deployment) {
+  const Engine& engine = deployment.engine;
+  const Parallelism& parallel = deployment.parallel;
+  Json json;
+  json["model"] = deployment.model.name;
+  json["gpu"] = deployment.gpu.name;
+  json["parallel"] = {{"tensor", parallel.tensor},
+                      {"pipeline", parallel.pipeline},
+                      {"data", parallel.data},
+                      {"expert", parallel.expert_parallel}};
+  json["engine"] = {{"name", engine.name},
+                    {"gpu_memory_utilization", engine.gpu_memory_utilization},
+                    {"max_model_len", engine.max_model_len},
+                    {"max_num_seqs", engine.max_num_seqs},
+                    {"max_num_batched_tokens", engine.max_num_batched_tokens},
+                    {"block_size", engine.block_size},
+                    {"kv_cache_dtype", name_of(engine.kv_cache_dtype)},
+                    {"enable_chunked_prefill", engine.chunked_prefill},
+                    {"enable_prefix_caching", engine.prefix_caching},
+                    {"enforce_eager", !engine.cuda_graphs},
+                    {"async_scheduling", engine.async_scheduling},
+                    {"scheduler_reserve_full_isl", engine.reserve_full_sequence},
+                    {"long_prefill_token_threshold", engine.long_prefill_token_threshold},
+                    {"watermark", engine.watermark},
+                    {"scheduling_policy", engine.order == QueueOrder::fcfs ? "fcfs" : "priority"}};
+  return json;
+}
+
+std::string headline(const Deployment& deployment) {
+  const Parallelism& parallel = deployment.parallel;
+  std::string text = fmt::format("{} on {}", deployment.model.name, deployment.gpu.display_name);
+  if (parallel.gpus() > 1) {
+    text = fmt::format("{} on {}x {}", deployment.model.name, parallel.gpus(),
+                       deployment.gpu.display_name);
+    std::string degrees;
+    auto degree = [&](const char* name, int value) {
+      if (value > 1) degrees += fmt::format("{}{} {}", degrees.empty() ? "" : ", ", name, value);
+    };
+    degree("TP", parallel.tensor);
+    degree("PP", parallel.pipeline);
+    degree("DP", parallel.data);
+    text += " (" + degrees + (parallel.expert_parallel ? ", EP" : "") + ")";
+  }
+  return text + ", " + deployment.engine.name;
+}
+
+}  // namespace roofcast

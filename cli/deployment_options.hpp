@@ -1,0 +1,46 @@
+// The flags that say what runs where: model, GPU, parallelism, engine. Spelled as vLLM spells them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/arguments.hpp"
+#include "model/deployment.hpp"
+
+namespace roofcast {
+
+struct DeploymentOptions {
+  std::string model;
+  std::string gpu;
+  std::string engine = "vllm-0.19";
+  std::optional<std::string> weight_format;  // --quantization or --dtype
+  Parallelism parallel;
+  EngineOverrides overrides;
+};
+
+/// --model, --gpu, --quantization, --dtype and parallelism.
+po::options_description machine_options(DeploymentOptions& target);
+
+/// --engine and its knobs.
+po::options_description engine_options(DeploymentOptions& target);
+
+/// A deployment with where its hardware numbers come from.
+struct ResolvedDeployment {
+  Deployment deployment;
+  std::string profile_hash;
+};
+
+/// Loads model and GPU, applies the weight format, resolves the engine. Throws UsageError when
+/// --model or --gpu is missing.
+ResolvedDeployment resolve(const DeploymentOptions& options);
+
+/// The same for a deployment whose numbers of GPUs do not matter yet: everything but the engine.
+Transformer resolve_model(const DeploymentOptions& options);
+
+/// "inputs" of a result: the deployment as understood, every knob resolved.
+Json describe(const Deployment& deployment);
+
+/// "LLaMA-3.1-70B on 2x NVIDIA H200 SXM (TP 2), vllm-0.19"
+std::string headline(const Deployment& deployment);
+
+}  // namespace roofcast

@@ -1,0 +1,36 @@
+// roofcast estimate: what prefill and a decode step cost, and why.
+#include "cli/deployment_options.hpp"
+#include "cli/estimate_document.hpp"
+#include "cli/flag_values.hpp"
+
+namespace roofcast {
+
+int run_estimate(CommandContext& context) {
+  DeploymentOptions options;
+  EstimateQuestion question;
+  bool operators = false;
+  Usage usage{
+      .synopsis = "roofcast estimate --model M --gpu G [options]",
+      .example = "roofcast estimate --model llama-3.1-8b --gpu h100 --batch 32 --isl 1k --osl 256",
+      .options = po::options_description("Options"),
+      .positional = {}};
+  usage.options.add_options()("batch",
+                              converted(question.batch, "--batch", parse_positive)->value_name("N"),
+                              "sequences at once (default 1)")(
+      "input-len",
+      converted(question.input_tokens, "--input-len", parse_token_count)->value_name("TOKENS"),
+      "prompt tokens each, also --isl (default 1024)")(
+      "output-len",
+      converted(question.output_tokens, "--output-len", parse_token_count)->value_name("TOKENS"),
+      "generated tokens each, also --osl (default 128)")("ops", po::bool_switch(&operators),
+                                                         "every operator of both steps");
+  usage.options.add(machine_options(options)).add(engine_options(options));
+  const auto common = parse(context, usage);
+  if (!common) return kExitDone;
+  question.list_operators = operators;
+
+  write(estimate_document(options, question), common->output, context.out);
+  return kExitDone;
+}
+
+}  // namespace roofcast

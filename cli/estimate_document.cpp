@@ -1,0 +1,1 @@
+#include "cli/estimate_document.hpp"

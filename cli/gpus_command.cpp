@@ -1,0 +1,24 @@
+// roofcast gpus [NAME|FILE]: the hardware profiles, or one in full.
+#include "cli/arguments.hpp"
+#include "cli/gpus_document.hpp"
+#include "model/io/gpu_reader.hpp"
+
+namespace roofcast {
+
+int run_gpus(CommandContext& context) {
+  std::string gpu;
+  Usage usage{.synopsis = "roofcast gpus [NAME|FILE] [options]",
+              .example = "roofcast gpus h200",
+              .options = po::options_description("Options"),
+              .positional = {}};
+  usage.options.add_options()("gpu", po::value(&gpu)->value_name("NAME|FILE"),
+                              "a GPU in any usual spelling, or a profile file");
+  usage.positional.add("gpu", 1);
+  const auto common = parse(context, usage);
+  if (!common) return kExitDone;
+  write(gpu.empty() ? gpu_list_document() : gpu_document(load_gpu(gpu)), common->output,
+        context.out);
+  return kExitDone;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,36 @@
+// roofcast memory: what fits, term by term; --solve for the largest batch, context or smallest TP.
+#include "cli/deployment_options.hpp"
+#include "cli/flag_values.hpp"
+#include "cli/memory_document.hpp"
+#include "model/error.hpp"
+
+namespace roofcast {
+
+int run_memory(CommandContext& context) {
+  DeploymentOptions options;
+  MemoryQuestion question;
+  Usage usage{
+      .synopsis = "roofcast memory --model M --gpu G [options]",
+      .example = "roofcast memory --model llama-3.1-70b --gpu h200 --tp 2 --max-model-len 32k",
+      .options = po::options_description("Options"),
+      .positional = {}};
+  usage.options.add_options()(
+      "solve",
+      converted(question.solve, "--solve",
+                [](const std::string& text, const std::string&) { return parse_solve(text); })
+          ->value_name("WHAT"),
+      "batch (largest at --context), context (longest at --batch) or tp (smallest that fits)")(
+      "context", converted(question.context, "--context", parse_token_count)->value_name("TOKENS"),
+      "tokens per sequence for --solve batch and tp (default --max-model-len)")(
+      "batch", converted(question.batch, "--batch", parse_positive)->value_name("N"),
+      "sequences at once for --solve context and tp (default 1)");
+  usage.options.add(machine_options(options)).add(engine_options(options));
+  const auto common = parse(context, usage);
+  if (!common) return kExitDone;
+
+  const MemoryAnswer answer = answer_memory(options, question);
+  write(answer.document, common->output, context.out);
+  return answer.yes ? kExitDone : kExitNo;
+}
+
+}  // namespace roofcast

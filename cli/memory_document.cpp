@@ -1,0 +1,191 @@
+#include "cli/memory_document.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/envelope.hpp"
+#include "model/error.hpp"
+#include "reports/numbers.hpp"
+
+namespace roofcast {
+namespace {
+
+Table term_table(const MemoryPlan& plan) {
+  Table table{.title = "One GPU",
+              .columns = {{"Term", false}, {"GiB"}, {"Share"}, {"Why", false}},
+              .rows = {}};
+  for (const MemoryTerm& term : plan.terms) {
+    table.rows.push_back({term.name, fixed(term.bytes.value / kGiB, 2),
+                          as_percent(term.bytes / plan.total), term.detail});
+  }
+  table.rows.push_back(
+      {"total", fixed(plan.total.value / kGiB, 2), as_percent(1.0), "what the driver reports"});
+  return table;
+}
+
+std::string verdict(const Deployment& deployment, const MemoryPlan& plan) {
+  if (!plan.fits) return "Does not fit: " + plan.reason + ".";
+  return fmt::format("Fits: {} KV blocks hold {} tokens (±{}): {} sequences of {} tokens at once.",
+                     with_separators(plan.kv_blocks), with_separators(plan.kv_tokens),
+                     as_percent(plan.relative_uncertainty), fixed(plan.max_concurrency, 2),
+                     with_separators(deployment.engine.max_model_len));
+}
+
+Json terms_json(const MemoryPlan& plan) {
+  Json terms = Json::array();
+  for (const MemoryTerm& term : plan.terms) {
+    terms.push_back({{"name", term.name}, {"bytes", term.bytes.value}, {"detail", term.detail}});
+  }
+  return terms;
+}
+
+void add_plan(Document& document, const Deployment& deployment, const MemoryPlan& plan) {
+  Json& json = document.machine;
+  json["fits"] = plan.fits;
+  json["reason"] = plan.fits ? Json(nullptr) : Json(plan.reason);
+  json["terms"] = terms_json(plan);
+  json["memory_visible_bytes"] = plan.total.value;
+  json["kv_budget_bytes"] = plan.kv_budget.value;
+  json["block_tokens"] = plan.layout.block_tokens;
+  json["block_bytes"] = plan.layout.row_bytes().value;
+  json["kv_blocks"] = plan.kv_blocks;
+  json["kv_tokens"] = plan.kv_tokens;
+  json["max_batch"] = plan.max_batch;
+  json["max_concurrency"] = plan.max_concurrency;
+  json["relative_uncertainty"] = plan.relative_uncertainty;
+  document.sections.push_back({.heading = headline(deployment),
+                               .lines = {verdict(deployment, plan)},
+                               .table = term_table(plan)});
+}
+
+void add_batches(Document& document, const Deployment& deployment, const MemoryPlan& plan) {
+  Table table{.title = "Largest batch by context (memory alone)",
+              .columns = {{"Context"}, {"Sequences"}},
+              .rows = {}};
+  Json rows = Json::array();
+  const std::int64_t longest = deployment.engine.max_model_len;
+  std::vector<std::int64_t> contexts;
+  for (std::int64_t context = 1024; context < longest; context *= 4) contexts.push_back(context);
+  contexts.push_back(longest);
+  for (const std::int64_t context : contexts) {
+    const std::int64_t batch = max_batch_at(deployment, plan, context);
+    table.rows.push_back({with_separators(context), with_separators(batch)});
+    rows.push_back({{"context_tokens", context}, {"max_batch", batch}});
+  }
+  document.machine["max_batch_by_context"] = std::move(rows);
+  document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
+}
+
+void add_remedies(Document& document, const Deployment& deployment) {
+  Section section{.heading = "What would make it fit", .lines = {}, .table = {}};
+  Json rows = Json::array();
+  for (const Remedy& remedy : remedies(deployment)) {
+    section.lines.push_back(remedy.flag + ": " + remedy.effect);
+    rows.push_back({{"flag", remedy.flag}, {"effect", remedy.effect}});
+  }
+  if (section.lines.empty())
+    section.lines.emplace_back("no single change that was tried is enough");
+  document.machine["remedies"] = std::move(rows);
+  document.sections.push_back(std::move(section));
+}
+
+bool solve_batch(Document& document, const Deployment& deployment, const MemoryPlan& plan,
+                 std::int64_t context) {
+  const std::int64_t batch = max_batch_at(deployment, plan, context);
+  document.machine["solution"] = {{"batch", batch}, {"context_tokens", context}};
+  document.sections.push_back(
+      {.heading = "Answer",
+       .lines = {fmt::format("{} sequences of {} tokens fit at once.", with_separators(batch),
+                             with_separators(context))},
+       .table = {}});
+  return batch > 0;
+}
+
+bool solve_context(Document& document, const Deployment& deployment, const MemoryPlan& plan,
+                   std::int64_t batch) {
+  const auto context = max_context_at(deployment, plan, batch);
+  document.machine["solution"] = {{"batch", batch},
+                                  {"context_tokens", context ? Json(*context) : Json(nullptr)}};
+  const std::string line =
+      context ? fmt::format("{} sequences fit with up to {} tokens each.", with_separators(batch),
+                            with_separators(*context))
+              : fmt::format("{} sequences do not fit at any length.", with_separators(batch));
+  document.sections.push_back({.heading = "Answer", .lines = {line}, .table = {}});
+  return context.has_value();
+}
+
+/// The deployment with the smallest TP (a power of two up to 64, as engines shard) that holds
+/// `batch` sequences of `context` tokens; nothing when none does.
+std::optional<Deployment> smallest_tensor_parallel(DeploymentOptions options,
+                                                   const MemoryQuestion& question) {
+  for (int tensor = 1; tensor <= 64; tensor *= 2) {
+    options.parallel.tensor = tensor;
+    Deployment candidate;
+    try {
+      candidate = resolve(options).deployment;
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error&) {
+      continue;  // this TP cannot shard the model
+    }
+    const MemoryPlan plan = plan_memory(candidate);
+    const std::int64_t context = question.context.value_or(candidate.engine.max_model_len);
+    if (plan.fits && max_batch_at(candidate, plan, context) >= question.batch.value_or(1)) {
+      return candidate;
+    }
+  }
+  return std::nullopt;
+}
+
+MemoryAnswer answer_tensor_parallel(const DeploymentOptions& options,
+                                    const MemoryQuestion& question) {
+  const auto found = smallest_tensor_parallel(options, question);
+  const Deployment deployment = found ? *found : resolve(options).deployment;
+  MemoryAnswer answer{.document = {envelope("memory", describe(deployment)), {}},
+                      .yes = found.has_value()};
+  const MemoryPlan plan = plan_memory(deployment);
+  add_plan(answer.document, deployment, plan);
+  answer.document.machine["solution"] = {
+      {"tensor_parallel", found ? Json(found->parallel.tensor) : Json(nullptr)}};
+  const std::string line = found ? fmt::format("The smallest tensor parallelism that fits is {}.",
+                                               found->parallel.tensor)
+                                 : std::string("No tensor parallelism up to 64 fits.");
+  answer.document.sections.push_back({.heading = "Answer", .lines = {line}, .table = {}});
+  return answer;
+}
+
+}  // namespace
+
+MemoryQuestion::Solve parse_solve(const std::string& text) {
+  if (text == "batch") return MemoryQuestion::Solve::batch;
+  if (text == "context") return MemoryQuestion::Solve::context;
+  if (text == "tp") return MemoryQuestion::Solve::tensor_parallel;
+  throw UsageError("--solve: '" + text + "' is not one of batch, context, tp");
+}
+
+MemoryAnswer answer_memory(const DeploymentOptions& options, const MemoryQuestion& question) {
+  if (question.solve == MemoryQuestion::Solve::tensor_parallel) {
+    return answer_tensor_parallel(options, question);
+  }
+  const Deployment deployment = resolve(options).deployment;
+  MemoryAnswer answer{.document = {envelope("memory", describe(deployment)), {}}, .yes = false};
+  const MemoryPlan plan = plan_memory(deployment);
+  answer.yes = plan.fits;
+  add_plan(answer.document, deployment, plan);
+  if (question.solve == MemoryQuestion::Solve::batch) {
+    answer.yes = solve_batch(answer.document, deployment, plan,
+                             question.context.value_or(deployment.engine.max_model_len));
+  } else if (question.solve == MemoryQuestion::Solve::context) {
+    answer.yes = solve_context(answer.document, deployment, plan, question.batch.value_or(1));
+  } else if (plan.fits) {
+    add_batches(answer.document, deployment, plan);
+  } else {
+    add_remedies(answer.document, deployment);
+  }
+  return answer;
+}
+
+}  // namespace roofcast

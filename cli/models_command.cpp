@@ -1,0 +1,33 @@
+// roofcast models [NAME|PATH]: the catalogue, or one model in full.
+#include "cli/arguments.hpp"
+#include "cli/models_document.hpp"
+#include "model/io/model_reader.hpp"
+
+namespace roofcast {
+
+int run_models(CommandContext& context) {
+  std::string model;
+  std::string weight_format;
+  Usage usage{.synopsis = "roofcast models [NAME|PATH] [options]",
+              .example = "roofcast models llama-3.1-70b",
+              .options = po::options_description("Options"),
+              .positional = {}};
+  usage.options.add_options()("model", po::value(&model)->value_name("NAME|PATH"),
+                              "catalogue name, model folder, config.json or .gguf")(
+      "quantization", po::value(&weight_format)->value_name("FORMAT"),
+      "as if quantised: fp8, awq, int8, nvfp4, ... (default: as the checkpoint)");
+  usage.positional.add("model", 1);
+  const auto common = parse(context, usage);
+  if (!common) return kExitDone;
+
+  if (model.empty()) {
+    write(catalogue_document(), common->output, context.out);
+    return kExitDone;
+  }
+  Transformer loaded = load_model(model);
+  if (!weight_format.empty()) requantise(loaded, weight_format);
+  write(model_document(loaded), common->output, context.out);
+  return kExitDone;
+}
+
+}  // namespace roofcast

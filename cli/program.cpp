@@ -1,0 +1,96 @@
+#include <boost/program_options/errors.hpp>
+#include <exception>
+#include <new>
+#include <ostream>
+
+#include "cli/command.hpp"
+#include "cli/version.hpp"
+#include "model/error.hpp"
+#include "model/suggest.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"models", "models by name or path: parameters, weights, KV bytes per token", run_models},
+    {"gpus", "hardware profiles: peaks, bandwidth, memory, where each number comes from", run_gpus},
+    {"memory", "what fits: the GPU's memory term by term, KV blocks, largest batch", run_memory},
+    {"estimate", "what a token costs: prefill and decode time from the roofline", run_estimate},
+    {"staircase", "what a KV cache saves: the naive loop against the cached one", run_staircase},
+    {"simulate", "will it hold the SLO: a trace or synthetic load through the engine",
+     run_simulate},
+    {"trace", "write a synthetic workload as a trace file", run_trace},
+    {"runs", "what the store holds", run_runs},
+};
+
+void print_help(std::ostream& out) {
+  out << "roofcast " << kVersion
+      << ": what fits on a GPU, what a token costs, whether it holds the SLO\n\n"
+         "usage: roofcast COMMAND [options]      roofcast COMMAND --help\n\n";
+  for (const Command& command : kCommands) {
+    out << "  " << command.name << std::string(12 - std::string(command.name).size(), ' ')
+        << command.help << "\n";
+  }
+  out << "\nexample: roofcast memory --model llama-3.1-70b --gpu h200 --tp 2\n"
+         "exit codes: 0 done, 1 failed, 2 misuse, 3 answered \"no\" (does not fit, SLO not met)\n";
+}
+
+const Command& find_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) {
+    if (name == command.name) return command;
+    names.emplace_back(command.name);
+  }
+  std::string message = "no command '" + name + "'";
+  const auto near = nearest(name, names);
+  if (!near.empty()) message += "; did you mean '" + near.front() + "'?";
+  throw UsageError(message + " (roofcast --help lists them)");
+}
+
+std::string joined(int argc, const char* const* argv) {
+  std::string line;
+  for (int i = 0; i < argc; ++i) line += (i == 0 ? "roofcast" : " " + std::string(argv[i]));
+  return line;
+}
+
+int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+  const std::string first = argc > 1 ? argv[1] : "--help";
+  if (first == "--help" || first == "-h" || first == "help") {
+    print_help(argc > 1 ? out : err);
+    return argc > 1 ? kExitDone : kExitUsage;
+  }
+  if (first == "--version" || first == "-V") {
+    out << "roofcast " << kVersion << "\n";
+    return kExitDone;
+  }
+  const Command& command = find_command(first);
+  CommandContext context{{argv + 2, argv + argc}, joined(argc, argv), out, err};
+  return command.run(context);
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+  try {
+    const int code = dispatch(argc, argv, out, err);
+    out.flush();
+    if (!out) throw Error("cannot write to standard output");
+    return code;
+  } catch (const UsageError& error) {
+    err << "roofcast: " << error.what() << "\n";
+    return kExitUsage;
+  } catch (const boost::program_options::error& error) {
+    err << "roofcast: " << error.what() << "\n";
+    return kExitUsage;
+  } catch (const std::bad_alloc&) {
+    err << "roofcast: out of memory; try a smaller workload\n";
+    return kExitFailed;
+  } catch (const std::exception& error) {
+    err << "roofcast: " << error.what() << "\n";
+    return kExitFailed;
+  }
+}
+
+}  // namespace roofcast

@@ -1,0 +1,62 @@
+#include "cli/progress.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <ostream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "reports/numbers.hpp"
+
+namespace roofcast {
+namespace {
+
+// A signal handler can reach nothing but a global; this is the only one.
+volatile std::sig_atomic_t interrupt_seen = 0;
+
+void on_interrupt(int) {
+  interrupt_seen = 1;
+  std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the program at once
+}
+
+}  // namespace
+
+ProgressBar::ProgressBar(std::ostream& err, std::string what)
+    : err_(err), what_(std::move(what)), terminal_(isatty(STDERR_FILENO) == 1) {
+  start_ = last_ = std::chrono::steady_clock::now();
+  interrupt_seen = 0;
+  std::signal(SIGINT, on_interrupt);
+}
+
+ProgressBar::~ProgressBar() {
+  std::signal(SIGINT, SIG_DFL);
+  if (drawn_) err_ << "\r\033[K" << std::flush;
+}
+
+bool ProgressBar::interrupted() const { return interrupt_seen != 0; }
+
+bool ProgressBar::show(std::int64_t done, std::int64_t total) {
+  using namespace std::chrono_literals;
+  const auto now = std::chrono::steady_clock::now();
+  if (terminal_ && now - start_ > 1s && now - last_ > 100ms) {
+    last_ = now;
+    draw(done, total, std::chrono::duration<double>(now - start_).count());
+  }
+  return !interrupted();
+}
+
+void ProgressBar::draw(std::int64_t done, std::int64_t total, double elapsed_s) {
+  constexpr int kWidth = 30;
+  const double share = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0;
+  const int filled = static_cast<int>(share * kWidth);
+  const double left_s = share > 0 ? elapsed_s * (1 - share) / share : 0;
+  err_ << fmt::format("\r[{:=<{}}{: <{}}] {} {} ({}/s), {} left\033[K", "", filled, "",
+                      kWidth - filled, with_separators(done), what_,
+                      fixed(static_cast<double>(done) / elapsed_s, 0), as_time(Seconds{left_s}))
+       << std::flush;
+  drawn_ = true;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,105 @@
+// roofcast runs [ID]: what the store holds, or one run in full.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cli/arguments.hpp"
+#include "cli/envelope.hpp"
+#include "model/error.hpp"
+#include "reports/numbers.hpp"
+#include "reports/store.hpp"
+
+namespace roofcast {
+namespace {
+
+Json row_json(const RunRow& row) {
+  return {{"id", row.id},
+          {"kind", row.kind},
+          {"created_at", row.created_at},
+          {"model", row.model},
+          {"gpu", row.gpu},
+          {"engine", row.engine},
+          {"seed", row.seed},
+          {"summary", row.summary},
+          {"tool_version", row.tool_version},
+          {"command_line", row.command_line}};
+}
+
+Document list_document(const Store& store, const std::string& path) {
+  Document document{.machine = envelope("runs", {{"store", path}}), .sections = {}};
+  Table table{.title = "",
+              .columns = {{"Run"},
+                          {"When", false},
+                          {"Kind", false},
+                          {"Model", false},
+                          {"GPU", false},
+                          {"Engine", false},
+                          {"Result", false}},
+              .rows = {}};
+  Json runs = Json::array();
+  for (const RunRow& row : store.runs()) {
+    table.rows.push_back({std::to_string(row.id), row.created_at, row.kind, row.model, row.gpu,
+                          row.engine, row.summary});
+    runs.push_back(row_json(row));
+  }
+  document.machine["runs"] = std::move(runs);
+  document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
+  return document;
+}
+
+Document run_document(const Run& run, const std::string& path) {
+  Document document{.machine = envelope("runs", {{"store", path}, {"id", run.row.id}}),
+                    .sections = {}};
+  document.machine.update(row_json(run.row));
+  document.machine["profile_hash"] = run.row.profile_hash;
+  document.machine["scenario"] = Json::parse(run.row.scenario_json);
+  Json metrics = Json::array();
+  Table table{.title = "Metrics",
+              .columns = {{"Metric", false}, {"Statistic", false}, {"Value"}},
+              .rows = {}};
+  for (const MetricRow& metric : run.metrics) {
+    metrics.push_back(
+        {{"name", metric.name}, {"statistic", metric.statistic}, {"value", metric.value}});
+    table.rows.push_back({metric.name, metric.statistic, fmt::format("{:.6g}", metric.value)});
+  }
+  document.machine["metrics"] = std::move(metrics);
+  document.machine["requests_stored"] = run.requests.size();
+  document.sections.push_back(
+      {.heading = fmt::format("Run {}: {} of {} on {}, {}", run.row.id, run.row.kind, run.row.model,
+                              run.row.gpu, run.row.engine),
+       .lines = {run.row.summary, run.row.created_at + "  " + run.row.command_line,
+                 fmt::format("profile {}, seed {}, {} request rows", run.row.profile_hash,
+                             run.row.seed,
+                             with_separators(static_cast<std::int64_t>(run.requests.size())))},
+       .table = std::move(table)});
+  return document;
+}
+
+}  // namespace
+
+int run_runs(CommandContext& context) {
+  std::string path = "roofcast.db";
+  std::int64_t id = 0;
+  Usage usage{.synopsis = "roofcast runs [ID] [--store FILE]",
+              .example = "roofcast runs --store roofcast.db",
+              .options = po::options_description("Options"),
+              .positional = {}};
+  usage.options.add_options()("id", po::value(&id)->value_name("ID"), "one run in full")(
+      "store", po::value(&path)->value_name("FILE"), "the SQLite store (default roofcast.db)");
+  usage.positional.add("id", 1);
+  const auto common = parse(context, usage);
+  if (!common) return kExitDone;
+
+  const Store store(path, Store::Mode::read);
+  if (id == 0) {
+    write(list_document(store, path), common->output, context.out);
+    return kExitDone;
+  }
+  const auto run = store.run(id);
+  if (!run)
+    throw Error(fmt::format("{}: no run {} (roofcast runs --store {} lists them)", path, id, path));
+  write(run_document(*run, path), common->output, context.out);
+  return kExitDone;
+}
+
+}  // namespace roofcast

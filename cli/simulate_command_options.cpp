@@ -1,0 +1,83 @@
+#include "cli/simulate_command_options.hpp"
+
+#include "cli/flag_values.hpp"
+#include "simulator/io/scenario_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Takes `given` where it was set.
+template <class Value>
+void take(std::optional<Value>& knob, const std::optional<Value>& given) {
+  if (given) knob = given;
+}
+
+void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {
+  take(knobs.gpu_memory_utilization, given.gpu_memory_utilization);
+  take(knobs.max_model_len, given.max_model_len);
+  take(knobs.max_num_seqs, given.max_num_seqs);
+  take(knobs.max_num_batched_tokens, given.max_num_batched_tokens);
+  take(knobs.block_size, given.block_size);
+  take(knobs.num_gpu_blocks_override, given.num_gpu_blocks_override);
+  take(knobs.kv_cache_memory, given.kv_cache_memory);
+  take(knobs.kv_cache_dtype, given.kv_cache_dtype);
+  take(knobs.enable_chunked_prefill, given.enable_chunked_prefill);
+  take(knobs.enable_prefix_caching, given.enable_prefix_caching);
+  take(knobs.enforce_eager, given.enforce_eager);
+  take(knobs.async_scheduling, given.async_scheduling);
+  take(knobs.reserve_full_sequence, given.reserve_full_sequence);
+  take(knobs.long_prefill_token_threshold, given.long_prefill_token_threshold);
+  take(knobs.watermark, given.watermark);
+  take(knobs.scheduling_policy, given.scheduling_policy);
+  take(knobs.overhead, given.overhead);
+  take(knobs.weight_bytes, given.weight_bytes);
+}
+
+void take_parallel(Parallelism& parallel, const Parallelism& given) {
+  if (given.tensor != 1) parallel.tensor = given.tensor;
+  if (given.pipeline != 1) parallel.pipeline = given.pipeline;
+  if (given.data != 1) parallel.data = given.data;
+  if (given.expert_parallel) parallel.expert_parallel = true;
+}
+
+}  // namespace
+
+Usage simulate_usage(SimulateOptions& target) {
+  Usage usage{.synopsis = "roofcast simulate [SCENARIO.json] [options]",
+              .example =
+                  "roofcast simulate --model llama-3.1-8b --gpu h100 --request-rate 10 "
+                  "--num-prompts 500 --slo p95:ttft:500ms",
+              .options = po::options_description("Result"),
+              .positional = {}};
+  usage.options.add_options()("scenario", po::value(&target.scenario_path)->value_name("FILE"),
+                              "scenario file; flags override it")(
+      "store", po::value(&target.store_path)->value_name("FILE"),
+      "the SQLite store (default roofcast.db)")(
+      "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
+      "keep nothing")("keep-requests", po::bool_switch(&target.keep_requests),
+                      "store every request as well")(
+      "requests-out", po::value(&target.requests_out)->value_name("FILE"),
+      "one row per request, .csv or .jsonl");
+  usage.options.add(machine_options(target.deployment))
+      .add(synthetic_options(target.workload))
+      .add(load_options(target.workload))
+      .add(engine_options(target.deployment));
+  usage.positional.add("scenario", 1);
+  return usage;
+}
+
+Scenario simulate_scenario(const SimulateOptions& options) {
+  Scenario scenario;
+  if (!options.scenario_path.empty()) scenario = read_scenario(options.scenario_path);
+  const DeploymentOptions& given = options.deployment;
+  if (!given.model.empty()) scenario.model = given.model;
+  if (!given.gpu.empty()) scenario.gpu = given.gpu;
+  if (!given.engine.empty()) scenario.engine = given.engine;
+  if (given.weight_format) scenario.weight_format = given.weight_format;
+  take_parallel(scenario.parallel, given.parallel);
+  take_overrides(scenario.overrides, given.overrides);
+  apply(options.workload, scenario);
+  return scenario;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,28 @@
+// The command line of `roofcast simulate`.
+#pragma once
+
+#include <string>
+
+#include "cli/deployment_options.hpp"
+#include "cli/workload_options.hpp"
+
+namespace roofcast {
+
+struct SimulateOptions {
+  std::string scenario_path;  // empty: flags alone
+  DeploymentOptions deployment;
+  bool engine_given = false;
+  WorkloadOptions workload;
+  bool store = true;
+  std::string store_path = "roofcast.db";
+  bool keep_requests = false;
+  std::string requests_out;
+};
+
+/// Options that fill `target`, which must outlive the parse.
+Usage simulate_usage(SimulateOptions& target);
+
+/// The scenario file, if any, with the flags that were given on top.
+Scenario simulate_scenario(const SimulateOptions& options);
+
+}  // namespace roofcast

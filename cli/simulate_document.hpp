@@ -1,0 +1,38 @@
+// What `roofcast simulate` answers, and what it keeps in the store.
+#pragma once
+
+#include <string>
+
+#include "model/deployment.hpp"
+#include "model/memory_plan.hpp"
+#include "reports/document.hpp"
+#include "reports/store.hpp"
+#include "simulator/result.hpp"
+#include "simulator/scenario.hpp"
+
+namespace roofcast {
+
+/// A simulation with all that decided it.
+struct SimulationRun {
+  Scenario scenario;
+  Deployment deployment;
+  std::string profile_hash;
+  MemoryPlan plan;
+  Workload workload;
+  SimulationResult result;
+  std::vector<std::string> notes;  // what the numbers rest on, for the user to read
+};
+
+/// The SLO is met, or there is none.
+bool slo_met(const SimulationResult& result);
+
+Document simulation_document(const SimulationRun& run);
+
+/// `keep_requests`: one row per request as well.
+Run simulation_row(const SimulationRun& run, const std::string& command_line, bool keep_requests);
+
+/// One row per request; JSONL for a path that ends in .jsonl, else CSV. Throws Error when the file
+/// cannot be written whole.
+void write_requests(const SimulationRun& run, const std::string& path);
+
+}  // namespace roofcast

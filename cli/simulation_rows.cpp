@@ -1,0 +1,147 @@
+// A simulation as rows: what the store keeps and what --requests-out writes.
+#include <fstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/simulate_document.hpp"
+#include "cli/utc_time.hpp"
+#include "cli/version.hpp"
+#include "model/error.hpp"
+#include "reports/numbers.hpp"
+#include "simulator/io/scenario_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+void add_distribution(std::vector<MetricRow>& rows, const std::string& name,
+                      const Distribution& d) {
+  if (d.count == 0) return;
+  rows.push_back({name, "mean", d.mean});
+  rows.push_back({name, "p50", d.p50});
+  rows.push_back({name, "p90", d.p90});
+  rows.push_back({name, "p95", d.p95});
+  rows.push_back({name, "p99", d.p99});
+  rows.push_back({name, "max", d.max});
+}
+
+std::vector<MetricRow> metric_rows(const SimulationRun& run) {
+  const SimulationResult& result = run.result;
+  std::vector<MetricRow> rows;
+  auto value = [&](const std::string& name, double number) {
+    rows.push_back({name, "value", number});
+  };
+  value("requests_completed", static_cast<double>(result.completed));
+  value("requests_rejected", static_cast<double>(result.rejected));
+  value("makespan_s", result.makespan.value);
+  value("request_rate_per_s", result.request_rate_per_s);
+  value("offered_rate_per_s", result.offered_rate_per_s);
+  value("input_tokens_per_s", result.input_tokens_per_s);
+  value("output_tokens_per_s", result.output_tokens_per_s);
+  value("preemptions", static_cast<double>(result.use.preemptions));
+  value("kv_blocks", static_cast<double>(run.plan.kv_blocks));
+  value("kv_use_peak", result.use.peak_kv_use);
+  if (result.goodput_per_s) value("goodput_per_s", *result.goodput_per_s);
+  if (!result.slo.empty()) value("slo_met", slo_met(result) ? 1.0 : 0.0);
+  add_distribution(rows, "ttft_s", result.ttft);
+  add_distribution(rows, "tpot_s", result.tpot);
+  add_distribution(rows, "itl_s", result.itl);
+  add_distribution(rows, "e2e_s", result.e2e);
+  add_distribution(rows, "queue_s", result.queue);
+  return rows;
+}
+
+std::optional<double> when(Nanoseconds time) {
+  if (time == kNever) return std::nullopt;
+  return to_seconds(time).value;
+}
+
+std::string class_name(const SimulationRun& run, std::int32_t slo_class) {
+  const auto& classes = run.scenario.slo.classes;
+  const auto index = static_cast<std::size_t>(slo_class);
+  return index < classes.size() ? classes[index].name : "";
+}
+
+std::vector<RequestRow> request_rows(const SimulationRun& run) {
+  std::vector<RequestRow> rows;
+  rows.reserve(run.result.requests.size());
+  for (const RequestRecord& record : run.result.requests) {
+    rows.push_back({.index = static_cast<std::int64_t>(rows.size()),
+                    .arrival_s = to_seconds(record.request.arrival).value,
+                    .scheduled_s = when(record.scheduled),
+                    .first_token_s = when(record.first_token),
+                    .finished_s = when(record.finished),
+                    .input_tokens = record.request.input_tokens,
+                    .output_tokens = record.request.output_tokens,
+                    .preemptions = record.preemptions,
+                    .slo_class = class_name(run, record.request.slo_class)});
+  }
+  return rows;
+}
+
+/// Simulated times are whole nanoseconds: nine decimals say them exactly.
+std::string exact_seconds(const std::optional<double>& seconds, const char* absent) {
+  return seconds ? fmt::format("{:.9f}", *seconds) : absent;
+}
+
+void write_csv_row(std::ostream& out, const RequestRow& row) {
+  out << row.index << ',' << exact_seconds(row.arrival_s, "") << ','
+      << exact_seconds(row.scheduled_s, "") << ',' << exact_seconds(row.first_token_s, "") << ','
+      << exact_seconds(row.finished_s, "") << ',' << row.input_tokens << ',' << row.output_tokens
+      << ',' << row.preemptions << ',' << row.slo_class << '\n';
+}
+
+void write_jsonl_row(std::ostream& out, const RequestRow& row) {
+  out << "{\"index\":" << row.index << ",\"arrival_s\":" << exact_seconds(row.arrival_s, "null")
+      << ",\"scheduled_s\":" << exact_seconds(row.scheduled_s, "null")
+      << ",\"first_token_s\":" << exact_seconds(row.first_token_s, "null")
+      << ",\"finished_s\":" << exact_seconds(row.finished_s, "null")
+      << ",\"input_tokens\":" << row.input_tokens << ",\"output_tokens\":" << row.output_tokens
+      << ",\"preemptions\":" << row.preemptions << ",\"slo_class\":" << Json(row.slo_class).dump()
+      << "}\n";
+}
+
+}  // namespace
+
+Run simulation_row(const SimulationRun& run, const std::string& command_line, bool keep_requests) {
+  const SimulationResult& result = run.result;
+  Run row;
+  row.row = {
+      .id = 0,
+      .kind = "simulate",
+      .created_at = utc_now(),
+      .tool_version = kVersion,
+      .command_line = command_line,
+      .model = run.deployment.model.name,
+      .gpu = run.deployment.gpu.name,
+      .engine = run.deployment.engine.name,
+      .scenario_json = to_json(run.scenario),
+      .profile_hash = run.profile_hash,
+      .seed = run.scenario.seed,
+      .summary = fmt::format("{} requests, {} req/s, TTFT p95 {}, TPOT p95 {}{}",
+                             with_separators(result.completed), fixed(result.request_rate_per_s, 2),
+                             as_time(Seconds{result.ttft.p95}), as_time(Seconds{result.tpot.p95}),
+                             result.slo.empty() ? ""
+                             : slo_met(result)  ? ", SLO met"
+                                                : ", SLO missed")};
+  row.metrics = metric_rows(run);
+  if (keep_requests) row.requests = request_rows(run);
+  return row;
+}
+
+void write_requests(const SimulationRun& run, const std::string& path) {
+  std::ofstream out(path);
+  if (!out) throw Error(path + ": cannot be written");
+  const bool lines = path.ends_with(".jsonl");
+  if (!lines) {
+    out << "index,arrival_s,scheduled_s,first_token_s,finished_s,input_tokens,output_tokens,"
+           "preemptions,slo_class\n";
+  }
+  for (const RequestRow& row : request_rows(run)) {
+    lines ? write_jsonl_row(out, row) : write_csv_row(out, row);
+  }
+  out.flush();
+  if (!out) throw Error(path + ": not written whole (disk full?)");
+}
+
+}  // namespace roofcast

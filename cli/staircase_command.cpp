@@ -1,0 +1,40 @@
+// roofcast staircase: what the KV cache saves, counted; with a model and a GPU also timed.
+#include <optional>
+
+#include "cli/deployment_options.hpp"
+#include "cli/flag_values.hpp"
+#include "cli/staircase_document.hpp"
+#include "model/error.hpp"
+
+namespace roofcast {
+
+int run_staircase(CommandContext& context) {
+  DeploymentOptions deployment;
+  StaircaseQuestion question;
+  Usage usage{
+      .synopsis = "roofcast staircase --prompt P --generate T [--model M --gpu G]",
+      .example = "roofcast staircase --prompt 500 --generate 200 --model llama-3.1-8b --gpu h100",
+      .options = po::options_description("Options"),
+      .positional = {}};
+  usage.options.add_options()("prompt",
+                              converted(question.prompt, "--prompt", parse_token_count)->required(),
+                              "tokens of the prompt")(
+      "generate", converted(question.generate, "--generate", parse_token_count)->required(),
+      "tokens generated")(
+      "acceptance", converted(question.acceptance, "--acceptance", parse_share)->value_name("P"),
+      "speculative decoding: probability that a draft token is accepted")(
+      "num-speculative-tokens", po::value(&question.drafts)->value_name("K"),
+      "speculative decoding: draft tokens a step (default 4 with --acceptance)");
+  usage.options.add(machine_options(deployment)).add(engine_options(deployment));
+  const auto common = parse(context, usage);
+  if (!common) return kExitDone;
+
+  std::optional<Deployment> resolved;
+  if (!deployment.model.empty() || !deployment.gpu.empty()) {
+    resolved = resolve(deployment).deployment;
+  }
+  write(staircase_document(question, resolved), common->output, context.out);
+  return kExitDone;
+}
+
+}  // namespace roofcast

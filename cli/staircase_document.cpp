@@ -1,0 +1,1 @@
+#include "cli/staircase_document.hpp"

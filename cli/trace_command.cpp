@@ -1,0 +1,90 @@
+// roofcast trace: a synthetic workload written as a trace file, or a trace described.
+#include <fstream>
+#include <ostream>
+
+#include "cli/envelope.hpp"
+#include "cli/flag_values.hpp"
+#include "cli/workload_options.hpp"
+#include "model/error.hpp"
+#include "reports/numbers.hpp"
+#include "simulator/io/scenario_workload.hpp"
+#include "simulator/io/trace_writer.hpp"
+
+namespace roofcast {
+namespace {
+
+struct LengthSummary {
+  std::int64_t total = 0;
+  std::int64_t longest = 0;
+};
+
+LengthSummary summarise(const Workload& workload, std::int64_t Request::*length) {
+  LengthSummary summary;
+  for (const Request& request : workload.requests) {
+    summary.total += request.*length;
+    summary.longest = std::max(summary.longest, request.*length);
+  }
+  return summary;
+}
+
+Document trace_document(const Workload& workload, const std::string& path) {
+  const auto count = static_cast<std::int64_t>(workload.requests.size());
+  const LengthSummary input = summarise(workload, &Request::input_tokens);
+  const LengthSummary output = summarise(workload, &Request::output_tokens);
+  const double span = to_seconds(workload.requests.back().arrival).value;
+  Document document{.machine = envelope("trace", {{"out", path}}), .sections = {}};
+  document.machine["requests"] = count;
+  document.machine["span_s"] = span;
+  document.machine["input_tokens_total"] = input.total;
+  document.machine["input_tokens_max"] = input.longest;
+  document.machine["output_tokens_total"] = output.total;
+  document.machine["output_tokens_max"] = output.longest;
+  document.machine["notes"] = workload.notes;
+  Table table{.title = "", .columns = {{"", false}, {"Mean"}, {"Longest"}, {"Total"}}, .rows = {}};
+  auto row = [&](const std::string& name, const LengthSummary& lengths) {
+    table.rows.push_back({name,
+                          fixed(static_cast<double>(lengths.total) / static_cast<double>(count), 1),
+                          with_separators(lengths.longest), with_separators(lengths.total)});
+  };
+  row("input tokens", input);
+  row("output tokens", output);
+  std::vector<std::string> lines{workload.description};
+  lines.insert(lines.end(), workload.notes.begin(), workload.notes.end());
+  document.sections.push_back({.heading = path, .lines = lines, .table = std::move(table)});
+  return document;
+}
+
+void write_file(const Workload& workload, const std::string& path) {
+  std::ofstream file(path);
+  if (!file) throw Error(path + ": cannot be written");
+  write_trace_csv(workload, file);
+  file.flush();
+  if (!file) throw Error(path + ": not written whole (disk full?)");
+}
+
+}  // namespace
+
+int run_trace(CommandContext& context) {
+  WorkloadOptions options;
+  std::string path;
+  Usage usage{.synopsis = "roofcast trace --out FILE.csv [options]",
+              .example =
+                  "roofcast trace --out demo.csv --num-prompts 600 --request-rate 4 "
+                  "--input-len lognormal:800:0.9 --output-len lognormal:200:0.7 --seed 1",
+              .options = po::options_description("File"),
+              .positional = {}};
+  usage.options.add_options()("out", po::value(&path)->value_name("FILE"),
+                              "where to write: arrival_s,input_tokens,output_tokens");
+  usage.options.add(synthetic_options(options)).add(load_options(options));
+  const auto common = parse(context, usage);
+  if (!common) return kExitDone;
+
+  Scenario scenario;
+  apply(options, scenario);
+  const Workload workload = load_workload(scenario);
+  if (!path.empty()) write_file(workload, path);
+  write(trace_document(workload, path.empty() ? "trace" : path), common->output, context.out);
+  return kExitDone;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,127 @@
+#include "cli/workload_options.hpp"
+
+#include <charconv>
+#include <limits>
+
+#include "cli/flag_values.hpp"
+#include "model/error.hpp"
+
+namespace roofcast {
+namespace {
+
+LengthDistribution parse_lengths(const std::string& text, const std::string& flag) {
+  try {
+    return parse_length_distribution(text);
+  } catch (const Error& error) {
+    throw UsageError(flag + ": " + error.what());
+  }
+}
+
+std::uint64_t parse_seed(const std::string& text, const std::string& flag) {
+  std::uint64_t seed = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (failed != std::errc{} || end != text.data() + text.size()) {
+    throw UsageError(flag + ": '" + text + "' is not a whole number from 0 to 2^64 - 1");
+  }
+  return seed;
+}
+
+double parse_burstiness(const std::string& text, const std::string& flag) {
+  return parse_number_by({.what = "gamma shape above zero",
+                          .examples = "1, 0.5, inf",
+                          .least = 1e-6,
+                          .most = std::numeric_limits<double>::infinity(),
+                          .allow_infinite = true},
+                         text, flag);
+}
+
+bool is_synthetic(const WorkloadOptions& options) {
+  return options.num_prompts || options.request_rate || options.burstiness || options.input ||
+         options.output;
+}
+
+void apply_trace(const WorkloadOptions& options, Scenario& scenario) {
+  TraceWorkload trace;
+  if (const auto* given = std::get_if<TraceWorkload>(&scenario.workload)) trace = *given;
+  if (options.trace) trace.path = *options.trace;
+  if (options.max_requests) trace.max_requests = *options.max_requests;
+  if (options.time_scale) trace.time_scale = *options.time_scale;
+  if (options.skip_bad_rows) trace.skip_bad_rows = true;
+  scenario.workload = trace;
+}
+
+void apply_synthetic(const WorkloadOptions& options, Scenario& scenario) {
+  SyntheticWorkload synthetic;
+  if (const auto* given = std::get_if<SyntheticWorkload>(&scenario.workload)) synthetic = *given;
+  if (options.num_prompts) synthetic.num_prompts = *options.num_prompts;
+  if (options.request_rate) synthetic.request_rate = *options.request_rate;
+  if (options.burstiness) synthetic.burstiness = *options.burstiness;
+  if (options.input) synthetic.input = *options.input;
+  if (options.output) synthetic.output = *options.output;
+  scenario.workload = synthetic;
+}
+
+}  // namespace
+
+po::options_description synthetic_options(WorkloadOptions& target) {
+  po::options_description options("Synthetic load");
+  options.add_options()(
+      "num-prompts",
+      converted(target.num_prompts, "--num-prompts", parse_positive)->value_name("N"),
+      "requests (default 1000)")(
+      "request-rate", converted(target.request_rate, "--request-rate", parse_rate)->value_name("R"),
+      "requests a second; inf: all at once (default inf)")(
+      "burstiness", converted(target.burstiness, "--burstiness", parse_burstiness)->value_name("B"),
+      "gamma shape of the gaps; 1 Poisson, below burstier (default 1)")(
+      "input-len", converted(target.input, "--input-len", parse_lengths)->value_name("LENGTHS"),
+      "N, uniform:a:b, normal:mean:sd or lognormal:median:sigma (default 1024)")(
+      "output-len", converted(target.output, "--output-len", parse_lengths)->value_name("LENGTHS"),
+      "likewise (default 128)")("seed",
+                                converted(target.seed, "--seed", parse_seed)->value_name("N"),
+                                "of all random streams (default 0)");
+  return options;
+}
+
+po::options_description load_options(WorkloadOptions& target) {
+  po::options_description options("Trace, concurrency, SLO");
+  options.add_options()("trace", converted(target.trace, "--trace", parse_text)->value_name("FILE"),
+                        "CSV or .csv.gz: Azure LLM columns, or arrival,input,output")(
+      "max-requests",
+      converted(target.max_requests, "--max-requests", parse_positive)->value_name("N"),
+      "the first N of the trace")(
+      "time-scale",
+      converted(target.time_scale, "--time-scale", parse_positive_number)->value_name("X"),
+      "arrival times multiplied by X; 0.5 is twice the rate")(
+      "skip-bad-rows", po::bool_switch(&target.skip_bad_rows),
+      "count and skip rows that cannot be read")(
+      "max-concurrency",
+      converted(target.max_concurrency, "--max-concurrency", parse_positive)->value_name("N"),
+      "requests in flight at the client")(
+      "goodput", po::value(&target.goodput)->multitoken()->value_name("METRIC:MS ..."),
+      "limits of a good request, as ttft:500 tpot:50")(
+      "slo", po::value(&target.slo)->multitoken()->value_name("pNN:METRIC:TIME ..."),
+      "percentile targets, as p95:ttft:500ms p95:tpot:50ms; exit 3 when missed");
+  return options;
+}
+
+void apply(const WorkloadOptions& options, Scenario& scenario) {
+  const bool traced =
+      options.trace || options.max_requests || options.time_scale || options.skip_bad_rows;
+  if (traced && is_synthetic(options)) {
+    throw UsageError(
+        "--trace and synthetic load (--request-rate, --input-len ...) exclude each other");
+  }
+  if (traced) apply_trace(options, scenario);
+  if (is_synthetic(options)) apply_synthetic(options, scenario);
+  if (options.max_concurrency) scenario.max_concurrency = options.max_concurrency;
+  if (options.seed) scenario.seed = *options.seed;
+  for (const std::string& text : options.goodput) {
+    scenario.slo.goodput.push_back(parse_goodput_limit(text));
+  }
+  if (options.slo.empty()) return;
+  SloClass all{.name = "all", .share = 1.0, .targets = {}};
+  for (const std::string& text : options.slo) all.targets.push_back(parse_percentile_target(text));
+  scenario.slo.classes = {all};
+}
+
+}  // namespace roofcast

@@ -1,0 +1,35 @@
+// The flags that say what arrives and what is promised: names as in `vllm bench serve`.
+#pragma once
+
+#include "cli/arguments.hpp"
+#include "simulator/scenario.hpp"
+
+namespace roofcast {
+
+/// What was given on the command line; unset values follow the scenario file or its defaults.
+struct WorkloadOptions {
+  std::optional<std::string> trace;
+  std::optional<std::int64_t> max_requests;
+  std::optional<double> time_scale;
+  bool skip_bad_rows = false;
+  std::optional<std::int64_t> num_prompts;
+  std::optional<double> request_rate;
+  std::optional<double> burstiness;
+  std::optional<LengthDistribution> input;
+  std::optional<LengthDistribution> output;
+  std::optional<std::int64_t> max_concurrency;
+  std::optional<std::uint64_t> seed;
+  std::vector<std::string> goodput;  // "ttft:500"
+  std::vector<std::string> slo;      // "p95:ttft:500ms"
+};
+
+/// Flags of synthetic workloads alone.
+po::options_description synthetic_options(WorkloadOptions& target);
+
+/// --trace and its knobs, concurrency, SLO.
+po::options_description load_options(WorkloadOptions& target);
+
+/// Puts what was given into `scenario`. Throws UsageError when trace and synthetic flags are mixed.
+void apply(const WorkloadOptions& options, Scenario& scenario);
+
+}  // namespace roofcast
