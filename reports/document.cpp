@@ -158,6 +158,11 @@ std::string quoted(const std::string& cell) {
 }
 
 void print_csv_row(const Row& row, std::ostream& out) {
+  // A lone empty cell would look like the blank line between tables.
+  if (row.size() == 1 && row[0].empty()) {
+    out << "\"\"\n";
+    return;
+  }
   for (std::size_t i = 0; i < row.size(); ++i) out << (i == 0 ? "" : ",") << quoted(row[i]);
   out << "\n";
 }

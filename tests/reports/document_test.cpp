@@ -1,0 +1,228 @@
+#include "reports/document.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "model/error.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Two sections, one without a table, as a memory plan would fill it.
+Document plan() {
+  return {.machine = {{"schema_version", 1}, {"fits", true}, {"weight_bytes", 141107412992}},
+          .sections = {{.heading = "Memory per GPU",
+                        .lines = {"It fits."},
+                        .table = {.title = "Terms",
+                                  .columns = {{"Term", false}, {"GiB"}},
+                                  .rows = {{"weights", "65.71"}, {"KV cache", "1,234.5"}}}},
+                       {.heading = "", .lines = {"A note.", "Another."}, .table = {}}}};
+}
+
+Document only(Table table) {
+  return {.machine = {}, .sections = {{.heading = "", .lines = {}, .table = std::move(table)}}};
+}
+
+std::string written(const Document& document, OutputFormat format) {
+  std::ostringstream out;
+  write(document, format, out);
+  return out.str();
+}
+
+TEST(DocumentText, AlignsColumnsUnderTheirHeading) {
+  EXPECT_EQ(written(plan(), OutputFormat::table),
+            "Memory per GPU\n"
+            "  It fits.\n"
+            "  Terms\n"
+            "  Term          GiB\n"
+            "  --------  -------\n"
+            "  weights     65.71\n"
+            "  KV cache  1,234.5\n"
+            "\n"
+            "A note.\n"
+            "Another.\n");
+}
+
+TEST(DocumentText, HasNoTrailingSpaces) {
+  EXPECT_EQ(written(only({.title = "",
+                          .columns = {{"Name", false}, {"Source", false}},
+                          .rows = {{"H200", "datasheet"}, {"L4", ""}}}),
+                    OutputFormat::table),
+            "Name  Source\n"
+            "----  ---------\n"
+            "H200  datasheet\n"
+            "L4\n");
+}
+
+TEST(DocumentText, CountsColumnsOfTheTerminalNotBytes) {
+  // "é" is two bytes and one column, "模型" six bytes and four columns, "±" two bytes, one column.
+  EXPECT_EQ(written(only({.title = "",
+                          .columns = {{"Name", false}, {"ms"}},
+                          .rows = {{"Qué", "4 ±1"}, {"模型", "12"}, {"plain", "3"}}}),
+                    OutputFormat::table),
+            "Name     ms\n"
+            "-----  ----\n"
+            "Qué    4 ±1\n"
+            "模型     12\n"
+            "plain     3\n");
+}
+
+TEST(DocumentText, KeepsTerminalCodesAndLineFeedsOfNamesOut) {
+  EXPECT_EQ(
+      written(
+          only({.title = "", .columns = {{"Name", false}}, .rows = {{"a\nb"}, {"\x1b[31mred"}}}),
+          OutputFormat::table),
+      "Name\n"
+      "--------\n"
+      "a b\n"
+      " [31mred\n");
+}
+
+TEST(DocumentMarkdown, WritesHeadingsParagraphsAndTables) {
+  EXPECT_EQ(written(plan(), OutputFormat::md),
+            "## Memory per GPU\n"
+            "\n"
+            "It fits.\n"
+            "\n"
+            "**Terms**\n"
+            "\n"
+            "| Term | GiB |\n"
+            "| --- | ---: |\n"
+            "| weights | 65.71 |\n"
+            "| KV cache | 1,234.5 |\n"
+            "\n"
+            "A note.\n"
+            "\n"
+            "Another.\n");
+}
+
+TEST(DocumentMarkdown, EscapesWhatWouldBreakATable) {
+  EXPECT_EQ(written(only({.title = "",
+                          .columns = {{"a|b", false}},
+                          .rows = {{"x | y"}, {"<b> 2*3 \\"}, {""}}}),
+                    OutputFormat::md),
+            "| a\\|b |\n"
+            "| --- |\n"
+            "| x \\| y |\n"
+            "| \\<b> 2\\*3 \\\\ |\n"
+            "| |\n");
+}
+
+TEST(DocumentCsv, WritesTheTablesOnly) {
+  Document document = plan();
+  document.sections.push_back({.heading = "",
+                               .lines = {},
+                               .table = {.title = "", .columns = {{"Batch"}}, .rows = {{"12"}}}});
+  EXPECT_EQ(written(document, OutputFormat::csv),
+            "Term,GiB\n"
+            "weights,65.71\n"
+            "KV cache,1234.5\n"
+            "\n"
+            "Batch\n"
+            "12\n");
+}
+
+TEST(DocumentCsv, QuotesCommasQuotesAndLineFeeds) {
+  EXPECT_EQ(written(only({.title = "",
+                          .columns = {{"Name, version", false}, {"Note", false}},
+                          .rows = {{"a \"b\"", "two\nlines"}, {"plain", " space "}}}),
+                    OutputFormat::csv),
+            "\"Name, version\",Note\n"
+            "\"a \"\"b\"\"\",\"two\nlines\"\n"
+            "plain, space \n");
+}
+
+TEST(DocumentCsv, DropsSeparatorsOfNumbersAndOfNothingElse) {
+  EXPECT_EQ(written(only({.title = "",
+                          .columns = {{"Value"}},
+                          .rows = {{"1,234,567"},
+                                   {"-1,234.50"},
+                                   {"12"},
+                                   {"1,23"},
+                                   {"1,2345"},
+                                   {",123"},
+                                   {"1,234 B"},
+                                   {"1,234.5.6"},
+                                   {""}}}),
+                    OutputFormat::csv),
+            "Value\n1234567\n-1234.50\n12\n\"1,23\"\n\"1,2345\"\n\",123\"\n\"1,234 B\"\n"
+            "\"1,234.5.6\"\n\"\"\n");
+}
+
+TEST(DocumentJson, IndentsByTwoAndKeepsTheOrderOfKeys) {
+  EXPECT_EQ(written(plan(), OutputFormat::json),
+            "{\n"
+            "  \"schema_version\": 1,\n"
+            "  \"fits\": true,\n"
+            "  \"weight_bytes\": 141107412992\n"
+            "}\n");
+}
+
+TEST(DocumentJson, JsonlIsOneLine) {
+  EXPECT_EQ(written(plan(), OutputFormat::jsonl),
+            "{\"schema_version\":1,\"fits\":true,\"weight_bytes\":141107412992}\n");
+}
+
+TEST(DocumentJson, DoublesComeBackAsTheyWere) {
+  const double values[] = {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, -0.0, 31.7e-3, 2e9};
+  Document document;
+  for (const double value : values) document.machine.push_back(value);
+  const Json read = Json::parse(written(document, OutputFormat::json));
+  for (std::size_t i = 0; i < std::size(values); ++i) {
+    EXPECT_EQ(read[i].get<double>(), values[i]);
+    EXPECT_TRUE(read[i].is_number_float()) << read[i];
+  }
+  EXPECT_EQ(written({.machine = {{"x", 0.1}}, .sections = {}}, OutputFormat::jsonl),
+            "{\"x\":0.1}\n");
+}
+
+TEST(DocumentJson, NamesThatAreNotUtf8DoNotStopIt) {
+  EXPECT_EQ(written({.machine = {{"name", "a\xff"}}, .sections = {}}, OutputFormat::jsonl),
+            "{\"name\":\"a\xEF\xBF\xBD\"}\n");
+}
+
+#ifndef NDEBUG
+TEST(DocumentDeathTest, NotANumberIsABug) {
+  const Document document{.machine = {{"deep", {{"x", std::nan("")}}}}, .sections = {}};
+  EXPECT_DEATH(written(document, OutputFormat::json), "all_finite");
+}
+
+TEST(DocumentDeathTest, ARowOfAnotherLengthIsABug) {
+  EXPECT_DEATH(
+      written(only({.title = "", .columns = {{"a"}}, .rows = {{"1", "2"}}}), OutputFormat::csv),
+      "rows_match_columns");
+}
+#endif
+
+TEST(DisplayWidth, FollowsUtf8) {
+  EXPECT_EQ(display_width(""), 0u);
+  EXPECT_EQ(display_width("plain"), 5u);
+  EXPECT_EQ(display_width("µs"), 2u);
+  EXPECT_EQ(display_width("e\u0301"), 1u);  // e and a combining acute accent
+  EXPECT_EQ(display_width("深度"), 4u);
+  EXPECT_EQ(display_width("🚀"), 2u);
+}
+
+TEST(DisplayWidth, CountsBrokenBytesOneByOne) {
+  EXPECT_EQ(display_width("\xff\xfe"), 2u);
+  EXPECT_EQ(display_width("a\xe6\xa8"), 3u);  // cut off in the middle of a character
+}
+
+TEST(OutputFormats, AreNamed) {
+  EXPECT_EQ(parse_output_format("table"), OutputFormat::table);
+  EXPECT_EQ(parse_output_format("json"), OutputFormat::json);
+  EXPECT_EQ(parse_output_format("jsonl"), OutputFormat::jsonl);
+  EXPECT_EQ(parse_output_format("csv"), OutputFormat::csv);
+  EXPECT_EQ(parse_output_format("md"), OutputFormat::md);
+  try {
+    parse_output_format("xml");
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "--output: 'xml' is not table, json, jsonl, csv or md");
+  }
+}
+
+}  // namespace
+}  // namespace roofcast
