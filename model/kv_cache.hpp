@@ -37,6 +37,11 @@ Bytes state_bytes_per_sequence(const Transformer& model, int tensor = 1);
 Bytes cache_bytes_per_sequence(const Transformer& model, DType cache_dtype, std::int64_t tokens,
                                int tensor = 1);
 
+/// State rows of one sequence that vLLM keeps: the running state and the last one aligned to a
+/// block, which prefix caching can restart from (MambaSpec in vllm/v1/kv_cache_interface.py,
+/// mamba_cache_mode "align"). Without prefix caching the engine keeps one.
+inline constexpr std::int64_t kStateRowsPerSequence = 2;
+
 /// One pool of equal pages shared by groups of layers, as vLLM V1 lays it out
 /// (kv_cache_utils, v0.11 and later). A uniform model has one group holding all layers.
 struct CacheGroup {
@@ -44,6 +49,9 @@ struct CacheGroup {
   AttentionSpan span{};    // of an attention group
   bool recurrent = false;  // state group: `rows_per_sequence` rows whatever the length
   std::int64_t rows_per_sequence = 0;
+  /// Tokens of one block of this group where it differs (layers with narrower K and V put more
+  /// tokens on a page); 0: CacheLayout::block_tokens.
+  std::int64_t block_tokens = 0;
 };
 
 struct CacheLayout {
@@ -58,13 +66,14 @@ struct CacheLayout {
 
 /// How layers are grouped: by cache type, group size the smallest type count (the largest when it
 /// is under 1.5 times the smallest), attention blocks enlarged until a page holds the state page.
-/// Layers of the fullest pipeline stage only.
+/// Layers of the pipeline stage with the most cache only. A model without a cache has no groups.
+/// Neglects: kernels that ask for block sizes other than multiples of 16.
 CacheLayout cache_layout(const Transformer& model, DType cache_dtype, const Parallelism& parallel,
                          std::int64_t block_tokens);
 
-/// Block ids that a sequence of `tokens` tokens holds in this layout, all groups together.
-/// `in_flight` is the most tokens one step may add to it (max_num_batched_tokens): windows keep
-/// that many more.
+/// Block ids that the engine reserves for a sequence of up to `tokens` tokens (max_model_len when
+/// it computes its maximum concurrency), all groups together. `in_flight` is the most tokens one
+/// step may add to it (max_num_batched_tokens): windows keep that many more.
 std::int64_t rows_per_sequence(const CacheLayout& layout, std::int64_t tokens,
                                std::int64_t in_flight);
 
