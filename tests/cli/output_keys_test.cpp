@@ -1,0 +1,84 @@
+// The keys that -o json promises, per command, and a few answers known from elsewhere.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using nlohmann::json;
+
+json answer(const std::string& line) {
+  const CommandResult result = run_command(line + " -o json");
+  EXPECT_EQ(result.exit_code, 0) << line << ": " << result.err;
+  return json::parse(result.out);
+}
+
+void expect_keys(const json& object, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) EXPECT_TRUE(object.contains(key)) << key;
+}
+
+TEST(OutputKeys, EveryAnswerSaysItsSchemaAndInputs) {
+  for (const char* line : {"models", "gpus", "models llama-3.1-8b", "gpus h100",
+                           "staircase --prompt 10 --generate 5"}) {
+    expect_keys(answer(line), {"schema_version", "tool_version", "command", "inputs"});
+  }
+}
+
+TEST(OutputKeys, ModelsCountParametersBytesAndKv) {
+  const json model = answer("models llama-3.1-8b");
+  // 16,060,522,496 bytes in the published safetensors index, two a parameter.
+  EXPECT_EQ(model["parameters_total"], 8030261248);
+  EXPECT_EQ(model["weight_bytes"], 16060522496);
+  // 32 layers x 2 x 8 KV heads x 128 x 2 bytes.
+  EXPECT_EQ(model["kv_bytes_per_token"], 131072);
+  expect_keys(model, {"parameters_active", "parameters_active_without_input_embedding"});
+}
+
+TEST(OutputKeys, MemoryTermsSumToTheDriversTotal) {
+  const json plan = answer("memory --model llama-3.1-8b --gpu h100");
+  expect_keys(plan, {"fits", "kv_blocks", "kv_tokens", "max_batch", "max_concurrency"});
+  double sum = 0;
+  for (const json& term : plan["terms"]) sum += term["bytes"].get<double>();
+  EXPECT_NEAR(sum, plan["memory_visible_bytes"].get<double>(), 1.0);
+}
+
+TEST(OutputKeys, EstimateReportsTimesRatesAndOperators) {
+  const json estimate =
+      answer("estimate --model llama-3.1-8b --gpu h100 --batch 8 --isl 1000 --osl 100");
+  expect_keys(estimate, {"prefill_s", "decode_step_s", "output_tokens_per_s", "mfu", "mbu",
+                         "ridge_flops_per_byte", "operators"});
+  EXPECT_GT(estimate["mfu"].get<double>(), 0.0);
+  EXPECT_LT(estimate["mfu"].get<double>(), 1.0);
+  EXPECT_GT(estimate["mbu"].get<double>(), 0.0);
+  EXPECT_LT(estimate["mbu"].get<double>(), 1.0);
+}
+
+TEST(OutputKeys, StaircaseGivesTheKnownCounts) {
+  // G * P + G * (G - 1) / 2 against P + G: 50 * 100 + 50 * 49 / 2 = 6,225 against 150.
+  const json small = answer("staircase --prompt 100 --generate 50");
+  EXPECT_EQ(small["naive_kv_computations"], 6225);
+  EXPECT_EQ(small["cached_kv_computations"], 150);
+  EXPECT_DOUBLE_EQ(small["waste_factor"].get<double>(), 41.5);
+  EXPECT_EQ(answer("staircase --prompt 2000 --generate 1000")["naive_kv_computations"], 2499500);
+  // 2,000 + 2,001 + ... + 2,199.
+  EXPECT_EQ(answer("staircase --prompt 2000 --generate 200")["attention_positions"], 419900);
+}
+
+TEST(OutputKeys, SimulateReportsLatencyThroughputAndSlo) {
+  const json result = answer(
+      "simulate --model llama-3.1-8b --gpu h100 --num-prompts 50 --request-rate 5 --no-store "
+      "--goodput ttft:5000 tpot:500 --slo p95:ttft:1h");
+  expect_keys(result, {"requests_completed", "makespan_s", "request_rate_per_s",
+                       "output_tokens_per_s", "preemptions", "goodput_per_s", "slo"});
+  for (const char* metric : {"ttft_s", "tpot_s", "itl_s", "e2e_s"}) {
+    expect_keys(result[metric], {"mean", "p50", "p90", "p95", "p99"});
+  }
+  EXPECT_EQ(result["requests_completed"], 50);
+  EXPECT_TRUE(result["slo"]["met"]);
+}
+
+}  // namespace
+}  // namespace roofcast::test

@@ -1,0 +1,169 @@
+// The program as its users meet it: help, exit codes, one clear line for bad input.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// One line on stderr that starts with the program's name, nothing on stdout.
+void expect_one_clear_line(const CommandResult& result, int exit_code, const std::string& about) {
+  EXPECT_EQ(result.exit_code, exit_code) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_THAT(result.err, StartsWith("roofcast: "));
+  EXPECT_THAT(result.err, HasSubstr(about));
+}
+
+TEST(Program, HelpListsEveryCommand) {
+  const CommandResult help = run_command("--help");
+  EXPECT_EQ(help.exit_code, 0);
+  for (const Command& command : commands()) EXPECT_THAT(help.out, HasSubstr(command.name));
+}
+
+TEST(Program, EveryCommandHasHelpWithAnExample) {
+  for (const Command& command : commands()) {
+    const CommandResult help = run_command(std::string(command.name) + " --help");
+    EXPECT_EQ(help.exit_code, 0) << command.name;
+    EXPECT_THAT(help.out, HasSubstr("example: roofcast " + std::string(command.name)));
+  }
+}
+
+TEST(Program, UnknownCommandSuggestsTheNearest) {
+  expect_one_clear_line(run_command("memroy"), 2, "did you mean 'memory'?");
+}
+
+TEST(Program, UnknownOptionSuggestsTheNearest) {
+  expect_one_clear_line(run_command("memory --modle x"), 2, "did you mean '--model'?");
+}
+
+TEST(Program, MissingModelIsMisuse) {
+  expect_one_clear_line(run_command("memory --gpu h100"), 2, "--model is missing");
+}
+
+TEST(Program, UnknownGpuSuggestsTheNearest) {
+  expect_one_clear_line(run_command("memory --model llama-3.1-8b --gpu h300"), 1, "h200");
+}
+
+TEST(Program, UnknownModelSuggestsTheNearest) {
+  expect_one_clear_line(run_command("memory --model lama-3.1-8b --gpu h100"), 1, "llama-3.1-8b");
+}
+
+TEST(Program, OptionsTakeTheEnginesSpellings) {
+  const auto names =
+      run_command("memory --model llama-3.1-70b --gpu h200 -tp 2 --max_model_len 8192 -o json");
+  const auto json = nlohmann::json::parse(names.out);
+  EXPECT_EQ(json["inputs"]["parallel"]["tensor"], 2);
+  EXPECT_EQ(json["inputs"]["engine"]["max_model_len"], 8192);
+}
+
+TEST(Program, NumbersTakeUnits) {
+  const auto result =
+      run_command("memory --model llama-3.1-8b --gpu h100 --max-model-len 16k -o json");
+  EXPECT_EQ(nlohmann::json::parse(result.out)["inputs"]["engine"]["max_model_len"], 16000);
+}
+
+TEST(Program, WhatDoesNotFitExitsWithThree) {
+  const CommandResult result = run_command("memory --model llama-3.1-70b --gpu rtx-4090 -o json");
+  EXPECT_EQ(result.exit_code, 3);
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_FALSE(json["fits"]);
+  EXPECT_FALSE(json["reason"].get<std::string>().empty());
+}
+
+TEST(Program, NegativeAndBrokenNumbersNameTheFlag) {
+  expect_one_clear_line(run_command("memory --model llama-3.1-8b --gpu h100 --max-model-len=-5"), 2,
+                        "--max-model-len");
+  expect_one_clear_line(
+      run_command("memory --model llama-3.1-8b --gpu h100 --gpu-memory-utilization 1.5"), 2,
+      "--gpu-memory-utilization");
+  expect_one_clear_line(run_command("staircase --prompt 1x --generate 2"), 2, "--prompt");
+}
+
+TEST(Program, BrokenConfigNamesTheFile) {
+  const TemporaryFolder folder;
+  std::ofstream("config.json") << "{\"model_type\": \"llama\", ";
+  expect_one_clear_line(run_command("models ./config.json"), 1, "config.json");
+}
+
+TEST(Program, ConfigWithoutHeadsNamesTheKey) {
+  const TemporaryFolder folder;
+  std::ofstream("config.json") << R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+      "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "vocab_size": 100})";
+  expect_one_clear_line(run_command("models ./config.json"), 1, "num_attention_heads");
+}
+
+TEST(Program, EmptyTraceAndBadRowsAreNamedByLine) {
+  const TemporaryFolder folder;
+  const std::string base = "simulate --model llama-3.1-8b --gpu h100 --no-store --trace ";
+  std::ofstream("empty.csv") << "";
+  expect_one_clear_line(run_command(base + "empty.csv"), 1, "empty.csv");
+  std::ofstream("bad.csv") << "arrival,input,output\n0,10,5\n1,ten,5\n";
+  expect_one_clear_line(run_command(base + "bad.csv"), 1, "bad.csv:3");
+  const CommandResult skipped = run_command(base + "bad.csv --skip-bad-rows -o json");
+  EXPECT_EQ(skipped.exit_code, 0) << skipped.err;
+  EXPECT_EQ(nlohmann::json::parse(skipped.out)["workload"]["rows_skipped"], 1);
+}
+
+TEST(Program, AStoreThatIsNoDatabaseIsLeftAlone) {
+  const TemporaryFolder folder;
+  std::ofstream("notes.txt") << "not a database, but a file somebody needs";
+  const CommandResult result = run_command(
+      "simulate --model llama-3.1-8b --gpu h100 --num-prompts 5 --request-rate 1 --store "
+      "notes.txt");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("notes.txt"));
+  std::ifstream kept("notes.txt");
+  const std::string text{std::istreambuf_iterator<char>(kept), {}};
+  EXPECT_EQ(text, "not a database, but a file somebody needs");
+}
+
+TEST(Program, ScenarioKeysAreChecked) {
+  const TemporaryFolder folder;
+  std::ofstream("scenario.json") << R"({"schema_version": 1, "modle": "llama-3.1-8b"})";
+  expect_one_clear_line(run_command("simulate scenario.json --no-store"), 1, "model");
+}
+
+TEST(Program, SameScenarioAndSeedGiveTheSameBytes) {
+  const std::string line =
+      "simulate --model llama-3.1-8b --gpu h100 --num-prompts 200 --request-rate 20 "
+      "--input-len lognormal:500:0.8 --output-len uniform:10:300 --seed 7 --no-store -o json";
+  EXPECT_EQ(run_command(line).out, run_command(line).out);
+}
+
+TEST(Program, AMissedSloExitsWithThreeAndAMetOneWithZero) {
+  const std::string line =
+      "simulate --model llama-3.1-8b --gpu h100 --num-prompts 50 --request-rate 2 --no-store "
+      "--slo ";
+  EXPECT_EQ(run_command(line + "p95:ttft:1us").exit_code, 3);
+  EXPECT_EQ(run_command(line + "p95:ttft:1h").exit_code, 0);
+}
+
+TEST(Program, SimulatedRunsAreKeptWithTheirInput) {
+  const TemporaryFolder folder;
+  const CommandResult simulated = run_command(
+      "simulate --model llama-3.1-8b --gpu h100 --num-prompts 20 --request-rate 5 --seed 3 "
+      "--store runs.db --keep-requests --requests-out requests.csv -o json");
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+  const auto list = nlohmann::json::parse(run_command("runs --store runs.db -o json").out);
+  ASSERT_EQ(list["runs"].size(), 1U);
+  const auto run = nlohmann::json::parse(run_command("runs 1 --store runs.db -o json").out);
+  EXPECT_EQ(run["requests_stored"], 20);
+  EXPECT_EQ(run["scenario"]["seed"], 3);
+  std::ifstream rows("requests.csv");
+  std::string line;
+  int lines = 0;
+  while (std::getline(rows, line)) ++lines;
+  EXPECT_EQ(lines, 21);  // a header and 20 requests
+}
+
+}  // namespace
+}  // namespace roofcast::test
