@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/requantise.hpp"  // callers that load a model often requantise it
 #include "model/transformer.hpp"
 
 namespace roofcast {
@@ -29,10 +30,5 @@ struct CatalogueEntry {
 
 /// Entries in order of name.
 std::vector<CatalogueEntry> catalogue();
-
-/// Replaces the weight format of every quantisable matrix ("fp8", "fp8_block", "int8", "awq",
-/// "gptq", "int4", "mxfp4", "nvfp4", "bf16", ...): what `--quantization` asks for. Embeddings, LM
-/// head, norms and routers stay as they are. Throws Error for an unknown name.
-void requantise(Transformer& model, const std::string& format);
 
 }  // namespace roofcast
