@@ -23,9 +23,9 @@ int bits_of(DType dtype);
 /// How a weight matrix is stored and multiplied. Quantised formats carry scales (and zero points)
 /// per group, so `bits_per_weight` is not a whole number.
 struct WeightFormat {
-  std::string name = "bf16";     // "bf16", "fp8", "fp8_block", "awq", "gptq", "mxfp4", "nvfp4", ...
-  double bits_per_weight = 16;   // stored, scales included
-  DType compute = DType::bf16;   // tensor-core rate of the multiplication: bf16 for weight-only int4
+  std::string name = "bf16";    // "bf16", "fp8", "fp8_block", "awq", "gptq", "mxfp4", "nvfp4", ...
+  double bits_per_weight = 16;  // stored, scales included
+  DType compute = DType::bf16;  // tensor-core rate of the multiplication: bf16 for weight-only int4
 
   bool operator==(const WeightFormat&) const = default;
 };
