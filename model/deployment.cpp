@@ -1,1 +1,99 @@
 #include "model/deployment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/error.hpp"
+
+namespace roofcast {
+namespace {
+
+/// TP degrees worth naming in a message: more GPUs than this share no fast link.
+constexpr int kLargestNamedTensor = 64;
+
+/// Something that tensor parallelism divides among the ranks.
+struct Divided {
+  std::int64_t count = 0;
+  const char* what = "";
+  bool replicates = false;  // heads that are copied once TP exceeds them (KV heads)
+};
+
+/// Every kind of head and width of a layer that TP has to divide.
+std::vector<Divided> divided_by_tensor(const Layer& layer) {
+  std::vector<Divided> list;
+  if (const auto* a = std::get_if<Attention>(&layer.mixer)) {
+    list.push_back({a->query_heads, "query heads"});
+    list.push_back({a->kv_heads, "KV heads", true});
+  } else if (const auto* latent = std::get_if<LatentAttention>(&layer.mixer)) {
+    list.push_back({latent->query_heads, "query heads"});
+  } else if (const auto* mamba = std::get_if<Mamba2>(&layer.mixer)) {
+    list.push_back({mamba->heads, "state heads"});
+  } else if (const auto* delta = std::get_if<GatedDeltaNet>(&layer.mixer)) {
+    list.push_back({delta->key_heads, "linear-attention key heads"});
+    list.push_back({delta->value_heads, "linear-attention value heads"});
+  } else if (const auto* lightning = std::get_if<LightningAttention>(&layer.mixer)) {
+    list.push_back({lightning->heads, "linear-attention heads"});
+  }
+  if (const auto* ffn = std::get_if<DenseFfn>(&layer.ffn)) {
+    list.push_back({ffn->intermediate, "FFN width"});
+  }
+  return list;
+}
+
+bool divides(const Divided& divided, int tensor) {
+  if (divided.count % tensor == 0) return true;
+  return divided.replicates && divided.count > 0 && tensor % divided.count == 0;
+}
+
+/// The first thing that TP does not divide; nothing when it shards every layer.
+std::optional<Divided> obstacle(const Transformer& model, int tensor) {
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    if (i > 0 && model.layers[i] == model.layers[i - 1]) continue;
+    for (const Divided& divided : divided_by_tensor(model.layers[i])) {
+      if (!divides(divided, tensor)) return divided;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string working_degrees(const Transformer& model) {
+  std::vector<int> degrees;
+  for (int tensor = 1; tensor <= kLargestNamedTensor; ++tensor) {
+    if (!obstacle(model, tensor)) degrees.push_back(tensor);
+  }
+  return fmt::format("{}", fmt::join(degrees, ", "));
+}
+
+void require_at_least_one(int degree, const char* knob) {
+  if (degree < 1) throw Error(fmt::format("{}: {} given, expected at least 1", knob, degree));
+}
+
+}  // namespace
+
+void check_parallelism(const Transformer& model, const Parallelism& parallel) {
+  require_at_least_one(parallel.tensor, "tensor_parallel_size");
+  require_at_least_one(parallel.pipeline, "pipeline_parallel_size");
+  require_at_least_one(parallel.data, "data_parallel_size");
+  if (const std::optional<Divided> found = obstacle(model, parallel.tensor)) {
+    throw Error(fmt::format(
+        "tensor_parallel_size: {} does not divide the {} {} of {}; these do: {}", parallel.tensor,
+        found->count, found->what, model.name, working_degrees(model)));
+  }
+  if (static_cast<std::size_t>(parallel.pipeline) > model.layers.size()) {
+    throw Error(fmt::format("pipeline_parallel_size: {} stages given, but {} has {} layers",
+                            parallel.pipeline, model.name, model.layers.size()));
+  }
+  const bool has_experts =
+      std::any_of(model.layers.begin(), model.layers.end(),
+                  [](const Layer& layer) { return std::holds_alternative<MoeFfn>(layer.ffn); });
+  if (parallel.expert_parallel && !has_experts) {
+    throw Error(fmt::format("enable_expert_parallel: {} has no experts to spread", model.name));
+  }
+}
+
+}  // namespace roofcast

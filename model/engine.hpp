@@ -57,12 +57,20 @@ struct HostOverhead {
   std::string source{};
 };
 
-/// Constants of the memory rule that come from start-up logs; each with its reason in engine.cpp.
+/// Constants of the memory rule that come from start-up logs; each with its reason in
+/// engine_eras.cpp. Formulas: model/activation_peak.hpp.
 struct MemoryConstants {
-  double logits_bytes = 14.9;     // activation peak: bytes per (max_num_seqs * vocabulary) element
-  Bytes non_torch_single{};       // CUDA context growth, cuBLAS workspace: one GPU
-  Bytes non_torch_multi{};        // plus NCCL buffers: several GPUs
-  bool subtracts_graphs = false;  // whether a CUDA-graph estimate is taken from the KV budget
+  double logits_bytes = 0;              // sampler pass: per (sequence * vocabulary) element
+  double forward_intermediate = 3.0;    // forward pass: live elements per token and FFN width
+  double forward_hidden = 4.0;          // and per token and hidden width
+  bool keeps_expert_workspace = false;  // the fused-experts workspace outlives the forward pass
+  Bytes compile_peak{};                 // scratch of a cold torch.compile, when graphs are on
+  Bytes non_torch_single{};             // CUDA context growth, cuBLAS workspace: one GPU
+  Bytes non_torch_multi{};              // plus NCCL buffers: several GPUs
+  Bytes graphs_base{};                  // CUDA graphs: fixed part,
+  Bytes graphs_per_layer{};             // and per layer of the stage
+  bool subtracts_graphs = false;        // whether a CUDA-graph estimate is taken from the KV budget
+  Bytes residual{};  // root mean square of logged minus planned KV bytes, where it was fitted
   std::string source{};
 };
 

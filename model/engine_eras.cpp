@@ -18,15 +18,73 @@ namespace {
 /// memory profile.
 constexpr int kFirstMinorOfVllmV1 = 8;
 
-/// The start-up memory profile of one era. `logits_bytes` is the peak of the dummy sampler pass per
-/// (max_num_seqs * vocabulary) element.
-MemoryConstants vllm_memory(double logits_bytes, double single_gib, double multi_gib,
-                            bool subtracts_graphs) {
-  return {.logits_bytes = logits_bytes,
-          .non_torch_single = Bytes{single_gib * kGiB},
-          .non_torch_multi = Bytes{multi_gib * kGiB},
-          .subtracts_graphs = subtracts_graphs,
-          .source = "vLLM start-up logs"};
+constexpr Bytes gib(double value) { return Bytes{value * kGiB}; }
+
+/// How far the SGLang and TensorRT-LLM rules may be off, for want of logs with every term: an
+/// assumption.
+constexpr Bytes kUnfittedResidual = gib(2.0);
+
+/// Reasons of the constants, and where they come from. "Fitted" means by calibrate/memory_fit on
+/// start-up logs (tests/model/memory_constants_test.cpp repeats it where the logs are present).
+///  logits_bytes: the dummy sampler pass holds the logits of every sequence in bf16 and fp32, their
+///    softmax and the exponential noise (2 + 4 + 4 + 4 and masks: about 15 bytes an element). Up to
+///    0.16 a sort of the whole vocabulary came on top (fp32 values, 64-bit indices and their
+///    copies: about 38).
+///  forward_intermediate, forward_hidden: activation_peak.hpp.
+///  compile_peak: scratch of torch.compile at a cold start, below which no profile fell.
+///  non_torch: growth of the CUDA context, cuBLAS workspaces; with several GPUs also NCCL and
+///    custom all-reduce buffers.
+MemoryConstants memory_of_vllm_0_11() {
+  return {.logits_bytes = 38.5,
+          .non_torch_single = gib(0.13),
+          .non_torch_multi = gib(0.55),
+          .graphs_base = gib(0.24),
+          .graphs_per_layer = gib(0.0187),
+          .residual = gib(1.0),
+          .source = "vLLM 0.10 to 0.16 start-up logs"};
+}
+
+MemoryConstants memory_of_vllm_0_19() {
+  return {.logits_bytes = 14.9,
+          .keeps_expert_workspace = true,
+          .compile_peak = gib(0.77),
+          .non_torch_single = gib(0.25),
+          .non_torch_multi = gib(2.11),
+          .graphs_base = gib(0.24),
+          .graphs_per_layer = gib(0.0187),
+          .residual = gib(0.1),
+          .source = "vLLM 0.17 to 0.19 start-up logs"};
+}
+
+MemoryConstants memory_of_vllm_0_29() {
+  return {.logits_bytes = 9.4,
+          .keeps_expert_workspace = true,
+          .compile_peak = gib(0.77),
+          .non_torch_single = gib(0.26),
+          .non_torch_multi = gib(1.3),
+          .graphs_per_layer = gib(0.0073),
+          .subtracts_graphs = true,
+          .residual = gib(0.5),
+          .source = "vLLM 0.26 to 0.29 start-up logs"};
+}
+
+/// SGLang reserves room for activations and graphs by its memory fraction; what is gone before it
+/// measures is the CUDA context, and NCCL with several GPUs (free memory at start of an H100 that
+/// vLLM 0.19 logs print: 78.68 of 79.19 GiB with one GPU, 77.66 with two).
+MemoryConstants memory_of_sglang() {
+  return {.non_torch_single = gib(0.51),
+          .non_torch_multi = gib(1.53),
+          .residual = kUnfittedResidual,
+          .source = "free memory at start in vLLM 0.19 logs; the rule itself is SGLang's"};
+}
+
+/// TensorRT-LLM: 3.5 GiB of context, cuBLAS, runtime and decoder buffers, plus 0.4 GiB of NCCL
+/// (constants of NVIDIA's aiconfigurator: other_mem and nccl_mem).
+MemoryConstants memory_of_tensorrt_llm() {
+  return {.non_torch_single = gib(3.5),
+          .non_torch_multi = gib(3.9),
+          .residual = kUnfittedResidual,
+          .source = "aiconfigurator's other_mem and nccl_mem"};
 }
 
 /// Cut-offs of the vLLM eras, by what changed:
@@ -43,24 +101,26 @@ std::vector<EraDefaults> make_table() {
       {.era = {"vllm-0.29", "vLLM 0.21 and later (2026): CUDA graphs counted, utilisation 0.92"},
        .utilization = 0.92,
        .first_minor = 21,
-       .memory = vllm_memory(11.0, 0.25, 1.3, true)},
+       .memory = memory_of_vllm_0_29()},
       {.era = {"vllm-0.19", "vLLM 0.17 to 0.20: asynchronous scheduling, whole-prompt admission"},
        .first_minor = 17,
-       .memory = vllm_memory(14.9, 0.25, 2.1, false)},
+       .memory = memory_of_vllm_0_19()},
       {.era = {"vllm-0.11", "vLLM V1 up to 0.16 (2025): synchronous, first-chunk admission"},
        .async_scheduling = false,
        .reserve_full_sequence = false,
        .first_minor = 0,
-       .memory = vllm_memory(38.5, 0.13, 0.55, false)},
+       .memory = memory_of_vllm_0_11()},
       {.era = {"sglang", "SGLang: token pages, prefill first, static memory fraction"},
        .memory_rule = MemoryRule::sglang,
        .scheduler = SchedulerKind::sglang,
-       .block_size = 1},
+       .block_size = 1,
+       .memory = memory_of_sglang()},
       {.era = {"trtllm", "TensorRT-LLM: no-evict scheduler, fraction of the free memory"},
        .memory_rule = MemoryRule::tensorrt_llm,
        .scheduler = SchedulerKind::tensorrt_llm,
        .block_size = 32,
-       .chunked_prefill = false},
+       .chunked_prefill = false,
+       .memory = memory_of_tensorrt_llm()},
       {.era = {"textbook", "no engine: memory - weights - a fixed overhead, all left to KV"},
        .memory_rule = MemoryRule::textbook,
        .utilization = 1.0,

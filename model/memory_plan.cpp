@@ -1,1 +1,176 @@
 #include "model/memory_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "model/memory_terms.hpp"
+#include "model/weights.hpp"
+
+namespace roofcast {
+namespace {
+
+/// vLLM sets one block aside that stands for "no block" (the null block); it holds no tokens.
+constexpr std::int64_t kNullBlocks = 1;
+
+/// No sequence is longer than this; ends the search for a context that anything fits.
+constexpr std::int64_t kLongestSequence = 1'000'000'000;
+
+/// The textbook rule has no logs to be compared with, so what it leaves out (activations, graphs,
+/// fragmentation: several GiB a GPU) is an assumption.
+constexpr double kTextbookUncertainty = 0.2;
+
+double gib(Bytes bytes) { return bytes.value / kGiB; }
+
+bool pages_by_row(const Engine& engine) {
+  return engine.memory_rule == MemoryRule::vllm || engine.memory_rule == MemoryRule::tensorrt_llm;
+}
+
+/// Bytes that one sequence of `tokens` tokens holds on the fullest rank. Engines with blocks count
+/// whole rows; SGLang (token pages) and the textbook count tokens.
+Bytes sequence_bytes(const Deployment& deployment, const CacheLayout& layout, std::int64_t tokens) {
+  const Engine& engine = deployment.engine;
+  if (pages_by_row(engine)) {
+    const std::int64_t rows = rows_per_sequence(layout, tokens, engine.max_num_batched_tokens);
+    return layout.row_bytes() * static_cast<double>(rows);
+  }
+  const Parallelism& parallel = deployment.parallel;
+  if (parallel.pipeline == 1) {
+    return cache_bytes_per_sequence(deployment.model, engine.kv_cache_dtype, tokens,
+                                    parallel.tensor);
+  }
+  const auto layers = static_cast<std::int64_t>(deployment.model.layers.size());
+  Bytes most;
+  for (int stage = 0; stage < parallel.pipeline; ++stage) {
+    const LayerRange range = pipeline_stage(layers, parallel.pipeline, stage);
+    Transformer part = deployment.model;
+    part.layers.assign(deployment.model.layers.begin() + range.first,
+                       deployment.model.layers.begin() + range.last);
+    most = std::max(most,
+                    cache_bytes_per_sequence(part, engine.kv_cache_dtype, tokens, parallel.tensor));
+  }
+  return most;
+}
+
+/// Bytes of the cache that sequences can use.
+Bytes usable_cache(const Deployment& deployment, const MemoryPlan& plan) {
+  if (!pages_by_row(deployment.engine)) return plan.kv_budget;
+  const std::int64_t null_blocks =
+      deployment.engine.memory_rule == MemoryRule::vllm ? kNullBlocks : 0;
+  const std::int64_t blocks = std::max<std::int64_t>(0, plan.kv_blocks - null_blocks);
+  return plan.layout.row_bytes() * static_cast<double>(blocks);
+}
+
+std::int64_t count_blocks(const Engine& engine, const CacheLayout& layout, Bytes budget) {
+  if (engine.num_gpu_blocks_override) return *engine.num_gpu_blocks_override;
+  if (layout.row_bytes().value <= 0 || budget.value <= 0) return 0;
+  return static_cast<std::int64_t>(std::floor(budget / layout.row_bytes()));
+}
+
+MemoryTerm cache_term(const MemoryPlan& plan) {
+  const CacheLayout& layout = plan.layout;
+  return {
+      .name = "kv_cache",
+      .detail = fmt::format("{} blocks x {:.0f} bytes ({} tokens x {} layers{})", plan.kv_blocks,
+                            layout.row_bytes().value, layout.block_tokens, layout.layers_per_row,
+                            layout.groups.size() > 1
+                                ? fmt::format(", {} groups share the blocks", layout.groups.size())
+                                : ""),
+      .bytes = layout.row_bytes() * static_cast<double>(plan.kv_blocks)};
+}
+
+/// What of the budget is not in blocks; negative where something is missing.
+MemoryTerm remainder_term(Bytes left) {
+  if (left.value < 0) {
+    return {.name = "shortfall", .detail = "missing: the rows above need more", .bytes = left};
+  }
+  return {.name = "unused", .detail = "less than one more block", .bytes = left};
+}
+
+/// What vLLM prints as "GPU KV cache size": the blocks shared out among the groups.
+std::int64_t tokens_in(const CacheLayout& layout, std::int64_t blocks) {
+  if (layout.groups.empty()) return 0;
+  return blocks / static_cast<std::int64_t>(layout.groups.size()) * layout.block_tokens;
+}
+
+std::string shortage(const Deployment& deployment, const MemoryPlan& plan, Bytes budget,
+                     Bytes one_sequence) {
+  if (budget.value <= 0) {
+    return fmt::format(
+        "weights and overheads leave no room for KV cache: {:.2f} GiB short on each GPU",
+        gib(Bytes{} - budget));
+  }
+  const Bytes usable = usable_cache(deployment, plan);
+  return fmt::format(
+      "one sequence of {} tokens needs {:.2f} GiB of KV cache, {:.2f} GiB are left: {:.2f} GiB "
+      "short on each GPU",
+      deployment.engine.max_model_len, gib(one_sequence), gib(usable), gib(one_sequence - usable));
+}
+
+double uncertainty(const Engine& engine, Bytes budget) {
+  if (budget.value <= 0) return 1.0;
+  if (engine.memory_rule == MemoryRule::textbook) return kTextbookUncertainty;
+  return std::min(1.0, engine.memory.residual / budget);
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const Deployment& deployment) {
+  const Engine& engine = deployment.engine;
+  MemoryDivision division = divide_memory(deployment);
+  MemoryPlan plan;
+  plan.total = division.total;
+  plan.kv_budget = std::max(Bytes{}, division.kv_budget);
+  plan.layout =
+      cache_layout(deployment.model, engine.kv_cache_dtype, deployment.parallel, engine.block_size);
+  plan.kv_blocks = count_blocks(engine, plan.layout, plan.kv_budget);
+  plan.kv_tokens = tokens_in(plan.layout, plan.kv_blocks);
+  plan.relative_uncertainty = uncertainty(engine, division.kv_budget);
+
+  plan.terms = std::move(division.before);
+  plan.terms.push_back(cache_term(plan));
+  plan.terms.push_back(remainder_term(division.kv_budget - plan.terms.back().bytes));
+  for (MemoryTerm& term : division.after) plan.terms.push_back(std::move(term));
+
+  const Bytes one = sequence_bytes(deployment, plan.layout, engine.max_model_len);
+  plan.max_batch = max_batch_at(deployment, plan, engine.max_model_len);
+  if (one.value > 0) {
+    const Bytes cache = pages_by_row(engine)
+                            ? plan.layout.row_bytes() * static_cast<double>(plan.kv_blocks)
+                            : plan.kv_budget;
+    plan.max_concurrency = cache / one;
+  }
+  plan.fits = plan.max_batch >= 1;
+  if (!plan.fits) plan.reason = shortage(deployment, plan, division.kv_budget, one);
+  return plan;
+}
+
+std::int64_t max_batch_at(const Deployment& deployment, const MemoryPlan& plan,
+                          std::int64_t context) {
+  const Bytes one = sequence_bytes(deployment, plan.layout, context);
+  const Bytes usable = usable_cache(deployment, plan);
+  // A model that keeps nothing is bounded by the scheduler alone.
+  if (one.value <= 0) return plan.kv_budget.value > 0 ? deployment.engine.max_num_seqs : 0;
+  return static_cast<std::int64_t>(std::floor(usable / one));
+}
+
+std::optional<std::int64_t> max_context_at(const Deployment& deployment, const MemoryPlan& plan,
+                                           std::int64_t batch) {
+  const auto holds = [&](std::int64_t context) {
+    return max_batch_at(deployment, plan, context) >= batch;
+  };
+  const std::int64_t stated =
+      std::max(deployment.model.max_context, deployment.engine.max_model_len);
+  std::int64_t too_long = (stated > 0 ? stated : kLongestSequence) + 1;
+  std::int64_t fits = 0;
+  while (too_long - fits > 1) {
+    const std::int64_t middle = fits + (too_long - fits) / 2;
+    (holds(middle) ? fits : too_long) = middle;
+  }
+  if (fits == 0) return std::nullopt;
+  return fits;
+}
+
+}  // namespace roofcast
