@@ -16,7 +16,7 @@ namespace roofcast {
 namespace {
 
 /// Words that drivers and shops put before the model, in the order in which they appear.
-constexpr std::string_view kLeadingWords[] = {"nvidia", "amd", "geforce", "tesla", "instinct"};
+constexpr std::string_view kLeadingWords[] = {"nvidia", "amd", "geforce", "instinct"};
 
 std::string fnv1a_hex(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;  // offset basis and prime of FNV-1a 64
