@@ -1,1 +1,269 @@
 #include "simulator/io/scenario_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "model/error.hpp"
+#include "simulator/io/json_object.hpp"
+#include "simulator/io/scenario_keys.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
+constexpr int kMostRanks = 65'536;
+constexpr std::size_t kLargestFile = 16 * 1024 * 1024;
+
+/// Sets `target` when there is a value.
+template <class Target, class Value>
+void set(Target& target, const std::optional<Value>& value) {
+  if (value) target = *value;
+}
+
+int degree(const JsonObject& object, const char* key) {
+  return static_cast<int>(object.integer(key, 1, kMostRanks).value_or(1));
+}
+
+Parallelism read_parallel(const JsonObject& object) {
+  return {.tensor = degree(object, "tensor"),
+          .pipeline = degree(object, "pipeline"),
+          .data = degree(object, "data"),
+          .expert_parallel = object.boolean("expert").value_or(false)};
+}
+
+std::optional<Bytes> read_bytes(const JsonObject& object, const char* key) {
+  const auto bytes = object.number(key, 0);
+  if (!bytes) return std::nullopt;
+  return Bytes{*bytes};
+}
+
+/// A share of a whole; `may_be_zero` for those that can be switched off.
+std::optional<double> read_share(const JsonObject& object, const char* key, bool may_be_zero) {
+  const auto* value = object.find(key);
+  if (value == nullptr) return std::nullopt;
+  const double share = value->is_number() ? value->get<double>() : -1;
+  const bool inside = share <= 1 && (may_be_zero ? share >= 0 : share > 0);
+  if (!inside) object.fail(key, may_be_zero ? "a number from 0 to 1" : "a number above 0, up to 1");
+  return share;
+}
+
+std::optional<DType> read_dtype(const JsonObject& object, const char* key) {
+  const auto text = object.text(key);
+  if (!text) return std::nullopt;
+  const auto dtype = parse_dtype(*text);
+  if (!dtype) object.fail(key, "a number format such as bf16 or fp8");
+  return dtype;
+}
+
+std::optional<QueueOrder> read_order(const JsonObject& object, const char* key) {
+  const auto text = object.text(key);
+  if (!text) return std::nullopt;
+  if (*text == "fcfs") return QueueOrder::fcfs;
+  if (*text == "priority") return QueueOrder::priority;
+  object.fail(key, "fcfs or priority");
+}
+
+EngineOverrides read_engine_options(const JsonObject& object) {
+  const auto count = [&](const char* key) { return object.integer(key, 1, kAnyInteger); };
+  return {.gpu_memory_utilization = read_share(object, "gpu_memory_utilization", false),
+          .max_model_len = count("max_model_len"),
+          .max_num_seqs = count("max_num_seqs"),
+          .max_num_batched_tokens = count("max_num_batched_tokens"),
+          .block_size = count("block_size"),
+          .num_gpu_blocks_override = count("num_gpu_blocks_override"),
+          .kv_cache_memory = read_bytes(object, "kv_cache_memory_bytes"),
+          .kv_cache_dtype = read_dtype(object, "kv_cache_dtype"),
+          .enable_chunked_prefill = object.boolean("enable_chunked_prefill"),
+          .enable_prefix_caching = object.boolean("enable_prefix_caching"),
+          .enforce_eager = object.boolean("enforce_eager"),
+          .async_scheduling = object.boolean("async_scheduling"),
+          .reserve_full_sequence = object.boolean("scheduler_reserve_full_isl"),
+          .long_prefill_token_threshold =
+              object.integer("long_prefill_token_threshold", 0, kAnyInteger),
+          .watermark = read_share(object, "watermark", true),
+          .scheduling_policy = read_order(object, "scheduling_policy"),
+          .overhead = read_bytes(object, "overhead_bytes"),
+          .weight_bytes = read_bytes(object, "weight_bytes")};
+}
+
+/// A number of tokens, or a distribution's text.
+LengthDistribution read_lengths(const JsonObject& object, const char* key,
+                                const LengthDistribution& otherwise) {
+  const auto* value = object.find(key);
+  if (value == nullptr) return otherwise;
+  if (value->is_number()) {
+    const auto tokens = object.integer(key, 1, kMostTokens);
+    return {.kind = LengthDistribution::Kind::fixed, .a = static_cast<double>(*tokens), .b = 0};
+  }
+  const auto text = object.text(key);
+  try {
+    return parse_length_distribution(*text);
+  } catch (const Error&) {
+    object.fail(key,
+                "a number of tokens, or a text uniform:LOW:HIGH, normal:MEAN:SD or "
+                "lognormal:MEDIAN:SIGMA");
+  }
+}
+
+SyntheticWorkload read_synthetic(const JsonObject& object) {
+  SyntheticWorkload workload;
+  set(workload.num_prompts, object.integer("num_prompts", 1, kAnyInteger));
+  set(workload.request_rate, object.number_or_infinity("request_rate"));
+  set(workload.burstiness, object.number_or_infinity("burstiness"));
+  set(workload.normalised, object.boolean("normalised"));
+  workload.input = read_lengths(object, "input_len", workload.input);
+  workload.output = read_lengths(object, "output_len", workload.output);
+  return workload;
+}
+
+TraceWorkload read_trace_workload(const JsonObject& object) {
+  TraceWorkload workload;
+  const auto path = object.text("path");
+  if (!path || path->empty()) object.fail_missing("path", "the path of a trace (.csv or .csv.gz)");
+  workload.path = *path;
+  set(workload.max_requests, object.integer("max_requests", 0, kAnyInteger));
+  set(workload.time_scale, object.number("time_scale", 0));
+  set(workload.skip_bad_rows, object.boolean("skip_bad_rows"));
+  return workload;
+}
+
+WorkloadSpec read_workload(const JsonObject& top) {
+  const auto* json = top.find("workload");
+  if (json == nullptr) top.fail_missing("workload", "an object with type synthetic or trace");
+  if (!json->is_object() || !json->contains("type")) {
+    top.fail("workload", "an object with type synthetic or trace");
+  }
+  const auto& type = (*json)["type"];
+  if (type == "synthetic")
+    return read_synthetic(*top.object("workload", scenario_keys::kSynthetic));
+  if (type == "trace") return read_trace_workload(*top.object("workload", scenario_keys::kTrace));
+  top.fail("workload", "type synthetic or trace");
+}
+
+LatencyMetric read_metric(const JsonObject& object) {
+  const auto text = object.text("metric");
+  if (!text) object.fail_missing("metric", "ttft, tpot, itl or e2e");
+  const auto metric = parse_latency_metric(*text);
+  if (!metric) object.fail("metric", "ttft, tpot, itl or e2e");
+  return *metric;
+}
+
+Seconds read_limit(const JsonObject& object) {
+  const auto limit = object.number("limit_s", 0);
+  if (!limit) object.fail_missing("limit_s", "a limit in seconds");
+  return Seconds{*limit};
+}
+
+PercentileTarget read_target(const JsonObject& object) {
+  PercentileTarget target{.metric = read_metric(object), .limit = read_limit(object)};
+  set(target.percentile, object.number("percentile", 0));
+  if (target.percentile >= 100) object.fail("percentile", "a number above 0 and below 100");
+  return target;
+}
+
+std::vector<SloClass> read_classes(const JsonObject& slo) {
+  std::vector<SloClass> classes;
+  const auto objects = slo.objects("classes", scenario_keys::kClass);
+  double sum = 0;
+  for (const JsonObject& object : objects) {
+    SloClass slo_class;
+    const auto name = object.text("name");
+    if (!name || name->empty()) object.fail_missing("name", "the name of the class");
+    slo_class.name = *name;
+    const bool repeated = std::any_of(classes.begin(), classes.end(),
+                                      [&](const SloClass& c) { return c.name == *name; });
+    if (repeated) object.fail("name", "a name that no other class has");
+    const double equal_share = 1.0 / static_cast<double>(objects.size());
+    slo_class.share = read_share(object, "share", true).value_or(equal_share);
+    sum += slo_class.share;
+    for (const JsonObject& target : object.objects("targets", scenario_keys::kTarget)) {
+      slo_class.targets.push_back(read_target(target));
+    }
+    classes.push_back(std::move(slo_class));
+  }
+  constexpr double kRounding = 1e-6;  // shares such as 0.333333 are written by hand
+  if (!classes.empty() && std::abs(sum - 1) > kRounding * static_cast<double>(classes.size())) {
+    slo.fail("classes", fmt::format("shares that sum to 1, not {}", sum));
+  }
+  return classes;
+}
+
+Slo read_slo(const JsonObject& object) {
+  Slo slo;
+  for (const JsonObject& limit : object.objects("goodput", scenario_keys::kGoodput)) {
+    slo.goodput.push_back({.metric = read_metric(limit), .limit = read_limit(limit)});
+  }
+  slo.classes = read_classes(object);
+  return slo;
+}
+
+Scenario read_top(const JsonObject& top) {
+  if (top.integer("schema_version", 0, kAnyInteger).value_or(kSchemaVersion) != kSchemaVersion) {
+    top.fail("schema_version", fmt::format("{}", kSchemaVersion));
+  }
+  top.text("$schema");
+  Scenario scenario;
+  set(scenario.name, top.text("name"));
+  set(scenario.model, top.text("model"));
+  set(scenario.gpu, top.text("gpu"));
+  if (scenario.model.empty()) top.fail_missing("model", "a model's name or path");
+  if (scenario.gpu.empty()) top.fail_missing("gpu", "a GPU's name");
+  set(scenario.engine, top.text("engine"));
+  scenario.weight_format = top.text("quantization");
+  if (const auto parallel = top.object("parallel", scenario_keys::kParallel)) {
+    scenario.parallel = read_parallel(*parallel);
+  }
+  if (const auto options = top.object("engine_options", scenario_keys::kEngineOptions)) {
+    scenario.overrides = read_engine_options(*options);
+  }
+  scenario.workload = read_workload(top);
+  scenario.max_concurrency = top.integer("max_concurrency", 1, kAnyInteger);
+  if (const auto slo = top.object("slo", scenario_keys::kSlo)) scenario.slo = read_slo(*slo);
+  set(scenario.seed, top.unsigned_integer("seed"));
+  return scenario;
+}
+
+nlohmann::json parse_json(const std::string& text, const std::string& where) {
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
+    const std::size_t label = what.find("] ");
+    throw Error(fmt::format("{}: is not JSON: {}", where,
+                            label == std::string::npos ? what : what.substr(label + 2)));
+  }
+}
+
+}  // namespace
+
+Scenario parse_scenario(const std::string& text, const std::string& where) {
+  const nlohmann::json json = parse_json(text, where);
+  return read_top(JsonObject(json, where, "", scenario_keys::kTop));
+}
+
+Scenario read_scenario(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) {
+    throw Error(fmt::format("{}: cannot be read, expected a scenario file", path));
+  }
+  std::string text(kLargestFile + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kLargestFile) {
+    throw Error(fmt::format("{}: is larger than 16 MiB, expected a scenario file", path));
+  }
+  Scenario scenario = parse_scenario(text, path);
+  if (auto* trace = std::get_if<TraceWorkload>(&scenario.workload)) {
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    trace->path = (folder / trace->path).lexically_normal().string();
+  }
+  return scenario;
+}
+
+}  // namespace roofcast

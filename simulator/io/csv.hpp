@@ -1,0 +1,14 @@
+// Lines of comma-separated values (RFC 4180, without line breaks inside quotes).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roofcast {
+
+/// Splits a line into fields, surrounding blanks and quotes removed, doubled quotes undone.
+/// `fields` is overwritten. False when a quote is left open.
+bool split_csv(std::string_view line, std::vector<std::string>& fields);
+
+}  // namespace roofcast

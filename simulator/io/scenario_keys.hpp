@@ -1,0 +1,40 @@
+// The keys of a scenario file. The reader accepts these and no others; scenario.schema.json
+// describes them, and a test holds the two together.
+#pragma once
+
+#include <array>
+
+namespace roofcast::scenario_keys {
+
+inline constexpr std::array kTop = {
+    "$schema",  "schema_version", "name",     "model",           "gpu", "engine", "quantization",
+    "parallel", "engine_options", "workload", "max_concurrency", "slo", "seed"};
+inline constexpr std::array kParallel = {"tensor", "pipeline", "data", "expert"};
+inline constexpr std::array kEngineOptions = {"gpu_memory_utilization",
+                                              "max_model_len",
+                                              "max_num_seqs",
+                                              "max_num_batched_tokens",
+                                              "block_size",
+                                              "num_gpu_blocks_override",
+                                              "kv_cache_memory_bytes",
+                                              "kv_cache_dtype",
+                                              "enable_chunked_prefill",
+                                              "enable_prefix_caching",
+                                              "enforce_eager",
+                                              "async_scheduling",
+                                              "scheduler_reserve_full_isl",
+                                              "long_prefill_token_threshold",
+                                              "watermark",
+                                              "scheduling_policy",
+                                              "overhead_bytes",
+                                              "weight_bytes"};
+inline constexpr std::array kSynthetic = {"type",       "num_prompts", "request_rate", "burstiness",
+                                          "normalised", "input_len",   "output_len"};
+inline constexpr std::array kTrace = {"type", "path", "max_requests", "time_scale",
+                                      "skip_bad_rows"};
+inline constexpr std::array kSlo = {"goodput", "classes"};
+inline constexpr std::array kGoodput = {"metric", "limit_s"};
+inline constexpr std::array kClass = {"name", "share", "targets"};
+inline constexpr std::array kTarget = {"metric", "percentile", "limit_s"};
+
+}  // namespace roofcast::scenario_keys

@@ -1,0 +1,119 @@
+// A scenario as JSON: keys in the order of the documentation, unset knobs left out.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "simulator/io/scenario_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Value>
+void put(Json& object, const char* key, const std::optional<Value>& value) {
+  if (value) object[key] = *value;
+}
+
+void put_bytes(Json& object, const char* key, const std::optional<Bytes>& bytes) {
+  if (bytes) object[key] = bytes->value;
+}
+
+Json number_or_infinity(double number) { return std::isinf(number) ? Json("inf") : Json(number); }
+
+Json lengths_json(const LengthDistribution& lengths) {
+  if (lengths.kind != LengthDistribution::Kind::fixed) return to_text(lengths);
+  return static_cast<std::int64_t>(lengths.a);
+}
+
+Json parallel_json(const Parallelism& parallel) {
+  return {{"tensor", parallel.tensor},
+          {"pipeline", parallel.pipeline},
+          {"data", parallel.data},
+          {"expert", parallel.expert_parallel}};
+}
+
+Json engine_options_json(const EngineOverrides& options) {
+  Json json = Json::object();
+  put(json, "gpu_memory_utilization", options.gpu_memory_utilization);
+  put(json, "max_model_len", options.max_model_len);
+  put(json, "max_num_seqs", options.max_num_seqs);
+  put(json, "max_num_batched_tokens", options.max_num_batched_tokens);
+  put(json, "block_size", options.block_size);
+  put(json, "num_gpu_blocks_override", options.num_gpu_blocks_override);
+  put_bytes(json, "kv_cache_memory_bytes", options.kv_cache_memory);
+  if (options.kv_cache_dtype) json["kv_cache_dtype"] = name_of(*options.kv_cache_dtype);
+  put(json, "enable_chunked_prefill", options.enable_chunked_prefill);
+  put(json, "enable_prefix_caching", options.enable_prefix_caching);
+  put(json, "enforce_eager", options.enforce_eager);
+  put(json, "async_scheduling", options.async_scheduling);
+  put(json, "scheduler_reserve_full_isl", options.reserve_full_sequence);
+  put(json, "long_prefill_token_threshold", options.long_prefill_token_threshold);
+  put(json, "watermark", options.watermark);
+  if (options.scheduling_policy) {
+    json["scheduling_policy"] =
+        *options.scheduling_policy == QueueOrder::fcfs ? "fcfs" : "priority";
+  }
+  put_bytes(json, "overhead_bytes", options.overhead);
+  put_bytes(json, "weight_bytes", options.weight_bytes);
+  return json;
+}
+
+Json workload_json(const SyntheticWorkload& workload) {
+  return {{"type", "synthetic"},
+          {"num_prompts", workload.num_prompts},
+          {"request_rate", number_or_infinity(workload.request_rate)},
+          {"burstiness", number_or_infinity(workload.burstiness)},
+          {"normalised", workload.normalised},
+          {"input_len", lengths_json(workload.input)},
+          {"output_len", lengths_json(workload.output)}};
+}
+
+Json workload_json(const TraceWorkload& workload) {
+  return {{"type", "trace"},
+          {"path", workload.path},
+          {"max_requests", workload.max_requests},
+          {"time_scale", workload.time_scale},
+          {"skip_bad_rows", workload.skip_bad_rows}};
+}
+
+Json slo_json(const Slo& slo) {
+  Json json = Json::object();
+  for (const GoodputLimit& limit : slo.goodput) {
+    json["goodput"].push_back({{"metric", name_of(limit.metric)}, {"limit_s", limit.limit.value}});
+  }
+  for (const SloClass& slo_class : slo.classes) {
+    Json targets = Json::array();
+    for (const PercentileTarget& target : slo_class.targets) {
+      targets.push_back({{"metric", name_of(target.metric)},
+                         {"percentile", target.percentile},
+                         {"limit_s", target.limit.value}});
+    }
+    json["classes"].push_back(
+        {{"name", slo_class.name}, {"share", slo_class.share}, {"targets", targets}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Scenario& scenario) {
+  Json json;
+  json["schema_version"] = 1;
+  if (!scenario.name.empty()) json["name"] = scenario.name;
+  json["model"] = scenario.model;
+  json["gpu"] = scenario.gpu;
+  json["engine"] = scenario.engine;
+  put(json, "quantization", scenario.weight_format);
+  json["parallel"] = parallel_json(scenario.parallel);
+  const Json options = engine_options_json(scenario.overrides);
+  if (!options.empty()) json["engine_options"] = options;
+  json["workload"] =
+      std::visit([](const auto& workload) { return workload_json(workload); }, scenario.workload);
+  put(json, "max_concurrency", scenario.max_concurrency);
+  const Json slo = slo_json(scenario.slo);
+  if (!slo.empty()) json["slo"] = slo;
+  json["seed"] = scenario.seed;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace roofcast

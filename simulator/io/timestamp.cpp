@@ -1,0 +1,128 @@
+#include "simulator/io/timestamp.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+namespace roofcast {
+namespace {
+
+constexpr Nanoseconds kSecond = 1'000'000'000;
+constexpr double kMostSeconds = 7e9;
+
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+/// Takes exactly `digits` digits from the front of `text`.
+std::optional<int> take_number(std::string_view& text, std::size_t digits) {
+  if (text.size() < digits) return std::nullopt;
+  int number = 0;
+  for (char letter : text.substr(0, digits)) {
+    if (!is_digit(letter)) return std::nullopt;
+    number = number * 10 + (letter - '0');
+  }
+  text.remove_prefix(digits);
+  return number;
+}
+
+bool take(std::string_view& text, char letter) {
+  if (!text.starts_with(letter)) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// Takes ".6805900" from the front: nanoseconds, further digits rounded. 0 when there is no point;
+/// nothing when no digit follows it.
+std::optional<Nanoseconds> take_fraction(std::string_view& text) {
+  if (!take(text, '.')) return 0;
+  Nanoseconds fraction = 0;
+  Nanoseconds unit = kSecond;
+  std::size_t digits = 0;
+  while (digits < text.size() && is_digit(text[digits])) {
+    const int digit = text[digits++] - '0';
+    if (unit > 1) {
+      unit /= 10;
+      fraction += digit * unit;
+    } else if (unit == 1) {
+      fraction += digit >= 5 ? 1 : 0;
+      unit = 0;
+    }
+  }
+  if (digits == 0) return std::nullopt;
+  text.remove_prefix(digits);
+  return fraction;
+}
+
+/// "Z", "+02:00", "-0530", "+02" or nothing; what must be subtracted to get UTC.
+std::optional<Nanoseconds> parse_offset(std::string_view text) {
+  if (text.empty() || text == "Z" || text == "z") return 0;
+  const bool negative = text.front() == '-';
+  if (!take(text, '-') && !take(text, '+')) return std::nullopt;
+  const auto hours = take_number(text, 2);
+  if (!hours || *hours > 14) return std::nullopt;
+  int minutes = 0;
+  if (!text.empty()) {
+    take(text, ':');
+    const auto parsed = take_number(text, 2);
+    if (!parsed || *parsed > 59 || !text.empty()) return std::nullopt;
+    minutes = *parsed;
+  }
+  const Nanoseconds offset = (*hours * 60 + minutes) * 60 * kSecond;
+  return negative ? -offset : offset;
+}
+
+/// "2023-11-16" from the front, as days since 1970.
+std::optional<std::int64_t> take_date(std::string_view& text) {
+  const auto year = take_number(text, 4);
+  if (!year || !take(text, '-')) return std::nullopt;
+  const auto month = take_number(text, 2);
+  if (!month || !take(text, '-')) return std::nullopt;
+  const auto day = take_number(text, 2);
+  if (!day || *year < 1970 || *year > 2200) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(*year),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok()) return std::nullopt;
+  return std::chrono::sys_days(date).time_since_epoch().count();
+}
+
+/// "18:15:46" from the front, as seconds of the day.
+std::optional<std::int64_t> take_time_of_day(std::string_view& text) {
+  const auto hour = take_number(text, 2);
+  if (!hour || !take(text, ':')) return std::nullopt;
+  const auto minute = take_number(text, 2);
+  if (!minute || !take(text, ':')) return std::nullopt;
+  const auto second = take_number(text, 2);
+  if (!second || *hour > 23 || *minute > 59 || *second > 59) return std::nullopt;
+  return (*hour * 60 + *minute) * 60 + *second;
+}
+
+}  // namespace
+
+std::optional<Nanoseconds> parse_date_time(std::string_view text) {
+  const auto days = take_date(text);
+  if (!days || (!take(text, ' ') && !take(text, 'T'))) return std::nullopt;
+  const auto seconds = take_time_of_day(text);
+  if (!seconds) return std::nullopt;
+  const auto fraction = take_fraction(text);
+  const auto offset = parse_offset(text);
+  if (!fraction || !offset) return std::nullopt;
+  return (*days * 86'400 + *seconds) * kSecond + *fraction - *offset;
+}
+
+std::optional<Nanoseconds> parse_seconds(std::string_view text) {
+  double approximate = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, approximate);
+  const bool in_range = approximate >= 0 && approximate <= kMostSeconds;  // false for NaN
+  if (error != std::errc{} || rest != end || !in_range) return std::nullopt;
+  std::int64_t whole = 0;
+  const auto [after_whole, whole_error] = std::from_chars(text.data(), end, whole);
+  std::string_view left(after_whole, static_cast<std::size_t>(end - after_whole));
+  const auto fraction = take_fraction(left);
+  if (whole_error != std::errc{} || !fraction || !left.empty()) {
+    return to_nanoseconds(Seconds{approximate});
+  }
+  return whole * kSecond + *fraction;
+}
+
+}  // namespace roofcast
