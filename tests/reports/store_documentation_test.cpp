@@ -44,7 +44,7 @@ TEST_F(StoreDocumentation, ExamplesRunAndFindSomething) {
 }
 
 TEST_F(StoreDocumentation, NamesEveryTableViewAndColumn) {
-  Store(path(), Store::Mode::write);
+  test::open_store(path());
   SQLite::Database database(path());
   SQLite::Statement query(
       database,

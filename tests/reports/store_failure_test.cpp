@@ -18,6 +18,7 @@ namespace roofcast {
 namespace {
 
 using test::message_of;
+using test::open_store;
 using test::run_of;
 using test::runs_in;
 using testing::HasSubstr;
@@ -30,7 +31,7 @@ class StoreFailure : public test::StoreTest {
     std::ofstream(path(name), std::ios::binary) << text;
   }
   std::string open_message(Store::Mode mode = Store::Mode::write) const {
-    return message_of([&] { Store(path(), mode); });
+    return message_of([&] { open_store(path(), mode); });
   }
 };
 
@@ -63,7 +64,7 @@ TEST_F(StoreFailure, SaysWhenTheStoreIsNewer) {
 }
 
 TEST_F(StoreFailure, RefusesAVersionThatNeverWas) {
-  Store(path(), Store::Mode::write);
+  open_store(path());
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 0");
   EXPECT_EQ(open_message(), path() + ": schema 0 is none that roofcast has had (1 to 1)");
 }
@@ -83,15 +84,14 @@ TEST_F(StoreFailure, SaysWhenTheStoreIsDamaged) {
 TEST_F(StoreFailure, NamesWhatIsMissing) {
   EXPECT_EQ(open_message(Store::Mode::read), path() + ": no such store");
   const std::string deep = path("no/such/store.db");
-  EXPECT_EQ(message_of([&] { Store(deep, Store::Mode::write); }),
+  EXPECT_EQ(message_of([&] { open_store(deep); }),
             deep + ": its folder " + path("no/such") + " does not exist");
-  EXPECT_EQ(message_of([] { Store("", Store::Mode::write); }), "the store has an empty file name");
+  EXPECT_EQ(message_of([] { open_store(""); }), "the store has an empty file name");
 }
 
 TEST_F(StoreFailure, RefusesFoldersAndDevices) {
-  EXPECT_EQ(message_of([&] { Store(folder_, Store::Mode::write); }),
-            folder_.string() + ": not a file");
-  EXPECT_EQ(message_of([] { Store("/dev/full", Store::Mode::write); }), "/dev/full: not a file");
+  EXPECT_EQ(message_of([&] { open_store(folder_); }), folder_.string() + ": not a file");
+  EXPECT_EQ(message_of([] { open_store("/dev/full"); }), "/dev/full: not a file");
 }
 
 /// Runs `work` in a process of its own and returns how it ended, as waitpid says; `work` gives the
@@ -134,8 +134,7 @@ TEST_F(StoreFailure, SaysWhenTheFileIsReadOnly) {
     constexpr uid_t kNobody = 65534;  // root may write anywhere
     if (geteuid() == 0 && setuid(kNobody) != 0) return 98;
     if (runs_in(path()) != 1) return 97;
-    return complains(path() + ": cannot be written (read-only)",
-                     [&] { Store(path(), Store::Mode::write); });
+    return complains(path() + ": cannot be written (read-only)", [&] { open_store(path()); });
   });
   EXPECT_EQ(status, 0);
 }

@@ -34,6 +34,11 @@ class StoreTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
+/// Opens the store and closes it again, which makes an absent one.
+inline void open_store(const std::string& path, Store::Mode mode = Store::Mode::write) {
+  const Store opened(path, mode);
+}
+
 inline RunRow row_named(const std::string& summary) {
   return {.kind = "simulate",
           .created_at = "2026-01-31T12:00:00Z",

@@ -14,6 +14,7 @@ namespace roofcast {
 namespace {
 
 using test::message_of;
+using test::open_store;
 using test::run_of;
 using test::runs_in;
 using testing::HasSubstr;
@@ -148,7 +149,7 @@ TEST_F(StoreFile, ReadersSeeTheLastCompleteStateWhileARunIsWritten) {
 }
 
 TEST_F(StoreFile, AReaderChangesNothing) {
-  Store(path(), Store::Mode::write);
+  open_store(path());
   Store store(path(), Store::Mode::read);
   EXPECT_THAT(message_of([&] { store.add(run_of(0)); }), HasSubstr("the run was not stored"));
   EXPECT_EQ(runs_in(path()), 0u);
@@ -156,8 +157,8 @@ TEST_F(StoreFile, AReaderChangesNothing) {
 
 TEST_F(StoreFile, AnEmptyFileBecomesAStoreWhenWrittenTo) {
   // What is left when a program was stopped between creating the file and its first table.
-  std::ofstream{path()};
-  EXPECT_EQ(message_of([&] { Store(path(), Store::Mode::read); }),
+  std::ofstream(path()).close();
+  EXPECT_EQ(message_of([&] { open_store(path(), Store::Mode::read); }),
             path() + ": an empty database, no store");
   Store(path(), Store::Mode::write).add(run_of(1));
   EXPECT_EQ(runs_in(path()), 1u);
