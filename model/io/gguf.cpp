@@ -159,6 +159,8 @@ std::optional<std::uint64_t> width_of(std::uint32_t type) {
   }
 }
 
+// `key` below is already fit for a message.
+
 /// A string value; one too long to matter is skipped and kept as empty.
 std::string read_text_value(Stream& stream, const std::string& key) {
   const auto length = stream.number<std::uint64_t>(key);
@@ -199,7 +201,7 @@ GgufValue read_scalar(Stream& stream, std::uint32_t type, const std::string& key
     case kFloat64:
       return stream.number<double>(key);
     default:
-      stream.fail(fmt::format("{} has the unknown value type {}", quoted_name(key), type));
+      stream.fail(fmt::format("{} has the unknown value type {}", key, type));
   }
 }
 
@@ -209,11 +211,10 @@ GgufList read_list(Stream& stream, const std::string& key) {
   const std::optional<std::uint64_t> width = width_of(type);
   // A list of texts takes at least 8 bytes each; lists of lists are not in use.
   if (!width && type != kString) {
-    stream.fail(fmt::format("{} is a list of the unknown type {}", quoted_name(key), type));
+    stream.fail(fmt::format("{} is a list of the unknown type {}", key, type));
   }
   if (length > stream.left() / width.value_or(8)) {
-    stream.fail(
-        fmt::format("{} claims {} elements, more than the file holds", quoted_name(key), length));
+    stream.fail(fmt::format("{} claims {} elements, more than the file holds", key, length));
   }
   GgufList list{.length = static_cast<std::int64_t>(length), .values = {}};
   if (!width) {
@@ -238,11 +239,12 @@ GgufList read_list(Stream& stream, const std::string& key) {
 void read_values(Stream& stream, std::uint64_t count, GgufFile& file) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::string key = stream.text(kLongestName, "a key");
-    const auto type = stream.number<std::uint32_t>(key);
+    const std::string shown = quoted_name(key);
+    const auto type = stream.number<std::uint32_t>(shown);
     GgufValue value =
-        type == kList ? GgufValue{read_list(stream, key)} : read_scalar(stream, type, key);
+        type == kList ? GgufValue{read_list(stream, shown)} : read_scalar(stream, type, shown);
     if (!file.values.emplace(key, std::move(value)).second) {
-      stream.fail(fmt::format("key {} is there twice", quoted_name(key)));
+      stream.fail(fmt::format("key {} is there twice", shown));
     }
   }
 }
