@@ -144,16 +144,16 @@ void resolve_vllm_batch(Engine& engine, const EngineOverrides& overrides, const 
     }
     engine.max_num_batched_tokens =
         std::min(engine.max_num_batched_tokens, engine.max_num_seqs * engine.max_model_len);
-    engine.max_num_batched_tokens = std::max(engine.max_num_batched_tokens, engine.max_num_seqs);
   }
   if (!overrides.max_num_seqs) {
     engine.max_num_seqs = std::min(engine.max_num_seqs, engine.max_num_batched_tokens);
   }
   if (engine.max_num_batched_tokens < engine.max_num_seqs) {
     throw UsageError(fmt::format(
-        "max_num_batched_tokens: {} given, expected at least max_num_seqs ({}), so that every "
+        "max_num_batched_tokens: {} {}, expected at least max_num_seqs ({}), so that every "
         "running sequence gets a token in a step",
-        engine.max_num_batched_tokens, engine.max_num_seqs));
+        engine.max_num_batched_tokens, overrides.max_num_batched_tokens ? "given" : "by default",
+        engine.max_num_seqs));
   }
   if (!engine.chunked_prefill && engine.max_num_batched_tokens < engine.max_model_len) {
     throw UsageError(fmt::format(

@@ -1,0 +1,47 @@
+// Deployments for the tests of the memory plan: GPUs by their memory alone.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "model/deployment.hpp"
+
+namespace roofcast::test {
+
+/// A GPU of which only name and memory matter. `visible_gib`: as the driver reports it.
+inline Gpu gpu_of(const std::string& name, double visible_gib) {
+  Gpu gpu;
+  gpu.name = name;
+  gpu.display_name = name;
+  gpu.memory = Bytes{visible_gib * kGiB};
+  gpu.memory_visible = Bytes{visible_gib * kGiB};
+  return gpu;
+}
+
+inline Gpu h100() { return gpu_of("nvidia-h100-sxm", 79.19); }
+
+/// As the driver of the vLLM 0.19 reference run reported it.
+inline Gpu rtx_4090() {
+  Gpu gpu = gpu_of("nvidia-rtx-4090", 0.0);
+  gpu.memory = Bytes{24e9};
+  gpu.memory_visible = Bytes{25'250'627'584.0};
+  return gpu;
+}
+
+/// 80 GB as sold: what the textbook reckons with.
+inline Gpu a100_80gb() {
+  Gpu gpu = gpu_of("nvidia-a100-sxm-80gb", 79.15);
+  gpu.memory = Bytes{80e9};
+  return gpu;
+}
+
+inline Deployment deploy(Transformer model, Gpu gpu, const std::string& era,
+                         const EngineOverrides& overrides = {}, const Parallelism& parallel = {}) {
+  Engine engine = resolve_engine(era, overrides, model, gpu, parallel);
+  return {.model = std::move(model),
+          .gpu = std::move(gpu),
+          .parallel = parallel,
+          .engine = std::move(engine)};
+}
+
+}  // namespace roofcast::test

@@ -1,0 +1,245 @@
+#include "model/engine.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "model/error.hpp"
+#include "tests/model/deployments.hpp"
+#include "tests/support/shapes.hpp"
+
+namespace roofcast {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Engine engine_on(const Gpu& gpu, const std::string& era, const EngineOverrides& overrides = {},
+                 const Parallelism& parallel = {}) {
+  return resolve_engine(era, overrides, test::llama_3_1_8b(), gpu, parallel);
+}
+
+std::string era_of(const std::string& name) { return engine_on(test::h100(), name).name; }
+
+template <class Exception>
+std::string message_of(const Gpu& gpu, const std::string& era, const EngineOverrides& overrides) {
+  try {
+    engine_on(gpu, era, overrides);
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(EngineEras, NamesAreForgiving) {
+  EXPECT_EQ(era_of("vllm"), "vllm-0.19");
+  EXPECT_EQ(era_of("vLLM_0.19.0"), "vllm-0.19");
+  EXPECT_EQ(era_of("vllm v0.19"), "vllm-0.19");
+  EXPECT_EQ(era_of("SGLang"), "sglang");
+  EXPECT_EQ(era_of("sglang-0.5.14"), "sglang");
+  EXPECT_EQ(era_of("TensorRT-LLM"), "trtllm");
+  EXPECT_EQ(era_of("trt-llm 1.2"), "trtllm");
+  EXPECT_EQ(era_of("textbook"), "textbook");
+}
+
+TEST(EngineEras, AVersionTakesTheEraWhoseBehaviourItShares) {
+  EXPECT_EQ(era_of("vllm-0.8.5"), "vllm-0.11");
+  EXPECT_EQ(era_of("vllm-0.10.2"), "vllm-0.11");
+  EXPECT_EQ(era_of("vllm-0.16.0"), "vllm-0.11");  // the last whose sampler sorts
+  EXPECT_EQ(era_of("vllm-0.17.0"), "vllm-0.19");
+  EXPECT_EQ(era_of("vllm-0.20"), "vllm-0.19");
+  EXPECT_EQ(era_of("vllm-0.21"), "vllm-0.29");  // subtracts CUDA graphs
+  EXPECT_EQ(era_of("vllm-0.31"), "vllm-0.29");
+  EXPECT_EQ(era_of("vllm-2025"), "vllm-0.11");
+  EXPECT_EQ(era_of("vllm-2026"), "vllm-0.29");
+}
+
+TEST(EngineEras, AnUnknownNameIsAnsweredWithTheNearest) {
+  const std::string message = message_of<Error>(test::h100(), "vlm-0.19", {});
+  EXPECT_THAT(message, HasSubstr("unknown engine 'vlm-0.19'"));
+  EXPECT_THAT(message, HasSubstr("did you mean 'vllm-0.19'"));
+  EXPECT_THAT(message, HasSubstr("vllm-0.29, vllm-0.19, vllm-0.11, sglang, trtllm, textbook"));
+  EXPECT_THAT(message_of<Error>(test::h100(), "vllm-x", {}), HasSubstr("unknown engine"));
+  EXPECT_THAT(message_of<Error>(test::h100(), "vllm-0.x", {}), HasSubstr("unknown engine"));
+}
+
+TEST(EngineEras, TheV0EngineIsRefused) {
+  EXPECT_THAT(message_of<Error>(test::h100(), "vllm-0.6.3", {}), HasSubstr("V0 engine"));
+}
+
+TEST(EngineEras, AreListedOncePerEraWithASummary) {
+  ASSERT_EQ(engine_eras().size(), 6u);
+  EXPECT_EQ(engine_eras().front().name, "vllm-0.29");
+  for (const EngineEra& era : engine_eras()) {
+    EXPECT_FALSE(era.summary.empty()) << era.name;
+    EXPECT_EQ(era_of(era.name), era.name);
+  }
+}
+
+// vLLM EngineArgs.get_batch_defaults, API server: 1024 sequences and 8192 tokens from 70 GiB on,
+// but not on an A100; 256 and 2048 otherwise.
+TEST(EngineDefaults, FollowTheMemoryOfTheGpu) {
+  const Engine large = engine_on(test::h100(), "vllm-0.19");
+  EXPECT_EQ(large.max_num_seqs, 1024);
+  EXPECT_EQ(large.max_num_batched_tokens, 8192);
+  for (const Gpu& gpu : {test::a100_80gb(), test::rtx_4090(), test::gpu_of("card", 69.9)}) {
+    const Engine other = engine_on(gpu, "vllm-0.19");
+    EXPECT_EQ(other.max_num_seqs, 256) << gpu.name;
+    EXPECT_EQ(other.max_num_batched_tokens, 2048) << gpu.name;
+  }
+  EXPECT_EQ(engine_on(test::gpu_of("card", 70.0), "vllm-0.19").max_num_seqs, 1024);
+}
+
+TEST(EngineDefaults, DifferByEra) {
+  const Engine early = engine_on(test::h100(), "vllm-0.11");
+  EXPECT_FALSE(early.async_scheduling);
+  EXPECT_FALSE(early.reserve_full_sequence);
+  EXPECT_DOUBLE_EQ(early.gpu_memory_utilization, 0.90);
+  const Engine middle = engine_on(test::h100(), "vllm-0.19");
+  EXPECT_TRUE(middle.async_scheduling);
+  EXPECT_TRUE(middle.reserve_full_sequence);
+  EXPECT_FALSE(middle.memory.subtracts_graphs);
+  const Engine late = engine_on(test::h100(), "vllm-0.29");
+  EXPECT_DOUBLE_EQ(late.gpu_memory_utilization, 0.92);
+  EXPECT_TRUE(late.memory.subtracts_graphs);
+  for (const Engine& engine : {early, middle, late}) {
+    EXPECT_EQ(engine.block_size, 16);
+    EXPECT_TRUE(engine.prefix_caching);
+    EXPECT_TRUE(engine.chunked_prefill);
+    EXPECT_EQ(engine.max_model_len, 131072);  // of the model
+    EXPECT_EQ(engine.kv_cache_dtype, DType::bf16);
+  }
+}
+
+// The list that a vLLM 0.19.0 run on an RTX 4090 with 256 sequences printed: 1, 2, 4, then by 8 to
+// 248, then by 16 to 512; 51 sizes. Earlier versions went by 8 to 512: 67 sizes.
+TEST(EngineDefaults, CaptureSizesFollowTheEra) {
+  const Engine middle = engine_on(test::rtx_4090(), "vllm-0.19");
+  ASSERT_EQ(middle.graph_batch_sizes.size(), 51u);
+  EXPECT_EQ(middle.graph_batch_sizes[2], 4);
+  EXPECT_EQ(middle.graph_batch_sizes[3], 8);
+  EXPECT_EQ(middle.graph_batch_sizes[34], 256);
+  EXPECT_EQ(middle.graph_batch_sizes[35], 272);
+  EXPECT_EQ(middle.graph_batch_sizes.back(), 512);
+  EXPECT_EQ(engine_on(test::rtx_4090(), "vllm-0.11").graph_batch_sizes.size(), 67u);
+  // Twice max_num_seqs at most: 2 x 10 = 20, of which 16 is the largest step of 8.
+  EXPECT_THAT(engine_on(test::h100(), "vllm-0.19", {.max_num_seqs = 10}).graph_batch_sizes,
+              ElementsAre(1, 2, 4, 8, 16));
+  EXPECT_TRUE(
+      engine_on(test::h100(), "vllm-0.19", {.enforce_eager = true}).graph_batch_sizes.empty());
+}
+
+TEST(PaddedBatch, IsTheNextCapturedSize) {
+  const Engine engine = engine_on(test::rtx_4090(), "vllm-0.19");
+  EXPECT_EQ(padded_batch(engine, 1), 1);
+  EXPECT_EQ(padded_batch(engine, 3), 4);
+  EXPECT_EQ(padded_batch(engine, 9), 16);
+  EXPECT_EQ(padded_batch(engine, 249), 256);
+  EXPECT_EQ(padded_batch(engine, 257), 272);
+  EXPECT_EQ(padded_batch(engine, 512), 512);
+  EXPECT_EQ(padded_batch(engine, 513), 513);  // beyond the largest: runs unpadded
+  const Engine eager = engine_on(test::rtx_4090(), "vllm-0.19", {.enforce_eager = true});
+  EXPECT_EQ(padded_batch(eager, 9), 9);
+}
+
+TEST(EngineOverrides, BendDefaultsThatWouldContradictThem) {
+  // 512 tokens a step cannot serve 1024 sequences: the default gives way.
+  const Engine few_tokens = engine_on(test::h100(), "vllm-0.19", {.max_num_batched_tokens = 512});
+  EXPECT_EQ(few_tokens.max_num_seqs, 512);
+  // Without chunked prefill a step must hold the longest prompt.
+  const Engine whole = engine_on(test::h100(), "vllm-0.19", {.enable_chunked_prefill = false});
+  EXPECT_EQ(whole.max_num_batched_tokens, 131072);
+  // 2 sequences of at most 100 tokens never need more than 200.
+  const Engine tiny =
+      engine_on(test::h100(), "vllm-0.19", {.max_model_len = 100, .max_num_seqs = 2});
+  EXPECT_EQ(tiny.max_num_batched_tokens, 200);
+}
+
+TEST(EngineOverrides, ThatContradictEachOtherAreRefused) {
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19",
+                                     {.max_num_seqs = 512, .max_num_batched_tokens = 256}),
+              HasSubstr("max_num_batched_tokens: 256 given, expected at least max_num_seqs (512)"));
+  EXPECT_THAT(
+      message_of<UsageError>(test::h100(), "vllm-0.19",
+                             {.max_num_batched_tokens = 8192, .enable_chunked_prefill = false}),
+      HasSubstr("expected at least max_model_len (131072)"));
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.max_model_len = 200000}),
+              HasSubstr("at most 131072"));
+}
+
+TEST(EngineOverrides, OutOfRangeAreRefused) {
+  for (const double share : {0.0, -0.1, 1.01}) {
+    EXPECT_THAT(
+        message_of<UsageError>(test::h100(), "vllm-0.19", {.gpu_memory_utilization = share}),
+        HasSubstr("more than 0 and at most 1"));
+  }
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.max_num_seqs = 0}),
+              HasSubstr("max_num_seqs: 0 given"));
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.block_size = -16}),
+              HasSubstr("block_size: -16 given"));
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.watermark = 1.0}),
+              HasSubstr("watermark"));
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.weight_bytes = Bytes{-1.0}}),
+              HasSubstr("weight_bytes"));
+}
+
+TEST(EngineOverrides, AModelWithoutAStatedContextNeedsOne) {
+  Transformer model = test::llama_3_1_8b();
+  model.max_context = 0;
+  EXPECT_THROW(resolve_engine("vllm", {}, model, test::h100(), {}), Error);
+  EXPECT_EQ(resolve_engine("vllm", {.max_model_len = 4096}, model, test::h100(), {}).max_model_len,
+            4096);
+}
+
+TEST(EngineOverrides, TheTextbookCountsBytesBeyondTheModelsContext) {
+  EXPECT_EQ(engine_on(test::a100_80gb(), "textbook", {.max_model_len = 1'000'000}).max_model_len,
+            1'000'000);
+}
+
+TEST(EngineOverrides, CacheDtypeFollowsFlagThenCheckpointThenActivations) {
+  Transformer model = test::llama_3_1_8b();
+  model.kv_cache_dtype = DType::fp8;
+  EXPECT_EQ(resolve_engine("vllm", {}, model, test::h100(), {}).kv_cache_dtype, DType::fp8);
+  EXPECT_EQ(resolve_engine("vllm", {.kv_cache_dtype = DType::bf16}, model, test::h100(), {})
+                .kv_cache_dtype,
+            DType::bf16);
+}
+
+// 79.19 GiB are 81,090.56 MiB: chunked prefill 8192, graphs to 256 sequences. Reserved:
+// 512 + 1.5 * 8192 + 2 * 256 + 1024 / 8 = 13,440 MiB; (81,090.56 - 13,440) / 81,090.56 = 0.834.
+// At TP 8: graphs to 512, 512 + 12,288 + 1,024 + 1,024 = 14,848 MiB: 0.817.
+TEST(SglangDefaults, MemoryFractionFollowsWhatItReserves) {
+  const Engine one = engine_on(test::h100(), "sglang");
+  EXPECT_EQ(one.max_num_batched_tokens, 8192);
+  EXPECT_EQ(one.block_size, 1);
+  EXPECT_EQ(one.graph_batch_sizes.back(), 256);
+  EXPECT_DOUBLE_EQ(one.gpu_memory_utilization, 0.834);
+  const Engine eight = engine_on(test::h100(), "sglang", {}, {.tensor = 8});
+  EXPECT_EQ(eight.graph_batch_sizes.back(), 512);
+  EXPECT_DOUBLE_EQ(eight.gpu_memory_utilization, 0.817);
+  EXPECT_EQ(engine_on(test::rtx_4090(), "sglang").max_num_batched_tokens, 2048);
+  EXPECT_EQ(engine_on(test::gpu_of("b200", 179.0), "sglang").max_num_batched_tokens, 16384);
+}
+
+// 512 + 1.5 * 2048 + 2 * 24 + 128 = 3,760 MiB would do for 61 GiB, but above 60 GiB at least
+// 10 GiB are reserved. 61 GiB = 62,464 MiB falls into the 8192 tier: 13,440 MiB, 0.785.
+// A tier override to 2048 tokens brings 512 + 3,072 + 512 + 128 = 4,224, so 10,240: 0.836.
+TEST(SglangDefaults, LargeGpusReserveTenGibibytesAtLeast) {
+  const Gpu gpu = test::gpu_of("card", 61.0);
+  EXPECT_DOUBLE_EQ(engine_on(gpu, "sglang").gpu_memory_utilization, 0.785);
+  EXPECT_DOUBLE_EQ(
+      engine_on(gpu, "sglang", {.max_num_batched_tokens = 2048}).gpu_memory_utilization, 0.836);
+}
+
+TEST(TensorrtDefaults, AreThoseOfTrtllmServe) {
+  const Engine engine = engine_on(test::h100(), "trtllm");
+  EXPECT_EQ(engine.block_size, 32);
+  EXPECT_EQ(engine.max_num_batched_tokens, 8192);
+  EXPECT_EQ(engine.max_num_seqs, 2048);
+  EXPECT_DOUBLE_EQ(engine.gpu_memory_utilization, 0.9);
+  EXPECT_FALSE(engine.chunked_prefill);
+}
+
+}  // namespace
+}  // namespace roofcast
