@@ -34,7 +34,8 @@ double index_key_bytes(std::int64_t elements) {
 CacheNeed need_of(const Attention& a, const Transformer&, DType cache_dtype, int tensor) {
   CacheNeed need{.per_token = {}, .span = a.span, .per_sequence = {}};
   if (a.reuses_earlier_cache) return need;
-  const std::int64_t width = a.keys_are_values ? a.head_dim : a.head_dim + a.value_head_dim;
+  const bool one_cache = a.keys_are_values && !a.caches_both;
+  const std::int64_t width = one_cache ? a.head_dim : a.head_dim + a.value_head_dim;
   const double entry =
       static_cast<double>(per_rank(a.kv_heads, tensor) * width) * element_bytes(cache_dtype);
   const double indexed = a.index_heads > 0 ? index_key_bytes(a.index_head_dim) : 0.0;
@@ -45,7 +46,7 @@ CacheNeed need_of(const Attention& a, const Transformer&, DType cache_dtype, int
 
 // One latent for all heads, so every TP rank holds all of it.
 CacheNeed need_of(const LatentAttention& a, const Transformer&, DType cache_dtype, int) {
-  const bool sparse_fp8 = a.index_heads > 0 && bits_of(cache_dtype) == 8;
+  const bool sparse_fp8 = a.span.kind == AttentionSpan::Kind::sparse && bits_of(cache_dtype) == 8;
   double bytes = static_cast<double>(a.kv_lora_rank + a.rope_dim) * element_bytes(cache_dtype);
   if (sparse_fp8) {
     const auto scales = static_cast<double>(a.kv_lora_rank / kLatentScaleGroup);

@@ -47,7 +47,9 @@ struct Attention {
   bool output_gate = false;           // Qwen3-Next: the query projection is doubled
   std::int64_t qk_norm_elements = 0;  // 2 * head_dim when per head, q + k width when full width
   std::int64_t sink_elements = 0;     // gpt-oss: one per query head
-  bool keys_are_values = false;       // Gemma-4 global layers: one projection, one cache for both
+  bool keys_are_values = false;       // DeepSeek-V4: one projection, one cache for both
+  bool caches_both = false;           // with keys_are_values: still two caches, as engines run
+                                      // Gemma-4's global layers (only its keys are rotated)
   bool reuses_earlier_cache = false;  // cross-layer sharing: computes no K/V and stores none
   /// Tokens per cached entry: 1, or the compression ratio of DeepSeek-V4's compressed caches.
   std::int64_t cache_compression = 1;
