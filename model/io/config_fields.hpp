@@ -1,0 +1,76 @@
+// Typed access to one JSON object of a config.json: the first present key of several synonyms,
+// within limits, with errors that name file and key. A null counts as absent.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace roofcast {
+
+using Names = std::initializer_list<std::string_view>;
+
+// What no model comes near; larger numbers are mistakes or meant to do harm.
+constexpr std::int64_t kMostLayers = 10'000;
+constexpr std::int64_t kMostHeads = 100'000;
+constexpr std::int64_t kMostExperts = 1'000'000;
+constexpr std::int64_t kWidest = 1'000'000;       // hidden size, head dimension, ranks
+constexpr std::int64_t kWidestFfn = 100'000'000;  // feed-forward width
+constexpr std::int64_t kLargestVocabulary = 100'000'000;
+constexpr std::int64_t kLongestContext = 1'000'000'000'000;
+
+/// Refers to a JSON value that must outlive it.
+class Fields {
+ public:
+  Fields(const nlohmann::json& object, std::string where);
+
+  const std::string& where() const { return where_; }
+  bool has(std::string_view key) const;
+  bool has_any(Names names) const;
+
+  /// Required whole number from 1 to `largest`.
+  std::int64_t size(Names names, std::int64_t largest = kWidest) const;
+  /// The same, or `otherwise` when absent.
+  std::int64_t size_or(Names names, std::int64_t otherwise, std::int64_t largest = kWidest) const;
+  /// Whole number from 0 to `largest`; nothing when absent.
+  std::optional<std::int64_t> count(Names names, std::int64_t largest = kWidest) const;
+  std::int64_t count_or(Names names, std::int64_t otherwise, std::int64_t largest = kWidest) const;
+  std::optional<double> number(Names names) const;  // finite
+  bool flag(Names names, bool otherwise) const;
+  std::string text(Names names, std::string otherwise = {}) const;
+
+  /// Lists; empty when absent. A list with another kind of element is an error.
+  std::vector<std::int64_t> counts(std::string_view key) const;
+  std::vector<std::string> texts(std::string_view key) const;
+  std::vector<Fields> objects(std::string_view key) const;
+
+  bool is_object(std::string_view key) const;
+  bool is_list(std::string_view key) const;
+  bool is_text(std::string_view key) const;
+  std::optional<Fields> object(std::string_view key) const;  // absent: nothing; else an error
+  /// All members that are objects, by name, in order of name.
+  std::vector<std::pair<std::string, Fields>> members() const;
+
+  /// Throws Error "WHERE: 'KEY' REASON".
+  [[noreturn]] void fail(std::string_view key, std::string_view reason) const;
+
+ private:
+  struct Found {
+    std::string_view key;
+    const nlohmann::json* value = nullptr;
+  };
+  Found find(Names names) const;
+  std::int64_t integer(const Found& found, std::int64_t smallest, std::int64_t largest) const;
+  const nlohmann::json* list(std::string_view key) const;
+  std::string inside(std::string_view key) const;
+
+  const nlohmann::json* object_;
+  std::string where_;
+};
+
+}  // namespace roofcast

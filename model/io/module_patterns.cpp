@@ -1,0 +1,136 @@
+#include "model/io/module_patterns.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "model/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kPrefixes = {"model.", "language_model.", "backbone.",
+                                                       "transformer."};
+constexpr std::string_view kRegexMark = "re:";
+constexpr std::size_t kLongestExpression = 500;
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+/// Without backtracking where the library offers it: a hostile pattern then costs polynomial time.
+std::regex compile(const std::string& expression) {
+#ifdef __GLIBCXX__
+  return std::regex(expression,
+                    std::regex_constants::ECMAScript | std::regex_constants::__polynomial);
+#else
+  return std::regex(expression, std::regex::ECMAScript);
+#endif
+}
+
+/// Python's re.match: from the start, not necessarily to the end.
+bool matches_from_start(const std::string& text, const std::regex& expression) {
+  return std::regex_search(text, expression, std::regex_constants::match_continuous);
+}
+
+}  // namespace
+
+std::string_view without_model_prefix(std::string_view module) {
+  std::string_view rest = module;
+  bool stripped = true;
+  while (stripped) {
+    stripped = false;
+    for (const std::string_view prefix : kPrefixes) {
+      if (!starts_with(rest, prefix)) continue;
+      rest.remove_prefix(prefix.size());
+      stripped = true;
+    }
+  }
+  return rest;
+}
+
+bool glob_matches(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;  // last * seen, and where its match ends
+  std::size_t resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+bool ModulePatterns::empty() const {
+  return names_.empty() && parts_.empty() && globs_.empty() && expressions_.empty();
+}
+
+void ModulePatterns::add_expression(const std::string& expression, const std::string& where) {
+  if (expression.size() > kLongestExpression) {
+    throw Error(fmt::format("{}: a regular expression of {} characters is too long (at most {})",
+                            where, expression.size(), kLongestExpression));
+  }
+  try {
+    expressions_.push_back(compile(expression));
+  } catch (const std::regex_error&) {
+    throw Error(
+        fmt::format("{}: '{}' is not a regular expression that can be read", where, expression));
+  }
+}
+
+void ModulePatterns::add(const std::string& pattern, const std::string& where) {
+  if (starts_with(pattern, kRegexMark)) {
+    add_expression(pattern.substr(kRegexMark.size()), where);
+    return;
+  }
+  const std::string name{without_model_prefix(pattern)};
+  if (name.empty()) return;
+  if (name.find_first_of("*?") != std::string::npos) {
+    globs_.push_back(name);
+  } else if (starts_with(name, "layers.")) {
+    names_.insert(name);
+  } else {
+    parts_.push_back("." + name + ".");
+  }
+}
+
+bool ModulePatterns::matches(const std::string& module) const {
+  for (std::string_view name = module; !name.empty();) {
+    if (names_.find(name) != names_.end()) return true;
+    const std::size_t dot = name.rfind('.');
+    name = dot == std::string_view::npos ? std::string_view{} : name.substr(0, dot);
+  }
+  const std::string dotted = "." + module + ".";
+  const auto is_part = [&](const std::string& part) {
+    return dotted.find(part) != std::string::npos;
+  };
+  if (std::any_of(parts_.begin(), parts_.end(), is_part)) return true;
+  const auto is_glob = [&](const std::string& glob) {
+    return glob_matches(glob, module) || glob_matches(glob + ".*", module);
+  };
+  if (std::any_of(globs_.begin(), globs_.end(), is_glob)) return true;
+  const std::array<std::string, 3> full_names = {
+      "model." + module, "language_model.model." + module, "model.language_model." + module};
+  for (const std::regex& expression : expressions_) {
+    for (const std::string& name : full_names) {
+      if (matches_from_start(name, expression)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,42 @@
+// Which modules of a checkpoint a quantisation list means: exact names, names of parents or parts,
+// shell wildcards, and regular expressions marked "re:".
+#pragma once
+
+#include <regex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roofcast {
+
+/// A module name without the prefixes before "layers.": "model.language_model.layers.3.mlp" is
+/// "layers.3.mlp". Names of other parts (vision towers, draft layers) stay as they are.
+std::string_view without_model_prefix(std::string_view module);
+
+/// Shell matching: * and ? only, the whole text.
+bool glob_matches(std::string_view pattern, std::string_view text);
+
+class ModulePatterns {
+ public:
+  bool empty() const;
+
+  /// Throws Error for a regular expression that is too long or cannot be read; `where` names the
+  /// list.
+  void add(const std::string& pattern, const std::string& where);
+
+  /// `module` is a name without prefixes ("layers.3.self_attn.q_proj", "lm_head"). A pattern that
+  /// names a parent matches its children; one that is a part of a name ("gate") matches modules
+  /// with that component.
+  bool matches(const std::string& module) const;
+
+ private:
+  void add_expression(const std::string& expression, const std::string& where);
+
+  std::set<std::string, std::less<>> names_;  // start with "layers."
+  std::vector<std::string> parts_;            // ".self_attn.", compared with ".NAME."
+  std::vector<std::string> globs_;
+  std::vector<std::regex> expressions_;
+};
+
+}  // namespace roofcast
