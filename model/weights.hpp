@@ -1,6 +1,6 @@
 // The weights of a model as a list of matrices: the one place from which parameter counts, weight
 // bytes per rank, FLOPs per token and the GEMMs of a step are all derived.
-// Formulas: design notes in model/README.md; sources at each family in weights.cpp.
+// Sources of the formulas: model/README.md, and at each family in weights.cpp, mixer_weights.cpp.
 #pragma once
 
 #include <cstdint>
