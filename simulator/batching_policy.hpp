@@ -21,7 +21,7 @@ struct RequestState {
   std::int64_t priority = 0;
   std::int64_t computed = 0;
   std::int64_t generated = 0;
-  KvHolding kv;
+  KvHolding kv{};
   Nanoseconds last_token = 0;
   Nanoseconds waiting_since = 0;
 

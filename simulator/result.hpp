@@ -15,7 +15,7 @@ inline constexpr Nanoseconds kNever = -1;
 
 /// One request's life. Times are simulated; kNever for what did not happen.
 struct RequestRecord {
-  Request request;
+  Request request{};
   Nanoseconds sent = kNever;       // left the client (equals arrival without a concurrency limit)
   Nanoseconds queued = kNever;     // reached the engine: sent + Engine::host.per_request
   Nanoseconds scheduled = kNever;  // first time in a step
@@ -48,8 +48,8 @@ struct EngineUse {
 };
 
 struct TargetOutcome {
-  std::string slo_class;
-  PercentileTarget target;
+  std::string slo_class{};
+  PercentileTarget target{};
   std::int64_t requests = 0;  // of the class, completed or rejected; with none the target is unmet
   double achieved = 0;    // seconds at the target's percentile; of the completed requests' largest
                           // value when the percentile falls on a rejected request
@@ -60,7 +60,7 @@ struct TargetOutcome {
 /// Is the load sustainable? Decided from the queue, see metrics.cpp.
 struct SaturationVerdict {
   bool saturated = false;
-  std::string reason;         // in words, with the numbers behind it
+  std::string reason{};       // in words, with the numbers behind it
   double queueing_share = 0;  // of mean TTFT spent in the engine's queue
 };
 

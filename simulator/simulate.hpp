@@ -13,18 +13,18 @@ namespace roofcast {
 
 /// All an engine needs to know of its machine.
 struct Replica {
-  Engine engine;
-  CacheLayout layout;
+  Engine engine{};
+  CacheLayout layout{};
   std::int64_t kv_blocks = 0;  // block ids, the null block included
   const StepTime* step_time = nullptr;
 };
 
 struct SimulationOptions {
-  std::optional<std::int64_t> max_concurrency;
-  Slo slo;
+  std::optional<std::int64_t> max_concurrency{};
+  Slo slo{};
   /// Called now and then with (finished, total) requests; returning false stops the run, and the
   /// result then covers what had finished.
-  std::function<bool(std::int64_t, std::int64_t)> progress;
+  std::function<bool(std::int64_t, std::int64_t)> progress{};
 };
 
 /// Runs the workload to its end. Deterministic: same arguments, same result on any machine.

@@ -24,7 +24,7 @@ std::optional<LatencyMetric> parse_latency_metric(std::string_view text);
 /// two tokens.
 struct GoodputLimit {
   LatencyMetric metric = LatencyMetric::ttft;
-  Seconds limit;
+  Seconds limit{};
 };
 
 /// Reads "ttft:500", "tpot:50", "e2el:5s" (bare numbers are milliseconds, as in vLLM); synonyms of
@@ -35,21 +35,21 @@ GoodputLimit parse_goodput_limit(const std::string& text);
 struct PercentileTarget {
   LatencyMetric metric = LatencyMetric::ttft;
   double percentile = 95;  // 0 < percentile < 100
-  Seconds limit;
+  Seconds limit{};
 };
 
 /// Reads "p95:ttft:500" (bare numbers are milliseconds). Throws Error naming the text.
 PercentileTarget parse_percentile_target(const std::string& text);
 
 struct SloClass {
-  std::string name;
+  std::string name{};
   double share = 1.0;  // of requests, when the trace does not say; shares sum to 1
-  std::vector<PercentileTarget> targets;
+  std::vector<PercentileTarget> targets{};
 };
 
 struct Slo {
-  std::vector<GoodputLimit> goodput;
-  std::vector<SloClass> classes;
+  std::vector<GoodputLimit> goodput{};
+  std::vector<SloClass> classes{};
 };
 
 }  // namespace roofcast

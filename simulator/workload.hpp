@@ -55,7 +55,7 @@ struct SyntheticWorkload {
 
 /// A recorded trace.
 struct TraceWorkload {
-  std::string path;               // .csv or .csv.gz; relative to the scenario file
+  std::string path{};             // .csv or .csv.gz; relative to the scenario file
   std::int64_t max_requests = 0;  // the first so many rows of the file; 0: all
   double time_scale = 1.0;        // arrival times are multiplied by this
   bool skip_bad_rows = false;     // count and skip rows that cannot be read, instead of failing

@@ -1,0 +1,92 @@
+// Small engines for tests: step times that need no GPU, and KV caches of a few blocks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "simulator/engine_loop.hpp"
+#include "simulator/simulate.hpp"
+
+namespace roofcast::test {
+
+inline constexpr Nanoseconds kSecond = 1'000'000'000;
+inline constexpr Nanoseconds kMillisecond = 1'000'000;
+
+/// Every step takes the time that a function of its batch says.
+class FakeStepTime : public StepTime {
+ public:
+  using Function = std::function<Seconds(const StepBatch&)>;
+
+  explicit FakeStepTime(Function function, std::vector<AttentionSpan> spans = {AttentionSpan{}})
+      : function_(std::move(function)), spans_(std::move(spans)) {}
+  explicit FakeStepTime(Seconds constant)
+      : FakeStepTime([constant](const StepBatch&) { return constant; }) {}
+
+  const std::vector<AttentionSpan>& spans() const override { return spans_; }
+  Seconds seconds(const StepBatch& batch) const override { return function_(batch); }
+
+ private:
+  Function function_;
+  std::vector<AttentionSpan> spans_;
+};
+
+/// A layout of one group of full attention.
+inline CacheLayout uniform_layout(std::int64_t block_tokens) {
+  CacheLayout layout;
+  layout.block_tokens = block_tokens;
+  layout.page = Bytes{1};
+  layout.layers_per_row = 1;
+  layout.groups.resize(1);
+  layout.groups[0].layers = 1;
+  return layout;
+}
+
+/// An engine without limits other than those a test sets: no host time, no length limit.
+inline Engine plain_engine() {
+  Engine engine;
+  engine.max_num_seqs = 1000;
+  engine.max_num_batched_tokens = 100'000;
+  engine.max_model_len = 0;
+  engine.host.per_request = Seconds{0};
+  return engine;
+}
+
+/// `usable` blocks of `block_tokens` tokens, and the null block.
+inline Replica replica_of(const Engine& engine, const StepTime& step_time, std::int64_t usable,
+                          std::int64_t block_tokens) {
+  return {.engine = engine,
+          .layout = uniform_layout(block_tokens),
+          .kv_blocks = usable + 1,
+          .step_time = &step_time};
+}
+
+inline Replica roomy_replica(const Engine& engine, const StepTime& step_time) {
+  return replica_of(engine, step_time, 1'000'000, 16);
+}
+
+struct Lengths {
+  std::int64_t input = 0;
+  std::int64_t output = 0;
+};
+
+/// All requests at time 0.
+inline Workload batch_of(const std::vector<Lengths>& lengths) {
+  Workload workload;
+  for (const Lengths& l : lengths) {
+    workload.requests.push_back({.input_tokens = l.input, .output_tokens = l.output});
+  }
+  return workload;
+}
+
+inline std::vector<RequestRecord> records_of(const Workload& workload) {
+  std::vector<RequestRecord> records;
+  for (const Request& request : workload.requests) {
+    records.push_back({.request = request});
+    records.back().sent = records.back().queued = request.arrival;
+  }
+  return records;
+}
+
+}  // namespace roofcast::test
