@@ -1,0 +1,186 @@
+// RMSNorm with residual: sum = input + residual; output = sum / sqrt(mean(sum^2) + epsilon) *
+// weight.
+//
+// Shapes: input, residual, residual_out, output [rows, hidden]; weight [hidden]; row-major, one
+// element type (fp32, fp16, bf16). FLOPs: 5 rows hidden. Bytes: 4 rows hidden elements and the
+// weight (2 rows hidden without a residual). At 1 to 2 FLOP per byte it is bound by memory, and by
+// its launch when rows are few.
+//
+// Launch: one CTA a row, so that a row's sum needs no second kernel. Each thread holds its part of
+// the row in registers between the two phases: every element is read once and written once, in
+// vectors of 16 bytes. Accumulation in fp32.
+#include "kernels/cuda/rms_norm.hpp"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "kernels/cuda/cuda_check.hpp"
+
+namespace roofcast::kernels::cuda {
+namespace {
+
+constexpr int kWarp = 32;
+constexpr int kVectorBytes = 16;
+constexpr int kMostThreads = 1024;
+constexpr int kMostWarps = kMostThreads / kWarp;
+constexpr int kThreadsWanted = 256;  // enough to hide latency, several CTAs an SM
+constexpr int kMostVectors = 8;      // a thread: 32 fp32 or 64 sixteen-bit values in registers
+
+template <class T>
+constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));  // elements of one vector
+
+/// 16 bytes of a tensor, moved by one instruction.
+template <class T>
+struct alignas(kVectorBytes) Vector {
+  T lane[kLanes<T>];
+};
+
+__device__ float widen(float value) { return value; }
+__device__ float widen(__half value) { return __half2float(value); }
+__device__ float widen(__nv_bfloat16 value) { return __bfloat162float(value); }
+
+template <class T>
+__device__ T narrow(float value);
+template <>
+__device__ float narrow<float>(float value) {
+  return value;
+}
+template <>
+__device__ __half narrow<__half>(float value) {
+  return __float2half_rn(value);
+}
+template <>
+__device__ __nv_bfloat16 narrow<__nv_bfloat16>(float value) {
+  return __float2bfloat16_rn(value);
+}
+
+__device__ float warp_sum(float value) {
+  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(0xffffffffU, value, offset);
+  }
+  return value;
+}
+
+/// Sum over all threads of the CTA, the same bits in each. blockDim.x is a multiple of kWarp.
+__device__ float block_sum(float value) {
+  __shared__ float warp_sums[kMostWarps];
+  const unsigned warp = threadIdx.x / kWarp;
+  const unsigned lane = threadIdx.x % kWarp;
+  value = warp_sum(value);
+  if (lane == 0) warp_sums[warp] = value;
+  __syncthreads();
+  return warp_sum(lane < blockDim.x / kWarp ? warp_sums[lane] : 0.0F);
+}
+
+/// RmsNorm with typed pointers, as it is passed to the device. Only the weight is __restrict__: the
+/// contract lets the outputs overwrite input and residual.
+template <class T>
+struct Arguments {
+  const Vector<T>* input;                // [rows, vectors]
+  const Vector<T>* residual;             // [rows, vectors], or null
+  const Vector<T>* __restrict__ weight;  // [vectors]
+  Vector<T>* residual_out;               // [rows, vectors], or null
+  Vector<T>* output;                     // [rows, vectors]
+  int vectors;                           // of one row
+  float hidden;
+  float epsilon;
+};
+
+template <class T>
+__device__ Vector<T> add(const Vector<T>& a, const Vector<T>& b) {
+  Vector<T> sum;
+#pragma unroll
+  for (int i = 0; i < kLanes<T>; ++i) sum.lane[i] = narrow<T>(widen(a.lane[i]) + widen(b.lane[i]));
+  return sum;
+}
+
+/// Threads of the largest CTA that launch_for makes: kThreadsWanted but for the widest rows.
+template <class T, int kVectors>
+constexpr int kThreadBound = kVectors < kMostVectors ? kThreadsWanted
+                                                     : kMostHidden / (kVectors * kLanes<T>);
+
+/// kVectors: vectors a thread holds; kVectors * blockDim.x covers the row.
+template <class T, int kVectors>
+__global__ void __launch_bounds__(kThreadBound<T, kVectors>)
+    rms_norm_kernel(const Arguments<T> norm) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * norm.vectors;
+  Vector<T> held[kVectors];
+
+  // Read the row, add the residual and store the sum.
+  float squares = 0;
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    const int column = static_cast<int>(threadIdx.x) + v * static_cast<int>(blockDim.x);
+    if (column >= norm.vectors) continue;
+    held[v] = norm.input[row + column];
+    if (norm.residual != nullptr) {
+      held[v] = add(held[v], norm.residual[row + column]);
+      norm.residual_out[row + column] = held[v];
+    }
+#pragma unroll
+    for (int i = 0; i < kLanes<T>; ++i) {
+      const float value = widen(held[v].lane[i]);
+      squares = fmaf(value, value, squares);
+    }
+  }
+
+  // Scale what the registers hold.
+  const float scale = rsqrtf(block_sum(squares) / norm.hidden + norm.epsilon);
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    const int column = static_cast<int>(threadIdx.x) + v * static_cast<int>(blockDim.x);
+    if (column >= norm.vectors) continue;
+    const Vector<T> weight = norm.weight[column];
+    Vector<T> output;
+#pragma unroll
+    for (int i = 0; i < kLanes<T>; ++i) {
+      output.lane[i] = narrow<T>(widen(held[v].lane[i]) * scale * widen(weight.lane[i]));
+    }
+    norm.output[row + column] = output;
+  }
+}
+
+template <class T, int kVectors>
+void launch(const Arguments<T>& arguments, std::int64_t rows, cudaStream_t stream) {
+  const int needed = (arguments.vectors + kVectors - 1) / kVectors;
+  const int threads = (needed + kWarp - 1) / kWarp * kWarp;
+  rms_norm_kernel<T, kVectors>
+      <<<static_cast<unsigned>(rows), static_cast<unsigned>(threads), 0, stream>>>(arguments);
+  ROOFCAST_CUDA_CHECK(cudaGetLastError());
+}
+
+/// The fewest vectors a thread that keep the CTA near kThreadsWanted.
+template <class T>
+void launch_for(const RmsNorm& norm, cudaStream_t stream) {
+  const Arguments<T> arguments{.input = static_cast<const Vector<T>*>(norm.input),
+                               .residual = static_cast<const Vector<T>*>(norm.residual),
+                               .weight = static_cast<const Vector<T>*>(norm.weight),
+                               .residual_out = static_cast<Vector<T>*>(norm.residual_out),
+                               .output = static_cast<Vector<T>*>(norm.output),
+                               .vectors = norm.hidden / kLanes<T>,
+                               .hidden = static_cast<float>(norm.hidden),
+                               .epsilon = norm.epsilon};
+  if (arguments.vectors <= kThreadsWanted) return launch<T, 1>(arguments, norm.rows, stream);
+  if (arguments.vectors <= 2 * kThreadsWanted) return launch<T, 2>(arguments, norm.rows, stream);
+  if (arguments.vectors <= 4 * kThreadsWanted) return launch<T, 4>(arguments, norm.rows, stream);
+  launch<T, kMostVectors>(arguments, norm.rows, stream);
+}
+
+static_assert(kThreadBound<float, kMostVectors> <= kMostThreads);
+
+}  // namespace
+
+void launch_rms_norm(const RmsNorm& norm, CUstream_st* stream) {
+  check(norm);
+  if (norm.rows == 0) return;
+  switch (norm.element) {
+    case Element::fp32:
+      return launch_for<float>(norm, stream);
+    case Element::fp16:
+      return launch_for<__half>(norm, stream);
+    case Element::bf16:
+      return launch_for<__nv_bfloat16>(norm, stream);
+  }
+}
+
+}  // namespace roofcast::kernels::cuda

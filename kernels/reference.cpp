@@ -1,0 +1,40 @@
+#include "kernels/reference.hpp"
+
+#include <cassert>
+#include <cmath>
+
+namespace roofcast::kernels {
+
+double round_to(Element element, double value) {
+  const float single = static_cast<float>(value);
+  switch (element) {
+    case Element::fp32:
+      return single;
+    case Element::fp16:
+      return to_float(from_float<Fp16>(single));
+    case Element::bf16:
+      return to_float(from_float<Bf16>(single));
+  }
+  assert(false);
+  return value;
+}
+
+RmsNormResult rms_norm_reference(const RmsNormReference& norm) {
+  const bool with_residual = !norm.residual.empty();
+  RmsNormResult result{.residual_out = {}, .output = norm.input};
+  for (std::size_t i = 0; with_residual && i < result.output.size(); ++i) {
+    result.output[i] = round_to(norm.element, norm.input[i] + norm.residual[i]);
+  }
+  if (with_residual) result.residual_out = result.output;
+  const auto hidden = static_cast<std::size_t>(norm.hidden);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(norm.rows); ++row) {
+    double* sums = result.output.data() + row * hidden;
+    double squares = 0;
+    for (std::size_t i = 0; i < hidden; ++i) squares += sums[i] * sums[i];
+    const double rms = std::sqrt(squares / static_cast<double>(hidden) + norm.epsilon);
+    for (std::size_t i = 0; i < hidden; ++i) sums[i] = sums[i] / rms * norm.weight[i];
+  }
+  return result;
+}
+
+}  // namespace roofcast::kernels
