@@ -140,8 +140,11 @@ std::string without_separators(const std::string& text) {
   const std::string fraction = text.substr(start + whole.size());
   std::string digits = whole;
   std::erase(digits, ',');
-  std::string separated = digits;
-  for (std::size_t end = digits.size(); end > 3; end -= 3) separated.insert(end - 3, ",");
+  std::string separated;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) separated += ',';
+    separated += digits[i];
+  }
   const bool number = digits.find_first_not_of("0123456789") == std::string::npos &&
                       fraction.find_first_not_of("0123456789", 1) == std::string::npos;
   return number && whole == separated ? text.substr(0, start) + digits + fraction : text;

@@ -14,11 +14,17 @@ constexpr double kHour = 60 * kMinute;
 constexpr double kDay = 24 * kHour;
 
 /// "1234567" to "1,234,567"; `digits` holds nothing but digits.
-std::string separated(std::string digits) {
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
+std::string separated(const std::string& digits) {
+  std::string result;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) result += ',';
+    result += digits[i];
   }
-  return digits;
+  return result;
+}
+
+std::string with_sign(bool negative, const std::string& magnitude) {
+  return fmt::format("{}{}", negative ? "-" : "", magnitude);
 }
 
 /// True when `value` shows as less than `limit` at this many decimals: 999.96 does not at one.
@@ -53,7 +59,7 @@ std::string positive_time(double time_s) {
 
 std::string with_separators(std::int64_t count) {
   const std::string text = std::to_string(count);
-  return count < 0 ? "-" + separated(text.substr(1)) : separated(text);
+  return with_sign(count < 0, separated(count < 0 ? text.substr(1) : text));
 }
 
 std::string fixed(double value, int decimals) {
@@ -63,7 +69,7 @@ std::string fixed(double value, int decimals) {
   const std::string fraction = whole == std::string::npos ? "" : text.substr(whole);
   text = separated(text.substr(0, whole)) + fraction;
   const bool shows_zero = text.find_first_not_of("0.") == std::string::npos;
-  return value < 0 && !shows_zero ? "-" + text : text;
+  return with_sign(value < 0 && !shows_zero, text);
 }
 
 std::string as_gib(Bytes bytes) { return fixed(bytes.value / kGiB, 2) + " GiB"; }
@@ -79,7 +85,7 @@ std::string as_bytes(Bytes bytes) {
 
 std::string as_time(Seconds time) {
   if (std::isinf(time.value)) return time.value < 0 ? "-inf" : "inf";
-  return (time.value < 0 ? "-" : "") + positive_time(std::abs(time.value));
+  return with_sign(time.value < 0, positive_time(std::abs(time.value)));
 }
 
 std::string as_percent(double share, int decimals) { return fixed(share * 100, decimals) + " %"; }
