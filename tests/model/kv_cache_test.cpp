@@ -45,6 +45,10 @@ TEST(KvCache, SparseLatentAttentionAddsScalesAndIndexerKeys) {
   // fp8_ds_mla: 512 + 4 * 4 + 64 * 2 = 656; indexer key 128 + 4 = 132; 61 layers.
   EXPECT_DOUBLE_EQ(per_token(test::deepseek_v3_2(), DType::fp8), (656 + 132) * 61);
   EXPECT_DOUBLE_EQ(per_token(test::deepseek_v3_2()), (1152 + 132) * 61);
+  // Layers that use another layer's indexer keep no keys of their own.
+  Transformer shared = test::deepseek_v3_2();
+  for (Layer& layer : shared.layers) std::get<LatentAttention>(layer.mixer).index_heads = 0;
+  EXPECT_DOUBLE_EQ(per_token(shared, DType::fp8), 656 * 61);  // 40,016
 }
 
 TEST(KvCache, KvHeadsAreReplicatedPastTheirNumber) {
@@ -114,6 +118,9 @@ TEST(KvCache, UnequalSharedAndCompressedCaches) {
   EXPECT_DOUBLE_EQ(bytes(), 4 * (192 + 128) * 2);  // MiMo-V2: keys wider than values
   attention.keys_are_values = true;
   EXPECT_DOUBLE_EQ(bytes(), 4 * 192 * 2);
+  attention.caches_both = true;  // Gemma-4: projected once, kept twice
+  EXPECT_DOUBLE_EQ(bytes(), 4 * (192 + 128) * 2);
+  attention.caches_both = false;
   attention.cache_compression = 4;
   EXPECT_DOUBLE_EQ(bytes(), 4 * 192 * 2 / 4);
   attention.local_tokens = 128;
