@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,22 +9,21 @@
 
 #include "cli/envelope.hpp"
 #include "cli/step_description.hpp"
+#include "model/generation_estimate.hpp"
 #include "model/memory_plan.hpp"
-#include "model/step_estimate.hpp"
-#include "model/weights.hpp"
 #include "reports/numbers.hpp"
 
 namespace roofcast {
 namespace {
 
-/// Another number format of the same deployment, and what it would bring.
-struct Variant {
+struct NamedOptions {
   std::string name;
   DeploymentOptions options;
 };
 
-std::vector<Variant> variants(const DeploymentOptions& options) {
-  std::vector<Variant> result;
+/// The deployment as it is, and in other number formats.
+std::vector<NamedOptions> formats(const DeploymentOptions& options) {
+  std::vector<NamedOptions> result{{"as asked", options}};
   for (const char* format : {"bf16", "fp8", "awq"}) {
     DeploymentOptions changed = options;
     changed.weight_format = format;
@@ -34,9 +32,8 @@ std::vector<Variant> variants(const DeploymentOptions& options) {
   DeploymentOptions cache = options;
   cache.overrides.kv_cache_dtype = DType::fp8;
   result.push_back({"fp8 KV cache", cache});
-  DeploymentOptions both = cache;
-  both.weight_format = "fp8";
-  result.push_back({"fp8 weights and KV cache", both});
+  cache.weight_format = "fp8";
+  result.push_back({"fp8 weights and KV cache", cache});
   return result;
 }
 
@@ -45,25 +42,36 @@ std::string change(Seconds before, Seconds after) {
 }
 
 void add_variants(Document& document, const DeploymentOptions& options,
-                  const EstimateQuestion& question, const GenerationEstimate& base) {
-  Table table{
-      .title = "What another number format would do",
-      .columns = {{"Variant", false}, {"Prefill"}, {""}, {"Decode step"}, {""}, {"Weights/GPU"}},
-      .rows = {}};
+                  const EstimateQuestion& question) {
+  Table table{.title = "What another number format would do",
+              .columns = {{"Format", false},
+                          {"Prefill"},
+                          {""},
+                          {"Decode step"},
+                          {""},
+                          {"Weights/GPU"},
+                          {"KV cache/GPU"}},
+              .rows = {}};
+  const std::vector<NamedOptions> named = formats(options);
+  std::vector<Deployment> deployments;
+  for (const NamedOptions& variant : named) {
+    deployments.push_back(resolve(variant.options).deployment);
+  }
+  const std::vector<DTypeVariant> variants =
+      compare_dtypes(deployments, question.batch, question.input_tokens, question.output_tokens);
   Json rows = Json::array();
-  for (const Variant& variant : variants(options)) {
-    const Deployment deployment = resolve(variant.options).deployment;
-    const GenerationEstimate estimate = estimate_generation(
-        deployment, question.batch, question.input_tokens, question.output_tokens);
-    const Bytes weights = weight_bytes(deployment.model, deployment.parallel);
-    table.rows.push_back({variant.name, as_time(estimate.prefill_time),
-                          change(base.prefill_time, estimate.prefill_time),
-                          as_time(estimate.decode_step),
-                          change(base.decode_step, estimate.decode_step), as_gib(weights)});
-    rows.push_back({{"name", variant.name},
-                    {"prefill_s", estimate.prefill_time.value},
-                    {"decode_step_s", estimate.decode_step.value},
-                    {"weight_bytes_per_gpu", weights.value}});
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const DTypeVariant& variant = variants[i];
+    table.rows.push_back({named[i].name, as_time(variant.prefill_time),
+                          change(variants[0].prefill_time, variant.prefill_time),
+                          as_time(variant.decode_step),
+                          change(variants[0].decode_step, variant.decode_step),
+                          as_gib(variant.weight_bytes), as_gib(variant.cache_bytes)});
+    rows.push_back({{"name", named[i].name},
+                    {"prefill_s", variant.prefill_time.value},
+                    {"decode_step_s", variant.decode_step.value},
+                    {"weight_bytes_per_gpu", variant.weight_bytes.value},
+                    {"kv_cache_bytes_per_gpu", variant.cache_bytes.value}});
   }
   document.machine["variants"] = std::move(rows);
   document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
@@ -143,7 +151,7 @@ Document estimate_document(const DeploymentOptions& options, const EstimateQuest
     document.sections.push_back(
         {.heading = "", .lines = {}, .table = operator_table(estimate.decode, "Decode step")});
   }
-  add_variants(document, options, question, estimate);
+  add_variants(document, options, question);
   return document;
 }
 
