@@ -1,0 +1,144 @@
+// The published schema and the reader say the same.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
+
+#include "model/error.hpp"
+#include "simulator/io/scenario_keys.hpp"
+#include "simulator/io/scenario_reader.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using Json = nlohmann::json;
+
+Json schema() {
+  std::ifstream file(ROOFCAST_SOURCE_DIR "/simulator/io/scenario.schema.json");
+  return Json::parse(file);
+}
+
+/// One object of a scenario: where the schema describes it, which keys the reader knows, and a
+/// scenario around such an object.
+struct Part {
+  const char* name;
+  Json::json_pointer pointer;
+  std::span<const char* const> keys;
+  std::function<Json(const Json&)> around;
+};
+
+Json base() { return {{"model", "m"}, {"gpu", "g"}, {"workload", {{"type", "synthetic"}}}}; }
+
+Json base_with(const char* key, const Json& value) {
+  Json json = base();
+  json[key] = value;
+  return json;
+}
+
+std::vector<Part> parts() {
+  using Pointer = Json::json_pointer;
+  namespace keys = scenario_keys;
+  const auto merged = [](const Json& object) {
+    Json json = base();
+    json.update(object);
+    return json;
+  };
+  return {
+      {"top", Pointer(""), keys::kTop, merged},
+      {"parallel", Pointer("/properties/parallel"), keys::kParallel,
+       [](const Json& o) { return base_with("parallel", o); }},
+      {"engine_options", Pointer("/properties/engine_options"), keys::kEngineOptions,
+       [](const Json& o) { return base_with("engine_options", o); }},
+      {"synthetic", Pointer("/properties/workload/oneOf/0"), keys::kSynthetic,
+       [](const Json& o) { return base_with("workload", o); }},
+      {"trace", Pointer("/properties/workload/oneOf/1"), keys::kTrace,
+       [](const Json& o) { return base_with("workload", o); }},
+      {"slo", Pointer("/properties/slo"), keys::kSlo,
+       [](const Json& o) { return base_with("slo", o); }},
+      {"goodput", Pointer("/properties/slo/properties/goodput/items"), keys::kGoodput,
+       [](const Json& o) {
+         return base_with("slo", {{"goodput", Json::array({o})}});
+       }},
+      {"class", Pointer("/properties/slo/properties/classes/items"), keys::kClass,
+       [](const Json& o) {
+         return base_with("slo", {{"classes", Json::array({o})}});
+       }},
+      {"target", Pointer("/properties/slo/properties/classes/items/properties/targets/items"),
+       keys::kTarget,
+       [](const Json& o) {
+         return base_with(
+             "slo", {{"classes", Json::array({{{"name", "c"}, {"targets", Json::array({o})}}})}});
+       }},
+  };
+}
+
+/// The keys that must be there, each with its first example.
+Json required_of(const Json& description) {
+  Json object = Json::object();
+  if (!description.contains("required")) return object;
+  for (const auto& key : description["required"]) {
+    const Json& property = description["properties"][key.get<std::string>()];
+    if (property.contains("examples")) object[key.get<std::string>()] = property["examples"][0];
+  }
+  return object;
+}
+
+TEST(ScenarioSchema, HasExactlyTheKeysOfTheReader) {
+  const Json all = schema();
+  for (const Part& part : parts()) {
+    std::set<std::string> described;
+    for (const auto& item : all[part.pointer]["properties"].items()) described.insert(item.key());
+    EXPECT_EQ(described, std::set<std::string>(part.keys.begin(), part.keys.end())) << part.name;
+    EXPECT_EQ(all[part.pointer]["additionalProperties"], false) << part.name;
+  }
+}
+
+TEST(ScenarioSchema, DescribesEveryKey) {
+  const Json all = schema();
+  for (const Part& part : parts()) {
+    for (const auto& item : all[part.pointer]["properties"].items()) {
+      EXPECT_TRUE(item.value().contains("description")) << part.name << '.' << item.key();
+    }
+  }
+}
+
+TEST(ScenarioSchema, EveryExampleIsReadAndComesBack) {
+  const Json all = schema();
+  for (const Part& part : parts()) {
+    const Json& description = all[part.pointer];
+    for (const auto& item : description["properties"].items()) {
+      const bool nested = !item.value().contains("examples");
+      if (nested) continue;
+      for (const Json& example : item.value()["examples"]) {
+        Json object = required_of(description);
+        object[item.key()] = example;
+        const Json scenario = part.around(object);
+        SCOPED_TRACE(scenario.dump());
+        ASSERT_NO_THROW(parse_scenario(scenario.dump(), "schema"));
+        if (item.key() == "$schema") continue;  // for editors only
+        // What was read is written again: the key is not just tolerated.
+        const Json written = Json::parse(to_json(parse_scenario(scenario.dump(), "schema")));
+        EXPECT_NE(written.dump().find(Json(item.key()).dump() + ":" + example.dump()),
+                  std::string::npos)
+            << written.dump();
+      }
+    }
+  }
+}
+
+TEST(ScenarioSchema, EveryScalarKeyHasAnExample) {
+  const Json all = schema();
+  for (const Part& part : parts()) {
+    for (const auto& item : all[part.pointer]["properties"].items()) {
+      const Json& property = item.value();
+      const bool container = item.key() == "workload" || property.value("type", "") == "object" ||
+                             property.value("type", "") == "array";
+      EXPECT_TRUE(container || property.contains("examples")) << part.name << '.' << item.key();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace roofcast::test
