@@ -20,41 +20,52 @@ std::string_view name_of(Rung rung);
 std::string_view name_of(Bound bound);
 
 enum class OperatorFamily {
-  gemm,               // weights times activations
-  moe,                // routed experts
+  gemm,  // weights times activations
+  moe,   // routed experts
   prefill_attention,
   decode_attention,
-  memory_bound,       // norms, RoPE, activations, KV writes, embedding, sampling
+  memory_bound,  // norms, RoPE, activations, KV writes, embedding, sampling
   collective,
 };
+constexpr int kOperatorFamilies = 6;
+
+std::string_view name_of(OperatorFamily family);
+
+/// What a collective does with its message.
+enum class Exchange { all_reduce, all_gather, all_to_all, point_to_point };
 
 /// The work of one operator in one step on one rank.
 struct Work {
-  std::string name;
+  std::string name{};
   OperatorFamily family = OperatorFamily::gemm;
-  std::int64_t calls = 1;     // kernels launched; flops and bytes are of all of them together
-  Flops flops;
-  Bytes bytes;                // that must cross HBM (or the link, for a collective)
+  std::int64_t calls = 1;  // kernels launched; flops and bytes are of all of them together
+  Flops flops{};
+  Bytes bytes{};         // read and written, activations included; sent, for a collective
+  Bytes stored_bytes{};  // of them, weights and cache: in HBM when the step starts
   DType compute = DType::bf16;
-  std::string format;         // weight format name (gemm, moe)
+  std::string format{};       // weight format name (gemm, moe)
+  double weight_bits = 16;    // of that format
   DType cache = DType::bf16;  // KV element type (attention)
   double scale = 1;           // the x of the family's efficiency curve: tokens, or bytes per call
   int ranks = 1;              // of a collective
+  Exchange exchange = Exchange::all_reduce;
 };
 
 struct OperatorEstimate {
-  Work work;
-  Seconds time;
+  Work work{};
+  Seconds time{};
   Bound bound = Bound::memory;
   Rung rung = Rung::datasheet;
   double relative_uncertainty = 0;  // one standard deviation, as a share of `time`
 };
 
-/// max(flops / peak, bytes / bandwidth): what physics allows. Collectives: bytes over the link.
+/// max(flops / peak, bytes / bandwidth): what physics allows. Activations that fit the L2 cache
+/// need not cross HBM and do not count. Collectives: bytes over the link.
 Seconds physical_limit(const Work& work, const Gpu& gpu);
 
-/// Expected time: floor per call + the roofline over what kernels reach. Never below
-/// physical_limit.
+/// Expected time: a fixed time per call, plus the roofline over what kernels reach once that is
+/// paid (model/efficiency.hpp). Never below physical_limit. Throws Error when a collective runs on
+/// a GPU without any link.
 OperatorEstimate estimate(const Work& work, const Gpu& gpu);
 
 /// Intensity at which a GPU turns from memory- to compute-bound.

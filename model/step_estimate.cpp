@@ -1,1 +1,194 @@
 #include "model/step_estimate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "model/timed_operator.hpp"
+
+namespace roofcast {
+
+namespace {
+
+// Steps of more tokens than this are not kept: no engine's budget reaches it.
+constexpr std::int64_t kLargestKept = std::int64_t{1} << 16;
+
+// Launch of one kernel outside a CUDA graph, hidden unless kernels are shorter (4 to 6 us per
+// launch measured on an RTX 5070 Ti, susun-blog.com; kernels of an eager step queue up behind it).
+constexpr Seconds kEagerLaunch{5e-6};
+
+// Host constants come from other machines' CPUs; no figure for their spread was found (assumption).
+constexpr double kHostUncertainty = 0.5;
+
+/// Times by count, worked out on first use.
+class Table {
+ public:
+  template <class Function>
+  Seconds at(std::int64_t n, Function compute) {
+    if (n > kLargestKept) return compute();
+    const auto index = static_cast<std::size_t>(n);
+    if (index >= seconds_.size()) seconds_.resize(index + 1, kUnknown);
+    if (seconds_[index].value < 0) seconds_[index] = compute();
+    return seconds_[index];
+  }
+
+ private:
+  static constexpr Seconds kUnknown{-1.0};
+  std::vector<Seconds> seconds_;
+};
+
+std::vector<TimedOperator> timed(std::vector<LinearOperator> operators, const Gpu& gpu) {
+  std::vector<TimedOperator> list;
+  for (LinearOperator& op : operators) list.emplace_back(std::move(op), gpu);
+  return list;
+}
+
+template <class Operator>
+std::vector<TimedMixer<Operator>> timed_mixers(std::vector<Operator> operators, const Gpu& gpu) {
+  std::vector<TimedMixer<Operator>> list;
+  for (Operator& op : operators) list.emplace_back(std::move(op), gpu);
+  return list;
+}
+
+template <class List>
+std::int64_t calls_of(const List& operators) {
+  std::int64_t calls = 0;
+  for (const auto& op : operators) calls += op.calls();
+  return calls;
+}
+
+/// Operators of one family and rung err together; families err independently.
+double combined_uncertainty(const std::vector<OperatorEstimate>& operators, Seconds host,
+                            Seconds total) {
+  constexpr int kRungs = 5;
+  std::array<std::array<double, kOperatorFamilies>, kRungs> deviation{};
+  for (const OperatorEstimate& op : operators) {
+    deviation[static_cast<std::size_t>(op.rung)][static_cast<std::size_t>(op.work.family)] +=
+        op.time.value * op.relative_uncertainty;
+  }
+  const double host_deviation = host.value * kHostUncertainty;
+  double sum = host_deviation * host_deviation;
+  for (const auto& families : deviation) {
+    for (const double one : families) sum += one * one;
+  }
+  return total.value > 0 ? std::sqrt(sum) / total.value : 0.0;
+}
+
+}  // namespace
+
+struct RooflineStepTime::Impl {
+  explicit Impl(Deployment subject)
+      : deployment(std::move(subject)), spans(attention_spans(deployment.model)) {
+    StepOperators operators = step_operators(deployment);
+    per_token = timed(std::move(operators.per_token), deployment.gpu);
+    per_row = timed(std::move(operators.per_row), deployment.gpu);
+    attention = timed_mixers(std::move(operators.attention), deployment.gpu);
+    recurrent = timed_mixers(std::move(operators.recurrent), deployment.gpu);
+    fixed_calls = calls_of(per_token) + calls_of(per_row);
+    mixer_calls = calls_of(attention) + calls_of(recurrent);
+  }
+
+  Deployment deployment;
+  std::vector<AttentionSpan> spans;
+  std::vector<TimedOperator> per_token;
+  std::vector<TimedOperator> per_row;
+  std::vector<TimedMixer<AttentionOperator>> attention;
+  std::vector<TimedMixer<RecurrentOperator>> recurrent;
+  std::int64_t fixed_calls = 0;
+  std::int64_t mixer_calls = 0;
+  mutable Table token_times;
+  mutable Table row_times;
+
+  Seconds sum(const std::vector<TimedOperator>& operators, std::int64_t n, Table& table) const {
+    if (n == 0) return {};
+    return table.at(n, [&] {
+      Seconds total;
+      for (const TimedOperator& op : operators) total += op.time(n, deployment.gpu);
+      return total;
+    });
+  }
+
+  template <class Mixers>
+  Seconds mixer_time(const Mixers& mixers, const StepBatch& batch) const {
+    Seconds total;
+    for (const auto& op : mixers) {
+      if (!batch.prefills.empty()) total += op.prefill_time(batch, deployment.gpu);
+      if (batch.decode_sequences > 0) total += op.decode_time(batch, deployment.gpu);
+    }
+    return total;
+  }
+
+  /// Kernels wait for their launch unless a captured graph holds them.
+  Seconds launch_time(const StepBatch& batch, const StepCounts& counts) const {
+    const Engine& engine = deployment.engine;
+    const bool captured = engine.cuda_graphs && !engine.graph_batch_sizes.empty() &&
+                          counts.tokens <= engine.graph_batch_sizes.back();
+    if (captured) return {};
+    const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
+    const std::int64_t calls = fixed_calls + mixer_calls * (mixed ? 2 : 1);
+    return kEagerLaunch * static_cast<double>(calls);
+  }
+
+  Seconds device_time(const StepBatch& batch) const {
+    const StepCounts counts = step_counts(deployment.engine, batch);
+    if (counts.tokens == 0) return {};
+    const Seconds kernels = sum(per_token, counts.tokens, token_times) +
+                            sum(per_row, counts.rows, row_times) + mixer_time(attention, batch) +
+                            mixer_time(recurrent, batch);
+    return std::max(kernels, launch_time(batch, counts));
+  }
+
+  Seconds host_time(const StepBatch& batch) const {
+    const HostOverhead& host = deployment.engine.host;
+    const auto sequences =
+        static_cast<double>(batch.decode_sequences) + static_cast<double>(batch.prefills.size());
+    return host.step_base + host.output_base +
+           (host.per_sequence + host.output_per_sequence) * sequences;
+  }
+
+  /// Asynchronous scheduling prepares the next step while this one runs.
+  Seconds total_time(Seconds device, const StepBatch& batch) const {
+    const Seconds launched = device + deployment.engine.host.graph_launch;
+    const Seconds host = host_time(batch);
+    return deployment.engine.async_scheduling ? std::max(launched, host) : launched + host;
+  }
+};
+
+RooflineStepTime::RooflineStepTime(Deployment deployment)
+    : impl_(std::make_unique<Impl>(std::move(deployment))) {}
+
+RooflineStepTime::~RooflineStepTime() = default;
+
+const std::vector<AttentionSpan>& RooflineStepTime::spans() const { return impl_->spans; }
+
+Seconds RooflineStepTime::seconds(const StepBatch& batch) const {
+  return impl_->total_time(impl_->device_time(batch), batch);
+}
+
+StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
+  const Gpu& gpu = impl_->deployment.gpu;
+  const StepCounts counts = step_counts(impl_->deployment.engine, batch);
+  StepEstimate result;
+  const auto add_mixers = [&](const auto& mixers) {
+    for (const auto& op : mixers) {
+      if (!batch.prefills.empty()) result.operators.push_back(op.explain_prefill(batch, gpu));
+      if (batch.decode_sequences > 0) result.operators.push_back(op.explain_decode(batch, gpu));
+    }
+  };
+  for (const TimedOperator& op : impl_->per_token) {
+    if (counts.tokens > 0) result.operators.push_back(op.explain(counts.tokens, gpu));
+  }
+  add_mixers(impl_->attention);
+  add_mixers(impl_->recurrent);
+  for (const TimedOperator& op : impl_->per_row) {
+    if (counts.rows > 0) result.operators.push_back(op.explain(counts.rows, gpu));
+  }
+  result.device = impl_->device_time(batch);
+  result.total = seconds(batch);
+  result.host = result.total - result.device;
+  result.relative_uncertainty = combined_uncertainty(result.operators, result.host, result.total);
+  return result;
+}
+
+}  // namespace roofcast

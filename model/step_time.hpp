@@ -20,11 +20,13 @@ struct PrefillChunk {
 /// What runs in one step. Decode sequences are held in aggregate so that a run of decode steps can
 /// be advanced without touching each sequence.
 struct StepBatch {
-  std::vector<PrefillChunk> prefills;
-  std::int64_t decode_sequences = 0;  // one new token each
+  std::vector<PrefillChunk> prefills{};
+  std::int64_t decode_sequences = 0;
   /// For each of StepTime::spans(): tokens attended (the new one included), summed over the decode
   /// sequences.
-  std::vector<std::int64_t> decode_attended;
+  std::vector<std::int64_t> decode_attended{};
+  /// New tokens of each decode sequence: 1, or 1 + drafts when a speculative step verifies them.
+  std::int64_t decode_new_tokens = 1;
 };
 
 class StepTime {
