@@ -48,6 +48,7 @@ struct Efficiencies {
 /// Time a kernel takes however little it does, back to back in a CUDA graph.
 struct Floors {
   Seconds gemm{3e-6};
+  Seconds moe{20e-6};  // the whole block of one layer: routing, sorting, two grouped GEMMs
   Seconds attention{10e-6};
   Seconds memory_bound{2e-6};
   Seconds all_reduce{5e-6};

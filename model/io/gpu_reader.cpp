@@ -226,11 +226,11 @@ Floors read_floors(const Section& top) {
   Floors result;
   if (!has(top, "floors_s")) return result;
   const Section section = subsection(top, "floors_s");
-  check_keys(section, {"gemm", "attention", "memory_bound", "all_reduce"});
-  for (const auto& [key, floor] :
-       {std::pair{"gemm", &Floors::gemm}, std::pair{"attention", &Floors::attention},
-        std::pair{"memory_bound", &Floors::memory_bound},
-        std::pair{"all_reduce", &Floors::all_reduce}}) {
+  check_keys(section, {"gemm", "moe", "attention", "memory_bound", "all_reduce"});
+  for (const auto& [key, floor] : {std::pair{"gemm", &Floors::gemm}, std::pair{"moe", &Floors::moe},
+                                   std::pair{"attention", &Floors::attention},
+                                   std::pair{"memory_bound", &Floors::memory_bound},
+                                   std::pair{"all_reduce", &Floors::all_reduce}}) {
     if (has(section, key)) result.*floor = Seconds{number(section, key, kTime)};
   }
   return result;
