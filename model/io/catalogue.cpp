@@ -59,9 +59,8 @@ bool is_called(const CatalogueEntry& entry, std::string_view name) {
 [[noreturn]] void fail_unknown(const std::string& name, const std::vector<std::string>& known) {
   const std::string hint = did_you_mean(without_organisation(name), known);
   throw Error(
-      fmt::format("'{}' is neither a file, a folder nor a model of the catalogue{}; give a "
-                  "path to a config.json, a folder or a .gguf file, or a name that "
-                  "`roofcast models` lists",
+      fmt::format("'{}' is no file or folder and no model of the catalogue (a config.json, its "
+                  "folder or a .gguf file works, or a name that `roofcast models` lists){}",
                   name, hint));
 }
 

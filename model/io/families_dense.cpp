@@ -1,7 +1,5 @@
 // Dense models with grouped-query attention. Shapes follow the Hugging Face modelling code of each
 // family; parameter totals are checked in tests/model/families_test.cpp.
-#include <cmath>
-
 #include "model/error.hpp"
 #include "model/io/families.hpp"
 #include "model/io/family_parts.hpp"
@@ -23,16 +21,23 @@ DenseFfn gated_ffn(const Fields& config) {
 }  // namespace
 
 // Llama, Mistral, Granite, Seed-OSS, MiMo: `attention_bias` puts biases on q, k, v and (Llama) on
-// the output; Seed-OSS and MiMo say so apart.
+// the output; Seed-OSS and MiMo say so apart. A window holds in all layers unless layer_types
+// names some (Ministral).
 void build_llama(const Fields& config, Transformer& model) {
+  const std::int64_t layers = layer_count(config);
   Attention attention = grouped_attention(config);
-  attention.span = window_of(config);
   attention.qkv_bias = config.flag({"attention_bias"}, false);
   const bool output_default = attention.qkv_bias && model.model_type == "llama";
   attention.output_bias = config.flag({"attention_out_bias"}, output_default);
   Layer layer{.mixer = attention, .ffn = gated_ffn(config)};
   use_rms_norms(model, layer);
-  add_layers(model, layer_count(config), layer);
+  const auto types = layer_texts(config, "layer_types", layers);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(layers); ++i) {
+    const bool windowed = types.empty() || types[i] == "sliding_attention";
+    attention.span = windowed ? window_of(config) : AttentionSpan{};
+    layer.mixer = attention;
+    model.layers.push_back(layer);
+  }
 }
 
 // Biases on q, k and v are part of the architecture. A window, when in force, holds from

@@ -67,6 +67,11 @@ std::vector<Family> dense_families() {
        .model_types = {"nemotron-nas"},
        .architectures = {"DeciLMForCausalLM"},
        .build = build_nemotron_nas},
+  };
+}
+
+std::vector<Family> gemma_families() {
+  return {
       {.kind = "gemma",
        .model_types = {"gemma"},
        .architectures = {"GemmaForCausalLM"},
@@ -115,6 +120,11 @@ std::vector<Family> expert_families() {
        .model_types = {"glm4_moe", "glm4v_moe", "glm4v_moe_text"},
        .architectures = {"Glm4MoeForCausalLM", "Glm4vMoeForConditionalGeneration"},
        .build = build_glm4_moe},
+  };
+}
+
+std::vector<Family> later_expert_families() {
+  return {
       {.kind = "minimax_m2",
        .model_types = {"minimax_m2"},
        .architectures = {"MiniMaxM2ForCausalLM"},
@@ -186,9 +196,11 @@ std::vector<Family> hybrid_families() {
 }
 
 std::vector<Family> make_families() {
-  std::vector<Family> all = dense_families();
-  for (const Family& family : expert_families()) all.push_back(family);
-  for (const Family& family : hybrid_families()) all.push_back(family);
+  std::vector<Family> all;
+  for (const auto& group : {dense_families(), gemma_families(), expert_families(),
+                            later_expert_families(), hybrid_families()}) {
+    all.insert(all.end(), group.begin(), group.end());
+  }
   return all;
 }
 
