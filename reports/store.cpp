@@ -269,6 +269,25 @@ std::vector<RequestRow> request_rows(SQLite::Database& database, std::int64_t id
   return requests;
 }
 
+/// After a failed write SQLite may leave its journal to whoever opens the file next; reading brings
+/// the file back at once, so that also a program that may only read it finds it whole.
+void take_back(SQLite::Database& database) noexcept {
+  try {
+    number(database, "SELECT count(*) FROM sqlite_master");
+  } catch (const SQLite::Exception&) {
+    // Then the next one to open the store does it.
+  }
+}
+
+std::int64_t add_in_one_transaction(SQLite::Database& database, const Run& run) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  const std::int64_t id = insert_run(database, run.row);
+  insert_metrics(database, id, run.metrics);
+  insert_requests(database, id, run.requests);
+  transaction.commit();
+  return id;
+}
+
 }  // namespace
 
 Store::Store(const std::string& path, Mode mode, std::chrono::milliseconds wait) {
@@ -287,13 +306,12 @@ Store::Store(Store&&) noexcept = default;
 std::int64_t Store::add(const Run& run) {
   const char* consequence = "; the run was not stored and the store is as it was";
   return explaining(impl_->path, impl_->wait, consequence, [&] {
-    SQLite::Database& database = impl_->database;
-    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-    const std::int64_t id = insert_run(database, run.row);
-    insert_metrics(database, id, run.metrics);
-    insert_requests(database, id, run.requests);
-    transaction.commit();
-    return id;
+    try {
+      return add_in_one_transaction(impl_->database, run);
+    } catch (const SQLite::Exception&) {
+      take_back(impl_->database);
+      throw;
+    }
   });
 }
 

@@ -195,6 +195,7 @@ TEST_F(StoreFailure, AFullDiskLosesNothing) {
     const int code = complains(path() + ": no space left on its disk" + kNotStored,
                                [&] { store.add(run_of(100'000)); });
     if (code != 0) return code;
+    if (std::filesystem::exists(path() + "-journal")) return 5;  // nothing left to repair
     if (runs_in(path()) != 1) return 3;
     return store.add(run_of(10)) == 2 ? 0 : 4;  // and there is room again
   });
@@ -213,8 +214,9 @@ TEST_F(StoreFailure, AFileThatMayNotGrowLosesNothing) {
     return complains(kNotStored, [&] { store.add(run_of(100'000)); });
   });
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(runs_in(path()), 1u);
+  EXPECT_FALSE(std::filesystem::exists(path() + "-journal"));
   EXPECT_EQ(std::filesystem::file_size(path()), size);
+  EXPECT_EQ(runs_in(path()), 1u);
 }
 
 TEST_F(StoreFailure, AProgramKilledWhileItWritesLosesNothing) {
