@@ -21,8 +21,8 @@ struct GpuProfile {
 /// Throws Error with the nearest names when nothing matches.
 GpuProfile load_gpu(const std::string& gpu);
 
-/// Throws Error naming `where` and the key.
-Gpu parse_gpu(const std::string& text, const std::string& where);
+/// `profile` is the text of a profile. Throws Error naming `where` and the key.
+Gpu parse_gpu(const std::string& profile, const std::string& where);
 
 /// Names of all built-in profiles, in order.
 std::vector<std::string> gpu_names();

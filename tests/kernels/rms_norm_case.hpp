@@ -21,6 +21,7 @@ struct RmsNormShape {
   bool with_residual = true;
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest finds it by this name
 inline void PrintTo(const RmsNormShape& shape, std::ostream* out) {
   const char* names[] = {"fp32", "fp16", "bf16"};
   *out << names[static_cast<int>(shape.element)] << "_" << shape.rows << "x" << shape.hidden

@@ -31,7 +31,7 @@ void collect_numbers(const Json& value, const std::string& path, std::vector<std
   if (value.is_number()) out.push_back(path);
   if (!value.is_object() || path == "efficiency" || path == "sources") return;
   for (const auto& [key, inner] : value.items()) {
-    collect_numbers(inner, path.empty() ? key : path + "." + key, out);
+    collect_numbers(inner, path.empty() ? key : path + ("." + key), out);
   }
 }
 
@@ -71,15 +71,15 @@ TEST_P(HardwareProfile, ShowsNoMoreMemoryThanItHas) {
 /// A100, H100 and GeForce RTX whitepapers; AMD CDNA white papers. Workstation and server Ada and
 /// Blackwell RTX run at twice the GeForce rate with fp32 accumulate.
 double flops_per_clock(const Gpu& gpu) {
-  static const std::map<std::string, double> kByArchitecture = {
+  const std::map<std::string, double> by_architecture = {
       {"hopper", 4096}, {"blackwell", 8192}, {"cdna3", 2048}, {"cdna4", 4096}};
-  static const std::map<std::string, double> kByName = {
+  const std::map<std::string, double> by_name = {
       {"nvidia-a10g", 512},         {"nvidia-rtx-3090", 512}, {"nvidia-rtx-4090", 512},
       {"nvidia-rtx-5090", 512},     {"nvidia-l4", 1024},      {"nvidia-l40s", 1024},
       {"nvidia-rtx-pro-6000", 1024}};
-  if (const auto named = kByName.find(gpu.name); named != kByName.end()) return named->second;
+  if (const auto named = by_name.find(gpu.name); named != by_name.end()) return named->second;
   if (gpu.architecture == "ampere") return 2048;
-  return kByArchitecture.at(gpu.architecture);
+  return by_architecture.at(gpu.architecture);
 }
 
 TEST_P(HardwareProfile, StatesADensePeakThatItsUnitsReach) {
