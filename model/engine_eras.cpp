@@ -24,45 +24,51 @@ constexpr Bytes gib(double value) { return Bytes{value * kGiB}; }
 /// assumption.
 constexpr Bytes kUnfittedResidual = gib(2.0);
 
-/// Reasons of the constants, and where they come from. "Fitted" means by calibrate/memory_fit on
-/// start-up logs (tests/model/memory_constants_test.cpp repeats it where the logs are present).
+/// Reasons of the constants. All are fitted on start-up logs by calibrate/memory_fit, which
+/// tests/model/memory_constants_test.cpp repeats where the logs are present, but those said to be
+/// stated.
 ///  logits_bytes: the dummy sampler pass holds the logits of every sequence in bf16 and fp32, their
 ///    softmax and the exponential noise (2 + 4 + 4 + 4 and masks: about 15 bytes an element). Up to
 ///    0.16 a sort of the whole vocabulary came on top (fp32 values, 64-bit indices and their
 ///    copies: about 38).
-///  forward_intermediate, forward_hidden: activation_peak.hpp.
-///  compile_peak: scratch of torch.compile at a cold start, below which no profile fell.
+///  forward_intermediate, forward_hidden: counts of live tensors (activation_peak.hpp), confirmed.
+///  compile_peak: scratch of torch.compile at a cold start, below which no profile fell
+///    (vllm-project/vllm issues 54122 and 54383).
 ///  non_torch: growth of the CUDA context, cuBLAS workspaces; with several GPUs also NCCL and
-///    custom all-reduce buffers.
+///    custom all-reduce buffers, which depend on the interconnect more than on the model.
+///  graphs: of decode batches up to 512; experts take up to twice as much.
+/// Stated: several GPUs in 0.11 (logs print 0.21 on 8 L40S, 0.55 on 2 H100, 1.4 to 1.8 on other
+/// starts of 0.10), its graphs (taken from 0.19); several GPUs in 0.29 (logs print 0.95, 1.70 and
+/// 1.74) and its residual, for want of logs.
 MemoryConstants memory_of_vllm_0_11() {
-  return {.logits_bytes = 38.5,
-          .non_torch_single = gib(0.13),
+  return {.logits_bytes = 38.4,
+          .non_torch_single = gib(0.109),
           .non_torch_multi = gib(0.55),
-          .graphs_base = gib(0.24),
-          .graphs_per_layer = gib(0.0187),
-          .residual = gib(1.0),
+          .graphs_base = gib(0.43),
+          .graphs_per_layer = gib(0.0155),
+          .residual = gib(1.07),
           .source = "vLLM 0.10 to 0.16 start-up logs"};
 }
 
 MemoryConstants memory_of_vllm_0_19() {
   return {.logits_bytes = 14.9,
           .keeps_expert_workspace = true,
-          .compile_peak = gib(0.77),
-          .non_torch_single = gib(0.25),
-          .non_torch_multi = gib(2.11),
-          .graphs_base = gib(0.24),
-          .graphs_per_layer = gib(0.0187),
-          .residual = gib(0.1),
+          .compile_peak = gib(0.770),
+          .non_torch_single = gib(0.254),
+          .non_torch_multi = gib(2.114),
+          .graphs_base = gib(0.43),
+          .graphs_per_layer = gib(0.0155),
+          .residual = gib(0.08),
           .source = "vLLM 0.17 to 0.19 start-up logs"};
 }
 
 MemoryConstants memory_of_vllm_0_29() {
   return {.logits_bytes = 9.4,
           .keeps_expert_workspace = true,
-          .compile_peak = gib(0.77),
-          .non_torch_single = gib(0.26),
-          .non_torch_multi = gib(1.3),
-          .graphs_per_layer = gib(0.0073),
+          .compile_peak = gib(0.770),
+          .non_torch_single = gib(0.260),
+          .non_torch_multi = gib(1.5),
+          .graphs_per_layer = gib(0.0072),
           .subtracts_graphs = true,
           .residual = gib(0.5),
           .source = "vLLM 0.26 to 0.29 start-up logs"};
