@@ -31,7 +31,9 @@ void collect_numbers(const Json& value, const std::string& path, std::vector<std
   if (value.is_number()) out.push_back(path);
   if (!value.is_object() || path == "efficiency" || path == "sources") return;
   for (const auto& [key, inner] : value.items()) {
-    collect_numbers(inner, path.empty() ? key : path + ("." + key), out);
+    std::string inner_path = path;
+    if (!path.empty()) inner_path += '.';
+    collect_numbers(inner, inner_path += key, out);
   }
 }
 
