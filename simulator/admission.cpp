@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "simulator/kv_blocks.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -21,9 +22,9 @@ struct Tally {
 
 void add_note(std::vector<std::string>& notes, const Tally& tally, const std::string& reason) {
   if (tally.requests == 0) return;
-  notes.push_back(fmt::format("{} request{} rejected: {} (longest: {} tokens, prompt and output)",
-                              tally.requests, tally.requests == 1 ? "" : "s", reason,
-                              tally.longest));
+  notes.push_back(fmt::format("{} rejected: {} (longest: {}, prompt and output)",
+                              counted(tally.requests, "request"), reason,
+                              counted(tally.longest, "token")));
 }
 
 }  // namespace

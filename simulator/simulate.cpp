@@ -7,6 +7,7 @@
 #include "simulator/client.hpp"
 #include "simulator/engine_loop.hpp"
 #include "simulator/metrics.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -73,8 +74,8 @@ SimulationResult simulate(const Replica& replica, const Workload& workload,
   summarise(result, gaps, options.slo, end);
   result.use = engine_use(engine, to_nanoseconds(result.makespan));
   if (result.unfinished > 0) {
-    result.notes.push_back(std::to_string(result.unfinished) +
-                           " requests had not finished when the run was stopped");
+    result.notes.push_back(counted(result.unfinished, "request") +
+                           " had not finished when the run was stopped");
   }
   return result;
 }

@@ -10,6 +10,7 @@
 
 #include "model/error.hpp"
 #include "simulator/random.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -34,8 +35,8 @@ void check(const SyntheticWorkload& spec) {
   }
   const double span = static_cast<double>(spec.num_prompts) / spec.request_rate;
   if (span > to_seconds(kLongestSpan).value) {
-    throw Error(fmt::format("request_rate is {}: {} requests would take over ten years to arrive",
-                            spec.request_rate, spec.num_prompts));
+    throw Error(fmt::format("request_rate is {}: {} would take over ten years to arrive",
+                            spec.request_rate, counted(spec.num_prompts, "request")));
   }
 }
 
@@ -129,8 +130,8 @@ std::string describe(const SyntheticWorkload& spec) {
       std::isinf(spec.request_rate)
           ? "all at once"
           : fmt::format("at {} requests/s (burstiness {})", spec.request_rate, spec.burstiness);
-  return fmt::format("synthetic: {} requests {}, input {}, output {}", spec.num_prompts, arrivals,
-                     to_text(spec.input), to_text(spec.output));
+  return fmt::format("synthetic: {} {}, input {}, output {}", counted(spec.num_prompts, "request"),
+                     arrivals, to_text(spec.input), to_text(spec.output));
 }
 
 }  // namespace

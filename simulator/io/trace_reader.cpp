@@ -15,6 +15,7 @@
 #include "simulator/io/line_reader.hpp"
 #include "simulator/io/timestamp.hpp"
 #include "simulator/io/trace_columns.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -84,8 +85,8 @@ class TraceBuilder {
     add_notes(stopped_early);
     const auto span = to_seconds(workload_.requests.back().arrival).value;
     const std::string file = std::filesystem::path(spec_.path).filename().string();
-    workload_.description =
-        fmt::format("{}: {} requests over {:.1f} s", file, workload_.requests.size(), span);
+    workload_.description = fmt::format("{}: {} over {:.1f} s", file,
+                                        counted(std::ssize(workload_.requests), "request"), span);
     return std::move(workload_);
   }
 
@@ -190,26 +191,25 @@ class TraceBuilder {
   void add_notes(bool stopped_early) {
     auto& notes = workload_.notes;
     if (workload_.rows_skipped > 0) {
-      notes.push_back(fmt::format("{} rows could not be read and were skipped, the first at {}",
-                                  workload_.rows_skipped, first_skipped_));
+      notes.push_back(fmt::format("skipped {} that could not be read, the first at {}",
+                                  counted(workload_.rows_skipped, "row"), first_skipped_));
     }
     if (zero_outputs_ > 0) {
       notes.push_back(
-          fmt::format("{} rows with 0 output tokens count as 1: an engine generates at "
-                      "least one",
-                      zero_outputs_));
+          fmt::format("{} with 0 output tokens taken as 1: an engine generates at least one",
+                      counted(zero_outputs_, "row")));
     }
     if (zero_inputs_ > 0) {
-      notes.push_back(fmt::format("{} rows with 0 input tokens count as 1: a prompt is not empty",
-                                  zero_inputs_));
+      notes.push_back(fmt::format("{} with 0 input tokens taken as 1: a prompt is not empty",
+                                  counted(zero_inputs_, "row")));
     }
     if (out_of_order_ > 0) {
       notes.push_back(fmt::format("rows were not in order of time ({} steps back) and were sorted",
                                   out_of_order_));
     }
     if (stopped_early) {
-      notes.push_back(fmt::format("only the first {} rows were read (max_requests)",
-                                  workload_.requests.size()));
+      notes.push_back(fmt::format("read only the first {} (max_requests)",
+                                  counted(std::ssize(workload_.requests), "row")));
     }
   }
 

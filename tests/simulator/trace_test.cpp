@@ -120,7 +120,7 @@ TEST_F(TraceFile, RowsWithoutTokensAreKeptCountedAndSaid) {
   EXPECT_EQ(workload.requests[1].input_tokens, 1);
   ASSERT_EQ(workload.notes.size(), 2u);
   EXPECT_THAT(workload.notes[0], HasSubstr("2 rows with 0 output tokens"));
-  EXPECT_THAT(workload.notes[1], HasSubstr("1 rows with 0 input tokens"));
+  EXPECT_THAT(workload.notes[1], HasSubstr("1 row with 0 input tokens"));
 }
 
 TEST_F(TraceFile, LimitsAndScalesAsAsked) {
