@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "simulator/wording.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -68,12 +70,24 @@ double late_wait_s(const std::vector<RequestRecord>& records) {
 
 std::string where_ttft_goes(const SimulationResult& result, double queueing_share) {
   if (result.completed == 0) return "no request finished";
-  const std::string_view cause = queueing_share >= kQueueingDominates
-                                     ? "waiting in the queue"
-                                     : "service, not waiting in the queue";
-  const double shown = queueing_share >= kQueueingDominates ? queueing_share : 1 - queueing_share;
-  return fmt::format("{:.0f} % of the mean TTFT of {:.3g} s is {}", 100 * shown, result.ttft.mean,
-                     cause);
+  const bool queueing = queueing_share >= kQueueingDominates;
+  std::string text = fmt::format(
+      "{:.0f} % of the mean TTFT of {} is {}",
+      100 * (queueing ? queueing_share : 1 - queueing_share), duration(result.ttft.mean),
+      queueing ? "waiting in the queue" : "service, not waiting in the queue");
+  if (result.client_queue.mean > result.queue.mean) {
+    text += fmt::format("; the client's concurrency limit holds requests back for {} on average",
+                        duration(result.client_queue.mean));
+  }
+  return text;
+}
+
+std::string verdict_in_words(bool backlog_grew, bool saturated, double service_s) {
+  if (saturated) return "beyond saturation, the backlog grows as long as the load lasts";
+  if (!backlog_grew) return "keeps up";
+  return fmt::format(
+      "too short to tell, arrivals end before the engine has filled (a request takes {})",
+      duration(service_s));
 }
 
 }  // namespace
@@ -84,7 +98,7 @@ SaturationVerdict judge_saturation(const SimulationResult& result) {
   const std::string ttft = where_ttft_goes(result, verdict.queueing_share);
   const Window window = second_half(result.requests);
   if (window.arrived < 2) {
-    verdict.reason = fmt::format("all requests arrive at once: a batch, not a rate; {}", ttft);
+    verdict.reason = "all requests arrive at once, a batch and not a rate; " + ttft;
     return verdict;
   }
   const auto arrived = static_cast<double>(window.arrived);
@@ -95,23 +109,10 @@ SaturationVerdict judge_saturation(const SimulationResult& result) {
   const bool long_enough =
       length >= kFillTimes * service || late_wait_s(result.requests) >= service;
   verdict.saturated = backlog_grew && long_enough;
-  const std::string counts = fmt::format(
-      "of {} requests that arrived in the last {:.3g} s of arrivals, {} finished in "
-      "that time",
-      window.arrived, length, window.completed);
-  if (verdict.saturated) {
-    verdict.reason = fmt::format(
-        "beyond saturation: {}, so the backlog grows as long as the load "
-        "lasts; {}",
-        counts, ttft);
-  } else if (backlog_grew) {
-    verdict.reason = fmt::format(
-        "too short to tell: arrivals end before the engine has filled (a "
-        "request takes {:.3g} s); {}; {}",
-        service, counts, ttft);
-  } else {
-    verdict.reason = fmt::format("keeps up: {}; {}", counts, ttft);
-  }
+  verdict.reason = fmt::format("{}: the last {} arrived within {}, in which {} finished; {}",
+                               verdict_in_words(backlog_grew, verdict.saturated, service),
+                               counted(window.arrived, "request"), duration(length),
+                               counted(window.completed, "request"), ttft);
   return verdict;
 }
 

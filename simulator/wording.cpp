@@ -1,18 +1,32 @@
 #include "simulator/wording.hpp"
 
-namespace roofcast {
+#include <fmt/format.h>
 
-std::string counted(std::int64_t number, std::string_view noun) {
+#include <cmath>
+
+namespace roofcast {
+namespace {
+
+std::string with_separators(std::int64_t number) {
   const std::string digits = std::to_string(number);
   std::string text;
   for (std::size_t i = 0; i < digits.size(); ++i) {
     if (i > 0 && (digits.size() - i) % 3 == 0) text.push_back(',');
     text.push_back(digits[i]);
   }
-  text.push_back(' ');
-  text.append(noun);
-  if (number != 1) text.push_back('s');
   return text;
+}
+
+}  // namespace
+
+std::string counted(std::int64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", with_separators(number), noun, number == 1 ? "" : "s");
+}
+
+std::string duration(double seconds) {
+  constexpr double kWhole = 100;
+  if (seconds < kWhole) return fmt::format("{:.3g} s", seconds);
+  return with_separators(std::llround(seconds)) + " s";
 }
 
 }  // namespace roofcast

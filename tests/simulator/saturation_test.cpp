@@ -58,7 +58,7 @@ TEST(Saturation, ABatchIsNotARate) {
   const auto result = simulate(roomy_replica(plain_engine(), step_time),
                                batch_of(std::vector<Lengths>(100, Lengths{10, 10})), {});
   EXPECT_FALSE(result.saturation.saturated);
-  EXPECT_THAT(result.saturation.reason, HasSubstr("all requests arrive at once"));
+  EXPECT_THAT(result.saturation.reason, HasSubstr("all requests arrive at once, a batch"));
   EXPECT_THAT(result.saturation.reason, HasSubstr("100 % of the mean TTFT"));
   EXPECT_THAT(result.saturation.reason, HasSubstr("service"));
 }
