@@ -208,7 +208,8 @@ void build_kimi_linear(const Fields& config, Transformer& model) {
   moe.router_bias = true;
   const LatentAttention latent = kimi_latent(config);
   const std::int64_t dense = config.count_or({"first_k_dense_replace"}, 0, layers);
-  model.state_dtype = DType::fp32;  // vLLM keeps the delta rule's state of this family in fp32
+  // vLLM: vllm/model_executor/layers/mamba/mamba_utils.py, kda_state_dtype.
+  model.state_dtype = DType::fp32;
   model.final_norm_elements = model.hidden;
   for (std::int64_t i = 0; i < layers; ++i) {
     const bool is_full = std::find(full.begin(), full.end(), i + 1) != full.end();

@@ -10,8 +10,8 @@
 
 namespace roofcast {
 
-/// `model` is a folder with config.json, a path to a config.json, a .gguf file, or a catalogue
-/// name ("llama-3.1-70b", "meta-llama/Llama-3.1-70B"). Beside a config.json,
+/// `model` is a folder with config.json (or Mistral's params.json, or one .gguf), a path to such a
+/// file, or a catalogue name ("llama-3.1-70b", "meta-llama/Llama-3.1-70B"). Beside a config.json,
 /// hf_quant_config.json, model.safetensors.index.json and *.safetensors headers are read when they
 /// are there. Throws Error naming file and key; an architecture that is not known is named
 /// together with what is missing.
