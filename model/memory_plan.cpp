@@ -75,14 +75,21 @@ std::int64_t count_blocks(const Engine& engine, const CacheLayout& layout, Bytes
 
 MemoryTerm cache_term(const MemoryPlan& plan) {
   const CacheLayout& layout = plan.layout;
-  return {
-      .name = "kv_cache",
-      .detail = fmt::format("{} blocks x {:.0f} bytes ({} tokens x {} layers{})", plan.kv_blocks,
-                            layout.row_bytes().value, layout.block_tokens, layout.layers_per_row,
-                            layout.groups.size() > 1
-                                ? fmt::format(", {} groups share the blocks", layout.groups.size())
-                                : ""),
-      .bytes = layout.row_bytes() * static_cast<double>(plan.kv_blocks)};
+  const Bytes row = layout.row_bytes();
+  std::string detail;
+  if (layout.block_tokens == 1) {
+    detail = fmt::format("{} tokens x {:.0f} bytes ({} layers)", plan.kv_blocks, row.value,
+                         layout.layers_per_row);
+  } else {
+    detail = fmt::format("{} blocks x {:.0f} bytes ({} tokens x {} layers)", plan.kv_blocks,
+                         row.value, layout.block_tokens, layout.layers_per_row);
+  }
+  if (layout.groups.size() > 1) {
+    detail += fmt::format(", shared by {} groups of layers", layout.groups.size());
+  }
+  return {.name = "kv_cache",
+          .detail = std::move(detail),
+          .bytes = row * static_cast<double>(plan.kv_blocks)};
 }
 
 /// What of the budget is not in blocks; negative where something is missing.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,13 +36,14 @@ std::optional<MemoryPlan> fitting(const Deployment& candidate) {
 std::optional<Remedy> try_utilization(const Deployment& deployment) {
   if (deployment.engine.memory_rule == MemoryRule::textbook) return std::nullopt;
   if (deployment.engine.kv_cache_memory) return std::nullopt;
-  const int from = static_cast<int>(deployment.engine.gpu_memory_utilization * 100.0 + 1e-9) + 1;
-  const int to = static_cast<int>(kHighestUtilization * 100.0 + 0.5);
-  for (int percent = from; percent <= to; ++percent) {
+  const long from = std::lround(std::floor(deployment.engine.gpu_memory_utilization * 100.0)) + 1;
+  const long to = std::lround(kHighestUtilization * 100.0);
+  for (long percent = from; percent <= to; ++percent) {
     Deployment candidate = deployment;
-    candidate.engine.gpu_memory_utilization = percent / 100.0;
+    candidate.engine.gpu_memory_utilization = static_cast<double>(percent) / 100.0;
     if (const auto plan = fitting(candidate)) {
-      return Remedy{.flag = fmt::format("--gpu-memory-utilization {:.2f}", percent / 100.0),
+      return Remedy{.flag = fmt::format("--gpu-memory-utilization {:.2f}",
+                                        static_cast<double>(percent) / 100.0),
                     .effect = fmt::format("{:.2f} GiB of KV cache per GPU: {}",
                                           gib(plan->kv_budget), holds(*plan, candidate))};
     }

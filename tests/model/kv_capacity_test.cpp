@@ -27,6 +27,7 @@ double quantile(std::vector<double> values, double share) {
 
 std::vector<double> magnitudes(const std::vector<double>& errors) {
   std::vector<double> values;
+  values.reserve(errors.size());
   for (const double error : errors) values.push_back(std::abs(error));
   return values;
 }
