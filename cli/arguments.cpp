@@ -56,6 +56,13 @@ std::vector<std::string> option_names(const po::options_description& options) {
   return names;
 }
 
+/// "--no-x" for an option x that has no spelling of its own for "off".
+bool is_negation(const std::string& name, const po::options_description& options) {
+  if (!name.starts_with("--no-")) return false;
+  return options.find_nothrow(name.substr(2), false) == nullptr &&
+         options.find_nothrow(name.substr(5), false) != nullptr;
+}
+
 void print_usage(const Usage& usage, const po::options_description& options, std::ostream& out) {
   out << "usage: " << usage.synopsis << "\n\nexample: " << usage.example << "\n" << options;
 }
@@ -70,7 +77,8 @@ void print_usage(const Usage& usage, const po::options_description& options, std
 
 }  // namespace
 
-std::vector<std::string> normalise(const std::vector<std::string>& arguments) {
+std::vector<std::string> normalise(const std::vector<std::string>& arguments,
+                                   const po::options_description& options) {
   std::vector<std::string> result;
   for (const std::string& argument : arguments) {
     if (!argument.starts_with("-")) {
@@ -80,7 +88,7 @@ std::vector<std::string> normalise(const std::vector<std::string>& arguments) {
     const auto equals = argument.find('=');
     std::string name = normalise_name(argument.substr(0, equals));
     const std::string value = equals == std::string::npos ? "" : argument.substr(equals);
-    if (name.starts_with("--no-") && value.empty()) {
+    if (is_negation(name, options) && value.empty()) {
       result.push_back("--" + name.substr(5) + "=false");
     } else {
       result.push_back(name + value);
@@ -112,7 +120,7 @@ std::optional<CommonOptions> parse(CommandContext& context, Usage usage) {
   po::options_description all;
   all.add(usage.options).add(general);
 
-  const std::vector<std::string> arguments = normalise(context.arguments);
+  const std::vector<std::string> arguments = normalise(context.arguments, all);
   po::variables_map values;
   const std::string command = usage.synopsis.substr(0, usage.synopsis.find(' ', 9));
   namespace style = po::command_line_style;

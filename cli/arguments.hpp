@@ -28,8 +28,10 @@ struct Usage {
 };
 
 /// Spellings of other tools brought to ours: `--max_num_seqs` to `--max-num-seqs`, `-tp 2` and
-/// `--tp 2` to `--tensor-parallel-size 2`, `--isl` to `--input-len`, `--no-x` to `--x=false`.
-std::vector<std::string> normalise(const std::vector<std::string>& arguments);
+/// `--tp 2` to `--tensor-parallel-size 2`, `--isl` to `--input-len`, and `--no-x` to `--x=false`
+/// where `options` has an x but no no-x.
+std::vector<std::string> normalise(const std::vector<std::string>& arguments,
+                                   const po::options_description& options);
 
 /// Parses and notifies. Nothing: --help was asked for and printed. Throws UsageError with the
 /// nearest options for one that is not known.

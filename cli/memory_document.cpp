@@ -42,7 +42,9 @@ Json terms_json(const MemoryPlan& plan) {
   return terms;
 }
 
-void add_plan(Document& document, const Deployment& deployment, const MemoryPlan& plan) {
+/// `lines` are said before the terms.
+void add_plan(Document& document, const Deployment& deployment, const MemoryPlan& plan,
+              std::vector<std::string> lines) {
   Json& json = document.machine;
   json["fits"] = plan.fits;
   json["reason"] = plan.fits ? Json(nullptr) : Json(plan.reason);
@@ -56,9 +58,8 @@ void add_plan(Document& document, const Deployment& deployment, const MemoryPlan
   json["max_batch"] = plan.max_batch;
   json["max_concurrency"] = plan.max_concurrency;
   json["relative_uncertainty"] = plan.relative_uncertainty;
-  document.sections.push_back({.heading = headline(deployment),
-                               .lines = {verdict(deployment, plan)},
-                               .table = term_table(plan)});
+  document.sections.push_back(
+      {.heading = headline(deployment), .lines = std::move(lines), .table = term_table(plan)});
 }
 
 void add_batches(Document& document, const Deployment& deployment, const MemoryPlan& plan) {
@@ -92,29 +93,30 @@ void add_remedies(Document& document, const Deployment& deployment) {
   document.sections.push_back(std::move(section));
 }
 
-bool solve_batch(Document& document, const Deployment& deployment, const MemoryPlan& plan,
-                 std::int64_t context) {
+/// What --solve found: for machines, in a sentence, and whether there is a solution at all.
+struct Solution {
+  Json machine;
+  std::string sentence;
+  bool found = false;
+};
+
+Solution solve_batch(const Deployment& deployment, const MemoryPlan& plan, std::int64_t context) {
   const std::int64_t batch = max_batch_at(deployment, plan, context);
-  document.machine["solution"] = {{"batch", batch}, {"context_tokens", context}};
-  document.sections.push_back(
-      {.heading = "Answer",
-       .lines = {fmt::format("{} sequences of {} tokens fit at once.", with_separators(batch),
-                             with_separators(context))},
-       .table = {}});
-  return batch > 0;
+  return {.machine = {{"batch", batch}, {"context_tokens", context}},
+          .sentence = fmt::format("{} sequences of {} tokens fit at once.", with_separators(batch),
+                                  with_separators(context)),
+          .found = batch > 0};
 }
 
-bool solve_context(Document& document, const Deployment& deployment, const MemoryPlan& plan,
-                   std::int64_t batch) {
+Solution solve_context(const Deployment& deployment, const MemoryPlan& plan, std::int64_t batch) {
   const auto context = max_context_at(deployment, plan, batch);
-  document.machine["solution"] = {{"batch", batch},
-                                  {"context_tokens", context ? Json(*context) : Json(nullptr)}};
-  const std::string line =
-      context ? fmt::format("{} sequences fit with up to {} tokens each.", with_separators(batch),
-                            with_separators(*context))
-              : fmt::format("{} sequences do not fit at any length.", with_separators(batch));
-  document.sections.push_back({.heading = "Answer", .lines = {line}, .table = {}});
-  return context.has_value();
+  return {
+      .machine = {{"batch", batch}, {"context_tokens", context ? Json(*context) : Json(nullptr)}},
+      .sentence =
+          context ? fmt::format("{} sequences fit with up to {} tokens each.",
+                                with_separators(batch), with_separators(*context))
+                  : fmt::format("{} sequences do not fit at any length.", with_separators(batch)),
+      .found = context.has_value()};
 }
 
 /// The deployment with the smallest TP (a power of two up to 64, as engines shard) that holds
@@ -146,14 +148,13 @@ MemoryAnswer answer_tensor_parallel(const DeploymentOptions& options,
   const Deployment deployment = found ? *found : resolve(options).deployment;
   MemoryAnswer answer{.document = {envelope("memory", describe(deployment)), {}},
                       .yes = found.has_value()};
-  const MemoryPlan plan = plan_memory(deployment);
-  add_plan(answer.document, deployment, plan);
+  const std::string sentence =
+      found
+          ? fmt::format("The smallest tensor parallelism that fits is {}.", found->parallel.tensor)
+          : std::string("No tensor parallelism up to 64 fits.");
+  add_plan(answer.document, deployment, plan_memory(deployment), {sentence});
   answer.document.machine["solution"] = {
       {"tensor_parallel", found ? Json(found->parallel.tensor) : Json(nullptr)}};
-  const std::string line = found ? fmt::format("The smallest tensor parallelism that fits is {}.",
-                                               found->parallel.tensor)
-                                 : std::string("No tensor parallelism up to 64 fits.");
-  answer.document.sections.push_back({.heading = "Answer", .lines = {line}, .table = {}});
   return answer;
 }
 
@@ -173,18 +174,21 @@ MemoryAnswer answer_memory(const DeploymentOptions& options, const MemoryQuestio
   const Deployment deployment = resolve(options).deployment;
   MemoryAnswer answer{.document = {envelope("memory", describe(deployment)), {}}, .yes = false};
   const MemoryPlan plan = plan_memory(deployment);
-  answer.yes = plan.fits;
-  add_plan(answer.document, deployment, plan);
-  if (question.solve == MemoryQuestion::Solve::batch) {
-    answer.yes = solve_batch(answer.document, deployment, plan,
-                             question.context.value_or(deployment.engine.max_model_len));
-  } else if (question.solve == MemoryQuestion::Solve::context) {
-    answer.yes = solve_context(answer.document, deployment, plan, question.batch.value_or(1));
-  } else if (plan.fits) {
-    add_batches(answer.document, deployment, plan);
-  } else {
-    add_remedies(answer.document, deployment);
+  if (question.solve == MemoryQuestion::Solve::none) {
+    answer.yes = plan.fits;
+    add_plan(answer.document, deployment, plan, {verdict(deployment, plan)});
+    plan.fits ? add_batches(answer.document, deployment, plan)
+              : add_remedies(answer.document, deployment);
+    return answer;
   }
+  const Solution solution =
+      question.solve == MemoryQuestion::Solve::batch
+          ? solve_batch(deployment, plan,
+                        question.context.value_or(deployment.engine.max_model_len))
+          : solve_context(deployment, plan, question.batch.value_or(1));
+  answer.yes = solution.found;
+  add_plan(answer.document, deployment, plan, {solution.sentence});
+  answer.document.machine["solution"] = solution.machine;
   return answer;
 }
 

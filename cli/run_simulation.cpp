@@ -20,7 +20,7 @@ std::vector<std::string> notes_on(const Deployment& deployment, const MemoryPlan
   std::vector<std::string> notes;
   notes.push_back("step times from the roofline with " + describe_rungs(step) + ": ±" +
                   as_percent(step.relative_uncertainty, 0) + " (one standard deviation)");
-  notes.push_back("KV capacity ±" + as_percent(plan.relative_uncertainty, 0));
+  notes.push_back("KV capacity ±" + as_percent(plan.relative_uncertainty));
   if (deployment.engine.prefix_caching)
     notes.push_back("no prompts share a prefix in this workload");
   if (deployment.parallel.pipeline > 1) {

@@ -57,8 +57,8 @@ TEST_P(Golden, OutputIsAsRecorded) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(golden_files()),
-                         [](const testing::TestParamInfo<std::filesystem::path>& info) {
-                           return info.param.stem().string();
+                         [](const testing::TestParamInfo<std::filesystem::path>& file) {
+                           return file.param.stem().string();
                          });
 
 void rewrite_all() {
