@@ -1,6 +1,7 @@
 // What attention and recurrent mixers do in a step, besides their matrices.
 #include <algorithm>
 #include <cassert>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -73,8 +74,12 @@ struct Target {
   }
 };
 
-std::string span_suffix(const AttentionSpan& span) {
-  return span.kind == AttentionSpan::Kind::full ? "" : "_" + std::to_string(span.tokens);
+/// The operator's name, with the width of its span where that is not the whole context.
+std::string name_with_span(std::string name, const AttentionSpan& span) {
+  if (span.kind == AttentionSpan::Kind::full) return name;
+  name += '_';
+  name += std::to_string(span.tokens);
+  return name;
 }
 
 void add_attention(AttentionOperator op, const Target& target) {
@@ -89,9 +94,9 @@ void add_attention(AttentionOperator op, const Target& target) {
   const std::vector<AttentionSpan> spans = attention_spans(target.deployment.model);
   op.span_index = index_of(spans, op.span);
   if (op.index_flops > 0) op.index_span = index_of(spans, AttentionSpan{});
-  op.decode.name = "decode_attention" + span_suffix(op.span);
+  op.decode.name = name_with_span("decode_attention", op.span);
   op.decode.family = OperatorFamily::decode_attention;
-  op.prefill.name = "prefill_attention" + span_suffix(op.span);
+  op.prefill.name = name_with_span("prefill_attention", op.span);
   op.prefill.family = OperatorFamily::prefill_attention;
   for (Work* work : {&op.decode, &op.prefill}) {
     work->calls = target.layers;

@@ -44,5 +44,3 @@ class RooflineStepTime final : public StepTime {
 };
 
 }  // namespace roofcast
-
-#include "model/generation_estimate.hpp"  // IWYU pragma: export

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "model/io/gpu_reader.hpp"
+#include "model/io/model_reader.hpp"
 #include "model/step_estimate.hpp"
 #include "tests/model/step_time_cases.hpp"
 #include "tests/support/shapes.hpp"
@@ -112,8 +113,10 @@ double lower_bound(const Deployment& deployment, const StepBatch& batch) {
     bytes += f.read * f.bits / 8 + cached * f.cache * cache_bytes;
   }
   const double head = d(model.vocabulary) * d(model.hidden);
-  compute += 2 * head * d(rows) / gpu.peak_for(model.activation).value;
-  if (rows > 0) bytes += head * 2;
+  const WeightFormat& format =
+      model.tied_embeddings ? model.embedding_format : model.lm_head_format;
+  compute += 2 * head * d(rows) / gpu.peak_for(format.compute).value;
+  if (rows > 0) bytes += head * format.bits_per_weight / 8;
   const double ranks = deployment.parallel.tensor;
   return std::max(compute, bytes / gpu.memory_bandwidth.value) / ranks;
 }
@@ -146,28 +149,57 @@ std::vector<StepBatch> batches(const Transformer& model) {
   return list;
 }
 
+/// `model` with every layer's matrices in `format`.
+Transformer in_format(Transformer model, const WeightFormat& format) {
+  for (Layer& layer : model.layers) {
+    layer.mixer_format = layer.ffn_format = layer.shared_format = format;
+  }
+  return model;
+}
+
+/// Every batch of batches() on this deployment. Stops at the first that breaks the bound.
+void expect_no_faster_than_physics(const Deployment& deployment) {
+  const RooflineStepTime step_time(deployment);
+  for (const StepBatch& batch : batches(deployment.model)) {
+    ASSERT_GE(step_time.seconds(batch).value, lower_bound(deployment, batch) * (1 - 1e-9))
+        << deployment.gpu.name << " " << deployment.model.name << " TP "
+        << deployment.parallel.tensor << ", " << batch.decode_sequences << " decoding, "
+        << batch.prefills.size() << " prefills";
+  }
+}
+
 TEST(Physics, NoStepIsFasterThanItsFlopsAndBytesAllow) {
   for (const std::string& name : gpu_names()) {
     const Gpu gpu = load_gpu(name).gpu;
-    for (const Transformer& plain : models()) {
+    for (const Transformer& model : models()) {
       for (const WeightFormat& format : formats()) {
-        Transformer model = plain;
-        for (Layer& layer : model.layers) {
-          layer.mixer_format = layer.ffn_format = layer.shared_format = format;
-        }
-        for (const int tensor : {1, 4}) {
-          Deployment deployment = deployment_of(model, gpu, {.tensor = tensor});
-          if (tensor > 1 && !gpu.peer && !gpu.host) continue;
-          deployment.engine.kv_cache_dtype =
-              format.compute == DType::fp8 ? DType::fp8 : DType::bf16;
-          const RooflineStepTime step_time(deployment);
-          for (const StepBatch& batch : batches(model)) {
-            ASSERT_GE(step_time.seconds(batch).value, lower_bound(deployment, batch) * (1 - 1e-9))
-                << name << " " << model.name << " " << format.name << " TP " << tensor << ", "
-                << batch.decode_sequences << " decoding, " << batch.prefills.size() << " prefills";
-          }
-        }
+        Deployment deployment = deployment_of(in_format(model, format), gpu);
+        if (format.compute == DType::fp8) deployment.engine.kv_cache_dtype = DType::fp8;
+        expect_no_faster_than_physics(deployment);
       }
+    }
+  }
+}
+
+TEST(Physics, SharingOverGpusBreaksNoLimit) {
+  for (const std::string& name : gpu_names()) {
+    const Gpu gpu = load_gpu(name).gpu;
+    for (const Transformer& model : {test::llama_3_1_70b(), test::qwen3_30b_a3b()}) {
+      for (const int tensor : {2, 4, 8}) {
+        expect_no_faster_than_physics(deployment_of(model, gpu, {.tensor = tensor}));
+      }
+    }
+  }
+}
+
+TEST(Physics, NoCatalogueModelIsFasterThanPhysics) {
+  const std::vector<std::string> gpus = gpu_names();
+  std::size_t next = 0;  // every model on three GPUs, which change from model to model
+  for (const CatalogueEntry& entry : catalogue()) {
+    const Transformer model = load_model(entry.name);
+    for (int i = 0; i < 3; ++i) {
+      expect_no_faster_than_physics(deployment_of(model, load_gpu(gpus[next]).gpu));
+      next = (next + 1) % gpus.size();
     }
   }
 }
