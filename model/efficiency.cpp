@@ -190,11 +190,14 @@ Reach collective_reach(const Work& work, const Gpu& gpu) {
 std::vector<double> bends(const Curve& curve) {
   std::vector<double> result;
   for (const Curve::Point& point : curve.points) result.push_back(point.x);
-  // The powers of two inside the range, where the piecewise linear log2 bends. frexp is exact.
-  int exponent = 0;
-  std::frexp(curve.points.front().x, &exponent);
-  for (double x = std::ldexp(1.0, exponent); x < curve.points.back().x; x *= 2) {
-    result.push_back(x);
+  // The powers of two inside the range, where the piecewise linear log2 bends. Both calls are
+  // exact.
+  int first = 0;
+  int last = 0;
+  std::frexp(curve.points.front().x, &first);
+  std::frexp(curve.points.back().x, &last);
+  for (int exponent = first; exponent < last; ++exponent) {
+    result.push_back(std::ldexp(1.0, exponent));
   }
   std::sort(result.begin(), result.end());
   result.erase(std::unique(result.begin(), result.end()), result.end());

@@ -40,6 +40,7 @@ class Table {
 
 std::vector<TimedOperator> timed(std::vector<LinearOperator> operators, const Gpu& gpu) {
   std::vector<TimedOperator> list;
+  list.reserve(operators.size());
   for (LinearOperator& op : operators) list.emplace_back(std::move(op), gpu);
   return list;
 }
@@ -47,6 +48,7 @@ std::vector<TimedOperator> timed(std::vector<LinearOperator> operators, const Gp
 template <class Operator>
 std::vector<TimedMixer<Operator>> timed_mixers(std::vector<Operator> operators, const Gpu& gpu) {
   std::vector<TimedMixer<Operator>> list;
+  list.reserve(operators.size());
   for (Operator& op : operators) list.emplace_back(std::move(op), gpu);
   return list;
 }
