@@ -74,15 +74,16 @@ Curve default_gemm_4() {
           .source = "assumption from B200 in aiconfigurator 095f58a"};
 }
 
-/// Triton experts of vLLM on H100, H200 and L40S, balanced routing, net of two GEMM floors.
+/// Middle of the bf16 curves of H100, H200 and L40S: Triton experts of vLLM, balanced routing, net
+/// of Floors::moe.
 Curve default_moe() {
-  return {.points = {{1, 0.50},
-                     {4, 0.70},
-                     {16, 0.75},
+  return {.points = {{1, 0.84},
+                     {16, 0.84},
+                     {64, 0.84},
                      {256, 0.78},
-                     {1024, 0.68},
-                     {4096, 0.55},
-                     {16384, 0.45}},
+                     {1024, 0.67},
+                     {4096, 0.49},
+                     {16384, 0.37}},
           .source = "middle of H100, H200, L40S in aiconfigurator 095f58a"};
 }
 
@@ -244,11 +245,16 @@ Reach reach_of(const Work& work, const Gpu& gpu) {
   return choose(nullptr, flat(1.0, ""), kMemoryBound);
 }
 
+/// Floors::moe is of a layer's whole expert block, which is two operators here: into the experts
+/// (gate and up) and out of them (down).
+constexpr double kGroupedGemmsALayer = 2.0;
+
 Seconds floor_of(const Work& work, const Gpu& gpu) {
   switch (work.family) {
     case OperatorFamily::gemm:
-    case OperatorFamily::moe:
       return gpu.floors.gemm;
+    case OperatorFamily::moe:
+      return gpu.floors.moe / kGroupedGemmsALayer;
     case OperatorFamily::prefill_attention:
     case OperatorFamily::decode_attention:
       return gpu.floors.attention;
