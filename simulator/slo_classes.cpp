@@ -44,7 +44,7 @@ std::vector<std::int32_t> map_classes(const std::vector<std::string>& names, con
 void assign_slo_classes(Workload& workload, const Slo& slo, std::uint64_t seed) {
   if (slo.classes.empty()) {
     if (!workload.class_names.empty()) {
-      workload.notes.push_back(
+      workload.notes.emplace_back(
           "the trace names classes but the scenario has no slo.classes: all "
           "requests are treated alike");
     }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kLongestLine = 1'000'000;
 constexpr std::int64_t kMostLines = 100'000'000;
-constexpr std::size_t kChunk = 64 * 1024;
+constexpr std::size_t kChunk = 65'536;
 
 std::unique_ptr<std::streambuf> open_file(const std::string& path) {
   if (std::filesystem::is_directory(path)) {

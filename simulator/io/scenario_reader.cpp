@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kSchemaVersion = 1;
 constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
 constexpr int kMostRanks = 65'536;
-constexpr std::size_t kLargestFile = 16 * 1024 * 1024;
+constexpr std::size_t kLargestFile = std::size_t{16} << 20;  // 16 MiB
 
 /// Sets `target` when there is a value.
 template <class Target, class Value>

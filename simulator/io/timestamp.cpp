@@ -66,7 +66,7 @@ std::optional<Nanoseconds> parse_offset(std::string_view text) {
     if (!parsed || *parsed > 59 || !text.empty()) return std::nullopt;
     minutes = *parsed;
   }
-  const Nanoseconds offset = (*hours * 60 + minutes) * 60 * kSecond;
+  const Nanoseconds offset = (Nanoseconds{*hours} * 60 + minutes) * 60 * kSecond;
   return negative ? -offset : offset;
 }
 
@@ -93,7 +93,7 @@ std::optional<std::int64_t> take_time_of_day(std::string_view& text) {
   if (!minute || !take(text, ':')) return std::nullopt;
   const auto second = take_number(text, 2);
   if (!second || *hour > 23 || *minute > 59 || *second > 59) return std::nullopt;
-  return (*hour * 60 + *minute) * 60 + *second;
+  return (std::int64_t{*hour} * 60 + *minute) * 60 + *second;
 }
 
 }  // namespace
