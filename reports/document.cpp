@@ -20,6 +20,18 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
+Row titles_of(const Table& table) {
+  Row titles;
+  for (const Column& column : table.columns) titles.push_back(column.title);
+  return titles;
+}
+
+/// A list of names and values needs none.
+bool has_titles(const Table& table) {
+  return std::any_of(table.columns.begin(), table.columns.end(),
+                     [](const Column& column) { return !column.title.empty(); });
+}
+
 // ---- aligned text
 
 std::vector<std::size_t> column_widths(const Table& table) {
@@ -55,13 +67,12 @@ void print_text_row(const Table& table, const Row& row, const std::vector<std::s
 void print_text_table(const Table& table, const std::string& indent, std::ostream& out) {
   if (!table.title.empty()) print_line(on_one_line(table.title), indent, out);
   const auto widths = column_widths(table);
-  Row titles, rule;
-  for (std::size_t i = 0; i < widths.size(); ++i) {
-    titles.push_back(table.columns[i].title);
-    rule.emplace_back(widths[i], '-');
+  if (has_titles(table)) {
+    Row rule;
+    for (const std::size_t width : widths) rule.emplace_back(width, '-');
+    print_text_row(table, titles_of(table), widths, indent, out);
+    print_text_row(table, rule, widths, indent, out);
   }
-  print_text_row(table, titles, widths, indent, out);
-  print_text_row(table, rule, widths, indent, out);
   for (const Row& row : table.rows) print_text_row(table, row, widths, indent, out);
 }
 
@@ -73,7 +84,9 @@ void write_text(const Document& document, std::ostream& out) {
     const std::string indent = section.heading.empty() ? "" : "  ";
     if (!section.heading.empty()) print_line(on_one_line(section.heading), "", out);
     for (const std::string& line : section.lines) print_line(on_one_line(line), indent, out);
-    if (!section.table.columns.empty()) print_text_table(section.table, indent, out);
+    if (section.table.columns.empty()) continue;
+    if (!section.lines.empty()) out << "\n";
+    print_text_table(section.table, indent, out);
   }
 }
 
@@ -98,7 +111,7 @@ void print_markdown_table(const Table& table, std::ostream& out) {
   if (!table.title.empty()) out << "**" << escaped(table.title) << "**\n\n";
   Row titles, rule;
   for (const Column& column : table.columns) {
-    titles.push_back(escaped(column.title));
+    titles.push_back(escaped(column.title));  // Markdown has no table without a heading row
     rule.emplace_back(column.right ? "---:" : "---");
   }
   print_markdown_row(titles, out);
@@ -177,9 +190,7 @@ void write_csv(const Document& document, std::ostream& out) {
     if (table.columns.empty()) continue;
     if (!first) out << "\n";
     first = false;
-    Row titles;
-    for (const Column& column : table.columns) titles.push_back(column.title);
-    print_csv_row(titles, out);
+    if (has_titles(table)) print_csv_row(titles_of(table), out);
     for (const Row& row : table.rows) {
       Row cells;
       std::transform(row.begin(), row.end(), std::back_inserter(cells), without_separators);

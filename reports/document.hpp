@@ -18,7 +18,8 @@ struct Column {
   bool right = true;  // numbers right, text left
 };
 
-/// A table, already in the units and digits that a person reads. Every row has a cell a column.
+/// A table, already in the units and digits that a person reads. Every row has a cell a column. One
+/// whose columns all have no title is a list of names and values, printed without a head.
 struct Table {
   std::string title;
   std::vector<Column> columns;

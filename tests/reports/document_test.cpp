@@ -35,6 +35,7 @@ TEST(DocumentText, AlignsColumnsUnderTheirHeading) {
   EXPECT_EQ(written(plan(), OutputFormat::table),
             "Memory per GPU\n"
             "  It fits.\n"
+            "\n"
             "  Terms\n"
             "  Term          GiB\n"
             "  --------  -------\n"
@@ -43,6 +44,18 @@ TEST(DocumentText, AlignsColumnsUnderTheirHeading) {
             "\n"
             "A note.\n"
             "Another.\n");
+}
+
+TEST(DocumentText, AListOfNamesAndValuesHasNoTitles) {
+  const Table list{.title = "",
+                   .columns = {{"", false}, {""}},
+                   .rows = {{"requests", "600"}, {"steps", "4,312"}}};
+  EXPECT_EQ(written(only(list), OutputFormat::table),
+            "requests    600\n"
+            "steps     4,312\n");
+  EXPECT_EQ(written(only(list), OutputFormat::csv), "requests,600\nsteps,4312\n");
+  EXPECT_EQ(written(only(list), OutputFormat::md),
+            "| | |\n| --- | ---: |\n| requests | 600 |\n| steps | 4,312 |\n");
 }
 
 TEST(DocumentText, HasNoTrailingSpaces) {
