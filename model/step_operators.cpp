@@ -95,10 +95,10 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
     widths += to_double(weight.inputs + weight.outputs);
   }
   if (op.experts == 0) return {.work = {.calls = 0}};
-  // With expert parallelism the tokens of all data-parallel ranks meet, and a rank computes its
-  // share of the token-expert pairs (balanced).
+  // The tokens of all data-parallel ranks meet at the experts. A rank computes its share of the
+  // token-expert pairs (balanced) with whole experts, or all pairs with its part of their width.
   const Parallelism& parallel = deployment.parallel;
-  op.group_tokens = parallel.expert_parallel ? parallel.data : 1;
+  op.group_tokens = parallel.data;
   const double pairs = to_double(picked * op.group_tokens) / to_double(parallel.expert_ranks());
   const double per_call = 1.0 / to_double(kExpertCalls);
   op.work.name = "experts";
@@ -153,7 +153,16 @@ void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGro
   const double element = activation_bytes(deployment);
   add_operator(out.per_token, memory_bound_operator(deployment, "top_k", group.count,
                                                     2.0 * to_double(moe.experts) * element));
-  if (!parallel.expert_parallel || parallel.data == 1) return;
+  if (parallel.data == 1) return;
+  if (!parallel.expert_parallel) {
+    // Every rank needs every token: gathered before the experts, reduced to its owner behind them.
+    const double wide = to_double(deployment.model.hidden) * element * to_double(parallel.data);
+    for (const char* name : {"expert_gather", "expert_scatter"}) {
+      add_operator(out.per_token, collective_operator(name, Exchange::all_gather, parallel.data,
+                                                      group.count, wide));
+    }
+    return;
+  }
   // Each token goes to at most top-k ranks, in the width of the arithmetic, and comes back in the
   // activation's; the TP ranks of one data-parallel rank share the sending.
   const int ranks = parallel.expert_ranks();

@@ -114,8 +114,8 @@ Weight shard(const Weight& weight, const Parallelism& parallel) {
   if (weight.split == Split::expert) {
     if (parallel.expert_parallel) {
       result.copies = ceil_divide(weight.copies, parallel.expert_ranks());
-    } else if (parallel.tensor > 1) {
-      split_by(result, weight.expert_split, parallel.tensor);
+    } else if (parallel.expert_width_ranks() > 1) {
+      split_by(result, weight.expert_split, parallel.expert_width_ranks());
     }
     return result;
   }

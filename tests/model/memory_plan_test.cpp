@@ -167,10 +167,12 @@ TEST(VllmRule, DataParallelRanksAreAlikeAndExpertsAreSpreadOverThem) {
   const auto plan_of = [](const Parallelism& parallel) {
     return plan_memory(test::deploy(test::qwen3_30b_a3b(), test::h100(), "vllm", {}, parallel));
   };
-  EXPECT_EQ(plan_of({.data = 4}).kv_blocks, plan_of({}).kv_blocks);
-  EXPECT_DOUBLE_EQ(
-      4.0 * term(plan_of({.data = 4, .expert_parallel = true}), "weights.experts").value,
-      term(plan_of({}), "weights.experts").value);
+  const MemoryPlan one = plan_of({});
+  const MemoryPlan four = plan_of({.data = 4});
+  EXPECT_EQ(term(four, "weights.attention").value, term(one, "weights.attention").value);
+  EXPECT_DOUBLE_EQ(4.0 * term(four, "weights.experts").value, term(one, "weights.experts").value);
+  EXPECT_DOUBLE_EQ(term(plan_of({.data = 4, .expert_parallel = true}), "weights.experts").value,
+                   term(four, "weights.experts").value);
 }
 
 TEST(ActivationPeak, IsTheHigherOfSamplerAndForwardPass) {

@@ -246,6 +246,8 @@ TEST(Shards, ExpertsAreSpreadWholeOrSplitByWidth) {
   EXPECT_EQ(shard(up, {.tensor = 4}).copies, 8);
   EXPECT_EQ(shard(up, {.tensor = 4}).outputs, 2 * 14336 / 4);
   EXPECT_EQ(shard(down, {.tensor = 4}).inputs, 14336 / 4);
+  // Data-parallel ranks share the experts too: width over 2 * 2 ranks.
+  EXPECT_EQ(shard(down, {.tensor = 2, .data = 2}).inputs, 14336 / 4);
   // Expert parallel over tensor * data = 6 ranks: ceil(8 / 6) = 2 whole experts.
   const Parallelism spread{.tensor = 2, .data = 3, .expert_parallel = true};
   EXPECT_EQ(shard(up, spread).copies, 2);
