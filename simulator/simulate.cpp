@@ -58,6 +58,8 @@ Nanoseconds run(Client& client, EngineLoop& engine, std::int64_t total,
 SimulationResult simulate(const Replica& replica, const Workload& workload,
                           const SimulationOptions& options) {
   assert(!options.max_concurrency || *options.max_concurrency > 0);
+  assert(std::is_sorted(workload.requests.begin(), workload.requests.end(),
+                        [](const Request& a, const Request& b) { return a.arrival < b.arrival; }));
   SimulationResult result;
   result.requests = records_of(workload);
   result.notes = reject_impossible(result.requests, replica);

@@ -15,7 +15,8 @@
 namespace roofcast {
 namespace {
 
-constexpr std::int64_t kMostRequests = 100'000'000;  // 7 GB of records: a mistake, not a workload
+constexpr std::int64_t kMostRequests =
+    100'000'000;                           // over 15 GB of state: a mistake, not a workload
 constexpr double kLeastBurstiness = 1e-3;  // below it nearly every gap is 0 and one holds it all
 
 void check(const SyntheticWorkload& spec) {
