@@ -2,6 +2,7 @@
 // four tokens of A are computed in the step.
 #include "simulator/policy_vllm_v1.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <string>
@@ -31,9 +32,9 @@ class Schedule {
     if (!loop_.start_step(now_)) return "";
     std::string text;
     for (const auto& [id, tokens] : loop_.plan().scheduled) {
-      text += (text.empty() ? "" : " ") + name(id) + std::to_string(tokens);
+      text += fmt::format("{}{}{}", text.empty() ? "" : " ", name(id), tokens);
     }
-    for (RequestId id : loop_.plan().preempted) text += " -" + name(id);
+    for (RequestId id : loop_.plan().preempted) text += fmt::format(" -{}", name(id));
     chunks_ = loop_.batch().prefills;
     used_ = loop_.state().blocks.used();
     loop_.finish_step();
@@ -53,7 +54,7 @@ class Schedule {
   const EngineLoop& loop() const { return loop_; }
 
  private:
-  static std::string name(RequestId id) { return std::string(1, static_cast<char>('A' + id)); }
+  static char name(RequestId id) { return static_cast<char>('A' + id); }
 
   FakeStepTime step_time_;
   std::vector<RequestRecord> records_;

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ class TraceFile : public testing::Test {
 
   TraceWorkload write(const std::string& bytes, const std::string& extension = ".csv") {
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    path_ = testing::TempDir() + "roofcast_" + info->name() + extension;
+    path_ = fmt::format("{}roofcast_{}{}", testing::TempDir(), info->name(), extension);
     std::ofstream(path_, std::ios::binary) << bytes;
     return {.path = path_};
   }
@@ -155,14 +156,14 @@ TEST_F(TraceFile, ABadRowIsNamedByItsLine) {
            {"12.5,374,1", "a date and time, as in the rows before"},
            {"\"2023-11-16 18:15:46,374,1", "a quote is left open"},
            {"2099-11-16 18:15:46,374,1", "arrives 76"}}) {
-    EXPECT_THAT(error_of(header + good + c.row + "\n"),
+    EXPECT_THAT(error_of(fmt::format("{}{}{}\n", header, good, c.row)),
                 AllOf(HasSubstr(".csv:3: "), HasSubstr(c.message)));
   }
 }
 
 TEST_F(TraceFile, SecondsAreBoundedToo) {
   for (const char* time : {"-1", "nan", "inf", "1e300", "1700000000000", "", "1,5"}) {
-    EXPECT_THAT(error_of("arrival,input,output\n" + std::string(time) + ",1,1\n"),
+    EXPECT_THAT(error_of(fmt::format("arrival,input,output\n{},1,1\n", time)),
                 HasSubstr(".csv:2: "))
         << time;
   }
@@ -211,7 +212,7 @@ TEST_F(TraceFile, DamagedGzipIsOneClearLine) {
 TEST_F(TraceFile, ALineWithoutEndStopsAtAMegabyte) {
   EXPECT_THAT(error_of(gzip(std::string(5'000'000, 'a')), ".csv.gz"),
               AllOf(HasSubstr(":1: "), HasSubstr("longer than 1000000 bytes")));
-  EXPECT_THAT(error_of("arrival,input,output\n0,1,1\n" + std::string(2'000'000, '1')),
+  EXPECT_THAT(error_of(std::string("arrival,input,output\n0,1,1\n").append(2'000'000, '1')),
               HasSubstr(":3: line is longer"));
 }
 
