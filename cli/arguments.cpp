@@ -107,7 +107,7 @@ bool parse_switch(const std::string& text, const std::string& flag) {
   throw UsageError(flag + ": '" + text + "' is not a switch (true or false)");
 }
 
-std::optional<CommonOptions> parse(CommandContext& context, Usage usage) {
+std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) {
   CommonOptions common;
   po::options_description general("Output");
   general.add_options()("output,o",

@@ -35,7 +35,7 @@ std::vector<std::string> normalise(const std::vector<std::string>& arguments,
 
 /// Parses and notifies. Nothing: --help was asked for and printed. Throws UsageError with the
 /// nearest options for one that is not known.
-std::optional<CommonOptions> parse(CommandContext& context, Usage usage);
+std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage);
 
 /// An option that sets `target` through `convert(text, flag)`; `default_text` is shown in --help.
 template <class Target, class Convert>

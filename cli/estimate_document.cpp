@@ -54,6 +54,7 @@ void add_variants(Document& document, const DeploymentOptions& options,
               .rows = {}};
   const std::vector<NamedOptions> named = formats(options);
   std::vector<Deployment> deployments;
+  deployments.reserve(named.size());
   for (const NamedOptions& variant : named) {
     deployments.push_back(resolve(variant.options).deployment);
   }

@@ -1,5 +1,9 @@
 #include "cli/run_simulation.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "cli/step_description.hpp"
@@ -12,21 +16,31 @@
 namespace roofcast {
 namespace {
 
+/// The step that the engine ran most of the time: its mean batch at the workload's mean context.
+StepBatch typical_step(const SimulationRun& run) {
+  std::int64_t tokens = 0;
+  for (const Request& request : run.workload.requests) {
+    tokens += request.input_tokens + request.output_tokens / 2;
+  }
+  const auto requests = static_cast<std::int64_t>(run.workload.requests.size());
+  const auto running = static_cast<std::int64_t>(std::llround(run.result.use.mean_running));
+  return decode_batch(run.deployment.model, std::max<std::int64_t>(1, running), tokens / requests);
+}
+
 /// What the numbers rest on and leave out, for the user to read.
-std::vector<std::string> notes_on(const Deployment& deployment, const MemoryPlan& plan) {
-  const RooflineStepTime step_time(deployment);
-  const StepEstimate step =
-      step_time.explain(decode_batch(deployment.model, 32, deployment.engine.max_model_len / 4));
+std::vector<std::string> notes_on(const SimulationRun& run, const RooflineStepTime& step_time) {
+  const StepEstimate step = step_time.explain(typical_step(run));
   std::vector<std::string> notes;
-  notes.push_back("step times from the roofline with " + describe_rungs(step) + ": ±" +
-                  as_percent(step.relative_uncertainty, 0) + " (one standard deviation)");
-  notes.push_back("KV capacity ±" + as_percent(plan.relative_uncertainty));
-  if (deployment.engine.prefix_caching)
-    notes.push_back("no prompts share a prefix in this workload");
-  if (deployment.parallel.pipeline > 1) {
+  notes.push_back(fmt::format("step times: roofline, {}; ±{} (one standard deviation)",
+                              describe_rungs(step), as_percent(step.relative_uncertainty, 0)));
+  notes.push_back(fmt::format("KV capacity: ±{}", as_percent(run.plan.relative_uncertainty)));
+  if (run.deployment.engine.prefix_caching) {
+    notes.emplace_back("prefix caching: no two prompts of this workload share a prefix");
+  }
+  if (run.deployment.parallel.pipeline > 1) {
     notes.emplace_back("pipeline stages run one batch at a time: throughput is a lower bound");
   }
-  for (const std::string& note : deployment.model.notes) notes.push_back(note);
+  notes.insert(notes.end(), run.deployment.model.notes.begin(), run.deployment.model.notes.end());
   return notes;
 }
 
@@ -41,32 +55,36 @@ DeploymentOptions deployment_options(const Scenario& scenario) {
           .overrides = scenario.overrides};
 }
 
-SimulationRun run_simulation(const Scenario& scenario,
-                             const std::function<bool(std::int64_t, std::int64_t)>& progress) {
+SimulationRun prepare_simulation(const Scenario& scenario) {
   SimulationRun run;
   run.scenario = scenario;
   ResolvedDeployment resolved = resolve(deployment_options(scenario));
   run.deployment = std::move(resolved.deployment);
   run.profile_hash = std::move(resolved.profile_hash);
+  if (scenario.parallel.data > 1) {
+    throw Error(
+        "simulate models one data-parallel rank; use --dp 1 and one rank's share of the load");
+  }
   run.plan = plan_memory(run.deployment);
   if (!run.plan.fits) {
     throw Error(run.deployment.model.name + " does not fit on " + run.deployment.gpu.display_name +
                 ": " + run.plan.reason + " (roofcast memory shows what would make it fit)");
   }
   run.workload = load_workload(scenario);
-  if (scenario.parallel.data > 1)
-    throw Error(
-        "simulate models one data-parallel rank: use --dp 1 and a rank's share of the load");
+  return run;
+}
+
+void run_simulation(SimulationRun& run, const ProgressFunction& progress) {
   const RooflineStepTime step_time(run.deployment);
   const Replica replica{.engine = run.deployment.engine,
                         .layout = run.plan.layout,
                         .kv_blocks = run.plan.kv_blocks,
                         .step_time = &step_time};
-  run.result = simulate(
-      replica, run.workload,
-      {.max_concurrency = scenario.max_concurrency, .slo = scenario.slo, .progress = progress});
-  run.notes = notes_on(run.deployment, run.plan);
-  return run;
+  run.result = simulate(replica, run.workload,
+                        {.max_concurrency = run.scenario.max_concurrency,
+                         .slo = run.scenario.slo,
+                         .progress = progress});
+  run.notes = notes_on(run, step_time);
 }
 
 }  // namespace roofcast

@@ -1,23 +1,19 @@
 // roofcast simulate: a workload through the engine, against an SLO; kept in the store.
+#include <optional>
 #include <ostream>
 
 #include "cli/progress.hpp"
 #include "cli/run_simulation.hpp"
 #include "cli/simulate_command_options.hpp"
-#include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
 namespace {
 
-/// Stored before anything is printed: a result that was seen can be found again.
-void keep(const SimulateOptions& options, const SimulationRun& run, CommandContext& context) {
-  if (!options.requests_out.empty()) write_requests(run, options.requests_out);
-  if (!options.store) return;
-  Store store(options.store_path, Store::Mode::write);
-  const std::int64_t id =
-      store.add(simulation_row(run, context.command_line, options.keep_requests));
-  context.err << "run " << id << " kept in " << options.store_path << " (roofcast runs " << id
-              << " --store " << options.store_path << ")\n";
+/// False when the user interrupted it.
+bool run_with_progress(SimulationRun& run, std::ostream& err) {
+  ProgressBar bar(err, "requests");
+  run_simulation(run, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+  return !bar.interrupted();
 }
 
 }  // namespace
@@ -26,24 +22,24 @@ int run_simulate(CommandContext& context) {
   SimulateOptions options;
   const auto common = parse(context, simulate_usage(options));
   if (!common) return kExitDone;
-  const Scenario scenario = simulate_scenario(options);
 
-  SimulationRun run;
-  bool interrupted = false;
-  {
-    ProgressBar bar(context.err, "requests");
-    run = run_simulation(
-        scenario, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
-    interrupted = bar.interrupted();
-  }
-  if (interrupted) {
+  SimulationRun run = prepare_simulation(simulate_scenario(options));
+  // Opened before the work: a store that cannot be written should not cost a simulation.
+  std::optional<Store> store;
+  if (options.store) store.emplace(options.store_path, Store::Mode::write);
+  if (!run_with_progress(run, context.err)) {
     context.err << "interrupted: " << run.result.completed << " of " << run.workload.requests.size()
                 << " requests had finished; nothing was stored\n";
-  } else {
-    keep(options, run, context);
+    write(simulation_document(run), common->output, context.out);
+    return kExitFailed;
+  }
+  if (!options.requests_out.empty()) write_requests(run, options.requests_out);
+  if (store) {
+    const auto id = store->add(simulation_row(run, context.command_line, options.keep_requests));
+    context.err << "run " << id << " kept in " << options.store_path << " (roofcast runs " << id
+                << " --store " << options.store_path << ")\n";
   }
   write(simulation_document(run), common->output, context.out);
-  if (interrupted) return kExitFailed;
   return slo_met(run.result) ? kExitDone : kExitNo;
 }
 

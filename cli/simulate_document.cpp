@@ -156,16 +156,29 @@ Json machine_json(const SimulationRun& run) {
                     {"waiting_mean", use.mean_waiting},
                     {"waiting_peak", use.peak_waiting},
                     {"busy_share", use.busy_share}};
+  json["unserved"] = run.result.notes;
   json["notes"] = run.notes;
   return json;
 }
 
-std::string verdict(const SimulationResult& result) {
-  if (result.slo.empty()) return result.saturation.saturated ? "Beyond saturation." : "Sustained.";
+std::string capitalised(std::string sentence) {
+  if (!sentence.empty() && sentence[0] >= 'a' && sentence[0] <= 'z')
+    sentence[0] = static_cast<char>(sentence[0] - 'a' + 'A');
+  return sentence;
+}
+
+/// The answer in a line each: does the SLO hold, and does the engine keep up.
+std::vector<std::string> verdict(const SimulationResult& result) {
+  std::vector<std::string> lines;
   const auto missed = std::count_if(result.slo.begin(), result.slo.end(),
                                     [](const TargetOutcome& outcome) { return !outcome.met; });
-  if (missed == 0) return "The SLO holds.";
-  return fmt::format("The SLO does not hold: {} of {} targets missed.", missed, result.slo.size());
+  if (!result.slo.empty()) {
+    lines.push_back(missed == 0 ? "The SLO holds."
+                                : fmt::format("The SLO does not hold: {} of {} targets missed.",
+                                              missed, result.slo.size()));
+  }
+  lines.push_back(capitalised(result.saturation.reason) + ".");
+  return lines;
 }
 
 }  // namespace
@@ -180,8 +193,12 @@ Document simulation_document(const SimulationRun& run) {
   Section head{
       .heading = headline(run.deployment), .lines = {}, .table = latency_table(run.result)};
   head.lines.push_back(run.workload.description);
-  for (const std::string& note : run.workload.notes) head.lines.push_back(note);
-  head.lines.push_back(verdict(run.result) + " " + run.result.saturation.reason);
+  const std::vector<std::string>& altered = run.workload.notes;
+  const std::vector<std::string>& unserved = run.result.notes;
+  head.lines.insert(head.lines.end(), altered.begin(), altered.end());
+  head.lines.insert(head.lines.end(), unserved.begin(), unserved.end());
+  const std::vector<std::string> answer = verdict(run.result);
+  head.lines.insert(head.lines.end(), answer.begin(), answer.end());
   document.sections.push_back(std::move(head));
   document.sections.push_back({.heading = "", .lines = {}, .table = load_table(run)});
   if (!run.result.slo.empty()) {

@@ -16,7 +16,8 @@ struct Quantity {
   constexpr Quantity() = default;
   constexpr explicit Quantity(double v) : value(v) {}
 
-  constexpr auto operator<=>(const Quantity&) const = default;
+  // clang-tidy 14 takes the comparison with 0 inside a defaulted <=> for a null pointer.
+  constexpr auto operator<=>(const Quantity&) const = default;  // NOLINT(modernize-use-nullptr)
 
   constexpr Quantity& operator+=(Quantity other) {
     value += other.value;
