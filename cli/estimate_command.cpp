@@ -18,10 +18,10 @@ int run_estimate(CommandContext& context) {
                               converted(question.batch, "--batch", parse_positive)->value_name("N"),
                               "sequences at once (default 1)")(
       "input-len",
-      converted(question.input_tokens, "--input-len", parse_token_count)->value_name("TOKENS"),
+      converted(question.input_tokens, "--input-len", parse_positive)->value_name("TOKENS"),
       "prompt tokens each, also --isl (default 1024)")(
       "output-len",
-      converted(question.output_tokens, "--output-len", parse_token_count)->value_name("TOKENS"),
+      converted(question.output_tokens, "--output-len", parse_positive)->value_name("TOKENS"),
       "generated tokens each, also --osl (default 128)")("ops", po::bool_switch(&operators),
                                                          "every operator of both steps");
   usage.options.add(machine_options(options)).add(engine_options(options));

@@ -7,6 +7,12 @@
 #include "model/error.hpp"
 
 namespace roofcast {
+namespace {
+
+/// Every token is timed by itself, and listed in the JSON.
+constexpr std::int64_t kMostTimedTokens = 1'000'000;
+
+}  // namespace
 
 int run_staircase(CommandContext& context) {
   DeploymentOptions deployment;
@@ -31,6 +37,11 @@ int run_staircase(CommandContext& context) {
 
   std::optional<Deployment> resolved;
   if (!deployment.model.empty() || !deployment.gpu.empty()) {
+    if (question.generate > kMostTimedTokens) {
+      throw UsageError(
+          "--generate: at most 1,000,000 tokens are timed one by one (counting alone, without "
+          "--model and --gpu, takes any number)");
+    }
     resolved = resolve(deployment).deployment;
   }
   write(staircase_document(question, resolved), common->output, context.out);

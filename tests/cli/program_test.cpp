@@ -88,6 +88,27 @@ TEST(Program, NegativeAndBrokenNumbersNameTheFlag) {
   expect_one_clear_line(run_command("staircase --prompt 1x --generate 2"), 2, "--prompt");
 }
 
+TEST(Program, NoTokensToEstimateIsMisuse) {
+  for (const char* flag : {"--batch 0", "--isl 0", "--osl 0"}) {
+    expect_one_clear_line(
+        run_command(std::string("estimate --model llama-3.1-8b --gpu h100 ") + flag), 2,
+        "at least 1");
+  }
+}
+
+TEST(Program, TimingAnEndlessStaircaseIsRefused) {
+  expect_one_clear_line(
+      run_command("staircase --prompt 1 --generate 1G --model llama-3.1-8b --gpu h100"), 2,
+      "--generate");
+}
+
+TEST(Program, AFullDiskIsSaid) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "needs /dev/full";
+  expect_one_clear_line(run_command("simulate --model llama-3.1-8b --gpu h100 --num-prompts 5 "
+                                    "--request-rate 1 --no-store --requests-out /dev/full"),
+                        1, "/dev/full");
+}
+
 TEST(Program, BrokenConfigNamesTheFile) {
   const TemporaryFolder folder;
   std::ofstream("config.json") << "{\"model_type\": \"llama\", ";
