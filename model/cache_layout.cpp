@@ -159,8 +159,8 @@ CacheLayout layout_of(const std::vector<CacheType>& types, std::int64_t block_to
   return several_groups(types, block_tokens);
 }
 
-std::int64_t group_rows(const CacheGroup& group, std::int64_t block, std::int64_t tokens,
-                        std::int64_t in_flight) {
+std::int64_t reserved_group_rows(const CacheGroup& group, std::int64_t block, std::int64_t tokens,
+                                 std::int64_t in_flight) {
   const std::int64_t window = group.span.tokens;
   switch (group.span.kind) {
     case AttentionSpan::Kind::full:
@@ -173,6 +173,16 @@ std::int64_t group_rows(const CacheGroup& group, std::int64_t block, std::int64_
       return ceil_divide(std::min(window + in_flight, tokens), block);
   }
   return 0;
+}
+
+template <class RowsOfGroup>
+std::int64_t sum_of_rows(const CacheLayout& layout, RowsOfGroup rows_of_group) {
+  std::int64_t rows = 0;
+  for (const CacheGroup& group : layout.groups) {
+    const std::int64_t block = group.block_tokens > 0 ? group.block_tokens : layout.block_tokens;
+    rows += group.recurrent ? group.rows_per_sequence : rows_of_group(group, block);
+  }
+  return rows;
 }
 
 }  // namespace
@@ -196,14 +206,20 @@ CacheLayout cache_layout(const Transformer& model, DType cache_dtype, const Para
   return fullest;
 }
 
+std::int64_t reserved_rows_per_sequence(const CacheLayout& layout, std::int64_t tokens,
+                                        std::int64_t in_flight) {
+  return sum_of_rows(layout, [&](const CacheGroup& group, std::int64_t block) {
+    return reserved_group_rows(group, block, tokens, in_flight);
+  });
+}
+
 std::int64_t rows_per_sequence(const CacheLayout& layout, std::int64_t tokens,
                                std::int64_t in_flight) {
-  std::int64_t rows = 0;
-  for (const CacheGroup& group : layout.groups) {
-    const std::int64_t block = group.block_tokens > 0 ? group.block_tokens : layout.block_tokens;
-    rows += group.recurrent ? group.rows_per_sequence : group_rows(group, block, tokens, in_flight);
-  }
-  return rows;
+  return sum_of_rows(layout, [&](const CacheGroup& group, std::int64_t block) {
+    // No group holds more blocks than the tokens fill.
+    return std::min(reserved_group_rows(group, block, tokens, in_flight),
+                    ceil_divide(tokens, block));
+  });
 }
 
 }  // namespace roofcast

@@ -72,8 +72,14 @@ CacheLayout cache_layout(const Transformer& model, DType cache_dtype, const Para
                          std::int64_t block_tokens);
 
 /// Block ids that the engine reserves for a sequence of up to `tokens` tokens (max_model_len when
-/// it computes its maximum concurrency), all groups together. `in_flight` is the most tokens one
-/// step may add to it (max_num_batched_tokens): windows keep that many more.
+/// it checks that one fits and prints its maximum concurrency), all groups together. `in_flight` is
+/// the most tokens one step may add to it (max_num_batched_tokens): windows keep that many more,
+/// and a sliding window one block besides, whatever the length.
+std::int64_t reserved_rows_per_sequence(const CacheLayout& layout, std::int64_t tokens,
+                                        std::int64_t in_flight);
+
+/// Block ids that a sequence of `tokens` tokens holds at most, all groups together: as reserved,
+/// but never more blocks in a group than its tokens fill.
 std::int64_t rows_per_sequence(const CacheLayout& layout, std::int64_t tokens,
                                std::int64_t in_flight);
 

@@ -32,12 +32,16 @@ bool pages_by_row(const Engine& engine) {
   return engine.memory_rule == MemoryRule::vllm || engine.memory_rule == MemoryRule::tensorrt_llm;
 }
 
-/// Bytes that one sequence of `tokens` tokens holds on the fullest rank. Engines with blocks count
-/// whole rows; SGLang (token pages) and the textbook count tokens.
+/// Bytes that one sequence of `tokens` tokens takes on the fullest rank. Engines with blocks count
+/// whole rows: those reserved for the longest sequence, those held by a shorter one. SGLang (token
+/// pages) and the textbook count tokens.
 Bytes sequence_bytes(const Deployment& deployment, const CacheLayout& layout, std::int64_t tokens) {
   const Engine& engine = deployment.engine;
   if (pages_by_row(engine)) {
-    const std::int64_t rows = rows_per_sequence(layout, tokens, engine.max_num_batched_tokens);
+    const std::int64_t in_flight = engine.max_num_batched_tokens;
+    const std::int64_t rows = tokens >= engine.max_model_len
+                                  ? reserved_rows_per_sequence(layout, tokens, in_flight)
+                                  : rows_per_sequence(layout, tokens, in_flight);
     return layout.row_bytes() * static_cast<double>(rows);
   }
   const Parallelism& parallel = deployment.parallel;

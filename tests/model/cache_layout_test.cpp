@@ -88,11 +88,22 @@ TEST(CacheLayout, Gemma3HasOneFullAndSixWindowGroups) {
   EXPECT_EQ(layers, 62);
   // A vLLM 0.19 log (llm-d-planner, H100, max_model_len 8192): 15,997 blocks, concurrency 4.46.
   // Full: 512 rows; each window min(1023 + 8192, 8192) / 16 + 1 = 513.
-  const std::int64_t rows = rows_per_sequence(layout, 8192, 8192);
+  const std::int64_t rows = reserved_rows_per_sequence(layout, 8192, 8192);
   EXPECT_EQ(rows, 512 + 6 * 513);
   EXPECT_NEAR(15'997.0 / static_cast<double>(rows), 4.46, 0.005);
   // Long sequences: the windows are capped, ceil((1023 + 2048) / 16) + 1 = 193.
   EXPECT_EQ(rows_per_sequence(layout, 100'000, 2048), 6250 + 6 * 193);
+}
+
+TEST(CacheLayout, AShortSequenceHoldsNoMoreBlocksThanItsTokensFill) {
+  // 100 tokens are 7 blocks of 16 in each of the 7 groups; reserved are 8 in the 6 window groups.
+  const CacheLayout layout = layout_of(test::gemma_3_27b());
+  EXPECT_EQ(rows_per_sequence(layout, 100, 8192), 7 * 7);
+  EXPECT_EQ(reserved_rows_per_sequence(layout, 100, 8192), 7 + 6 * 8);
+  // At 1034 tokens, one in flight, a window of 1024 may touch ceil(1024 / 16) + 1 = 65 blocks, as
+  // many as the tokens fill; from there on holding and reservation agree.
+  EXPECT_EQ(rows_per_sequence(layout, 1034, 1), 65 + 6 * 65);
+  EXPECT_EQ(rows_per_sequence(layout, 5000, 1), reserved_rows_per_sequence(layout, 5000, 1));
 }
 
 TEST(CacheLayout, ChunkedGroupsReserveTheChunkAndTheStep) {
@@ -101,7 +112,7 @@ TEST(CacheLayout, ChunkedGroupsReserveTheChunkAndTheStep) {
   const CacheLayout layout = layout_of(test::llama_4_scout());
   EXPECT_EQ(layout.layers_per_row, 12);
   ASSERT_EQ(layout.groups.size(), 4U);
-  EXPECT_EQ(rows_per_sequence(layout, 8192, 8192), 4 * 512);
+  EXPECT_EQ(reserved_rows_per_sequence(layout, 8192, 8192), 4 * 512);
   EXPECT_NEAR(91'495.0 / (4 * 512), 44.68, 0.005);
   // ceil((8192 + 2048) / 16) = 640 in each chunked group.
   EXPECT_EQ(rows_per_sequence(layout, 100'000, 2048), 6250 + 3 * 640);
