@@ -20,11 +20,10 @@ struct NamedDistribution {
 };
 
 std::vector<NamedDistribution> distributions(const SimulationResult& result) {
-  return {{"ttft_s", "TTFT", result.ttft},
-          {"tpot_s", "TPOT", result.tpot},
-          {"itl_s", "ITL", result.itl},
-          {"e2e_s", "E2E", result.e2e},
-          {"queue_s", "queue", result.queue}};
+  return {
+      {"ttft_s", "TTFT", result.ttft},    {"tpot_s", "TPOT", result.tpot},
+      {"itl_s", "ITL", result.itl},       {"e2e_s", "E2E", result.e2e},
+      {"queue_s", "queue", result.queue}, {"client_queue_s", "client queue", result.client_queue}};
 }
 
 std::vector<std::pair<const char*, double>> statistics(const Distribution& d) {
@@ -45,7 +44,8 @@ Table latency_table(const SimulationResult& result) {
               .rows = {}};
   for (const NamedDistribution& named : distributions(result)) {
     const Distribution& d = named.values;
-    if (d.count == 0) continue;
+    const bool unused = &d == &result.client_queue && d.max == 0;
+    if (d.count == 0 || unused) continue;
     table.rows.push_back({named.title, as_time(Seconds{d.mean}), as_time(Seconds{d.p50}),
                           as_time(Seconds{d.p90}), as_time(Seconds{d.p95}), as_time(Seconds{d.p99}),
                           as_time(Seconds{d.max})});
@@ -64,9 +64,10 @@ Table load_table(const SimulationRun& run) {
                               with_separators(result.rejected),
                               with_separators(static_cast<std::int64_t>(result.requests.size()))));
   row("makespan", as_time(result.makespan));
-  row("request rate",
-      fmt::format("{} /s served, {} /s offered", fixed(result.request_rate_per_s, 2),
-                  fixed(result.offered_rate_per_s, 2)));
+  row("request rate", fmt::format("{} /s served, {}", fixed(result.request_rate_per_s, 2),
+                                  result.offered_rate_per_s > 0
+                                      ? fixed(result.offered_rate_per_s, 2) + " /s offered"
+                                      : "offered all at once"));
   row("tokens", fmt::format("{} /s in, {} /s out", fixed(result.input_tokens_per_s, 0),
                             fixed(result.output_tokens_per_s, 0)));
   row("steps", with_separators(use.steps));
@@ -80,10 +81,31 @@ Table load_table(const SimulationRun& run) {
                                  with_separators(use.recomputed_tokens)));
   row("engine busy", as_percent(use.busy_share));
   if (result.goodput_per_s) {
-    row("goodput", fmt::format("{} /s ({} of completed)", fixed(*result.goodput_per_s, 2),
+    row("goodput", fmt::format("{} /s ({} of the requests)", fixed(*result.goodput_per_s, 2),
                                as_percent(result.goodput_share.value_or(0))));
   }
   return table;
+}
+
+/// The metric as tables and papers write it.
+const char* title_of(LatencyMetric metric) {
+  switch (metric) {
+    case LatencyMetric::ttft:
+      return "TTFT";
+    case LatencyMetric::tpot:
+      return "TPOT";
+    case LatencyMetric::itl:
+      return "ITL";
+    case LatencyMetric::e2e:
+      break;
+  }
+  return "E2E";
+}
+
+/// A limit in the unit and with the digits that people give it: "500 ms", "1.5 s".
+std::string as_limit(Seconds limit) {
+  return limit.value < 1 ? fmt::format("{:g} ms", limit.value * 1e3)
+                         : fmt::format("{:g} s", limit.value);
 }
 
 Table slo_table(const SimulationResult& result) {
@@ -94,8 +116,8 @@ Table slo_table(const SimulationResult& result) {
   for (const TargetOutcome& outcome : result.slo) {
     const PercentileTarget& target = outcome.target;
     table.rows.push_back({outcome.slo_class,
-                          fmt::format("p{:g} {} <= {}", target.percentile, name_of(target.metric),
-                                      as_time(target.limit)),
+                          fmt::format("p{:g} {} <= {}", target.percentile, title_of(target.metric),
+                                      as_limit(target.limit)),
                           as_time(Seconds{outcome.achieved}), as_percent(outcome.attainment),
                           outcome.met ? "met" : "MISSED"});
   }

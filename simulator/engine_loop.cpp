@@ -49,7 +49,10 @@ std::optional<Nanoseconds> EngineLoop::start_step(Nanoseconds now) {
   step_end_ = now + duration;
 
   const auto running = static_cast<std::int64_t>(state_.running.size());
-  const auto waiting = static_cast<std::int64_t>(state_.waiting.size());
+  // Those that start only now waited until this moment, as mean_waiting has it.
+  const auto waited = std::count_if(plan_.admitted.begin(), plan_.admitted.end(),
+                                    [&](RequestId id) { return state_[id].waiting_since < now; });
+  const auto waiting = static_cast<std::int64_t>(state_.waiting.size()) + waited;
   const auto time = static_cast<double>(duration);
   ++counters_.steps;
   counters_.busy += duration;

@@ -82,7 +82,12 @@ std::string where_ttft_goes(const SimulationResult& result, double queueing_shar
   return text;
 }
 
-std::string verdict_in_words(bool backlog_grew, bool saturated, double service_s) {
+std::string verdict_in_words(const SimulationResult& result, bool backlog_grew, bool saturated,
+                             double service_s) {
+  if (saturated && result.client_queue.mean > result.queue.mean) {
+    return "beyond what the client's concurrency limit lets through, the backlog grows there as "
+           "long as the load lasts";
+  }
   if (saturated) return "beyond saturation, the backlog grows as long as the load lasts";
   if (!backlog_grew) return "keeps up";
   return fmt::format(
@@ -98,7 +103,10 @@ SaturationVerdict judge_saturation(const SimulationResult& result) {
   const std::string ttft = where_ttft_goes(result, verdict.queueing_share);
   const Window window = second_half(result.requests);
   if (window.arrived < 2) {
-    verdict.reason = "all requests arrive at once, a batch and not a rate; " + ttft;
+    const bool single = result.requests.size() == 1;
+    verdict.reason = (single ? "a single request, no rate; "
+                             : "all requests arrive at once, a batch and not a rate; ") +
+                     ttft;
     return verdict;
   }
   const auto arrived = static_cast<double>(window.arrived);
@@ -110,7 +118,7 @@ SaturationVerdict judge_saturation(const SimulationResult& result) {
       length >= kFillTimes * service || late_wait_s(result.requests) >= service;
   verdict.saturated = backlog_grew && long_enough;
   verdict.reason = fmt::format("{}: the last {} arrived within {}, in which {} finished; {}",
-                               verdict_in_words(backlog_grew, verdict.saturated, service),
+                               verdict_in_words(result, backlog_grew, verdict.saturated, service),
                                counted(window.arrived, "request"), duration(length),
                                counted(window.completed, "request"), ttft);
   return verdict;

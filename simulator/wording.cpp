@@ -24,7 +24,10 @@ std::string counted(std::int64_t number, std::string_view noun) {
 }
 
 std::string duration(double seconds) {
-  constexpr double kWhole = 100;
+  // Bounds below which three digits do not round up to the next unit.
+  constexpr double kMilliseconds = 0.9995;
+  constexpr double kWhole = 99.95;
+  if (seconds < kMilliseconds) return fmt::format("{:.3g} ms", seconds * 1e3);
   if (seconds < kWhole) return fmt::format("{:.3g} s", seconds);
   return with_separators(std::llround(seconds)) + " s";
 }

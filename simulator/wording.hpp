@@ -10,7 +10,7 @@ namespace roofcast {
 /// "1 request", "19,366 requests".
 std::string counted(std::int64_t number, std::string_view noun);
 
-/// "0.0454 s", "12.3 s", "4,887 s": three digits or whole seconds.
+/// "45.4 ms", "12.3 s", "4,887 s": three digits or whole seconds.
 std::string duration(double seconds);
 
 }  // namespace roofcast

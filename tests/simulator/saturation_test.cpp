@@ -53,6 +53,23 @@ TEST(Saturation, ALongerRunFindsASmallerExcess) {
     EXPECT_TRUE(verdict_at(1.1, 10'000, seed).saturated);
 }
 
+TEST(Saturation, AClientsLimitBelowTheLoadIsNamedAsSuch) {
+  // One request at a time, each a second, against 1.5 a second: the engine itself has room.
+  const FakeStepTime step_time(Seconds{1});
+  SyntheticWorkload spec{.num_prompts = 1000, .request_rate = 1.5};
+  spec.input = spec.output = {LengthDistribution::Kind::fixed, 1, 0};
+  const auto result =
+      simulate(roomy_replica(plain_engine(), step_time), generate(spec, 1), {.max_concurrency = 1});
+  EXPECT_TRUE(result.saturation.saturated);
+  EXPECT_THAT(result.saturation.reason, HasSubstr("client's concurrency limit lets through"));
+}
+
+TEST(Saturation, ASingleRequestIsNoRate) {
+  const FakeStepTime step_time(Seconds{1});
+  const auto result = simulate(roomy_replica(plain_engine(), step_time), batch_of({{10, 1}}), {});
+  EXPECT_THAT(result.saturation.reason, HasSubstr("a single request"));
+}
+
 TEST(Saturation, ABatchIsNotARate) {
   const FakeStepTime step_time(Seconds{1});
   const auto result = simulate(roomy_replica(plain_engine(), step_time),

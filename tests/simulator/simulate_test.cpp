@@ -88,6 +88,21 @@ TEST(Simulate, TheHostsTimePerRequestComesBeforeTheQueue) {
   EXPECT_DOUBLE_EQ(result.e2e.mean, 2.25);
 }
 
+TEST(Simulate, ARequestThatArrivesWithinAStepHasWaited) {
+  const FakeStepTime step_time(Seconds{1});
+  Workload workload = batch_of({{10, 2}, {10, 1}});
+  workload.requests[1].arrival = kSecond / 2;
+  const auto result = simulate(roomy_replica(plain_engine(), step_time), workload, {});
+  EXPECT_DOUBLE_EQ(result.use.mean_waiting, 0.5 / 2);  // half a second of two
+  EXPECT_EQ(result.use.peak_waiting, 1);
+}
+
+TEST(Simulate, ARequestThatAnIdleEngineTakesHasNotWaited) {
+  const FakeStepTime step_time(Seconds{1});
+  const auto result = simulate(roomy_replica(plain_engine(), step_time), batch_of({{10, 1}}), {});
+  EXPECT_EQ(result.use.peak_waiting, 0);
+}
+
 TEST(Simulate, AnIdleEngineWaitsForTheNextRequest) {
   const FakeStepTime step_time(Seconds{1});
   Workload workload = batch_of({{10, 1}, {10, 1}});
