@@ -48,6 +48,7 @@ std::vector<MetricRow> metric_rows(const SimulationRun& run) {
   add_distribution(rows, "itl_s", result.itl);
   add_distribution(rows, "e2e_s", result.e2e);
   add_distribution(rows, "queue_s", result.queue);
+  add_distribution(rows, "client_queue_s", result.client_queue);
   return rows;
 }
 
@@ -68,6 +69,7 @@ std::vector<RequestRow> request_rows(const SimulationRun& run) {
   for (const RequestRecord& record : run.result.requests) {
     rows.push_back({.index = static_cast<std::int64_t>(rows.size()),
                     .arrival_s = to_seconds(record.request.arrival).value,
+                    .sent_s = when(record.sent),
                     .scheduled_s = when(record.scheduled),
                     .first_token_s = when(record.first_token),
                     .finished_s = when(record.finished),
@@ -86,13 +88,15 @@ std::string exact_seconds(const std::optional<double>& seconds, const char* abse
 
 void write_csv_row(std::ostream& out, const RequestRow& row) {
   out << row.index << ',' << exact_seconds(row.arrival_s, "") << ','
-      << exact_seconds(row.scheduled_s, "") << ',' << exact_seconds(row.first_token_s, "") << ','
-      << exact_seconds(row.finished_s, "") << ',' << row.input_tokens << ',' << row.output_tokens
-      << ',' << row.preemptions << ',' << row.slo_class << '\n';
+      << exact_seconds(row.sent_s, "") << ',' << exact_seconds(row.scheduled_s, "") << ','
+      << exact_seconds(row.first_token_s, "") << ',' << exact_seconds(row.finished_s, "") << ','
+      << row.input_tokens << ',' << row.output_tokens << ',' << row.preemptions << ','
+      << row.slo_class << '\n';
 }
 
 void write_jsonl_row(std::ostream& out, const RequestRow& row) {
   out << "{\"index\":" << row.index << ",\"arrival_s\":" << exact_seconds(row.arrival_s, "null")
+      << ",\"sent_s\":" << exact_seconds(row.sent_s, "null")
       << ",\"scheduled_s\":" << exact_seconds(row.scheduled_s, "null")
       << ",\"first_token_s\":" << exact_seconds(row.first_token_s, "null")
       << ",\"finished_s\":" << exact_seconds(row.finished_s, "null")
@@ -134,8 +138,8 @@ void write_requests(const SimulationRun& run, const std::string& path) {
   if (!out) throw Error(path + ": cannot be written");
   const bool lines = path.ends_with(".jsonl");
   if (!lines) {
-    out << "index,arrival_s,scheduled_s,first_token_s,finished_s,input_tokens,output_tokens,"
-           "preemptions,slo_class\n";
+    out << "index,arrival_s,sent_s,scheduled_s,first_token_s,finished_s,input_tokens,"
+           "output_tokens,preemptions,slo_class\n";
   }
   for (const RequestRow& row : request_rows(run)) {
     lines ? write_jsonl_row(out, row) : write_csv_row(out, row);
