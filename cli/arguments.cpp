@@ -77,6 +77,12 @@ void print_usage(const Usage& usage, const po::options_description& options, std
 
 }  // namespace
 
+po::options_description option_group(const std::string& heading) {
+  constexpr unsigned kWidth = 100;
+  constexpr unsigned kDescriptionWidth = 60;
+  return po::options_description(heading, kWidth, kDescriptionWidth);
+}
+
 std::vector<std::string> normalise(const std::vector<std::string>& arguments,
                                    const po::options_description& options) {
   std::vector<std::string> result;
@@ -109,7 +115,7 @@ bool parse_switch(const std::string& text, const std::string& flag) {
 
 std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) {
   CommonOptions common;
-  po::options_description general("Output");
+  po::options_description general = option_group("Output");
   general.add_options()("output,o",
                         converted(common.output, "--output",
                                   [](const std::string& text, const std::string&) {
@@ -117,8 +123,10 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
                                   })
                             ->value_name("FORMAT"),
                         "table, json, jsonl, csv or md (default table)")("help,h", "this text");
+  po::options_description listed = option_group("");
+  listed.add(usage.options).add(general);
   po::options_description all;
-  all.add(usage.options).add(general);
+  all.add(listed).add(usage.unlisted);
 
   const std::vector<std::string> arguments = normalise(context.arguments, all);
   po::variables_map values;
@@ -137,7 +145,7 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
     throw UsageError("too many arguments (" + command + " --help shows what it takes)");
   }
   if (values.contains("help")) {
-    print_usage(usage, all, context.out);
+    print_usage(usage, listed, context.out);
     return std::nullopt;
   }
   po::notify(values);

@@ -19,11 +19,15 @@ struct CommonOptions {
   OutputFormat output = OutputFormat::table;
 };
 
+/// Options under a heading, in lines of at most 100 characters.
+po::options_description option_group(const std::string& heading);
+
 /// A command's own description of itself.
 struct Usage {
   std::string synopsis;  // "roofcast memory --model M --gpu G [options]"
   std::string example;   // a line that runs
   po::options_description options;
+  po::options_description unlisted;  // taken, so that engine command lines can be pasted
   po::positional_options_description positional;
 };
 
@@ -37,7 +41,7 @@ std::vector<std::string> normalise(const std::vector<std::string>& arguments,
 /// nearest options for one that is not known.
 std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage);
 
-/// An option that sets `target` through `convert(text, flag)`; `default_text` is shown in --help.
+/// An option that sets `target` through `convert(text, flag)`.
 template <class Target, class Convert>
 po::typed_value<std::string>* converted(Target& target, const std::string& flag, Convert convert) {
   return po::value<std::string>()->notifier(

@@ -13,6 +13,8 @@
 namespace roofcast {
 namespace {
 
+constexpr const char* kDefaultEngine = "vllm-0.19";
+
 int parse_degree(const std::string& text, const std::string& flag) {
   const CountRule rule{.what = "number of GPUs", .examples = "1, 8", .least = 1, .most = 4096};
   return static_cast<int>(parse_count_by(rule, text, flag));
@@ -33,20 +35,20 @@ QueueOrder parse_order(const std::string& text, const std::string& flag) {
 }
 
 po::typed_value<std::string>* switch_value(std::optional<bool>& target, const std::string& flag) {
-  return converted(target, flag, parse_switch)->implicit_value("true", "on")->value_name("[=off]");
+  return converted(target, flag, parse_switch)->implicit_value("true", "")->value_name("[=off]");
 }
 
 }  // namespace
 
 po::options_description machine_options(DeploymentOptions& target) {
-  po::options_description options("Model and GPUs");
-  Parallelism& parallel = target.parallel;
+  po::options_description options = option_group("Model and GPUs");
+  ParallelismOptions& parallel = target.parallel;
   options.add_options()("model", po::value(&target.model)->value_name("NAME|PATH"),
                         "catalogue name, model folder, config.json or .gguf")(
       "gpu", po::value(&target.gpu)->value_name("NAME|FILE"), "GPU in any usual spelling")(
       "quantization",
       converted(target.weight_format, "--quantization", parse_text)->value_name("FORMAT"),
-      "weights as fp8, int8, awq, gptq, mxfp4, nvfp4 ... (default: as the checkpoint)")(
+      "weights as fp8, int8, awq, ... (default: as the checkpoint)")(
       "dtype", converted(target.weight_format, "--dtype", parse_text)->value_name("DTYPE"),
       "weights as bf16, fp16, fp32 (default: as the checkpoint)")(
       "tensor-parallel-size",
@@ -58,16 +60,13 @@ po::options_description machine_options(DeploymentOptions& target) {
       "data-parallel-size",
       converted(parallel.data, "--data-parallel-size", parse_degree)->value_name("N"),
       "DP, also --dp (default 1)")(
-      "enable-expert-parallel",
-      converted(parallel.expert_parallel, "--enable-expert-parallel", parse_switch)
-          ->implicit_value("true", "on")
-          ->value_name("[=off]"),
+      "enable-expert-parallel", switch_value(parallel.expert_parallel, "--enable-expert-parallel"),
       "experts sharded over TP x DP ranks, also --ep");
   return options;
 }
 
 po::options_description engine_options(DeploymentOptions& target) {
-  po::options_description options("Engine (unset: as the engine would choose)");
+  po::options_description options = option_group("Engine (unset: as the engine would choose)");
   EngineOverrides& knobs = target.overrides;
   auto count = [](auto& knob, const char* flag) {
     return converted(knob, flag, parse_count)->value_name("N");
@@ -97,18 +96,26 @@ po::options_description engine_options(DeploymentOptions& target) {
       "weight-bytes",
       converted(knobs.weight_bytes, "--weight-bytes", parse_bytes)->value_name("BYTES"),
       "checkpoint size as stated, instead of the formula")(
-      "enable-chunked-prefill",
-      switch_value(knobs.enable_chunked_prefill, "--enable-chunked-prefill"), "default on")(
-      "enable-prefix-caching", switch_value(knobs.enable_prefix_caching, "--enable-prefix-caching"),
-      "default on; --no-enable-prefix-caching")(
       "enforce-eager", switch_value(knobs.enforce_eager, "--enforce-eager"), "no CUDA graphs")(
       "async-scheduling", switch_value(knobs.async_scheduling, "--async-scheduling"),
-      "host work hidden behind the GPU")(
+      "host work hidden behind the GPU");
+  return options;
+}
+
+po::options_description scheduler_options(DeploymentOptions& target) {
+  po::options_description options = option_group("Scheduler (unset: as the engine would choose)");
+  EngineOverrides& knobs = target.overrides;
+  options.add_options()("enable-chunked-prefill",
+                        switch_value(knobs.enable_chunked_prefill, "--enable-chunked-prefill"),
+                        "prompts in chunks (default on)")(
+      "enable-prefix-caching", switch_value(knobs.enable_prefix_caching, "--enable-prefix-caching"),
+      "equal beginnings computed once (default on)")(
       "scheduler-reserve-full-isl",
       switch_value(knobs.reserve_full_sequence, "--scheduler-reserve-full-isl"),
       "admit only when the whole prompt's blocks are free")(
       "long-prefill-token-threshold",
-      count(knobs.long_prefill_token_threshold, "--long-prefill-token-threshold"),
+      converted(knobs.long_prefill_token_threshold, "--long-prefill-token-threshold", parse_count)
+          ->value_name("N"),
       "most prompt tokens of one request a step; 0 off")(
       "watermark", converted(knobs.watermark, "--watermark", parse_share)->value_name("SHARE"),
       "KV blocks kept free at admission")(
@@ -116,6 +123,14 @@ po::options_description engine_options(DeploymentOptions& target) {
       converted(knobs.scheduling_policy, "--scheduling-policy", parse_order)->value_name("POLICY"),
       "fcfs or priority (default fcfs)");
   return options;
+}
+
+Parallelism with_given(Parallelism parallel, const ParallelismOptions& given) {
+  parallel.tensor = given.tensor.value_or(parallel.tensor);
+  parallel.pipeline = given.pipeline.value_or(parallel.pipeline);
+  parallel.data = given.data.value_or(parallel.data);
+  parallel.expert_parallel = given.expert_parallel.value_or(parallel.expert_parallel);
+  return parallel;
 }
 
 Transformer resolve_model(const DeploymentOptions& options) {
@@ -132,12 +147,13 @@ ResolvedDeployment resolve(const DeploymentOptions& options) {
     throw UsageError("--gpu is missing (a name such as h100; roofcast gpus)");
   Transformer model = resolve_model(options);
   GpuProfile profile = load_gpu(options.gpu);
-  check_parallelism(model, options.parallel);
-  Engine engine =
-      resolve_engine(options.engine, options.overrides, model, profile.gpu, options.parallel);
+  const Parallelism parallel = with_given({}, options.parallel);
+  check_parallelism(model, parallel);
+  const std::string era = options.engine.empty() ? kDefaultEngine : options.engine;
+  Engine engine = resolve_engine(era, options.overrides, model, profile.gpu, parallel);
   return {.deployment = {.model = std::move(model),
                          .gpu = std::move(profile.gpu),
-                         .parallel = options.parallel,
+                         .parallel = parallel,
                          .engine = std::move(engine)},
           .profile_hash = profile.hash};
 }

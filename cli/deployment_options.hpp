@@ -9,20 +9,35 @@
 
 namespace roofcast {
 
+/// Degrees as given on the command line.
+struct ParallelismOptions {
+  std::optional<int> tensor;
+  std::optional<int> pipeline;
+  std::optional<int> data;
+  std::optional<bool> expert_parallel;
+};
+
+/// What was given; what was not follows the scenario file, or its defaults.
 struct DeploymentOptions {
   std::string model;
   std::string gpu;
-  std::string engine = "vllm-0.19";
+  std::string engine;
   std::optional<std::string> weight_format;  // --quantization or --dtype
-  Parallelism parallel;
+  ParallelismOptions parallel;
   EngineOverrides overrides;
 };
+
+/// `parallel` with what was given put over it.
+Parallelism with_given(Parallelism parallel, const ParallelismOptions& given);
 
 /// --model, --gpu, --quantization, --dtype and parallelism.
 po::options_description machine_options(DeploymentOptions& target);
 
-/// --engine and its knobs.
+/// --engine and its knobs of memory and batch.
 po::options_description engine_options(DeploymentOptions& target);
+
+/// Knobs of the engine's scheduler, which decide what runs when but not what fits.
+po::options_description scheduler_options(DeploymentOptions& target);
 
 /// A deployment with where its hardware numbers come from.
 struct ResolvedDeployment {

@@ -12,7 +12,8 @@ int run_estimate(CommandContext& context) {
   Usage usage{
       .synopsis = "roofcast estimate --model M --gpu G [options]",
       .example = "roofcast estimate --model llama-3.1-8b --gpu h100 --batch 32 --isl 1k --osl 256",
-      .options = po::options_description("Options"),
+      .options = option_group("Options"),
+      .unlisted = scheduler_options(options),
       .positional = {}};
   usage.options.add_options()("batch",
                               converted(question.batch, "--batch", parse_positive)->value_name("N"),

@@ -9,7 +9,8 @@ int run_gpus(CommandContext& context) {
   std::string gpu;
   Usage usage{.synopsis = "roofcast gpus [NAME|FILE] [options]",
               .example = "roofcast gpus h200",
-              .options = po::options_description("Options"),
+              .options = option_group("Options"),
+              .unlisted = {},
               .positional = {}};
   usage.options.add_options()("gpu", po::value(&gpu)->value_name("NAME|FILE"),
                               "a GPU in any usual spelling, or a profile file");

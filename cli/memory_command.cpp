@@ -12,18 +12,19 @@ int run_memory(CommandContext& context) {
   Usage usage{
       .synopsis = "roofcast memory --model M --gpu G [options]",
       .example = "roofcast memory --model llama-3.1-70b --gpu h200 --tp 2 --max-model-len 32k",
-      .options = po::options_description("Options"),
+      .options = option_group("Options"),
+      .unlisted = scheduler_options(options),
       .positional = {}};
   usage.options.add_options()(
       "solve",
       converted(question.solve, "--solve",
                 [](const std::string& text, const std::string&) { return parse_solve(text); })
           ->value_name("WHAT"),
-      "batch (largest at --context), context (longest at --batch) or tp (smallest that fits)")(
+      "batch (the largest), context (the longest) or tp (the least)")(
       "context", converted(question.context, "--context", parse_token_count)->value_name("TOKENS"),
-      "tokens per sequence for --solve batch and tp (default --max-model-len)")(
+      "for batch and tp: tokens each (default --max-model-len)")(
       "batch", converted(question.batch, "--batch", parse_positive)->value_name("N"),
-      "sequences at once for --solve context and tp (default 1)");
+      "for context and tp: sequences at once (default 1)");
   usage.options.add(machine_options(options)).add(engine_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;

@@ -10,12 +10,13 @@ int run_models(CommandContext& context) {
   std::string weight_format;
   Usage usage{.synopsis = "roofcast models [NAME|PATH] [options]",
               .example = "roofcast models llama-3.1-70b",
-              .options = po::options_description("Options"),
+              .options = option_group("Options"),
+              .unlisted = {},
               .positional = {}};
   usage.options.add_options()("model", po::value(&model)->value_name("NAME|PATH"),
                               "catalogue name, model folder, config.json or .gguf")(
       "quantization", po::value(&weight_format)->value_name("FORMAT"),
-      "as if quantised: fp8, awq, int8, nvfp4, ... (default: as the checkpoint)");
+      "weights as fp8, int8, awq, ... (default: as the checkpoint)");
   usage.positional.add("model", 1);
   const auto common = parse(context, usage);
   if (!common) return kExitDone;

@@ -51,7 +51,10 @@ DeploymentOptions deployment_options(const Scenario& scenario) {
           .gpu = scenario.gpu,
           .engine = scenario.engine,
           .weight_format = scenario.weight_format,
-          .parallel = scenario.parallel,
+          .parallel = {.tensor = scenario.parallel.tensor,
+                       .pipeline = scenario.parallel.pipeline,
+                       .data = scenario.parallel.data,
+                       .expert_parallel = scenario.parallel.expert_parallel},
           .overrides = scenario.overrides};
 }
 

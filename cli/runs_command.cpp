@@ -82,7 +82,8 @@ int run_runs(CommandContext& context) {
   std::int64_t id = 0;
   Usage usage{.synopsis = "roofcast runs [ID] [--store FILE]",
               .example = "roofcast runs --store roofcast.db",
-              .options = po::options_description("Options"),
+              .options = option_group("Options"),
+              .unlisted = {},
               .positional = {}};
   usage.options.add_options()("id", po::value(&id)->value_name("ID"), "one run in full")(
       "store", po::value(&path)->value_name("FILE"), "the SQLite store (default roofcast.db)");

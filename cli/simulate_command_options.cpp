@@ -33,21 +33,15 @@ void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {
   take(knobs.weight_bytes, given.weight_bytes);
 }
 
-void take_parallel(Parallelism& parallel, const Parallelism& given) {
-  if (given.tensor != 1) parallel.tensor = given.tensor;
-  if (given.pipeline != 1) parallel.pipeline = given.pipeline;
-  if (given.data != 1) parallel.data = given.data;
-  if (given.expert_parallel) parallel.expert_parallel = true;
-}
-
 }  // namespace
 
 Usage simulate_usage(SimulateOptions& target) {
   Usage usage{.synopsis = "roofcast simulate [SCENARIO.json] [options]",
               .example =
                   "roofcast simulate --model llama-3.1-8b --gpu h100 --request-rate 10 "
-                  "--num-prompts 500 --slo p95:ttft:500ms",
-              .options = po::options_description("Result"),
+                  "--slo p95:ttft:500ms",
+              .options = option_group("Result"),
+              .unlisted = {},
               .positional = {}};
   usage.options.add_options()("scenario", po::value(&target.scenario_path)->value_name("FILE"),
                               "scenario file; flags override it")(
@@ -60,8 +54,10 @@ Usage simulate_usage(SimulateOptions& target) {
       "one row per request, .csv or .jsonl");
   usage.options.add(machine_options(target.deployment))
       .add(synthetic_options(target.workload))
-      .add(load_options(target.workload))
-      .add(engine_options(target.deployment));
+      .add(trace_options(target.workload))
+      .add(objective_options(target.workload))
+      .add(engine_options(target.deployment))
+      .add(scheduler_options(target.deployment));
   usage.positional.add("scenario", 1);
   return usage;
 }
@@ -74,7 +70,7 @@ Scenario simulate_scenario(const SimulateOptions& options) {
   if (!given.gpu.empty()) scenario.gpu = given.gpu;
   if (!given.engine.empty()) scenario.engine = given.engine;
   if (given.weight_format) scenario.weight_format = given.weight_format;
-  take_parallel(scenario.parallel, given.parallel);
+  scenario.parallel = with_given(scenario.parallel, given.parallel);
   take_overrides(scenario.overrides, given.overrides);
   apply(options.workload, scenario);
   return scenario;

@@ -11,7 +11,6 @@ namespace roofcast {
 struct SimulateOptions {
   std::string scenario_path;  // empty: flags alone
   DeploymentOptions deployment;
-  bool engine_given = false;
   WorkloadOptions workload;
   bool store = true;
   std::string store_path = "roofcast.db";

@@ -20,17 +20,21 @@ int run_staircase(CommandContext& context) {
   Usage usage{
       .synopsis = "roofcast staircase --prompt P --generate T [--model M --gpu G]",
       .example = "roofcast staircase --prompt 500 --generate 200 --model llama-3.1-8b --gpu h100",
-      .options = po::options_description("Options"),
+      .options = option_group("Options"),
+      .unlisted = scheduler_options(deployment),
       .positional = {}};
-  usage.options.add_options()("prompt",
-                              converted(question.prompt, "--prompt", parse_token_count)->required(),
-                              "tokens of the prompt")(
-      "generate", converted(question.generate, "--generate", parse_token_count)->required(),
-      "tokens generated")(
+  usage.options.add_options()(
+      "prompt",
+      converted(question.prompt, "--prompt", parse_token_count)->required()->value_name("TOKENS"),
+      "tokens of the prompt")("generate",
+                              converted(question.generate, "--generate", parse_token_count)
+                                  ->required()
+                                  ->value_name("TOKENS"),
+                              "tokens generated")(
       "acceptance", converted(question.acceptance, "--acceptance", parse_share)->value_name("P"),
-      "speculative decoding: probability that a draft token is accepted")(
+      "speculative decoding: how likely a draft token is accepted")(
       "num-speculative-tokens", po::value(&question.drafts)->value_name("K"),
-      "speculative decoding: draft tokens a step (default 4 with --acceptance)");
+      "draft tokens a step (default 4 with --acceptance)");
   usage.options.add(machine_options(deployment)).add(engine_options(deployment));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;

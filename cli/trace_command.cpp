@@ -69,13 +69,14 @@ int run_trace(CommandContext& context) {
   std::string path;
   Usage usage{.synopsis = "roofcast trace --out FILE.csv [options]",
               .example =
-                  "roofcast trace --out demo.csv --num-prompts 600 --request-rate 4 "
-                  "--input-len lognormal:800:0.9 --output-len lognormal:200:0.7 --seed 1",
-              .options = po::options_description("File"),
+                  "roofcast trace --out demo.csv --request-rate 4 --input-len lognormal:800:0.9 "
+                  "--seed 1",
+              .options = option_group("File"),
+              .unlisted = {},
               .positional = {}};
   usage.options.add_options()("out", po::value(&path)->value_name("FILE"),
-                              "where to write: arrival_s,input_tokens,output_tokens");
-  usage.options.add(synthetic_options(options)).add(load_options(options));
+                              "where to write arrival_s,input_tokens,output_tokens");
+  usage.options.add(synthetic_options(options)).add(trace_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
 

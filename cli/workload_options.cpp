@@ -64,7 +64,7 @@ void apply_synthetic(const WorkloadOptions& options, Scenario& scenario) {
 }  // namespace
 
 po::options_description synthetic_options(WorkloadOptions& target) {
-  po::options_description options("Synthetic load");
+  po::options_description options = option_group("Synthetic load");
   options.add_options()(
       "num-prompts",
       converted(target.num_prompts, "--num-prompts", parse_positive)->value_name("N"),
@@ -72,31 +72,37 @@ po::options_description synthetic_options(WorkloadOptions& target) {
       "request-rate", converted(target.request_rate, "--request-rate", parse_rate)->value_name("R"),
       "requests a second; inf: all at once (default inf)")(
       "burstiness", converted(target.burstiness, "--burstiness", parse_burstiness)->value_name("B"),
-      "gamma shape of the gaps; 1 Poisson, below burstier (default 1)")(
+      "gamma shape of gaps; 1 Poisson, below burstier (default 1)")(
       "input-len", converted(target.input, "--input-len", parse_lengths)->value_name("LENGTHS"),
       "N, uniform:a:b, normal:mean:sd or lognormal:median:sigma (default 1024)")(
       "output-len", converted(target.output, "--output-len", parse_lengths)->value_name("LENGTHS"),
       "likewise (default 128)")("seed",
                                 converted(target.seed, "--seed", parse_seed)->value_name("N"),
-                                "of all random streams (default 0)");
+                                "seed of all random streams (default 0)");
   return options;
 }
 
-po::options_description load_options(WorkloadOptions& target) {
-  po::options_description options("Trace, concurrency, SLO");
+po::options_description trace_options(WorkloadOptions& target) {
+  po::options_description options = option_group("Trace");
   options.add_options()("trace", converted(target.trace, "--trace", parse_text)->value_name("FILE"),
                         "CSV or .csv.gz: Azure LLM columns, or arrival,input,output")(
       "max-requests",
       converted(target.max_requests, "--max-requests", parse_positive)->value_name("N"),
-      "the first N of the trace")(
+      "the first N of the trace (default: all)")(
       "time-scale",
       converted(target.time_scale, "--time-scale", parse_positive_number)->value_name("X"),
-      "arrival times multiplied by X; 0.5 is twice the rate")(
+      "factor on arrival times; 0.5 is twice the rate (default 1)")(
       "skip-bad-rows", po::bool_switch(&target.skip_bad_rows),
-      "count and skip rows that cannot be read")(
+      "count and skip rows that cannot be read");
+  return options;
+}
+
+po::options_description objective_options(WorkloadOptions& target) {
+  po::options_description options = option_group("Client and SLO");
+  options.add_options()(
       "max-concurrency",
       converted(target.max_concurrency, "--max-concurrency", parse_positive)->value_name("N"),
-      "requests in flight at the client")(
+      "requests in flight at once (default: no limit)")(
       "goodput", po::value(&target.goodput)->multitoken()->value_name("METRIC:MS ..."),
       "limits of a good request, as ttft:500 tpot:50")(
       "slo", po::value(&target.slo)->multitoken()->value_name("pNN:METRIC:TIME ..."),
@@ -115,6 +121,7 @@ void apply(const WorkloadOptions& options, Scenario& scenario) {
   if (is_synthetic(options)) apply_synthetic(options, scenario);
   if (options.max_concurrency) scenario.max_concurrency = options.max_concurrency;
   if (options.seed) scenario.seed = *options.seed;
+  if (!options.goodput.empty()) scenario.slo.goodput.clear();
   for (const std::string& text : options.goodput) {
     scenario.slo.goodput.push_back(parse_goodput_limit(text));
   }

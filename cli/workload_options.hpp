@@ -26,8 +26,11 @@ struct WorkloadOptions {
 /// Flags of synthetic workloads alone.
 po::options_description synthetic_options(WorkloadOptions& target);
 
-/// --trace and its knobs, concurrency, SLO.
-po::options_description load_options(WorkloadOptions& target);
+/// --trace and its knobs.
+po::options_description trace_options(WorkloadOptions& target);
+
+/// The client's concurrency limit and what is promised to it.
+po::options_description objective_options(WorkloadOptions& target);
 
 /// Puts what was given into `scenario`. Throws UsageError when trace and synthetic flags are mixed.
 void apply(const WorkloadOptions& options, Scenario& scenario);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/support/run_command.hpp"
 
@@ -34,6 +35,17 @@ TEST(Program, EveryCommandHasHelpWithAnExample) {
     const CommandResult help = run_command(std::string(command.name) + " --help");
     EXPECT_EQ(help.exit_code, 0) << command.name;
     EXPECT_THAT(help.out, HasSubstr("example: roofcast " + std::string(command.name)));
+  }
+}
+
+TEST(Program, HelpFitsAScreen) {
+  for (const Command& command : commands()) {
+    std::istringstream help(run_command(std::string(command.name) + " --help").out);
+    std::string line;
+    int lines = 0;
+    for (; std::getline(help, line); ++lines) EXPECT_LE(line.size(), 100U) << line;
+    // Only the command that takes a whole scenario as flags needs more than one page.
+    EXPECT_LE(lines, std::string(command.name) == "simulate" ? 75 : 40) << command.name;
   }
 }
 
@@ -153,6 +165,27 @@ TEST(Program, ScenarioKeysAreChecked) {
   expect_one_clear_line(run_command("simulate scenario.json --no-store"), 1, "model");
 }
 
+TEST(Program, FlagsOverrideTheScenarioAndDefaultsDoNot) {
+  const TemporaryFolder folder;
+  std::ofstream("scenario.json") << R"({"model": "llama-3.1-8b", "gpu": "h100",
+      "engine": "vllm-0.29", "parallel": {"tensor": 4},
+      "workload": {"type": "synthetic", "num_prompts": 3},
+      "slo": {"goodput": [{"metric": "ttft", "limit_s": 0.5}]}})";
+  const auto scenario_with = [](const std::string& flags) {
+    const CommandResult result = run_command("simulate scenario.json --no-store -o json " + flags);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return nlohmann::json::parse(result.out)["inputs"]["scenario"];
+  };
+  const auto as_written = scenario_with("");
+  EXPECT_EQ(as_written["engine"], "vllm-0.29");
+  EXPECT_EQ(as_written["parallel"]["tensor"], 4);
+  const auto changed = scenario_with("--engine vllm-0.11 --tp 1 --goodput tpot:50");
+  EXPECT_EQ(changed["engine"], "vllm-0.11");
+  EXPECT_EQ(changed["parallel"]["tensor"], 1);
+  ASSERT_EQ(changed["slo"]["goodput"].size(), 1U);
+  EXPECT_EQ(changed["slo"]["goodput"][0]["metric"], "tpot");
+}
+
 TEST(Program, SameScenarioAndSeedGiveTheSameBytes) {
   const std::string line =
       "simulate --model llama-3.1-8b --gpu h100 --num-prompts 200 --request-rate 20 "
@@ -184,6 +217,24 @@ TEST(Program, SimulatedRunsAreKeptWithTheirInput) {
   int lines = 0;
   while (std::getline(rows, line)) ++lines;
   EXPECT_EQ(lines, 21);  // a header and 20 requests
+}
+
+TEST(Program, RequestsOfALimitedClientSayWhenTheyWereSent) {
+  const TemporaryFolder folder;
+  const CommandResult result = run_command(
+      "simulate --model llama-3.1-8b --gpu h100 --num-prompts 2 --max-concurrency 1 --no-store "
+      "--requests-out requests.jsonl");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("client queue"));
+  std::ifstream file("requests.jsonl");
+  std::string line;
+  std::vector<nlohmann::json> rows;
+  while (std::getline(file, line)) rows.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(rows.size(), 2U);
+  // Both arrive at once; the second is sent when the first has finished.
+  EXPECT_EQ(rows[0]["sent_s"], 0.0);
+  EXPECT_EQ(rows[1]["arrival_s"], 0.0);
+  EXPECT_EQ(rows[1]["sent_s"], rows[0]["finished_s"]);
 }
 
 }  // namespace
