@@ -58,6 +58,8 @@ void add_plan(Document& document, const Deployment& deployment, const MemoryPlan
   json["max_batch"] = plan.max_batch;
   json["max_concurrency"] = plan.max_concurrency;
   json["relative_uncertainty"] = plan.relative_uncertainty;
+  json["solution"] = nullptr;
+  json["remedies"] = Json::array();
   document.sections.push_back(
       {.heading = headline(deployment), .lines = std::move(lines), .table = term_table(plan)});
 }

@@ -39,7 +39,8 @@ TEST(OutputKeys, ModelsCountParametersBytesAndKv) {
 
 TEST(OutputKeys, MemoryTermsSumToTheDriversTotal) {
   const json plan = answer("memory --model llama-3.1-8b --gpu h100");
-  expect_keys(plan, {"fits", "kv_blocks", "kv_tokens", "max_batch", "max_concurrency"});
+  expect_keys(plan, {"fits", "reason", "kv_blocks", "kv_tokens", "max_batch", "max_concurrency",
+                     "solution", "remedies"});
   double sum = 0;
   for (const json& term : plan["terms"]) sum += term["bytes"].get<double>();
   EXPECT_NEAR(sum, plan["memory_visible_bytes"].get<double>(), 1.0);

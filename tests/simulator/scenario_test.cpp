@@ -198,6 +198,17 @@ TEST(Scenario, BrokenJsonIsOneLineThatSaysWhere) {
               ThrowsMessage<Error>(HasSubstr("line 2")));
 }
 
+TEST(Scenario, EveryExampleIsRead) {
+  int examples = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(ROOFCAST_SOURCE_DIR "/simulator/scenarios")) {
+    SCOPED_TRACE(entry.path());
+    EXPECT_NO_THROW(read_scenario(entry.path().string()));
+    ++examples;
+  }
+  EXPECT_GT(examples, 0);
+}
+
 TEST(Scenario, ATracePathIsRelativeToTheScenarioFile) {
   const std::filesystem::path folder = testing::TempDir();
   const std::filesystem::path file = folder / "roofcast_scenario_test.json";
