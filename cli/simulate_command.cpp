@@ -24,7 +24,8 @@ int run_simulate(CommandContext& context) {
   if (!common) return kExitDone;
 
   SimulationRun run = prepare_simulation(simulate_scenario(options));
-  // Opened before the work: a store that cannot be written should not cost a simulation.
+  // Opened before the work: a file that cannot be written should not cost a simulation.
+  if (!options.requests_out.empty()) check_writable(options.requests_out);
   std::optional<Store> store;
   if (options.store) store.emplace(options.store_path, Store::Mode::write);
   if (!run_with_progress(run, context.err)) {

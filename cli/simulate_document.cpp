@@ -118,8 +118,8 @@ Table slo_table(const SimulationResult& result) {
     table.rows.push_back({outcome.slo_class,
                           fmt::format("p{:g} {} <= {}", target.percentile, title_of(target.metric),
                                       as_limit(target.limit)),
-                          as_time(Seconds{outcome.achieved}), as_percent(outcome.attainment),
-                          outcome.met ? "met" : "MISSED"});
+                          outcome.achieved > 0 ? as_time(Seconds{outcome.achieved}) : "-",
+                          as_percent(outcome.attainment), outcome.met ? "met" : "MISSED"});
   }
   return table;
 }
@@ -127,11 +127,12 @@ Table slo_table(const SimulationResult& result) {
 Json slo_json(const SimulationResult& result) {
   Json targets = Json::array();
   for (const TargetOutcome& outcome : result.slo) {
+    const bool measured = outcome.achieved > 0;
     targets.push_back({{"class", outcome.slo_class},
                        {"metric", name_of(outcome.target.metric)},
                        {"percentile", outcome.target.percentile},
                        {"limit_s", outcome.target.limit.value},
-                       {"achieved_s", outcome.achieved},
+                       {"achieved_s", measured ? Json(outcome.achieved) : Json(nullptr)},
                        {"attainment", outcome.attainment},
                        {"met", outcome.met}});
   }
@@ -212,8 +213,8 @@ bool slo_met(const SimulationResult& result) {
 
 Document simulation_document(const SimulationRun& run) {
   Document document{.machine = machine_json(run), .sections = {}};
-  Section head{
-      .heading = headline(run.deployment), .lines = {}, .table = latency_table(run.result)};
+  Section head{.heading = headline(run.deployment), .lines = {}, .table = {}};
+  if (run.result.completed > 0) head.table = latency_table(run.result);
   head.lines.push_back(run.workload.description);
   const std::vector<std::string>& altered = run.workload.notes;
   const std::vector<std::string>& unserved = run.result.notes;

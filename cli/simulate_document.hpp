@@ -31,6 +31,9 @@ Document simulation_document(const SimulationRun& run);
 /// `keep_requests`: one row per request as well.
 Run simulation_row(const SimulationRun& run, const std::string& command_line, bool keep_requests);
 
+/// Throws Error when write_requests could not open `path`; what it holds stays.
+void check_writable(const std::string& path);
+
 /// One row per request; JSONL for a path that ends in .jsonl, else CSV. Throws Error when the file
 /// cannot be written whole.
 void write_requests(const SimulationRun& run, const std::string& path);

@@ -133,6 +133,10 @@ Run simulation_row(const SimulationRun& run, const std::string& command_line, bo
   return row;
 }
 
+void check_writable(const std::string& path) {
+  if (!std::ofstream(path, std::ios::app)) throw Error(path + ": cannot be written");
+}
+
 void write_requests(const SimulationRun& run, const std::string& path) {
   std::ofstream out(path);
   if (!out) throw Error(path + ": cannot be written");

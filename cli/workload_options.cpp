@@ -9,12 +9,18 @@
 namespace roofcast {
 namespace {
 
-LengthDistribution parse_lengths(const std::string& text, const std::string& flag) {
+/// What `parse` makes of a flag's text; its complaint is the user's, and names the flag.
+template <class Parse>
+auto parse_flag(Parse parse, const std::string& text, const std::string& flag) {
   try {
-    return parse_length_distribution(text);
+    return parse(text);
   } catch (const Error& error) {
     throw UsageError(flag + ": " + error.what());
   }
+}
+
+LengthDistribution parse_lengths(const std::string& text, const std::string& flag) {
+  return parse_flag(parse_length_distribution, text, flag);
 }
 
 std::uint64_t parse_seed(const std::string& text, const std::string& flag) {
@@ -123,11 +129,12 @@ void apply(const WorkloadOptions& options, Scenario& scenario) {
   if (options.seed) scenario.seed = *options.seed;
   if (!options.goodput.empty()) scenario.slo.goodput.clear();
   for (const std::string& text : options.goodput) {
-    scenario.slo.goodput.push_back(parse_goodput_limit(text));
+    scenario.slo.goodput.push_back(parse_flag(parse_goodput_limit, text, "--goodput"));
   }
   if (options.slo.empty()) return;
   SloClass all{.name = "all", .share = 1.0, .targets = {}};
-  for (const std::string& text : options.slo) all.targets.push_back(parse_percentile_target(text));
+  for (const std::string& text : options.slo)
+    all.targets.push_back(parse_flag(parse_percentile_target, text, "--slo"));
   scenario.slo.classes = {all};
 }
 

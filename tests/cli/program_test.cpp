@@ -201,6 +201,28 @@ TEST(Program, AMissedSloExitsWithThreeAndAMetOneWithZero) {
   EXPECT_EQ(run_command(line + "p95:ttft:100s").exit_code, 0);
 }
 
+TEST(Program, ATargetThatCannotBeReadIsMisuseOfItsFlag) {
+  const std::string base = "simulate --model llama-3.1-8b --gpu h100 --no-store ";
+  expect_one_clear_line(run_command(base + "--slo ttft:500"), 2, "--slo: target 'ttft:500'");
+  expect_one_clear_line(run_command(base + "--goodput ttft"), 2, "--goodput: goodput limit 'ttft'");
+}
+
+TEST(Program, ATargetOfWhatNoRequestHasShowsNoFigure) {
+  // One token a request: there is no time between tokens.
+  const CommandResult result = run_command(
+      "simulate --model llama-3.1-8b --gpu h100 --num-prompts 2 --output-len 1 --no-store "
+      "--slo p95:tpot:50ms -o json");
+  EXPECT_TRUE(nlohmann::json::parse(result.out)["slo"]["targets"][0]["achieved_s"].is_null());
+}
+
+TEST(Program, AnOutputThatCannotBeWrittenIsFoundBeforeTheWork) {
+  const TemporaryFolder folder;
+  expect_one_clear_line(
+      run_command("simulate --model llama-3.1-8b --gpu h100 --num-prompts 2 --store runs.db "
+                  "--requests-out no/such/folder.csv"),
+      1, "no/such/folder.csv: cannot be written");
+}
+
 TEST(Program, SimulatedRunsAreKeptWithTheirInput) {
   const TemporaryFolder folder;
   const CommandResult simulated = run_command(
