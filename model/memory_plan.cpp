@@ -26,6 +26,10 @@ constexpr double kTextbookUncertainty = 0.2;
 /// (vllm-project/vllm issue 54383, two RTX 4090); half of that either way.
 constexpr Bytes kCompileCacheSpread{0.25 * kGiB};
 
+/// NCCL and custom all-reduce buffers: the constants are from Hopper with NVLink; start-up logs of
+/// other cards print 0.2 to 1.8 GiB (vLLM 0.10 to 0.29). Assumption: about half of that range.
+constexpr Bytes kOtherLinksSpread{1.0 * kGiB};
+
 double gib(Bytes bytes) { return bytes.value / kGiB; }
 
 bool pages_by_row(const Engine& engine) {
@@ -110,6 +114,17 @@ std::int64_t tokens_in(const CacheLayout& layout, std::int64_t blocks) {
   return blocks / static_cast<std::int64_t>(layout.groups.size()) * layout.block_tokens;
 }
 
+/// What the named terms take beyond the GPU's memory: only a KV cache stated by the user can.
+Bytes beyond_memory(const MemoryPlan& plan) {
+  Bytes taken;
+  for (const MemoryTerm& term : plan.terms) {
+    if (term.bytes.value > 0 && term.name != "reserve" && term.name != "cuda_graphs") {
+      taken += term.bytes;
+    }
+  }
+  return std::max(Bytes{}, taken - plan.total);
+}
+
 std::string shortage(const Deployment& deployment, const MemoryPlan& plan, Bytes budget,
                      Bytes one_sequence) {
   if (budget.value <= 0) {
@@ -118,18 +133,28 @@ std::string shortage(const Deployment& deployment, const MemoryPlan& plan, Bytes
         gib(Bytes{} - budget));
   }
   const Bytes usable = usable_cache(deployment, plan);
+  if (one_sequence <= usable) {
+    return fmt::format("the KV cache as given does not fit beside the rest: {:.2f} GiB short",
+                       gib(beyond_memory(plan)));
+  }
   return fmt::format(
       "one sequence of {} tokens needs {:.2f} GiB of KV cache, {:.2f} GiB are left: {:.2f} GiB "
       "short on each GPU",
       deployment.engine.max_model_len, gib(one_sequence), gib(usable), gib(one_sequence - usable));
 }
 
-double uncertainty(const Engine& engine, Bytes budget) {
+double uncertainty(const Deployment& deployment, Bytes budget) {
+  const Engine& engine = deployment.engine;
   if (budget.value <= 0) return 1.0;
   if (engine.memory_rule == MemoryRule::textbook) return kTextbookUncertainty;
   const bool compiles = engine.cuda_graphs && engine.memory.compile_peak.value > 0;
-  const double spread = compiles ? kCompileCacheSpread.value : 0.0;
-  return std::min(1.0, std::hypot(engine.memory.residual.value, spread) / budget.value);
+  const double start = compiles ? kCompileCacheSpread.value : 0.0;
+  const bool other_links = engine.memory_rule == MemoryRule::vllm &&
+                           deployment.parallel.tensor > 1 &&
+                           deployment.gpu.architecture != "hopper";
+  const double links = other_links ? kOtherLinksSpread.value : 0.0;
+  const double spread = std::hypot(engine.memory.residual.value, start, links);
+  return std::min(1.0, spread / budget.value);
 }
 
 }  // namespace
@@ -144,7 +169,7 @@ MemoryPlan plan_memory(const Deployment& deployment) {
       cache_layout(deployment.model, engine.kv_cache_dtype, deployment.parallel, engine.block_size);
   plan.kv_blocks = count_blocks(engine, plan.layout, plan.kv_budget);
   plan.kv_tokens = tokens_in(plan.layout, plan.kv_blocks);
-  plan.relative_uncertainty = uncertainty(engine, division.kv_budget);
+  plan.relative_uncertainty = uncertainty(deployment, division.kv_budget);
 
   plan.terms = std::move(division.before);
   plan.terms.push_back(cache_term(plan));
@@ -159,6 +184,7 @@ MemoryPlan plan_memory(const Deployment& deployment) {
                             : plan.kv_budget;
     plan.max_concurrency = cache / one;
   }
+  if (beyond_memory(plan).value > 0) plan.max_batch = 0;
   plan.fits = plan.max_batch >= 1;
   if (!plan.fits) plan.reason = shortage(deployment, plan, division.kv_budget, one);
   return plan;

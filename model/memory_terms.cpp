@@ -119,7 +119,13 @@ MemoryDivision divide_for_vllm(const Deployment& deployment) {
       engine.kv_cache_memory
           ? std::string("left by the KV budget as given")
           : fmt::format("left to others: (1 - {:g}) of the GPU", engine.gpu_memory_utilization);
-  division.after.push_back({.name = "reserve", .detail = why, .bytes = reserve});
+  if (reserve.value < 0) {
+    division.after.push_back({.name = "shortfall",
+                              .detail = "missing: the KV budget as given is more than is left",
+                              .bytes = reserve});
+  } else {
+    division.after.push_back({.name = "reserve", .detail = why, .bytes = reserve});
+  }
   return division;
 }
 

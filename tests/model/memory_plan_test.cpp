@@ -276,6 +276,38 @@ TEST(MemoryPlan, UncertaintyGrowsAsTheBudgetShrinks) {
   EXPECT_GT(plan_of(0.3).relative_uncertainty, plan_of(0.9).relative_uncertainty);
 }
 
+// Blocks or bytes that no GPU has: stated by the user, so the engine's rule would not object.
+TEST(MemoryPlan, AStatedCacheBeyondTheGpuDoesNotFit) {
+  for (const EngineOverrides& stated :
+       {EngineOverrides{.kv_cache_memory = Bytes{200e9}},
+        EngineOverrides{.num_gpu_blocks_override = 1'000'000}}) {  // 2 MiB each
+    const MemoryPlan plan =
+        plan_memory(test::deploy(test::llama_3_1_8b(), test::h100(), "vllm", stated));
+    EXPECT_FALSE(plan.fits);
+    EXPECT_EQ(plan.max_batch, 0);
+    EXPECT_NE(plan.reason.find("the KV cache as given"), std::string::npos) << plan.reason;
+  }
+}
+
+// A stated cache that eats into the reserve is the user's business: 79.2 - 18.3 GiB are there.
+TEST(MemoryPlan, AStatedCacheMayUseTheReserve) {
+  const EngineOverrides stated{.kv_cache_memory = Bytes{58 * kGiB}};
+  EXPECT_TRUE(plan_memory(test::deploy(test::llama_3_1_8b(), test::h100(), "vllm", stated)).fits);
+}
+
+// Only Hopper's NCCL buffers are known from logs.
+TEST(MemoryPlan, SeveralGpusOfAnotherLinkAreLessCertain) {
+  const auto spread = [](const Gpu& gpu, int tensor) {
+    const MemoryPlan plan =
+        plan_memory(test::deploy(test::llama_3_1_8b(), gpu, "vllm", {}, {.tensor = tensor}));
+    return plan.relative_uncertainty * plan.kv_budget.value / kGiB;
+  };
+  EXPECT_NEAR(spread(test::a100_80gb(), 2), std::hypot(spread(test::a100_80gb(), 1), 1.0), 1e-9);
+  Gpu hopper = test::h100();
+  hopper.architecture = "hopper";
+  EXPECT_NEAR(spread(hopper, 2), spread(hopper, 1), 1e-9);
+}
+
 TEST(MaxContext, IsTheLongestAtWhichTheBatchStillFits) {
   for (const Transformer& model :
        {test::llama_3_1_8b(), test::gpt_oss_20b(), test::qwen3_next_80b()}) {
