@@ -174,14 +174,32 @@ Transformer read_model(const Fields& top, const std::optional<Fields>& beside) {
   return model;
 }
 
-/// Exact bytes on disk beside the formula's; a note where they differ by more than 2 %.
+/// Whether files hold more than an engine loads: draft blocks, a second copy of a tied embedding,
+/// or fp32 that is served in 16 bits.
+bool holds_what_is_not_loaded(const Checkpoint& checkpoint, const Transformer& model) {
+  const bool wide = std::any_of(
+      checkpoint.by_dtype.begin(), checkpoint.by_dtype.end(), [&](const StoredBytes& stored) {
+        return stored.dtype == "F32" && stored.bytes > checkpoint.bytes / 2.0;
+      });
+  return model.next_token_layers > 0 || model.tied_embeddings || wide;
+}
+
+/// Exact bytes on disk beside the formula's; a note where they differ by more than 2 %. Where the
+/// files hold more for a reason that keeps it off the GPU, the formula stays.
 void use_checkpoint(const fs::path& folder, Transformer& model) {
   constexpr double kTolerance = 0.02;
   const auto checkpoint = read_checkpoint(folder.string());
   if (!checkpoint) return;
   const Bytes formula = weight_bytes(model, Parallelism{});
-  model.checkpoint_bytes = checkpoint->bytes;
   const double ratio = checkpoint->bytes / formula;
+  if (ratio > 1.0 && holds_what_is_not_loaded(*checkpoint, model)) {
+    model.notes.push_back(
+        fmt::format("the checkpoint ({}) holds {:.3f} GB; counted are the {:.3f} GB that an engine "
+                    "loads, without draft blocks, second copies or fp32 where 16 bits are served",
+                    checkpoint->source, checkpoint->bytes.value / 1e9, formula.value / 1e9));
+    return;
+  }
+  model.checkpoint_bytes = checkpoint->bytes;
   if (std::abs(ratio - 1.0) <= kTolerance) return;
   model.notes.push_back(
       fmt::format("the checkpoint ({}) holds {:.3f} GB, the formula gives {:.3f} GB: draft blocks, "

@@ -378,5 +378,20 @@ TEST_F(ModelFolder, ExactBytesThatAgreeNeedNoNote) {
   EXPECT_TRUE(load_model(folder_.string()).notes.empty());
 }
 
+TEST_F(ModelFolder, ASecondCopyOfATiedEmbeddingIsNotLoaded) {
+  json config = small_llama();
+  config["tie_word_embeddings"] = true;
+  write("config.json", config.dump());
+  const Transformer alone = parse(config);
+  const std::int64_t bytes = 2 * (count_parameters(alone).total + alone.vocabulary * alone.hidden);
+  write("model.safetensors.index.json",
+        json({{"metadata", {{"total_size", bytes}}}, {"weight_map", {{"a", "b.safetensors"}}}})
+            .dump());
+  const Transformer model = load_model(folder_.string());
+  EXPECT_FALSE(model.checkpoint_bytes.has_value());
+  ASSERT_EQ(model.notes.size(), 1u);
+  EXPECT_THAT(model.notes.front(), HasSubstr("that an engine loads"));
+}
+
 }  // namespace
 }  // namespace roofcast
