@@ -42,7 +42,7 @@ struct EngineOverrides {
   std::optional<double> watermark{};
   std::optional<QueueOrder> scheduling_policy{};
   std::optional<Bytes> overhead{};      // textbook rule: fixed, per GPU
-  std::optional<Bytes> weight_bytes{};  // whole checkpoint, stated by the user; else counted
+  std::optional<Bytes> weight_bytes{};  // whole checkpoint as stated, for the memory plan alone
 };
 
 /// Host-side time of one step, by physical term. Not part of any kernel curve.
@@ -96,7 +96,7 @@ struct Engine {
   double watermark = 0.0;
   QueueOrder order = QueueOrder::fcfs;
   Bytes overhead{};                               // textbook rule
-  std::optional<Bytes> weight_bytes{};            // whole checkpoint as stated; replaces the count
+  std::optional<Bytes> weight_bytes{};            // memory plan: whole checkpoint as stated
   std::vector<std::int64_t> graph_batch_sizes{};  // captured decode batch sizes, ascending
   MemoryConstants memory{};
   HostOverhead host{};

@@ -27,6 +27,8 @@ struct GenerationEstimate {
   std::optional<std::int64_t> compute_bound_batch{};
 };
 
+/// With pipeline stages a step passes them one after the other (one micro-batch, no overlap), so
+/// latency is whole and throughput a lower bound; MFU and MBU are of the stage at work.
 /// `batch` sequences are divided evenly over data-parallel ranks (rounded up); rates count them
 /// all. Prompts are prefilled in order under the engine's token budget, before any decode step.
 GenerationEstimate estimate_generation(const Deployment& deployment, std::int64_t batch,
