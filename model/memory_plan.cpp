@@ -36,6 +36,11 @@ bool pages_by_row(const Engine& engine) {
   return engine.memory_rule == MemoryRule::vllm || engine.memory_rule == MemoryRule::tensorrt_llm;
 }
 
+/// Whether the cache is so many blocks, not so many bytes.
+bool counts_blocks(const Engine& engine) {
+  return pages_by_row(engine) || engine.num_gpu_blocks_override.has_value();
+}
+
 /// Bytes that one sequence of `tokens` tokens takes on the fullest rank. Engines with blocks count
 /// whole rows: those reserved for the longest sequence, those held by a shorter one. SGLang (token
 /// pages) and the textbook count tokens.
@@ -68,7 +73,7 @@ Bytes sequence_bytes(const Deployment& deployment, const CacheLayout& layout, st
 
 /// Bytes of the cache that sequences can use.
 Bytes usable_cache(const Deployment& deployment, const MemoryPlan& plan) {
-  if (!pages_by_row(deployment.engine)) return plan.kv_budget;
+  if (!counts_blocks(deployment.engine)) return plan.kv_budget;
   const std::int64_t null_blocks =
       deployment.engine.memory_rule == MemoryRule::vllm ? kNullBlocks : 0;
   const std::int64_t blocks = std::max<std::int64_t>(0, plan.kv_blocks - null_blocks);
@@ -179,7 +184,7 @@ MemoryPlan plan_memory(const Deployment& deployment) {
   const Bytes one = sequence_bytes(deployment, plan.layout, engine.max_model_len);
   plan.max_batch = max_batch_at(deployment, plan, engine.max_model_len);
   if (one.value > 0) {
-    const Bytes cache = pages_by_row(engine)
+    const Bytes cache = counts_blocks(engine)
                             ? plan.layout.row_bytes() * static_cast<double>(plan.kv_blocks)
                             : plan.kv_budget;
     plan.max_concurrency = cache / one;

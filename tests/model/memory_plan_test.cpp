@@ -289,6 +289,19 @@ TEST(MemoryPlan, AStatedCacheBeyondTheGpuDoesNotFit) {
   }
 }
 
+// 10,000 blocks of one token (SGLang, textbook) hold two sequences of 4096 tokens, as their count
+// of KV tokens says.
+TEST(MemoryPlan, StatedBlocksBoundTheBatchUnderEveryRule) {
+  for (const char* era : {"vllm", "sglang", "textbook"}) {
+    const EngineOverrides stated{
+        .max_model_len = 4096, .block_size = 1, .num_gpu_blocks_override = 10'000};
+    const MemoryPlan plan =
+        plan_memory(test::deploy(test::llama_3_1_8b(), test::h100(), era, stated));
+    EXPECT_EQ(plan.kv_tokens, 10'000) << era;
+    EXPECT_EQ(plan.max_batch, 2) << era;
+  }
+}
+
 // A stated cache that eats into the reserve is the user's business: 79.2 - 18.3 GiB are there.
 TEST(MemoryPlan, AStatedCacheMayUseTheReserve) {
   const EngineOverrides stated{.kv_cache_memory = Bytes{58 * kGiB}};
