@@ -241,5 +241,13 @@ TEST(TensorrtDefaults, AreThoseOfTrtllmServe) {
   EXPECT_FALSE(engine.chunked_prefill);
 }
 
+TEST(ResolveEngine, ACacheSizedInBytesIsVllmsAlone) {
+  const EngineOverrides stated{.kv_cache_memory = Bytes{8e9}};
+  for (const char* era : {"sglang", "trtllm", "textbook"}) {
+    EXPECT_THROW(resolve_engine(era, stated, test::llama_3_1_8b(), test::h100(), {}), UsageError)
+        << era;
+  }
+}
+
 }  // namespace
 }  // namespace roofcast
