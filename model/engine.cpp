@@ -201,10 +201,8 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
   const EraDefaults& era = find_era(era_name);
   check_ranges(overrides);
   if (overrides.kv_cache_memory && era.memory_rule != MemoryRule::vllm) {
-    throw UsageError(
-        fmt::format("kv_cache_memory: given for {}, expected a vLLM engine: no other "
-                    "sizes its cache in bytes",
-                    era.era.name));
+    throw UsageError(fmt::format("kv_cache_memory: given for {}, expected one of the vLLM engines",
+                                 era.era.name));
   }
   Engine engine{.name = era.era.name, .memory_rule = era.memory_rule, .scheduler = era.scheduler};
   engine.max_model_len = resolve_max_model_len(era, overrides, model);
