@@ -95,7 +95,7 @@ po::options_description engine_options(DeploymentOptions& target) {
       "textbook rule: fixed overhead per GPU")(
       "weight-bytes",
       converted(knobs.weight_bytes, "--weight-bytes", parse_bytes)->value_name("BYTES"),
-      "checkpoint size as stated, instead of the formula")(
+      "memory plan only: checkpoint size as stated, instead of the formula")(
       "enforce-eager", switch_value(knobs.enforce_eager, "--enforce-eager"), "no CUDA graphs")(
       "async-scheduling", switch_value(knobs.async_scheduling, "--async-scheduling"),
       "host work hidden behind the GPU");

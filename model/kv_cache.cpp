@@ -27,8 +27,8 @@ std::int64_t per_rank(std::int64_t heads, int tensor) {
 }
 
 double index_key_bytes(std::int64_t elements) {
-  const auto groups = static_cast<double>((elements + kIndexScaleGroup - 1) / kIndexScaleGroup);
-  return static_cast<double>(elements) + groups * kScaleBytes;
+  const std::int64_t groups = (elements + kIndexScaleGroup - 1) / kIndexScaleGroup;
+  return static_cast<double>(elements) + static_cast<double>(groups) * kScaleBytes;
 }
 
 CacheNeed need_of(const Attention& a, const Transformer&, DType cache_dtype, int tensor) {
@@ -49,8 +49,9 @@ CacheNeed need_of(const LatentAttention& a, const Transformer&, DType cache_dtyp
   const bool sparse_fp8 = a.span.kind == AttentionSpan::Kind::sparse && bits_of(cache_dtype) == 8;
   double bytes = static_cast<double>(a.kv_lora_rank + a.rope_dim) * element_bytes(cache_dtype);
   if (sparse_fp8) {
-    const auto scales = static_cast<double>(a.kv_lora_rank / kLatentScaleGroup);
-    bytes = static_cast<double>(a.kv_lora_rank + 2 * a.rope_dim) + scales * kScaleBytes;
+    const std::int64_t scales = a.kv_lora_rank / kLatentScaleGroup;
+    bytes = static_cast<double>(a.kv_lora_rank + 2 * a.rope_dim) +
+            static_cast<double>(scales) * kScaleBytes;
   }
   if (a.index_heads > 0) bytes += index_key_bytes(a.index_head_dim);
   return {.per_token = Bytes{bytes}, .span = a.span, .per_sequence = {}};

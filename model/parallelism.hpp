@@ -4,8 +4,8 @@
 namespace roofcast {
 
 /// Degrees of parallelism of one replica, as the engines name them. Routed experts always spread
-/// over all tp * dp ranks of a stage (vLLM documentation, "Data Parallel Deployment"): whole experts
-/// when `expert_parallel`, else each expert's width.
+/// over all tp * dp ranks of a stage (vLLM documentation, "Data Parallel Deployment"): whole
+/// experts when `expert_parallel`, else each expert's width.
 struct Parallelism {
   int tensor = 1;    // TP: every matrix split over this many GPUs
   int pipeline = 1;  // PP: layers split into this many stages

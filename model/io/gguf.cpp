@@ -265,7 +265,8 @@ void size_tensor(const Stream& stream, const BlockType& type, GgufTensor& tensor
                             quoted_name(tensor.name), row, type.name, type.elements));
   }
   tensor.elements = static_cast<std::int64_t>(elements);
-  tensor.bytes = Bytes{static_cast<double>(elements / type.elements * type.bytes)};
+  const auto blocks = elements / type.elements;
+  tensor.bytes = Bytes{static_cast<double>(blocks * type.bytes)};
 }
 
 struct PlacedTensor {

@@ -264,21 +264,21 @@ void read_method(const Fields& q, DType activation, QuantizationScheme& scheme) 
 
 }  // namespace
 
-std::optional<DType> read_kv_cache_dtype(const Fields& q) {
-  if (q.is_object("kv_cache_scheme")) {
-    const Fields scheme = *q.object("kv_cache_scheme");
+std::optional<DType> read_kv_cache_dtype(const Fields& config) {
+  if (config.is_object("kv_cache_scheme")) {
+    const Fields scheme = *config.object("kv_cache_scheme");
     const std::int64_t bits = scheme.size({"num_bits"}, 16);
     const bool is_int = scheme.text({"type"}, "float") == "int";
     if (bits == 8) return is_int ? DType::int8 : DType::fp8;
     if (bits == 4) return is_int ? DType::int4 : DType::fp4;
     return std::nullopt;
   }
-  const std::string text = q.text({"kv_cache_scheme", "kv_cache_quant_algo"});
+  const std::string text = config.text({"kv_cache_scheme", "kv_cache_quant_algo"});
   if (text.empty()) return std::nullopt;
   const auto dtype = parse_dtype(text);
   if (!dtype) {
-    q.fail(q.has("kv_cache_scheme") ? "kv_cache_scheme" : "kv_cache_quant_algo",
-           fmt::format("is '{}', not a number format", text));
+    config.fail(config.has("kv_cache_scheme") ? "kv_cache_scheme" : "kv_cache_quant_algo",
+                fmt::format("is '{}', not a number format", text));
   }
   return dtype;
 }

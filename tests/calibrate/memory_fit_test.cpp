@@ -8,7 +8,7 @@
 namespace roofcast {
 namespace {
 
-constexpr MemoryConstants kTruth{
+const MemoryConstants kTruth{
     .logits_bytes = 15.0, .keeps_expert_workspace = true, .compile_peak = Bytes{0.75 * kGiB}};
 
 /// A log that obeys kTruth exactly.

@@ -16,8 +16,8 @@ inline std::filesystem::path shared_data(const std::string& relative) {
 }  // namespace roofcast::test
 
 /// Ends the test as skipped when `relative` is not under ../shared/data.
-#define SKIP_WITHOUT_SHARED_DATA(relative)                                             \
-  if (!std::filesystem::exists(::roofcast::test::shared_data(relative))) {             \
-    GTEST_SKIP() << "needs ../shared/data/" << (relative) << ", which is not here";    \
-  }                                                                                    \
+#define SKIP_WITHOUT_SHARED_DATA(relative)                                          \
+  if (!std::filesystem::exists(::roofcast::test::shared_data(relative))) {          \
+    GTEST_SKIP() << "needs ../shared/data/" << (relative) << ", which is not here"; \
+  }                                                                                 \
   static_assert(true)
