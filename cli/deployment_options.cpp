@@ -38,6 +38,15 @@ po::typed_value<std::string>* switch_value(std::optional<bool>& target, const st
   return converted(target, flag, parse_switch)->implicit_value("true", "")->value_name("[=off]");
 }
 
+Transformer resolve_model(const DeploymentOptions& options) {
+  if (options.model.empty()) {
+    throw UsageError("--model is missing (a name such as llama-3.1-8b, or a model folder)");
+  }
+  Transformer model = load_model(options.model);
+  if (options.weight_format) requantise(model, *options.weight_format);
+  return model;
+}
+
 }  // namespace
 
 po::options_description machine_options(DeploymentOptions& target) {
@@ -131,15 +140,6 @@ Parallelism with_given(Parallelism parallel, const ParallelismOptions& given) {
   parallel.data = given.data.value_or(parallel.data);
   parallel.expert_parallel = given.expert_parallel.value_or(parallel.expert_parallel);
   return parallel;
-}
-
-Transformer resolve_model(const DeploymentOptions& options) {
-  if (options.model.empty()) {
-    throw UsageError("--model is missing (a name such as llama-3.1-8b, or a model folder)");
-  }
-  Transformer model = load_model(options.model);
-  if (options.weight_format) requantise(model, *options.weight_format);
-  return model;
 }
 
 ResolvedDeployment resolve(const DeploymentOptions& options) {

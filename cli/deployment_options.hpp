@@ -49,9 +49,6 @@ struct ResolvedDeployment {
 /// --model or --gpu is missing.
 ResolvedDeployment resolve(const DeploymentOptions& options);
 
-/// The same for a deployment whose numbers of GPUs do not matter yet: everything but the engine.
-Transformer resolve_model(const DeploymentOptions& options);
-
 /// "inputs" of a result: the deployment as understood, every knob resolved.
 Json describe(const Deployment& deployment);
 
