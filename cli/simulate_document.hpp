@@ -7,7 +7,7 @@
 #include "model/memory_plan.hpp"
 #include "reports/document.hpp"
 #include "reports/store.hpp"
-#include "simulator/result.hpp"
+#include "simulator/results/result.hpp"
 #include "simulator/scenario.hpp"
 
 namespace roofcast {

@@ -7,8 +7,8 @@
 
 #include "model/engine.hpp"
 #include "model/parallelism.hpp"
-#include "simulator/slo.hpp"
-#include "simulator/workload.hpp"
+#include "simulator/results/slo.hpp"
+#include "simulator/workload/workload.hpp"
 
 namespace roofcast {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cassert>
 
-#include "simulator/admission.hpp"
-#include "simulator/client.hpp"
-#include "simulator/engine_loop.hpp"
-#include "simulator/metrics.hpp"
+#include "simulator/engine/admission.hpp"
+#include "simulator/engine/engine_loop.hpp"
+#include "simulator/results/metrics.hpp"
 #include "simulator/wording.hpp"
+#include "simulator/workload/client.hpp"
 
 namespace roofcast {
 namespace {

@@ -7,7 +7,7 @@
 #include "model/engine.hpp"
 #include "model/kv_cache.hpp"
 #include "model/step_time.hpp"
-#include "simulator/result.hpp"
+#include "simulator/results/result.hpp"
 
 namespace roofcast {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "simulator/scenario.hpp"
-#include "simulator/workload.hpp"
+#include "simulator/workload/workload.hpp"
 
 namespace roofcast {
 

@@ -1,7 +1,7 @@
 // Traces from CSV files, plain or gzip-compressed: Azure LLM 2023/2024, or arrival, input, output.
 #pragma once
 
-#include "simulator/workload.hpp"
+#include "simulator/workload/workload.hpp"
 
 namespace roofcast {
 

@@ -3,7 +3,7 @@
 
 #include <iosfwd>
 
-#include "simulator/workload.hpp"
+#include "simulator/workload/workload.hpp"
 
 namespace roofcast {
 

@@ -3,9 +3,9 @@
 
 #include <boost/random/uniform_int_distribution.hpp>
 
-#include "simulator/admission.hpp"
-#include "simulator/client.hpp"
+#include "simulator/engine/admission.hpp"
 #include "simulator/random.hpp"
+#include "simulator/workload/client.hpp"
 #include "tests/simulator/support.hpp"
 
 namespace roofcast::test {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/engine_loop.hpp"
+#include "simulator/engine/engine_loop.hpp"
 #include "simulator/simulate.hpp"
 
 namespace roofcast::test {

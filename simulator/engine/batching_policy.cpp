@@ -1,0 +1,24 @@
+#include "simulator/engine/batching_policy.hpp"
+
+#include <fmt/format.h>
+
+#include "model/error.hpp"
+#include "simulator/engine/policy_vllm_v1.hpp"
+
+namespace roofcast {
+
+void preempt(EngineState& state, RequestId id) {
+  RequestState& request = state[id];
+  state.recomputed_tokens += request.computed;
+  state.blocks.release(request.kv);
+  request.computed = 0;
+  state.waiting.push_front(id, request.priority);
+}
+
+std::unique_ptr<BatchingPolicy> make_policy(const Engine& engine) {
+  if (engine.scheduler == SchedulerKind::vllm_v1) return std::make_unique<VllmV1Policy>();
+  throw Error(fmt::format("engine '{}': its scheduler is not simulated, expected a vLLM engine",
+                          engine.name));
+}
+
+}  // namespace roofcast

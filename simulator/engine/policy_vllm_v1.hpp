@@ -1,0 +1,18 @@
+// vLLM's V1 scheduler (vllm/v1/core/sched/scheduler.py and kv_cache_manager.py, 2025 to 2026).
+// Each step has a budget of tokens. Running requests come first, in order of admission: a decode
+// takes one token, an unfinished prompt a chunk. When blocks run out, the newest running request
+// (or the one of worst priority) is preempted. What budget is left admits waiting requests,
+// strictly in their order, unless the step preempted. Not here: prefix caching, speculative
+// decoding, LoRA, encoders, remote KV.
+#pragma once
+
+#include "simulator/engine/batching_policy.hpp"
+
+namespace roofcast {
+
+class VllmV1Policy final : public BatchingPolicy {
+ public:
+  void schedule(EngineState& state, StepPlan& plan) const override;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,38 @@
+// Requests that an engine has received and not yet admitted, in the order it will look at them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <utility>
+
+#include "model/engine.hpp"
+#include "simulator/workload/workload.hpp"
+
+namespace roofcast {
+
+/// First come, first served, with preempted requests back at the front; or by priority (smaller
+/// first), ties by arrival, wherever a request comes from (vLLM's two policies).
+class WaitingQueue {
+ public:
+  explicit WaitingQueue(QueueOrder order) : order_(order) {}
+
+  bool empty() const { return size() == 0; }
+  std::size_t size() const { return fcfs_.size() + by_priority_.size(); }
+
+  /// The request that is looked at next. Precondition: not empty.
+  RequestId front() const;
+  void pop_front();
+
+  void push_back(RequestId request, std::int64_t priority);
+  /// For a preempted request.
+  void push_front(RequestId request, std::int64_t priority);
+
+ private:
+  QueueOrder order_;
+  std::deque<RequestId> fcfs_;
+  std::set<std::pair<std::int64_t, RequestId>> by_priority_;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,88 @@
+// What a simulation answers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/results/slo.hpp"
+#include "simulator/workload/workload.hpp"
+
+namespace roofcast {
+
+inline constexpr Nanoseconds kNever = -1;
+
+/// One request's life. Times are simulated; kNever for what did not happen.
+struct RequestRecord {
+  Request request{};
+  Nanoseconds sent = kNever;       // left the client (equals arrival without a concurrency limit)
+  Nanoseconds queued = kNever;     // reached the engine: sent + Engine::host.per_request
+  Nanoseconds scheduled = kNever;  // first time in a step
+  Nanoseconds first_token = kNever;
+  Nanoseconds finished = kNever;
+  Nanoseconds largest_gap = 0;  // longest wait between two of its tokens
+  std::int32_t preemptions = 0;
+  bool rejected = false;  // longer than max_model_len, or never fits the KV cache
+};
+
+/// Mean and percentiles (linear interpolation between order statistics, as numpy's default).
+struct Distribution {
+  std::int64_t count = 0;
+  double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, min = 0, max = 0;  // seconds
+};
+
+/// Share of steps' time by state, and levels over time.
+struct EngineUse {
+  std::int64_t steps = 0;
+  std::int64_t prefill_tokens = 0;     // computed, recomputation included
+  std::int64_t recomputed_tokens = 0;  // lost to preemption
+  std::int64_t decode_tokens = 0;
+  std::int64_t preemptions = 0;
+  double mean_kv_use = 0, peak_kv_use = 0;  // share of blocks, time-weighted
+  double mean_running = 0;                  // time-weighted over the makespan, as mean_kv_use
+  double mean_waiting = 0;  // requests in the engine's queue, preempted ones included
+  std::int64_t peak_running = 0;
+  std::int64_t peak_waiting = 0;
+  double busy_share = 0;  // of the makespan with a step in progress
+};
+
+struct TargetOutcome {
+  std::string slo_class{};
+  PercentileTarget target{};
+  std::int64_t requests = 0;  // of the class, completed or rejected; with none the target is unmet
+  double achieved = 0;    // seconds at the target's percentile; of the completed requests' largest
+                          // value when the percentile falls on a rejected request
+  double attainment = 0;  // share of the class's requests within the limit; rejected ones are not
+  bool met = false;       // achieved within the limit, rejected requests counted as never served
+};
+
+/// Is the load sustainable? Decided from the queue, see metrics.cpp.
+struct SaturationVerdict {
+  bool saturated = false;
+  std::string reason{};       // in words, with the numbers behind it
+  double queueing_share = 0;  // of mean TTFT spent in the engine's queue
+};
+
+struct SimulationResult {
+  std::vector<RequestRecord> requests;
+  std::int64_t completed = 0;
+  std::int64_t rejected = 0;
+  std::int64_t unfinished = 0;  // when the run was stopped; completed + rejected + this = requests
+  Seconds makespan;             // first arrival to last finish
+  double request_rate_per_s = 0;  // completed / makespan
+  double offered_rate_per_s = 0;  // (arrivals - 1) / arrival span; 0 when all arrive at once
+  double input_tokens_per_s = 0;
+  double output_tokens_per_s = 0;
+  Distribution ttft, tpot, itl, e2e;  // TTFT and E2E from `sent`; TPOT of outputs over one token
+  Distribution queue;                 // in the engine's queue: `queued` to `scheduled`
+  Distribution client_queue;          // waiting for the client's concurrency limit: to `sent`
+  std::optional<double> goodput_per_s;
+  std::optional<double> goodput_share;
+  std::vector<TargetOutcome> slo;
+  SaturationVerdict saturation;
+  EngineUse use;
+  std::vector<std::string> notes;  // what was not served and why, for the user to read
+};
+
+}  // namespace roofcast

@@ -1,0 +1,127 @@
+#include "simulator/results/saturation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "simulator/wording.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr double kBacklogShare = 0.05;      // of the arrivals in the window
+constexpr double kBacklogNoise = 2.0;       // standard deviations of a Poisson count
+constexpr double kFillTimes = 4.0;          // service times until the engine has filled for certain
+constexpr double kQueueingDominates = 0.5;  // of mean TTFT
+
+/// The second half of the arrivals.
+struct Window {
+  Nanoseconds begin = 0;
+  Nanoseconds end = 0;
+  std::int64_t arrived = 0;
+  std::int64_t completed = 0;
+
+  double backlog() const { return static_cast<double>(arrived - completed); }
+};
+
+Window second_half(const std::vector<RequestRecord>& records) {
+  std::vector<const RequestRecord*> served;
+  for (const RequestRecord& record : records) {
+    if (!record.rejected) served.push_back(&record);
+  }
+  Window window;
+  if (served.size() < 2) return window;
+  window.begin = served[served.size() / 2 - 1]->request.arrival;
+  window.end = served.back()->request.arrival;
+  auto inside = [&](Nanoseconds time) { return time > window.begin && time <= window.end; };
+  for (const RequestRecord* record : served) {
+    if (inside(record->request.arrival)) ++window.arrived;
+    if (inside(record->finished)) ++window.completed;
+  }
+  return window;
+}
+
+/// Half of the requests take longer than this in the engine, waiting apart.
+double median_service_s(const std::vector<RequestRecord>& records) {
+  std::vector<Nanoseconds> times;
+  for (const RequestRecord& record : records) {
+    if (record.finished != kNever) times.push_back(record.finished - record.scheduled);
+  }
+  if (times.empty()) return 0;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return to_seconds(*middle).value;
+}
+
+/// Wait for the engine or for the client's limit, mean over the last quarter of the requests.
+double late_wait_s(const std::vector<RequestRecord>& records) {
+  double sum = 0;
+  std::int64_t count = 0;
+  for (std::size_t i = records.size() - records.size() / 4; i < records.size(); ++i) {
+    const RequestRecord& record = records[i];
+    if (record.scheduled == kNever) continue;
+    sum += to_seconds(record.scheduled - record.request.arrival).value;
+    ++count;
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+std::string where_ttft_goes(const SimulationResult& result, double queueing_share) {
+  if (result.completed == 0) return "no request finished";
+  const bool queueing = queueing_share >= kQueueingDominates;
+  std::string text = fmt::format(
+      "{:.0f} % of the mean TTFT of {} is {}",
+      100 * (queueing ? queueing_share : 1 - queueing_share), duration(result.ttft.mean),
+      queueing ? "waiting in the queue" : "service, not waiting in the queue");
+  if (result.client_queue.mean > result.queue.mean) {
+    text += fmt::format("; the client's concurrency limit holds requests back for {} on average",
+                        duration(result.client_queue.mean));
+  }
+  return text;
+}
+
+std::string verdict_in_words(const SimulationResult& result, bool backlog_grew, bool saturated,
+                             double service_s) {
+  if (saturated && result.client_queue.mean > result.queue.mean) {
+    return "beyond what the client's concurrency limit lets through, the backlog grows there as "
+           "long as the load lasts";
+  }
+  if (saturated) return "beyond saturation, the backlog grows as long as the load lasts";
+  if (!backlog_grew) return "keeps up";
+  return fmt::format(
+      "too short to tell, arrivals end before the engine has filled (a request takes {})",
+      duration(service_s));
+}
+
+}  // namespace
+
+SaturationVerdict judge_saturation(const SimulationResult& result) {
+  SaturationVerdict verdict;
+  if (result.ttft.mean > 0) verdict.queueing_share = result.queue.mean / result.ttft.mean;
+  const std::string ttft = where_ttft_goes(result, verdict.queueing_share);
+  const Window window = second_half(result.requests);
+  if (window.arrived < 2) {
+    const bool single = result.requests.size() == 1;
+    verdict.reason = (single ? "a single request, no rate; "
+                             : "all requests arrive at once, a batch and not a rate; ") +
+                     ttft;
+    return verdict;
+  }
+  const auto arrived = static_cast<double>(window.arrived);
+  const bool backlog_grew =
+      window.backlog() > std::max(kBacklogShare * arrived, kBacklogNoise * std::sqrt(arrived));
+  const double service = median_service_s(result.requests);
+  const double length = to_seconds(window.end - window.begin).value;
+  const bool long_enough =
+      length >= kFillTimes * service || late_wait_s(result.requests) >= service;
+  verdict.saturated = backlog_grew && long_enough;
+  verdict.reason = fmt::format("{}: the last {} arrived within {}, in which {} finished; {}",
+                               verdict_in_words(result, backlog_grew, verdict.saturated, service),
+                               counted(window.arrived, "request"), duration(length),
+                               counted(window.completed, "request"), ttft);
+  return verdict;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,16 @@
+// Is the offered load sustainable, and is a bad latency service time or queueing?
+#pragma once
+
+#include "simulator/results/result.hpp"
+
+namespace roofcast {
+
+/// Compares arrivals with completions over the second half of the arrivals: an engine that keeps
+/// up finishes requests as fast as they come once it has filled; one that does not falls behind
+/// for as long as the load lasts, and its latencies say how long the run was. Saturated when the
+/// backlog grew by more than 5 % of the arrivals and by more than chance explains (twice the
+/// square root of the arrivals, Poisson), unless arrivals end before the engine can have filled.
+/// Needs counts, rates and distributions of `result`.
+SaturationVerdict judge_saturation(const SimulationResult& result);
+
+}  // namespace roofcast

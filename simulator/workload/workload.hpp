@@ -1,0 +1,116 @@
+// What arrives: requests with arrival times and lengths, from a trace or drawn from distributions.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "simulator/results/slo.hpp"
+#include "simulator/time.hpp"
+
+namespace roofcast {
+
+/// Index of a request in its workload. Requests are numbered in order of arrival; those that follow
+/// others come anywhere after them.
+using RequestId = std::int32_t;
+inline constexpr RequestId kNoRequest = -1;
+
+/// A stretch of a prompt by what it says. A span that begins a prompt, or comes after equal spans,
+/// holds the same tokens as another with its content, as far as the shorter one goes.
+struct ContentSpan {
+  std::uint64_t content = 0;
+  std::int64_t tokens = 0;
+};
+
+struct Request {
+  /// Created at the client, first request of a workload at >= 0. Of a request that follows another:
+  /// the pause (think time) between that one's last token and this one's creation.
+  Nanoseconds arrival = 0;
+  std::int64_t input_tokens = 0;
+  std::int64_t output_tokens = 0;  // generated in full (ignore_eos)
+  std::int32_t slo_class = 0;      // index into Scenario::slo.classes; 0 when there are none
+  std::int64_t priority = 0;       // smaller first, for QueueOrder::priority
+  std::int32_t stage = 0;          // index into Workload::stages; 0 when there are none
+  std::int32_t adapter = -1;       // LoRA adapter; -1: the base model
+  RequestId follows = kNoRequest;  // the turn of its session before this one
+  /// Its prompt in Workload::contents: so many spans from there, their tokens summing to at most
+  /// input_tokens; what is left is shared with nobody. None: the whole prompt is.
+  std::uint32_t contents_begin = 0;
+  std::uint32_t contents_count = 0;
+  /// The generated tokens continue the prompt's last span (the next turn repeats them).
+  bool output_continues_prompt = false;
+};
+
+/// Token counts of prompts or outputs. All draws are clamped to [1, max].
+struct LengthDistribution {
+  enum class Kind { fixed, uniform, normal, lognormal };
+  Kind kind = Kind::fixed;
+  double a = 0;  // fixed: tokens; uniform: low; normal: mean; lognormal: median
+  double b = 0;  // uniform: high (inclusive); normal: sd; lognormal: sigma of ln
+};
+
+/// "512", "uniform:100:900", "normal:512:64", "lognormal:512:0.8"; counts take vLLM's suffixes
+/// (1k = 1000, 1K = 1024, likewise m and M). Throws Error naming the text and the forms that exist.
+LengthDistribution parse_length_distribution(const std::string& text);
+
+/// The text that parse_length_distribution reads back to the same value.
+std::string to_text(const LengthDistribution& lengths);
+
+inline constexpr double kAllAtOnce = std::numeric_limits<double>::infinity();
+
+/// Longest prompt or output that a workload may hold, and longest time from first to last arrival:
+/// far beyond any model or recording, so what exceeds them is a mistake in the input.
+inline constexpr std::int64_t kMostTokens = 10'000'000;
+inline constexpr Nanoseconds kLongestSpan = 10LL * 365 * 86'400 * 1'000'000'000;  // ten years
+
+/// Arrivals and lengths drawn from distributions; flags as in `vllm bench serve`.
+struct SyntheticWorkload {
+  std::int64_t num_prompts = 1000;
+  double request_rate = kAllAtOnce;  // per second; infinity: all at once
+  double burstiness = 1.0;           // gamma shape; 1 is Poisson, infinity constant gaps
+  bool normalised = true;  // rescale so that the last arrival is num_prompts / request_rate
+  LengthDistribution input{LengthDistribution::Kind::fixed, 1024, 0};
+  LengthDistribution output{LengthDistribution::Kind::fixed, 128, 0};
+};
+
+/// A recorded trace.
+struct TraceWorkload {
+  std::string path{};             // .csv or .csv.gz; relative to the scenario file
+  std::int64_t max_requests = 0;  // the first so many rows of the file; 0: all
+  double time_scale = 1.0;        // arrival times are multiplied by this
+  bool skip_bad_rows = false;     // count and skip rows that cannot be read, instead of failing
+};
+
+using WorkloadSpec = std::variant<SyntheticWorkload, TraceWorkload>;
+
+/// A part of the load that is reported by itself.
+struct LoadStage {
+  std::string name{};    // "10 /s for 60 s", "warm-up"
+  bool reported = true;  // a warm-up's requests are served and left out of all statistics
+};
+
+/// Requests in order of arrival (ties keep file order; those that follow others are where their
+/// session puts them), and what was left out on the way.
+struct Workload {
+  std::vector<Request> requests;
+  std::vector<ContentSpan> contents;     // of Request::contents_begin
+  std::vector<LoadStage> stages;         // of Request::stage; empty when there is but one
+  std::string description;               // "azure_conv.csv: 19,366 requests over 3,501.6 s"
+  std::vector<std::string> class_names;  // of Request::slo_class when a trace names its classes
+  std::int64_t rows_skipped = 0;         // bad rows, with skip_bad_rows
+  std::vector<std::string> notes;        // what was altered: empty outputs, reordered rows
+};
+
+/// Draws a synthetic workload. Streams "arrivals", "input_lengths" and "output_lengths" are seeded
+/// from (seed, name): changing one distribution leaves the others' draws as they were.
+/// Throws Error naming the knob that is out of range.
+Workload generate(const SyntheticWorkload& spec, std::uint64_t seed);
+
+/// Gives every request its class of `slo`: by the trace's class names where it has them, else drawn
+/// by share from stream "slo_class". Throws Error for a class that `slo` does not list.
+void assign_slo_classes(Workload& workload, const Slo& slo, std::uint64_t seed);
+
+}  // namespace roofcast

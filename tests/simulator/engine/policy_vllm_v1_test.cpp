@@ -1,0 +1,284 @@
+// Schedules worked out by hand, step by step. Requests are named A, B, C = 0, 1, 2; "A4" means
+// four tokens of A are computed in the step.
+#include "simulator/engine/policy_vllm_v1.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "tests/simulator/support.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::ElementsAre;
+
+/// One engine advanced step by step; steps take one second.
+class Schedule {
+ public:
+  Schedule(const Engine& engine, std::int64_t usable_blocks, std::int64_t block_tokens,
+           const Workload& workload)
+      : step_time_(Seconds{1}),
+        records_(records_of(workload)),
+        gaps_(1),
+        loop_(replica_of(engine, step_time_, usable_blocks, block_tokens), records_, gaps_) {}
+
+  /// Runs a step; "A4 B6", with "-B" for a request preempted in it. Empty when nothing can run.
+  std::string step() {
+    for (; arrived_ < records_.size() && records_[arrived_].queued <= now_; ++arrived_) {
+      loop_.enqueue(static_cast<RequestId>(arrived_));
+    }
+    if (!loop_.start_step(now_)) return "";
+    std::string text;
+    for (const auto& [id, tokens] : loop_.plan().scheduled) {
+      text += fmt::format("{}{}{}", text.empty() ? "" : " ", name(id), tokens);
+    }
+    for (RequestId id : loop_.plan().preempted) text += fmt::format(" -{}", name(id));
+    chunks_ = loop_.batch().prefills;
+    used_ = loop_.state().blocks.used();
+    loop_.finish_step();
+    now_ += kSecond;
+    return text;
+  }
+
+  std::vector<std::string> steps_to_end() {
+    std::vector<std::string> all;
+    for (std::string text = step(); !text.empty(); text = step()) all.push_back(text);
+    return all;
+  }
+
+  const RequestRecord& operator[](std::size_t id) const { return records_[id]; }
+  const std::vector<PrefillChunk>& chunks() const { return chunks_; }
+  std::int64_t used_blocks() const { return used_; }  // during the last step
+  const EngineLoop& loop() const { return loop_; }
+
+ private:
+  static char name(RequestId id) { return static_cast<char>('A' + id); }
+
+  FakeStepTime step_time_;
+  std::vector<RequestRecord> records_;
+  TokenGaps gaps_;
+  EngineLoop loop_;
+  std::size_t arrived_ = 0;
+  Nanoseconds now_ = 0;
+  std::vector<PrefillChunk> chunks_;
+  std::int64_t used_ = 0;
+};
+
+Engine with_budget(std::int64_t tokens) {
+  Engine engine = plain_engine();
+  engine.max_num_batched_tokens = tokens;
+  return engine;
+}
+
+TEST(VllmV1, ALongPromptSoaksUpTheBudgetThatDecodesLeave) {
+  // Budget 10. A (4 in, 5 out) and B (25 in, 2 out): A's decodes come first, one token a step; B
+  // gets 6, 9, 9 and its last token.
+  Schedule schedule(with_budget(10), 100, 16, batch_of({{4, 5}, {25, 2}}));
+  EXPECT_EQ(schedule.step(), "A4 B6");
+  EXPECT_EQ(schedule.step(), "A1 B9");
+  EXPECT_EQ(schedule.step(), "A1 B9");
+  EXPECT_EQ(schedule.step(), "A1 B1");
+  ASSERT_EQ(schedule.chunks().size(), 1u);
+  EXPECT_EQ(schedule.chunks()[0].context_tokens, 24);
+  EXPECT_TRUE(schedule.chunks()[0].emits_token);
+  EXPECT_EQ(schedule.step(), "A1 B1");
+  EXPECT_EQ(schedule.step(), "");
+  EXPECT_EQ(schedule[0].first_token, 1 * kSecond);
+  EXPECT_EQ(schedule[0].finished, 5 * kSecond);
+  EXPECT_EQ(schedule[1].first_token, 4 * kSecond);
+  EXPECT_EQ(schedule[1].finished, 5 * kSecond);
+}
+
+TEST(VllmV1, OnlyTheLastChunkOfAPromptEmitsAToken) {
+  Schedule schedule(with_budget(10), 100, 16, batch_of({{25, 1}}));
+  EXPECT_EQ(schedule.step(), "A10");
+  EXPECT_FALSE(schedule.chunks()[0].emits_token);
+  EXPECT_EQ(schedule.step(), "A10");
+  EXPECT_FALSE(schedule.chunks()[0].emits_token);
+  EXPECT_EQ(schedule.step(), "A5");
+  EXPECT_TRUE(schedule.chunks()[0].emits_token);
+  EXPECT_EQ(schedule[0].first_token, 3 * kSecond);
+}
+
+TEST(VllmV1, SeveralPromptsShareAStep) {
+  Schedule schedule(with_budget(10), 100, 16, batch_of({{3, 1}, {3, 1}, {3, 1}, {3, 1}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A3 B3 C3 D1", "D2"));
+}
+
+TEST(VllmV1, WithoutChunkedPrefillAPromptThatExceedsTheBudgetBlocksThoseBehind) {
+  // Budget 10. Step 1: A takes 4, B's 8 exceed the 6 left, and C's 3 may not overtake. Step 2: A
+  // decodes, B takes 8 of 9, C waits. Step 3: two decodes, C.
+  Engine engine = with_budget(10);
+  engine.chunked_prefill = false;
+  Schedule schedule(engine, 100, 16, batch_of({{4, 3}, {8, 2}, {3, 1}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A4", "A1 B8", "A1 B1 C3"));
+}
+
+TEST(VllmV1, LongPrefillThresholdCapsEveryChunk) {
+  Engine engine = with_budget(100);
+  engine.long_prefill_token_threshold = 3;
+  Schedule schedule(engine, 100, 16, batch_of({{8, 2}, {2, 1}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A3 B2", "A3", "A2", "A1"));
+}
+
+TEST(VllmV1, MaxNumSeqsBoundsTheRunningRequests) {
+  Engine engine = plain_engine();
+  engine.max_num_seqs = 2;
+  Schedule schedule(engine, 100, 16, batch_of({{4, 2}, {4, 1}, {4, 1}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A4 B4", "A1 C4"));
+}
+
+TEST(VllmV1, TheNewestRequestIsPreemptedAndComputedAgain) {
+  // Blocks of 4 tokens, 5 usable. A and B: 8 in, 6 out.
+  // 1: both prompts, 2 blocks each, 1 free.       A and B have 1 token
+  // 2: A's 9th token takes the last block; B finds none and, being the newest, gives up its own.
+  // 3 to 6: A decodes to its 6th token (13 cached tokens, 4 blocks); B's 9 tokens need 3 blocks,
+  //    2 (then 1) are free.
+  // 7: B's 9 tokens are computed again and give its 2nd token. 8 to 11: its 3rd to 6th.
+  Schedule schedule(plain_engine(), 5, 4, batch_of({{8, 6}, {8, 6}}));
+  EXPECT_EQ(schedule.step(), "A8 B8");
+  EXPECT_EQ(schedule.used_blocks(), 4);
+  EXPECT_EQ(schedule.step(), "A1 -B");
+  EXPECT_EQ(schedule.used_blocks(), 3);
+  EXPECT_THAT(schedule.steps_to_end(),
+              ElementsAre("A1", "A1", "A1", "A1", "B9", "B1", "B1", "B1", "B1"));
+  EXPECT_EQ(schedule[0].finished, 6 * kSecond);
+  EXPECT_EQ(schedule[0].preemptions, 0);
+  EXPECT_EQ(schedule[1].scheduled, 0);
+  EXPECT_EQ(schedule[1].first_token, 1 * kSecond);
+  EXPECT_EQ(schedule[1].finished, 11 * kSecond);
+  EXPECT_EQ(schedule[1].preemptions, 1);
+  EXPECT_EQ(schedule[1].largest_gap, 6 * kSecond);  // its 1st token at 1 s, its 2nd at 7 s
+  EXPECT_EQ(schedule.loop().state().recomputed_tokens, 8);
+  // Computed: prompts 16, B again 9; decodes: A 5, B 4.
+  EXPECT_EQ(schedule.loop().counters().prefill_tokens, 25);
+  EXPECT_EQ(schedule.loop().counters().decode_tokens, 9);
+}
+
+TEST(VllmV1, AVictimReturnsToTheFrontAndNothingIsAdmittedInThatStep) {
+  // Blocks of 4, 4 usable, 2 sequences at most. A: 8 in, 5 out; B: 7 in, 2 out; C: 4 in, 1 out.
+  // 1: A and B, 2 blocks each; C finds no place.
+  // 2: A's 9th token needs a block: B is preempted. C would fit (1 block free) but the step
+  //    preempted, so nobody is admitted.
+  // 3: B is at the head; its 8 tokens need 2 blocks, 1 is free; C may not overtake.
+  // 4, 5: the same; A ends with 12 cached tokens.
+  // 6: B and C.
+  Engine engine = plain_engine();
+  engine.max_num_seqs = 2;
+  Schedule schedule(engine, 4, 4, batch_of({{8, 5}, {7, 2}, {4, 1}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A8 B7", "A1 -B", "A1", "A1", "A1", "B8 C4"));
+}
+
+TEST(VllmV1, SeveralVictimsReturnInTheirOldOrder) {
+  // Blocks of 4, 5 usable. A: 8 in, 3 out (2 blocks); B: 4 in, 3 out; C, D: 4 in, 2 out (1 each).
+  // 2: A's 9th token preempts D, B's 5th preempts C. 3: A and B end with 3 and 2 blocks, none free.
+  // 4: C before D, 5 tokens each, 2 blocks each.
+  Schedule schedule(plain_engine(), 5, 4, batch_of({{8, 3}, {4, 3}, {4, 2}, {4, 2}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A8 B4 C4 D4", "A1 B1 -D -C", "A1 B1", "C5 D5"));
+}
+
+TEST(VllmV1, FirstChunkAdmissionStartsWhatFullSequenceAdmissionHoldsBack) {
+  // Blocks of 4, 3 usable, budget 4. A: 4 in, 3 out; B: 12 in, 1 out.
+  // First chunk only: 2: A's 5th token takes a 2nd block; B's chunk of 3 fits the last one.
+  //   3: B's next 3 tokens need a 2nd block: it preempts itself, its 3 tokens lost. 4 to 6: B anew.
+  // Whole sequence: B needs 3 blocks and waits until A has ended, after step 3.
+  const Workload workload = batch_of({{4, 3}, {12, 1}});
+  Engine engine = with_budget(4);
+  engine.reserve_full_sequence = false;
+  Schedule first_chunk(engine, 3, 4, workload);
+  EXPECT_THAT(first_chunk.steps_to_end(), ElementsAre("A4", "A1 B3", "A1 -B", "B4", "B4", "B4"));
+  EXPECT_EQ(first_chunk.loop().state().recomputed_tokens, 3);
+
+  engine.reserve_full_sequence = true;
+  Schedule full_sequence(engine, 3, 4, workload);
+  EXPECT_THAT(full_sequence.steps_to_end(), ElementsAre("A4", "A1", "A1", "B4", "B4", "B4"));
+  EXPECT_EQ(full_sequence.loop().state().recomputed_tokens, 0);
+}
+
+TEST(VllmV1, WatermarkKeepsBlocksFreeOnlyWhileSomethingRuns) {
+  // Blocks of 4, 9 usable of 10 ids; 20 % of 10 are 2 blocks. A: 31 in, 2 out takes 8 of 9 though
+  // only 1 stays free: nothing runs yet. B (4 in, 1 out) needs 1 block and 2 free beside it, so it
+  // waits until A ends. Without the watermark it starts beside A.
+  const Workload workload = batch_of({{31, 2}, {4, 1}});
+  Engine engine = plain_engine();
+  engine.watermark = 0.2;
+  Schedule kept(engine, 9, 4, workload);
+  EXPECT_THAT(kept.steps_to_end(), ElementsAre("A31", "A1", "B4"));
+  engine.watermark = 0.0;
+  Schedule free(engine, 9, 4, workload);
+  EXPECT_THAT(free.steps_to_end(), ElementsAre("A31 B4", "A1"));
+}
+
+TEST(VllmV1, PriorityDecidesWhoWaitsAndWhoIsPreempted) {
+  // Smaller first. One place: C (priority 0) before A and B (1), those in order of arrival.
+  Workload workload = batch_of({{4, 1}, {4, 1}, {4, 1}});
+  workload.requests[0].priority = workload.requests[1].priority = 1;
+  Engine engine = plain_engine();
+  engine.order = QueueOrder::priority;
+  engine.max_num_seqs = 1;
+  Schedule one_place(engine, 100, 4, workload);
+  EXPECT_THAT(one_place.steps_to_end(), ElementsAre("C4", "A4", "B4"));
+}
+
+TEST(VllmV1, TheWorstPriorityIsPreemptedEvenWhenItIsOlder) {
+  // Blocks of 4, 5 usable. A (priority 5; 7 in, 4 out) and B (priority 1; 12 in, 3 out). B is first
+  // in the queue. 2: B's 13th token needs a 4th block, A gives its 2. 4: B has ended.
+  Workload workload = batch_of({{7, 4}, {12, 3}});
+  workload.requests[0].priority = 5;
+  workload.requests[1].priority = 1;
+  Engine engine = plain_engine();
+  engine.order = QueueOrder::priority;
+  Schedule schedule(engine, 5, 4, workload);
+  EXPECT_EQ(schedule.step(), "B12 A7");
+  EXPECT_EQ(schedule.step(), "B1 -A");
+  EXPECT_EQ(schedule.step(), "B1");
+  EXPECT_EQ(schedule.step(), "A8");
+}
+
+TEST(VllmV1, AVictimAlreadyScheduledGivesItsTokensBack) {
+  // Blocks of 4, 8 usable, budget 12, first-chunk admission. A: priority 5, 5 in, 5 out, at 0 s;
+  // B: priority 1, 11 in, 5 out, at 1 s; C: priority 0, 40 in, 1 out, at 2 s.
+  // 1: A5, 2 blocks. 2: A1, B11, 3 blocks. 3: A1, B1, and C gets the 10 left, 3 blocks: all 8 used.
+  // 4: A1 is scheduled (8 tokens, still 2 blocks). B's 13th token needs a block: A is the worst and
+  //    gives back 2 blocks and its token, so after B1 the budget is 11 and C wants 11: 21 tokens, 6
+  //    blocks, 3 more, 1 is free. B is the worst left and goes too; C keeps the 11 it asked for.
+  Workload workload = batch_of({{5, 5}, {11, 5}, {40, 1}});
+  workload.requests[0].priority = 5;
+  workload.requests[1].priority = 1;
+  workload.requests[1].arrival = 1 * kSecond;
+  workload.requests[2].arrival = 2 * kSecond;
+  Engine engine = with_budget(12);
+  engine.order = QueueOrder::priority;
+  engine.reserve_full_sequence = false;
+  Schedule schedule(engine, 8, 4, workload);
+  EXPECT_EQ(schedule.step(), "A5");
+  EXPECT_EQ(schedule.step(), "A1 B11");
+  EXPECT_EQ(schedule.step(), "A1 B1 C10");
+  EXPECT_EQ(schedule.used_blocks(), 8);
+  EXPECT_EQ(schedule.step(), "C11 -A -B");
+  EXPECT_EQ(schedule.used_blocks(), 6);
+}
+
+TEST(VllmV1, ARequestThatGivesWayItselfLeavesTheStepToTheOthers) {
+  // Blocks of 4, 5 usable. A: priority 5, 7 in, 4 out, at 0 s; B: priority 1, 11 in, 3 out, at 1 s.
+  // 2: A1 (8 tokens, 2 blocks), B11 (3 blocks). 3: A's 9th token needs a block and A is the worst:
+  // it
+  //    gives way and nothing is scheduled, so the scheduler looks again at once: B1 (12 tokens).
+  //    A's 9 tokens need 3 blocks, 2 are free. 4: B's 13th token takes a 4th block and B ends. 5:
+  //    A9.
+  Workload workload = batch_of({{7, 4}, {11, 3}});
+  workload.requests[0].priority = 5;
+  workload.requests[1].priority = 1;
+  workload.requests[1].arrival = 1 * kSecond;
+  Engine engine = plain_engine();
+  engine.order = QueueOrder::priority;
+  Schedule schedule(engine, 5, 4, workload);
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A7", "A1 B11", "B1", "B1", "A9", "A1"));
+  EXPECT_EQ(schedule[0].preemptions, 1);
+  EXPECT_EQ(schedule[0].finished, 6 * kSecond);
+}
+
+}  // namespace
+}  // namespace roofcast::test

@@ -1,0 +1,68 @@
+#include "simulator/results/slo.hpp"
+
+#include <gmock/gmock.h>
+
+#include "model/error.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+TEST(GoodputLimit, BareNumbersAreMillisecondsAsInVllm) {
+  const auto limit = parse_goodput_limit("ttft:500");
+  EXPECT_EQ(limit.metric, LatencyMetric::ttft);
+  EXPECT_DOUBLE_EQ(limit.limit.value, 0.5);
+}
+
+TEST(GoodputLimit, TakesUnits) {
+  EXPECT_DOUBLE_EQ(parse_goodput_limit("tpot:50ms").limit.value, 0.05);
+  EXPECT_DOUBLE_EQ(parse_goodput_limit("e2el:5s").limit.value, 5);
+  EXPECT_DOUBLE_EQ(parse_goodput_limit("itl:900us").limit.value, 900e-6);
+  EXPECT_DOUBLE_EQ(parse_goodput_limit("ttft:0.5S").limit.value, 0.5);
+}
+
+TEST(GoodputLimit, TakesTheNamesOfOtherTools) {
+  EXPECT_EQ(parse_goodput_limit("time_to_first_token:75").metric, LatencyMetric::ttft);
+  EXPECT_EQ(parse_goodput_limit("inter_token_latency:19.75").metric, LatencyMetric::tpot);
+  EXPECT_EQ(parse_goodput_limit("time_per_output_token:20").metric, LatencyMetric::tpot);
+  EXPECT_EQ(parse_goodput_limit("request-latency:5s").metric, LatencyMetric::e2e);
+  EXPECT_EQ(parse_goodput_limit("E2E:1s").metric, LatencyMetric::e2e);
+}
+
+TEST(GoodputLimit, WhatItCannotReadIsShownWithTheForm) {
+  for (const char* text :
+       {"", "ttft", "ttft:", ":500", "ttft:abc", "ttft:-5", "ttft:0", "ttft:nan", "ttft:inf",
+        "ttft:5m", "ttft:5 s", "ttft:500:tpot", "latency:5", "ttft=500"}) {
+    EXPECT_THAT([&] { parse_goodput_limit(text); }, ThrowsMessage<Error>(HasSubstr("METRIC:LIMIT")))
+        << text;
+  }
+}
+
+TEST(PercentileTarget, IsAPercentileAndALimit) {
+  const auto target = parse_percentile_target("p99.9:itl:80ms");
+  EXPECT_EQ(target.metric, LatencyMetric::itl);
+  EXPECT_DOUBLE_EQ(target.percentile, 99.9);
+  EXPECT_DOUBLE_EQ(target.limit.value, 0.08);
+}
+
+TEST(PercentileTarget, WhatItCannotReadIsShownWithTheForm) {
+  for (const char* text : {"", "ttft:500", "p95", "p95:ttft", "p0:ttft:5", "p100:ttft:5",
+                           "p:ttft:5", "95:ttft:5", "pnan:ttft:5"}) {
+    EXPECT_THAT([&] { parse_percentile_target(text); },
+                ThrowsMessage<Error>(HasSubstr("pPERCENTILE:METRIC:LIMIT")))
+        << text;
+  }
+}
+
+TEST(LatencyMetric, ReadsBackItsOwnName) {
+  for (LatencyMetric metric :
+       {LatencyMetric::ttft, LatencyMetric::tpot, LatencyMetric::itl, LatencyMetric::e2e}) {
+    EXPECT_EQ(parse_latency_metric(name_of(metric)), metric);
+  }
+  EXPECT_EQ(parse_latency_metric("speed"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace roofcast::test
