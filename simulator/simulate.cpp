@@ -4,7 +4,6 @@
 #include <cassert>
 
 #include "simulator/engine/admission.hpp"
-#include "simulator/engine/engine_loop.hpp"
 #include "simulator/results/metrics.hpp"
 #include "simulator/wording.hpp"
 #include "simulator/workload/client.hpp"
@@ -29,13 +28,16 @@ std::size_t classes_of(const Workload& workload) {
 
 /// Client and engine until all requests are served; returns when. Each turn of the loop is one
 /// step, or a jump to the next request when there is nothing to run.
-Nanoseconds run(Client& client, EngineLoop& engine, std::int64_t total,
+Nanoseconds run(Client& client, ReplicaEngine& engine, RequestTable& table, std::int64_t total,
                 const SimulationOptions& options) {
   Nanoseconds now = 0;
   std::int64_t finished = 0;
   while (true) {
     client.send_until(now);
-    while (const auto id = client.take_delivered(now)) engine.enqueue(*id);
+    while (const auto id = client.take_delivered(now)) {
+      table.enter(*id);
+      engine.enqueue(*id);
+    }
     const auto step_end = engine.start_step(now);
     if (!step_end) {
       const auto next = client.next_delivery();
@@ -44,7 +46,7 @@ Nanoseconds run(Client& client, EngineLoop& engine, std::int64_t total,
       continue;
     }
     client.send_until(*step_end);
-    const std::int64_t newly_finished = engine.finish_step();
+    const std::int64_t newly_finished = std::ssize(engine.finish_step());
     client.release(newly_finished, *step_end);
     finished += newly_finished;
     now = *step_end;
@@ -68,13 +70,15 @@ SimulationResult simulate(const Replica& replica, const Workload& workload,
   const auto to_serve = static_cast<std::int64_t>(result.requests.size()) - rejected;
 
   TokenGaps gaps(classes_of(workload));
-  EngineLoop engine(replica, result.requests, gaps);
+  RequestTable table(result.requests, workload.contents);
+  const auto engine = make_replica_engine(options.engine_kind, replica, table, gaps);
   Client client(result.requests, options.max_concurrency,
                 to_nanoseconds(replica.engine.host.per_request));
-  const Nanoseconds end = run(client, engine, to_serve, options);
+  const Nanoseconds end = run(client, *engine, table, to_serve, options);
 
   summarise(result, gaps, options.slo, end);
-  result.use = engine_use(engine, to_nanoseconds(result.makespan));
+  result.use =
+      engine_use(engine->counters(), engine->load().blocks_usable, to_nanoseconds(result.makespan));
   if (result.unfinished > 0) {
     result.notes.push_back(counted(result.unfinished, "request") +
                            " had not finished when the run was stopped");

@@ -4,24 +4,15 @@
 #include <cstdint>
 #include <functional>
 
-#include "model/engine.hpp"
-#include "model/kv_cache.hpp"
-#include "model/step_time.hpp"
+#include "simulator/engine/replica_engine.hpp"
 #include "simulator/results/result.hpp"
 
 namespace roofcast {
 
-/// All an engine needs to know of its machine.
-struct Replica {
-  Engine engine{};
-  CacheLayout layout{};
-  std::int64_t kv_blocks = 0;  // block ids, the null block included
-  const StepTime* step_time = nullptr;
-};
-
 struct SimulationOptions {
   std::optional<std::int64_t> max_concurrency{};
   Slo slo{};
+  EngineKind engine_kind = EngineKind::fast;
   /// Called now and then with (finished, total) requests; returning false stops the run, and the
   /// result then covers what had finished.
   std::function<bool(std::int64_t, std::int64_t)> progress{};

@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 
 #include "model/error.hpp"
+#include "simulator/engine/block_prefix.hpp"
 #include "simulator/engine/policy_vllm_v1.hpp"
 
 namespace roofcast {
 
 void preempt(EngineState& state, RequestId id) {
   RequestState& request = state[id];
-  state.recomputed_tokens += request.computed;
+  state.counters.recomputed_tokens += request.computed;
+  keep_own_blocks(state, id);
   state.blocks.release(request.kv);
   request.computed = 0;
+  request.received = 0;
   state.waiting.push_front(id, request.priority);
 }
 

@@ -1,48 +1,32 @@
 // The seam for schedulers: which requests run in the next step, and how many tokens of each.
-// One file per scheduler (policy_*.hpp) implements it; the engine loop does the rest.
+// One file per scheduler (policy_*.hpp) implements it; the engine does the rest.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "model/engine.hpp"
 #include "simulator/engine/kv_blocks.hpp"
+#include "simulator/engine/replica_engine.hpp"
+#include "simulator/engine/request_table.hpp"
 #include "simulator/engine/waiting_queue.hpp"
 #include "simulator/time.hpp"
 
 namespace roofcast {
-
-/// A request inside an engine. `computed` tokens have their K and V cached; the sequence so far is
-/// the prompt and what was generated, so a decoding request has computed + 1 tokens.
-struct RequestState {
-  std::int64_t input_tokens = 0;
-  std::int64_t output_tokens = 0;
-  std::int64_t priority = 0;
-  std::int64_t computed = 0;
-  std::int64_t generated = 0;
-  KvHolding kv{};
-  Nanoseconds last_token = 0;
-  Nanoseconds waiting_since = 0;
-
-  std::int64_t tokens() const { return input_tokens + generated; }
-  std::int64_t uncomputed() const { return tokens() - computed; }
-  bool decoding() const { return generated > 0 && uncomputed() == 1; }
-};
 
 /// All that a scheduler sees and changes.
 struct EngineState {
   Engine engine;
   KvBlocks blocks;
   WaitingQueue waiting;
-  std::vector<RequestId> running;      // in order of admission
-  std::vector<RequestState> requests;  // by RequestId
-  std::int64_t recomputed_tokens = 0;  // cached and then lost to preemption
+  std::vector<RequestId> running{};  // in order of admission
+  RequestTable& requests;
+  EngineCounters counters{};
 
-  RequestState& operator[](RequestId id) { return requests[static_cast<std::size_t>(id)]; }
-  const RequestState& operator[](RequestId id) const {
-    return requests[static_cast<std::size_t>(id)];
-  }
+  RequestState& operator[](RequestId id) { return requests[id]; }
+  const RequestState& operator[](RequestId id) const { return requests[id]; }
 };
 
 struct ScheduledTokens {
@@ -55,11 +39,13 @@ struct StepPlan {
   std::vector<ScheduledTokens> scheduled;  // in the order chosen, each request at most once
   std::vector<RequestId> admitted;         // moved from waiting to running
   std::vector<RequestId> preempted;        // moved from running to waiting
+  std::vector<RequestId> sampled;  // of the scheduled: their sequence is computed to its end
 
   void clear() {
     scheduled.clear();
     admitted.clear();
     preempted.clear();
+    sampled.clear();
   }
 };
 
@@ -67,9 +53,20 @@ class BatchingPolicy {
  public:
   virtual ~BatchingPolicy() = default;
 
-  /// Fills `plan` (given empty) and moves requests between `waiting` and `running`, with blocks
-  /// for all that is scheduled. An empty plan means that nothing can run now.
-  virtual void schedule(EngineState& state, StepPlan& plan) const = 0;
+  /// Fills `plan` (given empty; `sampled` is the engine's) and moves requests between `waiting` and
+  /// `running`, with blocks for all that is scheduled. An empty plan means that nothing can run at
+  /// `now`. Requests that are complete() stand in `running` until the step that samples their last
+  /// token has ended: they are neither scheduled nor preempted.
+  virtual void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) = 0;
+
+  /// A request has finished: its K and V are given back.
+  virtual void finish(EngineState& state, RequestId id) = 0;
+
+  /// When schedule() found nothing though requests wait: the time to try again, if any.
+  virtual std::optional<Nanoseconds> next_wake(const EngineState&) const { return std::nullopt; }
+
+  /// Tokens of the request's prompt that are cached.
+  virtual std::int64_t cached_tokens(const EngineState& state, RequestId id) const = 0;
 };
 
 /// Takes a request out of the cache and puts it back to the head of the queue, to be computed

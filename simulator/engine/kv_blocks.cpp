@@ -3,14 +3,30 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <utility>
 
 namespace roofcast {
+namespace {
+
+/// Groups whose blocks can be shared: those that keep all tokens, in blocks of the common size.
+std::int64_t shareable_groups(const CacheLayout& layout) {
+  return std::count_if(layout.groups.begin(), layout.groups.end(), [&](const CacheGroup& group) {
+    using Kind = AttentionSpan::Kind;
+    const bool keeps_all = group.span.kind == Kind::full || group.span.kind == Kind::sparse;
+    const bool common = group.block_tokens == 0 || group.block_tokens == layout.block_tokens;
+    return !group.recurrent && keeps_all && common;
+  });
+}
+
+}  // namespace
 
 KvBlocks::KvBlocks(const CacheLayout& layout, std::int64_t block_ids, std::int64_t most_in_flight)
     : layout_(layout),
       usable_(std::max<std::int64_t>(block_ids - 1, 0)),
-      most_in_flight_(most_in_flight) {
+      most_in_flight_(most_in_flight),
+      rows_per_named_(shareable_groups(layout)) {
   assert(layout.block_tokens > 0);
+  if (usable_ > 0) append_free(usable_);
 }
 
 std::int64_t KvBlocks::needed(std::int64_t tokens, std::int64_t in_flight) const {
@@ -21,9 +37,12 @@ bool KvBlocks::take(KvHolding& holding, std::int64_t tokens, std::int64_t in_fli
   const std::int64_t blocks = needed(tokens, in_flight);
   const std::int64_t more = blocks - holding.blocks;
   if (more > free()) return false;
+  if (more > 0) take_free(more);
+  if (more < 0) append_free(-more);
   used_ += more;
+  holding.blocks = blocks;
   // After a chunk the windows hold more than the next step needs: look again then.
-  holding = {.blocks = blocks, .covered_tokens = in_flight == 1 ? next_boundary(tokens) : 0};
+  holding.covered_tokens = in_flight == 1 ? next_boundary(tokens) : 0;
   return true;
 }
 
@@ -39,9 +58,114 @@ std::int64_t KvBlocks::next_boundary(std::int64_t tokens) const {
 }
 
 void KvBlocks::release(KvHolding& holding) {
-  used_ -= holding.blocks;
+  const auto named = static_cast<std::int64_t>(holding.named.size());
+  const std::int64_t nameless = holding.blocks - named * rows_per_named_;
+  if (nameless > 0) append_free(nameless);
+  used_ -= nameless;
+  for (auto node = holding.named.rbegin(); node != holding.named.rend(); ++node) {
+    if (*node == kNone) {
+      append_free(rows_per_named_);
+    } else if (--at(*node).holders > 0) {
+      continue;
+    } else {
+      link_last(*node);
+    }
+    used_ -= rows_per_named_;
+  }
   holding = {};
   assert(used_ >= 0);
+}
+
+KvBlocks::Hit KvBlocks::find(std::span<const BlockKey> keys) const {
+  Hit hit;
+  for (const BlockKey key : keys) {
+    const auto found = by_key_.find(key);
+    if (found == by_key_.end()) break;
+    ++hit.blocks;
+    if (at(found->second).holders == 0) hit.free += rows_per_named_;
+  }
+  return hit;
+}
+
+void KvBlocks::take_cached(KvHolding& holding, std::span<const BlockKey> keys) {
+  assert(holding.blocks == 0);
+  holding.named.reserve(keys.size());
+  for (const BlockKey key : keys) {
+    const std::int32_t node = by_key_.at(key);
+    if (at(node).holders++ == 0) {
+      unlink(node);
+      used_ += rows_per_named_;
+    }
+    holding.named.push_back(node);
+  }
+  holding.blocks = static_cast<std::int64_t>(keys.size()) * rows_per_named_;
+}
+
+void KvBlocks::name(KvHolding& holding, std::span<const BlockKey> keys) {
+  for (std::size_t i = holding.named.size(); i < keys.size(); ++i) {
+    const auto [entry, is_new] = by_key_.try_emplace(keys[i], kNone);
+    if (is_new) {
+      entry->second = new_node();
+      at(entry->second) = {.key = keys[i], .rows = rows_per_named_, .holders = 1, .named = true};
+    }
+    holding.named.push_back(is_new ? entry->second : kNone);
+  }
+}
+
+/// Takes rows from the head of the queue; the caller has seen that there are enough.
+void KvBlocks::take_free(std::int64_t rows) {
+  while (rows > 0) {
+    const std::int32_t head = first_;
+    Node& node = at(head);
+    if (node.named) {
+      by_key_.erase(node.key);
+      node.named = false;
+    }
+    const std::int64_t taken = std::min(rows, node.rows);
+    node.rows -= taken;
+    rows -= taken;
+    if (node.rows > 0) return;
+    unlink(head);
+    vacant_.push_back(head);
+  }
+}
+
+void KvBlocks::append_free(std::int64_t rows) {
+  if (last_ != kNone && !at(last_).named) {
+    at(last_).rows += rows;
+    return;
+  }
+  const std::int32_t node = new_node();
+  at(node).rows = rows;
+  link_last(node);
+}
+
+void KvBlocks::link_last(std::int32_t node) {
+  at(node).before = last_;
+  at(node).after = kNone;
+  if (last_ == kNone) {
+    first_ = node;
+  } else {
+    at(last_).after = node;
+  }
+  last_ = node;
+}
+
+void KvBlocks::unlink(std::int32_t node) {
+  const auto [before, after] = std::pair(at(node).before, at(node).after);
+  (before == kNone ? first_ : at(before).after) = after;
+  (after == kNone ? last_ : at(after).before) = before;
+}
+
+std::int32_t KvBlocks::new_node() {
+  if (vacant_.empty()) {
+    nodes_.emplace_back();
+    return static_cast<std::int32_t>(nodes_.size() - 1);
+  }
+  const std::int32_t node = vacant_.back();
+  vacant_.pop_back();
+  at(node) = {};
+  return node;
 }
 
 }  // namespace roofcast

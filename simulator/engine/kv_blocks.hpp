@@ -1,20 +1,28 @@
-// The pool of KV cache blocks of one replica, by count. Block identity (prefix caching) is not
-// needed as long as no two sequences share a block.
+// The pool of KV cache blocks of one replica. Blocks are counted; only those that hold a prompt
+// prefix which other requests may share have a name (BlockKey) and are tracked one by one. Free
+// blocks stand in one queue, least recently used first, from which blocks are taken: a named one is
+// then forgotten (vllm/v1/core/block_pool.py).
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
 
 #include "model/kv_cache.hpp"
+#include "simulator/engine/block_keys.hpp"
 
 namespace roofcast {
 
 /// What one sequence holds of the pool.
 struct KvHolding {
   std::int64_t blocks = 0;
-  std::int64_t covered_tokens = 0;  // up to so many tokens, one token a step changes nothing
+  std::int64_t covered_tokens = 0;    // up to so many tokens, one token a step changes nothing
+  std::vector<std::int32_t> named{};  // its first blocks, as the pool knows them
 };
 
-/// Owns the counts of used and free blocks; used + free is constant.
+/// Owns the counts of used and free blocks; used + free is constant. Named blocks that nobody
+/// holds are free.
 class KvBlocks {
  public:
   /// `block_ids` includes the null block, which vLLM keeps for positions without storage, so one
@@ -24,6 +32,7 @@ class KvBlocks {
   std::int64_t usable() const { return usable_; }
   std::int64_t used() const { return used_; }
   std::int64_t free() const { return usable_ - used_; }
+  const CacheLayout& layout() const { return layout_; }
 
   /// Blocks of a sequence of `tokens` tokens of which the current step computes `in_flight`: those
   /// and the window before the first of them, in layers with windows; all in others.
@@ -38,16 +47,62 @@ class KvBlocks {
     return (in_flight == 1 && tokens <= holding.covered_tokens) || take(holding, tokens, in_flight);
   }
 
+  /// Gives all back, the end of the sequence first, so that it is forgotten first.
   void release(KvHolding& holding);
 
+  // ---- prefix caching
+
+  /// Tokens of a block that can be shared; 0 when this layout shares none. Models with several
+  /// groups share the blocks of their full-attention groups; that their windows and states must be
+  /// at hand too is neglected.
+  std::int64_t shareable_tokens() const { return rows_per_named_ > 0 ? layout_.block_tokens : 0; }
+
+  struct Hit {
+    std::int64_t blocks = 0;  // leading keys that are cached
+    std::int64_t free = 0;    // pool blocks among them that nobody holds: taking them uses them up
+  };
+  Hit find(std::span<const BlockKey> keys) const;
+
+  /// Pool blocks of a hit: what `needed` counts and the hit already provides.
+  std::int64_t rows_of(const Hit& hit) const { return hit.blocks * rows_per_named_; }
+
+  /// The (empty) holding takes the blocks of these keys, all of which are cached.
+  void take_cached(KvHolding& holding, std::span<const BlockKey> keys);
+
+  /// The holding's first blocks are full and have these keys from now on. A block whose key is
+  /// cached already stays without a name.
+  void name(KvHolding& holding, std::span<const BlockKey> keys);
+
  private:
+  /// A named block, or a run of free blocks without a name.
+  struct Node {
+    BlockKey key = 0;
+    std::int64_t rows = 0;
+    std::int32_t holders = 0;
+    bool named = false;
+    std::int32_t before = kNone, after = kNone;  // in the queue of free blocks
+  };
+  static constexpr std::int32_t kNone = -1;
+
   bool take(KvHolding& holding, std::int64_t tokens, std::int64_t in_flight);
   std::int64_t next_boundary(std::int64_t tokens) const;
+  void take_free(std::int64_t rows);
+  void append_free(std::int64_t rows);
+  void link_last(std::int32_t node);
+  void unlink(std::int32_t node);
+  std::int32_t new_node();
+  Node& at(std::int32_t node) { return nodes_[static_cast<std::size_t>(node)]; }
+  const Node& at(std::int32_t node) const { return nodes_[static_cast<std::size_t>(node)]; }
 
   CacheLayout layout_;
   std::int64_t usable_ = 0;
   std::int64_t used_ = 0;
   std::int64_t most_in_flight_ = 0;
+  std::int64_t rows_per_named_ = 0;  // pool blocks of one shared block: full-attention groups
+  std::vector<Node> nodes_;
+  std::vector<std::int32_t> vacant_;
+  std::int32_t first_ = kNone, last_ = kNone;
+  std::unordered_map<BlockKey, std::int32_t> by_key_;
 };
 
 }  // namespace roofcast

@@ -1,8 +1,12 @@
 #include "simulator/engine/policy_vllm_v1.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
+#include <optional>
 #include <tuple>
+
+#include "simulator/engine/block_prefix.hpp"
 
 namespace roofcast {
 namespace {
@@ -15,14 +19,20 @@ std::int64_t wanted_tokens(const Engine& engine, const RequestState& request) {
 }
 
 /// Position in `running` of the request to preempt: the last admitted, or the worst in priority,
-/// later arrival breaking ties.
+/// later arrival breaking ties. Requests whose last token is on its way free their blocks anyway.
 std::size_t victim_position(const EngineState& state) {
   const auto& running = state.running;
-  if (state.engine.order == QueueOrder::fcfs) return running.size() - 1;
-  const auto worst = std::max_element(running.begin(), running.end(), [&](auto a, auto b) {
-    return std::tuple(state[a].priority, a) < std::tuple(state[b].priority, b);
-  });
-  return static_cast<std::size_t>(worst - running.begin());
+  const bool by_priority = state.engine.order == QueueOrder::priority;
+  std::optional<std::size_t> worst;
+  for (std::size_t i = running.size(); i-- > 0;) {
+    const RequestId id = running[i];
+    if (state[id].complete()) continue;
+    if (!by_priority) return i;
+    const bool worse = !worst || std::tuple(state[id].priority, id) >
+                                     std::tuple(state[running[*worst]].priority, running[*worst]);
+    if (worse) worst = i;
+  }
+  return *worst;  // the request that needs blocks is itself a candidate
 }
 
 /// Takes a request out of this step, if it is in it; returns the tokens it had.
@@ -66,8 +76,13 @@ std::int64_t schedule_running(EngineState& state, StepPlan& plan, std::int64_t b
   RunningPass pass{.at = 0, .budget = budget};
   while (pass.at < state.running.size() && pass.budget > 0) {
     const RequestId id = state.running[pass.at];
+    if (state[id].complete()) {
+      ++pass.at;
+      continue;
+    }
     const std::int64_t tokens = std::min(wanted_tokens(state.engine, state[id]), pass.budget);
     if (!make_room(state, plan, pass, tokens)) break;
+    share_full_blocks(state, id, state[id].computed + tokens);
     plan.scheduled.push_back({id, tokens});
     pass.budget -= tokens;
     ++pass.at;
@@ -75,15 +90,40 @@ std::int64_t schedule_running(EngineState& state, StepPlan& plan, std::int64_t b
   return pass.budget;
 }
 
-/// Whether the head of the queue may start with a chunk of `tokens`: there must be blocks for its
-/// whole sequence or for the chunk alone, by era, though only the chunk's are taken now.
-bool may_admit(const EngineState& state, const RequestState& request, std::int64_t tokens,
-               std::int64_t watermark_blocks) {
-  const std::int64_t blocks = state.engine.reserve_full_sequence
-                                  ? state.blocks.most_needed(request.tokens())
-                                  : state.blocks.needed(request.computed + tokens, tokens);
+/// How a waiting request would start.
+struct Start {
+  PrefixHit hit{};
+  std::int64_t computed = 0;  // its tokens that need no computing
+  std::int64_t tokens = 0;    // to compute in this step; 0: it cannot start
+};
+
+/// Whether the pool has room for a request that starts so: for its whole sequence or for the first
+/// chunk alone, by era, though only the chunk's blocks are taken now.
+bool has_room(const EngineState& state, const RequestState& request, const Start& start,
+              std::int64_t watermark_blocks) {
+  const KvBlocks& blocks = state.blocks;
+  const std::int64_t total = state.engine.reserve_full_sequence
+                                 ? blocks.most_needed(request.tokens())
+                                 : blocks.needed(start.computed + start.tokens, start.tokens);
+  const std::int64_t more = total - blocks.rows_of(start.hit.blocks) + start.hit.blocks.free;
   const std::int64_t headroom = state.running.empty() ? 0 : watermark_blocks;
-  return blocks + headroom <= state.blocks.free();
+  return more + headroom <= blocks.free();
+}
+
+Start start_of(EngineState& state, RequestId id, std::int64_t budget,
+               std::int64_t watermark_blocks) {
+  const RequestState& request = state[id];
+  Start start;
+  if (request.received == 0) start.hit = find_prefix(state, id);
+  start.computed = std::max(start.hit.tokens, request.received);
+  const std::int64_t left = request.tokens() - start.computed;
+  const std::int64_t threshold = state.engine.long_prefill_token_threshold;
+  const std::int64_t wanted = threshold > 0 ? std::min(left, threshold) : left;
+  if (!state.engine.chunked_prefill && wanted > budget) return start;
+  const std::int64_t tokens = std::min(wanted, budget);
+  start.tokens = tokens;
+  if (!has_room(state, request, start, watermark_blocks)) start.tokens = 0;
+  return start;
 }
 
 /// Phase B: waiting requests while budget and places are left. The first that cannot start blocks
@@ -96,25 +136,37 @@ void admit_waiting(EngineState& state, StepPlan& plan, std::int64_t budget) {
       static_cast<std::int64_t>(engine.watermark * static_cast<double>(state.blocks.usable() + 1));
   while (budget > 0 && !state.waiting.empty() && state.running.size() < places) {
     const RequestId id = state.waiting.front();
+    const Start start = start_of(state, id, budget, watermark_blocks);
+    if (start.tokens == 0) break;
     RequestState& request = state[id];
-    const std::int64_t wanted = wanted_tokens(engine, request);
-    if (!engine.chunked_prefill && wanted > budget) break;
-    const std::int64_t tokens = std::min(wanted, budget);
-    if (!may_admit(state, request, tokens, watermark_blocks)) break;
-    if (!state.blocks.grow(request.kv, request.computed + tokens, tokens)) break;
+    take_prefix(state, id, start.hit);
+    request.computed = start.computed;
+    const bool grown = state.blocks.grow(request.kv, request.computed + start.tokens, start.tokens);
+    assert(grown);
+    static_cast<void>(grown);
+    share_full_blocks(state, id, request.computed + start.tokens);
     state.waiting.pop_front();
     state.running.push_back(id);
     plan.admitted.push_back(id);
-    plan.scheduled.push_back({id, tokens});
-    budget -= tokens;
+    plan.scheduled.push_back({id, start.tokens});
+    budget -= start.tokens;
   }
 }
 
 }  // namespace
 
-void VllmV1Policy::schedule(EngineState& state, StepPlan& plan) const {
+void VllmV1Policy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
   const std::int64_t budget = schedule_running(state, plan, state.engine.max_num_batched_tokens);
   if (plan.preempted.empty()) admit_waiting(state, plan, budget);
+}
+
+void VllmV1Policy::finish(EngineState& state, RequestId id) {
+  share_generated_blocks(state, id);
+  state.blocks.release(state[id].kv);
+}
+
+std::int64_t VllmV1Policy::cached_tokens(const EngineState& state, RequestId id) const {
+  return cached_prompt_tokens(state, id);
 }
 
 }  // namespace roofcast

@@ -2,8 +2,8 @@
 // Each step has a budget of tokens. Running requests come first, in order of admission: a decode
 // takes one token, an unfinished prompt a chunk. When blocks run out, the newest running request
 // (or the one of worst priority) is preempted. What budget is left admits waiting requests,
-// strictly in their order, unless the step preempted. Not here: prefix caching, speculative
-// decoding, LoRA, encoders, remote KV.
+// strictly in their order, unless the step preempted; a prompt's cached blocks are not computed
+// again. Not here: encoders.
 #pragma once
 
 #include "simulator/engine/batching_policy.hpp"
@@ -12,7 +12,9 @@ namespace roofcast {
 
 class VllmV1Policy final : public BatchingPolicy {
  public:
-  void schedule(EngineState& state, StepPlan& plan) const override;
+  void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
+  void finish(EngineState& state, RequestId id) override;
+  std::int64_t cached_tokens(const EngineState& state, RequestId id) const override;
 };
 
 }  // namespace roofcast

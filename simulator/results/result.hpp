@@ -21,9 +21,12 @@ struct RequestRecord {
   Nanoseconds scheduled = kNever;  // first time in a step
   Nanoseconds first_token = kNever;
   Nanoseconds finished = kNever;
-  Nanoseconds largest_gap = 0;  // longest wait between two of its tokens
+  Nanoseconds largest_gap = 0;     // longest wait between two of its tokens
+  std::int64_t cached_tokens = 0;  // of the prompt, answered from the prefix cache at first
   std::int32_t preemptions = 0;
-  bool rejected = false;  // longer than max_model_len, or never fits the KV cache
+  std::int32_t replica = 0;  // that served it (the last, when several did)
+  bool lost = false;         // its replica failed and it was not sent again
+  bool rejected = false;     // longer than max_model_len, or never fits the KV cache
 };
 
 /// Mean and percentiles (linear interpolation between order statistics, as numpy's default).
@@ -39,6 +42,8 @@ struct EngineUse {
   std::int64_t recomputed_tokens = 0;  // lost to preemption
   std::int64_t decode_tokens = 0;
   std::int64_t preemptions = 0;
+  std::int64_t prefix_queries = 0;          // tokens looked up in the prefix cache at admission,
+  std::int64_t prefix_hits = 0;             // and found there
   double mean_kv_use = 0, peak_kv_use = 0;  // share of blocks, time-weighted
   double mean_running = 0;                  // time-weighted over the makespan, as mean_kv_use
   double mean_waiting = 0;  // requests in the engine's queue, preempted ones included

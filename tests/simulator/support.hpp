@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/engine/engine_loop.hpp"
+#include "simulator/engine/plain_engine.hpp"
 #include "simulator/simulate.hpp"
 
 namespace roofcast::test {
@@ -43,13 +43,16 @@ inline CacheLayout uniform_layout(std::int64_t block_tokens) {
   return layout;
 }
 
-/// An engine without limits other than those a test sets: no host time, no length limit.
+/// An engine without limits other than those a test sets: no host time, no length limit,
+/// no prefix caching, synchronous scheduling.
 inline Engine plain_engine() {
   Engine engine;
   engine.max_num_seqs = 1000;
   engine.max_num_batched_tokens = 100'000;
   engine.max_model_len = 0;
   engine.host.per_request = Seconds{0};
+  engine.prefix_caching = false;
+  engine.async_scheduling = false;
   return engine;
 }
 

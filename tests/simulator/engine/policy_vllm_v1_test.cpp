@@ -22,22 +22,24 @@ class Schedule {
       : step_time_(Seconds{1}),
         records_(records_of(workload)),
         gaps_(1),
-        loop_(replica_of(engine, step_time_, usable_blocks, block_tokens), records_, gaps_) {}
+        table_(records_),
+        engine_(replica_of(engine, step_time_, usable_blocks, block_tokens), table_, gaps_) {}
 
   /// Runs a step; "A4 B6", with "-B" for a request preempted in it. Empty when nothing can run.
   std::string step() {
     for (; arrived_ < records_.size() && records_[arrived_].queued <= now_; ++arrived_) {
-      loop_.enqueue(static_cast<RequestId>(arrived_));
+      table_.enter(static_cast<RequestId>(arrived_));
+      engine_.enqueue(static_cast<RequestId>(arrived_));
     }
-    if (!loop_.start_step(now_)) return "";
+    if (!engine_.start_step(now_)) return "";
     std::string text;
-    for (const auto& [id, tokens] : loop_.plan().scheduled) {
+    for (const auto& [id, tokens] : engine_.plan().scheduled) {
       text += fmt::format("{}{}{}", text.empty() ? "" : " ", name(id), tokens);
     }
-    for (RequestId id : loop_.plan().preempted) text += fmt::format(" -{}", name(id));
-    chunks_ = loop_.batch().prefills;
-    used_ = loop_.state().blocks.used();
-    loop_.finish_step();
+    for (RequestId id : engine_.plan().preempted) text += fmt::format(" -{}", name(id));
+    chunks_ = engine_.batch().prefills;
+    used_ = engine_.state().blocks.used();
+    engine_.finish_step();
     now_ += kSecond;
     return text;
   }
@@ -51,7 +53,7 @@ class Schedule {
   const RequestRecord& operator[](std::size_t id) const { return records_[id]; }
   const std::vector<PrefillChunk>& chunks() const { return chunks_; }
   std::int64_t used_blocks() const { return used_; }  // during the last step
-  const EngineLoop& loop() const { return loop_; }
+  const PlainEngine& engine() const { return engine_; }
 
  private:
   static char name(RequestId id) { return static_cast<char>('A' + id); }
@@ -59,7 +61,8 @@ class Schedule {
   FakeStepTime step_time_;
   std::vector<RequestRecord> records_;
   TokenGaps gaps_;
-  EngineLoop loop_;
+  RequestTable table_;
+  PlainEngine engine_;
   std::size_t arrived_ = 0;
   Nanoseconds now_ = 0;
   std::vector<PrefillChunk> chunks_;
@@ -151,10 +154,10 @@ TEST(VllmV1, TheNewestRequestIsPreemptedAndComputedAgain) {
   EXPECT_EQ(schedule[1].finished, 11 * kSecond);
   EXPECT_EQ(schedule[1].preemptions, 1);
   EXPECT_EQ(schedule[1].largest_gap, 6 * kSecond);  // its 1st token at 1 s, its 2nd at 7 s
-  EXPECT_EQ(schedule.loop().state().recomputed_tokens, 8);
+  EXPECT_EQ(schedule.engine().counters().recomputed_tokens, 8);
   // Computed: prompts 16, B again 9; decodes: A 5, B 4.
-  EXPECT_EQ(schedule.loop().counters().prefill_tokens, 25);
-  EXPECT_EQ(schedule.loop().counters().decode_tokens, 9);
+  EXPECT_EQ(schedule.engine().counters().prefill_tokens, 25);
+  EXPECT_EQ(schedule.engine().counters().decode_tokens, 9);
 }
 
 TEST(VllmV1, AVictimReturnsToTheFrontAndNothingIsAdmittedInThatStep) {
@@ -189,12 +192,12 @@ TEST(VllmV1, FirstChunkAdmissionStartsWhatFullSequenceAdmissionHoldsBack) {
   engine.reserve_full_sequence = false;
   Schedule first_chunk(engine, 3, 4, workload);
   EXPECT_THAT(first_chunk.steps_to_end(), ElementsAre("A4", "A1 B3", "A1 -B", "B4", "B4", "B4"));
-  EXPECT_EQ(first_chunk.loop().state().recomputed_tokens, 3);
+  EXPECT_EQ(first_chunk.engine().counters().recomputed_tokens, 3);
 
   engine.reserve_full_sequence = true;
   Schedule full_sequence(engine, 3, 4, workload);
   EXPECT_THAT(full_sequence.steps_to_end(), ElementsAre("A4", "A1", "A1", "B4", "B4", "B4"));
-  EXPECT_EQ(full_sequence.loop().state().recomputed_tokens, 0);
+  EXPECT_EQ(full_sequence.engine().counters().recomputed_tokens, 0);
 }
 
 TEST(VllmV1, WatermarkKeepsBlocksFreeOnlyWhileSomethingRuns) {

@@ -1,0 +1,54 @@
+// The reference engine: looks at every running request in every step, and does what the policy
+// says.
+#pragma once
+
+#include "simulator/engine/batching_policy.hpp"
+
+namespace roofcast {
+
+/// A decided step: what runs and how long.
+struct DecidedStep {
+  StepPlan plan{};
+  StepBatch batch{};
+
+  bool empty() const { return plan.scheduled.empty(); }
+};
+
+class PlainEngine final : public ReplicaEngine {
+ public:
+  /// `table` and `gaps` outlive the engine and get what happens to each request.
+  PlainEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps);
+
+  void enqueue(RequestId id) override;
+  std::optional<Nanoseconds> start_step(Nanoseconds now) override;
+  std::span<const RequestId> finish_step() override;
+  std::optional<Nanoseconds> next_wake() const override;
+  std::vector<RequestId> evacuate() override;
+  EngineLoad load() const override;
+  std::int64_t cached_tokens(RequestId id) const override;
+  const EngineCounters& counters() const override { return state_.counters; }
+
+  const EngineState& state() const { return state_; }
+  /// The step in progress: what was chosen and what its time was asked for.
+  const StepPlan& plan() const { return step_.plan; }
+  const StepBatch& batch() const { return step_.batch; }
+
+ private:
+  void decide(Nanoseconds now, DecidedStep& step);
+  void account_moves(Nanoseconds now, const StepPlan& plan);
+  void commit(DecidedStep& step);
+  void account_step(Nanoseconds duration);
+  bool emit_token(RequestId id);
+
+  const StepTime* step_time_;
+  TokenGaps& gaps_;
+  EngineState state_;
+  std::unique_ptr<BatchingPolicy> policy_;
+  DecidedStep step_;  // in progress
+  DecidedStep next_;  // decided while it runs, with asynchronous scheduling
+  bool in_progress_ = false;
+  Nanoseconds step_end_ = 0;
+  std::vector<RequestId> finished_;
+};
+
+}  // namespace roofcast

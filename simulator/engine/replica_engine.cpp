@@ -1,0 +1,35 @@
+#include "simulator/engine/replica_engine.hpp"
+
+#include "simulator/engine/plain_engine.hpp"
+
+namespace roofcast {
+
+std::unique_ptr<ReplicaEngine> make_replica_engine(EngineKind, const Replica& replica,
+                                                   RequestTable& table, TokenGaps& gaps) {
+  return std::make_unique<PlainEngine>(replica, table, gaps);
+}
+
+EngineUse engine_use(const EngineCounters& counters, std::int64_t usable_blocks,
+                     Nanoseconds makespan) {
+  EngineUse use;
+  use.steps = counters.steps;
+  use.prefill_tokens = counters.prefill_tokens;
+  use.recomputed_tokens = counters.recomputed_tokens;
+  use.decode_tokens = counters.decode_tokens;
+  use.preemptions = counters.preemptions;
+  use.prefix_queries = counters.prefix_queries;
+  use.prefix_hits = counters.prefix_hits;
+  use.peak_running = counters.peak_running;
+  use.peak_waiting = counters.peak_waiting;
+  const auto usable = static_cast<double>(usable_blocks);
+  if (usable > 0) use.peak_kv_use = static_cast<double>(counters.peak_blocks) / usable;
+  if (makespan <= 0) return use;
+  const auto time = static_cast<double>(makespan);
+  if (usable > 0) use.mean_kv_use = counters.block_time / time / usable;
+  use.mean_running = counters.running_time / time;
+  use.mean_waiting = counters.waiting_time / time;
+  use.busy_share = static_cast<double>(counters.busy) / time;
+  return use;
+}
+
+}  // namespace roofcast

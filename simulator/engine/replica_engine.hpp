@@ -1,0 +1,101 @@
+// One engine replica as its surroundings see it: a queue that takes requests, and steps. The caller
+// owns time: it starts a step, and finishes it when its end has come, so that a cluster can drive
+// many replicas from one event queue.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/engine.hpp"
+#include "model/kv_cache.hpp"
+#include "model/step_time.hpp"
+#include "simulator/engine/request_table.hpp"
+#include "simulator/results/result.hpp"
+#include "simulator/results/token_gaps.hpp"
+
+namespace roofcast {
+
+/// All an engine needs to know of its machine.
+struct Replica {
+  Engine engine{};
+  CacheLayout layout{};
+  std::int64_t kv_blocks = 0;  // block ids, the null block included
+  const StepTime* step_time = nullptr;
+};
+
+/// Sums over the steps, from which EngineUse is made.
+struct EngineCounters {
+  std::int64_t steps = 0;
+  std::int64_t prefill_tokens = 0;
+  std::int64_t decode_tokens = 0;
+  std::int64_t recomputed_tokens = 0;  // cached and then lost to preemption
+  std::int64_t preemptions = 0;
+  std::int64_t prefix_queries = 0;  // tokens looked up in the prefix cache when admitted,
+  std::int64_t prefix_hits = 0;     // and found there
+  std::int64_t peak_running = 0;
+  std::int64_t peak_waiting = 0;
+  std::int64_t peak_blocks = 0;
+  Nanoseconds busy = 0;
+  // Integrals over time, in nanoseconds times blocks or requests. As doubles: their sums pass 2^63
+  // on long runs, and they are added in one fixed order.
+  double block_time = 0;
+  double running_time = 0;
+  double waiting_time = 0;
+};
+
+/// What a router may know of a replica.
+struct EngineLoad {
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  std::int64_t blocks_used = 0;
+  std::int64_t blocks_usable = 0;
+};
+
+class ReplicaEngine {
+ public:
+  virtual ~ReplicaEngine() = default;
+
+  /// A request that has entered the table joins the queue; it has been there since its record's
+  /// `queued`. One that comes while a step is in progress is seen when the next is decided.
+  virtual void enqueue(RequestId id) = 0;
+
+  /// Starts a step at `now` and returns its end; nothing when no request can run.
+  /// Precondition: no step is in progress.
+  virtual std::optional<Nanoseconds> start_step(Nanoseconds now) = 0;
+
+  /// Ends the step in progress: tokens appear, requests finish and leave the table. Returns those
+  /// that finished, until the next call.
+  virtual std::span<const RequestId> finish_step() = 0;
+
+  /// When no step could start and nothing new arrives: the time to try again, if any (K and V are
+  /// on their way from host memory).
+  virtual std::optional<Nanoseconds> next_wake() const = 0;
+
+  /// The replica is lost, with a step in progress or without: all its requests leave it and the
+  /// table, the running ones first, in order of admission.
+  virtual std::vector<RequestId> evacuate() = 0;
+
+  virtual EngineLoad load() const = 0;
+
+  /// Tokens of the request's prompt that this replica has cached.
+  virtual std::int64_t cached_tokens(RequestId id) const = 0;
+
+  virtual const EngineCounters& counters() const = 0;
+};
+
+/// The step-by-step reference, or the one that keeps decode batches in aggregate. Same results.
+enum class EngineKind { fast, plain };
+
+/// `table` and `gaps` outlive the engine. Throws Error when the engine's scheduler is not
+/// simulated.
+std::unique_ptr<ReplicaEngine> make_replica_engine(EngineKind kind, const Replica& replica,
+                                                   RequestTable& table, TokenGaps& gaps);
+
+/// The counters as shares and means over `makespan`.
+EngineUse engine_use(const EngineCounters& counters, std::int64_t usable_blocks,
+                     Nanoseconds makespan);
+
+}  // namespace roofcast

@@ -1,0 +1,76 @@
+// All requests of a simulation, shared by its engines: a request is in at most one at a time.
+// Only requests inside an engine have a state, so memory follows what is in flight.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/engine/kv_blocks.hpp"
+#include "simulator/results/result.hpp"
+
+namespace roofcast {
+
+/// A request inside an engine. Its sequence is the prompt and what was generated. Scheduling counts
+/// tokens as computed and generated when their step is decided; the client has them when it ends.
+struct RequestState {
+  std::int64_t input_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::int64_t priority = 0;
+  std::int32_t adapter = -1;  // LoRA adapter; -1: the base model
+  std::int64_t computed =
+      0;  // tokens whose K and V are cached, those of steps in progress included
+  std::int64_t generated = 0;  // sampled, or to be sampled by steps in progress
+  std::int64_t emitted = 0;    // tokens the client has
+  std::int64_t received = 0;   // tokens whose K and V come with it, from a prefill replica
+  KvHolding kv{};
+  std::vector<BlockKey> keys{};  // of the full blocks that others may share; empty until looked up
+  Nanoseconds last_token = 0;
+  Nanoseconds waiting_since = 0;
+
+  std::int64_t tokens() const { return input_tokens + generated; }
+  std::int64_t uncomputed() const { return tokens() - computed; }
+  bool decoding() const { return generated > 0 && uncomputed() == 1; }
+  /// Nothing is left to schedule: the last token has been sampled or will be by a step in progress.
+  bool complete() const { return generated == output_tokens; }
+};
+
+class RequestTable {
+ public:
+  /// `records` and `contents` (Workload::contents) outlive the table.
+  explicit RequestTable(std::vector<RequestRecord>& records,
+                        std::span<const ContentSpan> contents = {})
+      : records_(records), contents_(contents), slots_(records.size(), kNone) {}
+
+  /// The request comes into an engine: a fresh state from its record.
+  RequestState& enter(RequestId id);
+  /// The request has left its engine.
+  void leave(RequestId id);
+
+  RequestState& operator[](RequestId id) { return states_[slot(id)]; }
+  const RequestState& operator[](RequestId id) const { return states_[slot(id)]; }
+
+  RequestRecord& record(RequestId id) { return records_[static_cast<std::size_t>(id)]; }
+  const RequestRecord& record(RequestId id) const { return records_[static_cast<std::size_t>(id)]; }
+
+  /// What the prompt says; empty when nobody shares any of it.
+  std::span<const ContentSpan> contents(RequestId id) const {
+    const Request& request = record(id).request;
+    return contents_.subspan(request.contents_begin, request.contents_count);
+  }
+
+ private:
+  static constexpr std::int32_t kNone = -1;
+
+  std::size_t slot(RequestId id) const {
+    return static_cast<std::size_t>(slots_[static_cast<std::size_t>(id)]);
+  }
+
+  std::vector<RequestRecord>& records_;
+  std::span<const ContentSpan> contents_;
+  std::vector<std::int32_t> slots_;  // by RequestId
+  std::vector<RequestState> states_;
+  std::vector<std::int32_t> vacant_;
+};
+
+}  // namespace roofcast
