@@ -10,6 +10,7 @@
 
 #include "simulator/results/slo.hpp"
 #include "simulator/time.hpp"
+#include "simulator/workload/trace_workload.hpp"
 
 namespace roofcast {
 
@@ -31,7 +32,7 @@ struct Request {
   Nanoseconds arrival = 0;
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;  // generated in full (ignore_eos)
-  std::int32_t slo_class = 0;      // index into Scenario::slo.classes; 0 when there are none
+  std::int32_t slo_class = 0;      // index into Workload::class_names; 0 when there are none
   std::int64_t priority = 0;       // smaller first, for QueueOrder::priority
   std::int32_t stage = 0;          // index into Workload::stages; 0 when there are none
   std::int32_t adapter = -1;       // LoRA adapter; -1: the base model
@@ -76,14 +77,6 @@ struct SyntheticWorkload {
   LengthDistribution output{LengthDistribution::Kind::fixed, 128, 0};
 };
 
-/// A recorded trace.
-struct TraceWorkload {
-  std::string path{};             // .csv or .csv.gz; relative to the scenario file
-  std::int64_t max_requests = 0;  // the first so many rows of the file; 0: all
-  double time_scale = 1.0;        // arrival times are multiplied by this
-  bool skip_bad_rows = false;     // count and skip rows that cannot be read, instead of failing
-};
-
 using WorkloadSpec = std::variant<SyntheticWorkload, TraceWorkload>;
 
 /// A part of the load that is reported by itself.
@@ -99,7 +92,7 @@ struct Workload {
   std::vector<ContentSpan> contents;     // of Request::contents_begin
   std::vector<LoadStage> stages;         // of Request::stage; empty when there is but one
   std::string description;               // "azure_conv.csv: 19,366 requests over 3,501.6 s"
-  std::vector<std::string> class_names;  // of Request::slo_class when a trace names its classes
+  std::vector<std::string> class_names;  // of Request::slo_class; empty when all are alike
   std::int64_t rows_skipped = 0;         // bad rows, with skip_bad_rows
   std::vector<std::string> notes;        // what was altered: empty outputs, reordered rows
 };
