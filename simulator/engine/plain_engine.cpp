@@ -119,13 +119,15 @@ std::span<const RequestId> PlainEngine::finish_step() {
   assert(in_progress_);
   in_progress_ = false;
   finished_.clear();
-  for (RequestId id : step_.plan.sampled) {
-    if (emit_token(id)) finished_.push_back(id);
-  }
-  if (finished_.empty()) return finished_;
+  bool any_finished = false;
+  for (RequestId id : step_.plan.sampled) any_finished |= emit_token(id);
+  if (!any_finished) return finished_;
+  // In order of admission, whatever the order they were scheduled in.
   std::erase_if(state_.running, [&](RequestId id) {
     const RequestState& request = state_[id];
-    return request.emitted == request.output_tokens;
+    const bool finished = request.emitted == request.output_tokens;
+    if (finished) finished_.push_back(id);
+    return finished;
   });
   for (RequestId id : finished_) {
     policy_->finish(state_, id);
