@@ -10,6 +10,20 @@ namespace {
 constexpr Nanoseconds kSecond = 1'000'000'000;
 constexpr double kMostSeconds = 7e9;
 
+Nanoseconds length_of(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::seconds:
+      break;
+    case TimeUnit::milliseconds:
+      return 1'000'000;
+    case TimeUnit::microseconds:
+      return 1'000;
+    case TimeUnit::nanoseconds:
+      return 1;
+  }
+  return kSecond;
+}
+
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
 /// Takes exactly `digits` digits from the front of `text`.
@@ -109,20 +123,28 @@ std::optional<Nanoseconds> parse_date_time(std::string_view text) {
   return (*days * 86'400 + *seconds) * kSecond + *fraction - *offset;
 }
 
-std::optional<Nanoseconds> parse_seconds(std::string_view text) {
+std::optional<Nanoseconds> parse_duration(std::string_view text, TimeUnit unit) {
+  const Nanoseconds unit_length = length_of(unit);
+  const double unit_seconds = to_seconds(unit_length).value;
   double approximate = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, approximate);
+  approximate *= unit_seconds;
   const bool in_range = approximate >= 0 && approximate <= kMostSeconds;  // false for NaN
   if (error != std::errc{} || rest != end || !in_range) return std::nullopt;
   std::int64_t whole = 0;
   const auto [after_whole, whole_error] = std::from_chars(text.data(), end, whole);
   std::string_view left(after_whole, static_cast<std::size_t>(end - after_whole));
-  const auto fraction = take_fraction(left);
-  if (whole_error != std::errc{} || !fraction || !left.empty()) {
+  const auto billionths = take_fraction(left);  // of the unit
+  if (whole_error != std::errc{} || !billionths || !left.empty()) {
     return to_nanoseconds(Seconds{approximate});
   }
-  return whole * kSecond + *fraction;
+  const Nanoseconds per_billion = kSecond / unit_length;
+  return whole * unit_length + (*billionths + per_billion / 2) / per_billion;
+}
+
+std::optional<Nanoseconds> parse_seconds(std::string_view text) {
+  return parse_duration(text, TimeUnit::seconds);
 }
 
 }  // namespace roofcast

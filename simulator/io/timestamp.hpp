@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "simulator/time.hpp"
+#include "simulator/workload/trace_workload.hpp"
 
 namespace roofcast {
 
@@ -13,8 +14,12 @@ namespace roofcast {
 /// time without offset taken as UTC. Nothing for anything else, and outside 1970 to 2200.
 std::optional<Nanoseconds> parse_date_time(std::string_view text);
 
-/// Seconds as a decimal number, "3.25" or "1e3", exact to the nanosecond when written without
-/// exponent; nothing for anything else, and outside 0 to 7e9 (the year 2191 as a Unix time).
+/// A decimal number of `unit`s, "3.25" or "1e3", rounded to nanoseconds and exact when written
+/// without exponent; nothing for anything else, and outside 0 to 7e9 s (the year 2191 as a Unix
+/// time).
+std::optional<Nanoseconds> parse_duration(std::string_view text, TimeUnit unit);
+
+/// The same in seconds.
 std::optional<Nanoseconds> parse_seconds(std::string_view text);
 
 }  // namespace roofcast

@@ -1,15 +1,20 @@
-// Traces from CSV files, plain or gzip-compressed: Azure LLM 2023/2024, or arrival, input, output.
+// Traces from files, plain or gzip-compressed, whatever tool wrote them.
 #pragma once
+
+#include <istream>
 
 #include "simulator/workload/workload.hpp"
 
 namespace roofcast {
 
-/// Columns are found by name: TIMESTAMP, ContextTokens, GeneratedTokens (Azure); or arrival /
-/// arrival_s / timestamp (seconds), input / input_tokens / input_length, output / ... and
-/// optionally class and priority. Rows are sorted by time (stable), the first arrival becomes 0.
-/// Throws Error naming file and line for a bad row unless skip_bad_rows; for an empty trace; for
-/// missing columns, listing those found.
+/// The format is spec.format or told by the first bytes: a JSON object with a benchmark result's
+/// keys, other JSON, else CSV (trace_formats.hpp says what each may hold). Requests are sorted by
+/// time (stable), the first arrival becomes 0; of Mooncake's hash_ids come Workload::contents, of
+/// session_id and delay Request::follows. Throws Error naming file and line for a bad row unless
+/// skip_bad_rows; for a trace without requests; for missing columns, naming those found.
 Workload read_trace(const TraceWorkload& spec);
+
+/// The same from memory or any stream; spec.path stands for the file in messages.
+Workload read_trace(const TraceWorkload& spec, std::istream& bytes);
 
 }  // namespace roofcast

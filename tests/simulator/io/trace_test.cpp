@@ -182,7 +182,7 @@ TEST_F(TraceFile, WithNothingToReadSaysWhy) {
   EXPECT_THAT(error_of(""), HasSubstr("is empty"));
   EXPECT_THAT(error_of("\n\n"), HasSubstr("is empty"));
   EXPECT_THAT(error_of(gzip(""), ".csv.gz"), HasSubstr("is empty"));
-  EXPECT_THAT(error_of("arrival,input,output\n"), HasSubstr("only a header"));
+  EXPECT_THAT(error_of("arrival,input,output\n"), HasSubstr("the file has no rows"));
   TraceWorkload spec = write("arrival,input,output\nx,1,1\n");
   spec.skip_bad_rows = true;
   EXPECT_THAT(error_of(spec), HasSubstr("no row could be read, the first: line 2"));

@@ -1,0 +1,226 @@
+// Detailed benchmark results replayed as traces: `vllm bench serve --save-result --save-detailed`
+// (one JSON document, start_times since 2025) and SGLang's bench_serving --output-details (one
+// document a line and run, no start_times).
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <streambuf>
+#include <vector>
+
+#include "model/error.hpp"
+#include "simulator/io/json_words.hpp"
+#include "simulator/io/timestamp.hpp"
+#include "simulator/io/trace_builder.hpp"
+#include "simulator/io/trace_formats.hpp"
+
+namespace roofcast {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kDeepest = 32;
+constexpr std::size_t kMostEntries = 10'000'000;
+constexpr std::size_t kLongestText = std::size_t{16} << 20;  // 16 MiB: a generated text is shorter
+
+/// The file as JSON without NaN and Infinity, read piece by piece.
+class JsonBuffer : public std::streambuf {
+ public:
+  explicit JsonBuffer(ByteSource& bytes) : bytes_(bytes) {}
+
+ protected:
+  int_type underflow() override {
+    constexpr std::size_t kChunk = 65'536;
+    piece_.clear();
+    while (piece_.empty() && !at_end_) {
+      chunk_.resize(kChunk);
+      chunk_.resize(bytes_.read(chunk_.data(), kChunk));
+      at_end_ = chunk_.empty();
+      at_end_ ? words_.finish(piece_) : words_.append(chunk_, piece_);
+      if (words_.open_text() > kLongestText) {
+        throw Error(fmt::format("{}: holds a text of over 16 MiB, expected a benchmark result",
+                                bytes_.name()));
+      }
+    }
+    setg(piece_.data(), piece_.data(), piece_.data() + piece_.size());
+    return piece_.empty() ? traits_type::eof() : traits_type::to_int_type(*gptr());
+  }
+
+ private:
+  ByteSource& bytes_;
+  JsonWords words_;
+  std::string chunk_, piece_;
+  bool at_end_ = false;
+};
+
+constexpr std::array<std::string_view, 3> kArrays = {"input_lens", "output_lens", "start_times"};
+enum Array : std::size_t { kInputLens, kOutputLens, kStartTimes };
+
+/// Keeps the three arrays and the request rate of one document, and nothing else of it.
+class ResultHandler {
+ public:
+  std::array<std::optional<std::vector<std::string>>, kArrays.size()> arrays;
+  std::optional<std::string> request_rate;
+  std::string problem;
+
+  bool null() { return scalar("null"); }
+  bool boolean(bool value) { return scalar(value ? "true" : "false"); }
+  bool number_integer(Json::number_integer_t value) {
+    return scalar(fmt::format_int(value).c_str());
+  }
+  bool number_unsigned(Json::number_unsigned_t value) {
+    return scalar(fmt::format_int(value).c_str());
+  }
+  bool number_float(Json::number_float_t, const std::string& text) { return scalar(text); }
+  bool string(const std::string& text) { return scalar(text); }
+  bool binary(const Json::binary_t&) { return fail("is not JSON"); }
+
+  bool start_object(std::size_t) { return start("an object"); }
+  bool end_object() { return end(); }
+  bool start_array(std::size_t) {
+    if (depth_ == 1 && array_) {
+      auto& array = arrays[*array_];
+      if (array) return fail(fmt::format("{} is given twice", kArrays[*array_]));
+      array.emplace();
+    }
+    return start("a list");
+  }
+  bool end_array() { return end(); }
+
+  bool key(const std::string& name) {
+    if (depth_ != 1) return true;
+    array_.reset();
+    at_rate_ = name == "request_rate";
+    for (std::size_t i = 0; i < kArrays.size(); ++i) {
+      if (kArrays[i] == name) array_ = i;
+    }
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string& token, const Json::exception&) {
+    return fail(fmt::format("is not JSON from character {} on: '{}'", position, shown(token)));
+  }
+
+ private:
+  bool fail(std::string text) {
+    problem = std::move(text);
+    return false;
+  }
+
+  bool scalar(std::string_view text) {
+    if (depth_ == 0) return fail("is not a JSON object");
+    if (depth_ == 1 && at_rate_) request_rate = text;
+    if (!array_) return true;
+    if (depth_ == 1) {
+      if (text == "null") return true;
+      return fail(fmt::format("{} is '{}', expected a list", kArrays[*array_], shown(text)));
+    }
+    auto& entries = *arrays[*array_];
+    if (entries.size() == kMostEntries) {
+      return fail(fmt::format("{} has over {} entries", kArrays[*array_], kMostEntries));
+    }
+    entries.emplace_back(text);
+    return true;
+  }
+
+  bool start(std::string_view what) {
+    if (depth_ == 0 && what != "an object") return fail("is a list, expected a JSON object");
+    if (array_ && (depth_ > 1 || what != "a list")) {
+      return fail(fmt::format("{} holds {}, expected numbers", kArrays[*array_], what));
+    }
+    if (++depth_ > kDeepest) return fail(fmt::format("nests deeper than {} levels", kDeepest));
+    return true;
+  }
+  bool end() {
+    if (--depth_ == 1) array_.reset();
+    return true;
+  }
+
+  std::optional<std::size_t> array_;  // of kArrays: the one that the last key names
+  bool at_rate_ = false;
+  int depth_ = 0;
+};
+
+void check_lengths(const ResultHandler& result, const std::string& path) {
+  const auto& inputs = result.arrays[kInputLens];
+  const auto& outputs = result.arrays[kOutputLens];
+  if (!inputs || !outputs) {
+    throw Error(
+        fmt::format("{}: has no {}: expected a detailed result (vLLM: --save-detailed, SGLang: "
+                    "--output-details)",
+                    path, !inputs ? "input_lens" : "output_lens"));
+  }
+  for (std::size_t i = 0; i < kArrays.size(); ++i) {
+    const auto& array = result.arrays[i];
+    if (!array || array->size() == inputs->size()) continue;
+    throw Error(fmt::format("{}: {} has {} entries, expected {} as input_lens has", path,
+                            kArrays[i], array->size(), inputs->size()));
+  }
+}
+
+/// Seconds between requests where the file does not say when each was sent; 0: all at once, which
+/// the tools write as "inf", Infinity or nothing.
+double spacing(const ResultHandler& result, const std::string& path) {
+  const std::string rate = result.request_rate.value_or("null");
+  if (rate == "null" || rate == "inf") return 0;
+  const auto per_second = parse_seconds(rate);  // a plain number
+  if (!per_second || *per_second == 0) {
+    throw Error(fmt::format(
+        "{}: has no start_times, and request_rate is '{}': nothing says when requests arrive", path,
+        shown(rate)));
+  }
+  return 1 / to_seconds(*per_second).value;
+}
+
+bool is_blank(int letter) {
+  return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';
+}
+
+/// Whether anything comes after the document read.
+bool has_more(std::streambuf& text) {
+  while (is_blank(text.sgetc())) text.sbumpc();
+  return text.sgetc() != std::streambuf::traits_type::eof();
+}
+
+ResultHandler read_result(std::streambuf& text, const std::string& path) {
+  ResultHandler result;
+  std::istream stream(&text);
+  const bool whole = Json::sax_parse(stream, &result, Json::input_format_t::json, false);
+  if (!whole) throw Error(fmt::format("{}: {}", path, result.problem));
+  check_lengths(result, path);
+  return result;
+}
+
+}  // namespace
+
+Workload read_trace_bench(ByteSource& bytes, const TraceWorkload& spec) {
+  JsonBuffer text(bytes);
+  const ResultHandler result = read_result(text, spec.path);
+  TraceBuilder trace(spec, TraceBuilder::Places::entries);
+  trace.name_column(TraceColumn::time, "start_times");
+  trace.name_column(TraceColumn::input, "input_lens");
+  trace.name_column(TraceColumn::output, "output_lens");
+  const auto& times = result.arrays[kStartTimes];
+  const double gap = times ? 0 : spacing(result, spec.path);
+  if (!times) {
+    trace.note(gap > 0 ? fmt::format("the result does not say when requests were sent: they are "
+                                     "spaced evenly at its request_rate, {}/s",
+                                     *result.request_rate)
+                       : "the result does not say when requests were sent: all arrive at once");
+  }
+  if (has_more(text)) trace.note("the file holds further results: only the first is replayed");
+  const std::size_t count = result.arrays[kInputLens]->size();
+  TraceRow row;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (trace.is_full()) return trace.finish(true);
+    row.set(TraceColumn::time,
+            times ? (*times)[i] : fmt::format("{:.9f}", static_cast<double>(i) * gap));
+    row.set(TraceColumn::input, (*result.arrays[kInputLens])[i]);
+    row.set(TraceColumn::output, (*result.arrays[kOutputLens])[i]);
+    trace.add(row, static_cast<std::int64_t>(i) + 1);
+  }
+  return trace.finish(false);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,342 @@
+#include "simulator/io/trace_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "model/error.hpp"
+#include "simulator/io/timestamp.hpp"
+#include "simulator/io/trace_order.hpp"
+#include "simulator/wording.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::int64_t kLargestPriority = 1'000'000'000;
+constexpr std::size_t kMostClasses = 1000;
+constexpr std::int32_t kNoClass = -1;  // until all rows are read
+constexpr std::size_t kMostSpans = std::numeric_limits<std::uint32_t>::max();
+
+// Tokens that a hash id stands for: of Mooncake's traces 512 (its FAST 2025 release, README), of
+// the agentic traces with columns t, in, out 64.
+constexpr std::int64_t kMooncakeBlock = 512;
+constexpr std::int64_t kWekaBlock = 64;
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  std::string_view left(rest, static_cast<std::size_t>(end - rest));
+  // Tables written by way of floating point have "374.0".
+  if (left.starts_with('.') && left.find_first_not_of('0', 1) == std::string_view::npos) left = {};
+  if (error != std::errc{} || !left.empty()) return std::nullopt;
+  return number;
+}
+
+/// "NAME is 'TEXT', expected EXPECTED", or that it is missing.
+std::string complaint(const TraceRow& row, TraceColumn column, const std::string& name,
+                      std::string_view expected) {
+  if (!row.has(column)) return fmt::format("{} is missing, expected {}", name, expected);
+  return fmt::format("{} is '{}', expected {}", shown(name), shown(row.text(column)), expected);
+}
+
+}  // namespace
+
+TraceBuilder::TraceBuilder(const TraceWorkload& spec, Places places)
+    : spec_(spec), places_(places), unit_(spec.time_unit.value_or(TimeUnit::seconds)) {
+  names_[index(TraceColumn::priority)] = "priority";
+  names_[index(TraceColumn::delay)] = "delay";
+}
+
+void TraceBuilder::name_column(TraceColumn column, std::string_view name, TimeUnit usual_unit) {
+  names_[index(column)] = name;
+  if (column != TraceColumn::time || spec_.time_unit) return;
+  unit_ = unit_in_name(name).value_or(usual_unit);
+}
+
+bool TraceBuilder::is_full() const {
+  return spec_.max_requests > 0 && std::ssize(workload_.requests) >= spec_.max_requests;
+}
+
+std::string TraceBuilder::place_text(std::int64_t place) const {
+  return fmt::format("{} {}", places_ == Places::lines ? "line" : "entry", place);
+}
+
+void TraceBuilder::fail(std::int64_t place, const std::string& problem) const {
+  if (places_ == Places::entries) {
+    throw Error(fmt::format("{}: {}: {}", spec_.path, place_text(place), problem));
+  }
+  throw Error(fmt::format("{}:{}: {}", spec_.path, place, problem));
+}
+
+void TraceBuilder::reject(std::int64_t place, const std::string& problem) {
+  if (!spec_.skip_bad_rows) fail(place, problem);
+  if (workload_.rows_skipped++ == 0) first_skipped_ = place_text(place) + ": " + problem;
+}
+
+void TraceBuilder::add(const TraceRow& row, std::int64_t place) {
+  Request request;
+  Nanoseconds delay = 0;
+  auto problem = read(row, request);
+  if (!problem) problem = read_delay(row, delay);
+  if (!problem) problem = read_class(row, request.slo_class);
+  if (!problem) problem = read_contents(row, request);
+  if (problem) return reject(place, *problem);
+
+  const bool failed = request.output_tokens == 0 && spec_.drop_failed;
+  bool timed = true;
+  if (row.has(TraceColumn::session)) {
+    Session& session = sessions_[row.text(TraceColumn::session)];
+    timed = place_in_session(row, delay, session, request);
+    if (!failed) session.last = static_cast<RequestId>(workload_.requests.size());
+  }
+  if (failed) {
+    workload_.contents.resize(request.contents_begin);
+    ++dropped_;
+    return;
+  }
+  if (!timed) untimed_.push_back(static_cast<RequestId>(workload_.requests.size()));
+  if (timed && request.follows == kNoRequest) note_extremes(request.arrival, place);
+  if (request.input_tokens == 0) ++zero_inputs_;
+  if (request.output_tokens == 0) ++zero_outputs_;
+  request.input_tokens = std::max<std::int64_t>(1, request.input_tokens);
+  request.output_tokens = std::max<std::int64_t>(1, request.output_tokens);
+  workload_.requests.push_back(request);
+}
+
+TraceBuilder::Problem TraceBuilder::read(const TraceRow& row, Request& request) {
+  Problem problem;
+  if (row.has(TraceColumn::time) || !row.has(TraceColumn::session)) {
+    problem = read_time(row, request.arrival);
+  }
+  if (!problem) problem = read_tokens(row, TraceColumn::input, request.input_tokens);
+  if (!problem) problem = read_tokens(row, TraceColumn::output, request.output_tokens);
+  if (!problem) problem = read_priority(row, request.priority);
+  return problem;
+}
+
+TraceBuilder::Problem TraceBuilder::read_time(const TraceRow& row, Nanoseconds& time) {
+  const std::string& text = row.text(TraceColumn::time);
+  std::optional<Nanoseconds> parsed;
+  if (row.has(TraceColumn::time) && !numbers_ && (parsed = parse_date_time(text))) {
+    dates_ = true;
+  } else if (row.has(TraceColumn::time) && !dates_ && (parsed = parse_duration(text, unit_))) {
+    numbers_ = true;
+  }
+  if (parsed) {
+    time = *parsed;
+    return std::nullopt;
+  }
+  const std::string number =
+      unit_ == TimeUnit::seconds
+          ? "seconds from 0 to 7e9"
+          : fmt::format("a time from 0 to 7e9 s, counted in {}", name_of(unit_));
+  const std::string expected = dates_     ? "a date and time, as in the rows before"
+                               : numbers_ ? number + ", as in the rows before"
+                                          : number + " or a date and time";
+  return complaint(row, TraceColumn::time, name(TraceColumn::time), expected);
+}
+
+TraceBuilder::Problem TraceBuilder::read_delay(const TraceRow& row, Nanoseconds& delay) const {
+  if (!row.has(TraceColumn::delay)) return std::nullopt;
+  if (!row.has(TraceColumn::session)) {
+    return fmt::format("{} is given without a session_id", name(TraceColumn::delay));
+  }
+  const auto parsed = parse_duration(row.text(TraceColumn::delay), TimeUnit::milliseconds);
+  if (!parsed || *parsed > kLongestSpan) {
+    return complaint(row, TraceColumn::delay, name(TraceColumn::delay),
+                     "milliseconds from 0 to ten years");
+  }
+  delay = *parsed;
+  return std::nullopt;
+}
+
+TraceBuilder::Problem TraceBuilder::read_tokens(const TraceRow& row, TraceColumn column,
+                                                std::int64_t& tokens) const {
+  const auto parsed = row.has(column) ? parse_integer(row.text(column)) : std::nullopt;
+  if (!parsed || *parsed < 0 || *parsed > kMostTokens) {
+    return complaint(row, column, name(column),
+                     fmt::format("a whole number from 0 to {}", kMostTokens));
+  }
+  tokens = *parsed;
+  return std::nullopt;
+}
+
+TraceBuilder::Problem TraceBuilder::read_priority(const TraceRow& row,
+                                                  std::int64_t& priority) const {
+  if (!row.has(TraceColumn::priority)) return std::nullopt;
+  const auto parsed = parse_integer(row.text(TraceColumn::priority));
+  if (!parsed || *parsed < -kLargestPriority || *parsed > kLargestPriority) {
+    return complaint(row, TraceColumn::priority, name(TraceColumn::priority),
+                     fmt::format("a whole number within +-{}", kLargestPriority));
+  }
+  priority = *parsed;
+  return std::nullopt;
+}
+
+TraceBuilder::Problem TraceBuilder::read_class(const TraceRow& row, std::int32_t& slo_class) {
+  slo_class = kNoClass;
+  if (!row.has(TraceColumn::slo_class)) return std::nullopt;
+  auto& names = workload_.class_names;
+  const std::string& text = row.text(TraceColumn::slo_class);
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end() && names.size() == kMostClasses) {
+    return fmt::format("class '{}' is one too many, expected at most {} classes", shown(text),
+                       kMostClasses);
+  }
+  slo_class = static_cast<std::int32_t>(found - names.begin());
+  if (found == names.end()) names.push_back(text);
+  return std::nullopt;
+}
+
+/// One span an id, whole blocks but the last, which ends with the prompt (Mooncake's last, partial
+/// block has an id of its own). Fewer ids than blocks leave the rest of the prompt to itself.
+TraceBuilder::Problem TraceBuilder::read_contents(const TraceRow& row, Request& request) {
+  const bool weka = name(TraceColumn::input) == "in";
+  const std::int64_t block = spec_.block_size.value_or(weka ? kWekaBlock : kMooncakeBlock);
+  auto& contents = workload_.contents;
+  request.contents_begin = static_cast<std::uint32_t>(contents.size());
+  const std::int64_t blocks = (request.input_tokens + block - 1) / block;
+  if (std::cmp_greater(row.hash_ids.size(), blocks)) {
+    return fmt::format(
+        "hash_ids has {} entries, expected at most {}: {} input tokens in blocks of {}",
+        row.hash_ids.size(), blocks, request.input_tokens, block);
+  }
+  if (contents.size() + row.hash_ids.size() > kMostSpans) return "more hash ids than can be held";
+  std::int64_t left = request.input_tokens;
+  for (std::uint64_t id : row.hash_ids) {
+    contents.push_back({.content = id, .tokens = std::min(block, left)});
+    left -= contents.back().tokens;
+  }
+  request.contents_count = static_cast<std::uint32_t>(row.hash_ids.size());
+  return std::nullopt;
+}
+
+/// A turn with a delay, or without a time of its own, follows the turn before; other turns arrive
+/// when they say. Where the first turn was left out, its time stands for its answer's. False when
+/// nothing says when the turn arrives.
+bool TraceBuilder::place_in_session(const TraceRow& row, Nanoseconds delay, Session& session,
+                                    Request& request) {
+  const bool timed = row.has(TraceColumn::time);
+  if (session.last != kNoRequest && (!timed || row.has(TraceColumn::delay))) {
+    request.follows = session.last;
+    request.arrival = delay;
+    return true;
+  }
+  if (!timed && !session.start) return false;
+  if (!timed) request.arrival = *session.start + delay;
+  session.start = request.arrival;
+  return true;
+}
+
+void TraceBuilder::note_extremes(Nanoseconds time, std::int64_t place) {
+  if (!timed_ || time < earliest_) {
+    earliest_ = time;
+    earliest_place_ = place;
+  }
+  if (!timed_ || time > latest_) {
+    latest_ = time;
+    latest_place_ = place;
+  }
+  timed_ = true;
+}
+
+Workload TraceBuilder::finish(bool stopped_early) {
+  auto& requests = workload_.requests;
+  if (requests.empty()) {
+    throw Error(fmt::format("{}: no row could be read, {}", spec_.path,
+                            !first_skipped_.empty() ? "the first: " + first_skipped_
+                            : dropped_ > 0          ? "all " + counted(dropped_, "row") + " failed"
+                                                    : std::string("the file has no rows")));
+  }
+  for (RequestId id : untimed_) requests[static_cast<std::size_t>(id)].arrival = earliest_;
+  out_of_order_ = sort_by_arrival(requests);
+  settle_classes();
+  set_times();
+  add_notes(stopped_early);
+  Nanoseconds last = 0;
+  for (const Request& request : requests) {
+    if (request.follows == kNoRequest) last = std::max(last, request.arrival);
+  }
+  const std::string file = std::filesystem::path(spec_.path).filename().string();
+  workload_.description =
+      fmt::format("{}: {} over {:.1f} s", file, counted(std::ssize(requests), "request"),
+                  to_seconds(last).value);
+  return std::move(workload_);
+}
+
+/// Requests without a class, where others have one, are of the class "".
+void TraceBuilder::settle_classes() {
+  auto& names = workload_.class_names;
+  const bool some_named = !names.empty();
+  for (Request& request : workload_.requests) {
+    if (request.slo_class != kNoClass) continue;
+    if (some_named && !names.back().empty()) names.emplace_back();
+    request.slo_class = some_named ? static_cast<std::int32_t>(names.size() - 1) : 0;
+  }
+}
+
+/// What the times from the first arrival are multiplied by.
+double TraceBuilder::time_factor() const {
+  if (spec_.rate_scale) return 1 / *spec_.rate_scale;
+  if (!spec_.request_rate) return spec_.time_scale;
+  const auto& requests = workload_.requests;
+  const auto first_turns = std::count_if(requests.begin(), requests.end(),
+                                         [](const Request& r) { return r.follows == kNoRequest; });
+  if (latest_ == earliest_) {
+    throw Error(fmt::format(
+        "{}: all requests arrive at the same time: there is no rate to scale to {} requests/s",
+        spec_.path, *spec_.request_rate));
+  }
+  const double mean_gap =
+      to_seconds(latest_ - earliest_).value / static_cast<double>(first_turns - 1);
+  return 1 / (*spec_.request_rate * mean_gap);
+}
+
+/// Counts time from the first arrival and scales it.
+void TraceBuilder::set_times() {
+  const double factor = time_factor();
+  const double span = to_seconds(latest_ - earliest_).value * factor;
+  if (!(span <= to_seconds(kLongestSpan).value)) {
+    fail(latest_place_,
+         fmt::format("arrives {:.3g} years after the first ({}, times multiplied by {:.6g}), "
+                     "expected at most 10",
+                     span / (365.0 * 86'400), place_text(earliest_place_), factor));
+  }
+  for (Request& request : workload_.requests) {
+    if (request.follows != kNoRequest) continue;
+    request.arrival -= earliest_;
+    if (factor == 1.0) continue;
+    request.arrival = std::llround(static_cast<double>(request.arrival) * factor);
+  }
+}
+
+void TraceBuilder::add_notes(bool stopped_early) {
+  auto note_count = [&](std::int64_t count, std::string_view noun, std::string_view text) {
+    if (count > 0) note(fmt::format("{} {}", counted(count, noun), text));
+  };
+  if (workload_.rows_skipped > 0) {
+    note(fmt::format("skipped {} that could not be read, the first at {}",
+                     counted(workload_.rows_skipped, "row"), first_skipped_));
+  }
+  note_count(dropped_, "row", "with 0 output tokens left out as failed");
+  note_count(zero_outputs_, "row",
+             "with 0 output tokens taken as 1: an engine generates at least one");
+  note_count(zero_inputs_, "row", "with 0 input tokens taken as 1: a prompt is not empty");
+  if (out_of_order_ > 0) {
+    note(fmt::format("rows were not in order of time ({} steps back) and were sorted",
+                     out_of_order_));
+  }
+  note_count(std::ssize(untimed_), "session", "without a time begin with the trace");
+  if (stopped_early) {
+    note(fmt::format("read only the first {} (max_requests)",
+                     counted(std::ssize(workload_.requests), "row")));
+  }
+}
+
+}  // namespace roofcast

@@ -1,0 +1,83 @@
+// Makes a workload of the rows of a trace, whatever the file's format: checks each, links the turns
+// of sessions, and collects what has to be said about the trace.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "simulator/io/trace_columns.hpp"
+#include "simulator/workload/workload.hpp"
+
+namespace roofcast {
+
+class TraceBuilder {
+ public:
+  /// `spec` must outlive this. `places` is how rows are counted in messages: "FILE:7: ..." by
+  /// lines, "FILE: entry 7: ..." otherwise.
+  enum class Places { lines, entries };
+  explicit TraceBuilder(const TraceWorkload& spec, Places places = Places::lines);
+
+  /// How the file calls a column; of the time, what its numbers count where neither the user nor
+  /// the name says it.
+  void name_column(TraceColumn column, std::string_view name,
+                   TimeUnit usual_unit = TimeUnit::seconds);
+  const std::string& name(TraceColumn column) const { return names_[index(column)]; }
+
+  /// Adds a request. A row that cannot be one is an Error naming its place, or counted with
+  /// skip_bad_rows.
+  void add(const TraceRow& row, std::int64_t place);
+  /// The same for a row that could not be read at all.
+  void reject(std::int64_t place, const std::string& problem);
+
+  /// Whether as many requests were read as were asked for.
+  bool is_full() const;
+
+  void note(std::string text) { workload_.notes.push_back(std::move(text)); }
+
+  /// The workload: in order of arrival, times counted from the first and scaled.
+  Workload finish(bool stopped_early);
+
+ private:
+  using Problem = std::optional<std::string>;
+
+  /// What is known of a session after some of its rows.
+  struct Session {
+    RequestId last = kNoRequest;
+    std::optional<Nanoseconds> start;  // of a first turn that was left out
+  };
+
+  static std::size_t index(TraceColumn column) { return static_cast<std::size_t>(column); }
+  std::string place_text(std::int64_t place) const;
+  Problem read(const TraceRow& row, Request& request);
+  Problem read_time(const TraceRow& row, Nanoseconds& time);
+  Problem read_delay(const TraceRow& row, Nanoseconds& delay) const;
+  Problem read_tokens(const TraceRow& row, TraceColumn column, std::int64_t& tokens) const;
+  Problem read_priority(const TraceRow& row, std::int64_t& priority) const;
+  Problem read_class(const TraceRow& row, std::int32_t& slo_class);
+  Problem read_contents(const TraceRow& row, Request& request);
+  bool place_in_session(const TraceRow& row, Nanoseconds delay, Session& session, Request& request);
+  void note_extremes(Nanoseconds time, std::int64_t place);
+  [[noreturn]] void fail(std::int64_t place, const std::string& problem) const;
+  void settle_classes();
+  double time_factor() const;
+  void set_times();
+  void add_notes(bool stopped_early);
+
+  const TraceWorkload& spec_;
+  Places places_;
+  std::array<std::string, kTraceColumns> names_;
+  TimeUnit unit_ = TimeUnit::seconds;
+  Workload workload_;
+  std::unordered_map<std::string, Session> sessions_;  // looked up, never walked
+  std::vector<RequestId> untimed_;                     // first turns without a time
+  bool dates_ = false, numbers_ = false;               // the form of the times so far
+  bool timed_ = false;                                 // earliest_ and latest_ are set
+  Nanoseconds earliest_ = 0, latest_ = 0;
+  std::int64_t earliest_place_ = 0, latest_place_ = 0;
+  std::int64_t zero_inputs_ = 0, zero_outputs_ = 0, dropped_ = 0, out_of_order_ = 0;
+  std::string first_skipped_;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,196 @@
+// Traces as JSONL: Mooncake, aiperf's mooncake_trace, agentic (weka) traces, recorded requests.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "model/error.hpp"
+#include "simulator/io/json_words.hpp"
+#include "simulator/io/line_reader.hpp"
+#include "simulator/io/trace_builder.hpp"
+#include "simulator/io/trace_formats.hpp"
+
+namespace roofcast {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kDeepest = 32;
+constexpr std::size_t kKeysShown = 200;
+
+/// Takes the events of one line's parse (nlohmann's SAX interface) and keeps what a row has: no
+/// other value is stored. A false returned ends the parse; `problem` says why.
+class RowHandler {
+ public:
+  RowHandler(const TraceWorkload& spec, TraceBuilder& trace) : spec_(spec), trace_(trace) {}
+
+  void begin() {
+    row.clear();
+    problem.reset();
+    keys_.clear();
+    column_.reset();
+    depth_ = 0;
+    in_ids_ = false;
+    has_text_input_ = false;
+  }
+
+  bool null() {
+    if (depth_ == 2 && in_ids_) return fail_id("null");
+    return depth_ > 0 || fail("is not a JSON object");
+  }
+  bool boolean(bool value) { return scalar(value ? "true" : "false"); }
+  bool number_integer(Json::number_integer_t value) {
+    if (takes_id()) return take_id(static_cast<std::uint64_t>(value));  // hashes may be signed
+    return scalar(fmt::format_int(value).c_str());
+  }
+  bool number_unsigned(Json::number_unsigned_t value) {
+    if (takes_id()) return take_id(value);
+    return scalar(fmt::format_int(value).c_str());
+  }
+  bool number_float(Json::number_float_t, const std::string& text) { return scalar(text); }
+  bool string(const std::string& text) { return scalar(text); }
+  bool binary(const Json::binary_t&) { return fail("is not JSON"); }
+
+  bool start_object(std::size_t) { return start("an object"); }
+  bool end_object() { return end(); }
+  bool start_array(std::size_t) {
+    const bool ids = depth_ == 1 && column_ == TraceColumn::hash_ids;
+    if (ids) row.set(TraceColumn::hash_ids, "");
+    in_ids_ = ids || (in_ids_ && depth_ > 1);
+    return start("a list");
+  }
+  bool end_array() { return end(); }
+
+  bool key(const std::string& name) {
+    if (depth_ != 1) return true;
+    column_ = column_called(name, spec_.columns);
+    if (keys_.size() < kKeysShown) keys_ += (keys_.empty() ? "" : ", ") + name;
+    has_text_input_ = has_text_input_ || name == "text_input";
+    if (!column_) return true;
+    const bool timestamp = normalised_name(name) == "timestamp";
+    if (!named(*column_)) {
+      trace_.name_column(*column_, name, timestamp ? TimeUnit::milliseconds : TimeUnit::seconds);
+      named(*column_) = true;
+    }
+    if (trace_.name(*column_) != name) {
+      column_.reset();
+    } else if (row.has(*column_)) {
+      return fail(shown(name) + " is given twice");
+    }
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string& token, const Json::exception&) {
+    return fail(fmt::format("is not JSON from character {} on: '{}'", position, shown(token)));
+  }
+
+  /// What a row cannot be without.
+  void check_complete() {
+    const bool timed = row.has(TraceColumn::time) || row.has(TraceColumn::session);
+    const bool fed = row.has(TraceColumn::input);
+    if (timed && fed && row.has(TraceColumn::output)) return;
+    if (!fed && has_text_input_) {
+      problem = "text_input takes the model's tokenizer, expected input_length";
+      return;
+    }
+    problem =
+        fmt::format("no key for {}: expected timestamp, input_length, output_length; found {}",
+                    !timed ? "a time"
+                    : !fed ? "an input"
+                           : "an output",
+                    shown(keys_, kKeysShown));
+  }
+
+  TraceRow row;
+  std::optional<std::string> problem;
+
+ private:
+  bool fail(std::string text) {
+    problem = std::move(text);
+    return false;
+  }
+  bool fail_id(std::string_view text) {
+    return fail(
+        fmt::format("hash_ids has {}, expected whole numbers from 0 to 2^64 - 1", shown(text)));
+  }
+  bool& named(TraceColumn column) { return named_[static_cast<std::size_t>(column)]; }
+
+  bool takes_id() const { return depth_ == 2 && in_ids_; }
+  bool take_id(std::uint64_t id) {
+    row.hash_ids.push_back(id);
+    return true;
+  }
+
+  bool scalar(std::string_view text) {
+    if (depth_ == 0) return fail("is not a JSON object");
+    if (takes_id()) return fail_id(text);
+    if (depth_ != 1 || !column_) return true;
+    if (column_ == TraceColumn::hash_ids) {
+      return fail(fmt::format("hash_ids is '{}', expected a list of whole numbers", shown(text)));
+    }
+    row.set(*column_, text);
+    return true;
+  }
+
+  bool start(std::string_view what) {
+    if (depth_ == 0 && what != "an object") return fail("is a list, expected a JSON object");
+    if (takes_id()) return fail_id(what);
+    const bool ids = column_ == TraceColumn::hash_ids && in_ids_;
+    if (depth_ == 1 && column_ && !ids) {
+      return fail(
+          fmt::format("{} is {}, expected {}", shown(trace_.name(*column_)), what,
+                      column_ == TraceColumn::hash_ids ? "a list of whole numbers" : "one value"));
+    }
+    if (++depth_ > kDeepest) return fail(fmt::format("nests deeper than {} levels", kDeepest));
+    return true;
+  }
+  bool end() {
+    if (--depth_ == 1) in_ids_ = false;
+    return true;
+  }
+
+  const TraceWorkload& spec_;
+  TraceBuilder& trace_;
+  std::array<bool, kTraceColumns> named_{};
+  std::string keys_;  // found in the row
+  std::optional<TraceColumn> column_;
+  int depth_ = 0;
+  bool in_ids_ = false;
+  bool has_text_input_ = false;
+};
+
+/// `line`, or `repaired` holding it with null for NaN and Infinity.
+std::string_view without_words(std::string_view line, std::string& repaired) {
+  const auto has = [&](std::string_view word) { return line.find(word) != std::string_view::npos; };
+  if (!has("NaN") && !has("Infinity")) return line;
+  repaired.clear();
+  JsonWords words;
+  words.append(line, repaired);
+  words.finish(repaired);
+  return repaired;
+}
+
+}  // namespace
+
+Workload read_trace_jsonl(ByteSource& bytes, const TraceWorkload& spec) {
+  LineReader lines(bytes);
+  TraceBuilder trace(spec);
+  RowHandler handler(spec, trace);
+  std::string repaired;
+  std::string_view line;
+  while (lines.next_filled(line)) {
+    if (trace.is_full()) return trace.finish(true);
+    handler.begin();
+    const std::string_view text = without_words(line, repaired);
+    const bool read = Json::sax_parse(text.begin(), text.end(), &handler);
+    if (read) handler.check_complete();
+    if (handler.problem) {
+      trace.reject(lines.line_number(), *handler.problem);
+    } else {
+      trace.add(handler.row, lines.line_number());
+    }
+  }
+  return trace.finish(false);
+}
+
+}  // namespace roofcast
