@@ -33,6 +33,7 @@ struct RequestRecord {
 struct Distribution {
   std::int64_t count = 0;
   double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, min = 0, max = 0;  // seconds
+  bool exact = true;  // or percentiles from a histogram, within DurationHistogram::kRelativeError
 };
 
 /// Share of steps' time by state, and levels over time.
@@ -55,26 +56,28 @@ struct EngineUse {
 struct TargetOutcome {
   std::string slo_class{};
   PercentileTarget target{};
-  std::int64_t requests = 0;  // of the class, completed or rejected; with none the target is unmet
-  double achieved = 0;    // seconds at the target's percentile; of the completed requests' largest
-                          // value when the percentile falls on a rejected request
-  double attainment = 0;  // share of the class's requests within the limit; rejected ones are not
-  bool met = false;       // achieved within the limit, rejected requests counted as never served
+  std::int64_t requests = 0;  // of the class, with an outcome; with none the target is unmet
+  double achieved = 0;        // seconds at the target's percentile; of the completed requests'
+                              // largest value when the percentile falls on one not served
+  double attainment = 0;      // share of the class's requests within the limit
+  bool met = false;           // achieved within the limit, requests not served never being it
+  bool exact = true;          // as Distribution::exact
 };
 
-/// Is the load sustainable? Decided from the queue, see metrics.cpp.
+/// Is the load sustainable? Decided from the queue, see saturation.hpp.
 struct SaturationVerdict {
   bool saturated = false;
   std::string reason{};       // in words, with the numbers behind it
   double queueing_share = 0;  // of mean TTFT spent in the engine's queue
 };
 
-struct SimulationResult {
-  std::vector<RequestRecord> requests;
+/// Of a group of requests: how many, how fast, how long.
+struct LoadResult {
   std::int64_t completed = 0;
   std::int64_t rejected = 0;
-  std::int64_t unfinished = 0;  // when the run was stopped; completed + rejected + this = requests
-  Seconds makespan;             // first arrival to last finish
+  std::int64_t lost = 0;
+  std::int64_t unfinished = 0;    // when the run was stopped; the four sum to the requests counted
+  Seconds makespan;               // first arrival to last finish
   double request_rate_per_s = 0;  // completed / makespan
   double offered_rate_per_s = 0;  // (arrivals - 1) / arrival span; 0 when all arrive at once
   double input_tokens_per_s = 0;
@@ -83,11 +86,33 @@ struct SimulationResult {
   Distribution queue;                 // in the engine's queue: `queued` to `scheduled`
   Distribution client_queue;          // waiting for the client's concurrency limit: to `sent`
   std::optional<double> goodput_per_s;
-  std::optional<double> goodput_share;
+  std::optional<double> goodput_share;  // of the requests with an outcome
+};
+
+/// One of several load stages by itself.
+struct StageResult : LoadResult {
+  std::string name{};
+};
+
+/// What one of several replicas served.
+struct ReplicaResult {
+  std::int64_t completed = 0;
+  std::int64_t lost = 0;
+  std::int64_t input_tokens = 0;   // of completed requests
+  std::int64_t output_tokens = 0;  // of completed requests
+  EngineUse use{};
+};
+
+/// All requests together, apart from those of stages that are not reported.
+struct SimulationResult : LoadResult {
+  std::vector<RequestRecord> requests;  // of all stages
+  std::vector<StageResult> stages;      // when several are reported
+  std::int64_t unreported = 0;          // requests of stages that are not
   std::vector<TargetOutcome> slo;
   SaturationVerdict saturation;
   EngineUse use;
-  std::vector<std::string> notes;  // what was not served and why, for the user to read
+  std::vector<ReplicaResult> replicas;  // when there are several
+  std::vector<std::string> notes;       // what was not served and why, for the user to read
 };
 
 }  // namespace roofcast

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "simulator/results/request_tally.hpp"
 #include "simulator/wording.hpp"
 
 namespace roofcast {
@@ -26,42 +27,42 @@ struct Window {
   double backlog() const { return static_cast<double>(arrived - completed); }
 };
 
-Window second_half(const std::vector<RequestRecord>& records) {
-  std::vector<const RequestRecord*> served;
+/// Served or to be served, and reported.
+bool counts(const RequestRecord& record, std::span<const LoadStage> stages) {
+  if (record.rejected || record.lost || !has_arrived(record)) return false;
+  return stages.empty() || stages[static_cast<std::size_t>(record.request.stage)].reported;
+}
+
+Window second_half(const std::vector<RequestRecord>& records, std::span<const LoadStage> stages) {
+  std::vector<Nanoseconds> arrivals;
+  arrivals.reserve(records.size());
   for (const RequestRecord& record : records) {
-    if (!record.rejected) served.push_back(&record);
+    if (counts(record, stages)) arrivals.push_back(record.request.arrival);
   }
   Window window;
-  if (served.size() < 2) return window;
-  window.begin = served[served.size() / 2 - 1]->request.arrival;
-  window.end = served.back()->request.arrival;
-  auto inside = [&](Nanoseconds time) { return time > window.begin && time <= window.end; };
-  for (const RequestRecord* record : served) {
-    if (inside(record->request.arrival)) ++window.arrived;
-    if (inside(record->finished)) ++window.completed;
+  if (arrivals.size() < 2) return window;
+  // Turns of sessions stand where their session puts them.
+  if (!std::is_sorted(arrivals.begin(), arrivals.end())) {
+    std::sort(arrivals.begin(), arrivals.end());
+  }
+  window.begin = arrivals[arrivals.size() / 2 - 1];
+  window.end = arrivals.back();
+  window.arrived =
+      arrivals.end() - std::upper_bound(arrivals.begin(), arrivals.end(), window.begin);
+  for (const RequestRecord& record : records) {
+    const bool inside = record.finished > window.begin && record.finished <= window.end;
+    if (inside && counts(record, stages)) ++window.completed;
   }
   return window;
 }
 
-/// Half of the requests take longer than this in the engine, waiting apart.
-double median_service_s(const std::vector<RequestRecord>& records) {
-  std::vector<Nanoseconds> times;
-  for (const RequestRecord& record : records) {
-    if (record.finished != kNever) times.push_back(record.finished - record.scheduled);
-  }
-  if (times.empty()) return 0;
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return to_seconds(*middle).value;
-}
-
 /// Wait for the engine or for the client's limit, mean over the last quarter of the requests.
-double late_wait_s(const std::vector<RequestRecord>& records) {
+double late_wait_s(const std::vector<RequestRecord>& records, std::span<const LoadStage> stages) {
   double sum = 0;
   std::int64_t count = 0;
   for (std::size_t i = records.size() - records.size() / 4; i < records.size(); ++i) {
     const RequestRecord& record = records[i];
-    if (record.scheduled == kNever) continue;
+    if (record.scheduled == kNever || !counts(record, stages)) continue;
     sum += to_seconds(record.scheduled - record.request.arrival).value;
     ++count;
   }
@@ -97,13 +98,14 @@ std::string verdict_in_words(const SimulationResult& result, bool backlog_grew, 
 
 }  // namespace
 
-SaturationVerdict judge_saturation(const SimulationResult& result) {
+SaturationVerdict judge_saturation(const SimulationResult& result, double median_service_s,
+                                   std::span<const LoadStage> stages) {
   SaturationVerdict verdict;
   if (result.ttft.mean > 0) verdict.queueing_share = result.queue.mean / result.ttft.mean;
   const std::string ttft = where_ttft_goes(result, verdict.queueing_share);
-  const Window window = second_half(result.requests);
+  const Window window = second_half(result.requests, stages);
   if (window.arrived < 2) {
-    const bool single = result.requests.size() == 1;
+    const bool single = result.completed + result.rejected + result.lost + result.unfinished == 1;
     verdict.reason = (single ? "a single request, no rate; "
                              : "all requests arrive at once, a batch and not a rate; ") +
                      ttft;
@@ -112,15 +114,15 @@ SaturationVerdict judge_saturation(const SimulationResult& result) {
   const auto arrived = static_cast<double>(window.arrived);
   const bool backlog_grew =
       window.backlog() > std::max(kBacklogShare * arrived, kBacklogNoise * std::sqrt(arrived));
-  const double service = median_service_s(result.requests);
   const double length = to_seconds(window.end - window.begin).value;
-  const bool long_enough =
-      length >= kFillTimes * service || late_wait_s(result.requests) >= service;
+  const bool long_enough = length >= kFillTimes * median_service_s ||
+                           late_wait_s(result.requests, stages) >= median_service_s;
   verdict.saturated = backlog_grew && long_enough;
-  verdict.reason = fmt::format("{}: the last {} arrived within {}, in which {} finished; {}",
-                               verdict_in_words(result, backlog_grew, verdict.saturated, service),
-                               counted(window.arrived, "request"), duration(length),
-                               counted(window.completed, "request"), ttft);
+  verdict.reason =
+      fmt::format("{}: the last {} arrived within {}, in which {} finished; {}",
+                  verdict_in_words(result, backlog_grew, verdict.saturated, median_service_s),
+                  counted(window.arrived, "request"), duration(length),
+                  counted(window.completed, "request"), ttft);
   return verdict;
 }
 

@@ -1,6 +1,8 @@
 // Is the offered load sustainable, and is a bad latency service time or queueing?
 #pragma once
 
+#include <span>
+
 #include "simulator/results/result.hpp"
 
 namespace roofcast {
@@ -10,7 +12,9 @@ namespace roofcast {
 /// for as long as the load lasts, and its latencies say how long the run was. Saturated when the
 /// backlog grew by more than 5 % of the arrivals and by more than chance explains (twice the
 /// square root of the arrivals, Poisson), unless arrivals end before the engine can have filled.
-/// Needs counts, rates and distributions of `result`.
-SaturationVerdict judge_saturation(const SimulationResult& result);
+/// Needs counts, rates and distributions of `result`, the median time that a request spends in the
+/// engine after its wait, and the workload's stages: those that are not reported do not count.
+SaturationVerdict judge_saturation(const SimulationResult& result, double median_service_s,
+                                   std::span<const LoadStage> stages);
 
 }  // namespace roofcast

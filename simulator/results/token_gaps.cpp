@@ -2,14 +2,30 @@
 
 namespace roofcast {
 
-std::vector<GapCount> TokenGaps::of_class(std::size_t slo_class) const {
-  return slo_class < by_class_.size() ? by_class_[slo_class] : std::vector<GapCount>{};
+DurationHistogram TokenGaps::counted(std::size_t index) const {
+  DurationHistogram all = logs_[index].older;
+  for (const GapCount& run : logs_[index].runs) all.add(run.gap, run.count);
+  return all;
 }
 
-std::vector<GapCount> TokenGaps::all() const {
-  std::vector<GapCount> merged;
-  for (const auto& log : by_class_) merged.insert(merged.end(), log.begin(), log.end());
-  return merged;
+void TokenGaps::begin_run(std::size_t index, GapCount run) {
+  if (exact_ && total_runs_ == kMostRuns) {
+    exact_ = false;
+    for (Log& log : logs_) give_up_runs(log);
+  }
+  Log& log = logs_[index];
+  if (!exact_) {
+    // The last run stays, as it may go on.
+    for (const GapCount& ended : log.runs) log.older.add(ended.gap, ended.count);
+    log.runs.clear();
+  }
+  log.runs.push_back(run);
+  ++total_runs_;
+}
+
+void TokenGaps::give_up_runs(Log& log) {
+  for (const GapCount& run : log.runs) log.older.add(run.gap, run.count);
+  std::vector<GapCount>().swap(log.runs);
 }
 
 }  // namespace roofcast

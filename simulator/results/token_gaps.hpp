@@ -1,11 +1,16 @@
-// The pooled gaps between tokens (ITL), run-length encoded: in a decode batch all requests share
-// one gap a step, so the log grows with steps, not with tokens.
+// The pooled gaps between tokens (ITL) by group of requests, run-length encoded: in a decode batch
+// all requests share one gap a step, so a log grows with steps, not with tokens. Beyond a million
+// runs in all the logs become histograms, and take no more memory however long the simulation.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "simulator/results/duration_histogram.hpp"
 #include "simulator/time.hpp"
+#include "simulator/workload/workload.hpp"
 
 namespace roofcast {
 
@@ -14,26 +19,54 @@ struct GapCount {
   std::int64_t count = 0;
 };
 
-/// One log per SLO class (one in all when there are no classes).
+/// One log per load stage and SLO class (one in all when there are neither).
 class TokenGaps {
  public:
-  explicit TokenGaps(std::size_t classes) : by_class_(classes) {}
+  static constexpr std::size_t kMostRuns = 1'000'000;  // 16 MB
 
-  void add(std::size_t slo_class, Nanoseconds gap) {
-    std::vector<GapCount>& log = by_class_[slo_class];
-    if (!log.empty() && log.back().gap == gap) {
-      ++log.back().count;
+  explicit TokenGaps(std::size_t classes, std::size_t stages = 1)
+      : classes_(classes), logs_(classes * stages) {}
+
+  /// The log of a request's gaps.
+  std::size_t index_of(const Request& request) const {
+    return index_of(static_cast<std::size_t>(request.stage),
+                    static_cast<std::size_t>(request.slo_class));
+  }
+  std::size_t index_of(std::size_t stage, std::size_t slo_class) const {
+    return stage * classes_ + slo_class;
+  }
+  std::size_t stages() const { return logs_.size() / classes_; }
+  std::size_t classes() const { return classes_; }
+
+  /// `count` tokens of that log came `gap` after the one before.
+  void add(std::size_t index, Nanoseconds gap, std::int64_t count = 1) {
+    std::vector<GapCount>& runs = logs_[index].runs;
+    if (!runs.empty() && runs.back().gap == gap) {
+      runs.back().count += count;
     } else {
-      log.push_back({gap, 1});
+      begin_run(index, {gap, count});
     }
   }
 
-  /// Empty for a class that no request has.
-  std::vector<GapCount> of_class(std::size_t slo_class) const;
-  std::vector<GapCount> all() const;
+  /// Every gap is in runs(); otherwise only counted(), within its error.
+  bool exact() const { return exact_; }
+  std::span<const GapCount> runs(std::size_t index) const { return logs_[index].runs; }
+  /// All gaps of a log.
+  DurationHistogram counted(std::size_t index) const;
 
  private:
-  std::vector<std::vector<GapCount>> by_class_;
+  struct Log {
+    std::vector<GapCount> runs{};
+    DurationHistogram older{};  // runs that have been given up
+  };
+
+  void begin_run(std::size_t index, GapCount run);
+  static void give_up_runs(Log& log);
+
+  std::size_t classes_;
+  std::vector<Log> logs_;
+  std::size_t total_runs_ = 0;
+  bool exact_ = true;
 };
 
 }  // namespace roofcast

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "simulator/results/sample.hpp"
+#include "simulator/results/request_tally.hpp"
 #include "tests/simulator/support.hpp"
 
 namespace roofcast::test {
@@ -32,43 +32,6 @@ SimulationResult summarised(std::vector<RequestRecord> records, const Slo& slo,
   result.requests = std::move(records);
   summarise(result, gaps, slo, 0);
   return result;
-}
-
-TEST(Sample, PercentilesInterpolateBetweenOrderStatistics) {
-  // numpy: position p / 100 * (n - 1). Of 1, 2, 3, 4: p50 at 1.5 is 2.5; p90 at 2.7 is 3.7; p99 at
-  // 2.97 is 3.97; p0 and p100 are the ends.
-  const Sample sample(std::vector<double>{4, 1, 3, 2});
-  EXPECT_DOUBLE_EQ(sample.percentile(50), 2.5);
-  EXPECT_DOUBLE_EQ(sample.percentile(90), 3.7);
-  EXPECT_DOUBLE_EQ(sample.percentile(99), 3.97);
-  EXPECT_DOUBLE_EQ(sample.percentile(0), 1);
-  EXPECT_DOUBLE_EQ(sample.percentile(100), 4);
-  EXPECT_DOUBLE_EQ(sample.mean(), 2.5);
-}
-
-TEST(Sample, OneValueIsEveryPercentile) {
-  const Sample sample(std::vector<double>{7});
-  EXPECT_DOUBLE_EQ(sample.percentile(1), 7);
-  EXPECT_DOUBLE_EQ(sample.percentile(99), 7);
-}
-
-TEST(Sample, CountedGapsAreTheSameAsTheirListing) {
-  // 1, 1, 1, 2, 2, 5 seconds: p50 at 2.5 between 1 and 2; p90 at 4.5 between 2 and 5.
-  const Sample sample(std::vector<GapCount>{
-      {2 * kSecond, 1}, {1 * kSecond, 3}, {5 * kSecond, 1}, {2 * kSecond, 1}});
-  EXPECT_EQ(sample.count(), 6);
-  EXPECT_DOUBLE_EQ(sample.mean(), 2);
-  EXPECT_DOUBLE_EQ(sample.percentile(50), 1.5);
-  EXPECT_DOUBLE_EQ(sample.percentile(90), 3.5);
-  EXPECT_EQ(sample.count_within(2), 5);
-  EXPECT_EQ(sample.count_within(0.5), 0);
-}
-
-TEST(Sample, MissingValuesLieAboveAllOthers) {
-  // 1, 2, 3 and one missing: p50 at 1.5 is 2.5; p90 at 2.7 falls between 3 and the missing one.
-  const Sample sample(std::vector<double>{1, 2, 3});
-  EXPECT_EQ(sample.percentile(50, 1), 2.5);
-  EXPECT_EQ(sample.percentile(90, 1), std::nullopt);
 }
 
 TEST(Metrics, FollowTheDefinitionsOfVllmBenchServe) {
@@ -106,8 +69,8 @@ TEST(Metrics, ARejectedRequestIsNotGood) {
 TEST(Metrics, AnItlLimitHoldsForTheLongestGap) {
   RequestRecord record = served(0, 1, 5, 3);
   record.largest_gap = 3 * kSecond;
-  EXPECT_EQ(latency_of(record, LatencyMetric::itl), 3.0);
-  EXPECT_EQ(latency_of(record, LatencyMetric::tpot), 2.0);
+  EXPECT_EQ(latency_of(record, LatencyMetric::itl), 3 * kSecond);
+  EXPECT_EQ(latency_of(record, LatencyMetric::tpot), 2 * kSecond);
 }
 
 TEST(Metrics, SloTargetsAreJudgedByClass) {

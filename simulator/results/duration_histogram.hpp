@@ -1,0 +1,93 @@
+// Counts of durations in bins whose width grows with the value, so that any number of values from
+// 1 ns to centuries takes a bounded number of bins and every value is known to a fixed relative
+// error. The idea of HdrHistogram (hdrhistogram.org): the exponent and the leading bits of the
+// mantissa name the bin. Found with integers alone, so bins are the same on every machine.
+#pragma once
+
+#include <bit>
+#include <boost/histogram/axis/integer.hpp>
+#include <boost/histogram/histogram.hpp>
+#include <boost/histogram/storage_adaptor.hpp>
+#include <cassert>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+
+#include "simulator/time.hpp"
+
+namespace roofcast {
+
+class DurationHistogram {
+ public:
+  using Bin = int;
+
+  /// Bits behind the leading one that tell bins apart: 1024 bins between a value and its double.
+  static constexpr int kMantissaBits = 10;
+  /// A bin is at most 1/1024 of its values wide, and is reported by its middle.
+  static constexpr double kRelativeError = 0.5 / (1 << kMantissaBits);
+  /// Bins 0 to 2047 hold one value each; every further doubling up to 2^63 takes 1024.
+  static constexpr Bin kMostBins = (64 - kMantissaBits) << kMantissaBits;
+
+  static Bin bin_of(Nanoseconds value) {
+    assert(value >= 0);
+    const auto bits = static_cast<std::uint64_t>(value);
+    const int excess = static_cast<int>(std::bit_width(bits)) - (kMantissaBits + 1);
+    const int shift = excess > 0 ? excess : 0;
+    return (shift << kMantissaBits) + static_cast<Bin>(bits >> shift);
+  }
+
+  /// The value that stands for all of a bin: its middle, rounded down.
+  static Nanoseconds middle_of(Bin bin);
+
+  /// Precondition: value >= 0.
+  void add(Nanoseconds value, std::int64_t count = 1) {
+    const Bin bin = bin_of(value);
+    if (bin < begin_ || bin >= end_) cover(bin);
+    counts_.at(bin - begin_) += count;
+    count_ += count;
+    sum_ += static_cast<Sum>(value) * count;
+    if (value < min_) min_ = value;
+    if (value > max_) max_ = value;
+  }
+
+  void add(const DurationHistogram& other);
+
+  std::int64_t count() const { return count_; }
+  /// Exact, as are min and max. Precondition of all three: not empty.
+  double mean_s() const;
+  Nanoseconds min() const { return min_; }
+  Nanoseconds max() const { return max_; }
+
+  struct Place {
+    Bin bin = 0;
+    std::int64_t before = 0;  // values in lower bins
+  };
+  /// Where the value is that has `rank` others before it in ascending order.
+  /// Precondition: 0 <= rank < count().
+  Place place_of(std::int64_t rank) const;
+
+  /// That value, within kRelativeError.
+  Nanoseconds value_at(std::int64_t rank) const;
+
+  /// Bins kept in memory, 8 bytes each.
+  std::int64_t bins_kept() const { return end_ - begin_; }
+
+ private:
+  using Axis = boost::histogram::axis::integer<Bin, boost::histogram::use_default,
+                                               boost::histogram::axis::option::growth_t>;
+  using Counts =
+      boost::histogram::histogram<std::tuple<Axis>, boost::histogram::dense_storage<std::int64_t>>;
+  // A sum of 64-bit durations passes 2^63; as an integer it does not depend on the order.
+  __extension__ using Sum = __int128;
+
+  void cover(Bin bin);
+
+  Counts counts_;
+  Bin begin_ = 0, end_ = 0;  // the range of the axis: whole doublings
+  std::int64_t count_ = 0;
+  Sum sum_ = 0;
+  Nanoseconds min_ = std::numeric_limits<Nanoseconds>::max();
+  Nanoseconds max_ = 0;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,153 @@
+#include "simulator/results/request_groups.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace roofcast {
+namespace {
+
+bool is_reported(std::span<const LoadStage> stages, std::size_t stage) {
+  return stages.empty() || stages[stage].reported;
+}
+
+/// Counts each record in the cell of its stage and class, laid out as the logs of `gaps` are, and
+/// those within the limits of their class's targets.
+std::vector<RequestTally> tally_cells(std::span<const RequestRecord> records, const TokenGaps& gaps,
+                                      const Slo& slo, std::span<const LoadStage> stages,
+                                      std::vector<std::vector<std::int64_t>>& within) {
+  std::vector<RequestTally> cells(gaps.stages() * gaps.classes());
+  for (const RequestRecord& record : records) {
+    if (!is_reported(stages, static_cast<std::size_t>(record.request.stage))) continue;
+    cells[gaps.index_of(record.request)].add(record, slo.goodput);
+    const auto slo_class = static_cast<std::size_t>(record.request.slo_class);
+    if (slo_class >= slo.classes.size()) continue;
+    const std::vector<PercentileTarget>& targets = slo.classes[slo_class].targets;
+    for (std::size_t t = 0; t < targets.size(); ++t) {
+      const GoodputLimit limit{.metric = targets[t].metric, .limit = targets[t].limit};
+      if (is_good(record, {&limit, 1})) ++within[slo_class][t];
+    }
+  }
+  return cells;
+}
+
+Percentiles percentiles_of(const RequestTally& tally, Part part, std::vector<double> percents,
+                           std::int64_t missing) {
+  const DurationHistogram& counted = tally.of(part);
+  return Percentiles(counted, std::move(percents), missing,
+                     Percentiles::source_for(counted.count()));
+}
+
+/// For Distributions.
+void make_percentiles(RequestGroup& group) {
+  for (const Part part : kAllParts) {
+    group.percentiles.push_back(percentiles_of(group.tally, part, distribution_percents(), 0));
+  }
+}
+
+/// For the targets of a class.
+void make_percentiles(RequestGroup& group, const std::vector<PercentileTarget>& targets) {
+  for (const Part part : kAllParts) {
+    std::vector<double> percents;
+    for (const PercentileTarget& target : targets) {
+      if (part_of(target.metric) == part) percents.push_back(target.percentile);
+    }
+    group.percentiles.push_back(
+        percentiles_of(group.tally, part, std::move(percents), group.tally.unserved()));
+  }
+}
+
+void add_cell(RequestGroup& group, const std::vector<RequestTally>& cells, std::size_t index) {
+  group.tally.add(cells[index]);
+  group.logs.push_back(index);
+}
+
+/// All, and each stage if there are several.
+void group_by_stage(RequestGroups& groups, const std::vector<RequestTally>& cells,
+                    const TokenGaps& gaps, std::span<const LoadStage> stages) {
+  for (std::size_t stage = 0; stage < gaps.stages(); ++stage) {
+    if (!is_reported(stages, stage)) continue;
+    StageGroup& by_itself = groups.stages.emplace_back();
+    by_itself.index = stage;
+    for (std::size_t slo_class = 0; slo_class < gaps.classes(); ++slo_class) {
+      add_cell(groups.all, cells, gaps.index_of(stage, slo_class));
+      add_cell(by_itself.group, cells, gaps.index_of(stage, slo_class));
+    }
+  }
+  if (groups.stages.size() == 1) groups.stages.clear();
+  make_percentiles(groups.all);
+  for (StageGroup& stage : groups.stages) make_percentiles(stage.group);
+}
+
+void group_by_class(RequestGroups& groups, const std::vector<RequestTally>& cells,
+                    const TokenGaps& gaps, const Slo& slo, std::span<const LoadStage> stages) {
+  for (std::size_t i = 0; i < slo.classes.size(); ++i) {
+    RequestGroup& group = groups.classes.emplace_back();
+    for (std::size_t stage = 0; stage < gaps.stages() && i < gaps.classes(); ++stage) {
+      if (is_reported(stages, stage)) add_cell(group, cells, gaps.index_of(stage, i));
+    }
+    make_percentiles(group, slo.classes[i].targets);
+  }
+}
+
+void look_at(RequestGroup& group, const RequestRecord& record) {
+  for (const Part part : kAllParts) {
+    Percentiles& percentiles = group.percentiles[static_cast<std::size_t>(part)];
+    if (!percentiles.needs_second_look()) continue;
+    const auto duration = duration_of(record, part);
+    if (duration) percentiles.look_at(*duration);
+  }
+}
+
+/// The second look, at all records for all groups.
+void look_again(RequestGroups& groups, std::span<const RequestRecord> records,
+                std::span<const LoadStage> stages) {
+  std::vector<RequestGroup*> of_stage(std::max<std::size_t>(1, stages.size()), nullptr);
+  for (StageGroup& stage : groups.stages) of_stage[stage.index] = &stage.group;
+  for (const RequestRecord& record : records) {
+    const auto stage = static_cast<std::size_t>(record.request.stage);
+    const auto slo_class = static_cast<std::size_t>(record.request.slo_class);
+    if (!is_reported(stages, stage)) continue;
+    look_at(groups.all, record);
+    if (of_stage[stage] != nullptr) look_at(*of_stage[stage], record);
+    if (slo_class < groups.classes.size()) look_at(groups.classes[slo_class], record);
+  }
+}
+
+void finish(RequestGroup& group) {
+  for (Percentiles& percentiles : group.percentiles) percentiles.finish();
+}
+
+}  // namespace
+
+RequestGroups group_requests(std::span<const RequestRecord> records, const TokenGaps& gaps,
+                             const Slo& slo, std::span<const LoadStage> stages) {
+  assert(gaps.stages() == std::max<std::size_t>(1, stages.size()));
+  RequestGroups groups;
+  for (const SloClass& slo_class : slo.classes)
+    groups.within.emplace_back(slo_class.targets.size());
+  const std::vector<RequestTally> cells = tally_cells(records, gaps, slo, stages, groups.within);
+  group_by_stage(groups, cells, gaps, stages);
+  group_by_class(groups, cells, gaps, slo, stages);
+  look_again(groups, records, stages);
+  finish(groups.all);
+  for (StageGroup& stage : groups.stages) finish(stage.group);
+  for (RequestGroup& group : groups.classes) finish(group);
+  return groups;
+}
+
+Percentiles gap_percentiles(const TokenGaps& gaps, std::span<const std::size_t> logs,
+                            std::vector<double> percents, std::int64_t missing) {
+  DurationHistogram counted;
+  for (const std::size_t log : logs) counted.add(gaps.counted(log));
+  const auto source = gaps.exact() ? Percentiles::Source::values : Percentiles::Source::histogram;
+  Percentiles percentiles(std::move(counted), std::move(percents), missing, source);
+  if (!percentiles.needs_second_look()) return percentiles;
+  for (const std::size_t log : logs) {
+    for (const GapCount& run : gaps.runs(log)) percentiles.look_at(run.gap, run.count);
+  }
+  percentiles.finish();
+  return percentiles;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,46 @@
+// The requests of a run in the groups that are reported: all together, each load stage, each SLO
+// class. Two looks at every request serve them all, whatever their number.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "simulator/results/percentiles.hpp"
+#include "simulator/results/request_tally.hpp"
+#include "simulator/results/token_gaps.hpp"
+
+namespace roofcast {
+
+struct RequestGroup {
+  RequestTally tally{};
+  std::vector<std::size_t> logs{};         // of TokenGaps, its requests' gaps
+  std::vector<Percentiles> percentiles{};  // by Part
+
+  const Percentiles& of(Part part) const { return percentiles[static_cast<std::size_t>(part)]; }
+};
+
+struct StageGroup {
+  std::size_t index = 0;  // of Workload::stages
+  RequestGroup group{};
+};
+
+/// Without the requests of stages that are not reported.
+struct RequestGroups {
+  RequestGroup all{};                // percentiles: distribution_percents()
+  std::vector<StageGroup> stages{};  // the same; none when one stage is all there is to report
+  /// By Slo::classes; percentiles: those of the class's targets, its unserved requests missing.
+  std::vector<RequestGroup> classes{};
+  /// Requests within the limit of each target, by class and target.
+  std::vector<std::vector<std::int64_t>> within{};
+};
+
+/// `stages`: as many as `gaps` has, or none for a single reported one.
+RequestGroups group_requests(std::span<const RequestRecord> records, const TokenGaps& gaps,
+                             const Slo& slo, std::span<const LoadStage> stages);
+
+/// Percentiles of the gaps in some logs, and of `missing` requests that have none.
+Percentiles gap_percentiles(const TokenGaps& gaps, std::span<const std::size_t> logs,
+                            std::vector<double> percents, std::int64_t missing);
+
+}  // namespace roofcast

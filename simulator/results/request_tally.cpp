@@ -1,0 +1,115 @@
+#include "simulator/results/request_tally.hpp"
+
+#include <algorithm>
+
+namespace roofcast {
+namespace {
+
+/// The mean gap between the tokens of a finished request, to the nearest nanosecond.
+Nanoseconds mean_gap(const RequestRecord& record) {
+  const std::int64_t gaps = record.request.output_tokens - 1;
+  if (gaps == 0) return 0;
+  return (record.finished - record.first_token + gaps / 2) / gaps;
+}
+
+/// The earlier of two times of which either may be kNever.
+Nanoseconds earlier(Nanoseconds a, Nanoseconds b) {
+  if (a == kNever || b == kNever) return std::max(a, b);
+  return std::min(a, b);
+}
+
+}  // namespace
+
+std::optional<Part> part_of(LatencyMetric metric) {
+  switch (metric) {
+    case LatencyMetric::ttft:
+      return Part::ttft;
+    case LatencyMetric::tpot:
+      return Part::tpot;
+    case LatencyMetric::itl:
+      return std::nullopt;
+    case LatencyMetric::e2e:
+      break;
+  }
+  return Part::e2e;
+}
+
+std::optional<Nanoseconds> duration_of(const RequestRecord& record, Part part) {
+  if (record.finished == kNever) return std::nullopt;
+  switch (part) {
+    case Part::ttft:
+      return record.first_token - record.sent;
+    case Part::tpot:
+      if (record.request.output_tokens == 1) return std::nullopt;
+      return mean_gap(record);
+    case Part::e2e:
+      return record.finished - record.sent;
+    case Part::queue:
+      return record.scheduled - record.queued;
+    case Part::client_queue:
+      return record.sent - record.request.arrival;
+    case Part::service:
+      break;
+  }
+  return record.finished - record.scheduled;
+}
+
+std::optional<Nanoseconds> latency_of(const RequestRecord& record, LatencyMetric metric) {
+  if (record.finished == kNever) return std::nullopt;
+  switch (metric) {
+    case LatencyMetric::ttft:
+      return record.first_token - record.sent;
+    case LatencyMetric::tpot:
+      return mean_gap(record);
+    case LatencyMetric::itl:
+      return record.largest_gap;
+    case LatencyMetric::e2e:
+      break;
+  }
+  return record.finished - record.sent;
+}
+
+bool is_good(const RequestRecord& record, std::span<const GoodputLimit> limits) {
+  return std::all_of(limits.begin(), limits.end(), [&](const GoodputLimit& limit) {
+    const auto value = latency_of(record, limit.metric);
+    return value && to_seconds(*value).value <= limit.limit.value;
+  });
+}
+
+void RequestTally::add(const RequestRecord& record, std::span<const GoodputLimit> goodput) {
+  ++requests;
+  if (has_arrived(record)) {
+    ++arrived;
+    first_arrival = earlier(first_arrival, record.request.arrival);
+    last_arrival = std::max(last_arrival, record.request.arrival);
+  }
+  if (record.rejected) ++rejected;
+  if (record.lost) ++lost;
+  if (record.finished == kNever) return;
+  ++completed;
+  last_finish = std::max(last_finish, record.finished);
+  input_tokens += record.request.input_tokens;
+  output_tokens += record.request.output_tokens;
+  if (!goodput.empty() && is_good(record, goodput)) ++good;
+  for (const Part part : kAllParts) {
+    const auto duration = duration_of(record, part);
+    if (duration) durations[static_cast<std::size_t>(part)].add(*duration);
+  }
+}
+
+void RequestTally::add(const RequestTally& other) {
+  requests += other.requests;
+  arrived += other.arrived;
+  completed += other.completed;
+  rejected += other.rejected;
+  lost += other.lost;
+  good += other.good;
+  input_tokens += other.input_tokens;
+  output_tokens += other.output_tokens;
+  first_arrival = earlier(first_arrival, other.first_arrival);
+  last_arrival = std::max(last_arrival, other.last_arrival);
+  last_finish = std::max(last_finish, other.last_finish);
+  for (std::size_t part = 0; part < kParts; ++part) durations[part].add(other.durations[part]);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,66 @@
+// What is counted of a group of requests, in one look at each of them. Tallies of two groups add up
+// to that of both.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "simulator/results/duration_histogram.hpp"
+#include "simulator/results/result.hpp"
+#include "simulator/results/slo.hpp"
+
+namespace roofcast {
+
+/// The parts of a request's life that are measured.
+enum class Part { ttft, tpot, e2e, queue, client_queue, service };
+inline constexpr std::size_t kParts = 6;
+inline constexpr std::array<Part, kParts> kAllParts = {
+    Part::ttft, Part::tpot, Part::e2e, Part::queue, Part::client_queue, Part::service};
+
+/// The part that a limit on a metric is about; nothing for ITL, whose gaps are not by request.
+std::optional<Part> part_of(LatencyMetric metric);
+
+/// How long it took, as a benchmark collects it; nothing when the request did not finish, and no
+/// TPOT of a single token. TPOT is rounded to the nanosecond. Service: from first being scheduled.
+std::optional<Nanoseconds> duration_of(const RequestRecord& record, Part part);
+
+/// One request's value as a limit on it means it; nothing when it did not finish. TPOT of a single
+/// token is 0, ITL is the longest gap.
+std::optional<Nanoseconds> latency_of(const RequestRecord& record, LatencyMetric metric);
+
+/// Finished, and within every limit.
+bool is_good(const RequestRecord& record, std::span<const GoodputLimit> limits);
+
+/// A request that follows another has no arrival before that one has finished.
+inline bool has_arrived(const RequestRecord& record) {
+  return record.request.follows == kNoRequest || record.sent != kNever;
+}
+
+struct RequestTally {
+  std::int64_t requests = 0;
+  std::int64_t arrived = 0;
+  std::int64_t completed = 0;
+  std::int64_t rejected = 0;
+  std::int64_t lost = 0;
+  std::int64_t good = 0;           // within every goodput limit
+  std::int64_t input_tokens = 0;   // of completed requests
+  std::int64_t output_tokens = 0;  // of completed requests
+  Nanoseconds first_arrival = kNever;
+  Nanoseconds last_arrival = kNever;
+  Nanoseconds last_finish = kNever;
+  std::array<DurationHistogram, kParts> durations{};  // by Part
+
+  /// Those that have an outcome: served, or never to be.
+  std::int64_t answered() const { return completed + unserved(); }
+  std::int64_t unserved() const { return rejected + lost; }
+  std::int64_t unfinished() const { return requests - answered(); }
+  const DurationHistogram& of(Part part) const { return durations[static_cast<std::size_t>(part)]; }
+
+  void add(const RequestRecord& record, std::span<const GoodputLimit> goodput);
+  void add(const RequestTally& other);
+};
+
+}  // namespace roofcast
