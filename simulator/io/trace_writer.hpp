@@ -2,13 +2,24 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
+#include <vector>
 
 #include "simulator/workload/workload.hpp"
 
 namespace roofcast {
 
-/// CSV with a header: arrival_s (to the nanosecond), input_tokens, output_tokens; class and
-/// priority where the workload has them. The reader counts time from the first arrival.
+/// CSV with a header: arrival_s (to the nanosecond), input_tokens, output_tokens; class, priority,
+/// session_id and delay_ms where the workload has them. A turn that follows another has a delay and
+/// no arrival. The reader counts time from the first arrival.
 void write_trace_csv(const Workload& workload, std::ostream& out);
+
+/// JSONL with Mooncake's keys: timestamp (milliseconds), input_length, output_length; hash_ids
+/// where contents are blocks of 512 tokens; session_id and delay (aiperf's), class and priority.
+void write_trace_jsonl(const Workload& workload, std::ostream& out);
+
+/// What of a workload such a file does not keep, for the user to read.
+std::vector<std::string> lost_in_csv(const Workload& workload);
+std::vector<std::string> lost_in_jsonl(const Workload& workload);
 
 }  // namespace roofcast
