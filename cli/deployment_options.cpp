@@ -34,6 +34,18 @@ QueueOrder parse_order(const std::string& text, const std::string& flag) {
   throw UsageError(flag + ": '" + text + "' is not a policy (fcfs, priority)");
 }
 
+CapacityPolicy parse_capacity(const std::string& text, const std::string& flag) {
+  const auto policy = parse_capacity_policy(text);
+  if (policy) return *policy;
+  throw UsageError(flag + ": '" + text + "' is not a policy (" + kCapacityPolicies + ")");
+}
+
+ChunkingPolicy parse_chunking(const std::string& text, const std::string& flag) {
+  const auto policy = parse_chunking_policy(text);
+  if (policy) return *policy;
+  throw UsageError(flag + ": '" + text + "' is not a policy (" + kChunkingPolicies + ")");
+}
+
 po::typed_value<std::string>* switch_value(std::optional<bool>& target, const std::string& flag) {
   return converted(target, flag, parse_switch)->implicit_value("true", "")->value_name("[=off]");
 }
@@ -82,11 +94,11 @@ po::options_description engine_options(DeploymentOptions& target) {
   };
   options.add_options()(
       "engine", po::value(&target.engine)->value_name("ERA"),
-      "vllm-0.11, vllm-0.19, vllm-0.29, sglang, trtllm, textbook (default vllm-0.19)")(
-      "gpu-memory-utilization",
-      converted(knobs.gpu_memory_utilization, "--gpu-memory-utilization", parse_share)
-          ->value_name("SHARE"),
-      "share of GPU memory; SGLang: mem-fraction-static")(
+      "vllm-0.11, vllm-0.19, vllm-0.29, sglang, trtllm, textbook, static, naive (default "
+      "vllm-0.19)")("gpu-memory-utilization",
+                    converted(knobs.gpu_memory_utilization, "--gpu-memory-utilization", parse_share)
+                        ->value_name("SHARE"),
+                    "share of GPU memory; SGLang: mem-fraction-static")(
       "max-model-len", count(knobs.max_model_len, "--max-model-len"), "longest sequence, tokens")(
       "max-num-seqs", count(knobs.max_num_seqs, "--max-num-seqs"), "sequences running at once")(
       "max-num-batched-tokens", count(knobs.max_num_batched_tokens, "--max-num-batched-tokens"),
@@ -130,7 +142,15 @@ po::options_description scheduler_options(DeploymentOptions& target) {
       "KV blocks kept free at admission")(
       "scheduling-policy",
       converted(knobs.scheduling_policy, "--scheduling-policy", parse_order)->value_name("POLICY"),
-      "fcfs or priority (default fcfs)");
+      "fcfs or priority (default fcfs)")(
+      "capacity-scheduler-policy",
+      converted(knobs.capacity_scheduler_policy, "--capacity-scheduler-policy", parse_capacity)
+          ->value_name("POLICY"),
+      "TensorRT-LLM: GUARANTEED_NO_EVICT (default), MAX_UTILIZATION, STATIC_BATCH")(
+      "context-chunking-policy",
+      converted(knobs.context_chunking_policy, "--context-chunking-policy", parse_chunking)
+          ->value_name("POLICY"),
+      "TensorRT-LLM: FIRST_COME_FIRST_SERVED (default) or EQUAL_PROGRESS");
   return options;
 }
 
@@ -183,6 +203,10 @@ Json describe(const Deployment& deployment) {
                     {"long_prefill_token_threshold", engine.long_prefill_token_threshold},
                     {"watermark", engine.watermark},
                     {"scheduling_policy", engine.order == QueueOrder::fcfs ? "fcfs" : "priority"}};
+  if (engine.scheduler == SchedulerKind::tensorrt_llm) {
+    json["engine"]["capacity_scheduler_policy"] = name_of(engine.capacity_policy);
+    json["engine"]["context_chunking_policy"] = name_of(engine.chunking_policy);
+  }
   return json;
 }
 

@@ -79,9 +79,11 @@ SimulationRun prepare_simulation(const Scenario& scenario) {
 
 void run_simulation(SimulationRun& run, const ProgressFunction& progress) {
   const RooflineStepTime step_time(run.deployment);
+  // Only vLLM counts its null block among them.
+  const bool has_null_block = run.deployment.engine.memory_rule == MemoryRule::vllm;
   const Replica replica{.engine = run.deployment.engine,
                         .layout = run.plan.layout,
-                        .kv_blocks = run.plan.kv_blocks,
+                        .kv_blocks = run.plan.kv_blocks + (has_null_block ? 0 : 1),
                         .step_time = &step_time};
   run.result = simulate(replica, run.workload,
                         {.max_concurrency = run.scenario.max_concurrency,

@@ -175,6 +175,45 @@ void resolve_sglang_batch(Engine& engine, const EngineOverrides& overrides, cons
 void resolve_tensorrt_batch(Engine& engine, const EngineOverrides& overrides) {
   engine.max_num_seqs = overrides.max_num_seqs.value_or(2048);
   engine.max_num_batched_tokens = overrides.max_num_batched_tokens.value_or(8192);
+  if (engine.chunked_prefill && engine.max_num_batched_tokens < engine.block_size) {
+    throw UsageError(fmt::format(
+        "max_num_batched_tokens: {} given, expected at least tokens_per_block ({}), in whose "
+        "multiples prompts are cut",
+        engine.max_num_batched_tokens, engine.block_size));
+  }
+}
+
+/// Static batches: a usual size of a batch, and room for all its prompts in one step (assumptions;
+/// who runs such a loop sets them).
+void resolve_static_batch(Engine& engine, const EngineOverrides& overrides) {
+  engine.max_num_seqs = overrides.max_num_seqs.value_or(32);
+  engine.max_num_batched_tokens =
+      overrides.max_num_batched_tokens.value_or(engine.max_num_seqs * engine.max_model_len);
+}
+
+/// The naive loop computes one whole sequence in every step.
+void resolve_naive(Engine& engine, const EngineOverrides& overrides) {
+  if (overrides.max_num_seqs.value_or(1) != 1) {
+    throw UsageError(
+        fmt::format("max_num_seqs: {} given, expected 1: {} runs one request at a time",
+                    *overrides.max_num_seqs, engine.name));
+  }
+  engine.max_num_seqs = 1;
+  engine.max_num_batched_tokens = overrides.max_num_batched_tokens.value_or(engine.max_model_len);
+}
+
+/// Knobs that one engine alone has.
+void check_owners(const EngineOverrides& overrides, const EraDefaults& era) {
+  if (overrides.kv_cache_memory && era.memory_rule != MemoryRule::vllm) {
+    throw UsageError(fmt::format("kv_cache_memory: given for {}, expected one of the vLLM engines",
+                                 era.era.name));
+  }
+  if (era.scheduler == SchedulerKind::tensorrt_llm) return;
+  const char* knob = overrides.capacity_scheduler_policy ? "capacity_scheduler_policy"
+                     : overrides.context_chunking_policy ? "context_chunking_policy"
+                                                         : nullptr;
+  if (knob == nullptr) return;
+  throw UsageError(fmt::format("{}: given for {}, expected engine trtllm", knob, era.era.name));
 }
 
 std::int64_t largest_graph(const Engine& engine, const Gpu& gpu, const Parallelism& parallel) {
@@ -200,13 +239,11 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
                       const Transformer& model, const Gpu& gpu, const Parallelism& parallel) {
   const EraDefaults& era = find_era(era_name);
   check_ranges(overrides);
-  if (overrides.kv_cache_memory && era.memory_rule != MemoryRule::vllm) {
-    throw UsageError(fmt::format("kv_cache_memory: given for {}, expected one of the vLLM engines",
-                                 era.era.name));
-  }
+  check_owners(overrides, era);
   Engine engine{.name = era.era.name, .memory_rule = era.memory_rule, .scheduler = era.scheduler};
   engine.max_model_len = resolve_max_model_len(era, overrides, model);
   engine.chunked_prefill = overrides.enable_chunked_prefill.value_or(era.chunked_prefill);
+  engine.block_size = overrides.block_size.value_or(era.block_size);
   switch (era.scheduler) {
     case SchedulerKind::vllm_v1:
       resolve_vllm_batch(engine, overrides, gpu);
@@ -217,13 +254,18 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
     case SchedulerKind::tensorrt_llm:
       resolve_tensorrt_batch(engine, overrides);
       break;
+    case SchedulerKind::static_batch:
+      resolve_static_batch(engine, overrides);
+      break;
+    case SchedulerKind::naive:
+      resolve_naive(engine, overrides);
+      break;
   }
   const std::int64_t graph = largest_graph(engine, gpu, parallel);
   engine.gpu_memory_utilization = overrides.gpu_memory_utilization.value_or(
       era.memory_rule == MemoryRule::sglang
           ? sglang_fraction(gpu, engine.max_num_batched_tokens, graph, parallel)
           : era.utilization);
-  engine.block_size = overrides.block_size.value_or(era.block_size);
   engine.num_gpu_blocks_override = overrides.num_gpu_blocks_override;
   engine.kv_cache_memory = overrides.kv_cache_memory;
   engine.weight_bytes = overrides.weight_bytes;
@@ -236,6 +278,12 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
   engine.long_prefill_token_threshold = overrides.long_prefill_token_threshold.value_or(0);
   engine.watermark = overrides.watermark.value_or(0.0);
   engine.order = overrides.scheduling_policy.value_or(QueueOrder::fcfs);
+  // Defaults of SchedulerConfig in tensorrt_llm/llmapi/llm_args.py, and of what the PyTorch backend
+  // takes when no chunking policy is given (pyexecutor/py_executor_creator.py).
+  engine.capacity_policy =
+      overrides.capacity_scheduler_policy.value_or(CapacityPolicy::guaranteed_no_evict);
+  engine.chunking_policy =
+      overrides.context_chunking_policy.value_or(ChunkingPolicy::first_come_first_served);
   engine.overhead = overrides.overhead.value_or(era.overhead);
   if (engine.cuda_graphs) engine.graph_batch_sizes = capture_sizes(era, graph);
   engine.memory = era.memory;

@@ -10,6 +10,7 @@
 
 #include "model/gpu.hpp"
 #include "model/parallelism.hpp"
+#include "model/tensorrt_policies.hpp"
 #include "model/transformer.hpp"
 
 namespace roofcast {
@@ -18,7 +19,7 @@ namespace roofcast {
 enum class MemoryRule { textbook, vllm, sglang, tensorrt_llm };
 
 /// Which scheduler runs the steps.
-enum class SchedulerKind { vllm_v1, sglang, tensorrt_llm };
+enum class SchedulerKind { vllm_v1, sglang, tensorrt_llm, static_batch, naive };
 
 enum class QueueOrder { fcfs, priority };
 
@@ -41,7 +42,9 @@ struct EngineOverrides {
   std::optional<std::int64_t> long_prefill_token_threshold{};
   std::optional<double> watermark{};
   std::optional<QueueOrder> scheduling_policy{};
-  std::optional<Bytes> overhead{};      // textbook rule: fixed, per GPU
+  std::optional<CapacityPolicy> capacity_scheduler_policy{};  // TRT-LLM
+  std::optional<ChunkingPolicy> context_chunking_policy{};    // TRT-LLM
+  std::optional<Bytes> overhead{};                            // textbook rule: fixed, per GPU
   std::optional<Bytes> weight_bytes{};  // whole checkpoint as stated, for the memory plan alone
 };
 
@@ -95,7 +98,9 @@ struct Engine {
   std::int64_t long_prefill_token_threshold = 0;  // 0: off
   double watermark = 0.0;
   QueueOrder order = QueueOrder::fcfs;
-  Bytes overhead{};                               // textbook rule
+  CapacityPolicy capacity_policy = CapacityPolicy::guaranteed_no_evict;      // TRT-LLM
+  ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
+  Bytes overhead{};                                                          // textbook rule
   std::optional<Bytes> weight_bytes{};            // memory plan: whole checkpoint as stated
   std::vector<std::int64_t> graph_batch_sizes{};  // captured decode batch sizes, ascending
   MemoryConstants memory{};

@@ -24,6 +24,9 @@ constexpr Bytes gib(double value) { return Bytes{value * kGiB}; }
 /// assumption.
 constexpr Bytes kUnfittedResidual = gib(2.0);
 
+/// Textbook rule, per GPU: the 3 GB for two GPUs of the widely read example. An assumption.
+constexpr Bytes kTextbookOverhead{1.5e9};
+
 /// Reasons of the constants. All are fitted on start-up logs by calibrate/memory_fit, which
 /// tests/model/memory_constants_test.cpp repeats where the logs are present, but those said to be
 /// stated.
@@ -93,6 +96,9 @@ MemoryConstants memory_of_tensorrt_llm() {
           .source = "aiconfigurator's other_mem and nccl_mem"};
 }
 
+/// The static and naive loops capture decode graphs as synchronous vLLM does, so that a comparison
+/// with it shows the scheduling alone.
+///
 /// Cut-offs of the vLLM eras, by what changed:
 ///  0.8 - 0.16: sampler sorts the logits (38 bytes per element); scheduling is synchronous; a
 ///              request is admitted when its first chunk fits.
@@ -131,7 +137,24 @@ std::vector<EraDefaults> make_table() {
        .memory_rule = MemoryRule::textbook,
        .utilization = 1.0,
        .block_size = 1,
-       .overhead = Bytes{1.5e9}},  // assumption: the 3 GB for two GPUs of the widely read example
+       .overhead = kTextbookOverhead},
+      {.era = {"static",
+               "static batching: a batch starts together, the next when all of it is done"},
+       .memory_rule = MemoryRule::textbook,
+       .scheduler = SchedulerKind::static_batch,
+       .utilization = 1.0,
+       .block_size = 1,
+       .chunked_prefill = false,
+       .async_scheduling = false,
+       .overhead = kTextbookOverhead},
+      {.era = {"naive", "no KV cache: one request at a time, its whole sequence for every token"},
+       .memory_rule = MemoryRule::textbook,
+       .scheduler = SchedulerKind::naive,
+       .utilization = 1.0,
+       .block_size = 1,
+       .chunked_prefill = false,
+       .async_scheduling = false,
+       .overhead = kTextbookOverhead},
   };
 }
 
@@ -222,8 +245,8 @@ const EraDefaults& find_era(std::string_view name) {
     found = era_named("sglang");
   } else if (parts.engine == "trtllm" || parts.engine == "tensorrtllm") {
     found = era_named("trtllm");
-  } else if (parts.engine == "textbook" && parts.version.empty()) {
-    found = era_named("textbook");
+  } else if (parts.version.empty()) {
+    found = era_named(parts.engine);  // textbook, static, naive
   }
   if (found == nullptr) throw_unknown(name);
   return *found;

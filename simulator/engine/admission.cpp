@@ -20,6 +20,53 @@ struct Tally {
   }
 };
 
+/// What serving a request takes at worst.
+struct Demand {
+  std::int64_t cached = 0;   // tokens in the KV cache
+  std::int64_t at_once = 0;  // tokens of one step, when prompts are not cut
+};
+
+Demand demand_of(const Engine& engine, const Request& request) {
+  const std::int64_t tokens = request.input_tokens + request.output_tokens;
+  // The last token is never computed on. After a preemption all before it is computed again, whole.
+  const Demand recomputed{.cached = tokens - 1, .at_once = tokens - 1};
+  // Blocks for prompt and output are reserved, and the prompt is computed once.
+  const Demand reserved{.cached = tokens, .at_once = request.input_tokens};
+  switch (engine.scheduler) {
+    case SchedulerKind::vllm_v1:
+    case SchedulerKind::sglang:
+      break;
+    case SchedulerKind::tensorrt_llm:
+      return engine.capacity_policy == CapacityPolicy::max_utilization ? recomputed : reserved;
+    case SchedulerKind::static_batch:
+      return reserved;
+    case SchedulerKind::naive:
+      return {.cached = 0, .at_once = tokens - 1};
+  }
+  return recomputed;
+}
+
+/// Whether a prompt larger than a step's budget can be computed in chunks. TensorRT-LLM cuts at
+/// multiples of a block, so one must fit.
+bool cuts_prompts(const Engine& engine, const KvBlocks& blocks) {
+  const bool by_blocks = engine.scheduler == SchedulerKind::tensorrt_llm;
+  return engine.chunked_prefill &&
+         (!by_blocks || engine.max_num_batched_tokens >= blocks.layout().block_tokens);
+}
+
+std::string too_many_reason(const Engine& engine, const KvBlocks& blocks) {
+  if (engine.scheduler != SchedulerKind::tensorrt_llm) {
+    return fmt::format("without chunked prefill a step takes at most max_num_batched_tokens {}",
+                       engine.max_num_batched_tokens);
+  }
+  if (!engine.chunked_prefill) {
+    return fmt::format("without chunked context an iteration takes at most max_num_tokens {}",
+                       engine.max_num_batched_tokens);
+  }
+  return fmt::format("max_num_tokens {} is less than a context chunk, tokens_per_block {}",
+                     engine.max_num_batched_tokens, blocks.layout().block_tokens);
+}
+
 void add_note(std::vector<std::string>& notes, const Tally& tally, const std::string& reason) {
   if (tally.requests == 0) return;
   notes.push_back(fmt::format("{} rejected: {} (longest: {}, prompt and output)",
@@ -33,15 +80,16 @@ std::vector<std::string> reject_impossible(std::vector<RequestRecord>& records,
                                            const Replica& replica) {
   const Engine& engine = replica.engine;
   const KvBlocks blocks(replica.layout, replica.kv_blocks, engine.max_num_batched_tokens);
+  const bool cuts = cuts_prompts(engine, blocks);
   Tally too_long, too_big, too_many_at_once;
   for (RequestRecord& record : records) {
     const std::int64_t tokens = record.request.input_tokens + record.request.output_tokens;
-    const std::int64_t cached = tokens - 1;  // the last token is never computed on
+    const Demand demand = demand_of(engine, record.request);
     if (engine.max_model_len > 0 && tokens > engine.max_model_len) {
       too_long.add(tokens);
-    } else if (blocks.most_needed(cached) > blocks.usable()) {
+    } else if (blocks.most_needed(demand.cached) > blocks.usable()) {
       too_big.add(tokens);
-    } else if (!engine.chunked_prefill && cached > engine.max_num_batched_tokens) {
+    } else if (!cuts && demand.at_once > engine.max_num_batched_tokens) {
       too_many_at_once.add(tokens);
     } else {
       continue;
@@ -52,9 +100,7 @@ std::vector<std::string> reject_impossible(std::vector<RequestRecord>& records,
   add_note(notes, too_long, fmt::format("longer than max_model_len {}", engine.max_model_len));
   add_note(notes, too_big,
            fmt::format("larger than the whole KV cache of {} usable blocks", blocks.usable()));
-  add_note(notes, too_many_at_once,
-           fmt::format("without chunked prefill a step takes at most max_num_batched_tokens {}",
-                       engine.max_num_batched_tokens));
+  add_note(notes, too_many_at_once, too_many_reason(engine, blocks));
   return notes;
 }
 

@@ -13,8 +13,8 @@ namespace roofcast {
 /// there are and what would be needed:
 /// - prompt and output together exceed max_model_len (0: no limit);
 /// - the whole KV cache is too small for the sequence alone;
-/// - without chunked prefill, the sequence (recomputed whole after a preemption) exceeds the
-///   token budget of a step.
+/// - without chunked prefill, the prompt exceeds the token budget of a step; where requests are
+///   preempted the whole sequence does, which is recomputed at once.
 std::vector<std::string> reject_impossible(std::vector<RequestRecord>& records,
                                            const Replica& replica);
 

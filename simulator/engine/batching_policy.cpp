@@ -4,6 +4,9 @@
 
 #include "model/error.hpp"
 #include "simulator/engine/block_prefix.hpp"
+#include "simulator/engine/policy_naive.hpp"
+#include "simulator/engine/policy_static.hpp"
+#include "simulator/engine/policy_tensorrt_llm.hpp"
 #include "simulator/engine/policy_vllm_v1.hpp"
 
 namespace roofcast {
@@ -19,7 +22,18 @@ void preempt(EngineState& state, RequestId id) {
 }
 
 std::unique_ptr<BatchingPolicy> make_policy(const Engine& engine) {
-  if (engine.scheduler == SchedulerKind::vllm_v1) return std::make_unique<VllmV1Policy>();
+  switch (engine.scheduler) {
+    case SchedulerKind::vllm_v1:
+      return std::make_unique<VllmV1Policy>();
+    case SchedulerKind::tensorrt_llm:
+      return std::make_unique<TensorrtLlmPolicy>();
+    case SchedulerKind::static_batch:
+      return std::make_unique<StaticBatchPolicy>();
+    case SchedulerKind::naive:
+      return std::make_unique<NaivePolicy>();
+    case SchedulerKind::sglang:
+      break;
+  }
   throw Error(fmt::format("engine '{}': its scheduler is not simulated, expected a vLLM engine",
                           engine.name));
 }

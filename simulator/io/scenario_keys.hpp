@@ -26,6 +26,8 @@ inline constexpr std::array kEngineOptions = {"gpu_memory_utilization",
                                               "long_prefill_token_threshold",
                                               "watermark",
                                               "scheduling_policy",
+                                              "capacity_scheduler_policy",
+                                              "context_chunking_policy",
                                               "overhead_bytes",
                                               "weight_bytes"};
 inline constexpr std::array kSynthetic = {"type",       "num_prompts", "request_rate", "burstiness",

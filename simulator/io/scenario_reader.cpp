@@ -69,6 +69,22 @@ std::optional<QueueOrder> read_order(const JsonObject& object, const char* key) 
   object.fail(key, "fcfs or priority");
 }
 
+std::optional<CapacityPolicy> read_capacity_policy(const JsonObject& object, const char* key) {
+  const auto text = object.text(key);
+  if (!text) return std::nullopt;
+  const auto policy = parse_capacity_policy(*text);
+  if (!policy) object.fail(key, kCapacityPolicies);
+  return policy;
+}
+
+std::optional<ChunkingPolicy> read_chunking_policy(const JsonObject& object, const char* key) {
+  const auto text = object.text(key);
+  if (!text) return std::nullopt;
+  const auto policy = parse_chunking_policy(*text);
+  if (!policy) object.fail(key, kChunkingPolicies);
+  return policy;
+}
+
 EngineOverrides read_engine_options(const JsonObject& object) {
   const auto count = [&](const char* key) { return object.integer(key, 1, kAnyInteger); };
   return {.gpu_memory_utilization = read_share(object, "gpu_memory_utilization", false),
@@ -88,6 +104,8 @@ EngineOverrides read_engine_options(const JsonObject& object) {
               object.integer("long_prefill_token_threshold", 0, kAnyInteger),
           .watermark = read_share(object, "watermark", true),
           .scheduling_policy = read_order(object, "scheduling_policy"),
+          .capacity_scheduler_policy = read_capacity_policy(object, "capacity_scheduler_policy"),
+          .context_chunking_policy = read_chunking_policy(object, "context_chunking_policy"),
           .overhead = read_bytes(object, "overhead_bytes"),
           .weight_bytes = read_bytes(object, "weight_bytes")};
 }

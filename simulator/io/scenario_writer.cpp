@@ -53,6 +53,12 @@ Json engine_options_json(const EngineOverrides& options) {
     json["scheduling_policy"] =
         *options.scheduling_policy == QueueOrder::fcfs ? "fcfs" : "priority";
   }
+  if (options.capacity_scheduler_policy) {
+    json["capacity_scheduler_policy"] = name_of(*options.capacity_scheduler_policy);
+  }
+  if (options.context_chunking_policy) {
+    json["context_chunking_policy"] = name_of(*options.context_chunking_policy);
+  }
   put_bytes(json, "overhead_bytes", options.overhead);
   put_bytes(json, "weight_bytes", options.weight_bytes);
   return json;

@@ -69,7 +69,7 @@ TEST(EngineEras, TheV0EngineIsRefused) {
 }
 
 TEST(EngineEras, AreListedOncePerEraWithASummary) {
-  ASSERT_EQ(engine_eras().size(), 6u);
+  ASSERT_EQ(engine_eras().size(), 8u);
   EXPECT_EQ(engine_eras().front().name, "vllm-0.29");
   for (const EngineEra& era : engine_eras()) {
     EXPECT_FALSE(era.summary.empty()) << era.name;
@@ -239,6 +239,63 @@ TEST(TensorrtDefaults, AreThoseOfTrtllmServe) {
   EXPECT_EQ(engine.max_num_seqs, 2048);
   EXPECT_DOUBLE_EQ(engine.gpu_memory_utilization, 0.9);
   EXPECT_FALSE(engine.chunked_prefill);
+  EXPECT_TRUE(engine.async_scheduling);
+  EXPECT_EQ(engine.capacity_policy, CapacityPolicy::guaranteed_no_evict);
+  EXPECT_EQ(engine.chunking_policy, ChunkingPolicy::first_come_first_served);
+}
+
+TEST(TensorrtPolicies, AreReadAsTheirEnumIsWrittenInEitherCase) {
+  for (const CapacityPolicy policy :
+       {CapacityPolicy::guaranteed_no_evict, CapacityPolicy::max_utilization,
+        CapacityPolicy::static_batch}) {
+    EXPECT_EQ(parse_capacity_policy(name_of(policy)), policy);
+  }
+  EXPECT_EQ(parse_capacity_policy("max-utilization"), CapacityPolicy::max_utilization);
+  EXPECT_EQ(parse_chunking_policy("EQUAL_PROGRESS"), ChunkingPolicy::equal_progress);
+  EXPECT_EQ(parse_chunking_policy("first_come_first_served"),
+            ChunkingPolicy::first_come_first_served);
+  EXPECT_EQ(parse_capacity_policy("EQUAL_PROGRESS"), std::nullopt);
+  EXPECT_EQ(parse_chunking_policy(""), std::nullopt);
+}
+
+// Prompts are cut at multiples of a block of 32 tokens: a step of 31 could hold none.
+TEST(TensorrtLimits, AChunkMustFitAStep) {
+  EXPECT_THROW(engine_on(test::h100(), "trtllm",
+                         {.max_num_batched_tokens = 31, .enable_chunked_prefill = true}),
+               UsageError);
+  EXPECT_EQ(engine_on(test::h100(), "trtllm",
+                      {.max_num_batched_tokens = 32, .enable_chunked_prefill = true})
+                .max_num_batched_tokens,
+            32);
+}
+
+TEST(ResolveEngine, TensorrtPoliciesAreTensorrtsAlone) {
+  for (const char* era : {"vllm", "sglang", "static", "naive"}) {
+    EXPECT_THROW(
+        engine_on(test::h100(), era, {.capacity_scheduler_policy = CapacityPolicy::static_batch}),
+        UsageError);
+    EXPECT_THROW(
+        engine_on(test::h100(), era, {.context_chunking_policy = ChunkingPolicy::equal_progress}),
+        UsageError);
+  }
+}
+
+// 32 prompts of at most 131,072 tokens (llama-3.1-8b) in one step: 4,194,304.
+TEST(StaticDefaults, ABatchIsComputedInOneStepHoweverLong) {
+  const Engine engine = engine_on(test::h100(), "static");
+  EXPECT_EQ(engine.scheduler, SchedulerKind::static_batch);
+  EXPECT_EQ(engine.memory_rule, MemoryRule::textbook);
+  EXPECT_EQ(engine.max_num_seqs, 32);
+  EXPECT_EQ(engine.max_num_batched_tokens, 4'194'304);
+  EXPECT_FALSE(engine.async_scheduling);
+}
+
+TEST(NaiveDefaults, OneSequenceRunsWhole) {
+  const Engine engine = engine_on(test::h100(), "naive");
+  EXPECT_EQ(engine.scheduler, SchedulerKind::naive);
+  EXPECT_EQ(engine.max_num_seqs, 1);
+  EXPECT_EQ(engine.max_num_batched_tokens, 131'072);
+  EXPECT_THROW(engine_on(test::h100(), "naive", {.max_num_seqs = 2}), UsageError);
 }
 
 TEST(ResolveEngine, ACacheSizedInBytesIsVllmsAlone) {

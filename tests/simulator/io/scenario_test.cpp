@@ -50,6 +50,8 @@ Scenario full_scenario() {
                         .long_prefill_token_threshold = 0,
                         .watermark = 0.01,
                         .scheduling_policy = QueueOrder::priority,
+                        .capacity_scheduler_policy = CapacityPolicy::max_utilization,
+                        .context_chunking_policy = ChunkingPolicy::equal_progress,
                         .overhead = Bytes{3e9},
                         .weight_bytes = Bytes{140e9}};
   scenario.workload = SyntheticWorkload{.num_prompts = 300,

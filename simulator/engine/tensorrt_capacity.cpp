@@ -1,0 +1,168 @@
+#include "simulator/engine/tensorrt_capacity.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <unordered_set>
+
+#include "simulator/engine/block_prefix.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Prompt blocks that requests are computing or about to: who needs one of them does well to wait.
+class BlocksInProduction {
+ public:
+  explicit BlocksInProduction(EngineState& state) : state_(state) {
+    // With several groups of layers a found block may not be of use (isVariableWindow there).
+    relevant_ = state.blocks.layout().groups.size() == 1 &&
+                state.engine.capacity_policy != CapacityPolicy::static_batch;
+    if (!relevant_) return;
+    for (RequestId id : state.running) {
+      const RequestState& request = state[id];
+      if (request.complete() || request.decoding()) continue;
+      if (const auto key = first_new_block(id)) keys_.insert(*key);
+    }
+  }
+
+  /// Whether another request produces the first block that this one would; if not, it is now the
+  /// one that does.
+  bool worth_waiting_for(RequestId id) {
+    if (!relevant_ || state_[id].received > 0) return false;
+    const auto key = first_new_block(id);
+    return key && !keys_.insert(*key).second;
+  }
+
+ private:
+  std::optional<BlockKey> first_new_block(RequestId id) {
+    find_prefix(state_, id);  // looks the keys up on first use
+    const std::vector<BlockKey>& keys = state_[id].keys;
+    const auto cached = static_cast<std::size_t>(state_.blocks.find(keys).blocks);
+    if (cached == keys.size()) return std::nullopt;
+    return keys[cached];
+  }
+
+  EngineState& state_;
+  bool relevant_ = false;
+  std::unordered_set<BlockKey> keys_;
+};
+
+Candidate candidate_of(const RequestState& request, RequestId id, bool waiting) {
+  return {.request = id,
+          .generation = request.decoding(),
+          .waiting = waiting,
+          .wanted = request.tokens() - std::max(request.computed, request.received)};
+}
+
+/// Blocks until the request is done: of prompt and output, the last token's included, less those it
+/// holds (getRemainingBlocksToCompletion). Blocks it may find cached are not counted off.
+std::int64_t blocks_to_completion(const EngineState& state, const RequestState& request) {
+  const std::int64_t whole = state.blocks.most_needed(request.input_tokens + request.output_tokens);
+  return std::max<std::int64_t>(0, whole - request.kv.blocks);
+}
+
+/// Blocks of the next step alone: a generation's next token, or a prompt from its first chunk on
+/// (getNeededBlocksOneStep).
+std::int64_t blocks_of_step(const EngineState& state, const Candidate& candidate) {
+  const RequestState& request = state[candidate.request];
+  const std::int64_t in_flight = std::min(candidate.wanted, state.engine.max_num_batched_tokens);
+  const std::int64_t needed = state.blocks.needed(request.tokens(), in_flight);
+  return std::max<std::int64_t>(0, needed - request.kv.blocks);
+}
+
+/// Waiting requests, in order, while what `need` says of each fits the blocks left.
+template <class Need>
+void look_at_waiting(EngineState& state, std::int64_t available, Candidates& candidates,
+                     const Need& need) {
+  BlocksInProduction production(state);
+  const auto places = static_cast<std::size_t>(state.engine.max_num_seqs);
+  while (!state.waiting.empty() && state.running.size() + candidates.looked_at.size() < places) {
+    const RequestId id = state.waiting.front();
+    const Candidate candidate = candidate_of(state[id], id, true);
+    state.waiting.pop_front();
+    candidates.looked_at.push_back(id);
+    if (production.worth_waiting_for(id)) continue;
+    const std::int64_t blocks = need(candidate);
+    if (blocks > available) return;
+    available -= blocks;
+    candidates.fitting.push_back(candidate);
+  }
+}
+
+/// Adds the running requests that generate, or those whose prompts are unfinished; returns the
+/// blocks that are spoken for by them.
+std::int64_t add_running(const EngineState& state, bool generations, Candidates& candidates) {
+  std::int64_t blocks = 0;
+  for (RequestId id : state.running) {
+    const RequestState& request = state[id];
+    if (request.complete() || request.decoding() != generations) continue;
+    blocks += blocks_to_completion(state, request);
+    candidates.fitting.push_back(candidate_of(request, id, false));
+  }
+  return blocks;
+}
+
+/// GUARANTEED_NO_EVICT and STATIC_BATCH.
+void reserve_to_completion(EngineState& state, Candidates& candidates) {
+  std::int64_t available = state.blocks.free() - add_running(state, true, candidates);
+  const bool generating = !candidates.fitting.empty();
+  if (generating && state.engine.capacity_policy == CapacityPolicy::static_batch) return;
+  available -= add_running(state, false, candidates);
+  assert(available >= 0);
+  look_at_waiting(state, available, candidates, [&](const Candidate& candidate) {
+    return blocks_to_completion(state, state[candidate.request]);
+  });
+}
+
+/// Pauses the running request that started last; returns it. One that is complete has its last
+/// token on the way and is not touched.
+RequestId pause_last_started(EngineState& state, StepPlan& plan) {
+  std::vector<RequestId>& running = state.running;
+  const auto last = std::find_if(running.rbegin(), running.rend(),
+                                 [&](RequestId id) { return !state[id].complete(); });
+  assert(last != running.rend());
+  const RequestId id = *last;
+  running.erase(std::next(last).base());
+  preempt(state, id);
+  plan.preempted.push_back(id);
+  return id;
+}
+
+/// MAX_UTILIZATION: requests in the order in which they started, then those that wait.
+void use_what_is_free(EngineState& state, StepPlan& plan, Candidates& candidates) {
+  std::int64_t taken = 0;  // of the free blocks, by this step
+  for (std::size_t at = 0; at < state.running.size();) {
+    const RequestId id = state.running[at];
+    if (state[id].complete()) {
+      ++at;
+      continue;
+    }
+    const Candidate candidate = candidate_of(state[id], id, false);
+    const std::int64_t blocks = blocks_of_step(state, candidate);
+    if (taken + blocks <= state.blocks.free()) {
+      taken += blocks;
+      candidates.fitting.push_back(candidate);
+      ++at;
+    } else if (pause_last_started(state, plan) == id) {
+      return;
+    }
+  }
+  if (!plan.preempted.empty()) return;
+  look_at_waiting(state, state.blocks.free() - taken, candidates,
+                  [&](const Candidate& candidate) { return blocks_of_step(state, candidate); });
+}
+
+}  // namespace
+
+void find_candidates(EngineState& state, StepPlan& plan, Candidates& candidates) {
+  candidates.clear();
+  if (state.engine.capacity_policy == CapacityPolicy::max_utilization) {
+    use_what_is_free(state, plan, candidates);
+  } else {
+    reserve_to_completion(state, candidates);
+  }
+}
+
+}  // namespace roofcast

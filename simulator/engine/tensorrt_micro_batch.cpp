@@ -1,0 +1,57 @@
+#include "simulator/engine/tensorrt_micro_batch.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace roofcast {
+namespace {
+
+void first_come_first_served(std::span<Candidate> batch, std::int64_t unit, std::int64_t budget) {
+  for (Candidate& prompt : batch) {
+    if (prompt.generation) continue;
+    const std::int64_t most = std::min(prompt.wanted, budget);
+    prompt.tokens = most < prompt.wanted ? most / unit * unit : most;
+    budget -= prompt.tokens;
+  }
+}
+
+void equal_progress(std::span<Candidate> batch, std::int64_t unit, std::int64_t budget) {
+  for (bool progress = true; progress && budget > 0;) {
+    progress = false;
+    for (Candidate& prompt : batch) {
+      const std::int64_t more = std::min(unit, prompt.wanted - prompt.tokens);
+      if (prompt.generation || more == 0 || more > budget) continue;
+      prompt.tokens += more;
+      budget -= more;
+      progress = true;
+    }
+  }
+}
+
+}  // namespace
+
+void share_tokens(const Engine& engine, std::int64_t chunk_unit, std::span<Candidate> fitting) {
+  std::int64_t budget = engine.max_num_batched_tokens;
+  std::int64_t wanted_by_prompts = 0;  // that share what the generations leave
+  std::size_t count = 0;
+  for (; count < fitting.size(); ++count) {
+    Candidate& candidate = fitting[count];
+    if (engine.chunked_prefill && !candidate.generation) {
+      wanted_by_prompts += candidate.wanted;
+      continue;
+    }
+    if (candidate.wanted > budget) break;
+    candidate.tokens = candidate.wanted;
+    budget -= candidate.tokens;
+  }
+  if (!engine.chunked_prefill) return;
+  const std::span<Candidate> batch = fitting.first(count);
+  if (engine.chunking_policy == ChunkingPolicy::first_come_first_served ||
+      wanted_by_prompts <= budget) {
+    first_come_first_served(batch, chunk_unit, budget);
+  } else {
+    equal_progress(batch, chunk_unit, budget);
+  }
+}
+
+}  // namespace roofcast
