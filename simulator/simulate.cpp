@@ -69,14 +69,14 @@ SimulationResult simulate(const Replica& replica, const Workload& workload,
                                       [](const RequestRecord& record) { return record.rejected; });
   const auto to_serve = static_cast<std::int64_t>(result.requests.size()) - rejected;
 
-  TokenGaps gaps(classes_of(workload));
+  TokenGaps gaps(classes_of(workload), std::max<std::size_t>(1, workload.stages.size()));
   RequestTable table(result.requests, workload.contents);
   const auto engine = make_replica_engine(options.engine_kind, replica, table, gaps);
   Client client(result.requests, options.max_concurrency,
                 to_nanoseconds(replica.engine.host.per_request));
   const Nanoseconds end = run(client, *engine, table, to_serve, options);
 
-  summarise(result, gaps, options.slo, end);
+  summarise(result, gaps, options.slo, end, workload.stages);
   result.use =
       engine_use(engine->counters(), engine->load().blocks_usable, to_nanoseconds(result.makespan));
   if (result.unfinished > 0) {

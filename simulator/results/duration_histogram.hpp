@@ -69,8 +69,9 @@ class DurationHistogram {
   /// That value, within kRelativeError.
   Nanoseconds value_at(std::int64_t rank) const;
 
-  /// Bins kept in memory, 8 bytes each.
+  /// Bins kept in memory, 8 bytes each, and the first of them.
   std::int64_t bins_kept() const { return end_ - begin_; }
+  Bin begin() const { return begin_; }
 
  private:
   using Axis = boost::histogram::axis::integer<Bin, boost::histogram::use_default,

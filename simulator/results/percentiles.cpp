@@ -11,12 +11,12 @@ Percentiles::Percentiles(DurationHistogram counted, std::vector<double> percents
                          std::int64_t missing, Source source)
     : counted_(std::move(counted)), missing_(missing), exact_(source == Source::values) {
   if (!exact_ || count() == 0 || percents.empty()) return;
-  wanted_.resize(DurationHistogram::kMostBins);
+  wanted_.resize(static_cast<std::size_t>(counted_.bins_kept()));
   for (const double percent : percents) {
     const Position position = position_of(percent);
     for (const std::int64_t rank : {position.below, position.above}) {
       if (rank >= count()) continue;
-      wanted_[static_cast<std::size_t>(counted_.place_of(rank).bin)] = 1;
+      wanted_[static_cast<std::size_t>(counted_.place_of(rank).bin - counted_.begin())] = 1;
     }
   }
 }

@@ -31,9 +31,8 @@ class Percentiles {
 
   bool needs_second_look() const { return !wanted_.empty(); }
   void look_at(Nanoseconds value, std::int64_t count = 1) {
-    if (wanted_[static_cast<std::size_t>(DurationHistogram::bin_of(value))] != 0) {
-      keep(value, count);
-    }
+    const DurationHistogram::Bin bin = DurationHistogram::bin_of(value);
+    if (wanted_[static_cast<std::size_t>(bin - counted_.begin())] != 0) keep(value, count);
   }
   /// After the last value.
   void finish();
@@ -71,7 +70,7 @@ class Percentiles {
   DurationHistogram counted_;
   std::int64_t missing_ = 0;
   bool exact_ = false;
-  std::vector<std::uint8_t> wanted_;  // by bin; empty when nothing is
+  std::vector<std::uint8_t> wanted_;  // bins of `counted_`; empty when none is
   std::vector<Run> kept_;             // values of wanted bins; ascending once finished
 };
 

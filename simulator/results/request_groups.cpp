@@ -31,18 +31,17 @@ std::vector<RequestTally> tally_cells(std::span<const RequestRecord> records, co
   return cells;
 }
 
-Percentiles percentiles_of(const RequestTally& tally, Part part, std::vector<double> percents,
-                           std::int64_t missing) {
-  const DurationHistogram& counted = tally.of(part);
-  return Percentiles(counted, std::move(percents), missing,
-                     Percentiles::source_for(counted.count()));
+/// The group's durations move into its percentiles.
+void add_percentiles(RequestGroup& group, Part part, std::vector<double> percents,
+                     std::int64_t missing) {
+  DurationHistogram& counted = group.tally.durations[static_cast<std::size_t>(part)];
+  const auto source = Percentiles::source_for(counted.count());
+  group.percentiles.emplace_back(std::move(counted), std::move(percents), missing, source);
 }
 
 /// For Distributions.
 void make_percentiles(RequestGroup& group) {
-  for (const Part part : kAllParts) {
-    group.percentiles.push_back(percentiles_of(group.tally, part, distribution_percents(), 0));
-  }
+  for (const Part part : kAllParts) add_percentiles(group, part, distribution_percents(), 0);
 }
 
 /// For the targets of a class.
@@ -52,8 +51,7 @@ void make_percentiles(RequestGroup& group, const std::vector<PercentileTarget>& 
     for (const PercentileTarget& target : targets) {
       if (part_of(target.metric) == part) percents.push_back(target.percentile);
     }
-    group.percentiles.push_back(
-        percentiles_of(group.tally, part, std::move(percents), group.tally.unserved()));
+    add_percentiles(group, part, std::move(percents), group.tally.unserved());
   }
 }
 
@@ -90,6 +88,18 @@ void group_by_class(RequestGroups& groups, const std::vector<RequestTally>& cell
   }
 }
 
+RequestGroups first_look(std::span<const RequestRecord> records, const TokenGaps& gaps,
+                         const Slo& slo, std::span<const LoadStage> stages) {
+  RequestGroups groups;
+  for (const SloClass& slo_class : slo.classes) {
+    groups.within.emplace_back(slo_class.targets.size());
+  }
+  const std::vector<RequestTally> cells = tally_cells(records, gaps, slo, stages, groups.within);
+  group_by_stage(groups, cells, gaps, stages);
+  group_by_class(groups, cells, gaps, slo, stages);
+  return groups;
+}
+
 void look_at(RequestGroup& group, const RequestRecord& record) {
   for (const Part part : kAllParts) {
     Percentiles& percentiles = group.percentiles[static_cast<std::size_t>(part)];
@@ -123,12 +133,7 @@ void finish(RequestGroup& group) {
 RequestGroups group_requests(std::span<const RequestRecord> records, const TokenGaps& gaps,
                              const Slo& slo, std::span<const LoadStage> stages) {
   assert(gaps.stages() == std::max<std::size_t>(1, stages.size()));
-  RequestGroups groups;
-  for (const SloClass& slo_class : slo.classes)
-    groups.within.emplace_back(slo_class.targets.size());
-  const std::vector<RequestTally> cells = tally_cells(records, gaps, slo, stages, groups.within);
-  group_by_stage(groups, cells, gaps, stages);
-  group_by_class(groups, cells, gaps, slo, stages);
+  RequestGroups groups = first_look(records, gaps, slo, stages);
   look_again(groups, records, stages);
   finish(groups.all);
   for (StageGroup& stage : groups.stages) finish(stage.group);

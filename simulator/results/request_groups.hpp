@@ -13,7 +13,7 @@
 namespace roofcast {
 
 struct RequestGroup {
-  RequestTally tally{};
+  RequestTally tally{};                    // its durations are in `percentiles`
   std::vector<std::size_t> logs{};         // of TokenGaps, its requests' gaps
   std::vector<Percentiles> percentiles{};  // by Part
 

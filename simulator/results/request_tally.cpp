@@ -5,13 +5,6 @@
 namespace roofcast {
 namespace {
 
-/// The mean gap between the tokens of a finished request, to the nearest nanosecond.
-Nanoseconds mean_gap(const RequestRecord& record) {
-  const std::int64_t gaps = record.request.output_tokens - 1;
-  if (gaps == 0) return 0;
-  return (record.finished - record.first_token + gaps / 2) / gaps;
-}
-
 /// The earlier of two times of which either may be kNever.
 Nanoseconds earlier(Nanoseconds a, Nanoseconds b) {
   if (a == kNever || b == kNever) return std::max(a, b);
@@ -32,26 +25,6 @@ std::optional<Part> part_of(LatencyMetric metric) {
       break;
   }
   return Part::e2e;
-}
-
-std::optional<Nanoseconds> duration_of(const RequestRecord& record, Part part) {
-  if (record.finished == kNever) return std::nullopt;
-  switch (part) {
-    case Part::ttft:
-      return record.first_token - record.sent;
-    case Part::tpot:
-      if (record.request.output_tokens == 1) return std::nullopt;
-      return mean_gap(record);
-    case Part::e2e:
-      return record.finished - record.sent;
-    case Part::queue:
-      return record.scheduled - record.queued;
-    case Part::client_queue:
-      return record.sent - record.request.arrival;
-    case Part::service:
-      break;
-  }
-  return record.finished - record.scheduled;
 }
 
 std::optional<Nanoseconds> latency_of(const RequestRecord& record, LatencyMetric metric) {

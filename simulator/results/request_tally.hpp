@@ -23,9 +23,35 @@ inline constexpr std::array<Part, kParts> kAllParts = {
 /// The part that a limit on a metric is about; nothing for ITL, whose gaps are not by request.
 std::optional<Part> part_of(LatencyMetric metric);
 
+/// The mean gap between the tokens of a finished request, to the nearest nanosecond; 0 of one
+/// token.
+inline Nanoseconds mean_gap(const RequestRecord& record) {
+  const std::int64_t gaps = record.request.output_tokens - 1;
+  if (gaps == 0) return 0;
+  return (record.finished - record.first_token + gaps / 2) / gaps;
+}
+
 /// How long it took, as a benchmark collects it; nothing when the request did not finish, and no
 /// TPOT of a single token. TPOT is rounded to the nanosecond. Service: from first being scheduled.
-std::optional<Nanoseconds> duration_of(const RequestRecord& record, Part part);
+inline std::optional<Nanoseconds> duration_of(const RequestRecord& record, Part part) {
+  if (record.finished == kNever) return std::nullopt;
+  switch (part) {
+    case Part::ttft:
+      return record.first_token - record.sent;
+    case Part::tpot:
+      if (record.request.output_tokens == 1) return std::nullopt;
+      return mean_gap(record);
+    case Part::e2e:
+      return record.finished - record.sent;
+    case Part::queue:
+      return record.scheduled - record.queued;
+    case Part::client_queue:
+      return record.sent - record.request.arrival;
+    case Part::service:
+      break;
+  }
+  return record.finished - record.scheduled;
+}
 
 /// One request's value as a limit on it means it; nothing when it did not finish. TPOT of a single
 /// token is 0, ITL is the longest gap.

@@ -27,10 +27,11 @@ RequestRecord rejected_at(double arrival) {
 }
 
 SimulationResult summarised(std::vector<RequestRecord> records, const Slo& slo,
-                            const TokenGaps& gaps = TokenGaps(1)) {
+                            const TokenGaps& gaps = TokenGaps(1),
+                            const std::vector<LoadStage>& stages = {}) {
   SimulationResult result;
   result.requests = std::move(records);
-  summarise(result, gaps, slo, 0);
+  summarise(result, gaps, slo, 0, stages);
   return result;
 }
 
@@ -133,6 +134,168 @@ TEST(Metrics, ItlTargetsUseTheGapsOfTheirClass) {
   EXPECT_DOUBLE_EQ(result.slo[1].achieved, 9);
   EXPECT_EQ(result.itl.count, 4);
   EXPECT_DOUBLE_EQ(result.itl.mean, 3.25);
+}
+
+TEST(Metrics, TpotIsRoundedToTheNanosecond) {
+  // 2 s over 3 gaps: 666,666,666.67 ns.
+  const auto result = summarised({served(0, 1, 3, 4)}, {});
+  EXPECT_EQ(result.tpot.p50, 0.666666667);
+}
+
+TEST(Metrics, ALostRequestIsNeitherServedNorGood) {
+  RequestRecord lost = rejected_at(0);
+  lost.rejected = false;
+  lost.lost = true;
+  const Slo slo{.goodput = {{LatencyMetric::ttft, Seconds{5}}},
+                .classes = {{.name = "all", .targets = {{LatencyMetric::ttft, 99, Seconds{5}}}}}};
+  const auto result = summarised({served(0, 1, 2, 2), lost}, slo);
+  EXPECT_EQ(result.completed, 1);
+  EXPECT_EQ(result.lost, 1);
+  EXPECT_EQ(result.rejected, 0);
+  EXPECT_EQ(result.unfinished, 0);
+  EXPECT_DOUBLE_EQ(*result.goodput_share, 0.5);
+  EXPECT_FALSE(result.slo[0].met);
+  EXPECT_DOUBLE_EQ(result.slo[0].attainment, 0.5);
+}
+
+TEST(Metrics, ATurnThatWasNeverCreatedHasNoArrival) {
+  // Its `arrival` is the pause before it, 50 s. Arrivals at 1 and 3 s: 1 in 2 s is 0.5 a second.
+  RequestRecord turn = served(50, 0, 0, 5);
+  turn.request.follows = 0;
+  turn.sent = turn.queued = turn.scheduled = turn.first_token = turn.finished = kNever;
+  const auto result = summarised({served(1, 2, 3, 2), served(3, 4, 5, 2), turn}, {});
+  EXPECT_EQ(result.unfinished, 1);
+  EXPECT_DOUBLE_EQ(result.offered_rate_per_s, 0.5);
+  EXPECT_DOUBLE_EQ(result.makespan.value, 4);
+}
+
+RequestRecord in_stage(RequestRecord record, std::int32_t stage) {
+  record.request.stage = stage;
+  return record;
+}
+
+TEST(Stages, AreReportedByThemselvesAndTogether) {
+  // Slow: arrivals at 0 and 2 s, TTFT 1 and 1 s, end 4 s. Fast: at 5, 5.5 and 6 s, TTFT 2, 2 and
+  // 5 s, end 12 s. Gaps of 1 s and 3 s.
+  TokenGaps gaps(1, 2);
+  gaps.add(0, kSecond, 2);
+  gaps.add(1, 3 * kSecond, 2);
+  const Slo slo{.goodput = {{LatencyMetric::ttft, Seconds{2}}}};
+  const auto result =
+      summarised({in_stage(served(0, 1, 3, 2), 0), in_stage(served(2, 3, 4, 2), 0),
+                  in_stage(served(5, 7, 8, 2), 1), in_stage(served(5.5, 7.5, 8, 2), 1),
+                  in_stage(served(6, 11, 12, 2), 1)},
+                 slo, gaps, {{.name = "slow"}, {.name = "fast"}});
+  ASSERT_EQ(result.stages.size(), 2u);
+  const StageResult& slow = result.stages[0];
+  EXPECT_EQ(slow.name, "slow");
+  EXPECT_EQ(slow.completed, 2);
+  EXPECT_DOUBLE_EQ(slow.offered_rate_per_s, 0.5);
+  EXPECT_DOUBLE_EQ(slow.request_rate_per_s, 0.5);
+  EXPECT_DOUBLE_EQ(slow.ttft.max, 1);
+  EXPECT_DOUBLE_EQ(slow.itl.max, 1);
+  EXPECT_DOUBLE_EQ(*slow.goodput_share, 1);
+  const StageResult& fast = result.stages[1];
+  EXPECT_EQ(fast.name, "fast");
+  EXPECT_EQ(fast.completed, 3);
+  EXPECT_DOUBLE_EQ(fast.offered_rate_per_s, 2);
+  EXPECT_DOUBLE_EQ(fast.request_rate_per_s, 3.0 / 7);
+  EXPECT_DOUBLE_EQ(fast.ttft.p50, 2);
+  EXPECT_DOUBLE_EQ(fast.ttft.mean, 3);
+  EXPECT_DOUBLE_EQ(fast.itl.p50, 3);
+  EXPECT_DOUBLE_EQ(*fast.goodput_share, 2.0 / 3);
+  EXPECT_EQ(result.completed, 5);
+  EXPECT_DOUBLE_EQ(result.ttft.p50, 2);  // of 1, 1, 2, 2, 5
+  EXPECT_DOUBLE_EQ(result.itl.p50, 2);   // of 1, 1, 3, 3
+  EXPECT_DOUBLE_EQ(result.makespan.value, 12);
+  EXPECT_DOUBLE_EQ(*result.goodput_share, 0.8);
+}
+
+TEST(Stages, OfAWarmUpNothingIsReported) {
+  // The warm-up's TTFT of 9 s, its gap of 7 s, its rejection and its missed target do not count;
+  // one reported stage is not listed by itself.
+  TokenGaps gaps(1, 2);
+  gaps.add(0, 7 * kSecond);
+  gaps.add(1, kSecond);
+  const Slo slo{.goodput = {{LatencyMetric::ttft, Seconds{1}}},
+                .classes = {{.name = "all",
+                             .targets = {{LatencyMetric::ttft, 99, Seconds{1}},
+                                         {LatencyMetric::itl, 99, Seconds{1}}}}}};
+  const auto result =
+      summarised({in_stage(served(0, 9, 16, 2), 0), in_stage(rejected_at(1), 0),
+                  in_stage(served(10, 11, 12, 2), 1)},
+                 slo, gaps, {{.name = "warm-up", .reported = false}, {.name = "a"}});
+  EXPECT_TRUE(result.stages.empty());
+  EXPECT_EQ(result.unreported, 2);
+  EXPECT_EQ(result.completed, 1);
+  EXPECT_EQ(result.rejected, 0);
+  EXPECT_EQ(result.ttft.count, 1);
+  EXPECT_DOUBLE_EQ(result.ttft.max, 1);
+  EXPECT_DOUBLE_EQ(result.itl.max, 1);
+  EXPECT_DOUBLE_EQ(result.makespan.value, 2);
+  EXPECT_DOUBLE_EQ(*result.goodput_share, 1);
+  EXPECT_TRUE(result.slo[0].met);
+  EXPECT_TRUE(result.slo[1].met);
+  EXPECT_EQ(result.slo[0].requests, 1);
+}
+
+TEST(Stages, AClassIsJudgedOverAllReportedStages) {
+  // TTFT of class b: 1 s in the first stage, 3 s in the second; p50 is 2 s. Class a: 8 s.
+  RequestRecord first = in_stage(served(0, 1, 2, 2), 0);
+  RequestRecord second = in_stage(served(4, 7, 8, 2), 1);
+  first.request.slo_class = second.request.slo_class = 1;
+  const Slo slo{.classes = {{.name = "a", .targets = {}},
+                            {.name = "b",
+                             .targets = {{LatencyMetric::ttft, 50, Seconds{2}},
+                                         {LatencyMetric::itl, 50, Seconds{2}}}}}};
+  TokenGaps gaps(2, 2);
+  gaps.add(gaps.index_of(first.request), kSecond);
+  gaps.add(gaps.index_of(second.request), 2 * kSecond);
+  gaps.add(gaps.index_of(0, 0), 9 * kSecond);
+  const auto result = summarised({first, in_stage(served(0, 8, 9, 2), 0), second}, slo, gaps,
+                                 {{.name = "first"}, {.name = "second"}});
+  ASSERT_EQ(result.slo.size(), 2u);
+  EXPECT_EQ(result.slo[0].requests, 2);
+  EXPECT_DOUBLE_EQ(result.slo[0].achieved, 2);
+  EXPECT_DOUBLE_EQ(result.slo[1].achieved, 1.5);
+}
+
+TEST(Replicas, ShareTheRequestsThatTheyServed) {
+  RequestRecord second = served(0, 1, 3, 5);
+  second.replica = 1;
+  RequestRecord lost = rejected_at(0);
+  lost.rejected = false;
+  lost.lost = true;
+  lost.replica = 1;
+  SimulationResult result;
+  result.requests = {served(0, 1, 3, 5), second, lost, served(0, 1, 3, 7)};
+  result.replicas.resize(2);
+  summarise(result, TokenGaps(1), {}, 0);
+  EXPECT_EQ(result.replicas[0].completed, 2);
+  EXPECT_EQ(result.replicas[0].output_tokens, 12);
+  EXPECT_EQ(result.replicas[1].completed, 1);
+  EXPECT_EQ(result.replicas[1].input_tokens, 10);
+  EXPECT_EQ(result.replicas[1].lost, 1);
+}
+
+TEST(Metrics, BeyondAMillionRequestsAHistogramAnswers) {
+  // TTFT 1 us, 2 us, ... : p50 of n values i at (n - 1) / 2 is (n + 1) / 2.
+  for (const std::int64_t requests : {1'000'000, 1'000'001}) {
+    std::vector<RequestRecord> records(static_cast<std::size_t>(requests), served(0, 0, 0, 1));
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      records[i].first_token = records[i].finished = 1000 * (static_cast<Nanoseconds>(i) + 1);
+    }
+    const auto result = summarised(std::move(records), {});
+    const double p50 = static_cast<double>(requests + 1) / 2 * 1e-6;
+    EXPECT_EQ(result.ttft.exact, requests == 1'000'000);
+    if (result.ttft.exact) {
+      EXPECT_DOUBLE_EQ(result.ttft.p50, p50);
+    } else {
+      EXPECT_NEAR(result.ttft.p50, p50, p50 * DurationHistogram::kRelativeError);
+    }
+    EXPECT_DOUBLE_EQ(result.ttft.mean, p50);  // of 1 to n, (n + 1) / 2 as well
+    EXPECT_DOUBLE_EQ(result.ttft.max, static_cast<double>(requests) * 1e-6);
+  }
 }
 
 }  // namespace
