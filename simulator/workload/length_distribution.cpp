@@ -1,114 +1,89 @@
-// The texts of length distributions: "512", "uniform:100:900", "normal:512:64", ...
+#include "simulator/workload/length_distribution.hpp"
+
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <optional>
-#include <string_view>
-#include <vector>
+#include <span>
 
 #include "model/error.hpp"
-#include "simulator/workload/workload.hpp"
+#include "simulator/workload/distribution_text.hpp"
 
 namespace roofcast {
 namespace {
 
-/// vLLM's multipliers of counts (human_readable_int): decimal in lower case, binary in upper case.
-std::optional<double> multiplier_of(std::string_view suffix) {
-  if (suffix.empty()) return 1;
-  if (suffix == "k") return 1e3;
-  if (suffix == "K") return 1024;
-  if (suffix == "m") return 1e6;
-  if (suffix == "M") return 1024.0 * 1024.0;
-  return std::nullopt;
+using Kind = LengthDistribution::Kind;
+using Parts = std::span<const std::string_view>;
+
+constexpr std::string_view kEmpirical = "empirical:";
+constexpr double kMostSigma = 10;  // of ln: draws then span over eight orders of magnitude
+
+std::optional<LengthDistribution> parse_uniform(Parts parts) {
+  if (parts.size() != 3) return std::nullopt;
+  const auto low = tokens_in_text(parts[1]);
+  const auto high = tokens_in_text(parts[2]);
+  if (!low || !high || *low > *high) return std::nullopt;
+  return LengthDistribution{.kind = Kind::uniform, .a = *low, .b = *high};
 }
 
-std::optional<double> parse_number(std::string_view text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || rest != end || !std::isfinite(number)) return std::nullopt;
-  return number;
-}
-
-std::optional<double> parse_count(std::string_view text) {
-  const std::size_t digits = std::min(text.find_first_of("kKmM"), text.size());
-  const auto number = parse_number(text.substr(0, digits));
-  const auto multiplier = multiplier_of(text.substr(digits));
-  if (!number || !multiplier) return std::nullopt;
-  const double count = *number * *multiplier;
-  if (count < 0 || count > static_cast<double>(kMostTokens)) return std::nullopt;
-  return count;
-}
-
-std::optional<double> parse_tokens(std::string_view text) {
-  const auto count = parse_count(text);
-  if (!count || *count < 1 || *count != std::floor(*count)) return std::nullopt;
-  return count;
-}
-
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (std::size_t colon = text.find(':'); colon != std::string_view::npos;
-       colon = text.find(':')) {
-    parts.push_back(text.substr(0, colon));
-    text.remove_prefix(colon + 1);
-  }
-  parts.push_back(text);
-  return parts;
+/// KIND:CENTRE:SPREAD, with :MIN:MAX or without.
+std::optional<LengthDistribution> parse_bell(Parts parts) {
+  if (parts.size() != 3 && parts.size() != 5) return std::nullopt;
+  const bool normal = parts[0] == "normal";
+  const auto centre = count_in_text(parts[1]);
+  const auto spread = normal ? count_in_text(parts[2]) : number_in_text(parts[2]);
+  if (!centre || *centre <= 0 || !spread) return std::nullopt;
+  if (!normal && (*spread < 0 || *spread > kMostSigma)) return std::nullopt;
+  LengthDistribution lengths{
+      .kind = normal ? Kind::normal : Kind::lognormal, .a = *centre, .b = *spread};
+  if (parts.size() == 3) return lengths;
+  const auto least = tokens_in_text(parts[3]);
+  const auto most = tokens_in_text(parts[4]);
+  if (!least || !most || *least > *most) return std::nullopt;
+  lengths.least = std::llround(*least);
+  lengths.most = std::llround(*most);
+  return lengths;
 }
 
 std::optional<LengthDistribution> parse(std::string_view text) {
-  using Kind = LengthDistribution::Kind;
-  const auto parts = split(text);
-  if (parts.size() == 1 || (parts.size() == 2 && parts[0] == "fixed")) {
-    const auto tokens = parse_tokens(parts.back());
-    if (!tokens) return std::nullopt;
-    return LengthDistribution{Kind::fixed, *tokens, 0};
+  if (text.starts_with(kEmpirical)) {
+    const std::string file(text.substr(kEmpirical.size()));
+    if (file.empty()) return std::nullopt;
+    return LengthDistribution{.kind = Kind::empirical, .file = file};
   }
-  if (parts.size() != 3) return std::nullopt;
-  if (parts[0] == "uniform") {
-    const auto low = parse_tokens(parts[1]);
-    const auto high = parse_tokens(parts[2]);
-    if (!low || !high || *low > *high) return std::nullopt;
-    return LengthDistribution{Kind::uniform, *low, *high};
-  }
-  const auto centre = parse_count(parts[1]);
-  if (!centre || *centre <= 0) return std::nullopt;
-  if (parts[0] == "normal") {
-    const auto deviation = parse_count(parts[2]);
-    if (!deviation) return std::nullopt;
-    return LengthDistribution{Kind::normal, *centre, *deviation};
-  }
-  if (parts[0] == "lognormal") {
-    const auto sigma = parse_number(parts[2]);
-    if (!sigma || *sigma < 0 || *sigma > 10) return std::nullopt;
-    return LengthDistribution{Kind::lognormal, *centre, *sigma};
-  }
-  return std::nullopt;
+  const auto parts = split_at_colons(text);
+  if (parts[0] == "uniform") return parse_uniform(parts);
+  if (parts[0] == "normal" || parts[0] == "lognormal") return parse_bell(parts);
+  if (parts.size() > 2 || (parts.size() == 2 && parts[0] != "fixed")) return std::nullopt;
+  const auto tokens = tokens_in_text(parts.back());
+  if (!tokens) return std::nullopt;
+  return fixed_length(std::llround(*tokens));
 }
 
 }  // namespace
 
 LengthDistribution parse_length_distribution(const std::string& text) {
   if (const auto lengths = parse(text)) return *lengths;
-  throw Error(fmt::format(
-      "length '{}': expected TOKENS, uniform:LOW:HIGH, normal:MEAN:SD or lognormal:MEDIAN:SIGMA, "
-      "with counts from 1 to {} (1k is 1000, 1K is 1024) and SIGMA from 0 to 10",
-      text, kMostTokens));
+  throw Error(
+      fmt::format("length '{}': expected {}, with counts from 1 to {} (1k is 1000, 1K is 1024) and "
+                  "SIGMA from 0 to {}",
+                  text, kLengthForms, kMostTokens, kMostSigma));
 }
 
 std::string to_text(const LengthDistribution& lengths) {
-  using Kind = LengthDistribution::Kind;
+  const bool bounded = lengths.least != 1 || lengths.most != kMostTokens;
+  const std::string bounds = bounded ? fmt::format(":{}:{}", lengths.least, lengths.most) : "";
   switch (lengths.kind) {
     case Kind::fixed:
       break;
     case Kind::uniform:
       return fmt::format("uniform:{}:{}", lengths.a, lengths.b);
     case Kind::normal:
-      return fmt::format("normal:{}:{}", lengths.a, lengths.b);
+      return fmt::format("normal:{}:{}{}", lengths.a, lengths.b, bounds);
     case Kind::lognormal:
-      return fmt::format("lognormal:{}:{}", lengths.a, lengths.b);
+      return fmt::format("lognormal:{}:{}{}", lengths.a, lengths.b, bounds);
+    case Kind::empirical:
+      return std::string(kEmpirical) + lengths.file;
   }
   return fmt::format("{}", lengths.a);
 }

@@ -61,7 +61,10 @@ void assign_slo_classes(Workload& workload, const Slo& slo, std::uint64_t seed) 
     RandomStream random = random_stream(seed, "slo_class");
     boost::random::uniform_real_distribution<double> uniform(0.0, 1.0);
     for (Request& request : workload.requests) {
-      request.slo_class = class_by_share(slo, uniform(random));
+      const bool first_turn = request.follows == kNoRequest;
+      request.slo_class =
+          first_turn ? class_by_share(slo, uniform(random))
+                     : workload.requests[static_cast<std::size_t>(request.follows)].slo_class;
     }
   }
   workload.class_names.clear();

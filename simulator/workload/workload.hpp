@@ -2,20 +2,21 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "simulator/results/slo.hpp"
 #include "simulator/time.hpp"
+#include "simulator/workload/length_table.hpp"
+#include "simulator/workload/limits.hpp"
+#include "simulator/workload/synthetic.hpp"
 #include "simulator/workload/trace_workload.hpp"
 
 namespace roofcast {
 
-/// Index of a request in its workload. Requests are numbered in order of arrival; those that follow
-/// others come anywhere after them.
+/// Index of a request in its workload. Requests that follow no other stand in order of arrival
+/// (ties keep their order); one that follows another stands anywhere after it.
 using RequestId = std::int32_t;
 inline constexpr RequestId kNoRequest = -1;
 
@@ -45,38 +46,6 @@ struct Request {
   bool output_continues_prompt = false;
 };
 
-/// Token counts of prompts or outputs. All draws are clamped to [1, max].
-struct LengthDistribution {
-  enum class Kind { fixed, uniform, normal, lognormal };
-  Kind kind = Kind::fixed;
-  double a = 0;  // fixed: tokens; uniform: low; normal: mean; lognormal: median
-  double b = 0;  // uniform: high (inclusive); normal: sd; lognormal: sigma of ln
-};
-
-/// "512", "uniform:100:900", "normal:512:64", "lognormal:512:0.8"; counts take vLLM's suffixes
-/// (1k = 1000, 1K = 1024, likewise m and M). Throws Error naming the text and the forms that exist.
-LengthDistribution parse_length_distribution(const std::string& text);
-
-/// The text that parse_length_distribution reads back to the same value.
-std::string to_text(const LengthDistribution& lengths);
-
-inline constexpr double kAllAtOnce = std::numeric_limits<double>::infinity();
-
-/// Longest prompt or output that a workload may hold, and longest time from first to last arrival:
-/// far beyond any model or recording, so what exceeds them is a mistake in the input.
-inline constexpr std::int64_t kMostTokens = 10'000'000;
-inline constexpr Nanoseconds kLongestSpan = 10LL * 365 * 86'400 * 1'000'000'000;  // ten years
-
-/// Arrivals and lengths drawn from distributions; flags as in `vllm bench serve`.
-struct SyntheticWorkload {
-  std::int64_t num_prompts = 1000;
-  double request_rate = kAllAtOnce;  // per second; infinity: all at once
-  double burstiness = 1.0;           // gamma shape; 1 is Poisson, infinity constant gaps
-  bool normalised = true;  // rescale so that the last arrival is num_prompts / request_rate
-  LengthDistribution input{LengthDistribution::Kind::fixed, 1024, 0};
-  LengthDistribution output{LengthDistribution::Kind::fixed, 128, 0};
-};
-
 using WorkloadSpec = std::variant<SyntheticWorkload, TraceWorkload>;
 
 /// A part of the load that is reported by itself.
@@ -97,13 +66,16 @@ struct Workload {
   std::vector<std::string> notes;        // what was altered: empty outputs, reordered rows
 };
 
-/// Draws a synthetic workload. Streams "arrivals", "input_lengths" and "output_lengths" are seeded
-/// from (seed, name): changing one distribution leaves the others' draws as they were.
-/// Throws Error naming the knob that is out of range.
-Workload generate(const SyntheticWorkload& spec, std::uint64_t seed);
+/// Draws a synthetic workload, session by session where there are sessions. Every part has a stream
+/// of its own, seeded from (seed, name): changing one distribution leaves the others' draws as they
+/// were. `tables` holds the files of empirical lengths. Throws Error naming the knob that is out of
+/// range.
+Workload generate(const SyntheticWorkload& spec, std::uint64_t seed,
+                  const std::vector<LengthTable>& tables = {});
 
 /// Gives every request its class of `slo`: by the trace's class names where it has them, else drawn
-/// by share from stream "slo_class". Throws Error for a class that `slo` does not list.
+/// by share from stream "slo_class", the turns of a session alike. Throws Error for a class that
+/// `slo` does not list.
 void assign_slo_classes(Workload& workload, const Slo& slo, std::uint64_t seed);
 
 }  // namespace roofcast

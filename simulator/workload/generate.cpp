@@ -1,0 +1,54 @@
+// A synthetic workload, put together from what the other files draw.
+#include "simulator/workload/arrivals.hpp"
+#include "simulator/workload/describe_synthetic.hpp"
+#include "simulator/workload/length_sampler.hpp"
+#include "simulator/workload/load_stages.hpp"
+#include "simulator/workload/lora_adapters.hpp"
+#include "simulator/workload/range_ratio.hpp"
+#include "simulator/workload/sessions.hpp"
+#include "simulator/workload/shared_prefix.hpp"
+#include "simulator/workload/workload.hpp"
+
+namespace roofcast {
+namespace {
+
+/// The spec with the lengths that its range ratio makes.
+SyntheticWorkload with_ranges(SyntheticWorkload spec) {
+  const RangeRatio& ratio = spec.range_ratio;
+  spec.input = with_range(spec.input, ratio.input, ratio.style, "input");
+  spec.output = with_range(spec.output, ratio.output, ratio.style, "output");
+  return spec;
+}
+
+/// One request an arrival.
+void draw_requests(Workload& workload, const SyntheticWorkload& spec, const Arrivals& arrivals,
+                   std::uint64_t seed, const std::vector<LengthTable>& tables) {
+  LengthPairSampler lengths(spec.input, spec.output, seed, tables);
+  workload.requests.reserve(arrivals.times.size());
+  for (Nanoseconds time : arrivals.times) {
+    const auto [input, output] = lengths.draw();
+    workload.requests.push_back({.arrival = time, .input_tokens = input, .output_tokens = output});
+  }
+  lengths.add_notes(workload.notes);
+  if (spec.shared_prefix) add_shared_prefixes(workload, *spec.shared_prefix, seed, tables);
+}
+
+}  // namespace
+
+Workload generate(const SyntheticWorkload& given, std::uint64_t seed,
+                  const std::vector<LengthTable>& tables) {
+  const SyntheticWorkload spec = with_ranges(given);
+  const Arrivals arrivals = draw_arrivals(spec, seed);
+  Workload workload;
+  if (spec.sessions) {
+    draw_sessions(workload, spec, arrivals, seed, tables);
+  } else {
+    draw_requests(workload, spec, arrivals, seed, tables);
+  }
+  add_stages(workload, spec, arrivals);
+  assign_adapters(workload, spec.lora, seed);
+  workload.description = describe(spec, std::ssize(arrivals.times), std::ssize(workload.requests));
+  return workload;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,20 @@
+// What a workload may hold. Far beyond any model, machine or recording, so what exceeds these is a
+// mistake in the input.
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/time.hpp"
+
+namespace roofcast {
+
+/// Longest prompt or output.
+inline constexpr std::int64_t kMostTokens = 10'000'000;
+
+/// Longest time from first to last arrival.
+inline constexpr Nanoseconds kLongestSpan = 10LL * 365 * 86'400 * 1'000'000'000;  // ten years
+
+/// Requests drawn; more would take over 15 GB of state.
+inline constexpr std::int64_t kMostRequests = 100'000'000;
+
+}  // namespace roofcast

@@ -1,0 +1,58 @@
+#include "simulator/workload/lora_adapters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/random/uniform_int_distribution.hpp>
+#include <cmath>
+
+#include "model/error.hpp"
+#include "simulator/random.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::int64_t kMostAdapters = 100'000;
+constexpr double kMostZipf = 10;  // the first adapter then takes 99.9 %
+
+void check(const LoraAdapters& lora) {
+  if (lora.count < 0 || lora.count > kMostAdapters) {
+    throw Error(fmt::format("lora_adapters is {}, expected 0 to {}", lora.count, kMostAdapters));
+  }
+  if (!(lora.zipf >= 0 && lora.zipf <= kMostZipf)) {
+    throw Error(fmt::format("lora_zipf is {}, expected 0 (uniform) to {}", lora.zipf, kMostZipf));
+  }
+}
+
+/// Weights of the adapters, summed. Whole numbers, so that a maths library that differs in the last
+/// bit cannot shift the sums.
+std::vector<std::int64_t> cumulative_weights(const LoraAdapters& lora) {
+  constexpr double kScale = 1e12;  // the heaviest; 100,000 of them still fit 64 bits
+  std::vector<std::int64_t> sums;
+  std::int64_t sum = 0;
+  for (std::int64_t k = 1; k <= lora.count; ++k) {
+    sum += std::llround(kScale / std::pow(static_cast<double>(k), lora.zipf));
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
+}  // namespace
+
+void assign_adapters(Workload& workload, const LoraAdapters& lora, std::uint64_t seed) {
+  check(lora);
+  if (lora.count == 0) return;
+  const auto sums = cumulative_weights(lora);
+  RandomStream random = random_stream(seed, "adapters");
+  boost::random::uniform_int_distribution<std::int64_t> uniform(1, sums.back());
+  for (Request& request : workload.requests) {
+    if (request.follows != kNoRequest) {
+      request.adapter = workload.requests[static_cast<std::size_t>(request.follows)].adapter;
+      continue;
+    }
+    const auto found = std::lower_bound(sums.begin(), sums.end(), uniform(random));
+    request.adapter = static_cast<std::int32_t>(found - sums.begin());
+  }
+}
+
+}  // namespace roofcast

@@ -1,0 +1,95 @@
+#include "simulator/workload/think_time.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/random/uniform_real_distribution.hpp>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "model/error.hpp"
+#include "simulator/workload/distribution_text.hpp"
+
+namespace roofcast {
+namespace {
+
+using Kind = ThinkTime::Kind;
+
+constexpr std::array<std::pair<std::string_view, Kind>, 5> kKinds{
+    {{"fixed", Kind::fixed},
+     {"uniform", Kind::uniform},
+     {"exponential", Kind::exponential},
+     {"normal", Kind::normal},
+     {"lognormal", Kind::lognormal}}};
+constexpr double kMostSigma = 10;  // as for lengths
+
+bool has_spread(Kind kind) { return kind != Kind::fixed && kind != Kind::exponential; }
+
+bool is_sound(const ThinkTime& time) {
+  const auto is_pause = [](double seconds) { return seconds >= 0 && seconds <= kLongestThinkTime; };
+  if (!is_pause(time.a)) return false;
+  if (time.kind == Kind::uniform) return is_pause(time.b) && time.a <= time.b;
+  if (time.kind == Kind::lognormal) return time.a > 0 && time.b >= 0 && time.b <= kMostSigma;
+  return is_pause(time.b);
+}
+
+std::optional<ThinkTime> parse(std::string_view text) {
+  auto parts = split_at_colons(text);
+  if (parts.size() == 1) parts.insert(parts.begin(), "fixed");
+  const auto* const kind = std::find_if(kKinds.begin(), kKinds.end(),
+                                        [&](const auto& entry) { return entry.first == parts[0]; });
+  if (kind == kKinds.end()) return std::nullopt;
+  if (parts.size() != (has_spread(kind->second) ? 3u : 2u)) return std::nullopt;
+  const auto a = number_in_text(parts[1]);
+  const auto b = parts.size() == 3 ? number_in_text(parts[2]) : 0;
+  if (!a || !b) return std::nullopt;
+  const ThinkTime time{.kind = kind->second, .a = *a, .b = *b};
+  return is_sound(time) ? std::optional(time) : std::nullopt;
+}
+
+}  // namespace
+
+ThinkTime parse_think_time(const std::string& text) {
+  if (const auto time = parse(text)) return *time;
+  throw Error(fmt::format(
+      "think time '{}': expected SECONDS, uniform:LOW:HIGH, exponential:MEAN, normal:MEAN:SD or "
+      "lognormal:MEDIAN:SIGMA, with seconds from 0 to {} and SIGMA from 0 to {}",
+      text, kLongestThinkTime, kMostSigma));
+}
+
+std::string to_text(const ThinkTime& time) {
+  if (time.kind == Kind::fixed) return fmt::format("{}", time.a);
+  const auto* const kind = std::find_if(
+      kKinds.begin(), kKinds.end(), [&](const auto& entry) { return entry.second == time.kind; });
+  const std::string text = fmt::format("{}:{}", kind->first, time.a);
+  return has_spread(time.kind) ? fmt::format("{}:{}", text, time.b) : text;
+}
+
+ThinkTimeSampler::ThinkTimeSampler(const ThinkTime& time, std::uint64_t seed)
+    : time_(time), random_(random_stream(seed, "think_times")) {}
+
+Nanoseconds ThinkTimeSampler::draw() {
+  return to_nanoseconds(Seconds{std::clamp(draw_seconds(), 0.0, kLongestThinkTime)});
+}
+
+double ThinkTimeSampler::draw_seconds() {
+  switch (time_.kind) {
+    case Kind::fixed:
+      break;
+    case Kind::uniform: {
+      const double share = boost::random::uniform_real_distribution<double>(0, 1)(random_);
+      return time_.a + share * (time_.b - time_.a);
+    }
+    case Kind::exponential:
+      return time_.a * exponential_(random_);
+    case Kind::normal:
+      return time_.a + time_.b * standard_(random_);
+    case Kind::lognormal:
+      return time_.a * std::exp(time_.b * standard_(random_));
+  }
+  return time_.a;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,26 @@
+// Arrivals at rates that change with time: stages, cycles, the course of a day.
+#pragma once
+
+#include "simulator/workload/arrival_gaps.hpp"
+#include "simulator/workload/arrivals.hpp"
+
+namespace roofcast {
+
+/// One stage after the other; gaps begin anew with each. `normalised` as in SyntheticWorkload.
+/// Precondition: check_rates() has passed.
+Arrivals staged_arrivals(const StagedLoad& load, bool normalised, UnitGaps& gaps);
+
+/// `count` arrivals under a repeated cycle. Time runs in units of the mean gap: an arrival falls
+/// where the integral of the rate reaches the sum of the unit gaps, which is exactly Poisson for
+/// burstiness 1 (Cinlar 1975, Introduction to Stochastic Processes, 4.7).
+std::vector<Nanoseconds> cycle_arrivals(const RateCycle& cycle, std::int64_t count, UnitGaps& gaps);
+
+/// `count` arrivals of a Poisson process with a cosine rate, by thinning one of the highest rate
+/// (Lewis and Shedler 1979).
+std::vector<Nanoseconds> diurnal_arrivals(const DiurnalRate& rate, std::int64_t count,
+                                          std::uint64_t seed);
+
+/// Throws Error naming the knob that is out of range, for all that is not steady.
+void check_rates(const SyntheticWorkload& spec);
+
+}  // namespace roofcast
