@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "model/engine.hpp"
@@ -49,6 +50,15 @@ struct StepPlan {
   }
 };
 
+/// The decode batch of an engine that keeps it in aggregate, when a step is decided.
+struct DecodeLoad {
+  std::int64_t sequences = 0;  // each would go on by one token,
+  std::int64_t rows = 0;       // for which they need so many blocks more,
+  std::int64_t rows_back = 0;  // and others of them give so many back: they have left windows
+  /// Running requests that are not in it, without those that are complete(); in running order.
+  std::span<const RequestId> others{};
+};
+
 class BatchingPolicy {
  public:
   virtual ~BatchingPolicy() = default;
@@ -58,6 +68,19 @@ class BatchingPolicy {
   /// `now`. Requests that are complete() stand in `running` until the step that samples their last
   /// token has ended: they are neither scheduled nor preempted.
   virtual void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) = 0;
+
+  /// The decision that schedule() would take, for an engine whose decode batch is kept in
+  /// aggregate: the states of its requests are not up to date and not to be looked at. Returns
+  /// whether the batch goes on by a token each (its rows are then taken from the pool, the plan
+  /// holds all else); nothing, with nothing changed, when the decision needs a look at each of
+  /// them: schedule() is asked then.
+  virtual std::optional<bool> schedule_around(EngineState&, Nanoseconds, const DecodeLoad&,
+                                              StepPlan&) {
+    return std::nullopt;
+  }
+
+  /// Whether schedule_around() answers in the steady state.
+  virtual bool schedules_in_aggregate() const { return false; }
 
   /// A request has finished: its K and V are given back.
   virtual void finish(EngineState& state, RequestId id) = 0;

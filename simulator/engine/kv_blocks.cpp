@@ -35,18 +35,21 @@ std::int64_t KvBlocks::needed(std::int64_t tokens, std::int64_t in_flight) const
 
 bool KvBlocks::take(KvHolding& holding, std::int64_t tokens, std::int64_t in_flight) {
   const std::int64_t blocks = needed(tokens, in_flight);
-  const std::int64_t more = blocks - holding.blocks;
-  if (more > free()) return false;
-  if (more > 0) take_free(more);
-  if (more < 0) append_free(-more);
-  used_ += more;
+  if (!take_rows(blocks - holding.blocks)) return false;
   holding.blocks = blocks;
   // After a chunk the windows hold more than the next step needs: look again then.
   holding.covered_tokens = in_flight == 1 ? next_boundary(tokens) : 0;
   return true;
 }
 
-/// The most tokens that fit the blocks of `tokens` tokens, in every group.
+bool KvBlocks::take_rows(std::int64_t rows) {
+  if (rows > free()) return false;
+  if (rows > 0) take_free(rows);
+  if (rows < 0) append_free(-rows);
+  used_ += rows;
+  return true;
+}
+
 std::int64_t KvBlocks::next_boundary(std::int64_t tokens) const {
   std::int64_t boundary = std::numeric_limits<std::int64_t>::max();
   for (const CacheGroup& group : layout_.groups) {
@@ -63,13 +66,8 @@ void KvBlocks::release(KvHolding& holding) {
   if (nameless > 0) append_free(nameless);
   used_ -= nameless;
   for (auto node = holding.named.rbegin(); node != holding.named.rend(); ++node) {
-    if (*node == kNone) {
-      append_free(rows_per_named_);
-    } else if (--at(*node).holders > 0) {
-      continue;
-    } else {
-      link_last(*node);
-    }
+    if (--at(*node).holders > 0) continue;
+    link_last(*node);
     used_ -= rows_per_named_;
   }
   holding = {};
@@ -82,7 +80,7 @@ KvBlocks::Hit KvBlocks::find(std::span<const BlockKey> keys) const {
     const auto found = by_key_.find(key);
     if (found == by_key_.end()) break;
     ++hit.blocks;
-    if (at(found->second).holders == 0) hit.free += rows_per_named_;
+    if (at(found->second.oldest).holders == 0) hit.free += rows_per_named_;
   }
   return hit;
 }
@@ -91,10 +89,11 @@ void KvBlocks::take_cached(KvHolding& holding, std::span<const BlockKey> keys) {
   assert(holding.blocks == 0);
   holding.named.reserve(keys.size());
   for (const BlockKey key : keys) {
-    const std::int32_t node = by_key_.at(key);
+    const std::int32_t node = by_key_.at(key).oldest;
     if (at(node).holders++ == 0) {
       unlink(node);
       used_ += rows_per_named_;
+      ++gains_;
     }
     holding.named.push_back(node);
   }
@@ -103,13 +102,32 @@ void KvBlocks::take_cached(KvHolding& holding, std::span<const BlockKey> keys) {
 
 void KvBlocks::name(KvHolding& holding, std::span<const BlockKey> keys) {
   for (std::size_t i = holding.named.size(); i < keys.size(); ++i) {
-    const auto [entry, is_new] = by_key_.try_emplace(keys[i], kNone);
-    if (is_new) {
-      entry->second = new_node();
-      at(entry->second) = {.key = keys[i], .rows = rows_per_named_, .holders = 1, .named = true};
-    }
-    holding.named.push_back(is_new ? entry->second : kNone);
+    const std::int32_t node = new_node();
+    at(node) = {.key = keys[i], .rows = rows_per_named_, .holders = 1, .named = true};
+    remember(node);
+    holding.named.push_back(node);
   }
+}
+
+/// The block joins those with its key, as the newest.
+void KvBlocks::remember(std::int32_t node) {
+  SameKey& same = by_key_[at(node).key];
+  at(node).older = same.newest;
+  (same.newest == kNone ? same.oldest : at(same.newest).newer) = node;
+  same.newest = node;
+  ++gains_;
+}
+
+void KvBlocks::forget(std::int32_t node) {
+  const auto entry = by_key_.find(at(node).key);
+  SameKey& same = entry->second;
+  const auto [older, newer] = std::pair(at(node).older, at(node).newer);
+  (older == kNone ? same.oldest : at(older).newer) = newer;
+  (newer == kNone ? same.newest : at(newer).older) = older;
+  if (same.oldest == kNone) by_key_.erase(entry);
+  at(node).named = false;
+  // The block that answers from now on may be one that somebody holds.
+  if (older == kNone && newer != kNone) ++gains_;
 }
 
 /// Takes rows from the head of the queue; the caller has seen that there are enough.
@@ -117,10 +135,7 @@ void KvBlocks::take_free(std::int64_t rows) {
   while (rows > 0) {
     const std::int32_t head = first_;
     Node& node = at(head);
-    if (node.named) {
-      by_key_.erase(node.key);
-      node.named = false;
-    }
+    if (node.named) forget(head);
     const std::int64_t taken = std::min(rows, node.rows);
     node.rows -= taken;
     rows -= taken;

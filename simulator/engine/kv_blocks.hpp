@@ -50,12 +50,21 @@ class KvBlocks {
   /// Gives all back, the end of the sequence first, so that it is forgotten first.
   void release(KvHolding& holding);
 
+  /// For sequences counted together: so many blocks more are theirs (negative: given back). False,
+  /// and nothing changes, when too few are free.
+  bool take_rows(std::int64_t rows);
+
+  /// The most tokens that fit the blocks of `tokens` tokens, in every group.
+  std::int64_t next_boundary(std::int64_t tokens) const;
+
   // ---- prefix caching
 
   /// Tokens of a block that can be shared; 0 when this layout shares none. Models with several
   /// groups share the blocks of their full-attention groups; that their windows and states must be
   /// at hand too is neglected.
   std::int64_t shareable_tokens() const { return rows_per_named_ > 0 ? layout_.block_tokens : 0; }
+
+  bool has_names() const { return !by_key_.empty(); }
 
   struct Hit {
     std::int64_t blocks = 0;  // leading keys that are cached
@@ -69,9 +78,13 @@ class KvBlocks {
   /// The (empty) holding takes the blocks of these keys, all of which are cached.
   void take_cached(KvHolding& holding, std::span<const BlockKey> keys);
 
-  /// The holding's first blocks are full and have these keys from now on. A block whose key is
-  /// cached already stays without a name.
+  /// The holding's first blocks are full and have these keys from now on. Blocks with equal keys
+  /// stand side by side: the one named first answers until it is taken, then the next.
   void name(KvHolding& holding, std::span<const BlockKey> keys);
+
+  /// Rises whenever find() may come to more blocks, or to more that somebody holds: an answer is
+  /// an upper bound of both until then.
+  std::int64_t gains() const { return gains_; }
 
  private:
   /// A named block, or a run of free blocks without a name.
@@ -81,15 +94,22 @@ class KvBlocks {
     std::int32_t holders = 0;
     bool named = false;
     std::int32_t before = kNone, after = kNone;  // in the queue of free blocks
+    std::int32_t older = kNone, newer = kNone;   // among the blocks with its key
+  };
+  /// The blocks with one key, in the order they were named.
+  struct SameKey {
+    std::int32_t oldest = kNone;
+    std::int32_t newest = kNone;
   };
   static constexpr std::int32_t kNone = -1;
 
   bool take(KvHolding& holding, std::int64_t tokens, std::int64_t in_flight);
-  std::int64_t next_boundary(std::int64_t tokens) const;
   void take_free(std::int64_t rows);
   void append_free(std::int64_t rows);
   void link_last(std::int32_t node);
   void unlink(std::int32_t node);
+  void remember(std::int32_t node);
+  void forget(std::int32_t node);
   std::int32_t new_node();
   Node& at(std::int32_t node) { return nodes_[static_cast<std::size_t>(node)]; }
   const Node& at(std::int32_t node) const { return nodes_[static_cast<std::size_t>(node)]; }
@@ -102,7 +122,8 @@ class KvBlocks {
   std::vector<Node> nodes_;
   std::vector<std::int32_t> vacant_;
   std::int32_t first_ = kNone, last_ = kNone;
-  std::unordered_map<BlockKey, std::int32_t> by_key_;
+  std::unordered_map<BlockKey, SameKey> by_key_;
+  std::int64_t gains_ = 0;
 };
 
 }  // namespace roofcast

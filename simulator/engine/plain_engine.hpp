@@ -3,6 +3,7 @@
 #pragma once
 
 #include "simulator/engine/batching_policy.hpp"
+#include "simulator/engine/step_accounts.hpp"
 
 namespace roofcast {
 
@@ -24,7 +25,7 @@ class PlainEngine final : public ReplicaEngine {
   std::span<const RequestId> finish_step() override;
   std::optional<Nanoseconds> next_wake() const override;
   std::vector<RequestId> evacuate() override;
-  EngineLoad load() const override;
+  EngineLoad load() const override { return load_of(state_); }
   std::int64_t cached_tokens(RequestId id) const override;
   const EngineCounters& counters() const override { return state_.counters; }
 
@@ -35,10 +36,6 @@ class PlainEngine final : public ReplicaEngine {
 
  private:
   void decide(Nanoseconds now, DecidedStep& step);
-  void account_moves(Nanoseconds now, const StepPlan& plan);
-  void commit(DecidedStep& step);
-  void account_step(Nanoseconds duration);
-  bool emit_token(RequestId id);
 
   const StepTime* step_time_;
   TokenGaps& gaps_;

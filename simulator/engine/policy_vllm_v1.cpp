@@ -84,7 +84,63 @@ std::int64_t schedule_running(EngineState& state, StepPlan& plan, std::int64_t b
   return pass.budget;
 }
 
+/// Whether the unfinished prompts stand behind all decodes of `running`, so that these have their
+/// tokens and blocks first.
+bool stand_last(const EngineState& state, std::span<const RequestId> others) {
+  std::size_t left = others.size();
+  for (std::size_t i = state.running.size(); left > 0; --i) {
+    const RequestId id = state.running[i - 1];
+    if (id == others[left - 1]) {
+      --left;
+    } else if (!state[id].complete()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Tokens for the next of the unfinished prompts, when `budget` is left.
+std::int64_t chunk_of(const EngineState& state, RequestId id, std::int64_t budget) {
+  return std::min(wanted_tokens(state.engine, state[id].uncomputed()), budget);
+}
+
+/// Blocks that the unfinished prompts need for their next chunks.
+std::int64_t rows_of_chunks(const EngineState& state, std::span<const RequestId> others,
+                            std::int64_t budget) {
+  std::int64_t rows = 0;
+  for (RequestId id : others) {
+    const std::int64_t tokens = chunk_of(state, id, budget);
+    if (tokens == 0) break;
+    const RequestState& request = state[id];
+    const std::int64_t needed = state.blocks.needed(request.computed + tokens, tokens);
+    rows += std::max<std::int64_t>(0, needed - request.kv.blocks);
+    budget -= tokens;
+  }
+  return rows;
+}
+
 }  // namespace
+
+std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanoseconds,
+                                                  const DecodeLoad& load, StepPlan& plan) {
+  std::int64_t budget = state.engine.max_num_batched_tokens - load.sequences;
+  if (budget < 0 || !stand_last(state, load.others)) return std::nullopt;
+  const std::int64_t rows = load.rows + rows_of_chunks(state, load.others, budget);
+  if (rows > state.blocks.free()) return std::nullopt;
+  state.blocks.take_rows(load.rows);
+  state.blocks.take_rows(-load.rows_back);
+  for (RequestId id : load.others) {
+    const std::int64_t tokens = chunk_of(state, id, budget);
+    if (tokens == 0) break;
+    RequestState& request = state[id];
+    state.blocks.grow(request.kv, request.computed + tokens, tokens);
+    share_full_blocks(state, id, request.computed + tokens);
+    plan.scheduled.push_back({id, tokens});
+    budget -= tokens;
+  }
+  admit_waiting(state, plan, budget);
+  return load.sequences > 0;
+}
 
 void VllmV1Policy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
   const std::int64_t budget = schedule_running(state, plan, state.engine.max_num_batched_tokens);

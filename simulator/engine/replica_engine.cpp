@@ -1,11 +1,16 @@
 #include "simulator/engine/replica_engine.hpp"
 
+#include "simulator/engine/fast_engine.hpp"
 #include "simulator/engine/plain_engine.hpp"
 
 namespace roofcast {
 
-std::unique_ptr<ReplicaEngine> make_replica_engine(EngineKind, const Replica& replica,
+std::unique_ptr<ReplicaEngine> make_replica_engine(EngineKind kind, const Replica& replica,
                                                    RequestTable& table, TokenGaps& gaps) {
+  auto policy = make_policy(replica.engine);
+  if (kind == EngineKind::fast && policy->schedules_in_aggregate()) {
+    return std::make_unique<FastEngine>(replica, table, gaps, std::move(policy));
+  }
   return std::make_unique<PlainEngine>(replica, table, gaps);
 }
 

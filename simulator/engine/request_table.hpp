@@ -2,6 +2,7 @@
 // Only requests inside an engine have a state, so memory follows what is in flight.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -27,6 +28,7 @@ struct RequestState {
   std::vector<BlockKey> keys{};  // of the full blocks that others may share; empty until looked up
   Nanoseconds last_token = 0;
   Nanoseconds waiting_since = 0;
+  std::int64_t joined = -1;  // the DecodeBatch's tick when it came into it; -1: it is not in one
 
   std::int64_t tokens() const { return input_tokens + generated; }
   std::int64_t uncomputed() const { return tokens() - computed; }
@@ -63,6 +65,7 @@ class RequestTable {
   static constexpr std::int32_t kNone = -1;
 
   std::size_t slot(RequestId id) const {
+    assert(slots_[static_cast<std::size_t>(id)] != kNone);
     return static_cast<std::size_t>(slots_[static_cast<std::size_t>(id)]);
   }
 

@@ -1,0 +1,196 @@
+#include "simulator/engine/decode_batch.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdlib>
+#include <optional>
+
+namespace roofcast {
+namespace {
+
+using Kind = AttentionSpan::Kind;
+
+/// Tokens of a block, when all groups that grow with the sequence keep all of it in blocks of one
+/// size; 0 otherwise.
+std::int64_t common_block(const CacheLayout& layout) {
+  std::optional<std::int64_t> common;
+  for (const CacheGroup& group : layout.groups) {
+    if (group.recurrent) continue;
+    const bool keeps_all = group.span.kind == Kind::full || group.span.kind == Kind::sparse;
+    const std::int64_t block = group.block_tokens > 0 ? group.block_tokens : layout.block_tokens;
+    if (!keeps_all || common.value_or(block) != block) return 0;
+    common = block;
+  }
+  return common.value_or(0);
+}
+
+std::int64_t growing_groups(const CacheLayout& layout) {
+  return std::count_if(layout.groups.begin(), layout.groups.end(),
+                       [](const CacheGroup& group) { return !group.recurrent; });
+}
+
+template <class Queue>
+void empty(Queue& queue) {
+  queue = Queue();
+}
+
+}  // namespace
+
+// ---- AttendedSum
+
+/// Whether the sequence attends to more at the next tick.
+bool AttendedSum::grows(std::int64_t computed) const {
+  const bool whole = span_.kind == Kind::full || span_.kind == Kind::chunked;
+  return whole || computed + 1 < span_.tokens;
+}
+
+void AttendedSum::join(std::int64_t computed, std::int64_t tick, std::int64_t last) {
+  sum_ += attended_tokens(span_, computed);
+  if (!grows(computed)) return;
+  ++growing_;
+  if (span_.kind == Kind::full) return;
+  const std::int64_t until = span_.kind == Kind::chunked ? span_.tokens - computed % span_.tokens
+                                                         : span_.tokens - 1 - computed;
+  if (tick + until <= last) turns_.push({.tick = tick + until, .last = last});
+}
+
+void AttendedSum::leave(std::int64_t computed) {
+  sum_ -= attended_tokens(span_, computed);
+  if (grows(computed)) --growing_;
+}
+
+void AttendedSum::advance(std::int64_t tick) {
+  sum_ += growing_;
+  while (!turns_.empty() && turns_.top().tick == tick) {
+    const Turn turn = turns_.top();
+    turns_.pop();
+    if (span_.kind != Kind::chunked) {
+      --growing_;
+      continue;
+    }
+    sum_ -= span_.tokens;
+    const std::int64_t next = turn.tick + span_.tokens;
+    if (next <= turn.last) turns_.push({.tick = next, .last = turn.last});
+  }
+}
+
+void AttendedSum::clear() {
+  sum_ = growing_ = 0;
+  empty(turns_);
+}
+
+// ---- DecodeBatch
+
+DecodeBatch::DecodeBatch(const CacheLayout& layout, const std::vector<AttentionSpan>& spans,
+                         RequestTable& table)
+    : table_(table),
+      block_tokens_(common_block(layout)),
+      rows_per_crossing_(growing_groups(layout)),
+      crossings_(static_cast<std::size_t>(block_tokens_), 0) {
+  for (const AttentionSpan& span : spans) attended_.emplace_back(span);
+}
+
+/// Of the ticks modulo the block, the one at which the request's tokens have filled its blocks.
+std::int64_t& DecodeBatch::crossing(const RequestState& request) {
+  const std::int64_t ahead = request.joined - request.computed;
+  const std::int64_t phase = (ahead % block_tokens_ + block_tokens_) % block_tokens_;
+  return crossings_[static_cast<std::size_t>(phase)];
+}
+
+void DecodeBatch::join(RequestId id) {
+  RequestState& request = table_[id];
+  assert(request.decoding() && !request.complete() && request.joined < 0);
+  request.joined = tick_;
+  ++size_;
+  const std::int64_t last = tick_ + request.output_tokens - request.generated;
+  endings_.push({.tick = last, .request = id});
+  for (AttendedSum& sum : attended_) sum.join(request.computed, tick_, last);
+  if (block_tokens_ > 0) {
+    ++crossing(request);
+  } else {
+    const std::int64_t room = request.kv.covered_tokens - request.computed;
+    const std::int64_t next = tick_ + std::max<std::int64_t>(0, room);
+    if (next < last) boundaries_.push({.tick = next, .request = id});
+  }
+}
+
+DecodeLoad DecodeBatch::load(const KvBlocks& blocks) {
+  DecodeLoad load{.sequences = size_};
+  if (block_tokens_ > 0) {
+    load.rows = crossings_[static_cast<std::size_t>(tick_ % block_tokens_)] * rows_per_crossing_;
+    return load;
+  }
+  while (!boundaries_.empty() && boundaries_.top().tick == tick_) {
+    due_.push_back(boundaries_.top().request);
+    boundaries_.pop();
+  }
+  for (RequestId id : due_) {
+    const RequestState& request = table_[id];
+    const std::int64_t tokens = request.computed + tick_ - request.joined + 1;
+    const std::int64_t more = blocks.needed(tokens, 1) - request.kv.blocks;
+    (more > 0 ? load.rows : load.rows_back) += std::abs(more);
+  }
+  return load;
+}
+
+void DecodeBatch::describe(StepBatch& batch) const {
+  batch.decode_sequences += size_;
+  for (std::size_t i = 0; i < attended_.size(); ++i) {
+    batch.decode_attended[i] += attended_[i].value();
+  }
+}
+
+/// The members whose blocks change at this tick hold what their next token needs.
+void DecodeBatch::hold_due_blocks(const KvBlocks& blocks) {
+  for (RequestId id : due_) {
+    RequestState& request = table_[id];
+    const std::int64_t tokens = request.computed + tick_ - request.joined + 1;
+    request.kv.blocks = blocks.needed(tokens, 1);
+    request.kv.covered_tokens = blocks.next_boundary(tokens);
+    const std::int64_t next = tick_ + request.kv.covered_tokens - tokens + 1;
+    const std::int64_t last = request.joined + request.output_tokens - request.generated;
+    if (next < last) boundaries_.push({.tick = next, .request = id});
+  }
+  due_.clear();
+}
+
+/// Brings a member's state up to the present tick.
+void DecodeBatch::settle(RequestState& request, const KvBlocks& blocks) const {
+  const std::int64_t gained = tick_ - request.joined;
+  request.computed += gained;
+  request.generated += gained;
+  if (block_tokens_ == 0 || gained == 0) return;
+  request.kv.blocks = blocks.needed(request.computed, 1);
+  request.kv.covered_tokens = blocks.next_boundary(request.computed);
+}
+
+void DecodeBatch::advance(const KvBlocks& blocks, std::vector<RequestId>& completed) {
+  hold_due_blocks(blocks);
+  ++tick_;
+  for (AttendedSum& sum : attended_) sum.advance(tick_);
+  while (!endings_.empty() && endings_.top().tick == tick_) {
+    const RequestId id = endings_.top().request;
+    endings_.pop();
+    RequestState& request = table_[id];
+    if (block_tokens_ > 0) --crossing(request);
+    settle(request, blocks);
+    for (AttendedSum& sum : attended_) sum.leave(request.computed);
+    --size_;
+    completed.push_back(id);
+  }
+}
+
+void DecodeBatch::dissolve(const std::vector<RequestId>& running, const KvBlocks& blocks) {
+  for (RequestId id : running) {
+    RequestState& request = table_[id];
+    if (request.joined >= 0 && !request.complete()) settle(request, blocks);
+  }
+  size_ = 0;
+  empty(endings_);
+  for (AttendedSum& sum : attended_) sum.clear();
+  std::fill(crossings_.begin(), crossings_.end(), 0);
+  empty(boundaries_);
+  due_.clear();
+}
+
+}  // namespace roofcast

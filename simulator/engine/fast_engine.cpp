@@ -1,0 +1,219 @@
+#include "simulator/engine/fast_engine.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace roofcast {
+
+void FastStep::clear() {
+  plan.clear();
+  decodes = false;
+  fresh.clear();
+  completed.clear();
+}
+
+// ---- GapMaxima
+
+void GapMaxima::add(std::int64_t tick, Nanoseconds gap) {
+  while (!longest_.empty() && longest_.back().second <= gap) longest_.pop_back();
+  longest_.emplace_back(tick, gap);
+}
+
+Nanoseconds GapMaxima::since(std::int64_t tick) const {
+  const auto found =
+      std::lower_bound(longest_.begin(), longest_.end(), tick,
+                       [](const auto& entry, std::int64_t t) { return entry.first < t; });
+  return found == longest_.end() ? 0 : found->second;
+}
+
+// ---- FastEngine
+
+FastEngine::FastEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps,
+                       std::unique_ptr<BatchingPolicy> policy)
+    : step_time_(replica.step_time),
+      gaps_(gaps),
+      state_{.engine = replica.engine,
+             .blocks =
+                 KvBlocks(replica.layout, replica.kv_blocks, replica.engine.max_num_batched_tokens),
+             .waiting = WaitingQueue(replica.engine.order),
+             .requests = table},
+      policy_(std::move(policy)),
+      decoding_(replica.layout, replica.step_time->spans(), table),
+      members_(gaps.classes() * gaps.stages(), 0) {}
+
+void FastEngine::enqueue(RequestId id) {
+  RequestState& request = state_[id];
+  request.waiting_since = state_.requests.record(id).queued;
+  state_.waiting.push_back(id, request.priority);
+}
+
+std::optional<Nanoseconds> FastEngine::start_step(Nanoseconds now) {
+  assert(!in_progress_);
+  if (next_.empty()) decide(now, next_);
+  if (next_.empty()) return std::nullopt;
+  std::swap(step_, next_);
+  next_.clear();
+  const Nanoseconds duration = to_nanoseconds(step_time_->seconds(step_.batch));
+  assert(duration >= 0);
+  step_end_ = now + duration;
+  in_progress_ = true;
+  account_step(state_, duration);
+  if (state_.engine.async_scheduling) decide(now, next_);
+  return step_end_;
+}
+
+void FastEngine::decide(Nanoseconds now, FastStep& step) {
+  step.clear();
+  if (!decide_around(now, step)) decide_one_by_one(now, step);
+  clear(step.batch, step_time_->spans().size());
+  if (step.decodes) advance_batch(step);
+  commit(state_, step.plan, step_time_->spans(), step.batch);
+  gather();
+}
+
+/// Asks the policy with the batch in aggregate; false when that is not enough to decide.
+bool FastEngine::decide_around(Nanoseconds now, FastStep& step) {
+  DecodeLoad load = decoding_.load(state_.blocks);
+  // In which order named blocks are taken and given back decides which are forgotten.
+  if (load.rows_back > 0 && state_.blocks.has_names()) return false;
+  load.others = others_;
+  const std::optional<bool> decodes = policy_->schedule_around(state_, now, load, step.plan);
+  if (!decodes) return false;
+  assert(step.plan.preempted.empty());
+  account_moves(state_, step.plan, now);
+  others_.insert(others_.end(), step.plan.admitted.begin(), step.plan.admitted.end());
+  step.decodes = *decodes;
+  return true;
+}
+
+/// Asks the policy as PlainEngine does, with every request's state up to date.
+void FastEngine::decide_one_by_one(Nanoseconds now, FastStep& step) {
+  dissolve();
+  do {
+    step.plan.clear();
+    policy_->schedule(state_, now, step.plan);
+    account_moves(state_, step.plan, now);
+  } while (step.plan.scheduled.empty() && !step.plan.preempted.empty());
+  others_ = state_.running;
+}
+
+/// The batch goes on by a token each: into the step, and past it.
+void FastEngine::advance_batch(FastStep& step) {
+  decoding_.describe(step.batch);
+  state_.counters.decode_tokens += decoding_.size();
+  step.members = members_;
+  step.fresh.swap(fresh_);
+  decoding_.advance(state_.blocks, step.completed);
+  step.tick = decoding_.tick();
+  for (RequestId id : step.completed) {
+    --members_[gaps_.index_of(state_.requests.record(id).request)];
+  }
+}
+
+/// Who decodes from now on joins the batch.
+void FastEngine::gather() {
+  std::erase_if(others_, [&](RequestId id) {
+    const RequestState& request = state_[id];
+    if (request.complete()) return true;
+    if (!request.decoding()) return false;
+    decoding_.join(id);
+    fresh_.push_back(id);
+    ++members_[gaps_.index_of(state_.requests.record(id).request)];
+    return true;
+  });
+}
+
+/// Every request stands for itself again, in the step in progress too.
+void FastEngine::dissolve() {
+  decoding_.dissolve(state_.running, state_.blocks);
+  const bool in_flight = in_progress_ && step_.decodes;
+  for (RequestId id : state_.running) {
+    RequestState& request = state_[id];
+    if (request.joined < 0) continue;
+    const std::int64_t gained = decoding_.tick() - request.joined;
+    const bool samples_now = in_flight && gained > 0;
+    const std::int64_t emitted = gained - (samples_now ? 1 : 0);
+    if (emitted > 0) {
+      RequestRecord& record = state_.requests.record(id);
+      request.emitted += emitted;
+      request.last_token = last_batch_end_;
+      record.largest_gap = std::max(record.largest_gap, maxima_.since(request.joined + 2));
+    }
+    if (samples_now) step_.plan.sampled.push_back(id);
+    request.joined = -1;
+  }
+  std::fill(members_.begin(), members_.end(), 0);
+  fresh_.clear();
+  if (!in_flight) return;
+  step_.decodes = false;
+  step_.fresh.clear();
+  step_.completed.clear();
+}
+
+std::span<const RequestId> FastEngine::finish_step() {
+  assert(in_progress_);
+  in_progress_ = false;
+  finished_.clear();
+  if (step_.decodes) emit_from_batch();
+  for (RequestId id : step_.plan.sampled) {
+    if (emit_token(state_, id, step_end_, gaps_)) finished_.push_back(id);
+  }
+  if (!finished_.empty()) remove_finished();
+  return finished_;
+}
+
+/// Every member of the batch has emitted a token.
+void FastEngine::emit_from_batch() {
+  for (RequestId id : step_.fresh) {
+    RequestRecord& record = state_.requests.record(id);
+    const Nanoseconds gap = step_end_ - state_[id].last_token;
+    const std::size_t log = gaps_.index_of(record.request);
+    record.largest_gap = std::max(record.largest_gap, gap);
+    gaps_.add(log, gap);
+    --step_.members[log];
+  }
+  const Nanoseconds gap = step_end_ - last_batch_end_;
+  for (std::size_t log = 0; log < step_.members.size(); ++log) {
+    if (step_.members[log] > 0) gaps_.add(log, gap, step_.members[log]);
+  }
+  maxima_.add(step_.tick, gap);
+  last_batch_end_ = step_end_;
+  for (RequestId id : step_.completed) {
+    RequestState& request = state_[id];
+    RequestRecord& record = state_.requests.record(id);
+    record.largest_gap = std::max(record.largest_gap, maxima_.since(request.joined + 2));
+    record.finished = step_end_;
+    request.emitted = request.output_tokens;
+  }
+  finished_ = step_.completed;
+}
+
+/// Puts those that finished into the order of admission, and takes them out.
+void FastEngine::remove_finished() {
+  std::vector<RequestId>& running = state_.running;
+  if (finished_.size() == 1) {
+    running.erase(std::find(running.begin(), running.end(), finished_.front()));
+  } else {
+    std::sort(finished_.begin(), finished_.end());
+    const auto kept = std::stable_partition(running.begin(), running.end(), [&](RequestId id) {
+      return !std::binary_search(finished_.begin(), finished_.end(), id);
+    });
+    finished_.assign(kept, running.end());
+    running.erase(kept, running.end());
+  }
+  for (RequestId id : finished_) {
+    policy_->finish(state_, id);
+    state_.requests.leave(id);
+  }
+}
+
+std::vector<RequestId> FastEngine::evacuate() {
+  dissolve();
+  step_.clear();
+  next_.clear();
+  others_.clear();
+  in_progress_ = false;
+  return roofcast::evacuate(state_);
+}
+
+}  // namespace roofcast

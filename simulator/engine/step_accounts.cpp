@@ -1,0 +1,105 @@
+#include "simulator/engine/step_accounts.hpp"
+
+#include <algorithm>
+
+namespace roofcast {
+
+void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now) {
+  std::int64_t waited = 0;
+  for (RequestId id : plan.admitted) {
+    RequestRecord& record = state.requests.record(id);
+    const RequestState& request = state[id];
+    if (record.scheduled == kNever) {
+      record.scheduled = now;
+      record.cached_tokens = std::min(request.computed, request.input_tokens);
+    }
+    // Those that start only now waited until this moment, as mean_waiting has it.
+    if (request.waiting_since < now) ++waited;
+    state.counters.waiting_time += static_cast<double>(now - request.waiting_since);
+  }
+  for (RequestId id : plan.preempted) {
+    ++state.requests.record(id).preemptions;
+    ++state.counters.preemptions;
+    state[id].waiting_since = now;
+  }
+  const auto waiting = static_cast<std::int64_t>(state.waiting.size()) + waited;
+  state.counters.peak_waiting = std::max(state.counters.peak_waiting, waiting);
+}
+
+void account_step(EngineState& state, Nanoseconds duration) {
+  EngineCounters& counters = state.counters;
+  const auto running = static_cast<std::int64_t>(state.running.size());
+  const auto time = static_cast<double>(duration);
+  ++counters.steps;
+  counters.busy += duration;
+  counters.block_time += time * static_cast<double>(state.blocks.used());
+  counters.running_time += time * static_cast<double>(running);
+  counters.peak_running = std::max(counters.peak_running, running);
+  counters.peak_blocks = std::max(counters.peak_blocks, state.blocks.used());
+}
+
+void clear(StepBatch& batch, std::size_t spans) {
+  batch.prefills.clear();
+  batch.decode_sequences = 0;
+  batch.decode_attended.assign(spans, 0);
+}
+
+void commit(EngineState& state, StepPlan& plan, const std::vector<AttentionSpan>& spans,
+            StepBatch& batch) {
+  for (const auto& [id, tokens] : plan.scheduled) {
+    RequestState& request = state[id];
+    if (request.decoding()) {
+      ++batch.decode_sequences;
+      ++state.counters.decode_tokens;
+      for (std::size_t i = 0; i < spans.size(); ++i) {
+        batch.decode_attended[i] += attended_tokens(spans[i], request.computed);
+      }
+    } else {
+      batch.prefills.push_back({.new_tokens = tokens,
+                                .context_tokens = request.computed,
+                                .emits_token = tokens == request.uncomputed()});
+      state.counters.prefill_tokens += tokens;
+    }
+    request.computed += tokens;
+    if (request.uncomputed() > 0) continue;
+    ++request.generated;
+    plan.sampled.push_back(id);
+  }
+}
+
+bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& gaps) {
+  RequestState& request = state[id];
+  RequestRecord& record = state.requests.record(id);
+  if (record.first_token == kNever) {
+    record.first_token = now;
+  } else {
+    const Nanoseconds gap = now - request.last_token;
+    record.largest_gap = std::max(record.largest_gap, gap);
+    gaps.add(gaps.index_of(record.request), gap);
+  }
+  request.last_token = now;
+  ++request.emitted;
+  if (request.emitted < request.output_tokens) return false;
+  record.finished = now;
+  return true;
+}
+
+std::vector<RequestId> evacuate(EngineState& state) {
+  std::vector<RequestId> all = std::move(state.running);
+  for (; !state.waiting.empty(); state.waiting.pop_front()) all.push_back(state.waiting.front());
+  state.running.clear();
+  for (RequestId id : all) {
+    state.blocks.release(state[id].kv);
+    state.requests.leave(id);
+  }
+  return all;
+}
+
+EngineLoad load_of(const EngineState& state) {
+  return {.running = static_cast<std::int64_t>(state.running.size()),
+          .waiting = static_cast<std::int64_t>(state.waiting.size()),
+          .blocks_used = state.blocks.used(),
+          .blocks_usable = state.blocks.usable()};
+}
+
+}  // namespace roofcast

@@ -1,0 +1,30 @@
+// What both engines keep account of in the same way.
+#pragma once
+
+#include "simulator/engine/batching_policy.hpp"
+
+namespace roofcast {
+
+/// Admissions and preemptions of a decision taken at `now`.
+void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now);
+
+/// A step that starts now and takes `duration`.
+void account_step(EngineState& state, Nanoseconds duration);
+
+/// Counts what the plan schedules as computed, notes in it who samples a token, and adds it to what
+/// the step time is asked for.
+void commit(EngineState& state, StepPlan& plan, const std::vector<AttentionSpan>& spans,
+            StepBatch& batch);
+
+/// Nothing runs in the batch yet.
+void clear(StepBatch& batch, std::size_t spans);
+
+/// The client gets one more token of the request at `now`. True when it was the last.
+bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& gaps);
+
+/// Everybody in the engine, running ones first, leaves it and the table.
+std::vector<RequestId> evacuate(EngineState& state);
+
+EngineLoad load_of(const EngineState& state);
+
+}  // namespace roofcast

@@ -1,0 +1,116 @@
+// Random small engines and workloads that reach what is rare: preemption, windows, shared prefixes,
+// scheduling a step ahead, classes. Step times depend on everything that a step holds, so that two
+// schedules that differ anywhere differ in time.
+#pragma once
+
+#include <boost/random/uniform_int_distribution.hpp>
+
+#include "simulator/random.hpp"
+#include "tests/simulator/support.hpp"
+
+namespace roofcast::test {
+
+inline std::int64_t draw(RandomStream& random, std::int64_t low, std::int64_t high) {
+  return boost::random::uniform_int_distribution<std::int64_t>(low, high)(random);
+}
+
+inline bool one_in(RandomStream& random, std::int64_t n) { return draw(random, 1, n) == 1; }
+
+/// Milliseconds that tell batches apart.
+inline Seconds telling_time(const StepBatch& batch) {
+  std::int64_t ms = 1 + 3 * batch.decode_sequences;
+  std::int64_t weight = 1;
+  for (const std::int64_t attended : batch.decode_attended) ms += (weight += 4) * attended;
+  for (const PrefillChunk& chunk : batch.prefills) {
+    ms += 7 * chunk.new_tokens + 11 * chunk.context_tokens + (chunk.emits_token ? 2 : 0);
+  }
+  return Seconds{1e-3 * static_cast<double>(ms)};
+}
+
+struct EngineCase {
+  Engine engine{};
+  CacheLayout layout{};
+  std::int64_t usable_blocks = 0;
+  std::vector<AttentionSpan> spans{};
+  std::optional<std::int64_t> max_concurrency{};
+  Workload workload{};
+};
+
+/// One group that keeps all tokens, or with it a window, a chunked window or recurrent state.
+inline void draw_layout(RandomStream& random, EngineCase& c) {
+  using Kind = AttentionSpan::Kind;
+  c.layout = uniform_layout(draw(random, 1, 16));
+  c.spans = {AttentionSpan{}};
+  const std::int64_t kind = draw(random, 0, 7);
+  if (kind < 4) return;
+  if (kind == 7) {
+    c.layout.groups.push_back({.layers = 1, .recurrent = true, .rows_per_sequence = 2});
+    return;
+  }
+  const AttentionSpan span{kind == 4   ? Kind::sliding
+                           : kind == 5 ? Kind::chunked
+                                       : Kind::sparse,
+                           draw(random, 2, 24)};
+  c.layout.groups.push_back({.layers = 1, .span = span});
+  if (one_in(random, 4)) c.layout.groups.back().block_tokens = 2 * c.layout.block_tokens;
+  c.spans.push_back(span);
+  if (one_in(random, 4)) c.layout.groups.erase(c.layout.groups.begin());
+}
+
+inline void draw_engine(RandomStream& random, Engine& engine) {
+  engine = plain_engine();
+  engine.max_num_seqs = draw(random, 1, 8);
+  engine.max_num_batched_tokens = engine.max_num_seqs + draw(random, 0, 60);
+  engine.chunked_prefill = draw(random, 0, 4) > 0;
+  engine.reserve_full_sequence = one_in(random, 2);
+  engine.long_prefill_token_threshold = one_in(random, 4) ? draw(random, 1, 20) : 0;
+  engine.watermark = one_in(random, 4) ? 0.1 : 0.0;
+  engine.order = one_in(random, 3) ? QueueOrder::priority : QueueOrder::fcfs;
+  engine.max_model_len = one_in(random, 2) ? 80 : 0;
+  engine.host.per_request = Seconds{one_in(random, 2) ? 0.3 : 0.0};
+  engine.async_scheduling = one_in(random, 2);
+  engine.prefix_caching = one_in(random, 2);
+}
+
+/// Prompts of which some begin alike: the first spans from a small tree of contents.
+inline void draw_contents(RandomStream& random, Request& request, std::vector<ContentSpan>& spans) {
+  request.contents_begin = static_cast<std::uint32_t>(spans.size());
+  std::int64_t left = request.input_tokens;
+  for (std::uint64_t level = 1; level <= 3 && left > 0; ++level) {
+    const auto branch = static_cast<std::uint64_t>(draw(random, 0, 1));
+    const std::int64_t tokens = std::min<std::int64_t>(left, branch == 0 ? 12 : 7);
+    spans.push_back({.content = 2 * level + branch, .tokens = tokens});
+    ++request.contents_count;
+    left -= tokens;
+  }
+}
+
+inline void draw_requests(RandomStream& random, Workload& workload) {
+  const std::int64_t requests = draw(random, 1, 40);
+  const std::int64_t pace = draw(random, 0, 2);  // from all at once to mostly idle
+  const bool shared = one_in(random, 2);
+  Nanoseconds arrival = 0;
+  for (std::int64_t i = 0; i < requests; ++i) {
+    arrival += pace * draw(random, 0, 3) * kSecond / 4;
+    Request request{.arrival = arrival,
+                    .input_tokens = draw(random, 1, 60),
+                    .output_tokens = draw(random, 1, 30),
+                    .slo_class = static_cast<std::int32_t>(draw(random, 0, 1)),
+                    .priority = draw(random, 0, 2)};
+    if (shared && !one_in(random, 5)) draw_contents(random, request, workload.contents);
+    workload.requests.push_back(request);
+  }
+}
+
+inline EngineCase random_engine_case(std::uint64_t seed) {
+  RandomStream random = random_stream(seed, "engine_case");
+  EngineCase c;
+  draw_engine(random, c.engine);
+  draw_layout(random, c);
+  c.usable_blocks = draw(random, 4, 40);
+  if (one_in(random, 3)) c.max_concurrency = draw(random, 1, 6);
+  draw_requests(random, c.workload);
+  return c;
+}
+
+}  // namespace roofcast::test

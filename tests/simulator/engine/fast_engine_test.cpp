@@ -1,0 +1,60 @@
+// The fast engine against the plain one: the same life of every request, on any workload.
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "tests/simulator/engine/engine_cases.hpp"
+
+namespace roofcast::test {
+namespace {
+
+auto life_of(const RequestRecord& r) {
+  return std::tuple(r.sent, r.queued, r.scheduled, r.first_token, r.finished, r.largest_gap,
+                    r.cached_tokens, r.preemptions, r.rejected);
+}
+
+auto use_of(const EngineUse& use) {
+  return std::tuple(use.steps, use.prefill_tokens, use.recomputed_tokens, use.decode_tokens,
+                    use.preemptions, use.prefix_queries, use.prefix_hits, use.mean_kv_use,
+                    use.peak_kv_use, use.mean_running, use.peak_running, use.mean_waiting,
+                    use.peak_waiting, use.busy_share);
+}
+
+auto spread_of(const Distribution& d) {
+  return std::tuple(d.count, d.mean, d.p50, d.p90, d.p99, d.max);
+}
+
+SimulationResult run(const EngineCase& c, EngineKind kind) {
+  const FakeStepTime step_time(telling_time, c.spans);
+  const Replica replica{.engine = c.engine,
+                        .layout = c.layout,
+                        .kv_blocks = c.usable_blocks + 1,
+                        .step_time = &step_time};
+  return simulate(replica, c.workload, {.max_concurrency = c.max_concurrency, .engine_kind = kind});
+}
+
+TEST(FastEngine, GivesEveryRequestTheLifeThatThePlainEngineGivesIt) {
+  std::int64_t preemptions = 0, hits = 0, completed = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(seed);
+    const EngineCase c = random_engine_case(seed);
+    const SimulationResult plain = run(c, EngineKind::plain);
+    const SimulationResult fast = run(c, EngineKind::fast);
+    ASSERT_EQ(fast.requests.size(), plain.requests.size());
+    for (std::size_t i = 0; i < plain.requests.size(); ++i) {
+      ASSERT_TRUE(life_of(fast.requests[i]) == life_of(plain.requests[i])) << "request " << i;
+    }
+    ASSERT_TRUE(use_of(fast.use) == use_of(plain.use));
+    ASSERT_TRUE(spread_of(fast.itl) == spread_of(plain.itl));
+    preemptions += plain.use.preemptions;
+    hits += plain.use.prefix_hits;
+    completed += plain.completed;
+  }
+  // The cases reach what they are meant to reach.
+  EXPECT_GT(preemptions, 5000);
+  EXPECT_GT(hits, 50'000);
+  EXPECT_GT(completed, 25'000);
+}
+
+}  // namespace
+}  // namespace roofcast::test
