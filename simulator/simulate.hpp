@@ -1,10 +1,10 @@
-// The simulation of one engine replica, step by step.
+// The simulation of a workload on one engine replica, or on a cluster of them.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
-#include "simulator/engine/replica_engine.hpp"
+#include "simulator/cluster/cluster.hpp"
 #include "simulator/results/result.hpp"
 
 namespace roofcast {
@@ -21,7 +21,11 @@ struct SimulationOptions {
 /// Runs the workload to its end. Deterministic: same arguments, same result on any machine.
 /// Requests that can never be served (longer than max_model_len, or than the whole KV cache) are
 /// marked rejected and counted with a note, never dropped. Throws Error for an engine whose
-/// scheduler is not simulated.
+/// scheduler is not simulated, and for a cluster that cannot serve (check_cluster).
+SimulationResult simulate(const Cluster& cluster, const Workload& workload,
+                          const SimulationOptions& options);
+
+/// The cluster of one.
 SimulationResult simulate(const Replica& replica, const Workload& workload,
                           const SimulationOptions& options);
 

@@ -96,11 +96,14 @@ struct StageResult : LoadResult {
 
 /// What one of several replicas served.
 struct ReplicaResult {
+  std::string pool{};
+  std::int32_t index = 0;  // within its pool
   std::int64_t completed = 0;
   std::int64_t lost = 0;
   std::int64_t input_tokens = 0;   // of completed requests
   std::int64_t output_tokens = 0;  // of completed requests
-  EngineUse use{};
+  EngineUse use{};                 // over its part of the makespan, data-parallel ranks together
+  Seconds paid{};                  // from when it was ordered until it left, start-up included
 };
 
 /// All requests together, apart from those of stages that are not reported.
@@ -110,8 +113,8 @@ struct SimulationResult : LoadResult {
   std::int64_t unreported = 0;          // requests of stages that are not
   std::vector<TargetOutcome> slo;
   SaturationVerdict saturation;
-  EngineUse use;
-  std::vector<ReplicaResult> replicas;  // when there are several
+  EngineUse use;  // of several replicas: sums and means over all, peaks of the fullest engine
+  std::vector<ReplicaResult> replicas;  // when there are several; in order of their indexes
   std::vector<std::string> notes;       // what was not served and why, for the user to read
 };
 

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <boost/random/uniform_int_distribution.hpp>
+#include <deque>
+#include <utility>
 
+#include "simulator/cluster/client.hpp"
 #include "simulator/engine/admission.hpp"
 #include "simulator/random.hpp"
-#include "simulator/workload/client.hpp"
 #include "tests/simulator/support.hpp"
 
 namespace roofcast::test {
@@ -83,38 +85,86 @@ void check_step(const PlainEngine& engine) {
   ASSERT_EQ(std::adjacent_find(scheduled.begin(), scheduled.end()), scheduled.end());
 }
 
-/// The loop of simulate(), stopping at every step to look.
-void run_checked(const Case& c, const Replica& replica) {
-  std::vector<RequestRecord> records = records_of(c.workload);
-  reject_impossible(records, replica);
-  TokenGaps gaps(1);
-  RequestTable table(records);
-  PlainEngine engine(replica, table, gaps);
-  Client client(records, c.max_concurrency, to_nanoseconds(c.engine.host.per_request));
-  Nanoseconds now = 0;
-  while (true) {
-    client.send_until(now);
-    while (const auto id = client.take_delivered(now)) {
-      table.enter(*id);
-      engine.enqueue(*id);
-    }
-    const auto end = engine.start_step(now);
-    if (end) {
-      ASSERT_NO_FATAL_FAILURE(check_step(engine));
-    }
-    if (!end) {
-      const auto next = client.next_delivery();
-      if (!next) break;
-      now = std::max(now, *next);
-      continue;
-    }
-    client.send_until(*end);
-    client.release(std::ssize(engine.finish_step()), *end);
-    now = *end;
+/// Client and one engine in a loop of their own, without an event queue.
+class Loop {
+ public:
+  Loop(const Case& c, const Replica& replica)
+      : records_(records_of(c.workload)),
+        notes_(reject_impossible(records_, replica)),
+        table_(records_),
+        gaps_(1),
+        engine_(replica, table_, gaps_),
+        client_(records_, c.max_concurrency),
+        per_request_(to_nanoseconds(c.engine.host.per_request)) {
+    for (RequestRecord& record : records_) record.sent = record.queued = kNever;
   }
-  ASSERT_TRUE(engine.state().running.empty());
-  ASSERT_TRUE(engine.state().waiting.empty());
-  ASSERT_EQ(engine.state().blocks.used(), 0);
+
+  /// Stops at every step to look.
+  void run() {
+    Nanoseconds now = 0;
+    while (true) {
+      send_until(now);
+      deliver_until(now);
+      const auto end = engine_.start_step(now);
+      if (!end) {
+        if (on_the_way_.empty() && !client_.next_send()) break;
+        now = on_the_way_.empty() ? *client_.next_send() : on_the_way_.front().first;
+        continue;
+      }
+      ASSERT_NO_FATAL_FAILURE(check_step(engine_));
+      send_until(*end);
+      for (const RequestId id : engine_.finish_step()) client_.finished(id, *end);
+      now = place_free_since_ = *end;
+    }
+    ASSERT_TRUE(engine_.state().running.empty());
+    ASSERT_TRUE(engine_.state().waiting.empty());
+    ASSERT_EQ(engine_.state().blocks.used(), 0);
+  }
+
+  const std::vector<RequestRecord>& records() const { return records_; }
+
+ private:
+  void send_until(Nanoseconds now) {
+    for (auto next = client_.next_send(); next && *next <= now; next = client_.next_send()) {
+      const Nanoseconds sent = std::max(*next, place_free_since_);
+      if (const auto id = client_.send(sent)) on_the_way_.emplace_back(sent + per_request_, *id);
+    }
+  }
+
+  void deliver_until(Nanoseconds now) {
+    for (; !on_the_way_.empty() && on_the_way_.front().first <= now; on_the_way_.pop_front()) {
+      const auto [time, id] = on_the_way_.front();
+      table_.record(id).queued = time;
+      table_.enter(id);
+      engine_.enqueue(id);
+    }
+  }
+
+  std::vector<RequestRecord> records_;
+  std::vector<std::string> notes_;
+  RequestTable table_;
+  TokenGaps gaps_;
+  PlainEngine engine_;
+  Client client_;
+  Nanoseconds per_request_ = 0;
+  Nanoseconds place_free_since_ = 0;
+  std::deque<std::pair<Nanoseconds, RequestId>> on_the_way_;
+};
+
+/// The event queue must come to the same times.
+void expect_same_times(const std::vector<RequestRecord>& a, const std::vector<RequestRecord>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    SCOPED_TRACE(i);
+    ASSERT_EQ(a[i].rejected, b[i].rejected);
+    ASSERT_EQ(a[i].sent, b[i].sent);
+    ASSERT_EQ(a[i].queued, b[i].queued);
+    ASSERT_EQ(a[i].scheduled, b[i].scheduled);
+    ASSERT_EQ(a[i].first_token, b[i].first_token);
+    ASSERT_EQ(a[i].finished, b[i].finished);
+    ASSERT_EQ(a[i].largest_gap, b[i].largest_gap);
+    ASSERT_EQ(a[i].preemptions, b[i].preemptions);
+  }
 }
 
 void check_result(const Case& c, const SimulationResult& result) {
@@ -149,9 +199,11 @@ TEST(Invariants, HoldOnRandomSmallWorkloads) {
     SCOPED_TRACE(seed);
     const Case c = random_case(seed);
     const Replica replica = replica_of(c.engine, step_time, c.usable_blocks, c.block_tokens);
-    ASSERT_NO_FATAL_FAILURE(run_checked(c, replica));
+    Loop loop(c, replica);
+    ASSERT_NO_FATAL_FAILURE(loop.run());
     const auto result = simulate(replica, c.workload, {.max_concurrency = c.max_concurrency});
     ASSERT_NO_FATAL_FAILURE(check_result(c, result));
+    ASSERT_NO_FATAL_FAILURE(expect_same_times(loop.records(), result.requests));
     preemptions += result.use.preemptions;
     rejected += result.rejected;
   }

@@ -1,0 +1,76 @@
+#include "simulator/cluster/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/error.hpp"
+
+namespace roofcast {
+namespace {
+
+bool has_role(const Cluster& cluster, PoolRole role) {
+  return std::any_of(cluster.pools.begin(), cluster.pools.end(),
+                     [role](const Pool& pool) { return pool.role == role; });
+}
+
+void check_autoscaling(const Pool& pool) {
+  const Autoscaling& scaling = *pool.autoscaling;
+  const auto refuse = [&](const std::string& what) {
+    throw Error(fmt::format("pool {}: autoscaling.{}", pool.name, what));
+  };
+  if (scaling.min_replicas < 1) refuse("min_replicas: expected at least 1");
+  if (scaling.max_replicas < scaling.min_replicas) {
+    refuse(fmt::format("max_replicas: {} given, expected at least min_replicas {}",
+                       scaling.max_replicas, scaling.min_replicas));
+  }
+  if (pool.replicas < scaling.min_replicas || pool.replicas > scaling.max_replicas) {
+    refuse(
+        fmt::format("min_replicas and max_replicas: {} to {} given, expected a range around "
+                    "the {} replicas at the start",
+                    scaling.min_replicas, scaling.max_replicas, pool.replicas));
+  }
+  if (!(scaling.target > 0)) refuse("target: expected a number above 0");
+  if (scaling.interval <= 0) refuse("interval: expected a time above 0");
+}
+
+void check_pool(const Pool& pool) {
+  if (pool.replicas < 1) {
+    throw Error(
+        fmt::format("pool {}: {} replicas given, expected at least 1", pool.name, pool.replicas));
+  }
+  if (pool.ranks < 1) {
+    throw Error(fmt::format("pool {}: {} data-parallel ranks given, expected at least 1", pool.name,
+                            pool.ranks));
+  }
+  if (pool.autoscaling) check_autoscaling(pool);
+}
+
+void check_failure(const Cluster& cluster, const Failure& failure) {
+  if (failure.pool < 0 || failure.pool >= std::ssize(cluster.pools)) {
+    throw Error(fmt::format("failure of pool {}: expected 0 to {}", failure.pool,
+                            cluster.pools.size() - 1));
+  }
+  const Pool& pool = cluster.pools[static_cast<std::size_t>(failure.pool)];
+  const std::int32_t most = pool.autoscaling ? pool.autoscaling->max_replicas : pool.replicas;
+  if (failure.replica < 0 || failure.replica >= most) {
+    throw Error(fmt::format("failure of replica {} of pool {}: expected 0 to {}", failure.replica,
+                            pool.name, most - 1));
+  }
+}
+
+}  // namespace
+
+void check_cluster(const Cluster& cluster) {
+  if (cluster.pools.empty()) throw Error("cluster: no pools, expected at least one");
+  for (const Pool& pool : cluster.pools) check_pool(pool);
+  if (has_role(cluster, PoolRole::prefill) != has_role(cluster, PoolRole::decode)) {
+    throw Error("cluster: pools of role prefill and of role decode need each other");
+  }
+  if (has_role(cluster, PoolRole::decode) && !(cluster.link.bandwidth.value > 0)) {
+    throw Error("cluster: the link for K and V has no bandwidth, expected bytes per second");
+  }
+  for (const Failure& failure : cluster.failures) check_failure(cluster, failure);
+}
+
+}  // namespace roofcast

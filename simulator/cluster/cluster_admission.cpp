@@ -1,0 +1,99 @@
+#include "simulator/cluster/cluster_admission.hpp"
+
+#include <algorithm>
+
+#include "simulator/cluster/client.hpp"
+#include "simulator/engine/admission.hpp"
+#include "simulator/wording.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Marks the records that the pool can never serve, and says so in notes.
+std::vector<std::string> mark_refused(std::vector<RequestRecord>& records, const Pool& pool) {
+  if (pool.role != PoolRole::prefill) return reject_impossible(records, pool.replica);
+  std::vector<std::int64_t> outputs;
+  for (RequestRecord& record : records) {
+    outputs.push_back(record.request.output_tokens);
+    record.request.output_tokens = 1;
+  }
+  auto notes = reject_impossible(records, pool.replica);
+  for (std::size_t i = 0; i < records.size(); ++i) records[i].request.output_tokens = outputs[i];
+  return notes;
+}
+
+/// Takes the marks off the records.
+std::vector<bool> take_marks(std::vector<RequestRecord>& records) {
+  std::vector<bool> marks(records.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    marks[i] = records[i].rejected;
+    records[i].rejected = false;
+  }
+  return marks;
+}
+
+/// Whether every pool of the role refuses the request, or there is none.
+bool all_refuse(const Cluster& cluster, const Refusals& refused, PoolRole role, std::size_t i) {
+  for (std::size_t pool = 0; pool < cluster.pools.size(); ++pool) {
+    if (cluster.pools[pool].role == role && !refused[pool][i]) return false;
+  }
+  return true;
+}
+
+/// A prompt goes to no prefill replica when no decode replica could go on with it.
+bool is_impossible(const Cluster& cluster, Refusals& refused, std::size_t i) {
+  if (all_refuse(cluster, refused, PoolRole::decode, i)) {
+    for (std::size_t pool = 0; pool < cluster.pools.size(); ++pool) {
+      if (cluster.pools[pool].role == PoolRole::prefill) refused[pool][i] = true;
+    }
+  }
+  return all_refuse(cluster, refused, PoolRole::both, i) &&
+         all_refuse(cluster, refused, PoolRole::prefill, i);
+}
+
+bool any_refusal(const Refusals& refused) {
+  return std::any_of(refused.begin(), refused.end(), [](const std::vector<bool>& pool) {
+    return std::find(pool.begin(), pool.end(), true) != pool.end();
+  });
+}
+
+void admit_to_pools(std::vector<RequestRecord>& records, const Cluster& cluster,
+                    ClusterAdmission& admission) {
+  for (const Pool& pool : cluster.pools) {
+    for (const std::string& note : mark_refused(records, pool)) {
+      admission.notes.push_back("pool " + pool.name + ": " + note);
+    }
+    admission.refused.push_back(take_marks(records));
+  }
+  if (!any_refusal(admission.refused)) {
+    admission.refused.clear();
+    return;
+  }
+  std::int64_t rejected = 0;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    records[i].rejected = is_impossible(cluster, admission.refused, i);
+    if (records[i].rejected) ++rejected;
+  }
+  if (rejected > 0) {
+    admission.notes.push_back(counted(rejected, "request") + " rejected: no pool can serve them");
+  }
+}
+
+}  // namespace
+
+ClusterAdmission admit(std::vector<RequestRecord>& records, const Cluster& cluster) {
+  ClusterAdmission admission;
+  if (cluster.pools.size() == 1) {
+    admission.notes = mark_refused(records, cluster.pools.front());
+  } else {
+    admit_to_pools(records, cluster, admission);
+  }
+  const std::int64_t followers = reject_followers(records);
+  if (followers > 0) {
+    admission.notes.push_back(counted(followers, "request") +
+                              " rejected: an earlier turn of the session was");
+  }
+  return admission;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,254 @@
+#include "simulator/cluster/cluster_run.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace roofcast {
+namespace {
+
+constexpr std::int64_t kStepsBetweenReports = 4096;
+
+// Order of what happens at the same time: as the events are listed, the client after evaluations.
+constexpr std::uint8_t kClientPhase = 5;
+constexpr std::uint8_t kDeliveryPhase = 6;
+
+}  // namespace
+
+ClusterRun::ClusterRun(Fleet& fleet, Client& client, RequestTable& table, const Refusals& refused)
+    : fleet_(fleet), client_(client), table_(table), refused_(refused), cluster_(fleet.cluster()) {
+  for (const Pool& pool : cluster_.pools) {
+    host_time_.push_back(to_nanoseconds(pool.replica.engine.host.per_request));
+    autoscalers_.emplace_back(pool.autoscaling.value_or(Autoscaling{}));
+  }
+  for (std::size_t i = 0; i < cluster_.failures.size(); ++i) {
+    push(cluster_.failures[i].time, {.kind = Kind::failure, .part = static_cast<std::int32_t>(i)});
+  }
+  for (std::size_t i = 0; i < cluster_.pools.size(); ++i) {
+    if (!cluster_.pools[i].autoscaling) continue;
+    push(cluster_.pools[i].autoscaling->interval,
+         {.kind = Kind::evaluation, .part = static_cast<std::int32_t>(i)});
+  }
+}
+
+void ClusterRun::push(Nanoseconds time, const Event& event) {
+  auto phase = static_cast<std::uint8_t>(event.kind);
+  if (event.kind >= Kind::delivery) phase = kDeliveryPhase;
+  if (event.kind == Kind::evaluation) ++evaluations_;
+  queue_.push(time, phase, event);
+}
+
+Nanoseconds ClusterRun::run(std::int64_t to_serve, const RunProgress& progress) {
+  unanswered_ = to_serve;
+  std::int64_t reported = 0;
+  while (unanswered_ > 0 || client_.next_send()) {
+    const auto next = next_time();
+    if (!to_start_.empty() && (!next || *next > now_)) {
+      start_steps();
+      continue;
+    }
+    if (!next || nothing_more()) {
+      give_up_waiting();
+      break;
+    }
+    now_ = std::max(now_, *next);
+    if (turn_of_client()) {
+      send_next();
+    } else {
+      handle(queue_.pop());
+    }
+    if (steps_ - reported < kStepsBetweenReports) continue;
+    reported = steps_;
+    if (progress && !progress(finished_, to_serve)) break;
+  }
+  return now_;
+}
+
+std::optional<Nanoseconds> ClusterRun::next_time() const {
+  const auto sends = client_.next_send();
+  if (queue_.empty()) return sends;
+  return sends ? std::min(*sends, queue_.next_time()) : queue_.next_time();
+}
+
+bool ClusterRun::turn_of_client() const {
+  const auto sends = client_.next_send();
+  if (!sends) return false;
+  if (queue_.empty()) return true;
+  // What a freed place lets go was created in the past.
+  const Nanoseconds time = std::max(*sends, now_);
+  if (time != queue_.next_time()) return time < queue_.next_time();
+  return queue_.next_phase() > kClientPhase;
+}
+
+/// Only evaluations are left, and none of them will bring a replica for the requests that wait for
+/// one.
+bool ClusterRun::nothing_more() const {
+  if (client_.next_send() || queue_.size() > evaluations_) return false;
+  if (unrouted_.empty() && unsent_.empty()) return true;
+  for (std::size_t i = 0; i < cluster_.pools.size(); ++i) {
+    if (cluster_.pools[i].autoscaling && replicas_of(static_cast<std::int32_t>(i)) == 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Nobody will serve the requests that wait for a replica.
+void ClusterRun::give_up_waiting() {
+  for (const Unsent& prompt : unsent_) unrouted_.push_back(prompt.request);
+  for (const RequestId id : unrouted_) lose(id);
+}
+
+void ClusterRun::handle(const Event& event) {
+  switch (event.kind) {
+    case Kind::step_end:
+      return end_step(event);
+    case Kind::received:
+      return receive(event);
+    case Kind::failure:
+      return fail(cluster_.failures[static_cast<std::size_t>(event.part)]);
+    case Kind::opening:
+      return open(event);
+    case Kind::evaluation:
+      return evaluate(event.part);
+    case Kind::delivery:
+      return deliver(event);
+    case Kind::wake:
+      break;
+  }
+  if (fleet_.lives(event.place)) wish_to_start({event.place.replica, event.part});
+}
+
+// ---- requests on their way
+
+void ClusterRun::send_next() {
+  if (const auto id = client_.send(now_)) route(*id);
+}
+
+void ClusterRun::route(RequestId id) {
+  const auto place = fleet_.choose(Phase::prompt, id, refused_);
+  if (!place) {
+    unrouted_.push_back(id);
+    return;
+  }
+  table_.record(id).replica = place->replica;
+  const auto pool = static_cast<std::size_t>(fleet_[place->replica].pool);
+  push(now_ + host_time_[pool], {.kind = Kind::delivery, .place = *place, .request = id});
+}
+
+void ClusterRun::deliver(const Event& event) {
+  const RequestId id = event.request;
+  if (!fleet_.lives(event.place)) {
+    failed(id, event.place.replica);
+    return;
+  }
+  table_.record(id).queued = now_;
+  RequestState& state = table_.enter(id);
+  if (fleet_.pool_of(event.place.replica).role == PoolRole::prefill) state.output_tokens = 1;
+  fleet_.engine(event.place).enqueue(id);
+  wish_to_start(group_of(event.place));
+}
+
+/// Nobody served when they came.
+void ClusterRun::route_waiting() {
+  std::vector<RequestId> requests;
+  std::swap(requests, unrouted_);
+  for (const RequestId id : requests) route(id);
+  std::vector<Unsent> prompts;
+  std::swap(prompts, unsent_);
+  for (const Unsent& prompt : prompts) send_cache(prompt.request, prompt.source);
+}
+
+// ---- steps
+
+ClusterRun::Group ClusterRun::group_of(const Place& place) const {
+  return {place.replica, fleet_.pool_of(place.replica).lockstep ? 0 : place.rank};
+}
+
+ClusterRun::Ranks ClusterRun::ranks_of(const Group& group) const {
+  const Pool& pool = fleet_.pool_of(group.replica);
+  if (pool.lockstep) return {0, pool.ranks};
+  return {group.part, group.part + 1};
+}
+
+GroupState& ClusterRun::state_of(const Group& group) {
+  return fleet_[group.replica].groups[static_cast<std::size_t>(group.part)];
+}
+
+void ClusterRun::wish_to_start(const Group& group) {
+  GroupState& state = state_of(group);
+  if (state != GroupState::idle) return;
+  state = GroupState::due;
+  to_start_.push_back(group);
+}
+
+void ClusterRun::start_steps() {
+  for (const Group& group : to_start_) {
+    // The replica may have gone in the meantime, or have come back with fresh groups.
+    if (state_of(group) == GroupState::due) start_step(group);
+  }
+  to_start_.clear();
+}
+
+void ClusterRun::start_step(const Group& group) {
+  ClusterReplica& replica = fleet_[group.replica];
+  const Ranks ranks = ranks_of(group);
+  std::optional<Nanoseconds> end, wake;
+  for (std::int32_t rank = ranks.first; rank < ranks.last; ++rank) {
+    ReplicaEngine& engine = *replica.ranks[static_cast<std::size_t>(rank)].engine;
+    if (const auto own = engine.start_step(now_)) {
+      end = std::max(end.value_or(*own), *own);
+    } else if (const auto again = engine.next_wake()) {
+      wake = std::min(wake.value_or(*again), *again);
+    }
+    fleet_.refresh({group.replica, rank, replica.incarnation});
+  }
+  const Place place{group.replica, ranks.first, replica.incarnation};
+  if (end) {
+    state_of(group) = GroupState::stepping;
+    push(*end, {.kind = Kind::step_end, .part = group.part, .place = place});
+    return;
+  }
+  state_of(group) = GroupState::idle;
+  if (wake) push(*wake, {.kind = Kind::wake, .part = group.part, .place = place});
+}
+
+void ClusterRun::end_step(const Event& event) {
+  if (!fleet_.lives(event.place)) return;
+  ++steps_;
+  const Group group{event.place.replica, event.part};
+  const Ranks ranks = ranks_of(group);
+  for (std::int32_t rank = ranks.first; rank < ranks.last; ++rank) {
+    const Place place{group.replica, rank, event.place.incarnation};
+    const auto finished = fleet_.engine(place).finish_step();
+    fleet_.release(place, std::ssize(finished));
+    fleet_.refresh(place);
+    for (const RequestId id : finished) end_of(id, place);
+  }
+  state_of(group) = GroupState::idle;
+  wish_to_start(group);
+  leave_if_drained(group.replica);
+}
+
+/// The request has left an engine with its last token there.
+void ClusterRun::end_of(RequestId id, const Place& place) {
+  RequestRecord& record = table_.record(id);
+  const bool prompt_only = fleet_.pool_of(place.replica).role == PoolRole::prefill;
+  if (prompt_only && record.request.output_tokens > 1) {
+    record.finished = kNever;
+    ++fleet_[place.replica].sending;
+    send_cache(id, place);
+    return;
+  }
+  client_.finished(id, now_);
+  --unanswered_;
+  ++finished_;
+}
+
+void ClusterRun::leave_if_drained(std::int32_t replica) {
+  const ClusterReplica& leaving = fleet_[replica];
+  if (leaving.state != ReplicaState::draining) return;
+  if (fleet_.load(replica).outstanding > 0 || leaving.sending > 0) return;
+  fleet_.stop(replica, now_);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,116 @@
+// A cluster's run: client, replicas, links and what happens to them, in one event queue.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "simulator/cluster/autoscaler.hpp"
+#include "simulator/cluster/client.hpp"
+#include "simulator/cluster/event_queue.hpp"
+#include "simulator/cluster/fleet.hpp"
+
+namespace roofcast {
+
+/// Called now and then with (finished, total) requests; false stops the run.
+using RunProgress = std::function<bool(std::int64_t, std::int64_t)>;
+
+/// The events of one moment, in this order: steps end, K and V arrive, replicas come and go, the
+/// client sends, requests reach engines; only then are steps decided, so that they see all of it.
+class ClusterRun {
+ public:
+  /// What is passed outlives the run.
+  ClusterRun(Fleet& fleet, Client& client, RequestTable& table, const Refusals& refused);
+
+  /// Until all `to_serve` requests are finished, lost or rejected, or nothing more can happen, or
+  /// `progress` stops it. Returns when that was.
+  Nanoseconds run(std::int64_t to_serve, const RunProgress& progress);
+
+ private:
+  enum class Kind : std::uint8_t {
+    step_end,    // of the group `part` of `place.replica`
+    received,    // K and V of `request` are at `place`, from `source`
+    failure,     // `part` of Cluster::failures
+    opening,     // of `place.replica`
+    evaluation,  // of the pool `part`
+    delivery,    // of `request` to `place`
+    wake         // of the group `part` of `place.replica`
+  };
+  struct Event {
+    Kind kind = Kind::step_end;
+    std::int32_t part = 0;
+    Place place{};
+    Place source{};
+    RequestId request = kNoRequest;
+  };
+  /// Engines that step together: all ranks of a replica in lockstep, else one.
+  struct Group {
+    std::int32_t replica = 0;
+    std::int32_t part = 0;
+  };
+  struct Ranks {
+    std::int32_t first = 0;
+    std::int32_t last = 0;  // past the end
+  };
+
+  void push(Nanoseconds time, const Event& event);
+  std::optional<Nanoseconds> next_time() const;
+  bool turn_of_client() const;
+  bool nothing_more() const;
+  void give_up_waiting();
+  void handle(const Event& event);
+
+  void send_next();
+  void route(RequestId id);
+  void deliver(const Event& event);
+
+  Group group_of(const Place& place) const;
+  Ranks ranks_of(const Group& group) const;
+  GroupState& state_of(const Group& group);
+  void wish_to_start(const Group& group);
+  void start_steps();
+  void start_step(const Group& group);
+  void end_step(const Event& event);
+  void end_of(RequestId id, const Place& place);
+  void leave_if_drained(std::int32_t replica);
+
+  void send_cache(RequestId id, const Place& source);
+  void start_transfer(RequestId id, const Place& source, const Place& target);
+  void receive(const Event& event);
+
+  void fail(const Failure& failure);
+  void failed(RequestId id, std::int32_t replica);
+  void lose(RequestId id);
+  void open(const Event& event);
+  void route_waiting();
+
+  void evaluate(std::int32_t pool);
+  std::int32_t replicas_of(std::int32_t pool) const;
+  double metric_of(std::int32_t pool) const;
+  void resize(std::int32_t pool, std::int32_t more);
+
+  Fleet& fleet_;
+  Client& client_;
+  RequestTable& table_;
+  const Refusals& refused_;
+  const Cluster& cluster_;
+  EventQueue<Event> queue_;
+  Nanoseconds now_ = 0;
+  std::int64_t unanswered_ = 0;
+  std::int64_t finished_ = 0;
+  std::int64_t steps_ = 0;
+  std::vector<Nanoseconds> host_time_;  // per request, by pool
+  std::vector<Group> to_start_;         // may have something to run
+  std::vector<RequestId> unrouted_;     // at the router while nobody serves
+  struct Unsent {
+    RequestId request = kNoRequest;
+    Place source{};
+  };
+  std::vector<Unsent> unsent_;           // prompts computed while nobody decodes
+  std::vector<Autoscaler> autoscalers_;  // by pool; unused for those that do not scale
+  std::size_t evaluations_ = 0;          // in the queue
+  Nanoseconds shared_link_free_ = 0;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,74 @@
+// Prefill and decode apart: K and V of a computed prompt go to a decode replica, over the link of
+// its prefill replica, in order of computation.
+// Neglected: the prefill replica's blocks are free as soon as the prompt is computed (engines hold
+// them until they have been read), and prefixes that the decode replica has are sent again.
+#include <algorithm>
+#include <utility>
+
+#include "simulator/cluster/cluster_run.hpp"
+
+namespace roofcast {
+namespace {
+
+std::int64_t layers_of(const CacheLayout& layout) {
+  std::int64_t layers = 0;
+  for (const CacheGroup& group : layout.groups) layers += group.layers;
+  return std::max<std::int64_t>(1, layers);
+}
+
+}  // namespace
+
+void ClusterRun::send_cache(RequestId id, const Place& source) {
+  if (!fleet_.lives(source)) return failed(id, source.replica);
+  const auto target = fleet_.choose(Phase::decode, id, refused_);
+  if (!target) {
+    unsent_.push_back({id, source});
+    return;
+  }
+  start_transfer(id, source, *target);
+}
+
+/// GPUs of both sides hold a part of their own; the larger one decides how long it takes.
+void ClusterRun::start_transfer(RequestId id, const Place& source, const Place& target) {
+  const RequestRecord& record = table_.record(id);
+  const CacheLayout& from = fleet_.pool_of(source.replica).replica.layout;
+  const CacheLayout& to = fleet_.pool_of(target.replica).replica.layout;
+  const std::int64_t tokens = record.request.input_tokens;
+  const KvTransfer transfer{
+      .started = record.scheduled,
+      .computed = now_,
+      .bytes = std::max(kv_bytes_of_prompt(from, tokens), kv_bytes_of_prompt(to, tokens)),
+      .layers = layers_of(from)};
+  Nanoseconds& free = cluster_.link.shared ? shared_link_free_ : fleet_[source.replica].link_free;
+  free = transfer_end(cluster_.link, transfer, free);
+  push(free + to_nanoseconds(cluster_.link.latency),
+       {.kind = Kind::received, .place = target, .source = source, .request = id});
+}
+
+void ClusterRun::receive(const Event& event) {
+  const RequestId id = event.request;
+  const bool sent = fleet_.lives(event.source);
+  if (sent) {
+    --fleet_[event.source.replica].sending;
+    leave_if_drained(event.source.replica);
+  }
+  if (!fleet_.lives(event.place)) return failed(id, event.place.replica);
+  if (!sent) {
+    fleet_.release(event.place);
+    leave_if_drained(event.place.replica);
+    return failed(id, event.source.replica);
+  }
+  RequestRecord& record = table_.record(id);
+  record.replica = event.place.replica;
+  RequestState& state = table_.enter(id);
+  state.received = record.request.input_tokens;
+  state.generated = state.emitted = 1;
+  state.last_token = record.first_token;
+  // It has been in this engine's queue since now; in the record stands when it came to the first.
+  const Nanoseconds queued = std::exchange(record.queued, now_);
+  fleet_.engine(event.place).enqueue(id);
+  record.queued = queued;
+  wish_to_start(group_of(event.place));
+}
+
+}  // namespace roofcast

@@ -1,0 +1,71 @@
+#include "simulator/cluster/cluster_use.hpp"
+
+#include <algorithm>
+
+namespace roofcast {
+namespace {
+
+/// Engines that are added up.
+struct Sum {
+  EngineCounters counters{};
+  double blocks = 0;   // usable, on average over the time
+  double engines = 0;  // on average over the time
+  double peak_kv_use = 0;
+
+  void add(const Rank& rank, double time_share) {
+    if (!rank.engine) return;
+    EngineCounters own = rank.before;
+    add_counters(own, rank.engine->counters());
+    add_counters(counters, own);
+    const auto usable = static_cast<double>(rank.engine->load().blocks_usable);
+    blocks += usable * time_share;
+    engines += time_share;
+    if (usable > 0) {
+      peak_kv_use = std::max(peak_kv_use, static_cast<double>(own.peak_blocks) / usable);
+    }
+  }
+
+  EngineUse over(Nanoseconds time) const {
+    EngineUse use = engine_use(counters, 0, time);
+    use.peak_kv_use = peak_kv_use;
+    if (time <= 0 || engines <= 0) return use;
+    if (blocks > 0) use.mean_kv_use = counters.block_time / static_cast<double>(time) / blocks;
+    use.busy_share /= engines;
+    return use;
+  }
+};
+
+Nanoseconds paid_until(const ClusterReplica& replica, Nanoseconds end) {
+  if (replica.state == ReplicaState::off) return replica.paid;
+  return replica.paid + end - replica.paid_since;
+}
+
+}  // namespace
+
+EngineUse use_of_all(const Fleet& fleet, Nanoseconds makespan, Nanoseconds end) {
+  Sum sum;
+  for (const ClusterReplica& replica : fleet.replicas()) {
+    const Nanoseconds paid = std::min(paid_until(replica, end), makespan);
+    const double share =
+        makespan > 0 ? static_cast<double>(paid) / static_cast<double>(makespan) : 1.0;
+    for (const Rank& rank : replica.ranks) sum.add(rank, share);
+  }
+  return sum.over(makespan);
+}
+
+void describe_replicas(const Fleet& fleet, Nanoseconds makespan, Nanoseconds end,
+                       std::vector<ReplicaResult>& replicas) {
+  for (std::int32_t i = 0; i < std::ssize(replicas); ++i) {
+    const ClusterReplica& replica = fleet[i];
+    Sum sum;
+    for (const Rank& rank : replica.ranks) sum.add(rank, 1.0);
+    const Nanoseconds paid = paid_until(replica, end);
+    ReplicaResult& result = replicas[static_cast<std::size_t>(i)];
+    result.pool = fleet.pool_of(i).name;
+    result.index = replica.index;
+    result.use = sum.over(std::min(paid, makespan));
+    result.paid = to_seconds(paid);
+  }
+}
+
+}  // namespace roofcast

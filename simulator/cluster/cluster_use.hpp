@@ -1,0 +1,21 @@
+// What the replicas of a run did, together and one by one.
+#pragma once
+
+#include <vector>
+
+#include "simulator/cluster/fleet.hpp"
+#include "simulator/results/result.hpp"
+
+namespace roofcast {
+
+/// All engines together over `makespan`, in a run that ended at `end`: counts and mean levels are
+/// sums, shares are of all blocks and of all engines' time while their replicas were paid for,
+/// peaks are those of the fullest engine.
+EngineUse use_of_all(const Fleet& fleet, Nanoseconds makespan, Nanoseconds end);
+
+/// Fills in what each of the fleet's replicas is and did, over the part of `makespan` in which it
+/// was paid for.
+void describe_replicas(const Fleet& fleet, Nanoseconds makespan, Nanoseconds end,
+                       std::vector<ReplicaResult>& replicas);
+
+}  // namespace roofcast

@@ -1,0 +1,60 @@
+// What happens next: events in order of time, of phase at equal times, and of insertion at equal
+// phases, so that a run has one order of events.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "simulator/time.hpp"
+
+namespace roofcast {
+
+template <class Payload>
+class EventQueue {
+ public:
+  /// `phase` below 256: what of one moment comes first.
+  void push(Nanoseconds time, std::uint8_t phase, Payload payload) {
+    const std::uint64_t order = (std::uint64_t{phase} << kSequenceBits) | sequence_++;
+    heap_.push_back({time, order, std::move(payload)});
+    std::push_heap(heap_.begin(), heap_.end(), later);
+  }
+
+  bool empty() const { return heap_.empty(); }
+  std::size_t size() const { return heap_.size(); }
+
+  // Of the next event. Precondition: not empty.
+  Nanoseconds next_time() const { return heap_.front().time; }
+
+  std::uint8_t next_phase() const {
+    return static_cast<std::uint8_t>(heap_.front().order >> kSequenceBits);
+  }
+
+  /// Takes the next event out. Precondition: not empty.
+  Payload pop() {
+    std::pop_heap(heap_.begin(), heap_.end(), later);
+    Payload payload = std::move(heap_.back().payload);
+    heap_.pop_back();
+    return payload;
+  }
+
+ private:
+  static constexpr int kSequenceBits = 56;
+
+  struct Entry {
+    Nanoseconds time = 0;
+    std::uint64_t order = 0;  // phase, then the number of the insertion
+    Payload payload{};
+  };
+
+  static bool later(const Entry& a, const Entry& b) {
+    return a.time != b.time ? a.time > b.time : a.order > b.order;
+  }
+
+  std::vector<Entry> heap_;
+  std::uint64_t sequence_ = 0;
+};
+
+}  // namespace roofcast

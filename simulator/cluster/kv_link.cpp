@@ -1,0 +1,77 @@
+#include "simulator/cluster/kv_link.hpp"
+
+#include <algorithm>
+
+namespace roofcast {
+namespace {
+
+/// Tokens of a prompt whose K and V the token after it attends to, or may (sparse attention).
+std::int64_t kept_tokens(const AttentionSpan& span, std::int64_t tokens) {
+  const bool windowed =
+      span.kind == AttentionSpan::Kind::sliding || span.kind == AttentionSpan::Kind::chunked;
+  return windowed ? attended_tokens(span, tokens) - 1 : tokens;
+}
+
+Bytes group_bytes(const CacheLayout& layout, const CacheGroup& group, std::int64_t tokens) {
+  const Bytes page = layout.page * static_cast<double>(group.layers);
+  if (group.recurrent) return page;
+  const std::int64_t block = group.block_tokens > 0 ? group.block_tokens : layout.block_tokens;
+  const auto kept = static_cast<double>(kept_tokens(group.span, tokens));
+  return page * (kept / static_cast<double>(block));
+}
+
+}  // namespace
+
+const std::vector<KvLink>& kv_link_presets() {
+  // One way: the makers' figures for NVLink count both.
+  static const std::vector<KvLink> presets = {
+      {.name = "nvlink3",
+       .bandwidth = BytesPerSecond{300e9},
+       .source = "NVIDIA A100 datasheet: NVLink 600 GB/s, both ways"},
+      {.name = "nvlink4",
+       .bandwidth = BytesPerSecond{450e9},
+       .source = "NVIDIA H100 datasheet: NVLink 900 GB/s, both ways"},
+      {.name = "nvlink5",
+       .bandwidth = BytesPerSecond{900e9},
+       .source = "NVIDIA Blackwell architecture brief: NVLink 1.8 TB/s, both ways"},
+      {.name = "pcie4",
+       .bandwidth = BytesPerSecond{32e9},
+       .source = "NVIDIA A100 datasheet: PCIe Gen4 x16 64 GB/s, both ways"},
+      {.name = "pcie5",
+       .bandwidth = BytesPerSecond{64e9},
+       .source = "NVIDIA H100 datasheet: PCIe Gen5 x16 128 GB/s, both ways"},
+      {.name = "infiniband-hdr",
+       .bandwidth = BytesPerSecond{25e9},
+       .source = "NVIDIA ConnectX-6 datasheet: 200 Gb/s a port"},
+      {.name = "infiniband-ndr",
+       .bandwidth = BytesPerSecond{50e9},
+       .source = "NVIDIA ConnectX-7 datasheet: 400 Gb/s a port"},
+      {.name = "ethernet-100g",
+       .bandwidth = BytesPerSecond{12.5e9},
+       .source = "IEEE 802.3: 100 Gb/s"},
+  };
+  return presets;
+}
+
+std::optional<KvLink> find_kv_link(std::string_view name) {
+  for (const KvLink& link : kv_link_presets()) {
+    if (link.name == name) return link;
+  }
+  return std::nullopt;
+}
+
+Bytes kv_bytes_of_prompt(const CacheLayout& layout, std::int64_t tokens) {
+  Bytes total;
+  for (const CacheGroup& group : layout.groups) total += group_bytes(layout, group, tokens);
+  return total;
+}
+
+Nanoseconds transfer_end(const KvLink& link, const KvTransfer& transfer, Nanoseconds link_free) {
+  const Seconds seconds = transfer.bytes / link.bandwidth;
+  const Nanoseconds whole = to_nanoseconds(seconds);
+  if (!link.overlapped) return std::max(transfer.computed, link_free) + whole;
+  const Nanoseconds last_layer = to_nanoseconds(seconds / static_cast<double>(transfer.layers));
+  return std::max(std::max(transfer.started, link_free) + whole, transfer.computed + last_layer);
+}
+
+}  // namespace roofcast
