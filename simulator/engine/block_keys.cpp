@@ -28,7 +28,9 @@ std::vector<BlockKey> block_keys(std::span<const ContentSpan> contents, std::int
   for (const ContentSpan& span : contents) {
     for (std::int64_t at = 0; at < span.tokens;) {
       const std::int64_t piece = std::min(block_tokens - filled, span.tokens - at);
+      // The stretch of the span that stands in this block: where it begins, and how long it is.
       block = mix(mix(block, span.content), static_cast<std::uint64_t>(at));
+      block = mix(block, static_cast<std::uint64_t>(piece));
       filled += piece;
       at += piece;
       if (filled < block_tokens) continue;

@@ -1,6 +1,7 @@
 #include "simulator/engine/block_prefix.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace roofcast {
 namespace {
@@ -14,10 +15,23 @@ std::span<const BlockKey> leading(const std::vector<BlockKey>& keys, std::int64_
   return std::span(keys).first(static_cast<std::size_t>(std::min(count, available)));
 }
 
-/// The prompt's contents, its last span continued by `more` generated tokens.
-std::vector<ContentSpan> continued(std::span<const ContentSpan> contents, std::int64_t more) {
+/// Whether the generated tokens go on with the prompt's last span: the contents reach to its end.
+bool continues_contents(const EngineState& state, RequestId id) {
+  const Request& request = state.requests.record(id).request;
+  const auto contents = state.requests.contents(id);
+  if (!request.output_continues_prompt || contents.empty()) return false;
+  const std::int64_t covered =
+      std::accumulate(contents.begin(), contents.end(), std::int64_t{0},
+                      [](std::int64_t sum, const ContentSpan& span) { return sum + span.tokens; });
+  return covered == request.input_tokens;
+}
+
+/// What of the request's sequence others may repeat: its contents, and what it has generated where
+/// that goes on with them.
+std::vector<ContentSpan> shared_contents(const EngineState& state, RequestId id) {
+  const auto contents = state.requests.contents(id);
   std::vector<ContentSpan> spans(contents.begin(), contents.end());
-  if (!spans.empty()) spans.back().tokens += more;
+  if (continues_contents(state, id)) spans.back().tokens += state[id].generated;
   return spans;
 }
 
@@ -59,21 +73,16 @@ void keep_own_blocks(EngineState& state, RequestId id) {
   if (!caches_prefixes(state)) return;
   RequestState& request = state[id];
   const std::int64_t block = state.blocks.shareable_tokens();
-  const auto contents = state.requests.contents(id);
-  const Request& asked = state.requests.record(id).request;
-  const auto spans = continued(contents, asked.output_continues_prompt ? request.generated : 0);
+  const auto spans = shared_contents(state, id);
   request.keys = own_block_keys(spans, request.tokens(), block, request.adapter, id);
   state.blocks.name(request.kv, leading(request.keys, request.computed / block));
 }
 
 void share_generated_blocks(EngineState& state, RequestId id) {
-  if (!caches_prefixes(state)) return;
+  if (!caches_prefixes(state) || !continues_contents(state, id)) return;
   RequestState& request = state[id];
-  const auto contents = state.requests.contents(id);
-  if (!state.requests.record(id).request.output_continues_prompt || contents.empty()) return;
   const std::int64_t block = state.blocks.shareable_tokens();
-  const auto spans = continued(contents, request.generated);
-  const auto keys = block_keys(spans, block, request.adapter);
+  const auto keys = block_keys(shared_contents(state, id), block, request.adapter);
   state.blocks.name(request.kv, leading(keys, request.computed / block));
 }
 

@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "simulator/engine/block_prefix.hpp"
-#include "simulator/engine/vllm_admission.hpp"
 
 namespace roofcast {
 namespace {
@@ -138,13 +137,13 @@ std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanosecond
     plan.scheduled.push_back({id, tokens});
     budget -= tokens;
   }
-  admit_waiting(state, plan, budget);
+  admit_waiting(state, plan, budget, blocked_);
   return load.sequences > 0;
 }
 
 void VllmV1Policy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
   const std::int64_t budget = schedule_running(state, plan, state.engine.max_num_batched_tokens);
-  if (plan.preempted.empty()) admit_waiting(state, plan, budget);
+  if (plan.preempted.empty()) admit_waiting(state, plan, budget, blocked_);
 }
 
 void VllmV1Policy::finish(EngineState& state, RequestId id) {

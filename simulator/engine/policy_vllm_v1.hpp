@@ -7,6 +7,7 @@
 #pragma once
 
 #include "simulator/engine/batching_policy.hpp"
+#include "simulator/engine/vllm_admission.hpp"
 
 namespace roofcast {
 
@@ -18,6 +19,9 @@ class VllmV1Policy final : public BatchingPolicy {
   bool schedules_in_aggregate() const override { return true; }
   void finish(EngineState& state, RequestId id) override;
   std::int64_t cached_tokens(const EngineState& state, RequestId id) const override;
+
+ private:
+  BlockedHead blocked_;
 };
 
 }  // namespace roofcast

@@ -1,73 +1,14 @@
-// Schedules worked out by hand, step by step. Requests are named A, B, C = 0, 1, 2; "A4" means
-// four tokens of A are computed in the step.
+// Schedules worked out by hand, step by step (schedule.hpp).
 #include "simulator/engine/policy_vllm_v1.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <string>
-
-#include "tests/simulator/support.hpp"
+#include "tests/simulator/engine/schedule.hpp"
 
 namespace roofcast::test {
 namespace {
 
 using testing::ElementsAre;
-
-/// One engine advanced step by step; steps take one second.
-class Schedule {
- public:
-  Schedule(const Engine& engine, std::int64_t usable_blocks, std::int64_t block_tokens,
-           const Workload& workload)
-      : step_time_(Seconds{1}),
-        records_(records_of(workload)),
-        gaps_(1),
-        table_(records_),
-        engine_(replica_of(engine, step_time_, usable_blocks, block_tokens), table_, gaps_) {}
-
-  /// Runs a step; "A4 B6", with "-B" for a request preempted in it. Empty when nothing can run.
-  std::string step() {
-    for (; arrived_ < records_.size() && records_[arrived_].queued <= now_; ++arrived_) {
-      table_.enter(static_cast<RequestId>(arrived_));
-      engine_.enqueue(static_cast<RequestId>(arrived_));
-    }
-    if (!engine_.start_step(now_)) return "";
-    std::string text;
-    for (const auto& [id, tokens] : engine_.plan().scheduled) {
-      text += fmt::format("{}{}{}", text.empty() ? "" : " ", name(id), tokens);
-    }
-    for (RequestId id : engine_.plan().preempted) text += fmt::format(" -{}", name(id));
-    chunks_ = engine_.batch().prefills;
-    used_ = engine_.state().blocks.used();
-    engine_.finish_step();
-    now_ += kSecond;
-    return text;
-  }
-
-  std::vector<std::string> steps_to_end() {
-    std::vector<std::string> all;
-    for (std::string text = step(); !text.empty(); text = step()) all.push_back(text);
-    return all;
-  }
-
-  const RequestRecord& operator[](std::size_t id) const { return records_[id]; }
-  const std::vector<PrefillChunk>& chunks() const { return chunks_; }
-  std::int64_t used_blocks() const { return used_; }  // during the last step
-  const PlainEngine& engine() const { return engine_; }
-
- private:
-  static char name(RequestId id) { return static_cast<char>('A' + id); }
-
-  FakeStepTime step_time_;
-  std::vector<RequestRecord> records_;
-  TokenGaps gaps_;
-  RequestTable table_;
-  PlainEngine engine_;
-  std::size_t arrived_ = 0;
-  Nanoseconds now_ = 0;
-  std::vector<PrefillChunk> chunks_;
-  std::int64_t used_ = 0;
-};
 
 Engine with_budget(std::int64_t tokens) {
   Engine engine = plain_engine();

@@ -1,0 +1,179 @@
+// Prefix caching in vLLM's schedules, worked out by hand, step by step (schedule.hpp).
+#include <gmock/gmock.h>
+
+#include "simulator/engine/policy_vllm_v1.hpp"
+#include "tests/simulator/engine/schedule.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::ElementsAre;
+
+Engine caching_engine() {
+  Engine engine = plain_engine();
+  engine.prefix_caching = true;
+  return engine;
+}
+
+/// One request at second `at`, whose prompt is made of these spans.
+struct Asked {
+  std::int64_t at = 0;
+  Lengths lengths{};
+  std::vector<ContentSpan> contents{};
+};
+
+Workload workload_of(const std::vector<Asked>& requests) {
+  Workload workload;
+  for (const Asked& asked : requests) {
+    workload.requests.push_back(
+        {.arrival = asked.at * kSecond,
+         .input_tokens = asked.lengths.input,
+         .output_tokens = asked.lengths.output,
+         .contents_begin = static_cast<std::uint32_t>(workload.contents.size()),
+         .contents_count = static_cast<std::uint32_t>(asked.contents.size())});
+    workload.contents.insert(workload.contents.end(), asked.contents.begin(), asked.contents.end());
+  }
+  return workload;
+}
+
+TEST(PrefixCaching, AHitIsWholeBlocksAndLeavesTheLastTokenToCompute) {
+  // Blocks of 4. A computes 10 tokens, 2 blocks full. B, the same: 2 blocks hit. C, 8 tokens of it:
+  // both blocks are cached, but one of its tokens must be computed, so its last block is.
+  Schedule schedule(
+      caching_engine(), 100, 4,
+      workload_of({{0, {10, 1}, {{7, 10}}}, {1, {10, 1}, {{7, 10}}}, {1, {8, 1}, {{7, 8}}}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A10", "B2 C4"));
+  EXPECT_EQ(schedule[0].cached_tokens, 0);
+  EXPECT_EQ(schedule[1].cached_tokens, 8);
+  EXPECT_EQ(schedule[2].cached_tokens, 4);
+  EXPECT_EQ(schedule.engine().counters().prefix_queries, 10 + 10 + 8);
+  EXPECT_EQ(schedule.engine().counters().prefix_hits, 8 + 4);
+}
+
+TEST(PrefixCaching, OffItFindsNothing) {
+  Schedule schedule(plain_engine(), 100, 4,
+                    workload_of({{0, {10, 1}, {{7, 10}}}, {1, {10, 1}, {{7, 10}}}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A10", "B10"));
+  EXPECT_EQ(schedule.engine().counters().prefix_queries, 0);
+}
+
+TEST(PrefixCaching, BlocksAreSharedWithinTheStepThatComputesThem) {
+  Schedule schedule(caching_engine(), 100, 4,
+                    workload_of({{0, {10, 1}, {{7, 10}}}, {0, {10, 1}, {{7, 10}}}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A10 B2"));
+}
+
+TEST(PrefixCaching, OnlyBlocksThatAreScheduledFullAreShared) {
+  // Budget 7: A's first chunk fills one block of 4. In step 2 A takes 6, and B, with 1 token left,
+  // finds the three blocks that A's 13 tokens fill: 1 of its own 2 tokens. Step 3: the other.
+  Engine engine = caching_engine();
+  engine.max_num_batched_tokens = 7;
+  Schedule schedule(engine, 100, 4,
+                    workload_of({{0, {13, 1}, {{7, 13}}}, {0, {14, 1}, {{7, 13}}}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A7", "A6 B1", "B1"));
+}
+
+TEST(PrefixCaching, HitBlocksThatNobodyHoldsUseUpRoom) {
+  // Blocks of 4, 5 usable. A (8 tokens, 2 blocks) has ended; B (12 tokens, 3 blocks) runs to 4 s. C
+  // needs 3 blocks: 2 it finds and 1 new. All 3 come out of the 2 that are free: it waits.
+  const Asked a = {0, {8, 1}, {{7, 8}}};
+  const Asked c = {1, {9, 1}, {{7, 8}}};
+  Schedule waits(caching_engine(), 5, 4, workload_of({a, {1, {10, 3}, {}}, c}));
+  EXPECT_THAT(waits.steps_to_end(), ElementsAre("A8", "B10", "B1", "B1", "C1"));
+  // With a B of 2 blocks it starts.
+  Schedule starts(caching_engine(), 5, 4, workload_of({a, {1, {6, 3}, {}}, c}));
+  EXPECT_THAT(starts.steps_to_end(), ElementsAre("A8", "B6 C1", "B1", "B1"));
+}
+
+TEST(PrefixCaching, HitBlocksThatSomebodyHoldsCostNothing) {
+  // Blocks of 4, 4 usable. A holds 3 at 9 tokens; C's 9 tokens share 2 of them and take the last.
+  Schedule schedule(caching_engine(), 4, 4,
+                    workload_of({{0, {8, 3}, {{7, 8}}}, {1, {9, 1}, {{7, 8}}}}));
+  EXPECT_EQ(schedule.step(), "A8");
+  EXPECT_EQ(schedule.step(), "A1 B1");
+  EXPECT_EQ(schedule.used_blocks(), 4);
+  EXPECT_EQ(schedule.step(), "A1");
+  EXPECT_EQ(schedule.used_blocks(), 3);
+}
+
+TEST(PrefixCaching, ABlockedPromptStartsWhenABlockThatItSharesIsFull) {
+  // Blocks of 4, 5 usable, chunks of 2. 1: A's first chunk takes a block; B's 20 tokens need 5, 4 are
+  // free. 2: A's second chunk fills its block, which B can share now, so it needs 4.
+  Engine engine = caching_engine();
+  engine.long_prefill_token_threshold = 2;
+  Schedule schedule(engine, 5, 4, workload_of({{0, {6, 9}, {{7, 6}}}, {0, {20, 1}, {{7, 20}}}}));
+  EXPECT_EQ(schedule.step(), "A2");
+  EXPECT_EQ(schedule.step(), "A2 B2");
+  EXPECT_EQ(schedule[1].cached_tokens, 4);
+}
+
+TEST(PrefixCaching, TheEndOfTheLeastRecentlyUsedSequenceIsForgottenFirst) {
+  // Blocks of 4, 6 usable, one request at a time. A leaves a0 to a3: free are 2 others, a3, a2, a1,
+  // a0. B takes the others, a3 and a2, and leaves b0 to b3: free a1, a0, b3, b2, b1, b0.
+  // C repeats A: finds a0 and a1 (8 of 17 tokens) and takes b3, b2, b1. D repeats B: finds b0.
+  Schedule schedule(caching_engine(), 6, 4,
+                    workload_of({{0, {16, 1}, {{7, 16}}},
+                                 {1, {16, 1}, {{8, 16}}},
+                                 {2, {17, 1}, {{7, 16}}},
+                                 {3, {17, 1}, {{8, 16}}}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A16", "B16", "C9", "D13"));
+}
+
+TEST(PrefixCaching, APreemptedRequestFindsWhatIsLeftOfItsOwnBlocks) {
+  // Blocks of 4, 5 usable, nothing shared. 1: A and B, 2 blocks each. 2: A's 9th token takes the
+  // last; B gives up b1 and b0. 3 to 6: A's 13th token takes b1. B's 9 tokens would need 3 blocks:
+  // 1 is free. 7: B finds b0 and computes 5 of 9.
+  Schedule schedule(caching_engine(), 5, 4, batch_of({{8, 6}, {8, 6}}));
+  EXPECT_THAT(schedule.steps_to_end(),
+              ElementsAre("A8 B8", "A1 -B", "A1", "A1", "A1", "A1", "B5", "B1", "B1", "B1", "B1"));
+  EXPECT_EQ(schedule.engine().counters().recomputed_tokens, 8);
+  EXPECT_EQ(schedule.engine().counters().prefix_hits, 4);
+  EXPECT_EQ(schedule[1].cached_tokens, 0);  // of its first admission
+}
+
+TEST(PrefixCaching, ASessionsNextTurnFindsWhatThisOneGenerated) {
+  // Blocks of 4. A: 6 in, 3 out; the last token is never computed, so 8 tokens fill 2 blocks. B
+  // repeats the 9 tokens and adds 4: it finds 8 and computes 5. When the output is not repeated,
+  // the prompt alone is found: 1 block, and 9 of 13 are computed.
+  Workload session = workload_of({{0, {6, 3}, {{7, 6}}}, {3, {13, 1}, {{7, 13}}}});
+  Schedule alone(caching_engine(), 100, 4, session);
+  EXPECT_THAT(alone.steps_to_end(), ElementsAre("A6", "A1", "A1", "B9"));
+  session.requests[0].output_continues_prompt = true;
+  Schedule repeated(caching_engine(), 100, 4, session);
+  EXPECT_THAT(repeated.steps_to_end(), ElementsAre("A6", "A1", "A1", "B5"));
+}
+
+TEST(PrefixCaching, OutputContinuesOnlyAPromptThatIsSharedToItsEnd) {
+  // Of A's 6 tokens 4 are shared, and what it generates comes after 2 that are not: B, whose prompt
+  // goes on with the shared content, has only the first block in common.
+  Workload session = workload_of({{0, {6, 3}, {{7, 4}}}, {3, {13, 1}, {{7, 13}}}});
+  session.requests[0].output_continues_prompt = true;
+  Schedule schedule(caching_engine(), 100, 4, session);
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A6", "A1", "A1", "B9"));
+}
+
+TEST(PrefixCaching, AdaptersShareNothing) {
+  Workload workload =
+      workload_of({{0, {10, 1}, {{7, 10}}}, {1, {10, 1}, {{7, 10}}}, {2, {10, 1}, {{7, 10}}}});
+  workload.requests[0].adapter = workload.requests[2].adapter = 0;
+  workload.requests[1].adapter = 1;
+  Schedule schedule(caching_engine(), 100, 4, workload);
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A10", "B10", "C2"));
+}
+
+TEST(PrefixCaching, FullAttentionGroupsShareWhatWindowsDoNot) {
+  // Blocks of 4: a group of full attention and one with a window of 8. A's 12 tokens leave 3 shared
+  // blocks of one pool block each. B finds 8 of its 12 tokens and computes 4: its full group holds
+  // 3 blocks, its window min(3, ceil((7 + 4) / 4) + 1) = 3.
+  CacheLayout layout = uniform_layout(4);
+  layout.groups.resize(2);
+  layout.groups[1].span = {.kind = AttentionSpan::Kind::sliding, .tokens = 8};
+  Schedule schedule(caching_engine(), 100, layout,
+                    workload_of({{0, {12, 1}, {{7, 12}}}, {1, {12, 1}, {{7, 12}}}}));
+  EXPECT_EQ(schedule.step(), "A12");
+  EXPECT_EQ(schedule.step(), "B4");
+  EXPECT_EQ(schedule.used_blocks(), 6);
+}
+
+}  // namespace
+}  // namespace roofcast::test
