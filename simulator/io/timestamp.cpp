@@ -10,15 +10,15 @@ namespace {
 constexpr Nanoseconds kSecond = 1'000'000'000;
 constexpr double kMostSeconds = 7e9;
 
-Nanoseconds length_of(TimeUnit unit) {
+Nanoseconds length_of(TraceTimeUnit unit) {
   switch (unit) {
-    case TimeUnit::seconds:
+    case TraceTimeUnit::seconds:
       break;
-    case TimeUnit::milliseconds:
+    case TraceTimeUnit::milliseconds:
       return 1'000'000;
-    case TimeUnit::microseconds:
+    case TraceTimeUnit::microseconds:
       return 1'000;
-    case TimeUnit::nanoseconds:
+    case TraceTimeUnit::nanoseconds:
       return 1;
   }
   return kSecond;
@@ -123,7 +123,7 @@ std::optional<Nanoseconds> parse_date_time(std::string_view text) {
   return (*days * 86'400 + *seconds) * kSecond + *fraction - *offset;
 }
 
-std::optional<Nanoseconds> parse_duration(std::string_view text, TimeUnit unit) {
+std::optional<Nanoseconds> parse_duration(std::string_view text, TraceTimeUnit unit) {
   const Nanoseconds unit_length = length_of(unit);
   const double unit_seconds = to_seconds(unit_length).value;
   double approximate = 0;
@@ -144,7 +144,7 @@ std::optional<Nanoseconds> parse_duration(std::string_view text, TimeUnit unit) 
 }
 
 std::optional<Nanoseconds> parse_seconds(std::string_view text) {
-  return parse_duration(text, TimeUnit::seconds);
+  return parse_duration(text, TraceTimeUnit::seconds);
 }
 
 }  // namespace roofcast

@@ -17,7 +17,7 @@ std::optional<Nanoseconds> parse_date_time(std::string_view text);
 /// A decimal number of `unit`s, "3.25" or "1e3", rounded to nanoseconds and exact when written
 /// without exponent; nothing for anything else, and outside 0 to 7e9 s (the year 2191 as a Unix
 /// time).
-std::optional<Nanoseconds> parse_duration(std::string_view text, TimeUnit unit);
+std::optional<Nanoseconds> parse_duration(std::string_view text, TraceTimeUnit unit);
 
 /// The same in seconds.
 std::optional<Nanoseconds> parse_seconds(std::string_view text);

@@ -48,12 +48,13 @@ std::string complaint(const TraceRow& row, TraceColumn column, const std::string
 }  // namespace
 
 TraceBuilder::TraceBuilder(const TraceWorkload& spec, Places places)
-    : spec_(spec), places_(places), unit_(spec.time_unit.value_or(TimeUnit::seconds)) {
+    : spec_(spec), places_(places), unit_(spec.time_unit.value_or(TraceTimeUnit::seconds)) {
   names_[index(TraceColumn::priority)] = "priority";
   names_[index(TraceColumn::delay)] = "delay";
 }
 
-void TraceBuilder::name_column(TraceColumn column, std::string_view name, TimeUnit usual_unit) {
+void TraceBuilder::name_column(TraceColumn column, std::string_view name,
+                               TraceTimeUnit usual_unit) {
   names_[index(column)] = name;
   if (column != TraceColumn::time || spec_.time_unit) return;
   unit_ = unit_in_name(name).value_or(usual_unit);
@@ -133,7 +134,7 @@ TraceBuilder::Problem TraceBuilder::read_time(const TraceRow& row, Nanoseconds& 
     return std::nullopt;
   }
   const std::string number =
-      unit_ == TimeUnit::seconds
+      unit_ == TraceTimeUnit::seconds
           ? "seconds from 0 to 7e9"
           : fmt::format("a time from 0 to 7e9 s, counted in {}", name_of(unit_));
   const std::string expected = dates_     ? "a date and time, as in the rows before"
@@ -147,7 +148,7 @@ TraceBuilder::Problem TraceBuilder::read_delay(const TraceRow& row, Nanoseconds&
   if (!row.has(TraceColumn::session)) {
     return fmt::format("{} is given without a session_id", name(TraceColumn::delay));
   }
-  const auto parsed = parse_duration(row.text(TraceColumn::delay), TimeUnit::milliseconds);
+  const auto parsed = parse_duration(row.text(TraceColumn::delay), TraceTimeUnit::milliseconds);
   if (!parsed || *parsed > kLongestSpan) {
     return complaint(row, TraceColumn::delay, name(TraceColumn::delay),
                      "milliseconds from 0 to ten years");

@@ -22,7 +22,7 @@ class TraceBuilder {
   /// How the file calls a column; of the time, what its numbers count where neither the user nor
   /// the name says it.
   void name_column(TraceColumn column, std::string_view name,
-                   TimeUnit usual_unit = TimeUnit::seconds);
+                   TraceTimeUnit usual_unit = TraceTimeUnit::seconds);
   const std::string& name(TraceColumn column) const { return names_[index(column)]; }
 
   /// Adds a request. A row that cannot be one is an Error naming its place, or counted with
@@ -68,7 +68,7 @@ class TraceBuilder {
   const TraceWorkload& spec_;
   Places places_;
   std::array<std::string, kTraceColumns> names_;
-  TimeUnit unit_ = TimeUnit::seconds;
+  TraceTimeUnit unit_ = TraceTimeUnit::seconds;
   Workload workload_;
   std::unordered_map<std::string, Session> sessions_;  // looked up, never walked
   std::vector<RequestId> untimed_;                     // first turns without a time

@@ -50,11 +50,11 @@ constexpr std::array<Known, kTraceColumns> kKnown = {
      {TraceColumn::delay, &TraceColumnNames::delay, kDelayNames},
      {TraceColumn::hash_ids, &TraceColumnNames::hash_ids, kHashNames}}};
 
-constexpr std::array<std::pair<std::string_view, TimeUnit>, 4> kUnitSuffixes = {
-    {{"_s", TimeUnit::seconds},
-     {"_ms", TimeUnit::milliseconds},
-     {"_us", TimeUnit::microseconds},
-     {"_ns", TimeUnit::nanoseconds}}};
+constexpr std::array<std::pair<std::string_view, TraceTimeUnit>, 4> kUnitSuffixes = {
+    {{"_s", TraceTimeUnit::seconds},
+     {"_ms", TraceTimeUnit::milliseconds},
+     {"_us", TraceTimeUnit::microseconds},
+     {"_ns", TraceTimeUnit::nanoseconds}}};
 
 bool contains(Names names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -80,7 +80,7 @@ std::string normalised_name(std::string_view name) {
   return result;
 }
 
-std::optional<TimeUnit> unit_in_name(std::string_view name) {
+std::optional<TraceTimeUnit> unit_in_name(std::string_view name) {
   const std::string normalised = normalised_name(name);
   for (const auto& [suffix, unit] : kUnitSuffixes) {
     if (normalised.ends_with(suffix)) return unit;

@@ -51,7 +51,7 @@ struct TraceRow {
 std::optional<TraceColumn> column_called(std::string_view name, const TraceColumnNames& renamed);
 
 /// The unit at the end of a column's name, "arrival_ms"; nothing when there is none.
-std::optional<TimeUnit> unit_in_name(std::string_view name);
+std::optional<TraceTimeUnit> unit_in_name(std::string_view name);
 
 /// Letters in lower case, blanks as underscores.
 std::string normalised_name(std::string_view name);

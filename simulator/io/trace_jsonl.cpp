@@ -69,7 +69,8 @@ class RowHandler {
     if (!column_) return true;
     const bool timestamp = normalised_name(name) == "timestamp";
     if (!named(*column_)) {
-      trace_.name_column(*column_, name, timestamp ? TimeUnit::milliseconds : TimeUnit::seconds);
+      trace_.name_column(*column_, name,
+                         timestamp ? TraceTimeUnit::milliseconds : TraceTimeUnit::seconds);
       named(*column_) = true;
     }
     if (trace_.name(*column_) != name) {

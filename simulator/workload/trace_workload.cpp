@@ -15,11 +15,11 @@ constexpr std::array<std::pair<std::string_view, TraceFormat>, 4> kFormats = {
      {"csv", TraceFormat::csv},
      {"jsonl", TraceFormat::jsonl},
      {"bench", TraceFormat::bench}}};
-constexpr std::array<std::pair<std::string_view, TimeUnit>, 4> kUnits = {
-    {{"s", TimeUnit::seconds},
-     {"ms", TimeUnit::milliseconds},
-     {"us", TimeUnit::microseconds},
-     {"ns", TimeUnit::nanoseconds}}};
+constexpr std::array<std::pair<std::string_view, TraceTimeUnit>, 4> kUnits = {
+    {{"s", TraceTimeUnit::seconds},
+     {"ms", TraceTimeUnit::milliseconds},
+     {"us", TraceTimeUnit::microseconds},
+     {"ns", TraceTimeUnit::nanoseconds}}};
 constexpr std::array<std::pair<std::string_view, std::string TraceColumnNames::*>, 8> kColumns = {
     {{"time", &TraceColumnNames::time},
      {"input", &TraceColumnNames::input},
@@ -54,8 +54,10 @@ std::optional<TraceFormat> parse_trace_format(std::string_view text) {
 }
 std::string name_of(TraceFormat format) { return name_in(kFormats, format); }
 
-std::optional<TimeUnit> parse_time_unit(std::string_view text) { return value_of(kUnits, text); }
-std::string name_of(TimeUnit unit) { return name_in(kUnits, unit); }
+std::optional<TraceTimeUnit> parse_trace_time_unit(std::string_view text) {
+  return value_of(kUnits, text);
+}
+std::string name_of(TraceTimeUnit unit) { return name_in(kUnits, unit); }
 
 TraceColumnNames parse_trace_columns(const std::string& text) {
   TraceColumnNames names;

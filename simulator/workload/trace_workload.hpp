@@ -21,11 +21,11 @@ std::optional<TraceFormat> parse_trace_format(std::string_view text);
 std::string name_of(TraceFormat format);
 
 /// What a trace's numbers of time count.
-enum class TimeUnit { seconds, milliseconds, microseconds, nanoseconds };
+enum class TraceTimeUnit { seconds, milliseconds, microseconds, nanoseconds };
 
 /// "s", "ms", "us", "ns"; nothing for other texts.
-std::optional<TimeUnit> parse_time_unit(std::string_view text);
-std::string name_of(TimeUnit unit);
+std::optional<TraceTimeUnit> parse_trace_time_unit(std::string_view text);
+std::string name_of(TraceTimeUnit unit);
 
 /// What the columns (of CSV) or keys (of JSONL) are called; empty: by one of the known names.
 struct TraceColumnNames {
@@ -49,7 +49,7 @@ struct TraceWorkload {
   std::string path{};  // plain or gzip-compressed; relative to the scenario file
   TraceFormat format = TraceFormat::automatic;
   TraceColumnNames columns{};
-  std::optional<TimeUnit> time_unit{};       // unset: as the column's name says
+  std::optional<TraceTimeUnit> time_unit{};  // unset: as the column's name says
   std::optional<std::int64_t> block_size{};  // tokens a hash id stands for; unset: 512, weka 64
   std::int64_t max_requests = 0;             // the first so many requests of the file; 0: all
   double time_scale = 1.0;                   // arrival times are multiplied by this

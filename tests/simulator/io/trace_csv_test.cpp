@@ -86,7 +86,7 @@ TEST(TraceCsv, TheUnitIsInTheColumnsNameOrGiven) {
   EXPECT_EQ(second("arrival_ms"), 2'500'000'000);
   EXPECT_EQ(second("Arrival_US"), 2'500'000);
   EXPECT_EQ(second("time_ns"), 2'500);
-  EXPECT_EQ(second("timestamp", {.time_unit = TimeUnit::milliseconds}), 2'500'000'000);
+  EXPECT_EQ(second("timestamp", {.time_unit = TraceTimeUnit::milliseconds}), 2'500'000'000);
 }
 
 TEST(TraceCsv, ScalesTheRate) {

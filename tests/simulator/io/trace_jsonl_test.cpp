@@ -97,13 +97,13 @@ TEST(TraceJsonl, TheUnitOfTimeCanBeGiven) {
   const std::string text = R"({"timestamp": 0, "input_length": 1, "output_length": 1})"
                            "\n"
                            R"({"timestamp": 2000, "input_length": 1, "output_length": 1})";
-  const auto second = [&](TimeUnit unit) {
+  const auto second = [&](TraceTimeUnit unit) {
     return read_text(text, {.time_unit = unit}).requests[1].arrival;
   };
-  EXPECT_EQ(second(TimeUnit::seconds), 2000 * 1000 * kMillisecond);
-  EXPECT_EQ(second(TimeUnit::milliseconds), 2000 * kMillisecond);
-  EXPECT_EQ(second(TimeUnit::microseconds), 2 * kMillisecond);
-  EXPECT_EQ(second(TimeUnit::nanoseconds), 2000);
+  EXPECT_EQ(second(TraceTimeUnit::seconds), 2000 * 1000 * kMillisecond);
+  EXPECT_EQ(second(TraceTimeUnit::milliseconds), 2000 * kMillisecond);
+  EXPECT_EQ(second(TraceTimeUnit::microseconds), 2 * kMillisecond);
+  EXPECT_EQ(second(TraceTimeUnit::nanoseconds), 2000);
 }
 
 TEST(TraceJsonl, KeysCanBeRenamed) {
