@@ -9,6 +9,7 @@
 #include "cli/version.hpp"
 #include "model/error.hpp"
 #include "reports/numbers.hpp"
+#include "simulator/io/csv.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
@@ -58,9 +59,9 @@ std::optional<double> when(Nanoseconds time) {
 }
 
 std::string class_name(const SimulationRun& run, std::int32_t slo_class) {
-  const auto& classes = run.scenario.slo.classes;
+  const auto& names = run.workload.class_names;
   const auto index = static_cast<std::size_t>(slo_class);
-  return index < classes.size() ? classes[index].name : "";
+  return index < names.size() ? names[index] : "";
 }
 
 std::vector<RequestRow> request_rows(const SimulationRun& run) {
@@ -91,7 +92,12 @@ void write_csv_row(std::ostream& out, const RequestRow& row) {
       << exact_seconds(row.sent_s, "") << ',' << exact_seconds(row.scheduled_s, "") << ','
       << exact_seconds(row.first_token_s, "") << ',' << exact_seconds(row.finished_s, "") << ','
       << row.input_tokens << ',' << row.output_tokens << ',' << row.preemptions << ','
-      << row.slo_class << '\n';
+      << quoted_csv(row.slo_class) << '\n';
+}
+
+/// As JSON text, whatever bytes the name holds.
+std::string name_json(const std::string& name) {
+  return Json(name).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 void write_jsonl_row(std::ostream& out, const RequestRow& row) {
@@ -101,7 +107,7 @@ void write_jsonl_row(std::ostream& out, const RequestRow& row) {
       << ",\"first_token_s\":" << exact_seconds(row.first_token_s, "null")
       << ",\"finished_s\":" << exact_seconds(row.finished_s, "null")
       << ",\"input_tokens\":" << row.input_tokens << ",\"output_tokens\":" << row.output_tokens
-      << ",\"preemptions\":" << row.preemptions << ",\"slo_class\":" << Json(row.slo_class).dump()
+      << ",\"preemptions\":" << row.preemptions << ",\"slo_class\":" << name_json(row.slo_class)
       << "}\n";
 }
 

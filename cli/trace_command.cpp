@@ -1,4 +1,5 @@
 // roofcast trace: a synthetic workload written as a trace file, or a trace described.
+#include <algorithm>
 #include <fstream>
 #include <ostream>
 
@@ -27,11 +28,20 @@ LengthSummary summarise(const Workload& workload, std::int64_t Request::*length)
   return summary;
 }
 
+/// Of the requests that do not wait for another.
+Nanoseconds last_arrival(const Workload& workload) {
+  Nanoseconds last = 0;
+  for (const Request& request : workload.requests) {
+    if (request.follows == kNoRequest) last = std::max(last, request.arrival);
+  }
+  return last;
+}
+
 Document trace_document(const Workload& workload, const std::string& path) {
   const auto count = static_cast<std::int64_t>(workload.requests.size());
   const LengthSummary input = summarise(workload, &Request::input_tokens);
   const LengthSummary output = summarise(workload, &Request::output_tokens);
-  const double span = to_seconds(workload.requests.back().arrival).value;
+  const double span = to_seconds(last_arrival(workload)).value;
   Document document{.machine = envelope("trace", {{"out", path}}), .sections = {}};
   document.machine["requests"] = count;
   document.machine["span_s"] = span;
@@ -54,10 +64,14 @@ Document trace_document(const Workload& workload, const std::string& path) {
   return document;
 }
 
-void write_file(const Workload& workload, const std::string& path) {
+/// Writes the trace and adds to the notes what the file does not keep.
+void write_file(Workload& workload, const std::string& path) {
   std::ofstream file(path);
   if (!file) throw Error(path + ": cannot be written");
-  write_trace_csv(workload, file);
+  const bool lines = path.ends_with(".jsonl");
+  lines ? write_trace_jsonl(workload, file) : write_trace_csv(workload, file);
+  const auto lost = lines ? lost_in_jsonl(workload) : lost_in_csv(workload);
+  workload.notes.insert(workload.notes.end(), lost.begin(), lost.end());
   file.flush();
   if (!file) throw Error(path + ": not written whole (disk full?)");
 }
@@ -67,7 +81,7 @@ void write_file(const Workload& workload, const std::string& path) {
 int run_trace(CommandContext& context) {
   WorkloadOptions options;
   std::string path;
-  Usage usage{.synopsis = "roofcast trace --out FILE.csv [options]",
+  Usage usage{.synopsis = "roofcast trace --out FILE [options]",
               .example =
                   "roofcast trace --out demo.csv --request-rate 4 --input-len lognormal:800:0.9 "
                   "--seed 1",
@@ -75,14 +89,14 @@ int run_trace(CommandContext& context) {
               .unlisted = {},
               .positional = {}};
   usage.options.add_options()("out", po::value(&path)->value_name("FILE"),
-                              "where to write arrival_s,input_tokens,output_tokens");
+                              "where to write the requests: CSV, or Mooncake's JSONL for .jsonl");
   usage.options.add(synthetic_options(options)).add(trace_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
 
   Scenario scenario;
   apply(options, scenario);
-  const Workload workload = load_workload(scenario);
+  Workload workload = load_workload(scenario);
   if (!path.empty()) write_file(workload, path);
   write(trace_document(workload, path.empty() ? "trace" : path), common->output, context.out);
   return kExitDone;

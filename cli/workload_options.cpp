@@ -41,6 +41,42 @@ double parse_burstiness(const std::string& text, const std::string& flag) {
                          text, flag);
 }
 
+TraceFormat parse_format(const std::string& text, const std::string& flag) {
+  const auto format = parse_trace_format(text);
+  if (!format) throw UsageError(flag + ": '" + text + "' is not auto, csv, jsonl or bench");
+  return *format;
+}
+
+TraceTimeUnit parse_unit(const std::string& text, const std::string& flag) {
+  const auto unit = parse_trace_time_unit(text);
+  if (!unit) throw UsageError(flag + ": '" + text + "' is not s, ms, us or ns");
+  return *unit;
+}
+
+TraceColumnNames parse_columns(const std::string& text, const std::string& flag) {
+  return parse_flag(parse_trace_columns, text, flag);
+}
+
+bool is_traced(const WorkloadOptions& options) {
+  return options.trace || options.trace_format || options.trace_columns ||
+         options.trace_time_unit || options.trace_block_size || options.max_requests ||
+         options.time_scale || options.rate_scale || options.trace_rate || options.skip_bad_rows ||
+         options.drop_failed;
+}
+
+/// At most one of the three ways to say how fast a trace is replayed; it replaces the scenario's.
+void apply_trace_rate(const WorkloadOptions& options, TraceWorkload& trace) {
+  const int given =
+      (options.time_scale ? 1 : 0) + (options.rate_scale ? 1 : 0) + (options.trace_rate ? 1 : 0);
+  if (given == 0) return;
+  if (given > 1) {
+    throw UsageError("--time-scale, --rate-scale and --trace-rate exclude each other");
+  }
+  trace.time_scale = options.time_scale.value_or(1.0);
+  trace.rate_scale = options.rate_scale;
+  trace.request_rate = options.trace_rate;
+}
+
 bool is_synthetic(const WorkloadOptions& options) {
   return options.num_prompts || options.request_rate || options.burstiness || options.input ||
          options.output;
@@ -51,8 +87,13 @@ void apply_trace(const WorkloadOptions& options, Scenario& scenario) {
   if (const auto* given = std::get_if<TraceWorkload>(&scenario.workload)) trace = *given;
   if (options.trace) trace.path = *options.trace;
   if (options.max_requests) trace.max_requests = *options.max_requests;
-  if (options.time_scale) trace.time_scale = *options.time_scale;
+  if (options.trace_format) trace.format = *options.trace_format;
+  if (options.trace_columns) trace.columns = *options.trace_columns;
+  if (options.trace_time_unit) trace.time_unit = options.trace_time_unit;
+  if (options.trace_block_size) trace.block_size = options.trace_block_size;
+  apply_trace_rate(options, trace);
   if (options.skip_bad_rows) trace.skip_bad_rows = true;
+  if (options.drop_failed) trace.drop_failed = true;
   scenario.workload = trace;
 }
 
@@ -90,16 +131,38 @@ po::options_description synthetic_options(WorkloadOptions& target) {
 
 po::options_description trace_options(WorkloadOptions& target) {
   po::options_description options = option_group("Trace");
-  options.add_options()("trace", converted(target.trace, "--trace", parse_text)->value_name("FILE"),
-                        "CSV or .csv.gz: Azure LLM columns, or arrival,input,output")(
+  options.add_options()(
+      "trace", converted(target.trace, "--trace", parse_text)->value_name("FILE"),
+      "CSV (Azure, BurstGPT, arrival,input,output), JSONL (Mooncake) or a detailed "
+      "benchmark result; .gz too")(
+      "trace-format",
+      converted(target.trace_format, "--trace-format", parse_format)->value_name("FORMAT"),
+      "csv, jsonl or bench (default: auto, by content)")(
+      "trace-columns",
+      converted(target.trace_columns, "--trace-columns", parse_columns)->value_name("KEY=NAME,..."),
+      "what columns are called, as time=Start,class=Type")(
+      "trace-time-unit",
+      converted(target.trace_time_unit, "--trace-time-unit", parse_unit)->value_name("UNIT"),
+      "s, ms, us or ns (default: by column)")(
+      "trace-block-size",
+      converted(target.trace_block_size, "--trace-block-size", parse_positive)->value_name("N"),
+      "tokens of one hash id (default 512; weka 64)")(
       "max-requests",
       converted(target.max_requests, "--max-requests", parse_positive)->value_name("N"),
       "the first N of the trace (default: all)")(
       "time-scale",
       converted(target.time_scale, "--time-scale", parse_positive_number)->value_name("X"),
       "factor on arrival times; 0.5 is twice the rate (default 1)")(
-      "skip-bad-rows", po::bool_switch(&target.skip_bad_rows),
-      "count and skip rows that cannot be read");
+      "rate-scale",
+      converted(target.rate_scale, "--rate-scale", parse_positive_number)->value_name("X"),
+      "factor on the request rate, in place of --time-scale")(
+      "trace-rate",
+      converted(target.trace_rate, "--trace-rate", parse_positive_number)->value_name("R"),
+      "scale to R requests a second on average")("skip-bad-rows",
+                                                 po::bool_switch(&target.skip_bad_rows),
+                                                 "count and skip rows that cannot be read")(
+      "drop-failed", po::bool_switch(&target.drop_failed),
+      "leave out requests that generated nothing");
   return options;
 }
 
@@ -117,8 +180,7 @@ po::options_description objective_options(WorkloadOptions& target) {
 }
 
 void apply(const WorkloadOptions& options, Scenario& scenario) {
-  const bool traced =
-      options.trace || options.max_requests || options.time_scale || options.skip_bad_rows;
+  const bool traced = is_traced(options);
   if (traced && is_synthetic(options)) {
     throw UsageError(
         "--trace and synthetic load (--request-rate, --input-len ...) exclude each other");

@@ -10,8 +10,15 @@ namespace roofcast {
 struct WorkloadOptions {
   std::optional<std::string> trace;
   std::optional<std::int64_t> max_requests;
+  std::optional<TraceFormat> trace_format;
+  std::optional<TraceColumnNames> trace_columns;
+  std::optional<TraceTimeUnit> trace_time_unit;
+  std::optional<std::int64_t> trace_block_size;
   std::optional<double> time_scale;
+  std::optional<double> rate_scale;
+  std::optional<double> trace_rate;
   bool skip_bad_rows = false;
+  bool drop_failed = false;
   std::optional<std::int64_t> num_prompts;
   std::optional<double> request_rate;
   std::optional<double> burstiness;

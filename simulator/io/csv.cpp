@@ -55,4 +55,14 @@ bool split_csv(std::string_view line, std::vector<std::string>& fields) {
   return true;
 }
 
+std::string quoted_csv(const std::string& field) {
+  if (field.find_first_of(",\" \t") == std::string::npos) return field;
+  std::string result = "\"";
+  for (char letter : field) {
+    if (letter == '"') result += '"';
+    result += letter;
+  }
+  return result + '"';
+}
+
 }  // namespace roofcast

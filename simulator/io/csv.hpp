@@ -11,4 +11,7 @@ namespace roofcast {
 /// `fields` is overwritten. False when a quote is left open.
 bool split_csv(std::string_view line, std::vector<std::string>& fields);
 
+/// A field as split_csv reads it back: quoted where it has to be.
+std::string quoted_csv(const std::string& field);
+
 }  // namespace roofcast

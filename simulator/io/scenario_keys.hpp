@@ -32,8 +32,11 @@ inline constexpr std::array kEngineOptions = {"gpu_memory_utilization",
                                               "weight_bytes"};
 inline constexpr std::array kSynthetic = {"type",       "num_prompts", "request_rate", "burstiness",
                                           "normalised", "input_len",   "output_len"};
-inline constexpr std::array kTrace = {"type", "path", "max_requests", "time_scale",
-                                      "skip_bad_rows"};
+inline constexpr std::array kTrace = {
+    "type",       "path",       "format",       "columns",       "time_unit",   "trace_block_size",
+    "time_scale", "rate_scale", "request_rate", "skip_bad_rows", "drop_failed", "max_requests"};
+inline constexpr std::array kTraceColumns = {"time",     "input",   "output", "class",
+                                             "priority", "session", "delay",  "hash_ids"};
 inline constexpr std::array kSlo = {"goodput", "classes"};
 inline constexpr std::array kGoodput = {"metric", "limit_s"};
 inline constexpr std::array kClass = {"name", "share", "targets"};

@@ -140,14 +140,48 @@ SyntheticWorkload read_synthetic(const JsonObject& object) {
   return workload;
 }
 
+TraceColumnNames read_trace_columns(const JsonObject& object) {
+  TraceColumnNames names;
+  set(names.time, object.text("time"));
+  set(names.input, object.text("input"));
+  set(names.output, object.text("output"));
+  set(names.slo_class, object.text("class"));
+  set(names.priority, object.text("priority"));
+  set(names.session, object.text("session"));
+  set(names.delay, object.text("delay"));
+  set(names.hash_ids, object.text("hash_ids"));
+  return names;
+}
+
+/// How the trace is written: format and time_unit, texts of a few.
+void read_trace_form(const JsonObject& object, TraceWorkload& workload) {
+  if (const auto text = object.text("format")) {
+    const auto format = parse_trace_format(*text);
+    if (!format) object.fail("format", "auto, csv, jsonl or bench");
+    workload.format = *format;
+  }
+  if (const auto text = object.text("time_unit")) {
+    workload.time_unit = parse_trace_time_unit(*text);
+    if (!workload.time_unit) object.fail("time_unit", "s, ms, us or ns");
+  }
+  if (const auto columns = object.object("columns", scenario_keys::kTraceColumns)) {
+    workload.columns = read_trace_columns(*columns);
+  }
+  workload.block_size = object.integer("trace_block_size", 1, kLargestTraceBlock);
+}
+
 TraceWorkload read_trace_workload(const JsonObject& object) {
   TraceWorkload workload;
   const auto path = object.text("path");
-  if (!path || path->empty()) object.fail_missing("path", "the path of a trace (.csv or .csv.gz)");
+  if (!path || path->empty()) object.fail_missing("path", "the path of a trace");
   workload.path = *path;
   set(workload.max_requests, object.integer("max_requests", 0, kAnyInteger));
   set(workload.time_scale, object.number("time_scale", 0));
+  workload.rate_scale = object.number("rate_scale", 0);
+  workload.request_rate = object.number("request_rate", 0);
   set(workload.skip_bad_rows, object.boolean("skip_bad_rows"));
+  set(workload.drop_failed, object.boolean("drop_failed"));
+  read_trace_form(object, workload);
   return workload;
 }
 

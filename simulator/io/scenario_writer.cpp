@@ -74,12 +74,36 @@ Json workload_json(const SyntheticWorkload& workload) {
           {"output_len", lengths_json(workload.output)}};
 }
 
+Json columns_json(const TraceColumnNames& names) {
+  Json json = Json::object();
+  auto put_name = [&](const char* key, const std::string& name) {
+    if (!name.empty()) json[key] = name;
+  };
+  put_name("time", names.time);
+  put_name("input", names.input);
+  put_name("output", names.output);
+  put_name("class", names.slo_class);
+  put_name("priority", names.priority);
+  put_name("session", names.session);
+  put_name("delay", names.delay);
+  put_name("hash_ids", names.hash_ids);
+  return json;
+}
+
 Json workload_json(const TraceWorkload& workload) {
-  return {{"type", "trace"},
-          {"path", workload.path},
-          {"max_requests", workload.max_requests},
-          {"time_scale", workload.time_scale},
-          {"skip_bad_rows", workload.skip_bad_rows}};
+  Json json = {{"type", "trace"}, {"path", workload.path}};
+  if (workload.format != TraceFormat::automatic) json["format"] = name_of(workload.format);
+  const Json columns = columns_json(workload.columns);
+  if (!columns.empty()) json["columns"] = columns;
+  if (workload.time_unit) json["time_unit"] = name_of(*workload.time_unit);
+  put(json, "trace_block_size", workload.block_size);
+  json["max_requests"] = workload.max_requests;
+  json["time_scale"] = workload.time_scale;
+  put(json, "rate_scale", workload.rate_scale);
+  put(json, "request_rate", workload.request_rate);
+  json["skip_bad_rows"] = workload.skip_bad_rows;
+  if (workload.drop_failed) json["drop_failed"] = true;
+  return json;
 }
 
 Json slo_json(const Slo& slo) {

@@ -185,6 +185,10 @@ TraceBuilder::Problem TraceBuilder::read_class(const TraceRow& row, std::int32_t
   if (!row.has(TraceColumn::slo_class)) return std::nullopt;
   auto& names = workload_.class_names;
   const std::string& text = row.text(TraceColumn::slo_class);
+  const auto is_control = [](char letter) { return letter >= 0 && letter < ' '; };
+  if (std::any_of(text.begin(), text.end(), is_control)) {
+    return fmt::format("class is '{}', expected a text without control characters", shown(text));
+  }
   const auto found = std::find(names.begin(), names.end(), text);
   if (found == names.end() && names.size() == kMostClasses) {
     return fmt::format("class '{}' is one too many, expected at most {} classes", shown(text),

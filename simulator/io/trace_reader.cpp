@@ -13,8 +13,6 @@
 namespace roofcast {
 namespace {
 
-constexpr std::int64_t kLargestBlock = 1 << 20;
-
 void check_positive(const TraceWorkload& spec, const char* key, std::optional<double> value) {
   if (!value || (*value > 0 && std::isfinite(*value))) return;
   throw Error(fmt::format("{}: {} is {}, expected a positive number", spec.path, key, *value));
@@ -34,9 +32,9 @@ void check(const TraceWorkload& spec) {
     throw Error(fmt::format("{}: max_requests is {}, expected 0 (all) or more", spec.path,
                             spec.max_requests));
   }
-  if (spec.block_size && (*spec.block_size < 1 || *spec.block_size > kLargestBlock)) {
+  if (spec.block_size && (*spec.block_size < 1 || *spec.block_size > kLargestTraceBlock)) {
     throw Error(fmt::format("{}: trace_block_size is {}, expected 1 to {}", spec.path,
-                            *spec.block_size, kLargestBlock));
+                            *spec.block_size, kLargestTraceBlock));
   }
 }
 

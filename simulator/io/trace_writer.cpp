@@ -9,22 +9,14 @@
 #include <span>
 #include <string>
 
+#include "simulator/io/csv.hpp"
+
 namespace roofcast {
 namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
 constexpr Nanoseconds kMillisecond = 1'000'000;
 constexpr std::int64_t kBlock = 512;  // of Mooncake's hash ids, which readers take for granted
-
-std::string quoted(const std::string& name) {
-  if (name.find_first_of(",\" ") == std::string::npos) return name;
-  std::string result = "\"";
-  for (char letter : name) {
-    if (letter == '"') result += '"';
-    result += letter;
-  }
-  return result + '"';
-}
 
 /// Milliseconds with as many decimals as they need: 12, 0.5, 3.000001.
 std::string milliseconds(Nanoseconds time) {
@@ -106,7 +98,7 @@ void write_trace_csv(const Workload& workload, std::ostream& out) {
     if (!follows) fmt::print(out, "{}.{:09}", request.arrival / kSecond, request.arrival % kSecond);
     fmt::print(out, ",{},{}", request.input_tokens, request.output_tokens);
     if (with_class) {
-      out << ',' << quoted(workload.class_names[static_cast<std::size_t>(request.slo_class)]);
+      out << ',' << quoted_csv(workload.class_names[static_cast<std::size_t>(request.slo_class)]);
     }
     if (with_priority) out << ',' << request.priority;
     if (with_session) {

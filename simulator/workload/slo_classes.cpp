@@ -43,13 +43,13 @@ std::vector<std::int32_t> map_classes(const std::vector<std::string>& names, con
 
 void assign_slo_classes(Workload& workload, const Slo& slo, std::uint64_t seed) {
   if (slo.classes.empty()) {
-    if (!workload.class_names.empty()) {
-      workload.notes.emplace_back(
-          "the trace names classes but the scenario has no slo.classes: all "
-          "requests are treated alike");
+    if (workload.class_names.empty()) {
+      for (Request& request : workload.requests) request.slo_class = 0;
+      return;
     }
-    for (Request& request : workload.requests) request.slo_class = 0;
-    workload.class_names.clear();
+    workload.notes.emplace_back(
+        "the trace names classes but the scenario has no slo.classes: requests keep their class "
+        "and are treated alike");
     return;
   }
   if (!workload.class_names.empty()) {

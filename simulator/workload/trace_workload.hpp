@@ -45,6 +45,9 @@ struct TraceColumnNames {
 /// session, delay and hash_ids. Throws Error for another key, an empty name, or a key given twice.
 TraceColumnNames parse_trace_columns(const std::string& text);
 
+/// Most tokens that a hash id may stand for: beyond any engine's block.
+inline constexpr std::int64_t kLargestTraceBlock = 1 << 20;
+
 struct TraceWorkload {
   std::string path{};  // plain or gzip-compressed; relative to the scenario file
   TraceFormat format = TraceFormat::automatic;

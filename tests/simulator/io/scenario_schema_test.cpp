@@ -55,6 +55,11 @@ std::vector<Part> parts() {
        [](const Json& o) { return base_with("workload", o); }},
       {"trace", Pointer("/properties/workload/oneOf/1"), keys::kTrace,
        [](const Json& o) { return base_with("workload", o); }},
+      {"trace columns", Pointer("/properties/workload/oneOf/1/properties/columns"),
+       keys::kTraceColumns,
+       [](const Json& o) {
+         return base_with("workload", {{"type", "trace"}, {"path", "t.csv"}, {"columns", o}});
+       }},
       {"slo", Pointer("/properties/slo"), keys::kSlo,
        [](const Json& o) { return base_with("slo", o); }},
       {"goodput", Pointer("/properties/slo/properties/goodput/items"), keys::kGoodput,

@@ -98,6 +98,28 @@ TEST(Scenario, ATraceReadsBackToo) {
   EXPECT_EQ(std::get<TraceWorkload>(read.workload).time_scale, 0.25);
 }
 
+TEST(Scenario, HowATraceIsWrittenReadsBackToo) {
+  Scenario scenario{.model = "m", .gpu = "g"};
+  scenario.workload = TraceWorkload{
+      .path = "t",
+      .format = TraceFormat::jsonl,
+      .columns = parse_trace_columns("time=a,input=b,output=c,class=d,priority=e,session=f,"
+                                     "delay=g,hash_ids=h"),
+      .time_unit = TraceTimeUnit::microseconds,
+      .block_size = 16,
+      .rate_scale = 2.5,
+      .request_rate = 7,
+      .drop_failed = true};
+  const auto read = std::get<TraceWorkload>(parse_scenario(to_json(scenario), "test").workload);
+  EXPECT_EQ(read.format, TraceFormat::jsonl);
+  EXPECT_EQ(read.columns, std::get<TraceWorkload>(scenario.workload).columns);
+  EXPECT_EQ(read.time_unit, TraceTimeUnit::microseconds);
+  EXPECT_EQ(read.block_size, 16);
+  EXPECT_EQ(read.rate_scale, 2.5);
+  EXPECT_EQ(read.request_rate, 7);
+  EXPECT_TRUE(read.drop_failed);
+}
+
 TEST(Scenario, WhatIsLeftOutHasItsDefault) {
   const Scenario read = parse_scenario(with(""), "test");
   EXPECT_EQ(read.engine, "vllm-0.19");

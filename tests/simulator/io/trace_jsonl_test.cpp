@@ -256,6 +256,8 @@ TEST(TraceJsonl, ABadLineIsNamedAndCanBeSkipped) {
             "delay is '-3'"},
            {R"({"timestamp": 1, "input_length": 5, "output_length": 1, "priority": 1e12})",
             "priority is '1e12'"},
+           {R"({"timestamp": 1, "input_length": 5, "output_length": 1, "class": "a\nb"})",
+            "class is 'a?b', expected a text without"},
            {deep, "nests deeper than 32 levels"}}) {
     const std::string text = good + "\n" + c.row + "\n" + good + "\n";
     EXPECT_THAT(error_in(text), AllOf(HasSubstr("t.jsonl:2: "), HasSubstr(c.message))) << c.row;

@@ -213,12 +213,13 @@ TEST(SloClasses, AClassThatTheScenarioLacksIsNamed) {
               ThrowsMessage<Error>(testing::AllOf(HasSubstr("'code'"), HasSubstr("chat, batch"))));
 }
 
-TEST(SloClasses, WithoutClassesAllRequestsAreAlikeAndItIsSaid) {
+TEST(SloClasses, WithoutClassesInTheScenarioATracesStayAndItIsSaid) {
   Workload workload = generate({.num_prompts = 2}, 0);
   workload.class_names = {"x", "y"};
   workload.requests[1].slo_class = 1;
   assign_slo_classes(workload, {}, 1);
-  EXPECT_EQ(workload.requests[1].slo_class, 0);
+  EXPECT_EQ(workload.requests[1].slo_class, 1);
+  EXPECT_EQ(workload.class_names, (std::vector<std::string>{"x", "y"}));
   ASSERT_EQ(workload.notes.size(), 1u);
 }
 
