@@ -59,7 +59,7 @@ SimulationResult simulate(const Cluster& cluster, const Workload& workload,
 
   if (fleet.replicas().size() > 1) result.replicas.resize(fleet.replicas().size());
   summarise(result, gaps, options.slo, end, workload.stages);
-  const Nanoseconds makespan = to_nanoseconds(result.makespan);
+  const Nanoseconds makespan = to_nanoseconds(result.whole_makespan);
   result.use = use_of_all(fleet, makespan, end);
   describe_replicas(fleet, makespan, end, result.replicas);
   note_unserved(result);

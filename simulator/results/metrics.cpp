@@ -9,8 +9,6 @@
 namespace roofcast {
 namespace {
 
-double seconds_between(Nanoseconds from, Nanoseconds to) { return to_seconds(to - from).value; }
-
 /// Counts and the rates over the time from first arrival to last finish.
 void count(LoadResult& result, const RequestTally& tally, Nanoseconds now) {
   result.completed = tally.completed;
@@ -18,10 +16,8 @@ void count(LoadResult& result, const RequestTally& tally, Nanoseconds now) {
   result.lost = tally.lost;
   result.unfinished = tally.unfinished();
   if (tally.arrived == 0) return;
-  Nanoseconds end = std::max(tally.first_arrival, tally.last_finish);
-  if (result.unfinished > 0) end = std::max(end, now);
-  result.makespan = Seconds{seconds_between(tally.first_arrival, end)};
-  const double span = seconds_between(tally.first_arrival, tally.last_arrival);
+  result.makespan = tally.makespan(now);
+  const double span = to_seconds(tally.last_arrival - tally.first_arrival).value;
   if (span > 0) result.offered_rate_per_s = static_cast<double>(tally.arrived - 1) / span;
   if (result.makespan.value <= 0) return;
   auto rate = [&](std::int64_t number) {
@@ -83,6 +79,13 @@ void judge_slo(SimulationResult& result, const RequestGroups& groups, const Toke
   }
 }
 
+/// First arrival to last finish, or to `now` when not all finished, whatever is reported.
+Seconds whole_makespan(const std::vector<RequestRecord>& records, Nanoseconds now) {
+  RequestTally times;
+  for (const RequestRecord& record : records) times.add_times(record);
+  return times.makespan(now);
+}
+
 /// Precondition: as many replicas as the records name.
 void share_out(std::vector<ReplicaResult>& replicas, const std::vector<RequestRecord>& records) {
   if (replicas.empty()) return;
@@ -107,6 +110,8 @@ void summarise(SimulationResult& result, const TokenGaps& gaps, const Slo& slo, 
   const RequestGroups groups = group_requests(result.requests, gaps, slo, stages);
   fill(result, groups.all, gaps, slo, now);
   result.unreported = static_cast<std::int64_t>(result.requests.size()) - groups.all.tally.requests;
+  result.whole_makespan =
+      result.unreported == 0 ? result.makespan : whole_makespan(result.requests, now);
   for (const StageGroup& stage : groups.stages) {
     StageResult by_itself;
     by_itself.name = stages[stage.index].name;

@@ -41,6 +41,7 @@ Nanoseconds Percentiles::value_at(std::int64_t rank) const {
                               [](const Run& r, DurationHistogram::Bin bin) {
                                 return DurationHistogram::bin_of(r.value) < bin;
                               });
+  assert(run != kept_.end());
   // Bins are in the order of their values, so the rank is counted from the bin's first value.
   for (std::int64_t left = rank - place.before; left >= run->count; ++run) left -= run->count;
   return run->value;

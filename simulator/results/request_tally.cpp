@@ -49,7 +49,14 @@ bool is_good(const RequestRecord& record, std::span<const GoodputLimit> limits) 
   });
 }
 
-void RequestTally::add(const RequestRecord& record, std::span<const GoodputLimit> goodput) {
+Seconds RequestTally::makespan(Nanoseconds now) const {
+  if (arrived == 0) return Seconds{0};
+  Nanoseconds end = std::max(first_arrival, last_finish);
+  if (unfinished() > 0) end = std::max(end, now);
+  return to_seconds(end - first_arrival);
+}
+
+void RequestTally::add_times(const RequestRecord& record) {
   ++requests;
   if (has_arrived(record)) {
     ++arrived;
@@ -61,6 +68,11 @@ void RequestTally::add(const RequestRecord& record, std::span<const GoodputLimit
   if (record.finished == kNever) return;
   ++completed;
   last_finish = std::max(last_finish, record.finished);
+}
+
+void RequestTally::add(const RequestRecord& record, std::span<const GoodputLimit> goodput) {
+  add_times(record);
+  if (record.finished == kNever) return;
   input_tokens += record.request.input_tokens;
   output_tokens += record.request.output_tokens;
   if (!goodput.empty() && is_good(record, goodput)) ++good;

@@ -85,8 +85,13 @@ struct RequestTally {
   std::int64_t unfinished() const { return requests - answered(); }
   const DurationHistogram& of(Part part) const { return durations[static_cast<std::size_t>(part)]; }
 
+  /// First arrival to last finish, or to `now` when some have not finished; 0 of none.
+  Seconds makespan(Nanoseconds now) const;
+
   void add(const RequestRecord& record, std::span<const GoodputLimit> goodput);
   void add(const RequestTally& other);
+  /// Counts and times of the record, but nothing of what its request was like.
+  void add_times(const RequestRecord& record);
 };
 
 }  // namespace roofcast

@@ -111,6 +111,7 @@ struct SimulationResult : LoadResult {
   std::vector<RequestRecord> requests;  // of all stages
   std::vector<StageResult> stages;      // when several are reported
   std::int64_t unreported = 0;          // requests of stages that are not
+  Seconds whole_makespan;               // theirs included: what `use` is about
   std::vector<TargetOutcome> slo;
   SaturationVerdict saturation;
   EngineUse use;  // of several replicas: sums and means over all, peaks of the fullest engine

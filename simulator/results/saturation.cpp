@@ -70,7 +70,6 @@ double late_wait_s(const std::vector<RequestRecord>& records, std::span<const Lo
 }
 
 std::string where_ttft_goes(const SimulationResult& result, double queueing_share) {
-  if (result.completed == 0) return "no request finished";
   const bool queueing = queueing_share >= kQueueingDominates;
   std::string text = fmt::format(
       "{:.0f} % of the mean TTFT of {} is {}",
@@ -101,6 +100,10 @@ std::string verdict_in_words(const SimulationResult& result, bool backlog_grew, 
 SaturationVerdict judge_saturation(const SimulationResult& result, double median_service_s,
                                    std::span<const LoadStage> stages) {
   SaturationVerdict verdict;
+  if (result.completed == 0) {
+    verdict.reason = "no request finished";
+    return verdict;
+  }
   if (result.ttft.mean > 0) verdict.queueing_share = result.queue.mean / result.ttft.mean;
   const std::string ttft = where_ttft_goes(result, verdict.queueing_share);
   const Window window = second_half(result.requests, stages);

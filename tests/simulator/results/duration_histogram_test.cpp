@@ -23,8 +23,8 @@ std::set<Nanoseconds> edges() {
     const Nanoseconds base = Nanoseconds{1} << power;
     const Nanoseconds width = power > 10 ? base >> 10 : 1;
     for (const Nanoseconds start :
-         {base, base + width, base + base / 2, 2 * (base - 1) + 2 - width}) {
-      for (const Nanoseconds value : {start - 1, start, start + width / 2, start + width - 1}) {
+         {base, base + width, base + base / 2, 2 * (base - 1) + (2 - width)}) {
+      for (const Nanoseconds value : {start - 1, start, start + width / 2, start + (width - 1)}) {
         if (value > 0) values.insert(value);
       }
     }

@@ -233,6 +233,7 @@ TEST(Stages, OfAWarmUpNothingIsReported) {
   EXPECT_DOUBLE_EQ(result.ttft.max, 1);
   EXPECT_DOUBLE_EQ(result.itl.max, 1);
   EXPECT_DOUBLE_EQ(result.makespan.value, 2);
+  EXPECT_DOUBLE_EQ(result.whole_makespan.value, 16);
   EXPECT_DOUBLE_EQ(*result.goodput_share, 1);
   EXPECT_TRUE(result.slo[0].met);
   EXPECT_TRUE(result.slo[1].met);
@@ -258,6 +259,28 @@ TEST(Stages, AClassIsJudgedOverAllReportedStages) {
   EXPECT_EQ(result.slo[0].requests, 2);
   EXPECT_DOUBLE_EQ(result.slo[0].achieved, 2);
   EXPECT_DOUBLE_EQ(result.slo[1].achieved, 1.5);
+}
+
+TEST(Stages, OfASimulationHaveTheirOwnGaps) {
+  // Steps of 1 s: 3 tokens are 2 gaps, 4 tokens 3. Busy for 2 + 3 + 4 s.
+  const FakeStepTime step_time(Seconds{1});
+  Workload workload = batch_of({{10, 2}, {10, 3}, {10, 4}});
+  workload.stages = {{.name = "warm-up", .reported = false}, {.name = "a"}, {.name = "b"}};
+  for (std::int32_t i = 0; i < 3; ++i) {
+    Request& request = workload.requests[static_cast<std::size_t>(i)];
+    request.stage = i;
+    request.arrival = 10 * i * kSecond;
+  }
+  for (const EngineKind kind : {EngineKind::plain, EngineKind::fast}) {
+    const auto result =
+        simulate(roomy_replica(plain_engine(), step_time), workload, {.engine_kind = kind});
+    ASSERT_EQ(result.stages.size(), 2u);
+    EXPECT_EQ(result.stages[0].itl.count, 2);
+    EXPECT_EQ(result.stages[1].itl.count, 3);
+    EXPECT_EQ(result.itl.count, 5);
+    EXPECT_DOUBLE_EQ(result.makespan.value, 14);        // 10 to 24
+    EXPECT_DOUBLE_EQ(result.use.busy_share, 9.0 / 24);  // of 0 to 24
+  }
 }
 
 TEST(Replicas, ShareTheRequestsThatTheyServed) {
