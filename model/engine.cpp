@@ -90,6 +90,11 @@ void check_ranges(const EngineOverrides& overrides) {
   require_positive(overrides.max_num_seqs, "max_num_seqs");
   require_positive(overrides.max_num_batched_tokens, "max_num_batched_tokens");
   require_positive(overrides.block_size, "block_size");
+  require_positive(overrides.max_prefill_tokens, "max_prefill_tokens");
+  if (overrides.schedule_conservativeness && !(*overrides.schedule_conservativeness > 0.0)) {
+    throw UsageError(fmt::format("schedule_conservativeness: {} given, expected more than 0",
+                                 *overrides.schedule_conservativeness));
+  }
   require_positive(overrides.num_gpu_blocks_override, "num_gpu_blocks_override");
   if (overrides.long_prefill_token_threshold.value_or(0) < 0) {
     throw UsageError(fmt::format("long_prefill_token_threshold: {} given, expected 0 (off) or more",
@@ -169,6 +174,16 @@ void resolve_sglang_batch(Engine& engine, const EngineOverrides& overrides, cons
   engine.max_num_seqs = overrides.max_num_seqs.value_or(2048);
   engine.max_num_batched_tokens =
       overrides.max_num_batched_tokens.value_or(sglang_tier(gpu).chunked_prefill);
+  if (engine.chunked_prefill && engine.max_num_batched_tokens % engine.block_size != 0) {
+    throw UsageError(fmt::format(
+        "max_num_batched_tokens: {}, expected a multiple of block_size ({}): SGLang cuts prompts "
+        "at chunked_prefill_size, by whole pages",
+        engine.max_num_batched_tokens, engine.block_size));
+  }
+  // Defaults of sglang/srt/server_args.py.
+  engine.max_prefill_tokens = overrides.max_prefill_tokens.value_or(16384);
+  engine.schedule_conservativeness = overrides.schedule_conservativeness.value_or(1.0);
+  engine.mixed_chunk = overrides.enable_mixed_chunk.value_or(false);
 }
 
 /// TensorRT-LLM: max_num_tokens 8192, max_batch_size 2048 (defaults of trtllm-serve).
@@ -202,12 +217,33 @@ void resolve_naive(Engine& engine, const EngineOverrides& overrides) {
   engine.max_num_batched_tokens = overrides.max_num_batched_tokens.value_or(engine.max_model_len);
 }
 
+/// Knobs that SGLang has and others have not, and the other way round.
+void check_sglang_knobs(const EngineOverrides& overrides, const EraDefaults& era) {
+  const bool sglang = era.scheduler == SchedulerKind::sglang;
+  const char* knob = overrides.max_prefill_tokens          ? "max_prefill_tokens"
+                     : overrides.schedule_conservativeness ? "schedule_conservativeness"
+                     : overrides.enable_mixed_chunk        ? "enable_mixed_chunk"
+                                                           : nullptr;
+  if (knob != nullptr && !sglang) {
+    throw UsageError(fmt::format("{}: given for {}, expected engine sglang", knob, era.era.name));
+  }
+  const QueueOrder order = overrides.scheduling_policy.value_or(QueueOrder::fcfs);
+  const bool only_sglang =
+      order == QueueOrder::longest_prefix || order == QueueOrder::longest_output;
+  const bool only_others = order == QueueOrder::priority;
+  if (sglang ? only_others : only_sglang) {
+    throw UsageError(fmt::format("scheduling_policy: {} given for {}, expected {}", name_of(order),
+                                 era.era.name, sglang ? "fcfs, lpm or lof" : "fcfs or priority"));
+  }
+}
+
 /// Knobs that one engine alone has.
 void check_owners(const EngineOverrides& overrides, const EraDefaults& era) {
   if (overrides.kv_cache_memory && era.memory_rule != MemoryRule::vllm) {
     throw UsageError(fmt::format("kv_cache_memory: given for {}, expected one of the vLLM engines",
                                  era.era.name));
   }
+  check_sglang_knobs(overrides, era);
   if (era.scheduler == SchedulerKind::tensorrt_llm) return;
   const char* knob = overrides.capacity_scheduler_policy ? "capacity_scheduler_policy"
                      : overrides.context_chunking_policy ? "context_chunking_policy"

@@ -10,6 +10,7 @@
 
 #include "model/gpu.hpp"
 #include "model/parallelism.hpp"
+#include "model/queue_order.hpp"
 #include "model/tensorrt_policies.hpp"
 #include "model/transformer.hpp"
 
@@ -21,15 +22,13 @@ enum class MemoryRule { textbook, vllm, sglang, tensorrt_llm };
 /// Which scheduler runs the steps.
 enum class SchedulerKind { vllm_v1, sglang, tensorrt_llm, static_batch, naive };
 
-enum class QueueOrder { fcfs, priority };
-
 /// What a user may set; spelled as the engines spell it. Unset values follow the era, the model
 /// and the GPU.
 struct EngineOverrides {
   std::optional<double> gpu_memory_utilization{};  // SGLang: mem_fraction_static; TRT-LLM: of free
   std::optional<std::int64_t> max_model_len{};
   std::optional<std::int64_t> max_num_seqs{};
-  std::optional<std::int64_t> max_num_batched_tokens{};
+  std::optional<std::int64_t> max_num_batched_tokens{};  // SGLang: chunked_prefill_size
   std::optional<std::int64_t> block_size{};
   std::optional<std::int64_t> num_gpu_blocks_override{};
   std::optional<Bytes> kv_cache_memory{};
@@ -42,6 +41,9 @@ struct EngineOverrides {
   std::optional<std::int64_t> long_prefill_token_threshold{};
   std::optional<double> watermark{};
   std::optional<QueueOrder> scheduling_policy{};
+  std::optional<std::int64_t> max_prefill_tokens{};           // SGLang
+  std::optional<double> schedule_conservativeness{};          // SGLang
+  std::optional<bool> enable_mixed_chunk{};                   // SGLang
   std::optional<CapacityPolicy> capacity_scheduler_policy{};  // TRT-LLM
   std::optional<ChunkingPolicy> context_chunking_policy{};    // TRT-LLM
   std::optional<Bytes> overhead{};                            // textbook rule: fixed, per GPU
@@ -98,6 +100,9 @@ struct Engine {
   std::int64_t long_prefill_token_threshold = 0;  // 0: off
   double watermark = 0.0;
   QueueOrder order = QueueOrder::fcfs;
+  std::int64_t max_prefill_tokens = 16384;                                   // SGLang
+  double schedule_conservativeness = 1.0;                                    // SGLang
+  bool mixed_chunk = false;                                                  // SGLang
   CapacityPolicy capacity_policy = CapacityPolicy::guaranteed_no_evict;      // TRT-LLM
   ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
   Bytes overhead{};                                                          // textbook rule

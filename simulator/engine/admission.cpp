@@ -26,7 +26,7 @@ struct Demand {
   std::int64_t at_once = 0;  // tokens of one step, when prompts are not cut
 };
 
-Demand demand_of(const Engine& engine, const Request& request) {
+Demand demand_of(const Engine& engine, const Request& request, std::int64_t page) {
   const std::int64_t tokens = request.input_tokens + request.output_tokens;
   // The last token is never computed on. After a preemption all before it is computed again, whole.
   const Demand recomputed{.cached = tokens - 1, .at_once = tokens - 1};
@@ -34,8 +34,11 @@ Demand demand_of(const Engine& engine, const Request& request) {
   const Demand reserved{.cached = tokens, .at_once = request.input_tokens};
   switch (engine.scheduler) {
     case SchedulerKind::vllm_v1:
-    case SchedulerKind::sglang:
       break;
+    case SchedulerKind::sglang:
+      // Prompt, output and a page beside them must leave a token free (PrefillAdder). An uncut
+      // prompt of any length is computed when it is the first of its batch.
+      return {.cached = tokens + page + 1, .at_once = engine.chunked_prefill ? tokens - 1 : 0};
     case SchedulerKind::tensorrt_llm:
       return engine.capacity_policy == CapacityPolicy::max_utilization ? recomputed : reserved;
     case SchedulerKind::static_batch:
@@ -47,14 +50,19 @@ Demand demand_of(const Engine& engine, const Request& request) {
 }
 
 /// Whether a prompt larger than a step's budget can be computed in chunks. TensorRT-LLM cuts at
-/// multiples of a block, so one must fit.
+/// multiples of a block and SGLang of a page, so one must fit.
 bool cuts_prompts(const Engine& engine, const KvBlocks& blocks) {
-  const bool by_blocks = engine.scheduler == SchedulerKind::tensorrt_llm;
+  const bool by_blocks =
+      engine.scheduler == SchedulerKind::tensorrt_llm || engine.scheduler == SchedulerKind::sglang;
   return engine.chunked_prefill &&
          (!by_blocks || engine.max_num_batched_tokens >= blocks.layout().block_tokens);
 }
 
 std::string too_many_reason(const Engine& engine, const KvBlocks& blocks) {
+  if (engine.scheduler == SchedulerKind::sglang) {
+    return fmt::format("chunked_prefill_size {} is less than a page of {} tokens",
+                       engine.max_num_batched_tokens, blocks.layout().block_tokens);
+  }
   if (engine.scheduler != SchedulerKind::tensorrt_llm) {
     return fmt::format("without chunked prefill a step takes at most max_num_batched_tokens {}",
                        engine.max_num_batched_tokens);
@@ -79,12 +87,14 @@ void add_note(std::vector<std::string>& notes, const Tally& tally, const std::st
 std::vector<std::string> reject_impossible(std::vector<RequestRecord>& records,
                                            const Replica& replica) {
   const Engine& engine = replica.engine;
-  const KvBlocks blocks(replica.layout, replica.kv_blocks, engine.max_num_batched_tokens);
+  const bool whole_prompts = engine.scheduler == SchedulerKind::sglang && !engine.chunked_prefill;
+  const KvBlocks blocks(replica.layout, replica.kv_blocks,
+                        whole_prompts ? kMostTokens : engine.max_num_batched_tokens);
   const bool cuts = cuts_prompts(engine, blocks);
   Tally too_long, too_big, too_many_at_once;
   for (RequestRecord& record : records) {
     const std::int64_t tokens = record.request.input_tokens + record.request.output_tokens;
-    const Demand demand = demand_of(engine, record.request);
+    const Demand demand = demand_of(engine, record.request, replica.layout.block_tokens);
     if (engine.max_model_len > 0 && tokens > engine.max_model_len) {
       too_long.add(tokens);
     } else if (blocks.most_needed(demand.cached) > blocks.usable()) {

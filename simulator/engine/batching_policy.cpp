@@ -5,6 +5,7 @@
 #include "model/error.hpp"
 #include "simulator/engine/block_prefix.hpp"
 #include "simulator/engine/policy_naive.hpp"
+#include "simulator/engine/policy_sglang.hpp"
 #include "simulator/engine/policy_static.hpp"
 #include "simulator/engine/policy_tensorrt_llm.hpp"
 #include "simulator/engine/policy_vllm_v1.hpp"
@@ -32,10 +33,9 @@ std::unique_ptr<BatchingPolicy> make_policy(const Engine& engine) {
     case SchedulerKind::naive:
       return std::make_unique<NaivePolicy>();
     case SchedulerKind::sglang:
-      break;
+      return std::make_unique<SglangPolicy>(engine);
   }
-  throw Error(fmt::format("engine '{}': its scheduler is not simulated, expected a vLLM engine",
-                          engine.name));
+  throw Error(fmt::format("engine '{}': its scheduler is not simulated", engine.name));
 }
 
 }  // namespace roofcast

@@ -85,6 +85,10 @@ class BatchingPolicy {
   /// A request has finished: its K and V are given back.
   virtual void finish(EngineState& state, RequestId id) = 0;
 
+  /// A request leaves the engine unfinished, which schedules nothing more: its K and V are given
+  /// back.
+  virtual void abandon(EngineState& state, RequestId id) { state.blocks.release(state[id].kv); }
+
   /// When schedule() found nothing though requests wait: the time to try again, if any.
   virtual std::optional<Nanoseconds> next_wake(const EngineState&) const { return std::nullopt; }
 

@@ -213,7 +213,7 @@ std::vector<RequestId> FastEngine::evacuate() {
   next_.clear();
   others_.clear();
   in_progress_ = false;
-  return roofcast::evacuate(state_);
+  return roofcast::evacuate(state_, *policy_);
 }
 
 }  // namespace roofcast

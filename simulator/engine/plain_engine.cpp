@@ -83,7 +83,7 @@ std::vector<RequestId> PlainEngine::evacuate() {
   step_.plan.clear();
   next_.plan.clear();
   in_progress_ = false;
-  return roofcast::evacuate(state_);
+  return roofcast::evacuate(state_, *policy_);
 }
 
 std::int64_t PlainEngine::cached_tokens(RequestId id) const {

@@ -30,6 +30,7 @@ class PlainEngine final : public ReplicaEngine {
   const EngineCounters& counters() const override { return state_.counters; }
 
   const EngineState& state() const { return state_; }
+  const BatchingPolicy& policy() const { return *policy_; }
   /// The step in progress: what was chosen and what its time was asked for.
   const StepPlan& plan() const { return step_.plan; }
   const StepBatch& batch() const { return step_.batch; }

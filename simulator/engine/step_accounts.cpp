@@ -84,12 +84,12 @@ bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& ga
   return true;
 }
 
-std::vector<RequestId> evacuate(EngineState& state) {
+std::vector<RequestId> evacuate(EngineState& state, BatchingPolicy& policy) {
   std::vector<RequestId> all = std::move(state.running);
   for (; !state.waiting.empty(); state.waiting.pop_front()) all.push_back(state.waiting.front());
   state.running.clear();
   for (RequestId id : all) {
-    state.blocks.release(state[id].kv);
+    policy.abandon(state, id);
     state.requests.leave(id);
   }
   return all;

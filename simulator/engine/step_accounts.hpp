@@ -23,7 +23,7 @@ void clear(StepBatch& batch, std::size_t spans);
 bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& gaps);
 
 /// Everybody in the engine, running ones first, leaves it and the table.
-std::vector<RequestId> evacuate(EngineState& state);
+std::vector<RequestId> evacuate(EngineState& state, BatchingPolicy& policy);
 
 EngineLoad load_of(const EngineState& state);
 

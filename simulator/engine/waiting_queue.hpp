@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "model/engine.hpp"
@@ -13,13 +14,14 @@
 namespace roofcast {
 
 /// First come, first served, with preempted requests back at the front; or by priority (smaller
-/// first), ties by arrival, wherever a request comes from (vLLM's two policies).
+/// first), ties by arrival, wherever a request comes from (vLLM's two policies). In any other order
+/// a scheduler arranges the queue itself.
 class WaitingQueue {
  public:
   explicit WaitingQueue(QueueOrder order) : order_(order) {}
 
   bool empty() const { return size() == 0; }
-  std::size_t size() const { return fcfs_.size() + by_priority_.size(); }
+  std::size_t size() const { return queue_.size() + by_priority_.size(); }
 
   /// The request that is looked at next. Precondition: not empty.
   RequestId front() const;
@@ -29,9 +31,14 @@ class WaitingQueue {
   /// For a preempted request.
   void push_front(RequestId request, std::int64_t priority);
 
+  /// The requests as they stand. Precondition, here and below: not ordered by priority.
+  const std::deque<RequestId>& in_order() const { return queue_; }
+  /// The same requests in another order.
+  void rearrange(std::span<const RequestId> order);
+
  private:
   QueueOrder order_;
-  std::deque<RequestId> fcfs_;
+  std::deque<RequestId> queue_;
   std::set<std::pair<std::int64_t, RequestId>> by_priority_;
 };
 

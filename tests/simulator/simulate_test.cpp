@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "model/error.hpp"
 #include "tests/simulator/support.hpp"
 
 namespace roofcast::test {
@@ -253,19 +252,6 @@ TEST(Simulate, ProgressCanStopTheRun) {
   EXPECT_EQ(result.completed, 1);
   EXPECT_EQ(result.unfinished, 1);
   EXPECT_THAT(result.notes.back(), HasSubstr("1 request had not finished"));
-}
-
-TEST(Simulate, AnotherEnginesSchedulerIsRefusedByName) {
-  const FakeStepTime step_time(Seconds{1});
-  Engine engine = plain_engine();
-  engine.name = "sglang";
-  engine.scheduler = SchedulerKind::sglang;
-  try {
-    simulate(roomy_replica(engine, step_time), batch_of({{1, 1}}), {});
-    FAIL() << "expected an Error";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("sglang"));
-  }
 }
 
 TEST(Simulate, AHalvedStepTimeIsNeverSlower) {

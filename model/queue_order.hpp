@@ -1,0 +1,25 @@
+// In which order an engine looks at waiting requests, by the engines' names: vLLM's
+// --scheduling-policy and SGLang's --schedule-policy.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace roofcast {
+
+enum class QueueOrder {
+  fcfs,
+  priority,        // smaller first (vLLM)
+  longest_prefix,  // "lpm": most cached tokens first (SGLang)
+  longest_output,  // "lof": most allowed output first (SGLang)
+};
+
+const char* name_of(QueueOrder order);
+
+/// Nothing when no order has this name.
+std::optional<QueueOrder> parse_queue_order(std::string_view text);
+
+/// What it may be, for messages.
+inline constexpr const char* kQueueOrders = "fcfs, priority, lpm or lof";
+
+}  // namespace roofcast

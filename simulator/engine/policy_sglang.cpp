@@ -1,0 +1,208 @@
+#include "simulator/engine/policy_sglang.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include "simulator/engine/sglang_queue.hpp"
+
+namespace roofcast {
+namespace {
+
+/// After a retraction each remaining request is thought to go on for so many tokens, and so many
+/// pages are emptied for it (SGLANG_RETRACT_DECODE_STEPS).
+constexpr std::int64_t kRetractDecodeSteps = 20;
+
+/// Blocks that these requests need to go on by a token each.
+std::int64_t rows_required(const EngineState& state, const std::vector<RequestId>& batch) {
+  std::int64_t rows = 0;
+  for (RequestId id : batch) {
+    const RequestState& request = state[id];
+    if (request.computed + 1 <= request.kv.covered_tokens) continue;
+    const std::int64_t needed = state.blocks.needed(request.computed + 1, 1);
+    rows += std::max<std::int64_t>(0, needed - request.kv.blocks);
+  }
+  return rows;
+}
+
+/// Their blocks, which are free.
+void grow_by_one(EngineState& state, const std::vector<RequestId>& batch) {
+  for (RequestId id : batch) {
+    RequestState& request = state[id];
+    const bool grown = state.blocks.grow(request.kv, request.computed + 1, 1);
+    assert(grown);
+    static_cast<void>(grown);
+  }
+}
+
+void schedule_decodes(const std::vector<RequestId>& batch, StepPlan& plan) {
+  for (RequestId id : batch) plan.scheduled.push_back({id, 1});
+}
+
+/// The share of their allowed output that the remaining requests are thought to reach
+/// (estimate_new_token_ratio_after_retract).
+double ratio_after_retraction(const EngineState& state, const std::vector<RequestId>& remaining) {
+  std::int64_t generated = 0, allowed = 0;
+  for (RequestId id : remaining) {
+    generated += state[id].emitted + kRetractDecodeSteps;
+    allowed += state[id].output_tokens;
+  }
+  return std::min(1.0, static_cast<double>(generated) / static_cast<double>(allowed + 1));
+}
+
+}  // namespace
+
+void SglangPolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
+  settle(state);
+  prefill(state, plan);
+  if (!plan.scheduled.empty()) {
+    ratio_.count_prefill();
+    return;
+  }
+  decode(state, plan);
+  if (state.running.empty() && state.waiting.empty()) ratio_.reset(state.counters.steps);
+}
+
+std::optional<bool> SglangPolicy::schedule_around(EngineState& state, Nanoseconds,
+                                                  const DecodeLoad& load, StepPlan&) {
+  settle(state);
+  const bool looks_at_queue = chunked_ || (!state.waiting.empty() && !full_);
+  if (looks_at_queue || load.sequences == 0 || !load.others.empty()) return std::nullopt;
+  if (load.rows > state.blocks.free()) return std::nullopt;
+  state.blocks.take_rows(load.rows);
+  state.blocks.take_rows(-load.rows_back);
+  prefix_->forget_taken(state);
+  return true;
+}
+
+/// What earlier steps have computed becomes the prefix cache's: a cut prompt's chunk at once, whole
+/// prompts when their step has ended and, with the overlap schedule, the next has been started.
+void SglangPolicy::settle(EngineState& state) {
+  if (!prefix_) prefix_.emplace(state);
+  prefix_->forget_taken(state);
+  const std::int64_t last = state.counters.steps - (state.engine.async_scheduling ? 2 : 1);
+  std::erase_if(computed_, [&](const Computed& computed) {
+    if (computed.step > last) return false;
+    prefix_->keep(state, computed.request, computed.tokens);
+    return true;
+  });
+  if (chunked_) prefix_->keep(state, *chunked_, state[*chunked_].computed);
+}
+
+/// Running requests that go on by a token, without those whose last token is on its way.
+std::vector<RequestId> SglangPolicy::decode_batch(const EngineState& state) const {
+  std::vector<RequestId> batch;
+  for (RequestId id : state.running) {
+    if (!state[id].complete() && chunked_ != id) batch.push_back(id);
+  }
+  return batch;
+}
+
+/// Fills the plan with prompts, and with the decodes that go along; leaves it empty when no prompt
+/// can run.
+void SglangPolicy::prefill(EngineState& state, StepPlan& plan) {
+  if (!chunked_ && (full_ || state.waiting.empty())) return;
+  const std::vector<RequestId> decoding = decode_batch(state);
+  const bool mixed = state.engine.mixed_chunk && !decoding.empty();
+  if (mixed) {
+    if (rows_required(state, decoding) > state.blocks.free()) return;
+    grow_by_one(state, decoding);
+    prefix_->forget_taken(state);
+  }
+  order_waiting(state, *prefix_);
+  PrefillBudget budget =
+      prefill_budget(state, decoding, new_token_ratio(state), mixed ? std::ssize(decoding) : 0);
+  if (chunked_) {
+    const RequestId id = *chunked_;
+    const std::optional<bool> whole = continue_prompt(state, id, budget, plan);
+    prefix_->forget_taken(state);
+    if (whole && *whole) chunked_.reset();
+  }
+  if (!chunked_) admit(state, budget, plan);
+  for (const auto& [id, tokens] : plan.scheduled) {
+    if (chunked_ == id) continue;
+    computed_.push_back(
+        {.request = id, .tokens = state[id].computed + tokens, .step = state.counters.steps});
+  }
+  if (mixed && !plan.scheduled.empty()) schedule_decodes(decoding, plan);
+}
+
+/// Waiting requests, strictly in order: the first that cannot start ends it.
+void SglangPolicy::admit(EngineState& state, PrefillBudget& budget, StepPlan& plan) {
+  const auto places = static_cast<std::size_t>(state.engine.max_num_seqs);
+  while (!state.waiting.empty()) {
+    if (state.running.size() >= places) full_ = true;
+    if (full_) return;
+    const Admission admission = admit_next(state, *prefix_, budget, plan);
+    if (admission.cut) chunked_ = state.running.back();
+    full_ = admission.pool_full;
+    if (admission.stop) return;
+  }
+}
+
+void SglangPolicy::decode(EngineState& state, StepPlan& plan) {
+  std::vector<RequestId> batch = decode_batch(state);
+  if (rows_required(state, batch) > state.blocks.free()) retract(state, batch, plan);
+  grow_by_one(state, batch);
+  prefix_->forget_taken(state);
+  schedule_decodes(batch, plan);
+}
+
+/// Takes requests out of the batch until the rest can go on: first those that have generated least,
+/// of these the longest prompts, of these the last admitted. One stays, unless a cut prompt holds
+/// what it needs. The batch is empty in the end when the last one must wait for the blocks of
+/// requests that are ending.
+void SglangPolicy::retract(EngineState& state, std::vector<RequestId>& batch, StepPlan& plan) {
+  std::vector<RequestId> order = batch;
+  std::stable_sort(order.begin(), order.end(), [&](RequestId a, RequestId b) {
+    if (state[a].emitted != state[b].emitted) return state[a].emitted > state[b].emitted;
+    return state[a].input_tokens < state[b].input_tokens;
+  });
+  const std::size_t least = chunked_ ? 0 : 1;
+  bool fits = false;
+  while (!fits && order.size() > least) {
+    retract_one(state, order.back(), plan);
+    order.pop_back();
+    prefix_->forget_taken(state, std::ssize(order) * kRetractDecodeSteps);
+    fits = rows_required(state, order) <= state.blocks.free();
+  }
+  std::erase_if(batch, [&](RequestId id) {
+    return std::find(order.begin(), order.end(), id) == order.end();
+  });
+  if (!fits) batch.clear();
+  if (plan.preempted.empty()) return;
+  full_ = false;
+  ratio_.set(ratio_after_retraction(state, order), state.counters.steps + (batch.empty() ? 0 : 1));
+}
+
+/// Gives back all it holds; what it computed is only found again as far as the prefix cache has it
+/// (release_req). It queues behind all others.
+void SglangPolicy::retract_one(EngineState& state, RequestId id, StepPlan& plan) {
+  RequestState& request = state[id];
+  state.counters.recomputed_tokens += request.computed;
+  std::erase_if(computed_, [&](const Computed& computed) { return computed.request == id; });
+  prefix_->drop(state, id);
+  request.computed = 0;
+  request.received = 0;
+  std::erase(state.running, id);
+  state.waiting.push_back(id, request.priority);
+  plan.preempted.push_back(id);
+}
+
+void SglangPolicy::finish(EngineState& state, RequestId id) {
+  prefix_->forget_taken(state);
+  std::erase_if(computed_, [&](const Computed& computed) { return computed.request == id; });
+  prefix_->finish(state, id);
+  full_ = false;
+}
+
+void SglangPolicy::abandon(EngineState& state, RequestId id) {
+  if (prefix_) prefix_->drop(state, id);
+}
+
+std::int64_t SglangPolicy::cached_tokens(const EngineState& state, RequestId id) const {
+  if (!prefix_) return 0;
+  prefix_->forget_taken(state);
+  return prefix_->cached_tokens(state, id);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,149 @@
+#include "simulator/engine/sglang_prefill.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+namespace roofcast {
+namespace {
+
+std::int64_t page_of(const EngineState& state) { return state.blocks.layout().block_tokens; }
+
+std::int64_t whole_pages(std::int64_t tokens, std::int64_t page) {
+  return (tokens + page - 1) / page * page;
+}
+
+/// Tokens of the pool that are neither in use nor reserved.
+double tokens_left(const EngineState& state, const PrefillBudget& budget) {
+  const std::int64_t free = pool_tokens(state.blocks, state.blocks.free());
+  return static_cast<double>(free) - budget.reserved;
+}
+
+/// `tokens` tokens of a request, whose blocks are already taken, join the batch.
+void charge(const EngineState& state, PrefillBudget& budget, std::int64_t tokens,
+            std::int64_t output) {
+  const std::int64_t page = page_of(state);
+  const std::int64_t charged = whole_pages(tokens, page);
+  budget.reserved += static_cast<double>(page + output);
+  budget.roundings += page;
+  budget.input_left -= charged;
+  if (budget.chunk_left) *budget.chunk_left -= charged;
+}
+
+std::int64_t reserved_output(std::int64_t tokens) { return std::min(tokens, kMostReservedOutput); }
+
+/// How a waiting request would start: `computed` tokens need no computing, `tokens` are computed.
+struct Start {
+  RadixCache::Match match{};
+  std::int64_t computed = 0;
+  std::int64_t tokens = 0;
+  bool cut = false;
+};
+
+/// Whether the blocks that the start takes now are free. For models whose layers all keep all
+/// tokens, what the budget reserves makes sure of it.
+bool has_blocks(const EngineState& state, const RadixPrefix& prefix, const Start& start) {
+  const std::int64_t held = prefix.rows(start.match.tokens);
+  const std::int64_t locked_now = prefix.rows(prefix.free_tokens(start.match));
+  const std::int64_t needed = state.blocks.needed(start.computed + start.tokens, start.tokens);
+  return std::max<std::int64_t>(0, needed - held) + locked_now <= state.blocks.free();
+}
+
+/// Cuts the start to the chunk that is left; false when that is not a page.
+bool cut_to(Start& start, std::int64_t chunk_left, std::int64_t page) {
+  const std::int64_t end = (start.computed + chunk_left / page * page) / page * page;
+  start.tokens = end - start.computed;
+  start.cut = true;
+  return start.tokens > 0;
+}
+
+void begin(EngineState& state, RadixPrefix& prefix, const Start& start, StepPlan& plan) {
+  const RequestId id = state.waiting.front();
+  RequestState& request = state[id];
+  state.waiting.pop_front();
+  prefix.take(state, id, start.match);
+  request.computed = start.computed;
+  const bool grown = state.blocks.grow(request.kv, request.computed + start.tokens, start.tokens);
+  assert(grown);
+  static_cast<void>(grown);
+  prefix.forget_taken(state);
+  state.running.push_back(id);
+  plan.admitted.push_back(id);
+  plan.scheduled.push_back({id, start.tokens});
+}
+
+}  // namespace
+
+std::int64_t pool_tokens(const KvBlocks& pool, std::int64_t blocks) {
+  const std::int64_t rows_per_page = pool.rows_of({.blocks = 1});
+  if (rows_per_page == 0) return std::numeric_limits<std::int64_t>::max() / 2;
+  return blocks / rows_per_page * pool.layout().block_tokens;
+}
+
+PrefillBudget prefill_budget(const EngineState& state, std::span<const RequestId> decoding,
+                             double ratio, std::int64_t mixed_decodes) {
+  std::int64_t output = 0;
+  for (RequestId id : decoding) {
+    const RequestState& request = state[id];
+    output += reserved_output(request.output_tokens - request.emitted);
+  }
+  PrefillBudget budget{.reserved = ratio * static_cast<double>(output),
+                       .input_left = state.engine.max_prefill_tokens - mixed_decodes};
+  if (state.engine.chunked_prefill) {
+    budget.chunk_left = state.engine.max_num_batched_tokens - mixed_decodes;
+  }
+  return budget;
+}
+
+std::optional<bool> continue_prompt(EngineState& state, RequestId id, PrefillBudget& budget,
+                                    StepPlan& plan) {
+  assert(budget.chunk_left);
+  RequestState& request = state[id];
+  const std::int64_t page = page_of(state);
+  // What is reserved for others may leave nothing: the chunk goes on all the same, so that the
+  // prompt's pages come back some day (available_chunk_tokens).
+  const auto left = static_cast<std::int64_t>(tokens_left(state, budget));
+  const std::int64_t limit = left > 0 ? std::min(*budget.chunk_left, left) : *budget.chunk_left;
+  // SGLang would run out of memory where too few pages are free; here the chunk gets those.
+  const std::int64_t free = pool_tokens(state.blocks, state.blocks.free());
+  std::int64_t tokens = std::min({request.uncomputed(), limit, free});
+  const bool whole = tokens == request.uncomputed();
+  if (!whole) tokens = tokens / page * page;
+  if (tokens <= 0) return std::nullopt;
+  if (!state.blocks.grow(request.kv, request.computed + tokens, tokens)) return std::nullopt;
+  plan.scheduled.push_back({id, tokens});
+  charge(state, budget, tokens, whole ? reserved_output(request.output_tokens) : 0);
+  return whole;
+}
+
+Admission admit_next(EngineState& state, RadixPrefix& prefix, PrefillBudget& budget,
+                     StepPlan& plan) {
+  const RequestId id = state.waiting.front();
+  const RequestState& request = state[id];
+  const std::int64_t page = page_of(state);
+  Start start{.match = prefix.find(state, id)};
+  start.computed = std::max(start.match.tokens, request.received);
+  start.tokens = request.tokens() - start.computed;
+  const std::int64_t input = whole_pages(start.tokens, page);
+  // Tokens that came from elsewhere need no computing, but pages.
+  const std::int64_t total = start.tokens + request.received + page +
+                             reserved_output(request.output_tokens - request.generated);
+  const double left =
+      tokens_left(state, budget) - static_cast<double>(prefix.free_tokens(start.match));
+  if (static_cast<double>(total) >= left) return {.pool_full = true, .stop = true};
+  // Uncut prompts beyond the batch's input wait for the next one, unless they are the first.
+  const bool crowded = !plan.scheduled.empty() && input >= budget.input_left;
+  if (!budget.chunk_left && crowded) return {.stop = true};
+  const bool too_long = budget.chunk_left && input > *budget.chunk_left;
+  if (too_long && !cut_to(start, *budget.chunk_left, page)) return {.stop = true};
+  if (!has_blocks(state, prefix, start)) return {.pool_full = true, .stop = true};
+  const std::int64_t output = start.cut ? 0 : reserved_output(request.output_tokens);
+  begin(state, prefix, start, plan);
+  charge(state, budget, start.tokens, output);
+  const std::int64_t free = pool_tokens(state.blocks, state.blocks.free());
+  const bool pool_full = tokens_left(state, budget) <= 0 || free <= budget.roundings;
+  const bool spent = budget.input_left <= 0 || (budget.chunk_left && *budget.chunk_left <= 0);
+  return {.admitted = true, .cut = start.cut, .pool_full = pool_full, .stop = pool_full || spent};
+}
+
+}  // namespace roofcast
