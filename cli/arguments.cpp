@@ -15,7 +15,7 @@ namespace {
 
 /// Other spellings of our flags: vLLM's short forms, SGLang's and TensorRT-LLM's names for the
 /// same knob, and the ISL/OSL of benchmark tools.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kAliases{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 34> kAliases{{
     {"-tp", "--tensor-parallel-size"},
     {"--tp", "--tensor-parallel-size"},
     {"--tp-size", "--tensor-parallel-size"},
@@ -32,6 +32,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kAliases
     {"--osl", "--output-len"},
     {"--random-input-len", "--input-len"},
     {"--random-output-len", "--output-len"},
+    {"--random-prefix-len", "--prefix-len"},
+    {"--gsp-num-groups", "--prefix-groups"},
+    {"--gsp-prompts-per-group", "--prompts-per-group"},
+    {"--gsp-system-prompt-len", "--prefix-len"},
+    {"--gsp-question-len", "--input-len"},
+    {"--gsp-output-len", "--output-len"},
+    {"--prefix-repetition-prefix-len", "--prefix-len"},
+    {"--prefix-repetition-suffix-len", "--input-len"},
+    {"--prefix-repetition-num-prefixes", "--prefix-groups"},
+    {"--prefix-repetition-output-len", "--output-len"},
     {"--num-requests", "--num-prompts"},
     {"--mem-fraction-static", "--gpu-memory-utilization"},
     {"--kv-cache-free-gpu-memory-fraction", "--gpu-memory-utilization"},

@@ -56,6 +56,7 @@ Usage simulate_usage(SimulateOptions& target) {
       "one row per request, .csv or .jsonl");
   usage.options.add(machine_options(target.deployment))
       .add(synthetic_options(target.workload))
+      .add(load_shape_options(target.workload.shape))
       .add(trace_options(target.workload))
       .add(objective_options(target.workload))
       .add(engine_options(target.deployment))

@@ -90,7 +90,9 @@ int run_trace(CommandContext& context) {
               .positional = {}};
   usage.options.add_options()("out", po::value(&path)->value_name("FILE"),
                               "where to write the requests: CSV, or Mooncake's JSONL for .jsonl");
-  usage.options.add(synthetic_options(options)).add(trace_options(options));
+  usage.options.add(synthetic_options(options))
+      .add(load_shape_options(options.shape))
+      .add(trace_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
 

@@ -79,7 +79,7 @@ void apply_trace_rate(const WorkloadOptions& options, TraceWorkload& trace) {
 
 bool is_synthetic(const WorkloadOptions& options) {
   return options.num_prompts || options.request_rate || options.burstiness || options.input ||
-         options.output;
+         options.output || is_given(options.shape);
 }
 
 void apply_trace(const WorkloadOptions& options, Scenario& scenario) {
@@ -101,10 +101,19 @@ void apply_synthetic(const WorkloadOptions& options, Scenario& scenario) {
   SyntheticWorkload synthetic;
   if (const auto* given = std::get_if<SyntheticWorkload>(&scenario.workload)) synthetic = *given;
   if (options.num_prompts) synthetic.num_prompts = *options.num_prompts;
-  if (options.request_rate) synthetic.request_rate = *options.request_rate;
+  if (options.request_rate) {
+    if (has_pattern(options.shape)) {
+      throw UsageError(
+          "--request-rate and a rate that changes (--ramp-up-strategy, --stages, --cycle, "
+          "--diurnal) exclude each other");
+    }
+    synthetic.request_rate = *options.request_rate;
+    synthetic.pattern = SteadyRate{};
+  }
   if (options.burstiness) synthetic.burstiness = *options.burstiness;
   if (options.input) synthetic.input = *options.input;
   if (options.output) synthetic.output = *options.output;
+  apply(options.shape, options.num_prompts.has_value(), synthetic);
   scenario.workload = synthetic;
 }
 
@@ -115,13 +124,13 @@ po::options_description synthetic_options(WorkloadOptions& target) {
   options.add_options()(
       "num-prompts",
       converted(target.num_prompts, "--num-prompts", parse_positive)->value_name("N"),
-      "requests (default 1000)")(
+      "requests, or sessions (default 1000)")(
       "request-rate", converted(target.request_rate, "--request-rate", parse_rate)->value_name("R"),
       "requests a second; inf: all at once (default inf)")(
       "burstiness", converted(target.burstiness, "--burstiness", parse_burstiness)->value_name("B"),
       "gamma shape of gaps; 1 Poisson, below burstier (default 1)")(
       "input-len", converted(target.input, "--input-len", parse_lengths)->value_name("LENGTHS"),
-      "N, uniform:a:b, normal:mean:sd or lognormal:median:sigma (default 1024)")(
+      "N, uniform:a:b, normal:mean:sd, lognormal:median:sigma or empirical:FILE (default 1024)")(
       "output-len", converted(target.output, "--output-len", parse_lengths)->value_name("LENGTHS"),
       "likewise (default 128)")("seed",
                                 converted(target.seed, "--seed", parse_seed)->value_name("N"),

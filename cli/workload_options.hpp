@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/arguments.hpp"
+#include "cli/load_shape_options.hpp"
 #include "simulator/scenario.hpp"
 
 namespace roofcast {
@@ -24,6 +25,7 @@ struct WorkloadOptions {
   std::optional<double> burstiness;
   std::optional<LengthDistribution> input;
   std::optional<LengthDistribution> output;
+  LoadShapeOptions shape;
   std::optional<std::int64_t> max_concurrency;
   std::optional<std::uint64_t> seed;
   std::vector<std::string> goodput;  // "ttft:500"

@@ -30,8 +30,20 @@ inline constexpr std::array kEngineOptions = {"gpu_memory_utilization",
                                               "context_chunking_policy",
                                               "overhead_bytes",
                                               "weight_bytes"};
-inline constexpr std::array kSynthetic = {"type",       "num_prompts", "request_rate", "burstiness",
-                                          "normalised", "input_len",   "output_len"};
+inline constexpr std::array kSynthetic = {
+    "type",      "num_prompts",   "request_rate", "burstiness",        "normalised",
+    "ramp_up",   "stages",        "cycle",        "diurnal",           "num_warmups",
+    "input_len", "output_len",    "range_ratio",  "range_ratio_style", "shared_prefix",
+    "sessions",  "lora_adapters", "lora_zipf"};
+inline constexpr std::array kRampUp = {"strategy", "start_rps", "end_rps"};
+inline constexpr std::array kRateStage = {"rate", "duration_s", "warm_up"};
+inline constexpr std::array kRatePhase = {"rate", "duration_s"};
+inline constexpr std::array kDiurnal = {"low", "high", "period_s"};
+inline constexpr std::array kRangeRatio = {"input", "output"};
+inline constexpr std::array kSharedPrefix = {"num_groups", "num_prompts_per_group",
+                                             "system_prompt_len"};
+inline constexpr std::array kSessions = {"turns", "think_time_s", "first_input_len",
+                                         "max_session_tokens"};
 inline constexpr std::array kTrace = {
     "type",       "path",       "format",       "columns",       "time_unit",   "trace_block_size",
     "time_scale", "rate_scale", "request_rate", "skip_bad_rows", "drop_failed", "max_requests"};

@@ -10,7 +10,9 @@
 
 #include "model/error.hpp"
 #include "simulator/io/json_object.hpp"
+#include "simulator/io/length_table_reader.hpp"
 #include "simulator/io/scenario_keys.hpp"
+#include "simulator/io/synthetic_reader.hpp"
 
 namespace roofcast {
 namespace {
@@ -108,36 +110,6 @@ EngineOverrides read_engine_options(const JsonObject& object) {
           .context_chunking_policy = read_chunking_policy(object, "context_chunking_policy"),
           .overhead = read_bytes(object, "overhead_bytes"),
           .weight_bytes = read_bytes(object, "weight_bytes")};
-}
-
-/// A number of tokens, or a distribution's text.
-LengthDistribution read_lengths(const JsonObject& object, const char* key,
-                                const LengthDistribution& otherwise) {
-  const auto* value = object.find(key);
-  if (value == nullptr) return otherwise;
-  if (value->is_number()) {
-    const auto tokens = object.integer(key, 1, kMostTokens);
-    return {.kind = LengthDistribution::Kind::fixed, .a = static_cast<double>(*tokens), .b = 0};
-  }
-  const auto text = object.text(key);
-  try {
-    return parse_length_distribution(*text);
-  } catch (const Error&) {
-    object.fail(key,
-                "a number of tokens, or a text uniform:LOW:HIGH, normal:MEAN:SD or "
-                "lognormal:MEDIAN:SIGMA");
-  }
-}
-
-SyntheticWorkload read_synthetic(const JsonObject& object) {
-  SyntheticWorkload workload;
-  set(workload.num_prompts, object.integer("num_prompts", 1, kAnyInteger));
-  set(workload.request_rate, object.number_or_infinity("request_rate"));
-  set(workload.burstiness, object.number_or_infinity("burstiness"));
-  set(workload.normalised, object.boolean("normalised"));
-  workload.input = read_lengths(object, "input_len", workload.input);
-  workload.output = read_lengths(object, "output_len", workload.output);
-  return workload;
 }
 
 TraceColumnNames read_trace_columns(const JsonObject& object) {
@@ -311,9 +283,11 @@ Scenario read_scenario(const std::string& path) {
     throw Error(fmt::format("{}: is larger than 16 MiB, expected a scenario file", path));
   }
   Scenario scenario = parse_scenario(text, path);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (auto* trace = std::get_if<TraceWorkload>(&scenario.workload)) {
-    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     trace->path = (folder / trace->path).lexically_normal().string();
+  } else {
+    resolve_length_files(std::get<SyntheticWorkload>(scenario.workload), folder);
   }
   return scenario;
 }

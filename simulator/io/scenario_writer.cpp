@@ -1,8 +1,8 @@
 // A scenario as JSON: keys in the order of the documentation, unset knobs left out.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "simulator/io/scenario_reader.hpp"
+#include "simulator/io/synthetic_reader.hpp"
 
 namespace roofcast {
 namespace {
@@ -16,13 +16,6 @@ void put(Json& object, const char* key, const std::optional<Value>& value) {
 
 void put_bytes(Json& object, const char* key, const std::optional<Bytes>& bytes) {
   if (bytes) object[key] = bytes->value;
-}
-
-Json number_or_infinity(double number) { return std::isinf(number) ? Json("inf") : Json(number); }
-
-Json lengths_json(const LengthDistribution& lengths) {
-  if (lengths.kind != LengthDistribution::Kind::fixed) return to_text(lengths);
-  return static_cast<std::int64_t>(lengths.a);
 }
 
 Json parallel_json(const Parallelism& parallel) {
@@ -64,15 +57,7 @@ Json engine_options_json(const EngineOverrides& options) {
   return json;
 }
 
-Json workload_json(const SyntheticWorkload& workload) {
-  return {{"type", "synthetic"},
-          {"num_prompts", workload.num_prompts},
-          {"request_rate", number_or_infinity(workload.request_rate)},
-          {"burstiness", number_or_infinity(workload.burstiness)},
-          {"normalised", workload.normalised},
-          {"input_len", lengths_json(workload.input)},
-          {"output_len", lengths_json(workload.output)}};
-}
+Json workload_json(const SyntheticWorkload& workload) { return synthetic_json(workload); }
 
 Json columns_json(const TraceColumnNames& names) {
   Json json = Json::object();

@@ -41,6 +41,11 @@ struct SharedPrefix {
   bool operator==(const SharedPrefix&) const = default;
 };
 
+/// Questions of all groups; 0 when there are as many as requests.
+inline std::int64_t prompts_of(const SharedPrefix& prefix) {
+  return prefix.groups * prefix.prompts_per_group;
+}
+
 /// Conversations: every arrival begins one. The prompt of each turn is all that was said before
 /// and a new question; it is sent a think time after the last token of the answer.
 struct Sessions {

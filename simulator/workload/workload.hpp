@@ -74,8 +74,8 @@ Workload generate(const SyntheticWorkload& spec, std::uint64_t seed,
                   const std::vector<LengthTable>& tables = {});
 
 /// Gives every request its class of `slo`: by the trace's class names where it has them, else drawn
-/// by share from stream "slo_class", the turns of a session alike. Without classes in `slo` those of
-/// a trace stay. Throws Error for a class that `slo` does not list.
+/// by share from stream "slo_class", the turns of a session alike. Without classes in `slo` those
+/// of a trace stay. Throws Error for a class that `slo` does not list.
 void assign_slo_classes(Workload& workload, const Slo& slo, std::uint64_t seed);
 
 }  // namespace roofcast

@@ -37,6 +37,10 @@ Json base_with(const char* key, const Json& value) {
   return json;
 }
 
+Json synthetic_with(const char* key, const Json& value) {
+  return base_with("workload", {{"type", "synthetic"}, {key, value}});
+}
+
 std::vector<Part> parts() {
   using Pointer = Json::json_pointer;
   namespace keys = scenario_keys;
@@ -53,6 +57,20 @@ std::vector<Part> parts() {
        [](const Json& o) { return base_with("engine_options", o); }},
       {"synthetic", Pointer("/properties/workload/oneOf/0"), keys::kSynthetic,
        [](const Json& o) { return base_with("workload", o); }},
+      {"ramp_up", Pointer("/properties/workload/oneOf/0/properties/ramp_up"), keys::kRampUp,
+       [](const Json& o) { return synthetic_with("ramp_up", o); }},
+      {"stages", Pointer("/properties/workload/oneOf/0/properties/stages/items"), keys::kRateStage,
+       [](const Json& o) { return synthetic_with("stages", Json::array({o})); }},
+      {"cycle", Pointer("/properties/workload/oneOf/0/properties/cycle/items"), keys::kRatePhase,
+       [](const Json& o) { return synthetic_with("cycle", Json::array({o})); }},
+      {"diurnal", Pointer("/properties/workload/oneOf/0/properties/diurnal"), keys::kDiurnal,
+       [](const Json& o) { return synthetic_with("diurnal", o); }},
+      {"range_ratio", Pointer("/properties/workload/oneOf/0/properties/range_ratio/oneOf/1"),
+       keys::kRangeRatio, [](const Json& o) { return synthetic_with("range_ratio", o); }},
+      {"shared_prefix", Pointer("/properties/workload/oneOf/0/properties/shared_prefix"),
+       keys::kSharedPrefix, [](const Json& o) { return synthetic_with("shared_prefix", o); }},
+      {"sessions", Pointer("/properties/workload/oneOf/0/properties/sessions"), keys::kSessions,
+       [](const Json& o) { return synthetic_with("sessions", o); }},
       {"trace", Pointer("/properties/workload/oneOf/1"), keys::kTrace,
        [](const Json& o) { return base_with("workload", o); }},
       {"trace columns", Pointer("/properties/workload/oneOf/1/properties/columns"),

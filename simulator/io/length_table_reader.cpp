@@ -1,0 +1,141 @@
+#include "simulator/io/length_table_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "model/error.hpp"
+#include "simulator/io/byte_source.hpp"
+#include "simulator/io/csv.hpp"
+#include "simulator/io/line_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::array kInputNames = {"input",        "input_tokens",  "input_len",
+                                    "input_length", "ContextTokens", "Request tokens"};
+constexpr std::array kOutputNames = {"output",        "output_tokens",   "output_len",
+                                     "output_length", "GeneratedTokens", "Response tokens"};
+constexpr std::array kSingleNames = {"tokens"};
+constexpr std::array kCountNames = {"count"};
+constexpr std::size_t kMostRows = 10'000'000;
+constexpr std::int64_t kMostCount = 100'000'000'000;  // times kMostRows still fits 64 bits
+
+/// Where each value stands in a row.
+struct Columns {
+  std::size_t input = 0;
+  std::size_t output = 0;  // equal to input when there is one column of lengths
+  std::optional<std::size_t> count;
+  std::size_t fields = 0;
+};
+
+std::optional<std::size_t> find_column(const std::vector<std::string>& header,
+                                       std::span<const char* const> names) {
+  const auto found = std::find_if(header.begin(), header.end(), [&](const std::string& title) {
+    return std::find(names.begin(), names.end(), title) != names.end();
+  });
+  if (found == header.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - header.begin());
+}
+
+Columns find_columns(const std::vector<std::string>& header, const std::string& file) {
+  const auto input = find_column(header, kInputNames);
+  const auto output = find_column(header, kOutputNames);
+  const auto single = find_column(header, kSingleNames);
+  const bool paired = input && output;
+  if (!paired && !single) {
+    throw Error(fmt::format(
+        "{}:1: no columns of lengths, expected a header with input and output, or with tokens",
+        file));
+  }
+  return {.input = paired ? *input : *single,
+          .output = paired ? *output : *single,
+          .count = find_column(header, kCountNames),
+          .fields = header.size()};
+}
+
+std::int64_t read_integer(const std::string& text, std::int64_t least, std::int64_t most,
+                          const std::string& where) {
+  std::int64_t number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc{} || end != text.data() + text.size() || number < least ||
+      number > most) {
+    throw Error(fmt::format("{}: '{}' is no length or count, expected a whole number from {} to {}",
+                            where, text.substr(0, 40), least, most));
+  }
+  return number;
+}
+
+LengthRow read_row(const std::vector<std::string>& fields, const Columns& columns,
+                   const std::string& where) {
+  LengthRow row{.input_tokens = read_integer(fields[columns.input], 1, kMostTokens, where),
+                .output_tokens = read_integer(fields[columns.output], 1, kMostTokens, where)};
+  if (columns.count) row.count = read_integer(fields[*columns.count], 0, kMostCount, where);
+  return row;
+}
+
+/// All length distributions of a workload.
+template <class Function>
+void for_each_lengths(SyntheticWorkload& workload, Function function) {
+  function(workload.input);
+  function(workload.output);
+  if (workload.shared_prefix) function(workload.shared_prefix->system_prompt);
+  if (!workload.sessions) return;
+  function(workload.sessions->turns);
+  if (workload.sessions->first_input) function(*workload.sessions->first_input);
+}
+
+}  // namespace
+
+LengthTable read_length_table(const std::string& file) {
+  ByteSource source(file);
+  LineReader lines(source);
+  std::string_view line;
+  std::vector<std::string> fields;
+  if (!lines.next_filled(line) || !split_csv(line, fields)) {
+    throw Error(fmt::format("{}: has no header, expected input,output or tokens", file));
+  }
+  const Columns columns = find_columns(fields, file);
+  LengthTable table{.file = file, .paired = columns.input != columns.output, .rows = {}};
+  while (lines.next_filled(line)) {
+    const std::string where = fmt::format("{}:{}", file, lines.line_number());
+    if (!split_csv(line, fields) || fields.size() != columns.fields) {
+      throw Error(
+          fmt::format("{}: has {} fields, expected {}", where, fields.size(), columns.fields));
+    }
+    const LengthRow row = read_row(fields, columns, where);
+    if (row.count > 0) table.rows.push_back(row);
+    if (table.rows.size() > kMostRows) {
+      throw Error(fmt::format("{}: more than {} rows of lengths", where, kMostRows));
+    }
+  }
+  if (table.rows.empty()) throw Error(fmt::format("{}: holds no lengths", file));
+  return table;
+}
+
+std::vector<LengthTable> read_length_tables(const SyntheticWorkload& workload) {
+  std::vector<LengthTable> tables;
+  SyntheticWorkload copy = workload;
+  for_each_lengths(copy, [&](const LengthDistribution& lengths) {
+    if (lengths.kind != LengthDistribution::Kind::empirical) return;
+    const bool known = std::any_of(tables.begin(), tables.end(), [&](const LengthTable& table) {
+      return table.file == lengths.file;
+    });
+    if (!known) tables.push_back(read_length_table(lengths.file));
+  });
+  return tables;
+}
+
+void resolve_length_files(SyntheticWorkload& workload, const std::filesystem::path& folder) {
+  for_each_lengths(workload, [&](LengthDistribution& lengths) {
+    if (lengths.kind != LengthDistribution::Kind::empirical) return;
+    lengths.file = (folder / lengths.file).lexically_normal().string();
+  });
+}
+
+}  // namespace roofcast
