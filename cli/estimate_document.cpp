@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "model/generation_estimate.hpp"
 #include "model/memory_plan.hpp"
 #include "reports/numbers.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -38,7 +40,8 @@ std::vector<NamedOptions> formats(const DeploymentOptions& options) {
 }
 
 std::string change(Seconds before, Seconds after) {
-  return fmt::format("{:+.0f} %", (after / before - 1.0) * 100.0);
+  const double percent = std::round((after / before - 1.0) * 100.0);
+  return percent == 0 ? "0 %" : fmt::format("{:+.0f} %", percent);
 }
 
 void add_variants(Document& document, const DeploymentOptions& options,
@@ -130,19 +133,18 @@ Document estimate_document(const DeploymentOptions& options, const EstimateQuest
   Document document{.machine = envelope("estimate", std::move(inputs)), .sections = {}};
   add_numbers(document.machine, estimate);
 
-  Section head{
-      .heading = headline(deployment),
-      .lines = {fmt::format("{} sequences of {} prompt and {} output tokens",
-                            with_separators(question.batch), with_separators(question.input_tokens),
-                            with_separators(question.output_tokens))},
-      .table = answer_table(estimate)};
+  Section head{.heading = headline(deployment),
+               .lines = {fmt::format("{} of {} prompt and {}", counted(question.batch, "sequence"),
+                                     with_separators(question.input_tokens),
+                                     counted(question.output_tokens, "output token"))},
+               .table = answer_table(estimate)};
   const MemoryPlan plan = plan_memory(deployment);
   const std::int64_t fitting =
       max_batch_at(deployment, plan, question.input_tokens + question.output_tokens);
   if (fitting < question.batch) {
-    head.lines.push_back(
-        fmt::format("Only {} such sequences fit in memory at once (roofcast memory).",
-                    with_separators(fitting)));
+    head.lines.push_back(fmt::format(
+        "Only {} in memory at once (roofcast memory).",
+        fitting == 1 ? "1 such sequence fits" : with_separators(fitting) + " such sequences fit"));
   }
   document.machine["fits"] = fitting >= question.batch;
   document.sections.push_back(std::move(head));

@@ -9,6 +9,7 @@
 #include "cli/envelope.hpp"
 #include "model/error.hpp"
 #include "reports/numbers.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -105,8 +106,8 @@ struct Solution {
 Solution solve_batch(const Deployment& deployment, const MemoryPlan& plan, std::int64_t context) {
   const std::int64_t batch = max_batch_at(deployment, plan, context);
   return {.machine = {{"batch", batch}, {"context_tokens", context}},
-          .sentence = fmt::format("{} sequences of {} tokens fit at once.", with_separators(batch),
-                                  with_separators(context)),
+          .sentence = fmt::format("{} of {} {} at once.", counted(batch, "sequence"),
+                                  counted(context, "token"), batch == 1 ? "fits" : "fit"),
           .found = batch > 0};
 }
 
@@ -114,10 +115,11 @@ Solution solve_context(const Deployment& deployment, const MemoryPlan& plan, std
   const auto context = max_context_at(deployment, plan, batch);
   return {
       .machine = {{"batch", batch}, {"context_tokens", context ? Json(*context) : Json(nullptr)}},
-      .sentence =
-          context ? fmt::format("{} sequences fit with up to {} tokens each.",
-                                with_separators(batch), with_separators(*context))
-                  : fmt::format("{} sequences do not fit at any length.", with_separators(batch)),
+      .sentence = context ? fmt::format("{} {} with up to {}{}.", counted(batch, "sequence"),
+                                        batch == 1 ? "fits" : "fit", counted(*context, "token"),
+                                        batch == 1 ? "" : " each")
+                          : fmt::format("{} {} not fit at any length.", counted(batch, "sequence"),
+                                        batch == 1 ? "does" : "do"),
       .found = context.has_value()};
 }
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <ostream>
 #include <utility>
@@ -23,6 +24,19 @@ void on_interrupt(int) {
 
 }  // namespace
 
+std::string progress_line(std::int64_t done, std::int64_t total, const std::string& what,
+                          double elapsed_s) {
+  constexpr int kWidth = 30;
+  const double share =
+      total > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(total)) : 0.0;
+  const int filled = static_cast<int>(share * kWidth);
+  std::string line = fmt::format("[{:=<{}}{: <{}}] {} of {} {}", "", filled, "", kWidth - filled,
+                                 with_separators(done), with_separators(total), what);
+  if (done == 0 || elapsed_s <= 0) return line;  // no rate yet
+  return line + fmt::format(" ({} /s), {} left", fixed(static_cast<double>(done) / elapsed_s, 0),
+                            as_time(Seconds{elapsed_s * (1 - share) / share}));
+}
+
 ProgressBar::ProgressBar(std::ostream& err, std::string what)
     : err_(err), what_(std::move(what)), terminal_(isatty(STDERR_FILENO) == 1) {
   start_ = last_ = std::chrono::steady_clock::now();
@@ -42,21 +56,11 @@ bool ProgressBar::show(std::int64_t done, std::int64_t total) {
   const auto now = std::chrono::steady_clock::now();
   if (terminal_ && now - start_ > 1s && now - last_ > 100ms) {
     last_ = now;
-    draw(done, total, std::chrono::duration<double>(now - start_).count());
+    drawn_ = true;
+    const double elapsed_s = std::chrono::duration<double>(now - start_).count();
+    err_ << "\r" << progress_line(done, total, what_, elapsed_s) << "\033[K" << std::flush;
   }
   return !interrupted();
-}
-
-void ProgressBar::draw(std::int64_t done, std::int64_t total, double elapsed_s) {
-  constexpr int kWidth = 30;
-  const double share = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0;
-  const int filled = static_cast<int>(share * kWidth);
-  const double left_s = share > 0 ? elapsed_s * (1 - share) / share : 0;
-  err_ << fmt::format("\r[{:=<{}}{: <{}}] {} {} ({}/s), {} left\033[K", "", filled, "",
-                      kWidth - filled, with_separators(done), what_,
-                      fixed(static_cast<double>(done) / elapsed_s, 0), as_time(Seconds{left_s}))
-       << std::flush;
-  drawn_ = true;
 }
 
 }  // namespace roofcast

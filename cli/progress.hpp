@@ -9,6 +9,11 @@
 
 namespace roofcast {
 
+/// "[======    ] 1,200 of 3,000 requests (400 /s), 4.50 s left": `done` of `total`, at the mean
+/// rate of the `elapsed_s` seconds since the start.
+std::string progress_line(std::int64_t done, std::int64_t total, const std::string& what,
+                          double elapsed_s);
+
 class ProgressBar {
  public:
   /// `what` is counted: "requests". Draws nothing when stderr is not a terminal.
@@ -23,8 +28,6 @@ class ProgressBar {
   bool interrupted() const;
 
  private:
-  void draw(std::int64_t done, std::int64_t total, double elapsed_s);
-
   std::ostream& err_;
   std::string what_;
   bool terminal_ = false;

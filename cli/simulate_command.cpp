@@ -1,10 +1,17 @@
 // roofcast simulate: a workload through the engine, against an SLO; kept in the store.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <optional>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "cli/progress.hpp"
 #include "cli/run_simulation.hpp"
 #include "cli/simulate_command_options.hpp"
+#include "reports/numbers.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -14,6 +21,19 @@ bool run_with_progress(SimulationRun& run, std::ostream& err) {
   ProgressBar bar(err, "requests");
   run_simulation(run, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
   return !bar.interrupted();
+}
+
+/// What was done and what was not, in a line.
+std::string interruption(const SimulationRun& run, const SimulateOptions& options) {
+  const std::vector<RequestRecord>& records = run.result.requests;
+  const auto finished =
+      std::count_if(records.begin(), records.end(),
+                    [](const RequestRecord& record) { return record.finished != kNever; });
+  std::string line = fmt::format("interrupted: {} of {} had finished", with_separators(finished),
+                                 counted(std::ssize(records), "request"));
+  if (!options.requests_out.empty()) line += "; " + options.requests_out + " says which";
+  if (options.store) line += "; nothing was stored";
+  return line + "\n";
 }
 
 }  // namespace
@@ -28,20 +48,20 @@ int run_simulate(CommandContext& context) {
   if (!options.requests_out.empty()) check_writable(options.requests_out);
   std::optional<Store> store;
   if (options.store) store.emplace(options.store_path, Store::Mode::write);
-  if (!run_with_progress(run, context.err)) {
-    context.err << "interrupted: " << run.result.completed << " of " << run.workload.requests.size()
-                << " requests had finished; nothing was stored\n";
+  const bool complete = run_with_progress(run, context.err);
+  if (!options.requests_out.empty()) write_requests(run, options.requests_out);
+  if (!complete) {
+    context.err << interruption(run, options);
     write(simulation_document(run), common->output, context.out);
     return kExitFailed;
   }
-  if (!options.requests_out.empty()) write_requests(run, options.requests_out);
   if (store) {
     const auto id = store->add(simulation_row(run, context.command_line, options.keep_requests));
     context.err << "run " << id << " kept in " << options.store_path << " (roofcast runs " << id
                 << " --store " << options.store_path << ")\n";
   }
   write(simulation_document(run), common->output, context.out);
-  return slo_met(run.result) ? kExitDone : kExitNo;
+  return holds(run.result) ? kExitDone : kExitNo;
 }
 
 }  // namespace roofcast

@@ -6,51 +6,64 @@
 #include <fmt/format.h>
 
 #include "cli/deployment_options.hpp"
-#include "cli/envelope.hpp"
+#include "cli/simulation_json.hpp"
 #include "reports/numbers.hpp"
-#include "simulator/io/scenario_reader.hpp"
+#include "simulator/results/duration_histogram.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
-
-struct NamedDistribution {
-  const char* key;
-  const char* title;
-  const Distribution& values;
-};
-
-std::vector<NamedDistribution> distributions(const SimulationResult& result) {
-  return {
-      {"ttft_s", "TTFT", result.ttft},    {"tpot_s", "TPOT", result.tpot},
-      {"itl_s", "ITL", result.itl},       {"e2e_s", "E2E", result.e2e},
-      {"queue_s", "queue", result.queue}, {"client_queue_s", "client queue", result.client_queue}};
-}
-
-std::vector<std::pair<const char*, double>> statistics(const Distribution& d) {
-  return {{"mean", d.mean}, {"p50", d.p50}, {"p90", d.p90}, {"p95", d.p95},
-          {"p99", d.p99},   {"min", d.min}, {"max", d.max}};
-}
-
-Json distribution_json(const Distribution& distribution) {
-  Json json;
-  json["count"] = distribution.count;
-  for (const auto& [name, value] : statistics(distribution)) json[name] = value;
-  return json;
-}
 
 Table latency_table(const SimulationResult& result) {
   Table table{.title = "Latency",
               .columns = {{"", false}, {"mean"}, {"p50"}, {"p90"}, {"p95"}, {"p99"}, {"max"}},
               .rows = {}};
-  for (const NamedDistribution& named : distributions(result)) {
-    const Distribution& d = named.values;
-    const bool unused = &d == &result.client_queue && d.max == 0;
-    if (d.count == 0 || unused) continue;
-    table.rows.push_back({named.title, as_time(Seconds{d.mean}), as_time(Seconds{d.p50}),
+  auto row = [&](const char* title, const Distribution& d) {
+    if (d.count == 0) return;
+    table.rows.push_back({title, as_time(Seconds{d.mean}), as_time(Seconds{d.p50}),
                           as_time(Seconds{d.p90}), as_time(Seconds{d.p95}), as_time(Seconds{d.p99}),
                           as_time(Seconds{d.max})});
-  }
+  };
+  row("TTFT", result.ttft);
+  row("TPOT", result.tpot);
+  row("ITL", result.itl);
+  row("E2E", result.e2e);
+  row("queue", result.queue);
+  if (result.client_queue.max > 0) row("client queue", result.client_queue);
   return table;
+}
+
+/// Which percentiles are not exact, if any.
+std::vector<std::string> precision_note(const SimulationResult& result) {
+  const bool requests_exact = result.e2e.exact;  // all but ITL have a value a request
+  if (requests_exact && result.itl.exact) return {};
+  return {fmt::format("percentiles{} from a histogram, within {:.1g} %",
+                      requests_exact ? " of ITL" : "", DurationHistogram::kRelativeError * 100)};
+}
+
+std::string outcomes(const LoadResult& result) {
+  const std::int64_t requests =
+      result.completed + result.rejected + result.lost + result.unfinished;
+  return fmt::format("{} completed, {} rejected{} of {}", with_separators(result.completed),
+                     with_separators(result.rejected),
+                     result.lost > 0 ? ", " + with_separators(result.lost) + " lost" : "",
+                     with_separators(requests));
+}
+
+std::string offered(const LoadResult& result) {
+  return result.offered_rate_per_s > 0 ? fixed(result.offered_rate_per_s, 2) + " /s offered"
+                                       : "offered all at once";
+}
+
+std::string prefix_hits(const EngineUse& use) {
+  const double share = static_cast<double>(use.prefix_hits) /
+                       static_cast<double>(std::max<std::int64_t>(1, use.prefix_queries));
+  return as_percent(share);
+}
+
+/// Prompts that share something went through a prefix cache.
+bool can_hit(const SimulationRun& run) {
+  return run.result.use.prefix_queries > 0 && !run.workload.contents.empty();
 }
 
 Table load_table(const SimulationRun& run) {
@@ -60,14 +73,10 @@ Table load_table(const SimulationRun& run) {
   auto row = [&](const std::string& name, const std::string& value) {
     table.rows.push_back({name, value});
   };
-  row("requests", fmt::format("{} completed, {} rejected of {}", with_separators(result.completed),
-                              with_separators(result.rejected),
-                              with_separators(static_cast<std::int64_t>(result.requests.size()))));
+  row("requests", outcomes(result));
   row("makespan", as_time(result.makespan));
-  row("request rate", fmt::format("{} /s served, {}", fixed(result.request_rate_per_s, 2),
-                                  result.offered_rate_per_s > 0
-                                      ? fixed(result.offered_rate_per_s, 2) + " /s offered"
-                                      : "offered all at once"));
+  row("request rate",
+      fmt::format("{} /s served, {}", fixed(result.request_rate_per_s, 2), offered(result)));
   row("tokens", fmt::format("{} /s in, {} /s out", fixed(result.input_tokens_per_s, 0),
                             fixed(result.output_tokens_per_s, 0)));
   row("steps", with_separators(use.steps));
@@ -75,14 +84,85 @@ Table load_table(const SimulationRun& run) {
                              with_separators(use.peak_running)));
   row("waiting", fmt::format("{} mean, {} peak", fixed(use.mean_waiting, 1),
                              with_separators(use.peak_waiting)));
-  row("KV use", fmt::format("{} mean, {} peak of {} blocks", as_percent(use.mean_kv_use),
-                            as_percent(use.peak_kv_use), with_separators(run.plan.kv_blocks)));
-  row("preemptions", fmt::format("{} ({} tokens recomputed)", with_separators(use.preemptions),
-                                 with_separators(use.recomputed_tokens)));
+  row("KV use", fmt::format("{} mean, {} peak of {}", as_percent(use.mean_kv_use),
+                            as_percent(use.peak_kv_use), counted(run.plan.kv_blocks, "block")));
+  if (can_hit(run)) row("prefix cache", prefix_hits(use) + " of prompt tokens");
+  row("preemptions", fmt::format("{} ({} recomputed)", with_separators(use.preemptions),
+                                 counted(use.recomputed_tokens, "token")));
   row("engine busy", as_percent(use.busy_share));
   if (result.goodput_per_s) {
     row("goodput", fmt::format("{} /s ({} of the requests)", fixed(*result.goodput_per_s, 2),
                                as_percent(result.goodput_share.value_or(0))));
+  }
+  return table;
+}
+
+Table stage_table(const SimulationResult& result) {
+  Table table{.title = "Stages",
+              .columns = {{"Stage", false},
+                          {"Requests"},
+                          {"Offered /s"},
+                          {"Served /s"},
+                          {"TTFT p50"},
+                          {"TTFT p95"},
+                          {"TPOT p50"},
+                          {"TPOT p95"},
+                          {"ITL p95"},
+                          {"E2E p95"}},
+              .rows = {}};
+  const bool with_goodput = result.goodput_share.has_value();
+  if (with_goodput) table.columns.push_back({"Good"});
+  auto time = [](const Distribution& d, double value) {
+    return d.count == 0 ? std::string("-") : as_time(Seconds{value});
+  };
+  for (const StageResult& stage : result.stages) {
+    std::vector<std::string> row = {
+        stage.name,
+        with_separators(stage.completed),
+        stage.offered_rate_per_s > 0 ? fixed(stage.offered_rate_per_s, 2) : "at once",
+        fixed(stage.request_rate_per_s, 2),
+        time(stage.ttft, stage.ttft.p50),
+        time(stage.ttft, stage.ttft.p95),
+        time(stage.tpot, stage.tpot.p50),
+        time(stage.tpot, stage.tpot.p95),
+        time(stage.itl, stage.itl.p95),
+        time(stage.e2e, stage.e2e.p95)};
+    if (with_goodput) row.push_back(as_percent(stage.goodput_share.value_or(0)));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table replica_table(const SimulationRun& run) {
+  const SimulationResult& result = run.result;
+  Table table{.title = "Replicas",
+              .columns = {{"Replica"},
+                          {"Requests"},
+                          {"Tokens in"},
+                          {"Tokens out"},
+                          {"Steps"},
+                          {"Busy"},
+                          {"Running mean"},
+                          {"KV peak"},
+                          {"Preemptions"}},
+              .rows = {}};
+  if (can_hit(run)) table.columns.push_back({"Prefix hits"});
+  if (result.lost > 0) table.columns.push_back({"Lost"});
+  for (std::size_t i = 0; i < result.replicas.size(); ++i) {
+    const ReplicaResult& replica = result.replicas[i];
+    const EngineUse& use = replica.use;
+    std::vector<std::string> row = {std::to_string(i),
+                                    with_separators(replica.completed),
+                                    with_separators(replica.input_tokens),
+                                    with_separators(replica.output_tokens),
+                                    with_separators(use.steps),
+                                    as_percent(use.busy_share),
+                                    fixed(use.mean_running, 1),
+                                    as_percent(use.peak_kv_use),
+                                    with_separators(use.preemptions)};
+    if (can_hit(run)) row.push_back(prefix_hits(use));
+    if (result.lost > 0) row.push_back(with_separators(replica.lost));
+    table.rows.push_back(std::move(row));
   }
   return table;
 }
@@ -124,109 +204,62 @@ Table slo_table(const SimulationResult& result) {
   return table;
 }
 
-Json slo_json(const SimulationResult& result) {
-  Json targets = Json::array();
-  for (const TargetOutcome& outcome : result.slo) {
-    const bool measured = outcome.achieved > 0;
-    targets.push_back({{"class", outcome.slo_class},
-                       {"metric", name_of(outcome.target.metric)},
-                       {"percentile", outcome.target.percentile},
-                       {"limit_s", outcome.target.limit.value},
-                       {"achieved_s", measured ? Json(outcome.achieved) : Json(nullptr)},
-                       {"attainment", outcome.attainment},
-                       {"met", outcome.met}});
-  }
-  return {{"met", slo_met(result)}, {"targets", std::move(targets)}};
-}
-
-Json machine_json(const SimulationRun& run) {
-  const SimulationResult& result = run.result;
-  const EngineUse& use = result.use;
-  Json inputs = describe(run.deployment);
-  inputs["scenario"] = Json::parse(to_json(run.scenario));
-  inputs["profile_hash"] = run.profile_hash;
-  Json json = envelope("simulate", std::move(inputs));
-  json["workload"] = {{"description", run.workload.description},
-                      {"requests", run.workload.requests.size()},
-                      {"rows_skipped", run.workload.rows_skipped},
-                      {"notes", run.workload.notes}};
-  json["requests_completed"] = result.completed;
-  json["requests_rejected"] = result.rejected;
-  json["makespan_s"] = result.makespan.value;
-  json["request_rate_per_s"] = result.request_rate_per_s;
-  json["offered_rate_per_s"] = result.offered_rate_per_s;
-  json["input_tokens_per_s"] = result.input_tokens_per_s;
-  json["output_tokens_per_s"] = result.output_tokens_per_s;
-  json["preemptions"] = use.preemptions;
-  for (const NamedDistribution& named : distributions(result)) {
-    json[named.key] = distribution_json(named.values);
-  }
-  json["goodput_per_s"] = result.goodput_per_s ? Json(*result.goodput_per_s) : Json(nullptr);
-  json["goodput_share"] = result.goodput_share ? Json(*result.goodput_share) : Json(nullptr);
-  json["slo"] = slo_json(result);
-  json["saturation"] = {{"saturated", result.saturation.saturated},
-                        {"reason", result.saturation.reason},
-                        {"queueing_share", result.saturation.queueing_share}};
-  json["engine"] = {{"steps", use.steps},
-                    {"prefill_tokens", use.prefill_tokens},
-                    {"recomputed_tokens", use.recomputed_tokens},
-                    {"decode_tokens", use.decode_tokens},
-                    {"kv_blocks", run.plan.kv_blocks},
-                    {"kv_use_mean", use.mean_kv_use},
-                    {"kv_use_peak", use.peak_kv_use},
-                    {"running_mean", use.mean_running},
-                    {"running_peak", use.peak_running},
-                    {"waiting_mean", use.mean_waiting},
-                    {"waiting_peak", use.peak_waiting},
-                    {"busy_share", use.busy_share}};
-  json["unserved"] = run.result.notes;
-  json["notes"] = run.notes;
-  return json;
-}
-
 std::string capitalised(std::string sentence) {
   if (!sentence.empty() && sentence[0] >= 'a' && sentence[0] <= 'z')
     sentence[0] = static_cast<char>(sentence[0] - 'a' + 'A');
   return sentence;
 }
 
-/// The answer in a line each: does the SLO hold, and does the engine keep up.
+/// The answer in a line each: is anything served, does the SLO hold, does the engine keep up.
 std::vector<std::string> verdict(const SimulationResult& result) {
   std::vector<std::string> lines;
+  if (result.completed == 0 && result.rejected > 0 && result.unfinished == 0) {
+    lines.push_back(fmt::format("Nothing is served: {} rejected.",
+                                result.rejected == 1
+                                    ? "the only request is"
+                                    : "all " + counted(result.rejected, "request") + " are"));
+  }
   const auto missed = std::count_if(result.slo.begin(), result.slo.end(),
                                     [](const TargetOutcome& outcome) { return !outcome.met; });
   if (!result.slo.empty()) {
     lines.push_back(missed == 0 ? "The SLO holds."
-                                : fmt::format("The SLO does not hold: {} of {} targets missed.",
-                                              missed, result.slo.size()));
+                                : fmt::format("The SLO does not hold: {} of {} missed.", missed,
+                                              counted(std::ssize(result.slo), "target")));
   }
   lines.push_back(capitalised(result.saturation.reason) + ".");
   return lines;
 }
 
-}  // namespace
-
-bool slo_met(const SimulationResult& result) {
-  return std::all_of(result.slo.begin(), result.slo.end(),
-                     [](const TargetOutcome& outcome) { return outcome.met; });
+/// What was not served or not reported.
+std::vector<std::string> left_out(const SimulationResult& result) {
+  std::vector<std::string> lines = result.notes;
+  if (result.unreported > 0) {
+    lines.push_back("warm-up: " + counted(result.unreported, "request") +
+                    ", left out of all that follows but the engine's counts");
+  }
+  return lines;
 }
 
+}  // namespace
+
 Document simulation_document(const SimulationRun& run) {
-  Document document{.machine = machine_json(run), .sections = {}};
+  const SimulationResult& result = run.result;
+  Document document{.machine = simulation_json(run), .sections = {}};
   Section head{.heading = headline(run.deployment), .lines = {}, .table = {}};
-  if (run.result.completed > 0) head.table = latency_table(run.result);
+  if (result.completed > 0) head.table = latency_table(result);
   head.lines.push_back(run.workload.description);
-  const std::vector<std::string>& altered = run.workload.notes;
-  const std::vector<std::string>& unserved = run.result.notes;
-  head.lines.insert(head.lines.end(), altered.begin(), altered.end());
-  head.lines.insert(head.lines.end(), unserved.begin(), unserved.end());
-  const std::vector<std::string> answer = verdict(run.result);
-  head.lines.insert(head.lines.end(), answer.begin(), answer.end());
-  document.sections.push_back(std::move(head));
-  document.sections.push_back({.heading = "", .lines = {}, .table = load_table(run)});
-  if (!run.result.slo.empty()) {
-    document.sections.push_back({.heading = "", .lines = {}, .table = slo_table(run.result)});
+  for (const auto& lines :
+       {run.workload.notes, left_out(result), verdict(result), precision_note(result)}) {
+    head.lines.insert(head.lines.end(), lines.begin(), lines.end());
   }
+  document.sections.push_back(std::move(head));
+  auto add = [&](Table table) {
+    document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
+  };
+  if (!result.stages.empty()) add(stage_table(result));
+  add(load_table(run));
+  if (!result.replicas.empty()) add(replica_table(run));
+  if (!result.slo.empty()) add(slo_table(result));
   if (!run.notes.empty()) {
     document.sections.push_back({.heading = "Notes", .lines = run.notes, .table = {}});
   }

@@ -26,16 +26,20 @@ struct SimulationRun {
 /// The SLO is met, or there is none.
 bool slo_met(const SimulationResult& result);
 
+/// The answer is "yes": requests were served, and the SLO is met.
+bool holds(const SimulationResult& result);
+
 Document simulation_document(const SimulationRun& run);
 
 /// `keep_requests`: one row per request as well.
 Run simulation_row(const SimulationRun& run, const std::string& command_line, bool keep_requests);
 
-/// Throws Error when write_requests could not open `path`; what it holds stays.
+/// Throws Error when write_requests could not open `path`; what it holds stays, and no file is left
+/// where there was none.
 void check_writable(const std::string& path);
 
-/// One row per request; JSONL for a path that ends in .jsonl, else CSV. Throws Error when the file
-/// cannot be written whole.
+/// One row per request, empty times for what has not happened; JSONL for a path that ends in
+/// .jsonl, else CSV. Throws Error when the file cannot be written whole.
 void write_requests(const SimulationRun& run, const std::string& path);
 
 }  // namespace roofcast

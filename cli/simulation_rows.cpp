@@ -1,4 +1,5 @@
 // A simulation as rows: what the store keeps and what --requests-out writes.
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "reports/numbers.hpp"
 #include "simulator/io/csv.hpp"
 #include "simulator/io/scenario_reader.hpp"
+#include "simulator/results/request_tally.hpp"
 
 namespace roofcast {
 namespace {
@@ -34,6 +36,7 @@ std::vector<MetricRow> metric_rows(const SimulationRun& run) {
   };
   value("requests_completed", static_cast<double>(result.completed));
   value("requests_rejected", static_cast<double>(result.rejected));
+  if (result.lost > 0) value("requests_lost", static_cast<double>(result.lost));
   value("makespan_s", result.makespan.value);
   value("request_rate_per_s", result.request_rate_per_s);
   value("offered_rate_per_s", result.offered_rate_per_s);
@@ -42,6 +45,8 @@ std::vector<MetricRow> metric_rows(const SimulationRun& run) {
   value("preemptions", static_cast<double>(result.use.preemptions));
   value("kv_blocks", static_cast<double>(run.plan.kv_blocks));
   value("kv_use_peak", result.use.peak_kv_use);
+  value("prefix_query_tokens", static_cast<double>(result.use.prefix_queries));
+  value("prefix_hit_tokens", static_cast<double>(result.use.prefix_hits));
   if (result.goodput_per_s) value("goodput_per_s", *result.goodput_per_s);
   if (!result.slo.empty()) value("slo_met", slo_met(result) ? 1.0 : 0.0);
   add_distribution(rows, "ttft_s", result.ttft);
@@ -68,7 +73,8 @@ std::vector<RequestRow> request_rows(const SimulationRun& run) {
   std::vector<RequestRow> rows;
   rows.reserve(run.result.requests.size());
   for (const RequestRecord& record : run.result.requests) {
-    rows.push_back({.index = static_cast<std::int64_t>(rows.size()),
+    if (!has_arrived(record)) continue;
+    rows.push_back({.index = &record - run.result.requests.data(),
                     .arrival_s = to_seconds(record.request.arrival).value,
                     .sent_s = when(record.sent),
                     .scheduled_s = when(record.scheduled),
@@ -83,32 +89,51 @@ std::vector<RequestRow> request_rows(const SimulationRun& run) {
 }
 
 /// Simulated times are whole nanoseconds: nine decimals say them exactly.
-std::string exact_seconds(const std::optional<double>& seconds, const char* absent) {
-  return seconds ? fmt::format("{:.9f}", *seconds) : absent;
+std::string exact_seconds(Nanoseconds time, const char* absent) {
+  constexpr Nanoseconds kSecond = 1'000'000'000;
+  if (time == kNever) return absent;
+  return fmt::format("{}.{:09}", time / kSecond, time % kSecond);
 }
 
-void write_csv_row(std::ostream& out, const RequestRow& row) {
-  out << row.index << ',' << exact_seconds(row.arrival_s, "") << ','
-      << exact_seconds(row.sent_s, "") << ',' << exact_seconds(row.scheduled_s, "") << ','
-      << exact_seconds(row.first_token_s, "") << ',' << exact_seconds(row.finished_s, "") << ','
-      << row.input_tokens << ',' << row.output_tokens << ',' << row.preemptions << ','
-      << quoted_csv(row.slo_class) << '\n';
+/// A turn of a session that was never created has no arrival.
+Nanoseconds arrival_of(const RequestRecord& record) {
+  return has_arrived(record) ? record.request.arrival : kNever;
 }
 
-/// As JSON text, whatever bytes the name holds.
+const char* outcome_of(const RequestRecord& record) {
+  if (record.finished != kNever) return "completed";
+  if (record.rejected) return "rejected";
+  return record.lost ? "lost" : "unfinished";
+}
+
+void write_csv_row(std::ostream& out, std::size_t index, const RequestRecord& record,
+                   const std::string& slo_class) {
+  out << index << ',' << exact_seconds(arrival_of(record), "") << ','
+      << exact_seconds(record.sent, "") << ',' << exact_seconds(record.scheduled, "") << ','
+      << exact_seconds(record.first_token, "") << ',' << exact_seconds(record.finished, "") << ','
+      << record.request.input_tokens << ',' << record.request.output_tokens << ','
+      << record.preemptions << ',' << quoted_csv(slo_class) << ',' << record.request.stage << ','
+      << record.replica << ',' << record.cached_tokens << ',' << outcome_of(record) << '\n';
+}
+
+/// As JSON text, whatever bytes a trace's name holds.
 std::string name_json(const std::string& name) {
   return Json(name).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-void write_jsonl_row(std::ostream& out, const RequestRow& row) {
-  out << "{\"index\":" << row.index << ",\"arrival_s\":" << exact_seconds(row.arrival_s, "null")
-      << ",\"sent_s\":" << exact_seconds(row.sent_s, "null")
-      << ",\"scheduled_s\":" << exact_seconds(row.scheduled_s, "null")
-      << ",\"first_token_s\":" << exact_seconds(row.first_token_s, "null")
-      << ",\"finished_s\":" << exact_seconds(row.finished_s, "null")
-      << ",\"input_tokens\":" << row.input_tokens << ",\"output_tokens\":" << row.output_tokens
-      << ",\"preemptions\":" << row.preemptions << ",\"slo_class\":" << name_json(row.slo_class)
-      << "}\n";
+void write_jsonl_row(std::ostream& out, std::size_t index, const RequestRecord& record,
+                     const std::string& slo_class) {
+  out << "{\"index\":" << index << ",\"arrival_s\":" << exact_seconds(arrival_of(record), "null")
+      << ",\"sent_s\":" << exact_seconds(record.sent, "null")
+      << ",\"scheduled_s\":" << exact_seconds(record.scheduled, "null")
+      << ",\"first_token_s\":" << exact_seconds(record.first_token, "null")
+      << ",\"finished_s\":" << exact_seconds(record.finished, "null")
+      << ",\"input_tokens\":" << record.request.input_tokens
+      << ",\"output_tokens\":" << record.request.output_tokens
+      << ",\"preemptions\":" << record.preemptions << ",\"slo_class\":" << name_json(slo_class)
+      << ",\"stage\":" << record.request.stage << ",\"replica\":" << record.replica
+      << ",\"cached_tokens\":" << record.cached_tokens << ",\"outcome\":\"" << outcome_of(record)
+      << "\"}\n";
 }
 
 }  // namespace
@@ -140,7 +165,9 @@ Run simulation_row(const SimulationRun& run, const std::string& command_line, bo
 }
 
 void check_writable(const std::string& path) {
+  const bool existed = std::filesystem::exists(path);
   if (!std::ofstream(path, std::ios::app)) throw Error(path + ": cannot be written");
+  if (!existed) std::filesystem::remove(path);
 }
 
 void write_requests(const SimulationRun& run, const std::string& path) {
@@ -149,10 +176,13 @@ void write_requests(const SimulationRun& run, const std::string& path) {
   const bool lines = path.ends_with(".jsonl");
   if (!lines) {
     out << "index,arrival_s,sent_s,scheduled_s,first_token_s,finished_s,input_tokens,"
-           "output_tokens,preemptions,slo_class\n";
+           "output_tokens,preemptions,slo_class,stage,replica,cached_tokens,outcome\n";
   }
-  for (const RequestRow& row : request_rows(run)) {
-    lines ? write_jsonl_row(out, row) : write_csv_row(out, row);
+  const std::vector<RequestRecord>& records = run.result.requests;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const std::string slo_class = class_name(run, records[i].request.slo_class);
+    lines ? write_jsonl_row(out, i, records[i], slo_class)
+          : write_csv_row(out, i, records[i], slo_class);
   }
   out.flush();
   if (!out) throw Error(path + ": not written whole (disk full?)");

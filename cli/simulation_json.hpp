@@ -1,0 +1,10 @@
+// A simulation's answer for machines: the object that `roofcast simulate -o json` prints.
+#pragma once
+
+#include "cli/simulate_document.hpp"
+
+namespace roofcast {
+
+Json simulation_json(const SimulationRun& run);
+
+}  // namespace roofcast

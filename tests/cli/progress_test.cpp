@@ -1,0 +1,107 @@
+#include "cli/progress.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(ProgressLine, SaysHowFarHowFastAndHowLong) {
+  // 1,500 of 3,000 in 3 s: half of 30 marks, 500 a second, the other half in 3 s.
+  EXPECT_EQ(progress_line(1500, 3000, "requests", 3),
+            "[===============               ] 1,500 of 3,000 requests (500 /s), 3.00 s left");
+}
+
+TEST(ProgressLine, HasNoRateBeforeTheFirst) {
+  EXPECT_EQ(progress_line(0, 10, "requests", 2),
+            "[                              ] 0 of 10 requests");
+}
+
+TEST(ProgressLine, AtTheEndNothingIsLeft) {
+  EXPECT_EQ(progress_line(10, 10, "runs", 5),
+            "[==============================] 10 of 10 runs (2 /s), 0 s left");
+}
+
+TEST(ProgressBar, DrawsNothingWhereThereIsNoTerminal) {
+  std::ostringstream err;
+  {
+    ProgressBar bar(err, "requests");
+    EXPECT_TRUE(bar.show(1, 2));
+  }
+  EXPECT_EQ(err.str(), "");
+}
+
+TEST(ProgressBar, CtrlCAsksToStop) {
+  std::ostringstream err;
+  ProgressBar bar(err, "requests");
+  EXPECT_FALSE(bar.interrupted());
+  std::raise(SIGINT);
+  EXPECT_TRUE(bar.interrupted());
+  EXPECT_FALSE(bar.show(1, 2));
+}
+
+bool default_interrupt() {
+  struct sigaction action {};
+  sigaction(SIGINT, nullptr, &action);
+  return action.sa_handler == SIG_DFL;
+}
+
+TEST(ProgressBar, ASecondCtrlCEndsTheProgram) {
+  std::ostringstream err;
+  ProgressBar bar(err, "requests");
+  EXPECT_FALSE(default_interrupt());
+  std::raise(SIGINT);
+  EXPECT_TRUE(default_interrupt());
+}
+
+TEST(ProgressBar, LeavesNothingBehind) {
+  std::ostringstream err;
+  { const ProgressBar bar(err, "requests"); }
+  EXPECT_TRUE(default_interrupt());
+}
+
+/// Runs a command that takes long, and interrupts it as soon as it listens.
+CommandResult interrupted_command(const std::string& line) {
+  std::thread ctrl_c([] {
+    while (default_interrupt()) std::this_thread::yield();
+    kill(getpid(), SIGINT);
+  });
+  const CommandResult result = run_command(line);
+  ctrl_c.join();
+  return result;
+}
+
+TEST(Interruption, SaysWhatWasDoneAndKeepsNothingByHalves) {
+  // Some hundred thousand steps more than are taken between two looks at the signal.
+  const TemporaryFolder folder;
+  const CommandResult result = interrupted_command(
+      "simulate --model llama-3.1-8b --gpu h100 --num-prompts 20000 --request-rate 10 "
+      "--store runs.db --requests-out requests.csv");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, StartsWith("interrupted: "));
+  EXPECT_THAT(result.err, HasSubstr(" of 20,000 requests had finished; requests.csv says which; "
+                                    "nothing was stored"));
+  EXPECT_THAT(run_command("runs --store runs.db").out, testing::Not(HasSubstr("llama")));
+  std::ifstream file("requests.csv");
+  std::string line;
+  std::int64_t rows = -1;  // the header
+  std::int64_t unfinished = 0;
+  for (; std::getline(file, line); ++rows) {
+    if (line.ends_with(",unfinished")) ++unfinished;
+  }
+  EXPECT_EQ(rows, 20'000);
+  EXPECT_GT(unfinished, 0);
+}
+
+}  // namespace
+}  // namespace roofcast::test

@@ -1,0 +1,121 @@
+// What `roofcast simulate` says about runs that are not plain: rejections, stages, replicas,
+// histograms, prefix hits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "cli/simulate_document.hpp"
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string as_text(const SimulationRun& run) {
+  std::ostringstream out;
+  write(simulation_document(run), OutputFormat::table, out);
+  return out.str();
+}
+
+/// Of two requests, in so many seconds each.
+Distribution of_two(double seconds, bool exact = true) {
+  return {2, seconds, seconds, seconds, seconds, seconds, seconds, seconds, exact};
+}
+
+SimulationRun run_of_two() {
+  SimulationRun run;
+  run.result.completed = 2;
+  run.result.makespan = Seconds{10};
+  run.result.ttft = run.result.tpot = run.result.itl = run.result.e2e = of_two(1);
+  run.result.saturation.reason = "keeps up";
+  return run;
+}
+
+TEST(SimulateAnswer, ARunThatServesNothingIsANo) {
+  const CommandResult result = run_command(
+      "simulate --model llama-3.1-8b --gpu h100 --num-prompts 3 --input-len 1000 --output-len 10 "
+      "--max-model-len 500 --no-store");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.out, HasSubstr("Nothing is served: all 3 requests are rejected."));
+  EXPECT_THAT(result.out, HasSubstr("No request finished."));
+}
+
+TEST(SimulateAnswer, OneOfAThingIsSingular) {
+  const CommandResult result = run_command(
+      "simulate --model llama-3.1-8b --gpu h100 --num-prompts 1 --input-len 1000 --output-len 10 "
+      "--max-model-len 500 --no-store");
+  EXPECT_THAT(result.out, HasSubstr("Nothing is served: the only request is rejected."));
+  EXPECT_THAT(
+      run_command("estimate --model llama-3.1-8b --gpu h100 --batch 1 --isl 10 --osl 1").out,
+      HasSubstr("1 sequence of 10 prompt and 1 output token\n"));
+}
+
+TEST(SimulateAnswer, SaysWhenPercentilesAreFromAHistogram) {
+  SimulationRun run = run_of_two();
+  EXPECT_THAT(as_text(run), Not(HasSubstr("histogram")));
+  run.result.itl.exact = false;
+  EXPECT_THAT(as_text(run), HasSubstr("percentiles of ITL from a histogram, within 0.05 %"));
+  run.result.e2e.exact = false;
+  EXPECT_THAT(as_text(run), HasSubstr("percentiles from a histogram, within 0.05 %"));
+  const Json json = simulation_document(run).machine;
+  EXPECT_FALSE(json["itl_s"]["exact"].get<bool>());
+  EXPECT_TRUE(json["ttft_s"]["exact"].get<bool>());
+}
+
+TEST(SimulateAnswer, ListsStagesWhenThereAreSeveral) {
+  SimulationRun run = run_of_two();
+  EXPECT_THAT(as_text(run), Not(HasSubstr("Stages")));
+  StageResult stage;
+  stage.name = "10 /s for 60 s";
+  stage.completed = 600;
+  stage.offered_rate_per_s = 10;
+  stage.request_rate_per_s = 9.5;
+  stage.ttft = of_two(0.25);
+  run.result.stages = {stage, stage};
+  const std::string text = as_text(run);
+  EXPECT_THAT(text, HasSubstr("Stages"));
+  EXPECT_THAT(text, HasSubstr("10 /s for 60 s"));
+  EXPECT_THAT(text, HasSubstr("250.0 ms"));
+  const Json json = simulation_document(run).machine;
+  ASSERT_EQ(json["stages"].size(), 2U);
+  EXPECT_EQ(json["stages"][0]["name"], "10 /s for 60 s");
+  EXPECT_EQ(json["stages"][0]["requests_completed"], 600);
+  EXPECT_EQ(json["stages"][0]["ttft_s"]["p95"], 0.25);
+}
+
+TEST(SimulateAnswer, SaysWhatTheWarmUpTook) {
+  SimulationRun run = run_of_two();
+  run.result.unreported = 100;
+  EXPECT_THAT(as_text(run), HasSubstr("warm-up: 100 requests, left out"));
+}
+
+TEST(SimulateAnswer, CountsLostRequestsAndReplicas) {
+  SimulationRun run = run_of_two();
+  EXPECT_THAT(as_text(run), HasSubstr("2 completed, 0 rejected of 2"));
+  run.result.lost = 3;
+  run.result.replicas.resize(2);
+  run.result.replicas[1].completed = 1'234;
+  run.result.replicas[1].lost = 3;
+  const std::string text = as_text(run);
+  EXPECT_THAT(text, HasSubstr("2 completed, 0 rejected, 3 lost of 5"));
+  EXPECT_THAT(text, HasSubstr("Replicas"));
+  EXPECT_THAT(text, HasSubstr("1,234"));
+  const Json json = simulation_document(run).machine;
+  EXPECT_EQ(json["requests_lost"], 3);
+  EXPECT_EQ(json["replicas"][1]["requests_completed"], 1234);
+}
+
+TEST(SimulateAnswer, ShowsPrefixHitsWherePromptsShareSomething) {
+  SimulationRun run = run_of_two();
+  run.result.use.prefix_queries = 1000;
+  run.result.use.prefix_hits = 366;
+  EXPECT_THAT(as_text(run), Not(HasSubstr("prefix cache")));
+  run.workload.contents = {{.content = 1, .tokens = 16}};
+  EXPECT_THAT(as_text(run), HasSubstr("36.6 % of prompt tokens"));
+}
+
+}  // namespace
+}  // namespace roofcast::test
