@@ -15,7 +15,7 @@ namespace {
 
 /// Other spellings of our flags: vLLM's short forms, SGLang's and TensorRT-LLM's names for the
 /// same knob, and the ISL/OSL of benchmark tools.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 34> kAliases{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 37> kAliases{{
     {"-tp", "--tensor-parallel-size"},
     {"--tp", "--tensor-parallel-size"},
     {"--tp-size", "--tensor-parallel-size"},
@@ -50,6 +50,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 34> kAliases
     {"--max-num-tokens", "--max-num-batched-tokens"},
     {"--tokens-per-block", "--block-size"},
     {"--page-size", "--block-size"},
+    {"--context-length", "--max-model-len"},
+    {"--schedule-policy", "--scheduling-policy"},
+    {"--disable-cuda-graph", "--enforce-eager"},
 }};
 
 std::string normalise_name(std::string name) {

@@ -29,9 +29,9 @@ std::optional<DType> parse_cache_dtype(const std::string& text, const std::strin
 }
 
 QueueOrder parse_order(const std::string& text, const std::string& flag) {
-  if (text == "fcfs") return QueueOrder::fcfs;
-  if (text == "priority") return QueueOrder::priority;
-  throw UsageError(flag + ": '" + text + "' is not a policy (fcfs, priority)");
+  const auto order = parse_queue_order(text);
+  if (order) return *order;
+  throw UsageError(flag + ": '" + text + "' is not a policy (" + kQueueOrders + ")");
 }
 
 CapacityPolicy parse_capacity(const std::string& text, const std::string& flag) {
@@ -48,6 +48,19 @@ ChunkingPolicy parse_chunking(const std::string& text, const std::string& flag) 
 
 po::typed_value<std::string>* switch_value(std::optional<bool>& target, const std::string& flag) {
   return converted(target, flag, parse_switch)->implicit_value("true", "")->value_name("[=off]");
+}
+
+/// SGLang's chunked_prefill_size, of which -1 turns chunked prefill off.
+void take_chunk_size(EngineOverrides& knobs, const std::string& text) {
+  knobs.enable_chunked_prefill = text != "-1";
+  if (text != "-1") knobs.max_num_batched_tokens = parse_count(text, "--chunked-prefill-size");
+}
+
+/// A flag that turns `knob` off, as SGLang spells it: --disable-x.
+po::typed_value<bool>* disables(std::optional<bool>& knob) {
+  return po::bool_switch()->notifier([&knob](bool off) {
+    if (off) knob = false;
+  });
 }
 
 Transformer resolve_model(const DeploymentOptions& options) {
@@ -123,6 +136,30 @@ po::options_description engine_options(DeploymentOptions& target) {
   return options;
 }
 
+namespace {
+
+void add_sglang_options(po::options_description& options, EngineOverrides& knobs) {
+  options.add_options()("chunked-prefill-size",
+                        po::value<std::string>()->value_name("N")->notifier(
+                            [&knobs](const std::string& text) { take_chunk_size(knobs, text); }),
+                        "SGLang: tokens of a chunk; -1: prompts are not cut")(
+      "max-prefill-tokens",
+      converted(knobs.max_prefill_tokens, "--max-prefill-tokens", parse_count)->value_name("N"),
+      "SGLang: input tokens of a prefill batch (default 16384)")(
+      "schedule-conservativeness",
+      converted(knobs.schedule_conservativeness, "--schedule-conservativeness",
+                parse_positive_number)
+          ->value_name("X"),
+      "SGLang: more reserves more for output (default 1)")(
+      "enable-mixed-chunk", switch_value(knobs.enable_mixed_chunk, "--enable-mixed-chunk"),
+      "SGLang: decodes go along with prefills")(
+      "disable-radix-cache", disables(knobs.enable_prefix_caching), "SGLang: no prefix caching")(
+      "disable-overlap-schedule", disables(knobs.async_scheduling),
+      "SGLang: host work after the GPU's");
+}
+
+}  // namespace
+
 po::options_description scheduler_options(DeploymentOptions& target) {
   po::options_description options = option_group("Scheduler (unset: as the engine would choose)");
   EngineOverrides& knobs = target.overrides;
@@ -142,7 +179,7 @@ po::options_description scheduler_options(DeploymentOptions& target) {
       "KV blocks kept free at admission")(
       "scheduling-policy",
       converted(knobs.scheduling_policy, "--scheduling-policy", parse_order)->value_name("POLICY"),
-      "fcfs or priority (default fcfs)")(
+      "fcfs (default), priority; SGLang: fcfs, lpm, lof")(
       "capacity-scheduler-policy",
       converted(knobs.capacity_scheduler_policy, "--capacity-scheduler-policy", parse_capacity)
           ->value_name("POLICY"),
@@ -151,6 +188,7 @@ po::options_description scheduler_options(DeploymentOptions& target) {
       converted(knobs.context_chunking_policy, "--context-chunking-policy", parse_chunking)
           ->value_name("POLICY"),
       "TensorRT-LLM: FIRST_COME_FIRST_SERVED (default) or EQUAL_PROGRESS");
+  add_sglang_options(options, knobs);
   return options;
 }
 
@@ -202,7 +240,12 @@ Json describe(const Deployment& deployment) {
                     {"scheduler_reserve_full_isl", engine.reserve_full_sequence},
                     {"long_prefill_token_threshold", engine.long_prefill_token_threshold},
                     {"watermark", engine.watermark},
-                    {"scheduling_policy", engine.order == QueueOrder::fcfs ? "fcfs" : "priority"}};
+                    {"scheduling_policy", name_of(engine.order)}};
+  if (engine.scheduler == SchedulerKind::sglang) {
+    json["engine"]["max_prefill_tokens"] = engine.max_prefill_tokens;
+    json["engine"]["schedule_conservativeness"] = engine.schedule_conservativeness;
+    json["engine"]["enable_mixed_chunk"] = engine.mixed_chunk;
+  }
   if (engine.scheduler == SchedulerKind::tensorrt_llm) {
     json["engine"]["capacity_scheduler_policy"] = name_of(engine.capacity_policy);
     json["engine"]["context_chunking_policy"] = name_of(engine.chunking_policy);

@@ -29,6 +29,9 @@ void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {
   take(knobs.long_prefill_token_threshold, given.long_prefill_token_threshold);
   take(knobs.watermark, given.watermark);
   take(knobs.scheduling_policy, given.scheduling_policy);
+  take(knobs.max_prefill_tokens, given.max_prefill_tokens);
+  take(knobs.schedule_conservativeness, given.schedule_conservativeness);
+  take(knobs.enable_mixed_chunk, given.enable_mixed_chunk);
   take(knobs.capacity_scheduler_policy, given.capacity_scheduler_policy);
   take(knobs.context_chunking_policy, given.context_chunking_policy);
   take(knobs.overhead, given.overhead);

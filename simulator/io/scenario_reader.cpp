@@ -66,9 +66,9 @@ std::optional<DType> read_dtype(const JsonObject& object, const char* key) {
 std::optional<QueueOrder> read_order(const JsonObject& object, const char* key) {
   const auto text = object.text(key);
   if (!text) return std::nullopt;
-  if (*text == "fcfs") return QueueOrder::fcfs;
-  if (*text == "priority") return QueueOrder::priority;
-  object.fail(key, "fcfs or priority");
+  const auto order = parse_queue_order(*text);
+  if (!order) object.fail(key, kQueueOrders);
+  return order;
 }
 
 std::optional<CapacityPolicy> read_capacity_policy(const JsonObject& object, const char* key) {
@@ -106,6 +106,9 @@ EngineOverrides read_engine_options(const JsonObject& object) {
               object.integer("long_prefill_token_threshold", 0, kAnyInteger),
           .watermark = read_share(object, "watermark", true),
           .scheduling_policy = read_order(object, "scheduling_policy"),
+          .max_prefill_tokens = count("max_prefill_tokens"),
+          .schedule_conservativeness = object.number("schedule_conservativeness", 0),
+          .enable_mixed_chunk = object.boolean("enable_mixed_chunk"),
           .capacity_scheduler_policy = read_capacity_policy(object, "capacity_scheduler_policy"),
           .context_chunking_policy = read_chunking_policy(object, "context_chunking_policy"),
           .overhead = read_bytes(object, "overhead_bytes"),

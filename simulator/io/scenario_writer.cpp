@@ -43,9 +43,11 @@ Json engine_options_json(const EngineOverrides& options) {
   put(json, "long_prefill_token_threshold", options.long_prefill_token_threshold);
   put(json, "watermark", options.watermark);
   if (options.scheduling_policy) {
-    json["scheduling_policy"] =
-        *options.scheduling_policy == QueueOrder::fcfs ? "fcfs" : "priority";
+    json["scheduling_policy"] = name_of(*options.scheduling_policy);
   }
+  put(json, "max_prefill_tokens", options.max_prefill_tokens);
+  put(json, "schedule_conservativeness", options.schedule_conservativeness);
+  put(json, "enable_mixed_chunk", options.enable_mixed_chunk);
   if (options.capacity_scheduler_policy) {
     json["capacity_scheduler_policy"] = name_of(*options.capacity_scheduler_policy);
   }

@@ -232,6 +232,36 @@ TEST(SglangDefaults, LargeGpusReserveTenGibibytesAtLeast) {
       engine_on(gpu, "sglang", {.max_num_batched_tokens = 2048}).gpu_memory_utilization, 0.836);
 }
 
+// sglang/srt/server_args.py.
+TEST(SglangDefaults, OfItsScheduler) {
+  const Engine engine = engine_on(test::h100(), "sglang");
+  EXPECT_EQ(engine.max_prefill_tokens, 16384);
+  EXPECT_DOUBLE_EQ(engine.schedule_conservativeness, 1.0);
+  EXPECT_FALSE(engine.mixed_chunk);
+  EXPECT_TRUE(engine.chunked_prefill);
+  EXPECT_TRUE(engine.prefix_caching);
+  EXPECT_TRUE(engine.async_scheduling);
+  EXPECT_EQ(engine.order, QueueOrder::fcfs);
+  // 1, 2, 4, 8, 12, 16 to 256 by 8: 5 and 31 sizes.
+  EXPECT_EQ(engine.graph_batch_sizes.size(), 36u);
+}
+
+TEST(SglangDefaults, KnobsOfOtherEnginesAreRefusedAndOthersRefuseSglangs) {
+  const auto refusal = [](const char* era, const EngineOverrides& knobs) {
+    return message_of<UsageError>(test::h100(), era, knobs);
+  };
+  EXPECT_THAT(refusal("sglang", {.scheduling_policy = QueueOrder::priority}),
+              HasSubstr("priority given for sglang, expected fcfs, lpm or lof"));
+  EXPECT_THAT(refusal("vllm-0.19", {.scheduling_policy = QueueOrder::longest_prefix}),
+              HasSubstr("lpm given for vllm-0.19, expected fcfs or priority"));
+  EXPECT_THAT(refusal("vllm-0.19", {.enable_mixed_chunk = true}),
+              HasSubstr("enable_mixed_chunk: given for vllm-0.19, expected engine sglang"));
+  EXPECT_THAT(refusal("trtllm", {.max_prefill_tokens = 8192}), HasSubstr("expected engine sglang"));
+  EXPECT_THAT(refusal("sglang", {.schedule_conservativeness = 0.0}), HasSubstr("more than 0"));
+  EXPECT_THAT(refusal("sglang", {.max_num_batched_tokens = 1000, .block_size = 16}),
+              HasSubstr("expected a multiple of block_size (16)"));
+}
+
 TEST(TensorrtDefaults, AreThoseOfTrtllmServe) {
   const Engine engine = engine_on(test::h100(), "trtllm");
   EXPECT_EQ(engine.block_size, 32);
