@@ -143,7 +143,8 @@ TEST(EfficiencyCurve, MoreWorkNeverTakesLessTime) {
   const EfficiencyCurve curve(
       {.points = {{3, 0.05}, {6, 0.8}, {7, 0.1}, {100, 0.11}, {130, 0.9}}, .source = ""});
   double last = 0;
-  for (double x = 1; x < 400; x += 0.25) {
+  for (int quarters = 4; quarters < 1600; ++quarters) {
+    const double x = quarters / 4.0;
     const double time = x / curve.at(x);
     EXPECT_GE(time, last * (1 - 1e-12)) << x;
     last = time;
@@ -175,7 +176,8 @@ TEST(Collective, NoisyPointsNeverMakeALargerMessageFaster) {
   gpu.efficiencies.all_reduce[2] = {
       .points = {{1e3, 9e-6}, {2e3, 7e-6}, {4e3, 8e-6}, {8e3, 9.5e-6}}, .source = ""};
   double last = 0;
-  for (double bytes = 500; bytes < 20e3; bytes += 100) {
+  for (int hundreds = 5; hundreds < 200; ++hundreds) {
+    const double bytes = 100.0 * hundreds;
     const double time = estimate(all_reduce(bytes, 2), gpu).time.value;
     EXPECT_GE(time, last) << bytes;
     last = time;
