@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 namespace roofcast {
 namespace {
@@ -192,14 +193,20 @@ void ClusterRun::start_steps() {
 void ClusterRun::start_step(const Group& group) {
   ClusterReplica& replica = fleet_[group.replica];
   const Ranks ranks = ranks_of(group);
+  // What happens next can be told when nobody else is about to start.
+  const bool alone = to_start_.size() == 1 && ranks.last - ranks.first == 1;
+  const Nanoseconds horizon = next_time().value_or(std::numeric_limits<Nanoseconds>::max());
   std::optional<Nanoseconds> end, wake;
   for (std::int32_t rank = ranks.first; rank < ranks.last; ++rank) {
     ReplicaEngine& engine = *replica.ranks[static_cast<std::size_t>(rank)].engine;
-    if (const auto own = engine.start_step(now_)) {
+    const std::int64_t steps_before = engine.counters().steps;
+    const auto own = alone ? engine.start_steps(now_, horizon) : engine.start_step(now_);
+    if (own) {
       end = std::max(end.value_or(*own), *own);
     } else if (const auto again = engine.next_wake()) {
       wake = std::min(wake.value_or(*again), *again);
     }
+    steps_ += engine.counters().steps - steps_before;
     fleet_.refresh({group.replica, rank, replica.incarnation});
   }
   const Place place{group.replica, ranks.first, replica.incarnation};
@@ -214,7 +221,6 @@ void ClusterRun::start_step(const Group& group) {
 
 void ClusterRun::end_step(const Event& event) {
   if (!fleet_.lives(event.place)) return;
-  ++steps_;
   const Group group{event.place.replica, event.part};
   const Ranks ranks = ranks_of(group);
   for (std::int32_t rank = ranks.first; rank < ranks.last; ++rank) {

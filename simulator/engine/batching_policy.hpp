@@ -96,6 +96,10 @@ class BatchingPolicy {
   virtual std::int64_t cached_tokens(const EngineState& state, RequestId id) const = 0;
 };
 
+/// For schedule_around: all of the batch goes on by a token, beside nothing else, where there are
+/// blocks for it.
+std::optional<bool> decode_alone(EngineState& state, const DecodeLoad& load);
+
 /// Takes a request out of the cache and puts it back to the head of the queue, to be computed
 /// again from its first token. The caller has taken it out of `running`.
 void preempt(EngineState& state, RequestId id);

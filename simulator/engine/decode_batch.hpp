@@ -53,6 +53,9 @@ class DecodeBatch {
   /// Decided decode steps so far.
   std::int64_t tick() const { return tick_; }
 
+  /// Whether someone's last token comes at the next tick.
+  bool ends_next() const { return !endings_.empty() && endings_.top().tick == tick_ + 1; }
+
   /// A running request that is decoding() and not complete() joins.
   void join(RequestId id);
 

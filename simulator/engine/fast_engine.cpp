@@ -4,6 +4,16 @@
 #include <cassert>
 
 namespace roofcast {
+namespace {
+
+// Decisions in a row that are taken one by one, without forming the batch, after several have
+// failed around it: bounds what forming and dissolving it in vain costs.
+constexpr int kMostBackoff = 63;
+
+// Steps gone through at once, so that the caller is heard from time to time.
+constexpr int kMostQuietSteps = 4096;
+
+}  // namespace
 
 void FastStep::clear() {
   plan.clear();
@@ -62,13 +72,74 @@ std::optional<Nanoseconds> FastEngine::start_step(Nanoseconds now) {
   return step_end_;
 }
 
+std::optional<Nanoseconds> FastEngine::start_steps(Nanoseconds now, Nanoseconds horizon) {
+  int quiet = 0;
+  while (quiet < kMostQuietSteps && run_quiet_step(now, horizon)) ++quiet;
+  return start_step(now);
+}
+
+/// What the batch takes at the next tick, when nothing else can happen in that step.
+std::optional<DecodeLoad> FastEngine::quiet_load() {
+  const bool alone = state_.waiting.empty() && others_.empty() && fresh_.empty();
+  if (!alone || decoding_.size() == 0 || decoding_.ends_next()) return std::nullopt;
+  const DecodeLoad load = decoding_.load(state_.blocks);
+  if (load.rows > state_.blocks.free()) return std::nullopt;
+  if (load.rows_back > 0 && state_.blocks.has_names()) return std::nullopt;
+  return load;
+}
+
+/// Goes through the step that begins at `now` (and moves it to the step's end) when it ends before
+/// the horizon and the decision to be taken in it is that the batch goes on by a token: as
+/// start_step and finish_step would, without what they do for everybody else.
+bool FastEngine::run_quiet_step(Nanoseconds& now, Nanoseconds horizon) {
+  if (one_by_one_ > 0) return false;
+  const bool ahead = state_.engine.async_scheduling;  // the step itself has been decided
+  if (ahead && !next_.only_batch()) return false;
+  if (!ahead && !next_.empty()) return false;
+  const std::optional<DecodeLoad> load = quiet_load();
+  if (!load) return false;
+  StepBatch& batch = next_.batch;
+  if (!ahead) {
+    clear(batch, step_time_->spans().size());
+    decoding_.describe(batch);
+  }
+  const Nanoseconds duration = to_nanoseconds(step_time_->seconds(batch));
+  if (now + duration >= horizon) return false;
+  if (ahead) account_step(state_, duration);
+  state_.blocks.take_rows(load->rows);
+  state_.blocks.take_rows(-load->rows_back);
+  state_.counters.decode_tokens += decoding_.size();
+  if (ahead) {
+    clear(batch, step_time_->spans().size());
+    decoding_.describe(batch);
+  } else {
+    account_step(state_, duration);
+  }
+  now = step_end_ = now + duration;
+  const std::int64_t tick = ahead ? next_.tick : decoding_.tick() + 1;
+  decoding_.advance(state_.blocks, next_.completed);
+  next_.tick = decoding_.tick();
+  emit_gap(tick, members_);
+  return true;
+}
+
 void FastEngine::decide(Nanoseconds now, FastStep& step) {
   step.clear();
-  if (!decide_around(now, step)) decide_one_by_one(now, step);
+  if (one_by_one_ > 0) {
+    --one_by_one_;
+    decide_one_by_one(now, step);
+  } else if (decide_around(now, step)) {
+    backoff_ = 0;
+  } else {
+    dissolve();
+    one_by_one_ = backoff_;
+    backoff_ = std::min(2 * backoff_ + 1, kMostBackoff);
+    decide_one_by_one(now, step);
+  }
   clear(step.batch, step_time_->spans().size());
   if (step.decodes) advance_batch(step);
   commit(state_, step.plan, step_time_->spans(), step.batch);
-  gather();
+  if (one_by_one_ == 0) gather();
 }
 
 /// Asks the policy with the batch in aggregate; false when that is not enough to decide.
@@ -88,7 +159,6 @@ bool FastEngine::decide_around(Nanoseconds now, FastStep& step) {
 
 /// Asks the policy as PlainEngine does, with every request's state up to date.
 void FastEngine::decide_one_by_one(Nanoseconds now, FastStep& step) {
-  dissolve();
   do {
     step.plan.clear();
     policy_->schedule(state_, now, step.plan);
@@ -172,12 +242,7 @@ void FastEngine::emit_from_batch() {
     gaps_.add(log, gap);
     --step_.members[log];
   }
-  const Nanoseconds gap = step_end_ - last_batch_end_;
-  for (std::size_t log = 0; log < step_.members.size(); ++log) {
-    if (step_.members[log] > 0) gaps_.add(log, gap, step_.members[log]);
-  }
-  maxima_.add(step_.tick, gap);
-  last_batch_end_ = step_end_;
+  emit_gap(step_.tick, step_.members);
   for (RequestId id : step_.completed) {
     RequestState& request = state_[id];
     RequestRecord& record = state_.requests.record(id);
@@ -186,6 +251,16 @@ void FastEngine::emit_from_batch() {
     request.emitted = request.output_tokens;
   }
   finished_ = step_.completed;
+}
+
+/// `members` of each log had their last token when the batch went on before.
+void FastEngine::emit_gap(std::int64_t tick, const std::vector<std::int64_t>& members) {
+  const Nanoseconds gap = step_end_ - last_batch_end_;
+  for (std::size_t log = 0; log < members.size(); ++log) {
+    if (members[log] > 0) gaps_.add(log, gap, members[log]);
+  }
+  maxima_.add(tick, gap);
+  last_batch_end_ = step_end_;
 }
 
 /// Puts those that finished into the order of admission, and takes them out.

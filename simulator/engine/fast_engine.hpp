@@ -22,6 +22,10 @@ struct FastStep {
   std::vector<RequestId> completed{};   // and these for the last
 
   bool empty() const { return plan.scheduled.empty() && !decodes; }
+  /// Nobody comes into the batch or leaves it, and nothing runs beside it.
+  bool only_batch() const {
+    return decodes && plan.scheduled.empty() && fresh.empty() && completed.empty();
+  }
   void clear();
 };
 
@@ -45,6 +49,7 @@ class FastEngine final : public ReplicaEngine {
 
   void enqueue(RequestId id) override;
   std::optional<Nanoseconds> start_step(Nanoseconds now) override;
+  std::optional<Nanoseconds> start_steps(Nanoseconds now, Nanoseconds horizon) override;
   std::span<const RequestId> finish_step() override;
   std::optional<Nanoseconds> next_wake() const override { return policy_->next_wake(state_); }
   std::vector<RequestId> evacuate() override;
@@ -60,8 +65,11 @@ class FastEngine final : public ReplicaEngine {
   void decide_one_by_one(Nanoseconds now, FastStep& step);
   void advance_batch(FastStep& step);
   void gather();
+  std::optional<DecodeLoad> quiet_load();
+  bool run_quiet_step(Nanoseconds& now, Nanoseconds horizon);
   void dissolve();
   void emit_from_batch();
+  void emit_gap(std::int64_t tick, const std::vector<std::int64_t>& members);
   void remove_finished();
 
   const StepTime* step_time_;
@@ -78,6 +86,8 @@ class FastEngine final : public ReplicaEngine {
   Nanoseconds step_end_ = 0;
   Nanoseconds last_batch_end_ = 0;  // of the last finished step in which the batch went on
   GapMaxima maxima_;
+  int one_by_one_ = 0;  // so many decisions more without the batch,
+  int backoff_ = 0;     // and so many after the next failure
   std::vector<RequestId> finished_;
 };
 

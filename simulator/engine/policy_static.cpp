@@ -47,6 +47,11 @@ void StaticBatchPolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan
   }
 }
 
+std::optional<bool> StaticBatchPolicy::schedule_around(EngineState& state, Nanoseconds,
+                                                       const DecodeLoad& load, StepPlan&) {
+  return decode_alone(state, load);
+}
+
 void StaticBatchPolicy::finish(EngineState& state, RequestId id) {
   state.blocks.release(state[id].kv);
 }

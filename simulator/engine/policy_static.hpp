@@ -16,6 +16,9 @@ namespace roofcast {
 class StaticBatchPolicy final : public BatchingPolicy {
  public:
   void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
+  std::optional<bool> schedule_around(EngineState& state, Nanoseconds now, const DecodeLoad& load,
+                                      StepPlan& plan) override;
+  bool schedules_in_aggregate() const override { return true; }
   void finish(EngineState& state, RequestId id) override;
   std::int64_t cached_tokens(const EngineState&, RequestId) const override { return 0; }
 };

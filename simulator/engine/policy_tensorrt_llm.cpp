@@ -20,6 +20,12 @@ void TensorrtLlmPolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan
   put_back(state, plan);
 }
 
+std::optional<bool> TensorrtLlmPolicy::schedule_around(EngineState& state, Nanoseconds,
+                                                       const DecodeLoad& load, StepPlan&) {
+  if (!state.waiting.empty()) return std::nullopt;
+  return decode_alone(state, load);
+}
+
 /// Prompts whose last step has ended can be reused from now on. Who does not run any more has left
 /// its blocks already.
 void TensorrtLlmPolicy::share_computed_prompts(EngineState& state) {

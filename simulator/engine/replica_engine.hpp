@@ -66,6 +66,14 @@ class ReplicaEngine {
   /// Precondition: no step is in progress.
   virtual std::optional<Nanoseconds> start_step(Nanoseconds now) = 0;
 
+  /// The same, when the caller knows that nothing reaches the replica before `horizon`: the engine
+  /// may go through any number of steps in which no request finishes and that end before it, and
+  /// returns the end of the step that is then in progress.
+  virtual std::optional<Nanoseconds> start_steps(Nanoseconds now, Nanoseconds horizon) {
+    static_cast<void>(horizon);
+    return start_step(now);
+  }
+
   /// Ends the step in progress: tokens appear, requests finish and leave the table. Returns those
   /// that finished, until the next call.
   virtual std::span<const RequestId> finish_step() = 0;

@@ -1,81 +1,147 @@
-// Speed of the simulator alone: step times are constant, so that only scheduling is timed.
-// Counters: requests and engine steps per second of one core, output tokens for scale.
+// Speed of a simulation, with the step times of Llama-3.1-8B on one H100 under vLLM's defaults.
+// Counters: requests and engine steps per second of one core, and the most memory the process has
+// held so far (MB): run one case alone (--benchmark_filter) to read its own.
 #include <benchmark/benchmark.h>
+#include <sys/resource.h>
 
+#include <cmath>
+#include <filesystem>
+
+#include "model/engine.hpp"
+#include "model/io/gpu_reader.hpp"
+#include "model/memory_plan.hpp"
+#include "model/step_estimate.hpp"
+#include "simulator/io/trace_reader.hpp"
 #include "simulator/simulate.hpp"
+#include "tests/support/shapes.hpp"
 
 namespace roofcast {
 namespace {
 
-class ConstantStepTime final : public StepTime {
- public:
-  explicit ConstantStepTime(Seconds seconds) : seconds_(seconds) {}
-  const std::vector<AttentionSpan>& spans() const override { return spans_; }
-  Seconds seconds(const StepBatch&) const override { return seconds_; }
+/// A replica and what it refers to.
+struct Machine {
+  Deployment deployment;
+  RooflineStepTime step_time;
+  MemoryPlan plan;
 
- private:
-  Seconds seconds_;
-  std::vector<AttentionSpan> spans_ = {AttentionSpan{}};
+  Machine()
+      : deployment({.model = test::llama_3_1_8b(), .gpu = load_gpu("h100").gpu}),
+        step_time((deployment.engine = resolve_engine("vllm", {}, deployment.model, deployment.gpu,
+                                                      deployment.parallel),
+                   deployment)),
+        plan(plan_memory(deployment)) {}
+
+  Replica replica() const {
+    return {.engine = deployment.engine,
+            .layout = plan.layout,
+            .kv_blocks = plan.kv_blocks,
+            .step_time = &step_time};
+  }
 };
 
-CacheLayout uniform_layout() {
-  CacheLayout layout;
-  layout.layers_per_row = 1;
-  layout.groups.resize(1);
-  layout.groups[0].layers = 1;
-  return layout;
+/// A lognormal distribution of given mean; spread such that the largest percent is ten times the
+/// median (assumption).
+LengthDistribution lengths_of_mean(double mean) {
+  constexpr double kSigma = 1.0;
+  return {LengthDistribution::Kind::lognormal, mean / std::exp(kSigma * kSigma / 2), kSigma};
 }
 
-/// Lengths like ShareGPT's (medians and spreads of the order of 10^2 tokens), at a rate that keeps
-/// most of the 256 places busy: 25 ms a step, about 250 steps a request, so 40 requests/s at most.
-Workload chat_like(std::int64_t requests) {
-  return generate({.num_prompts = requests,
-                   .request_rate = 36,
-                   .input = {LengthDistribution::Kind::lognormal, 150, 1},
-                   .output = {LengthDistribution::Kind::lognormal, 180, 0.8}},
-                  1);
+/// Lengths as ShareGPT's: 161 tokens in, 338 out on average (Kwon et al. 2023, SOSP, section 6.1).
+SyntheticWorkload chat(std::int64_t requests, double rate) {
+  return {.num_prompts = requests,
+          .request_rate = rate,
+          .input = lengths_of_mean(161.31),
+          .output = lengths_of_mean(337.99)};
 }
 
-void simulate_chat(benchmark::State& state) {
-  const ConstantStepTime step_time(Seconds{0.025});
-  Engine engine;
-  engine.max_num_seqs = 256;
-  engine.max_num_batched_tokens = 8192;
-  const Replica replica{.engine = engine,
-                        .layout = uniform_layout(),
-                        .kv_blocks = state.range(1),
-                        .step_time = &step_time};
-  const Workload workload = chat_like(state.range(0));
-  double requests = 0, steps = 0, tokens = 0, preemptions = 0;
-  for (auto _ : state) {
-    const SimulationResult result = simulate(replica, workload, {});
+/// What the replica serves when all of a long queue is there from the start.
+double saturation_rate(const Replica& replica) {
+  const Workload workload = generate(chat(50'000, kAllAtOnce), 2);
+  return simulate(replica, workload, {}).request_rate_per_s;
+}
+
+double peak_memory_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024.0;  // kilobytes on Linux
+}
+
+/// Totals over the iterations of a case.
+struct Totals {
+  double requests = 0, steps = 0, tokens = 0;
+
+  void add(const SimulationResult& result) {
     requests += static_cast<double>(result.completed);
     steps += static_cast<double>(result.use.steps);
     tokens += static_cast<double>(result.use.decode_tokens);
-    preemptions += static_cast<double>(result.use.preemptions);
   }
-  using benchmark::Counter;
-  state.counters["requests/s"] = Counter(requests, Counter::kIsRate);
-  state.counters["steps/s"] = Counter(steps, Counter::kIsRate);
-  state.counters["decode_tokens/s"] = Counter(tokens, Counter::kIsRate);
-  state.counters["preemptions"] = Counter(preemptions, Counter::kAvgIterations);
+
+  void report(benchmark::State& state) const {
+    using benchmark::Counter;
+    state.counters["requests/s"] = Counter(requests, Counter::kIsRate);
+    state.counters["steps/s"] = Counter(steps, Counter::kIsRate);
+    state.counters["decode_tokens/s"] = Counter(tokens, Counter::kIsRate);
+    state.counters["peak_MB"] = peak_memory_mb();
+  }
+};
+
+void simulate_chat(benchmark::State& state, EngineKind kind) {
+  const Machine machine;
+  const Replica replica = machine.replica();
+  const double rate = 0.9 * saturation_rate(replica);
+  const Workload workload = generate(chat(state.range(0), rate), 1);
+  Totals totals;
+  double running = 0;
+  for (auto _ : state) {
+    const SimulationResult result = simulate(replica, workload, {.engine_kind = kind});
+    totals.add(result);
+    running = result.use.mean_running;
+  }
+  totals.report(state);
+  state.counters["running"] = running;
 }
 
-// Roomy cache, then one that makes the engine preempt.
-BENCHMARK(simulate_chat)
-    ->ArgNames({"requests", "kv_blocks"})
-    ->Args({100'000, 1'000'000})
-    ->Args({100'000, 4'500})
+void Chat(benchmark::State& state) { simulate_chat(state, EngineKind::fast); }
+BENCHMARK(Chat)
+    ->ArgName("requests")
+    ->Arg(10'000)
+    ->Arg(100'000)
+    ->Arg(1'000'000)
+    ->Arg(10'000'000)
     ->Unit(benchmark::kMillisecond);
 
-void generate_workload(benchmark::State& state) {
+void ChatPlain(benchmark::State& state) { simulate_chat(state, EngineKind::plain); }
+BENCHMARK(ChatPlain)->ArgName("requests")->Arg(100'000)->Unit(benchmark::kMillisecond);
+
+/// The conversation trace of Azure (2023): 19,366 requests in an hour.
+void azure(benchmark::State& state, EngineKind kind) {
+  const std::filesystem::path path = std::filesystem::path(ROOFCAST_SHARED_DATA) /
+                                     "traces/azure2023/AzureLLMInferenceTrace_conv.csv.gz";
+  if (!std::filesystem::exists(path)) {
+    state.SkipWithError("the trace is not here");
+    return;
+  }
+  const Machine machine;
+  const Replica replica = machine.replica();
+  const Workload workload = read_trace({.path = path.string()});
+  Totals totals;
+  for (auto _ : state) totals.add(simulate(replica, workload, {.engine_kind = kind}));
+  totals.report(state);
+}
+
+void Azure(benchmark::State& state) { azure(state, EngineKind::fast); }
+BENCHMARK(Azure)->Unit(benchmark::kMillisecond);
+void AzurePlain(benchmark::State& state) { azure(state, EngineKind::plain); }
+BENCHMARK(AzurePlain)->Unit(benchmark::kMillisecond);
+
+void GenerateChat(benchmark::State& state) {
   double requests = 0;
   for (auto _ : state) {
-    requests += static_cast<double>(chat_like(state.range(0)).requests.size());
+    requests += static_cast<double>(generate(chat(state.range(0), 50), 1).requests.size());
   }
   state.counters["requests/s"] = benchmark::Counter(requests, benchmark::Counter::kIsRate);
 }
-BENCHMARK(generate_workload)->Arg(100'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(GenerateChat)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace roofcast

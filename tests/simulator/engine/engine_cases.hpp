@@ -72,6 +72,25 @@ inline void draw_engine(RandomStream& random, Engine& engine) {
   engine.prefix_caching = one_in(random, 2);
 }
 
+/// Other schedulers than vLLM's, in a third of the cases.
+inline void draw_scheduler(RandomStream& random, Engine& engine) {
+  if (!one_in(random, 3)) return;
+  if (one_in(random, 3)) {
+    engine.scheduler = one_in(random, 2) ? SchedulerKind::static_batch : SchedulerKind::naive;
+    engine.async_scheduling = engine.prefix_caching = false;
+    return;
+  }
+  engine.scheduler = SchedulerKind::tensorrt_llm;
+  engine.order = QueueOrder::fcfs;
+  engine.long_prefill_token_threshold = 0;
+  const std::int64_t capacity = draw(random, 0, 2);
+  engine.capacity_policy = capacity == 0   ? CapacityPolicy::guaranteed_no_evict
+                           : capacity == 1 ? CapacityPolicy::max_utilization
+                                           : CapacityPolicy::static_batch;
+  engine.chunking_policy =
+      one_in(random, 2) ? ChunkingPolicy::first_come_first_served : ChunkingPolicy::equal_progress;
+}
+
 /// Prompts of which some begin alike: the first spans from a small tree of contents.
 inline void draw_contents(RandomStream& random, Request& request, std::vector<ContentSpan>& spans) {
   request.contents_begin = static_cast<std::uint32_t>(spans.size());
@@ -106,6 +125,7 @@ inline EngineCase random_engine_case(std::uint64_t seed) {
   RandomStream random = random_stream(seed, "engine_case");
   EngineCase c;
   draw_engine(random, c.engine);
+  draw_scheduler(random, c.engine);
   draw_layout(random, c);
   c.usable_blocks = draw(random, 4, 40);
   if (one_in(random, 3)) c.max_concurrency = draw(random, 1, 6);
