@@ -115,26 +115,6 @@ TEST(Simulate, AnIdleEngineWaitsForTheNextRequest) {
   EXPECT_DOUBLE_EQ(result.input_tokens_per_s, 20.0 / 11);
 }
 
-/// One place, one token, constant service: M/D/1. Mean wait by Pollaczek and Khinchine:
-/// rho * D / (2 * (1 - rho)).
-double mean_wait_md1(double load) {
-  const FakeStepTime step_time(Seconds{1});
-  Engine engine = plain_engine();
-  engine.max_num_seqs = 1;
-  SyntheticWorkload spec = poisson(1'000'000, load);
-  spec.normalised = false;
-  return simulate(roomy_replica(engine, step_time), generate(spec, 1), {}).queue.mean;
-}
-
-TEST(Simulate, ReducesToTheMd1Queue) {
-  // Standard error of the mean over n requests: sqrt(2 * tau * var / n), with var the variance of
-  // the wait, rho / (3 (1 - rho)) + rho^2 / (4 (1 - rho)^2), and tau the correlation time of about
-  // 2 rho / (1 - rho)^2 services. At rho = 0.5: var 0.583, tau 4, error 0.0022, 0.43 % of 0.5; at
-  // 0.8: var 5.33, tau 40, error 0.0207, 1.0 % of 2. Tolerance: three of them.
-  EXPECT_NEAR(mean_wait_md1(0.5), 0.5, 3 * 0.0022);
-  EXPECT_NEAR(mean_wait_md1(0.8), 2.0, 3 * 0.0207);
-}
-
 TEST(Simulate, LittlesLawHoldsForWaitingAndRunning) {
   // Levels are integrated over steps and moves; waits and services are summed over requests.
   const FakeStepTime step_time(Seconds{0.02});
