@@ -59,11 +59,13 @@ Usage simulate_usage(SimulateOptions& target) {
       "one row per request, .csv or .jsonl");
   usage.options.add(machine_options(target.deployment))
       .add(synthetic_options(target.workload))
-      .add(load_shape_options(target.workload.shape))
       .add(trace_options(target.workload))
       .add(objective_options(target.workload))
       .add(engine_options(target.deployment))
       .add(scheduler_options(target.deployment));
+  // Listed by `roofcast trace --help`, which draws and reads the same loads.
+  usage.unlisted.add(load_shape_options(target.workload.shape))
+      .add(trace_form_options(target.workload));
   usage.positional.add("scenario", 1);
   return usage;
 }

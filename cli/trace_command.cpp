@@ -92,7 +92,8 @@ int run_trace(CommandContext& context) {
                               "where to write the requests: CSV, or Mooncake's JSONL for .jsonl");
   usage.options.add(synthetic_options(options))
       .add(load_shape_options(options.shape))
-      .add(trace_options(options));
+      .add(trace_options(options))
+      .add(trace_form_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
 

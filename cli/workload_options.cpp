@@ -140,10 +140,28 @@ po::options_description synthetic_options(WorkloadOptions& target) {
 
 po::options_description trace_options(WorkloadOptions& target) {
   po::options_description options = option_group("Trace");
+  options.add_options()("trace", converted(target.trace, "--trace", parse_text)->value_name("FILE"),
+                        "CSV, JSONL or benchmark result; more: roofcast trace --help")(
+      "max-requests",
+      converted(target.max_requests, "--max-requests", parse_positive)->value_name("N"),
+      "the first N of the trace (default: all)")(
+      "time-scale",
+      converted(target.time_scale, "--time-scale", parse_positive_number)->value_name("X"),
+      "factor on arrival times; 0.5 is twice the rate (default 1)")(
+      "skip-bad-rows", po::bool_switch(&target.skip_bad_rows),
+      "count and skip rows that cannot be read");
+  return options;
+}
+
+po::options_description trace_form_options(WorkloadOptions& target) {
+  po::options_description options = option_group("More of the trace");
   options.add_options()(
-      "trace", converted(target.trace, "--trace", parse_text)->value_name("FILE"),
-      "CSV (Azure, BurstGPT, arrival,input,output), JSONL (Mooncake) or a detailed "
-      "benchmark result; .gz too")(
+      "rate-scale",
+      converted(target.rate_scale, "--rate-scale", parse_positive_number)->value_name("X"),
+      "factor on the request rate, in place of --time-scale")(
+      "trace-rate",
+      converted(target.trace_rate, "--trace-rate", parse_positive_number)->value_name("R"),
+      "scale to R requests a second on average")(
       "trace-format",
       converted(target.trace_format, "--trace-format", parse_format)->value_name("FORMAT"),
       "csv, jsonl or bench (default: auto, by content)")(
@@ -155,23 +173,9 @@ po::options_description trace_options(WorkloadOptions& target) {
       "s, ms, us or ns (default: by column)")(
       "trace-block-size",
       converted(target.trace_block_size, "--trace-block-size", parse_positive)->value_name("N"),
-      "tokens of one hash id (default 512; weka 64)")(
-      "max-requests",
-      converted(target.max_requests, "--max-requests", parse_positive)->value_name("N"),
-      "the first N of the trace (default: all)")(
-      "time-scale",
-      converted(target.time_scale, "--time-scale", parse_positive_number)->value_name("X"),
-      "factor on arrival times; 0.5 is twice the rate (default 1)")(
-      "rate-scale",
-      converted(target.rate_scale, "--rate-scale", parse_positive_number)->value_name("X"),
-      "factor on the request rate, in place of --time-scale")(
-      "trace-rate",
-      converted(target.trace_rate, "--trace-rate", parse_positive_number)->value_name("R"),
-      "scale to R requests a second on average")("skip-bad-rows",
-                                                 po::bool_switch(&target.skip_bad_rows),
-                                                 "count and skip rows that cannot be read")(
-      "drop-failed", po::bool_switch(&target.drop_failed),
-      "leave out requests that generated nothing");
+      "tokens of one hash id (default 512; weka 64)")("drop-failed",
+                                                      po::bool_switch(&target.drop_failed),
+                                                      "leave out requests that generated nothing");
   return options;
 }
 

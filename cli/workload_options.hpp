@@ -38,6 +38,10 @@ po::options_description synthetic_options(WorkloadOptions& target);
 /// --trace and its knobs.
 po::options_description trace_options(WorkloadOptions& target);
 
+/// How the file of --trace is written, where it does not speak for itself, and further ways to
+/// scale its rate.
+po::options_description trace_form_options(WorkloadOptions& target);
+
 /// The client's concurrency limit and what is promised to it.
 po::options_description objective_options(WorkloadOptions& target);
 

@@ -20,6 +20,13 @@ std::string shown(const nlohmann::json& value) {
   return text.size() <= kShown ? text : text.substr(0, kShown) + "...";
 }
 
+/// A key as an error shows it: as in the file, but on one line whatever it holds.
+std::string shown_key(const std::string& key) {
+  std::string text = shown(key);
+  if (text.ends_with('"')) text.pop_back();
+  return text.substr(1);
+}
+
 }  // namespace
 
 JsonObject::JsonObject(const nlohmann::json& json, std::string where, std::string path,
@@ -33,7 +40,7 @@ JsonObject::JsonObject(const nlohmann::json& json, std::string where, std::strin
     const auto is_key = [&](const char* key) { return item.key() == key; };
     if (std::any_of(keys.begin(), keys.end(), is_key)) continue;
     const std::vector<std::string> known(keys.begin(), keys.end());
-    throw Error(fmt::format("{}: unknown key {}{}", where_, path_of(item.key().c_str()),
+    throw Error(fmt::format("{}: unknown key {}{}", where_, path_of(shown_key(item.key()).c_str()),
                             did_you_mean(item.key(), known)));
   }
 }

@@ -259,7 +259,7 @@ Scenario read_top(const JsonObject& top) {
 nlohmann::json parse_json(const std::string& text, const std::string& where) {
   try {
     return nlohmann::json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
+  } catch (const nlohmann::json::exception& error) {  // parse_error, out_of_range
     const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
     const std::size_t label = what.find("] ");
     throw Error(fmt::format("{}: is not JSON: {}", where,

@@ -101,6 +101,24 @@ TEST(Scenario, ATraceReadsBackToo) {
   EXPECT_EQ(std::get<TraceWorkload>(read.workload).time_scale, 0.25);
 }
 
+TEST(Scenario, ANumberThatNoDoubleHoldsIsNotJson) {
+  try {
+    parse_scenario(R"({"seed": 1e999})", "s.json");
+    ADD_FAILURE() << "expected an Error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("s.json: is not JSON: "));
+  }
+}
+
+TEST(Scenario, AnUnknownKeyIsShownOnOneLine) {
+  try {
+    parse_scenario(R"({"mod\nel": 1})", "s.json");
+    ADD_FAILURE() << "expected an Error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("s.json: unknown key mod\\nel"));
+  }
+}
+
 TEST(Scenario, HowATraceIsWrittenReadsBackToo) {
   Scenario scenario{.model = "m", .gpu = "g"};
   scenario.workload = TraceWorkload{
