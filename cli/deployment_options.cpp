@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "cli/feature_options.hpp"
 #include "cli/flag_values.hpp"
 #include "model/error.hpp"
 #include "model/io/gpu_reader.hpp"
@@ -250,6 +251,7 @@ Json describe(const Deployment& deployment) {
     json["engine"]["capacity_scheduler_policy"] = name_of(engine.capacity_policy);
     json["engine"]["context_chunking_policy"] = name_of(engine.chunking_policy);
   }
+  describe_features(engine, json["engine"]);
   return json;
 }
 

@@ -84,7 +84,8 @@ void run_simulation(SimulationRun& run, const ProgressFunction& progress) {
   const Replica replica{.engine = run.deployment.engine,
                         .layout = run.plan.layout,
                         .kv_blocks = run.plan.kv_blocks + (has_null_block ? 0 : 1),
-                        .step_time = &step_time};
+                        .step_time = &step_time,
+                        .seed = run.scenario.seed};
   run.result = simulate(replica, run.workload,
                         {.max_concurrency = run.scenario.max_concurrency,
                          .slo = run.scenario.slo,

@@ -1,5 +1,6 @@
 #include "cli/simulate_command_options.hpp"
 
+#include "cli/feature_options.hpp"
 #include "cli/flag_values.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
@@ -36,6 +37,7 @@ void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {
   take(knobs.context_chunking_policy, given.context_chunking_policy);
   take(knobs.overhead, given.overhead);
   take(knobs.weight_bytes, given.weight_bytes);
+  take_features(knobs, given);
 }
 
 }  // namespace
@@ -66,6 +68,8 @@ Usage simulate_usage(SimulateOptions& target) {
   // Listed by `roofcast trace --help`, which draws and reads the same loads.
   usage.unlisted.add(load_shape_options(target.workload.shape))
       .add(trace_form_options(target.workload));
+  // Described in the scenario schema: help has to fit a page.
+  usage.unlisted.add(feature_options(target.deployment.overrides));
   usage.positional.add("scenario", 1);
   return usage;
 }

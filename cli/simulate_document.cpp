@@ -87,6 +87,13 @@ Table load_table(const SimulationRun& run) {
   row("KV use", fmt::format("{} mean, {} peak of {}", as_percent(use.mean_kv_use),
                             as_percent(use.peak_kv_use), counted(run.plan.kv_blocks, "block")));
   if (can_hit(run)) row("prefix cache", prefix_hits(use) + " of prompt tokens");
+  if (run.deployment.engine.kv_offloading.on()) {
+    row("host memory", counted(use.offload_hits, "token") + " loaded");
+  }
+  if (use.mean_acceptance_length > 0) {
+    row("drafts", fmt::format("{} accepted, {} tokens a decode", as_percent(use.draft_acceptance),
+                              fixed(use.mean_acceptance_length, 2)));
+  }
   row("preemptions", fmt::format("{} ({} recomputed)", with_separators(use.preemptions),
                                  counted(use.recomputed_tokens, "token")));
   row("engine busy", as_percent(use.busy_share));

@@ -96,6 +96,8 @@ void check_ranges(const EngineOverrides& overrides) {
                                  *overrides.schedule_conservativeness));
   }
   require_positive(overrides.num_gpu_blocks_override, "num_gpu_blocks_override");
+  require_positive(overrides.num_speculative_tokens, "num_speculative_tokens");
+  require_positive(overrides.max_loras, "max_loras");
   if (overrides.long_prefill_token_threshold.value_or(0) < 0) {
     throw UsageError(fmt::format("long_prefill_token_threshold: {} given, expected 0 (off) or more",
                                  *overrides.long_prefill_token_threshold));
@@ -108,6 +110,7 @@ void check_ranges(const EngineOverrides& overrides) {
   };
   require_bytes(overrides.kv_cache_memory, "kv_cache_memory", 1.0);
   require_bytes(overrides.weight_bytes, "weight_bytes", 1.0);
+  require_bytes(overrides.kv_offloading_size, "kv_offloading_size", 1.0);
   require_bytes(overrides.overhead, "overhead", 0.0);
 }
 
@@ -260,6 +263,31 @@ std::int64_t largest_graph(const Engine& engine, const Gpu& gpu, const Paralleli
   return std::min({2 * engine.max_num_seqs, kLargestVllmGraph, engine.max_num_batched_tokens});
 }
 
+/// What only vLLM's scheduler is simulated with. Speculation schedules one step at a time: which
+/// drafts were accepted decides what the next step computes (asynchronous scheduling with drafts
+/// came to vLLM in 2026 and is not simulated).
+void resolve_features(Engine& engine, const EngineOverrides& overrides, const Transformer& model,
+                      const Gpu& gpu, const Parallelism& parallel) {
+  engine.speculation = resolve_speculation(overrides, model, gpu, parallel);
+  engine.lora = resolve_lora(overrides);
+  engine.kv_offloading = resolve_kv_offloading(overrides, gpu, parallel);
+  const bool vllm = engine.scheduler == SchedulerKind::vllm_v1;
+  if (!vllm && (engine.speculation.on() || engine.kv_offloading.on())) {
+    throw UsageError(fmt::format("{}: given for {}, expected one of the vLLM engines",
+                                 engine.speculation.on() ? "num_speculative_tokens"
+                                                         : "kv_offloading_size",
+                                 engine.name));
+  }
+  if (engine.kv_offloading.on() && !engine.prefix_caching) {
+    throw UsageError("kv_offloading_size: given without prefix caching, by which K and V are found");
+  }
+  if (!engine.speculation.on()) return;
+  if (overrides.async_scheduling.value_or(false)) {
+    throw UsageError("async_scheduling: on, expected off with num_speculative_tokens");
+  }
+  engine.async_scheduling = false;
+}
+
 }  // namespace
 
 const std::vector<EngineEra>& engine_eras() {
@@ -313,6 +341,7 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
       overrides.reserve_full_sequence.value_or(era.reserve_full_sequence);
   engine.long_prefill_token_threshold = overrides.long_prefill_token_threshold.value_or(0);
   engine.watermark = overrides.watermark.value_or(0.0);
+  resolve_features(engine, overrides, model, gpu, parallel);
   engine.order = overrides.scheduling_policy.value_or(QueueOrder::fcfs);
   // Defaults of SchedulerConfig in tensorrt_llm/llmapi/llm_args.py, and of what the PyTorch backend
   // takes when no chunking policy is given (pyexecutor/py_executor_creator.py).

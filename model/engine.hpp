@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/engine_features.hpp"
 #include "model/gpu.hpp"
 #include "model/parallelism.hpp"
 #include "model/queue_order.hpp"
@@ -41,9 +42,20 @@ struct EngineOverrides {
   std::optional<std::int64_t> long_prefill_token_threshold{};
   std::optional<double> watermark{};
   std::optional<QueueOrder> scheduling_policy{};
-  std::optional<std::int64_t> max_prefill_tokens{};           // SGLang
-  std::optional<double> schedule_conservativeness{};          // SGLang
-  std::optional<bool> enable_mixed_chunk{};                   // SGLang
+  std::optional<std::int64_t> max_prefill_tokens{};   // SGLang
+  std::optional<double> schedule_conservativeness{};  // SGLang
+  std::optional<bool> enable_mixed_chunk{};           // SGLang
+  std::optional<std::int64_t> num_speculative_tokens{};
+  std::optional<DraftMethod> speculative_method{};
+  std::optional<double> acceptance_rate{};  // of each draft, those before it being accepted
+  std::optional<std::vector<double>> acceptance_by_position{};  // Speculation::acceptance
+  std::optional<Seconds> draft_pass_time{};
+  std::optional<std::int64_t> max_loras{};
+  std::optional<Seconds> lora_step_time{};
+  std::optional<Seconds> lora_adapter_time{};
+  std::optional<Bytes> kv_offloading_size{};  // host memory, all ranks together
+  std::optional<BytesPerSecond> kv_offloading_bandwidth{};
+  std::optional<Seconds> kv_offloading_latency{};
   std::optional<CapacityPolicy> capacity_scheduler_policy{};  // TRT-LLM
   std::optional<ChunkingPolicy> context_chunking_policy{};    // TRT-LLM
   std::optional<Bytes> overhead{};                            // textbook rule: fixed, per GPU
@@ -100,9 +112,12 @@ struct Engine {
   std::int64_t long_prefill_token_threshold = 0;  // 0: off
   double watermark = 0.0;
   QueueOrder order = QueueOrder::fcfs;
-  std::int64_t max_prefill_tokens = 16384;                                   // SGLang
-  double schedule_conservativeness = 1.0;                                    // SGLang
-  bool mixed_chunk = false;                                                  // SGLang
+  std::int64_t max_prefill_tokens = 16384;  // SGLang
+  double schedule_conservativeness = 1.0;   // SGLang
+  bool mixed_chunk = false;                 // SGLang
+  Speculation speculation{};
+  LoraServing lora{};
+  KvOffloading kv_offloading{};
   CapacityPolicy capacity_policy = CapacityPolicy::guaranteed_no_evict;      // TRT-LLM
   ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
   Bytes overhead{};                                                          // textbook rule

@@ -39,6 +39,10 @@ void add_counters(EngineCounters& sum, const EngineCounters& more) {
   sum.preemptions += more.preemptions;
   sum.prefix_queries += more.prefix_queries;
   sum.prefix_hits += more.prefix_hits;
+  sum.offload_hits += more.offload_hits;
+  sum.decodes_with_drafts += more.decodes_with_drafts;
+  sum.drafted_tokens += more.drafted_tokens;
+  sum.accepted_tokens += more.accepted_tokens;
   sum.peak_running = std::max(sum.peak_running, more.peak_running);
   sum.peak_waiting = std::max(sum.peak_waiting, more.peak_waiting);
   sum.peak_blocks = std::max(sum.peak_blocks, more.peak_blocks);

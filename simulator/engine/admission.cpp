@@ -26,10 +26,20 @@ struct Demand {
   std::int64_t at_once = 0;  // tokens of one step, when prompts are not cut
 };
 
+/// Slots that the last decode needs beyond its own token, for drafts and those to come.
+std::int64_t draft_slots(const Request& request, const Engine& engine) {
+  if (!engine.speculation.on() || request.output_tokens == 1) return 0;
+  const std::int64_t slots = engine.speculation.draft_tokens + engine.speculation.lookahead();
+  if (engine.max_model_len == 0) return slots;
+  const std::int64_t cached = request.input_tokens + request.output_tokens - 1;
+  return std::min(slots, engine.max_model_len - cached);
+}
+
 Demand demand_of(const Engine& engine, const Request& request, std::int64_t page) {
   const std::int64_t tokens = request.input_tokens + request.output_tokens;
   // The last token is never computed on. After a preemption all before it is computed again, whole.
-  const Demand recomputed{.cached = tokens - 1, .at_once = tokens - 1};
+  const Demand recomputed{.cached = tokens - 1 + draft_slots(request, engine),
+                          .at_once = tokens - 1};
   // Blocks for prompt and output are reserved, and the prompt is computed once.
   const Demand reserved{.cached = tokens, .at_once = request.input_tokens};
   switch (engine.scheduler) {
@@ -88,8 +98,9 @@ std::vector<std::string> reject_impossible(std::vector<RequestRecord>& records,
                                            const Replica& replica) {
   const Engine& engine = replica.engine;
   const bool whole_prompts = engine.scheduler == SchedulerKind::sglang && !engine.chunked_prefill;
-  const KvBlocks blocks(replica.layout, replica.kv_blocks,
-                        whole_prompts ? kMostTokens : engine.max_num_batched_tokens);
+  const KvBlocks blocks(
+      replica.layout, replica.kv_blocks,
+      whole_prompts ? kMostTokens : engine.max_num_batched_tokens + engine.speculation.lookahead());
   const bool cuts = cuts_prompts(engine, blocks);
   Tally too_long, too_big, too_many_at_once;
   for (RequestRecord& record : records) {

@@ -33,7 +33,7 @@ void preempt(EngineState& state, RequestId id) {
 std::unique_ptr<BatchingPolicy> make_policy(const Engine& engine) {
   switch (engine.scheduler) {
     case SchedulerKind::vllm_v1:
-      return std::make_unique<VllmV1Policy>();
+      return std::make_unique<VllmV1Policy>(engine);
     case SchedulerKind::tensorrt_llm:
       return std::make_unique<TensorrtLlmPolicy>();
     case SchedulerKind::static_batch:

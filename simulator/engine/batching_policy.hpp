@@ -25,6 +25,7 @@ struct EngineState {
   std::vector<RequestId> running{};  // in order of admission
   RequestTable& requests;
   EngineCounters counters{};
+  std::uint64_t seed = 0;  // Replica::seed
 
   RequestState& operator[](RequestId id) { return requests[id]; }
   const RequestState& operator[](RequestId id) const { return requests[id]; }
@@ -41,12 +42,14 @@ struct StepPlan {
   std::vector<RequestId> admitted;         // moved from waiting to running
   std::vector<RequestId> preempted;        // moved from running to waiting
   std::vector<RequestId> sampled;  // of the scheduled: their sequence is computed to its end
+  Seconds added{};                 // to the step's time, for adapters and drafts
 
   void clear() {
     scheduled.clear();
     admitted.clear();
     preempted.clear();
     sampled.clear();
+    added = {};
   }
 };
 

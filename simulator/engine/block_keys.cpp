@@ -3,16 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "simulator/hash_mix.hpp"
+
 namespace roofcast {
 namespace {
-
-/// Mixes a value into a hash (the finaliser of SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  std::uint64_t z = hash + 0x9e3779b97f4a7c15 + value;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
 
 // Set in the content of what one request alone holds, so that it equals no content of a workload.
 constexpr std::uint64_t kOwnContent = std::uint64_t{1} << 63;
@@ -23,14 +17,14 @@ std::vector<BlockKey> block_keys(std::span<const ContentSpan> contents, std::int
                                  std::int32_t adapter) {
   std::vector<BlockKey> keys;
   // The hash so far: of the block being filled, and through it of all before.
-  BlockKey block = mix(0, static_cast<std::uint64_t>(adapter) + 1);
+  BlockKey block = hash_mix(0, static_cast<std::uint64_t>(adapter) + 1);
   std::int64_t filled = 0;  // tokens of the block so far
   for (const ContentSpan& span : contents) {
     for (std::int64_t at = 0; at < span.tokens;) {
       const std::int64_t piece = std::min(block_tokens - filled, span.tokens - at);
       // The stretch of the span that stands in this block: where it begins, and how long it is.
-      block = mix(mix(block, span.content), static_cast<std::uint64_t>(at));
-      block = mix(block, static_cast<std::uint64_t>(piece));
+      block = hash_mix(hash_mix(block, span.content), static_cast<std::uint64_t>(at));
+      block = hash_mix(block, static_cast<std::uint64_t>(piece));
       filled += piece;
       at += piece;
       if (filled < block_tokens) continue;

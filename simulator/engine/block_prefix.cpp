@@ -42,12 +42,21 @@ PrefixHit find_prefix(EngineState& state, RequestId id) {
   RequestState& request = state[id];
   const auto contents = state.requests.contents(id);
   const std::int64_t block = state.blocks.shareable_tokens();
-  if (request.keys.empty() && !contents.empty()) {
+  if (request.keys.empty() && state.engine.kv_offloading.on()) {
+    // Host memory keeps what nobody shares too, for this request itself after a preemption.
+    request.keys = own_block_keys(contents, request.tokens(), block, request.adapter, id);
+  } else if (request.keys.empty() && !contents.empty()) {
     request.keys = block_keys(contents, block, request.adapter);
   }
   if (request.keys.empty()) return {};
   PrefixHit hit;
   hit.blocks = state.blocks.find(leading(request.keys, (request.tokens() - 1) / block));
+  // EAGLE needs the target's hidden states before the first token it drafts from, so the last block
+  // found is computed again (find_longest_cache_hit in
+  // vllm/v1/core/single_type_kv_cache_manager.py).
+  if (state.engine.speculation.reads_hidden_states() && hit.blocks.blocks > 0) {
+    hit.blocks = state.blocks.find(leading(request.keys, hit.blocks.blocks - 1));
+  }
   hit.tokens = hit.blocks.blocks * block;
   return hit;
 }

@@ -46,7 +46,8 @@ FastEngine::FastEngine(const Replica& replica, RequestTable& table, TokenGaps& g
              .blocks =
                  KvBlocks(replica.layout, replica.kv_blocks, replica.engine.max_num_batched_tokens),
              .waiting = WaitingQueue(replica.engine.order),
-             .requests = table},
+             .requests = table,
+             .seed = replica.seed},
       policy_(std::move(policy)),
       decoding_(replica.layout, replica.step_time->spans(), table),
       members_(gaps.classes() * gaps.stages(), 0) {}
@@ -63,7 +64,7 @@ std::optional<Nanoseconds> FastEngine::start_step(Nanoseconds now) {
   if (next_.empty()) return std::nullopt;
   std::swap(step_, next_);
   next_.clear();
-  const Nanoseconds duration = to_nanoseconds(step_time_->seconds(step_.batch));
+  const Nanoseconds duration = to_nanoseconds(step_time_->seconds(step_.batch) + step_.plan.added);
   assert(duration >= 0);
   step_end_ = now + duration;
   in_progress_ = true;

@@ -10,10 +10,12 @@ PlainEngine::PlainEngine(const Replica& replica, RequestTable& table, TokenGaps&
     : step_time_(replica.step_time),
       gaps_(gaps),
       state_{.engine = replica.engine,
-             .blocks =
-                 KvBlocks(replica.layout, replica.kv_blocks, replica.engine.max_num_batched_tokens),
+             .blocks = KvBlocks(
+                 replica.layout, replica.kv_blocks,
+                 replica.engine.max_num_batched_tokens + replica.engine.speculation.lookahead()),
              .waiting = WaitingQueue(replica.engine.order),
-             .requests = table},
+             .requests = table,
+             .seed = replica.seed},
       policy_(make_policy(replica.engine)) {
   assert(step_time_ != nullptr);
 }
@@ -30,7 +32,7 @@ std::optional<Nanoseconds> PlainEngine::start_step(Nanoseconds now) {
   if (next_.empty()) return std::nullopt;
   std::swap(step_, next_);
   next_.plan.clear();
-  const Nanoseconds duration = to_nanoseconds(step_time_->seconds(step_.batch));
+  const Nanoseconds duration = to_nanoseconds(step_time_->seconds(step_.batch) + step_.plan.added);
   assert(duration >= 0);
   step_end_ = now + duration;
   in_progress_ = true;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "simulator/engine/block_prefix.hpp"
+#include "simulator/engine/running_adapters.hpp"
 
 namespace roofcast {
 namespace {
@@ -43,12 +44,41 @@ struct RunningPass {
   std::int64_t budget = 0;
 };
 
+/// Drafts that a request verifies in its next step.
+std::int64_t drafts_of(const EngineState& state, const RequestState& request) {
+  return request.decoding() ? state.engine.speculation.draft_tokens : 0;
+}
+
+/// Tokens that the request's next step computes, `budget` being left. Drafts end where the longest
+/// sequence does.
+std::int64_t tokens_of_step(const EngineState& state, const RequestState& request,
+                            std::int64_t budget) {
+  const Engine& engine = state.engine;
+  const std::int64_t wanted =
+      wanted_tokens(engine, request.uncomputed() + drafts_of(state, request));
+  const std::int64_t tokens = std::min(wanted, budget);
+  if (engine.max_model_len == 0) return tokens;
+  return std::min(tokens, engine.max_model_len - 1 - request.computed);
+}
+
+/// Tokens that the request's blocks must cover in a step of `tokens`, slots for the next drafts
+/// included.
+std::int64_t covered_by(const EngineState& state, const RequestState& request,
+                        std::int64_t tokens) {
+  const Engine& engine = state.engine;
+  const std::int64_t covered = request.computed + tokens + engine.speculation.lookahead();
+  return engine.max_model_len > 0 ? std::min(covered, engine.max_model_len) : covered;
+}
+
 /// Preempts until the request looked at has blocks for `tokens` more; false when it had to give
 /// way itself. A victim that this step had already scheduled gives its tokens back to the budget.
-bool make_room(EngineState& state, StepPlan& plan, RunningPass& pass, std::int64_t tokens) {
+bool make_room(EngineState& state, StepPlan& plan, RunningPass& pass, std::int64_t tokens,
+               KvOffload& offload) {
   const RequestId id = state.running[pass.at];
   RequestState& request = state[id];
-  while (!state.blocks.grow(request.kv, request.computed + tokens, tokens)) {
+  const std::int64_t covered = covered_by(state, request, tokens);
+  while (!state.blocks.grow(request.kv, covered, covered - request.computed)) {
+    if (offload.give_up_last(state)) continue;
     const std::size_t position = victim_position(state);
     const RequestId victim = state.running[position];
     state.running.erase(state.running.begin() + static_cast<std::ptrdiff_t>(position));
@@ -64,18 +94,21 @@ bool make_room(EngineState& state, StepPlan& plan, RunningPass& pass, std::int64
 }
 
 /// Phase A: the running requests. Returns the budget left.
-std::int64_t schedule_running(EngineState& state, StepPlan& plan, std::int64_t budget) {
-  RunningPass pass{.at = 0, .budget = budget};
+std::int64_t schedule_running(EngineState& state, StepPlan& plan, KvOffload& offload) {
+  RunningPass pass{.at = 0, .budget = state.engine.max_num_batched_tokens};
   while (pass.at < state.running.size() && pass.budget > 0) {
     const RequestId id = state.running[pass.at];
     if (state[id].complete()) {
       ++pass.at;
       continue;
     }
-    const std::int64_t tokens =
-        std::min(wanted_tokens(state.engine, state[id].uncomputed()), pass.budget);
-    if (!make_room(state, plan, pass, tokens)) break;
-    share_full_blocks(state, id, state[id].computed + tokens);
+    const RequestState& request = state[id];
+    const std::int64_t tokens = tokens_of_step(state, request, pass.budget);
+    if (!make_room(state, plan, pass, tokens, offload)) break;
+    // Drafts are not kept for others: they may be rejected.
+    const std::int64_t certain = std::min(request.computed + tokens, request.tokens());
+    share_full_blocks(state, id, certain);
+    offload.store(state, id, certain);
     plan.scheduled.push_back({id, tokens});
     pass.budget -= tokens;
     ++pass.at;
@@ -120,7 +153,10 @@ std::int64_t rows_of_chunks(const EngineState& state, std::span<const RequestId>
 
 }  // namespace
 
-std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanoseconds,
+VllmV1Policy::VllmV1Policy(const Engine& engine)
+    : aggregate_(!engine.speculation.on() && !engine.kv_offloading.on()) {}
+
+std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanoseconds now,
                                                   const DecodeLoad& load, StepPlan& plan) {
   std::int64_t budget = state.engine.max_num_batched_tokens - load.sequences;
   if (budget < 0 || !stand_last(state, load.others)) return std::nullopt;
@@ -137,13 +173,27 @@ std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanosecond
     plan.scheduled.push_back({id, tokens});
     budget -= tokens;
   }
-  admit_waiting(state, plan, budget, blocked_);
+  admit_waiting(state, plan, {.budget = budget, .now = now}, admission_);
   return load.sequences > 0;
 }
 
-void VllmV1Policy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
-  const std::int64_t budget = schedule_running(state, plan, state.engine.max_num_batched_tokens);
-  if (plan.preempted.empty()) admit_waiting(state, plan, budget, blocked_);
+void VllmV1Policy::schedule(EngineState& state, Nanoseconds now, StepPlan& plan) {
+  decided_ = now;
+  const std::int64_t budget = schedule_running(state, plan, admission_.offload);
+  if (plan.preempted.empty()) {
+    admit_waiting(state, plan, {.budget = budget, .now = now}, admission_);
+  } else {
+    plan.added += RunningAdapters(state, plan).time();
+  }
+  const Speculation& speculation = state.engine.speculation;
+  // Every step ends with one pass of the draft for each token that it proposes.
+  if (!plan.scheduled.empty()) {
+    plan.added += speculation.draft_pass * static_cast<double>(speculation.draft_tokens);
+  }
+}
+
+std::optional<Nanoseconds> VllmV1Policy::next_wake(const EngineState&) const {
+  return admission_.offload.next_end(decided_);
 }
 
 void VllmV1Policy::finish(EngineState& state, RequestId id) {

@@ -3,7 +3,7 @@
 // takes one token, an unfinished prompt a chunk. When blocks run out, the newest running request
 // (or the one of worst priority) is preempted. What budget is left admits waiting requests,
 // strictly in their order, unless the step preempted; a prompt's cached blocks are not computed
-// again. Not here: encoders.
+// again. With drafts a decode computes 1 + k tokens. Not here: encoders.
 #pragma once
 
 #include "simulator/engine/batching_policy.hpp"
@@ -13,15 +13,22 @@ namespace roofcast {
 
 class VllmV1Policy final : public BatchingPolicy {
  public:
+  explicit VllmV1Policy(const Engine& engine);
+
   void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
   std::optional<bool> schedule_around(EngineState& state, Nanoseconds now, const DecodeLoad& load,
                                       StepPlan& plan) override;
-  bool schedules_in_aggregate() const override { return true; }
+  /// With drafts a step brings each request a number of tokens of its own; K and V for host memory
+  /// are counted by the block.
+  bool schedules_in_aggregate() const override { return aggregate_; }
   void finish(EngineState& state, RequestId id) override;
+  std::optional<Nanoseconds> next_wake(const EngineState& state) const override;
   std::int64_t cached_tokens(const EngineState& state, RequestId id) const override;
 
  private:
-  BlockedHead blocked_;
+  bool aggregate_ = true;
+  AdmissionMemory admission_;
+  Nanoseconds decided_ = 0;  // when schedule() was last asked
 };
 
 }  // namespace roofcast

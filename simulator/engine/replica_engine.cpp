@@ -8,7 +8,9 @@ namespace roofcast {
 std::unique_ptr<ReplicaEngine> make_replica_engine(EngineKind kind, const Replica& replica,
                                                    RequestTable& table, TokenGaps& gaps) {
   auto policy = make_policy(replica.engine);
-  if (kind == EngineKind::fast && policy->schedules_in_aggregate()) {
+  // Which adapters decode is not known of a batch in aggregate.
+  const bool aggregate = policy->schedules_in_aggregate() && !table.any_adapters();
+  if (kind == EngineKind::fast && aggregate) {
     return std::make_unique<FastEngine>(replica, table, gaps, std::move(policy));
   }
   return std::make_unique<PlainEngine>(replica, table, gaps);
@@ -24,6 +26,12 @@ EngineUse engine_use(const EngineCounters& counters, std::int64_t usable_blocks,
   use.preemptions = counters.preemptions;
   use.prefix_queries = counters.prefix_queries;
   use.prefix_hits = counters.prefix_hits;
+  use.offload_hits = counters.offload_hits;
+  if (counters.decodes_with_drafts > 0) {
+    const auto accepted = static_cast<double>(counters.accepted_tokens);
+    use.mean_acceptance_length = 1.0 + accepted / static_cast<double>(counters.decodes_with_drafts);
+    use.draft_acceptance = accepted / static_cast<double>(counters.drafted_tokens);
+  }
   use.peak_running = counters.peak_running;
   use.peak_waiting = counters.peak_waiting;
   const auto usable = static_cast<double>(usable_blocks);

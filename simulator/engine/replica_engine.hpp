@@ -24,6 +24,7 @@ struct Replica {
   CacheLayout layout{};
   std::int64_t kv_blocks = 0;  // block ids, the null block included
   const StepTime* step_time = nullptr;
+  std::uint64_t seed = 0;  // of the run: which drafts are accepted
 };
 
 /// Sums over the steps, from which EngineUse is made.
@@ -35,6 +36,10 @@ struct EngineCounters {
   std::int64_t preemptions = 0;
   std::int64_t prefix_queries = 0;  // tokens looked up in the prefix cache when admitted,
   std::int64_t prefix_hits = 0;     // and found there
+  std::int64_t offload_hits = 0;    // tokens loaded from host memory
+  std::int64_t decodes_with_drafts = 0;
+  std::int64_t drafted_tokens = 0;
+  std::int64_t accepted_tokens = 0;
   std::int64_t peak_running = 0;
   std::int64_t peak_waiting = 0;
   std::int64_t peak_blocks = 0;

@@ -24,6 +24,8 @@ struct RequestState {
   std::int64_t generated = 0;  // sampled, or to be sampled by steps in progress
   std::int64_t emitted = 0;    // tokens the client has
   std::int64_t received = 0;   // tokens whose K and V come with it, from a prefill replica
+  Nanoseconds loaded = -1;     // when K and V from host memory are here; -1: none were asked for
+  std::int64_t offloaded = 0;  // full blocks kept in host memory
   KvHolding kv{};
   std::vector<BlockKey> keys{};  // of the full blocks that others may share; empty until looked up
   Nanoseconds last_token = 0;
@@ -42,7 +44,9 @@ class RequestTable {
   /// `records` and `contents` (Workload::contents) outlive the table.
   explicit RequestTable(std::vector<RequestRecord>& records,
                         std::span<const ContentSpan> contents = {})
-      : records_(records), contents_(contents), slots_(records.size(), kNone) {}
+      : records_(records), contents_(contents), slots_(records.size(), kNone) {
+    for (const RequestRecord& r : records) any_adapters_ |= r.request.adapter >= 0;
+  }
 
   /// The request comes into an engine: a fresh state from its record.
   RequestState& enter(RequestId id);
@@ -51,6 +55,9 @@ class RequestTable {
 
   RequestState& operator[](RequestId id) { return states_[slot(id)]; }
   const RequestState& operator[](RequestId id) const { return states_[slot(id)]; }
+
+  /// Whether any request of the simulation uses a LoRA adapter.
+  bool any_adapters() const { return any_adapters_; }
 
   RequestRecord& record(RequestId id) { return records_[static_cast<std::size_t>(id)]; }
   const RequestRecord& record(RequestId id) const { return records_[static_cast<std::size_t>(id)]; }
@@ -72,6 +79,7 @@ class RequestTable {
   std::vector<RequestRecord>& records_;
   std::span<const ContentSpan> contents_;
   std::vector<std::int32_t> slots_;  // by RequestId
+  bool any_adapters_ = false;
   std::vector<RequestState> states_;
   std::vector<std::int32_t> vacant_;
 };

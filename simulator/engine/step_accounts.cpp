@@ -2,7 +2,41 @@
 
 #include <algorithm>
 
+#include "simulator/engine/draft_acceptance.hpp"
+
 namespace roofcast {
+namespace {
+
+/// A decode of one token and `drafts` more to verify: adds it to the batch, and counts what of it
+/// stays. Drafts beyond the output's end are verified too and thrown away.
+void commit_decode(EngineState& state, RequestId id, std::int64_t drafts,
+                   const std::vector<AttentionSpan>& spans, StepBatch& batch) {
+  RequestState& request = state[id];
+  ++batch.decode_sequences;
+  batch.decode_new_tokens = std::max(batch.decode_new_tokens, 1 + drafts);
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    batch.decode_attended[i] += attended_tokens(spans[i], request.computed + drafts);
+  }
+  std::int64_t accepted = 0;
+  if (drafts > 0) {
+    accepted = accepted_drafts(state.engine.speculation, state.seed, id, request.generated, drafts);
+    accepted = std::min(accepted, request.output_tokens - request.generated - 1);
+    ++state.counters.decodes_with_drafts;
+    state.counters.drafted_tokens += drafts;
+    state.counters.accepted_tokens += accepted;
+  }
+  state.counters.decode_tokens += 1 + accepted;
+  request.computed += 1 + accepted;
+  request.generated += 1 + accepted;
+}
+
+/// Tokens that the end of a step brings the client: all that a step with drafts decided, which is
+/// over before the next is decided; else one.
+std::int64_t tokens_of_step(const EngineState& state, const RequestState& request) {
+  return state.engine.speculation.on() ? request.generated - request.emitted : 1;
+}
+
+}  // namespace
 
 void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now) {
   std::int64_t waited = 0;
@@ -41,6 +75,7 @@ void account_step(EngineState& state, Nanoseconds duration) {
 void clear(StepBatch& batch, std::size_t spans) {
   batch.prefills.clear();
   batch.decode_sequences = 0;
+  batch.decode_new_tokens = 1;
   batch.decode_attended.assign(spans, 0);
 }
 
@@ -49,17 +84,14 @@ void commit(EngineState& state, StepPlan& plan, const std::vector<AttentionSpan>
   for (const auto& [id, tokens] : plan.scheduled) {
     RequestState& request = state[id];
     if (request.decoding()) {
-      ++batch.decode_sequences;
-      ++state.counters.decode_tokens;
-      for (std::size_t i = 0; i < spans.size(); ++i) {
-        batch.decode_attended[i] += attended_tokens(spans[i], request.computed);
-      }
-    } else {
-      batch.prefills.push_back({.new_tokens = tokens,
-                                .context_tokens = request.computed,
-                                .emits_token = tokens == request.uncomputed()});
-      state.counters.prefill_tokens += tokens;
+      commit_decode(state, id, tokens - 1, spans, batch);
+      plan.sampled.push_back(id);
+      continue;
     }
+    batch.prefills.push_back({.new_tokens = tokens,
+                              .context_tokens = request.computed,
+                              .emits_token = tokens == request.uncomputed()});
+    state.counters.prefill_tokens += tokens;
     request.computed += tokens;
     if (request.uncomputed() > 0) continue;
     ++request.generated;
@@ -78,7 +110,7 @@ bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& ga
     gaps.add(gaps.index_of(record.request), gap);
   }
   request.last_token = now;
-  ++request.emitted;
+  request.emitted += tokens_of_step(state, request);
   if (request.emitted < request.output_tokens) return false;
   record.finished = now;
   return true;

@@ -19,7 +19,9 @@ void commit(EngineState& state, StepPlan& plan, const std::vector<AttentionSpan>
 /// Nothing runs in the batch yet.
 void clear(StepBatch& batch, std::size_t spans);
 
-/// The client gets one more token of the request at `now`. True when it was the last.
+/// The client gets what the step has sampled of the request, at `now`: one token, or with drafts
+/// several at once. They come in one chunk, and between chunks lies one gap, as `vllm bench serve`
+/// measures ITL; so with drafts ITL is longer than TPOT. True when it was the last.
 bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& gaps);
 
 /// Everybody in the engine, running ones first, leaves it and the table.

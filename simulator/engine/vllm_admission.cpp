@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "simulator/engine/block_prefix.hpp"
+#include "simulator/engine/running_adapters.hpp"
 
 namespace roofcast {
 namespace {
@@ -13,6 +14,7 @@ struct Start {
   PrefixHit hit{};
   std::int64_t computed = 0;  // its tokens that need no computing
   std::int64_t tokens = 0;    // to compute in this step; 0: it cannot start
+  bool loads = false;         // K and V from host memory are on their way instead
 };
 
 /// Blocks that stay free whoever is admitted. vLLM takes the fraction of all block ids, the null
@@ -47,23 +49,75 @@ bool still_blocked(const EngineState& state, const RequestState& request, Reques
   return total - blocked.shared + headroom(state) > state.blocks.free();
 }
 
-Start start_of(EngineState& state, RequestId id, std::int64_t budget, BlockedHead& blocked) {
+/// What the request does not find in the GPU's cache and host memory has: then it starts later, but
+/// the blocks of what is loaded and of the first chunk after it are taken now, so that it finds
+/// them (vLLM takes the chunk's when it starts).
+bool load_from_host(EngineState& state, RequestId id, Start start, AdmissionPass pass,
+                    AdmissionMemory& memory) {
+  RequestState& request = state[id];
+  const std::int64_t found = memory.offload.find(state, id, start.hit.blocks.blocks);
+  if (found == 0) return false;
+  const std::int64_t block = state.blocks.shareable_tokens();
+  // One token at least is computed, for its logits.
+  start.computed = std::min(start.hit.tokens + found * block, request.tokens() - 1);
+  start.tokens = std::min(wanted_tokens(state.engine, request.tokens() - start.computed),
+                          state.engine.max_num_batched_tokens);
+  if (!has_room(state, request, start)) return false;
+  take_prefix(state, id, start.hit);
+  state.blocks.grow(request.kv, start.computed + start.tokens, start.tokens);
+  memory.offload.load(state, id, found, pass.now);
+  request.computed = start.computed;
+  return true;
+}
+
+/// How the request at the head of the queue starts, if it can.
+Start start_of(EngineState& state, RequestId id, AdmissionPass pass, AdmissionMemory& memory) {
   const RequestState& request = state[id];
   Start start;
-  if (still_blocked(state, request, id, blocked)) return start;
-  if (request.received == 0) start.hit = find_prefix(state, id);
-  start.computed = std::max(start.hit.tokens, request.received);
+  if (request.loaded >= 0) {
+    start.computed = request.computed;
+  } else if (still_blocked(state, request, id, memory.blocked)) {
+    return start;
+  } else {
+    if (request.received == 0) start.hit = find_prefix(state, id);
+    start.computed = std::max(start.hit.tokens, request.received);
+    start.loads = load_from_host(state, id, start, pass, memory);
+    if (start.loads) return start;
+  }
   const std::int64_t wanted = wanted_tokens(state.engine, request.tokens() - start.computed);
-  if (!state.engine.chunked_prefill && wanted > budget) return start;
-  const std::int64_t tokens = std::min(wanted, budget);
-  start.tokens = tokens;
-  if (has_room(state, request, start)) return start;
+  if (!state.engine.chunked_prefill && wanted > pass.budget) return start;
+  start.tokens = std::min(wanted, pass.budget);
+  if (request.loaded >= 0 || has_room(state, request, start)) return start;
   start.tokens = 0;
-  blocked = {.id = id,
-             .tokens = request.tokens(),
-             .shared = shared_rows(state.blocks, start.hit),
-             .gains = state.blocks.gains()};
+  memory.blocked = {.id = id,
+                    .tokens = request.tokens(),
+                    .shared = shared_rows(state.blocks, start.hit),
+                    .gains = state.blocks.gains()};
   return start;
+}
+
+/// The head of the queue runs in this step.
+void admit(EngineState& state, StepPlan& plan, const Start& start, AdmissionMemory& memory) {
+  const RequestId id = state.waiting.front();
+  RequestState& request = state[id];
+  if (request.loaded < 0) {
+    take_prefix(state, id, start.hit);
+  } else {
+    memory.offload.take(id);
+  }
+  request.loaded = -1;
+  request.offloaded = 0;
+  request.computed = start.computed;
+  const std::int64_t tokens = start.computed + start.tokens;
+  const bool grown = state.blocks.grow(request.kv, tokens, start.tokens);
+  assert(grown);
+  static_cast<void>(grown);
+  share_full_blocks(state, id, tokens);
+  memory.offload.store(state, id, tokens);
+  state.waiting.pop_front();
+  state.running.push_back(id);
+  plan.admitted.push_back(id);
+  plan.scheduled.push_back({id, start.tokens});
 }
 
 }  // namespace
@@ -73,25 +127,39 @@ std::int64_t wanted_tokens(const Engine& engine, std::int64_t uncomputed) {
   return threshold > 0 ? std::min(uncomputed, threshold) : uncomputed;
 }
 
-void admit_waiting(EngineState& state, StepPlan& plan, std::int64_t budget, BlockedHead& blocked) {
+void admit_waiting(EngineState& state, StepPlan& plan, AdmissionPass pass,
+                   AdmissionMemory& memory) {
   const auto places = static_cast<std::size_t>(state.engine.max_num_seqs);
-  while (budget > 0 && !state.waiting.empty() && state.running.size() < places) {
-    const RequestId id = state.waiting.front();
-    const Start start = start_of(state, id, budget, blocked);
-    if (start.tokens == 0) break;
-    RequestState& request = state[id];
-    take_prefix(state, id, start.hit);
-    request.computed = start.computed;
-    const bool grown = state.blocks.grow(request.kv, request.computed + start.tokens, start.tokens);
-    assert(grown);
-    static_cast<void>(grown);
-    share_full_blocks(state, id, request.computed + start.tokens);
+  RunningAdapters adapters(state, plan);
+  std::vector<RequestId> aside;
+  const auto set_aside = [&] {
+    aside.push_back(state.waiting.front());
     state.waiting.pop_front();
-    state.running.push_back(id);
-    plan.admitted.push_back(id);
-    plan.scheduled.push_back({id, start.tokens});
-    budget -= start.tokens;
+  };
+  bool blocked = false;
+  while (pass.budget > 0 && !state.waiting.empty() && state.running.size() < places) {
+    const RequestId id = state.waiting.front();
+    const RequestState& request = state[id];
+    const bool may_start = adapters.admit(request.adapter) && request.loaded <= pass.now;
+    if (!may_start || (blocked && request.loaded < 0)) {
+      set_aside();
+      continue;
+    }
+    const Start start = start_of(state, id, pass, memory);
+    if (start.tokens == 0) {
+      blocked |= !start.loads;
+      if (blocked && !memory.offload.awaited()) break;
+      set_aside();
+      continue;
+    }
+    admit(state, plan, start, memory);
+    adapters.add(state[id].adapter);
+    pass.budget -= start.tokens;
   }
+  for (auto id = aside.rbegin(); id != aside.rend(); ++id) {
+    state.waiting.push_front(*id, state[*id].priority);
+  }
+  plan.added += adapters.time();
 }
 
 }  // namespace roofcast

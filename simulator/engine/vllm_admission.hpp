@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "simulator/engine/batching_policy.hpp"
+#include "simulator/engine/kv_offload.hpp"
 
 namespace roofcast {
 
@@ -20,8 +21,23 @@ struct BlockedHead {
   std::int64_t gains = 0;   // KvBlocks::gains() then
 };
 
-/// Waiting requests while budget and places are left, strictly in order: the first that cannot
-/// start blocks all behind it.
-void admit_waiting(EngineState& state, StepPlan& plan, std::int64_t budget, BlockedHead& blocked);
+/// What admission keeps from step to step.
+struct AdmissionMemory {
+  BlockedHead blocked{};
+  KvOffload offload{};
+};
+
+/// What is left of a step for waiting requests.
+struct AdmissionPass {
+  std::int64_t budget = 0;
+  Nanoseconds now = 0;
+};
+
+/// Waiting requests while budget and places are left, strictly in order: the first that finds no
+/// room blocks all behind it. Those whose adapter would be one too many, and those whose K and V
+/// are on their way from host memory, are set aside and keep their places in the queue. Those whose
+/// K and V have come pass a head that finds no room, as their blocks are theirs already (vLLM looks
+/// at skipped_waiting first). Adds the adapters' time to the plan.
+void admit_waiting(EngineState& state, StepPlan& plan, AdmissionPass pass, AdmissionMemory& memory);
 
 }  // namespace roofcast

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "model/error.hpp"
+#include "simulator/io/engine_features.hpp"
 #include "simulator/io/json_object.hpp"
 #include "simulator/io/length_table_reader.hpp"
 #include "simulator/io/scenario_keys.hpp"
@@ -89,7 +90,8 @@ std::optional<ChunkingPolicy> read_chunking_policy(const JsonObject& object, con
 
 EngineOverrides read_engine_options(const JsonObject& object) {
   const auto count = [&](const char* key) { return object.integer(key, 1, kAnyInteger); };
-  return {.gpu_memory_utilization = read_share(object, "gpu_memory_utilization", false),
+  EngineOverrides options = {
+      .gpu_memory_utilization = read_share(object, "gpu_memory_utilization", false),
           .max_model_len = count("max_model_len"),
           .max_num_seqs = count("max_num_seqs"),
           .max_num_batched_tokens = count("max_num_batched_tokens"),
@@ -113,6 +115,8 @@ EngineOverrides read_engine_options(const JsonObject& object) {
           .context_chunking_policy = read_chunking_policy(object, "context_chunking_policy"),
           .overhead = read_bytes(object, "overhead_bytes"),
           .weight_bytes = read_bytes(object, "weight_bytes")};
+  read_engine_features(object, options);
+  return options;
 }
 
 TraceColumnNames read_trace_columns(const JsonObject& object) {

@@ -1,6 +1,7 @@
 // A scenario as JSON: keys in the order of the documentation, unset knobs left out.
 #include <nlohmann/json.hpp>
 
+#include "simulator/io/engine_features.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/synthetic_reader.hpp"
 
@@ -56,6 +57,7 @@ Json engine_options_json(const EngineOverrides& options) {
   }
   put_bytes(json, "overhead_bytes", options.overhead);
   put_bytes(json, "weight_bytes", options.weight_bytes);
+  write_engine_features(options, json);
   return json;
 }
 

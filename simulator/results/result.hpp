@@ -45,6 +45,9 @@ struct EngineUse {
   std::int64_t preemptions = 0;
   std::int64_t prefix_queries = 0;          // tokens looked up in the prefix cache at admission,
   std::int64_t prefix_hits = 0;             // and found there
+  std::int64_t offload_hits = 0;            // loaded from host memory after that
+  double mean_acceptance_length = 0;        // tokens of a decode with drafts; 0 without drafts
+  double draft_acceptance = 0;              // accepted share of the drafts
   double mean_kv_use = 0, peak_kv_use = 0;  // share of blocks, time-weighted
   double mean_running = 0;                  // time-weighted over the makespan, as mean_kv_use
   double mean_waiting = 0;  // requests in the engine's queue, preempted ones included

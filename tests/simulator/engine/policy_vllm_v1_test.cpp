@@ -224,5 +224,39 @@ TEST(VllmV1, ARequestThatGivesWayItselfLeavesTheStepToTheOthers) {
   EXPECT_EQ(schedule[0].finished, 6 * kSecond);
 }
 
+/// Blocks of 4: a group of layers that keeps all tokens and one with a window of 8.
+CacheLayout windowed_layout() {
+  CacheLayout layout = uniform_layout(4);
+  layout.groups.resize(2);
+  layout.groups[1].span = {.kind = AttentionSpan::Kind::sliding, .tokens = 8};
+  return layout;
+}
+
+TEST(VllmV1, AWindowKeepsItsChunkAndGivesBackWhatHasLeftIt) {
+  // Budget 8, A: 20 in, 4 out. Blocks of the group that keeps all, and of the window: at most as
+  // many as the tokens fill, and ceil((7 + chunk) / 4) + 1.
+  // 8 tokens: 2 + 2. 16: 4 + 4. 20, a chunk of 4: 5 + 4. 21, a decode: 6 + 3.
+  Schedule schedule(with_budget(8), 100, windowed_layout(), batch_of({{20, 4}}));
+  EXPECT_EQ(schedule.step(), "A8");
+  EXPECT_EQ(schedule.used_blocks(), 4);
+  EXPECT_EQ(schedule.step(), "A8");
+  EXPECT_EQ(schedule.used_blocks(), 8);
+  EXPECT_EQ(schedule.step(), "A4");
+  EXPECT_EQ(schedule.used_blocks(), 9);
+  EXPECT_EQ(schedule.step(), "A1");
+  EXPECT_EQ(schedule.used_blocks(), 9);
+}
+
+TEST(VllmV1, AdmissionCountsAWindowAtItsLargest) {
+  // B's 20 tokens: 5 blocks, and in the window as many, for ceil((7 + 8) / 4) + 1 = 5 while chunks
+  // of 8 are computed: 10 in all, though its first chunk of 4 tokens takes 2. A holds 9 in step 3.
+  const Workload workload = batch_of({{20, 4}, {20, 1}});
+  Schedule waits(with_budget(8), 18, windowed_layout(), workload);
+  EXPECT_THAT(waits.steps_to_end(),
+              ElementsAre("A8", "A8", "A4", "A1", "A1", "A1", "B8", "B8", "B4"));
+  Schedule starts(with_budget(8), 19, windowed_layout(), workload);
+  EXPECT_THAT(starts.steps_to_end(), ElementsAre("A8", "A8", "A4 B4", "A1 B7", "A1 B7", "A1 B2"));
+}
+
 }  // namespace
 }  // namespace roofcast::test

@@ -57,6 +57,18 @@ Scenario full_scenario() {
                         .context_chunking_policy = ChunkingPolicy::equal_progress,
                         .overhead = Bytes{3e9},
                         .weight_bytes = Bytes{140e9}};
+  EngineOverrides& features = scenario.overrides;
+  features.num_speculative_tokens = 2;
+  features.speculative_method = DraftMethod::eagle;
+  features.acceptance_rate = 0.7;
+  features.acceptance_by_position = {0.8, 0.5};
+  features.draft_pass_time = Seconds{0.001};
+  features.max_loras = 4;
+  features.lora_step_time = Seconds{0.0005};
+  features.lora_adapter_time = Seconds{0};
+  features.kv_offloading_size = Bytes{64e9};
+  features.kv_offloading_bandwidth = BytesPerSecond{25e9};
+  features.kv_offloading_latency = Seconds{1e-5};
   scenario.workload = SyntheticWorkload{.num_prompts = 300,
                                         .request_rate = 0.1,
                                         .burstiness = std::numeric_limits<double>::infinity(),

@@ -1,0 +1,30 @@
+#include "simulator/engine/draft_acceptance.hpp"
+
+#include <cassert>
+
+#include "simulator/hash_mix.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::uint64_t kStream = 0x6472616674;  // "draft"
+
+/// Uniform in [0, 1): the 53 bits that a double holds.
+double uniform(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
+
+}  // namespace
+
+std::int64_t accepted_drafts(const Speculation& speculation, std::uint64_t seed, RequestId request,
+                             std::int64_t generated, std::int64_t drafts) {
+  assert(drafts <= speculation.draft_tokens);
+  const std::uint64_t of_request =
+      hash_mix(hash_mix(seed, kStream), static_cast<std::uint64_t>(request));
+  const double drawn = uniform(hash_mix(of_request, static_cast<std::uint64_t>(generated)));
+  std::int64_t accepted = 0;
+  while (accepted < drafts && drawn < speculation.acceptance[static_cast<std::size_t>(accepted)]) {
+    ++accepted;
+  }
+  return accepted;
+}
+
+}  // namespace roofcast

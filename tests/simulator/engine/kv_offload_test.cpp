@@ -1,0 +1,88 @@
+// K and V in host memory, in vLLM's schedules, worked out by hand.
+#include <gmock/gmock.h>
+
+#include "simulator/engine/policy_vllm_v1.hpp"
+#include "tests/simulator/engine/schedule.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::ElementsAre;
+
+/// Blocks of 1 byte (uniform_layout): `blocks` of them in host memory, each 0.5 s on its way, and
+/// 0.5 s before the first of a load.
+Engine offloading(double blocks) {
+  Engine engine = plain_engine();
+  engine.prefix_caching = true;
+  engine.kv_offloading = {
+      .size = Bytes{blocks}, .bandwidth = BytesPerSecond{2}, .latency = Seconds{0.5}};
+  return engine;
+}
+
+/// A leaves 3 blocks of 4 tokens, B flushes them from a GPU cache of 5 blocks, C asks again at 2 s.
+Workload asked_again(std::int64_t output) {
+  Workload workload = batch_of({{12, 1}, {20, 1}, {14, output}});
+  workload.requests[1].arrival = 1 * kSecond;
+  workload.requests[2].arrival = 2 * kSecond;
+  workload.contents = {{7, 12}};
+  workload.requests[0].contents_count = workload.requests[2].contents_count = 1;
+  return workload;
+}
+
+TEST(KvOffload, LoadsWhatTheGpuHasForgotten) {
+  // C's 12 tokens are 3 blocks: 0.5 s + 3 * 0.5 s. From 4 s on it computes the 2 that are left.
+  const FakeStepTime step_time(Seconds{1});
+  const auto result = simulate(replica_of(offloading(100), step_time, 5, 4), asked_again(1), {});
+  EXPECT_EQ(result.requests[2].scheduled, 4 * kSecond);
+  EXPECT_EQ(result.requests[2].cached_tokens, 12);
+  EXPECT_EQ(result.requests[2].finished, 5 * kSecond);
+  EXPECT_EQ(result.use.prefill_tokens, 12 + 20 + 2);
+  // Without host memory all 14 are computed at once.
+  Engine engine = offloading(100);
+  engine.kv_offloading = {};
+  const auto without = simulate(replica_of(engine, step_time, 5, 4), asked_again(1), {});
+  EXPECT_EQ(without.requests[2].scheduled, 2 * kSecond);
+  EXPECT_EQ(without.use.prefill_tokens, 12 + 20 + 14);
+}
+
+TEST(KvOffload, KeepsNoMoreThanItHasRoomFor) {
+  // Of 3 + 5 blocks stored the last 5 stay: B's. C finds nothing.
+  const FakeStepTime step_time(Seconds{1});
+  const auto result = simulate(replica_of(offloading(5), step_time, 5, 4), asked_again(1), {});
+  EXPECT_EQ(result.requests[2].scheduled, 2 * kSecond);
+  EXPECT_EQ(result.requests[2].cached_tokens, 0);
+}
+
+TEST(KvOffload, OthersRunAndPassWhileALoadIsOnItsWay) {
+  // As above with room for D (4 in, 2 out) beside C, behind it in the queue: D runs in the steps of
+  // 2 s and 3 s, C from 4 s on.
+  Workload workload = asked_again(2);
+  workload.requests[1].input_tokens = 24;
+  workload.requests.push_back({.arrival = 2 * kSecond, .input_tokens = 4, .output_tokens = 2});
+  Schedule schedule(offloading(100), 6, 4, workload);
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A12", "B24", "D4", "D1", "C2", "C1"));
+}
+
+TEST(KvOffload, OneTokenAtLeastIsComputed) {
+  // C repeats A's 12 tokens whole: 3 blocks are loaded, the last token is computed for its logits.
+  Workload workload = asked_again(1);
+  workload.requests[2].input_tokens = 12;
+  const FakeStepTime step_time(Seconds{1});
+  const auto result = simulate(replica_of(offloading(100), step_time, 5, 4), workload, {});
+  EXPECT_EQ(result.requests[2].cached_tokens, 11);
+  EXPECT_EQ(result.use.prefill_tokens, 12 + 20 + 1);
+}
+
+TEST(KvOffload, LoadsShareTheLink) {
+  // C and D load 3 blocks each: C until 4 s, D after it until 6 s. B fills 8 blocks.
+  Workload workload = asked_again(1);
+  workload.requests[1].input_tokens = 32;
+  workload.requests.push_back(workload.requests[2]);
+  const FakeStepTime step_time(Seconds{1});
+  const auto result = simulate(replica_of(offloading(100), step_time, 8, 4), workload, {});
+  EXPECT_EQ(result.requests[2].scheduled, 4 * kSecond);
+  EXPECT_EQ(result.requests[3].scheduled, 6 * kSecond);
+}
+
+}  // namespace
+}  // namespace roofcast::test
