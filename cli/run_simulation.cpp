@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <utility>
 
+#include "cli/cluster_of_scenario.hpp"
 #include "cli/step_description.hpp"
 #include "model/error.hpp"
 #include "model/step_estimate.hpp"
@@ -23,7 +25,10 @@ StepBatch typical_step(const SimulationRun& run) {
     tokens += request.input_tokens + request.output_tokens / 2;
   }
   const auto requests = static_cast<std::int64_t>(run.workload.requests.size());
-  const auto running = static_cast<std::int64_t>(std::llround(run.result.use.mean_running));
+  const auto replicas = std::max<std::int64_t>(1, std::ssize(run.result.replicas));
+  const auto engines = static_cast<double>(replicas * run.deployment.parallel.data);
+  const auto running =
+      static_cast<std::int64_t>(std::llround(run.result.use.mean_running / engines));
   return decode_batch(run.deployment.model, std::max<std::int64_t>(1, running), tokens / requests);
 }
 
@@ -40,6 +45,8 @@ std::vector<std::string> notes_on(const SimulationRun& run, const RooflineStepTi
   if (run.deployment.parallel.pipeline > 1) {
     notes.emplace_back("pipeline stages run one batch at a time: throughput is a lower bound");
   }
+  const std::vector<std::string> of_cluster = notes_on_cluster(run.scenario, run.pools);
+  notes.insert(notes.end(), of_cluster.begin(), of_cluster.end());
   notes.insert(notes.end(), run.deployment.model.notes.begin(), run.deployment.model.notes.end());
   return notes;
 }
@@ -47,50 +54,40 @@ std::vector<std::string> notes_on(const SimulationRun& run, const RooflineStepTi
 }  // namespace
 
 DeploymentOptions deployment_options(const Scenario& scenario) {
-  return {.model = scenario.model,
-          .gpu = scenario.gpu,
-          .engine = scenario.engine,
-          .weight_format = scenario.weight_format,
-          .parallel = {.tensor = scenario.parallel.tensor,
-                       .pipeline = scenario.parallel.pipeline,
-                       .data = scenario.parallel.data,
-                       .expert_parallel = scenario.parallel.expert_parallel},
-          .overrides = scenario.overrides};
+  return deployment_options(scenario, PoolScenario{});
 }
 
 SimulationRun prepare_simulation(const Scenario& scenario) {
   SimulationRun run;
   run.scenario = scenario;
-  ResolvedDeployment resolved = resolve(deployment_options(scenario));
-  run.deployment = std::move(resolved.deployment);
-  run.profile_hash = std::move(resolved.profile_hash);
-  if (scenario.parallel.data > 1) {
-    throw Error(
-        "simulate models one data-parallel rank; use --dp 1 and one rank's share of the load");
+  for (const PoolScenario& pool : pools_of(scenario)) {
+    ResolvedDeployment resolved = resolve(deployment_options(scenario, pool));
+    if (run.pools.empty()) run.profile_hash = std::move(resolved.profile_hash);
+    MemoryPlan plan = plan_memory(resolved.deployment);
+    if (!plan.fits) {
+      throw Error(fmt::format(
+          "{} does not fit on {}: {} (roofcast memory shows what would make it fit)",
+          resolved.deployment.model.name, resolved.deployment.gpu.display_name, plan.reason));
+    }
+    run.pools.push_back({pool.name, std::move(resolved.deployment), std::move(plan)});
   }
-  run.plan = plan_memory(run.deployment);
-  if (!run.plan.fits) {
-    throw Error(run.deployment.model.name + " does not fit on " + run.deployment.gpu.display_name +
-                ": " + run.plan.reason + " (roofcast memory shows what would make it fit)");
-  }
+  run.deployment = run.pools.front().deployment;
+  run.plan = run.pools.front().plan;
   run.workload = load_workload(scenario);
   return run;
 }
 
 void run_simulation(SimulationRun& run, const ProgressFunction& progress) {
-  const RooflineStepTime step_time(run.deployment);
-  // Only vLLM counts its null block among them.
-  const bool has_null_block = run.deployment.engine.memory_rule == MemoryRule::vllm;
-  const Replica replica{.engine = run.deployment.engine,
-                        .layout = run.plan.layout,
-                        .kv_blocks = run.plan.kv_blocks + (has_null_block ? 0 : 1),
-                        .step_time = &step_time,
-                        .seed = run.scenario.seed};
-  run.result = simulate(replica, run.workload,
+  std::deque<RooflineStepTime> step_times;
+  std::vector<const StepTime*> seams;
+  for (const PoolRun& pool : run.pools) {
+    seams.push_back(&step_times.emplace_back(pool.deployment));
+  }
+  run.result = simulate(cluster_of(run.scenario, run.pools, seams), run.workload,
                         {.max_concurrency = run.scenario.max_concurrency,
                          .slo = run.scenario.slo,
                          .progress = progress});
-  run.notes = notes_on(run, step_time);
+  run.notes = notes_on(run, step_times.front());
 }
 
 }  // namespace roofcast

@@ -63,6 +63,7 @@ Usage simulate_usage(SimulateOptions& target) {
       .add(synthetic_options(target.workload))
       .add(trace_options(target.workload))
       .add(objective_options(target.workload))
+      .add(cluster_options(target.cluster))
       .add(engine_options(target.deployment))
       .add(scheduler_options(target.deployment));
   // Listed by `roofcast trace --help`, which draws and reads the same loads.
@@ -84,6 +85,7 @@ Scenario simulate_scenario(const SimulateOptions& options) {
   if (given.weight_format) scenario.weight_format = given.weight_format;
   scenario.parallel = with_given(scenario.parallel, given.parallel);
   take_overrides(scenario.overrides, given.overrides);
+  apply(options.cluster, scenario);
   apply(options.workload, scenario);
   return scenario;
 }

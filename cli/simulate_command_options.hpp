@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/cluster_options.hpp"
 #include "cli/deployment_options.hpp"
 #include "cli/workload_options.hpp"
 
@@ -11,6 +12,7 @@ namespace roofcast {
 struct SimulateOptions {
   std::string scenario_path;  // empty: flags alone
   DeploymentOptions deployment;
+  ClusterOptions cluster;
   WorkloadOptions workload;
   bool store = true;
   std::string store_path = "roofcast.db";

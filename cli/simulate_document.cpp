@@ -143,7 +143,8 @@ Table stage_table(const SimulationResult& result) {
 Table replica_table(const SimulationRun& run) {
   const SimulationResult& result = run.result;
   Table table{.title = "Replicas",
-              .columns = {{"Replica"},
+              .columns = {{"Replica", false},
+                          {"Paid for"},
                           {"Requests"},
                           {"Tokens in"},
                           {"Tokens out"},
@@ -155,10 +156,10 @@ Table replica_table(const SimulationRun& run) {
               .rows = {}};
   if (can_hit(run)) table.columns.push_back({"Prefix hits"});
   if (result.lost > 0) table.columns.push_back({"Lost"});
-  for (std::size_t i = 0; i < result.replicas.size(); ++i) {
-    const ReplicaResult& replica = result.replicas[i];
+  for (const ReplicaResult& replica : result.replicas) {
     const EngineUse& use = replica.use;
-    std::vector<std::string> row = {std::to_string(i),
+    std::vector<std::string> row = {fmt::format("{} {}", replica.pool, replica.index),
+                                    as_time(replica.paid),
                                     with_separators(replica.completed),
                                     with_separators(replica.input_tokens),
                                     with_separators(replica.output_tokens),

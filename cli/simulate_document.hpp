@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "model/deployment.hpp"
 #include "model/memory_plan.hpp"
@@ -12,12 +13,20 @@
 
 namespace roofcast {
 
+/// What one pool of a cluster runs on.
+struct PoolRun {
+  std::string name;
+  Deployment deployment;
+  MemoryPlan plan;
+};
+
 /// A simulation with all that decided it.
 struct SimulationRun {
   Scenario scenario;
   Deployment deployment;
   std::string profile_hash;
   MemoryPlan plan;
+  std::vector<PoolRun> pools;  // one at least; `deployment` and `plan` are those of the first
   Workload workload;
   SimulationResult result;
   std::vector<std::string> notes;  // what the numbers rest on, for the user to read

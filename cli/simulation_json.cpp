@@ -88,7 +88,10 @@ Json engine_json(const EngineUse& use) {
 Json replicas_json(const SimulationResult& result) {
   Json replicas = Json::array();
   for (const ReplicaResult& replica : result.replicas) {
-    replicas.push_back({{"requests_completed", replica.completed},
+    replicas.push_back({{"pool", replica.pool},
+                        {"index", replica.index},
+                        {"paid_s", replica.paid.value},
+                        {"requests_completed", replica.completed},
                         {"requests_lost", replica.lost},
                         {"input_tokens", replica.input_tokens},
                         {"output_tokens", replica.output_tokens},

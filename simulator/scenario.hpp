@@ -4,13 +4,38 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/engine.hpp"
 #include "model/parallelism.hpp"
+#include "simulator/cluster/cluster.hpp"
 #include "simulator/results/slo.hpp"
 #include "simulator/workload/workload.hpp"
 
 namespace roofcast {
+
+/// A pool of replicas; what is not given is as the scenario itself says.
+struct PoolScenario {
+  std::string name = "replicas";
+  PoolRole role = PoolRole::both;
+  std::int32_t replicas = 1;
+  std::optional<std::string> gpu{};
+  std::optional<std::string> engine{};
+  std::optional<std::string> weight_format{};
+  std::optional<Parallelism> parallel{};
+  std::optional<EngineOverrides> overrides{};  // instead of the scenario's, not on top of them
+  std::optional<RouterPolicy> rank_router{};   // among data-parallel ranks; unset: vllm_dp
+  std::optional<bool> lockstep{};              // of these ranks; unset: if the model has experts
+  std::optional<Autoscaling> autoscaling{};
+};
+
+struct ClusterScenario {
+  std::vector<PoolScenario> pools{};
+  RouterOptions router{};
+  RouterOptions decode_router{};
+  KvLink link = *find_kv_link(kDefaultKvLink);
+  std::vector<Failure> failures{};  // pools by index
+};
 
 struct Scenario {
   std::string name{};
@@ -20,6 +45,7 @@ struct Scenario {
   std::optional<std::string> weight_format{};  // overrides the checkpoint's ("fp8", "awq", ...)
   Parallelism parallel{};
   EngineOverrides overrides{};
+  std::optional<ClusterScenario> cluster{};  // unset: one replica
   WorkloadSpec workload{};
   std::optional<std::int64_t> max_concurrency{};  // client semaphore: sent when a slot is free
   Slo slo{};

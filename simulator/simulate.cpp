@@ -25,6 +25,13 @@ std::size_t classes_of(const Workload& workload) {
   return static_cast<std::size_t>(last) + 1;
 }
 
+/// What use is measured over: the makespan, and the work on lost requests that outlasted it.
+Nanoseconds time_of_use(const SimulationResult& result, Nanoseconds end) {
+  const Nanoseconds makespan = to_nanoseconds(result.whole_makespan);
+  if (result.lost == 0) return makespan;
+  return std::max(makespan, end - result.requests.front().request.arrival);
+}
+
 /// What the run did not serve.
 void note_unserved(SimulationResult& result) {
   if (result.lost > 0)
@@ -59,9 +66,9 @@ SimulationResult simulate(const Cluster& cluster, const Workload& workload,
 
   if (fleet.replicas().size() > 1) result.replicas.resize(fleet.replicas().size());
   summarise(result, gaps, options.slo, end, workload.stages);
-  const Nanoseconds makespan = to_nanoseconds(result.whole_makespan);
-  result.use = use_of_all(fleet, makespan, end);
-  describe_replicas(fleet, makespan, end, result.replicas);
+  const Nanoseconds time = time_of_use(result, end);
+  result.use = use_of_all(fleet, time, end);
+  describe_replicas(fleet, time, end, result.replicas);
   note_unserved(result);
   return result;
 }

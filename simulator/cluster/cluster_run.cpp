@@ -1,8 +1,8 @@
 #include "simulator/cluster/cluster_run.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <limits>
+#include <utility>
 
 namespace roofcast {
 namespace {
@@ -48,8 +48,8 @@ Nanoseconds ClusterRun::run(std::int64_t to_serve, const RunProgress& progress) 
       continue;
     }
     if (!next || nothing_more()) {
-      give_up_waiting();
-      break;
+      if (!give_up_waiting()) break;
+      continue;
     }
     now_ = std::max(now_, *next);
     if (turn_of_client()) {
@@ -83,7 +83,7 @@ bool ClusterRun::turn_of_client() const {
 /// Only evaluations are left, and none of them will bring a replica for the requests that wait for
 /// one.
 bool ClusterRun::nothing_more() const {
-  if (client_.next_send() || queue_.size() > evaluations_) return false;
+  if (!to_start_.empty() || client_.next_send() || queue_.size() > evaluations_) return false;
   if (unrouted_.empty() && unsent_.empty()) return true;
   for (std::size_t i = 0; i < cluster_.pools.size(); ++i) {
     if (cluster_.pools[i].autoscaling && replicas_of(static_cast<std::int32_t>(i)) == 0) {
@@ -93,10 +93,14 @@ bool ClusterRun::nothing_more() const {
   return true;
 }
 
-/// Nobody will serve the requests that wait for a replica.
-void ClusterRun::give_up_waiting() {
-  for (const Unsent& prompt : unsent_) unrouted_.push_back(prompt.request);
-  for (const RequestId id : unrouted_) lose(id);
+/// Nobody will serve the requests that wait for a replica. False when there are none.
+bool ClusterRun::give_up_waiting() {
+  std::vector<RequestId> waiting;
+  std::swap(waiting, unrouted_);
+  for (const Unsent& prompt : unsent_) waiting.push_back(prompt.request);
+  unsent_.clear();
+  for (const RequestId id : waiting) lose(id);
+  return !waiting.empty();
 }
 
 void ClusterRun::handle(const Event& event) {
@@ -165,10 +169,10 @@ ClusterRun::Group ClusterRun::group_of(const Place& place) const {
   return {place.replica, fleet_.pool_of(place.replica).lockstep ? 0 : place.rank};
 }
 
-ClusterRun::Ranks ClusterRun::ranks_of(const Group& group) const {
-  const Pool& pool = fleet_.pool_of(group.replica);
-  if (pool.lockstep) return {0, pool.ranks};
-  return {group.part, group.part + 1};
+std::span<Rank> ClusterRun::ranks_of(const Group& group) {
+  const std::span<Rank> all = fleet_[group.replica].ranks;
+  if (fleet_.pool_of(group.replica).lockstep) return all;
+  return all.subspan(static_cast<std::size_t>(group.part), 1);
 }
 
 GroupState& ClusterRun::state_of(const Group& group) {
@@ -192,24 +196,27 @@ void ClusterRun::start_steps() {
 
 void ClusterRun::start_step(const Group& group) {
   ClusterReplica& replica = fleet_[group.replica];
-  const Ranks ranks = ranks_of(group);
+  const std::span<Rank> ranks = ranks_of(group);
   // What happens next can be told when nobody else is about to start.
-  const bool alone = to_start_.size() == 1 && ranks.last - ranks.first == 1;
+  const bool alone = to_start_.size() == 1 && ranks.size() == 1;
   const Nanoseconds horizon = next_time().value_or(std::numeric_limits<Nanoseconds>::max());
   std::optional<Nanoseconds> end, wake;
-  for (std::int32_t rank = ranks.first; rank < ranks.last; ++rank) {
-    ReplicaEngine& engine = *replica.ranks[static_cast<std::size_t>(rank)].engine;
-    const std::int64_t steps_before = engine.counters().steps;
-    const auto own = alone ? engine.start_steps(now_, horizon) : engine.start_step(now_);
-    if (own) {
-      end = std::max(end.value_or(*own), *own);
-    } else if (const auto again = engine.next_wake()) {
+  for (Rank& rank : ranks) {
+    const std::int64_t steps_before = rank.engine->counters().steps;
+    rank.step_end =
+        alone ? rank.engine->start_steps(now_, horizon) : rank.engine->start_step(now_);
+    steps_ += rank.engine->counters().steps - steps_before;
+    if (rank.step_end) {
+      end = std::max(end.value_or(now_), *rank.step_end);
+    } else if (const auto again = rank.engine->next_wake()) {
       wake = std::min(wake.value_or(*again), *again);
     }
-    steps_ += engine.counters().steps - steps_before;
-    fleet_.refresh({group.replica, rank, replica.incarnation});
   }
-  const Place place{group.replica, ranks.first, replica.incarnation};
+  for (Rank& rank : ranks) {
+    if (rank.step_end && *rank.step_end < *end) rank.engine->move_step_end(*end);
+  }
+  fleet_.refresh(group.replica);
+  const Place place{.replica = group.replica, .incarnation = replica.incarnation};
   if (end) {
     state_of(group) = GroupState::stepping;
     push(*end, {.kind = Kind::step_end, .part = group.part, .place = place});
@@ -222,14 +229,18 @@ void ClusterRun::start_step(const Group& group) {
 void ClusterRun::end_step(const Event& event) {
   if (!fleet_.lives(event.place)) return;
   const Group group{event.place.replica, event.part};
-  const Ranks ranks = ranks_of(group);
-  for (std::int32_t rank = ranks.first; rank < ranks.last; ++rank) {
-    const Place place{group.replica, rank, event.place.incarnation};
-    const auto finished = fleet_.engine(place).finish_step();
-    fleet_.release(place, std::ssize(finished));
-    fleet_.refresh(place);
-    for (const RequestId id : finished) end_of(id, place);
+  Place place = event.place;
+  place.rank = group.part;
+  for (Rank& rank : ranks_of(group)) {
+    if (rank.step_end) {
+      rank.step_end.reset();
+      const auto finished = rank.engine->finish_step();
+      fleet_.release(place, std::ssize(finished));
+      for (const RequestId id : finished) end_of(id, place);
+    }
+    ++place.rank;
   }
+  fleet_.refresh(group.replica);
   state_of(group) = GroupState::idle;
   wish_to_start(group);
   leave_if_drained(group.replica);

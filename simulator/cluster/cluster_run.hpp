@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "simulator/cluster/autoscaler.hpp"
@@ -49,16 +50,12 @@ class ClusterRun {
     std::int32_t replica = 0;
     std::int32_t part = 0;
   };
-  struct Ranks {
-    std::int32_t first = 0;
-    std::int32_t last = 0;  // past the end
-  };
 
   void push(Nanoseconds time, const Event& event);
   std::optional<Nanoseconds> next_time() const;
   bool turn_of_client() const;
   bool nothing_more() const;
-  void give_up_waiting();
+  bool give_up_waiting();
   void handle(const Event& event);
 
   void send_next();
@@ -66,7 +63,7 @@ class ClusterRun {
   void deliver(const Event& event);
 
   Group group_of(const Place& place) const;
-  Ranks ranks_of(const Group& group) const;
+  std::span<Rank> ranks_of(const Group& group);
   GroupState& state_of(const Group& group);
   void wish_to_start(const Group& group);
   void start_steps();

@@ -42,18 +42,17 @@ Nanoseconds paid_until(const ClusterReplica& replica, Nanoseconds end) {
 
 }  // namespace
 
-EngineUse use_of_all(const Fleet& fleet, Nanoseconds makespan, Nanoseconds end) {
+EngineUse use_of_all(const Fleet& fleet, Nanoseconds time, Nanoseconds end) {
   Sum sum;
   for (const ClusterReplica& replica : fleet.replicas()) {
-    const Nanoseconds paid = std::min(paid_until(replica, end), makespan);
-    const double share =
-        makespan > 0 ? static_cast<double>(paid) / static_cast<double>(makespan) : 1.0;
+    const Nanoseconds paid = std::min(paid_until(replica, end), time);
+    const double share = time > 0 ? static_cast<double>(paid) / static_cast<double>(time) : 1.0;
     for (const Rank& rank : replica.ranks) sum.add(rank, share);
   }
-  return sum.over(makespan);
+  return sum.over(time);
 }
 
-void describe_replicas(const Fleet& fleet, Nanoseconds makespan, Nanoseconds end,
+void describe_replicas(const Fleet& fleet, Nanoseconds time, Nanoseconds end,
                        std::vector<ReplicaResult>& replicas) {
   for (std::int32_t i = 0; i < std::ssize(replicas); ++i) {
     const ClusterReplica& replica = fleet[i];
@@ -63,7 +62,7 @@ void describe_replicas(const Fleet& fleet, Nanoseconds makespan, Nanoseconds end
     ReplicaResult& result = replicas[static_cast<std::size_t>(i)];
     result.pool = fleet.pool_of(i).name;
     result.index = replica.index;
-    result.use = sum.over(std::min(paid, makespan));
+    result.use = sum.over(std::min(paid, time));
     result.paid = to_seconds(paid);
   }
 }

@@ -8,14 +8,14 @@
 
 namespace roofcast {
 
-/// All engines together over `makespan`, in a run that ended at `end`: counts and mean levels are
+/// All engines together over `time`, in a run that ended at `end`: counts and mean levels are
 /// sums, shares are of all blocks and of all engines' time while their replicas were paid for,
 /// peaks are those of the fullest engine.
-EngineUse use_of_all(const Fleet& fleet, Nanoseconds makespan, Nanoseconds end);
+EngineUse use_of_all(const Fleet& fleet, Nanoseconds time, Nanoseconds end);
 
-/// Fills in what each of the fleet's replicas is and did, over the part of `makespan` in which it
+/// Fills in what each of the fleet's replicas is and did, over the part of `time` in which it
 /// was paid for.
-void describe_replicas(const Fleet& fleet, Nanoseconds makespan, Nanoseconds end,
+void describe_replicas(const Fleet& fleet, Nanoseconds time, Nanoseconds end,
                        std::vector<ReplicaResult>& replicas);
 
 }  // namespace roofcast

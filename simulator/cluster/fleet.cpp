@@ -14,21 +14,6 @@ double share(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-/// What a router may know of a replica: its ranks together.
-ReplicaLoad sum_of(const std::vector<Rank>& ranks, const ReplicaLoad& before) {
-  ReplicaLoad load = before;
-  load.running = 0;
-  std::int64_t used = 0, usable = 0;
-  for (const Rank& rank : ranks) {
-    const EngineLoad engine = rank.engine->load();
-    load.running += engine.running;
-    used += engine.blocks_used;
-    usable += engine.blocks_usable;
-  }
-  load.kv_use = share(used, usable);
-  return load;
-}
-
 }  // namespace
 
 void add_counters(EngineCounters& sum, const EngineCounters& more) {
@@ -93,6 +78,7 @@ void Fleet::open(std::int32_t replica) {
   opened.ranks.resize(static_cast<std::size_t>(pool.ranks));
   for (Rank& rank : opened.ranks) {
     if (rank.engine) add_counters(rank.before, rank.engine->counters());
+    rank.step_end.reset();
     rank.engine = make_replica_engine(kind_, pool.replica, table_, gaps_);
   }
   opened.rank_loads.assign(opened.ranks.size(), {});
@@ -122,6 +108,8 @@ std::vector<RequestId> Fleet::fail(std::int32_t replica, Nanoseconds now, const 
   std::vector<RequestId> all;
   for (Rank& rank : failed.ranks) {
     if (!rank.engine) continue;
+    if (rank.step_end) rank.engine->move_step_end(now);
+    rank.step_end.reset();
     const std::vector<RequestId> inside = rank.engine->evacuate();
     all.insert(all.end(), inside.begin(), inside.end());
   }
@@ -214,14 +202,20 @@ void Fleet::release(const Place& place, std::int64_t requests) {
   loads_[static_cast<std::size_t>(place.replica)].outstanding -= requests;
 }
 
-void Fleet::refresh(const Place& place) {
-  ClusterReplica& replica = (*this)[place.replica];
-  const auto rank = static_cast<std::size_t>(place.rank);
-  const EngineLoad engine = replica.ranks[rank].engine->load();
-  replica.rank_loads[rank].running = engine.running;
-  replica.rank_loads[rank].kv_use = share(engine.blocks_used, engine.blocks_usable);
-  ReplicaLoad& load = loads_[static_cast<std::size_t>(place.replica)];
-  load = replica.ranks.size() == 1 ? replica.rank_loads[0] : sum_of(replica.ranks, load);
+void Fleet::refresh(std::int32_t replica) {
+  ClusterReplica& of = (*this)[replica];
+  ReplicaLoad& load = loads_[static_cast<std::size_t>(replica)];
+  load.running = 0;
+  std::int64_t used = 0, usable = 0;
+  for (std::size_t rank = 0; rank < of.ranks.size(); ++rank) {
+    const EngineLoad engine = of.ranks[rank].engine->load();
+    of.rank_loads[rank].running = engine.running;
+    of.rank_loads[rank].kv_use = share(engine.blocks_used, engine.blocks_usable);
+    load.running += engine.running;
+    used += engine.blocks_used;
+    usable += engine.blocks_usable;
+  }
+  load.kv_use = share(used, usable);
 }
 
 }  // namespace roofcast

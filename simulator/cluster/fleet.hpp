@@ -27,7 +27,8 @@ enum class GroupState : std::uint8_t { idle, due, stepping };
 /// A data-parallel rank: an engine of its own.
 struct Rank {
   std::unique_ptr<ReplicaEngine> engine;
-  EngineCounters before{};  // of engines that this one replaced
+  std::optional<Nanoseconds> step_end{};  // of its step in progress, waiting for others apart
+  EngineCounters before{};                // of engines that this one replaced
 };
 
 struct ClusterReplica {
@@ -88,8 +89,8 @@ class Fleet {
   std::optional<Place> choose(Phase phase, RequestId id, const Refusals& refused);
   /// It does no longer.
   void release(const Place& place, std::int64_t requests = 1);
-  /// The rank's scheduler has taken or dropped requests.
-  void refresh(const Place& place);
+  /// Schedulers of the replica have taken or dropped requests.
+  void refresh(std::int32_t replica);
 
   /// A replica of the pool that was off, or a new one, is starting.
   std::int32_t order(std::int32_t pool, Nanoseconds now);

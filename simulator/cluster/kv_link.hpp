@@ -27,6 +27,7 @@ struct KvLink {
 /// they do not state. Transfers over real networks reach less: state your own where it is known.
 const std::vector<KvLink>& kv_link_presets();
 std::optional<KvLink> find_kv_link(std::string_view name);
+inline constexpr std::string_view kDefaultKvLink = "infiniband-ndr";  // the NIC of an H100 server
 
 /// What one GPU holds of the K and V of a prompt: all tokens in full-attention layers, the last
 /// ones in windows, and the recurrent state. Whole tokens; blocks are not rounded up.

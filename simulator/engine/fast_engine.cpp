@@ -221,6 +221,12 @@ void FastEngine::dissolve() {
   step_.completed.clear();
 }
 
+void FastEngine::move_step_end(Nanoseconds end) {
+  assert(in_progress_);
+  account_more_time(state_, end - step_end_);
+  step_end_ = end;
+}
+
 std::span<const RequestId> FastEngine::finish_step() {
   assert(in_progress_);
   in_progress_ = false;

@@ -50,6 +50,7 @@ class FastEngine final : public ReplicaEngine {
   void enqueue(RequestId id) override;
   std::optional<Nanoseconds> start_step(Nanoseconds now) override;
   std::optional<Nanoseconds> start_steps(Nanoseconds now, Nanoseconds horizon) override;
+  void move_step_end(Nanoseconds end) override;
   std::span<const RequestId> finish_step() override;
   std::optional<Nanoseconds> next_wake() const override { return policy_->next_wake(state_); }
   std::vector<RequestId> evacuate() override;

@@ -56,6 +56,12 @@ void PlainEngine::decide(Nanoseconds now, DecidedStep& step) {
   commit(state_, step.plan, step_time_->spans(), step.batch);
 }
 
+void PlainEngine::move_step_end(Nanoseconds end) {
+  assert(in_progress_);
+  account_more_time(state_, end - step_end_);
+  step_end_ = end;
+}
+
 std::span<const RequestId> PlainEngine::finish_step() {
   assert(in_progress_);
   in_progress_ = false;

@@ -22,6 +22,7 @@ class PlainEngine final : public ReplicaEngine {
 
   void enqueue(RequestId id) override;
   std::optional<Nanoseconds> start_step(Nanoseconds now) override;
+  void move_step_end(Nanoseconds end) override;
   std::span<const RequestId> finish_step() override;
   std::optional<Nanoseconds> next_wake() const override;
   std::vector<RequestId> evacuate() override;

@@ -79,6 +79,10 @@ class ReplicaEngine {
     return start_step(now);
   }
 
+  /// The step in progress ends at `end` instead: later, because it waits for other engines, or
+  /// earlier, because the replica is lost (evacuate() follows).
+  virtual void move_step_end(Nanoseconds end) = 0;
+
   /// Ends the step in progress: tokens appear, requests finish and leave the table. Returns those
   /// that finished, until the next call.
   virtual std::span<const RequestId> finish_step() = 0;

@@ -72,6 +72,13 @@ void account_step(EngineState& state, Nanoseconds duration) {
   counters.peak_blocks = std::max(counters.peak_blocks, state.blocks.used());
 }
 
+void account_more_time(EngineState& state, Nanoseconds more) {
+  const auto time = static_cast<double>(more);
+  state.counters.busy += more;
+  state.counters.block_time += time * static_cast<double>(state.blocks.used());
+  state.counters.running_time += time * static_cast<double>(state.running.size());
+}
+
 void clear(StepBatch& batch, std::size_t spans) {
   batch.prefills.clear();
   batch.decode_sequences = 0;

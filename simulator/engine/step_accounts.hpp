@@ -11,6 +11,9 @@ void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now);
 /// A step that starts now and takes `duration`.
 void account_step(EngineState& state, Nanoseconds duration);
 
+/// The step in progress takes `more` time than was accounted for; less, when negative.
+void account_more_time(EngineState& state, Nanoseconds more);
+
 /// Counts what the plan schedules as computed, notes in it who samples a token, and adds it to what
 /// the step time is asked for.
 void commit(EngineState& state, StepPlan& plan, const std::vector<AttentionSpan>& spans,

@@ -6,9 +6,20 @@
 
 namespace roofcast::scenario_keys {
 
-inline constexpr std::array kTop = {
-    "$schema",  "schema_version", "name",     "model",           "gpu", "engine", "quantization",
-    "parallel", "engine_options", "workload", "max_concurrency", "slo", "seed"};
+inline constexpr std::array kTop = {"$schema",
+                                    "schema_version",
+                                    "name",
+                                    "model",
+                                    "gpu",
+                                    "engine",
+                                    "quantization",
+                                    "parallel",
+                                    "engine_options",
+                                    "cluster",
+                                    "workload",
+                                    "max_concurrency",
+                                    "slo",
+                                    "seed"};
 inline constexpr std::array kParallel = {"tensor", "pipeline", "data", "expert"};
 inline constexpr std::array kEngineOptions = {"gpu_memory_utilization",
                                               "max_model_len",
@@ -63,6 +74,23 @@ inline constexpr std::array kTrace = {
     "time_scale", "rate_scale", "request_rate", "skip_bad_rows", "drop_failed", "max_requests"};
 inline constexpr std::array kTraceColumns = {"time",     "input",   "output", "class",
                                              "priority", "session", "delay",  "hash_ids"};
+inline constexpr std::array kCluster = {"pools",
+                                        "router",
+                                        "decode_router",
+                                        "cache_threshold",
+                                        "balance_abs_threshold",
+                                        "balance_rel_threshold",
+                                        "kv_link",
+                                        "failures"};
+inline constexpr std::array kPool = {"name",        "role",         "replicas",   "gpu",
+                                     "engine",      "quantization", "parallel",   "engine_options",
+                                     "rank_router", "lockstep",     "autoscaling"};
+inline constexpr std::array kAutoscaling = {
+    "min_replicas", "max_replicas",       "metric", "target", "interval_s",
+    "start_up_s",   "scale_down_window_s"};
+inline constexpr std::array kKvLink = {"name", "bandwidth_bytes_per_s", "latency_s", "shared",
+                                       "overlapped"};
+inline constexpr std::array kFailure = {"time_s", "pool", "replica", "requests", "back_after_s"};
 inline constexpr std::array kSlo = {"goodput", "classes"};
 inline constexpr std::array kGoodput = {"metric", "limit_s"};
 inline constexpr std::array kClass = {"name", "share", "targets"};

@@ -12,6 +12,7 @@
 #include "simulator/io/engine_features.hpp"
 #include "simulator/io/json_object.hpp"
 #include "simulator/io/length_table_reader.hpp"
+#include "simulator/io/scenario_cluster.hpp"
 #include "simulator/io/scenario_keys.hpp"
 #include "simulator/io/synthetic_reader.hpp"
 
@@ -33,12 +34,16 @@ int degree(const JsonObject& object, const char* key) {
   return static_cast<int>(object.integer(key, 1, kMostRanks).value_or(1));
 }
 
+}  // namespace
+
 Parallelism read_parallel(const JsonObject& object) {
   return {.tensor = degree(object, "tensor"),
           .pipeline = degree(object, "pipeline"),
           .data = degree(object, "data"),
           .expert_parallel = object.boolean("expert").value_or(false)};
 }
+
+namespace {
 
 std::optional<Bytes> read_bytes(const JsonObject& object, const char* key) {
   const auto bytes = object.number(key, 0);
@@ -88,6 +93,8 @@ std::optional<ChunkingPolicy> read_chunking_policy(const JsonObject& object, con
   return policy;
 }
 
+}  // namespace
+
 EngineOverrides read_engine_options(const JsonObject& object) {
   const auto count = [&](const char* key) { return object.integer(key, 1, kAnyInteger); };
   EngineOverrides options = {
@@ -118,6 +125,8 @@ EngineOverrides read_engine_options(const JsonObject& object) {
   read_engine_features(object, options);
   return options;
 }
+
+namespace {
 
 TraceColumnNames read_trace_columns(const JsonObject& object) {
   TraceColumnNames names;
@@ -252,6 +261,9 @@ Scenario read_top(const JsonObject& top) {
   }
   if (const auto options = top.object("engine_options", scenario_keys::kEngineOptions)) {
     scenario.overrides = read_engine_options(*options);
+  }
+  if (const auto cluster = top.object("cluster", scenario_keys::kCluster)) {
+    scenario.cluster = read_cluster(*cluster);
   }
   scenario.workload = read_workload(top);
   scenario.max_concurrency = top.integer("max_concurrency", 1, kAnyInteger);

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simulator/io/engine_features.hpp"
+#include "simulator/io/scenario_cluster.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/synthetic_reader.hpp"
 
@@ -18,6 +19,8 @@ void put(Json& object, const char* key, const std::optional<Value>& value) {
 void put_bytes(Json& object, const char* key, const std::optional<Bytes>& bytes) {
   if (bytes) object[key] = bytes->value;
 }
+
+}  // namespace
 
 Json parallel_json(const Parallelism& parallel) {
   return {{"tensor", parallel.tensor},
@@ -60,6 +63,8 @@ Json engine_options_json(const EngineOverrides& options) {
   write_engine_features(options, json);
   return json;
 }
+
+namespace {
 
 Json workload_json(const SyntheticWorkload& workload) { return synthetic_json(workload); }
 
@@ -126,6 +131,7 @@ std::string to_json(const Scenario& scenario) {
   json["parallel"] = parallel_json(scenario.parallel);
   const Json options = engine_options_json(scenario.overrides);
   if (!options.empty()) json["engine_options"] = options;
+  if (scenario.cluster) json["cluster"] = cluster_json(*scenario.cluster);
   json["workload"] =
       std::visit([](const auto& workload) { return workload_json(workload); }, scenario.workload);
   put(json, "max_concurrency", scenario.max_concurrency);

@@ -41,6 +41,10 @@ Json synthetic_with(const char* key, const Json& value) {
   return base_with("workload", {{"type", "synthetic"}, {key, value}});
 }
 
+Json cluster_with(const char* key, const Json& value) {
+  return base_with("cluster", {{key, value}});
+}
+
 std::vector<Part> parts() {
   using Pointer = Json::json_pointer;
   namespace keys = scenario_keys;
@@ -71,6 +75,19 @@ std::vector<Part> parts() {
        keys::kSharedPrefix, [](const Json& o) { return synthetic_with("shared_prefix", o); }},
       {"sessions", Pointer("/properties/workload/oneOf/0/properties/sessions"), keys::kSessions,
        [](const Json& o) { return synthetic_with("sessions", o); }},
+      {"cluster", Pointer("/properties/cluster"), keys::kCluster,
+       [](const Json& o) { return base_with("cluster", o); }},
+      {"pools", Pointer("/properties/cluster/properties/pools/items"), keys::kPool,
+       [](const Json& o) { return cluster_with("pools", Json::array({o})); }},
+      {"autoscaling", Pointer("/properties/cluster/properties/pools/items/properties/autoscaling"),
+       keys::kAutoscaling,
+       [](const Json& o) {
+         return cluster_with("pools", Json::array({{{"autoscaling", o}}}));
+       }},
+      {"kv_link", Pointer("/properties/cluster/properties/kv_link"), keys::kKvLink,
+       [](const Json& o) { return cluster_with("kv_link", o); }},
+      {"failures", Pointer("/properties/cluster/properties/failures/items"), keys::kFailure,
+       [](const Json& o) { return cluster_with("failures", Json::array({o})); }},
       {"trace", Pointer("/properties/workload/oneOf/1"), keys::kTrace,
        [](const Json& o) { return base_with("workload", o); }},
       {"trace columns", Pointer("/properties/workload/oneOf/1/properties/columns"),

@@ -1,0 +1,39 @@
+// Small clusters for tests.
+#pragma once
+
+#include "simulator/cluster/cluster.hpp"
+#include "tests/simulator/support.hpp"
+
+namespace roofcast::test {
+
+/// One pool of equal replicas with room for everything.
+inline Cluster cluster_of(const Replica& replica, std::int32_t replicas,
+                          RouterPolicy policy = RouterPolicy::round_robin) {
+  Cluster cluster;
+  cluster.pools.push_back({.replica = replica, .replicas = replicas});
+  cluster.router.policy = policy;
+  return cluster;
+}
+
+struct Asked {
+  Nanoseconds arrival = 0;
+  std::int64_t input = 0;
+  std::int64_t output = 0;
+};
+
+inline Workload workload_of(const std::vector<Asked>& requests) {
+  Workload workload;
+  for (const Asked& asked : requests) {
+    workload.requests.push_back(
+        {.arrival = asked.arrival, .input_tokens = asked.input, .output_tokens = asked.output});
+  }
+  return workload;
+}
+
+inline std::vector<std::int32_t> replicas_of(const SimulationResult& result) {
+  std::vector<std::int32_t> replicas;
+  for (const RequestRecord& record : result.requests) replicas.push_back(record.replica);
+  return replicas;
+}
+
+}  // namespace roofcast::test

@@ -1,0 +1,87 @@
+// Prefill and decode in replicas of their own.
+#include <gmock/gmock.h>
+
+#include "tests/simulator/cluster/cluster_support.hpp"
+
+namespace roofcast::test {
+namespace {
+
+constexpr Nanoseconds kHalf = kSecond / 2;
+
+/// Steps of 1 s, 1 B of K and V a token, a link of 10 B/s and 0.5 s.
+Cluster apart(std::int32_t prefill, std::int32_t decode) {
+  static const FakeStepTime step_time(Seconds{1});
+  const Replica replica = replica_of(plain_engine(), step_time, 1000, 1);
+  Cluster cluster;
+  cluster.pools = {
+      {.name = "prefill", .role = PoolRole::prefill, .replica = replica, .replicas = prefill},
+      {.name = "decode", .role = PoolRole::decode, .replica = replica, .replicas = decode}};
+  cluster.link = {.bandwidth = BytesPerSecond{10}, .latency = Seconds{0.5}};
+  return cluster;
+}
+
+TEST(Disaggregation, ARequestHasItsFirstTokenBeforeTheTransferAndTheOthersAfterIt) {
+  // Prompt 0-1 s; 10 B leave until 2 s and are there at 2.5 s; two decode steps until 4.5 s.
+  for (const EngineKind kind : {EngineKind::plain, EngineKind::fast}) {
+    const auto result = simulate(apart(1, 1), batch_of({{10, 3}}), {.engine_kind = kind});
+    const RequestRecord& record = result.requests[0];
+    EXPECT_EQ(record.queued, 0);
+    EXPECT_EQ(record.scheduled, 0);
+    EXPECT_EQ(record.first_token, 1 * kSecond);
+    EXPECT_EQ(record.finished, 4 * kSecond + kHalf);
+    EXPECT_EQ(record.largest_gap, 2 * kSecond + kHalf);
+    EXPECT_EQ(record.replica, 1);
+    EXPECT_EQ(result.use.prefill_tokens, 10);
+    EXPECT_EQ(result.use.decode_tokens, 2);
+    EXPECT_EQ(result.use.mean_waiting, 0);
+    EXPECT_EQ(result.itl.count, 2);
+  }
+}
+
+TEST(Disaggregation, OneTokenNeedsNoTransfer) {
+  const auto result = simulate(apart(1, 1), batch_of({{10, 1}}), {});
+  EXPECT_EQ(result.requests[0].finished, 1 * kSecond);
+  EXPECT_EQ(result.requests[0].replica, 0);
+}
+
+TEST(Disaggregation, TransfersOfOneReplicaTakeTurns) {
+  // Both prompts in the step until 1 s. The second transfer leaves from 2 to 3 s, arrives at 3.5 s,
+  // when the first request's first decode step ends, and decodes until 5.5 s.
+  const auto result = simulate(apart(1, 1), batch_of({{10, 3}, {10, 3}}), {});
+  EXPECT_EQ(result.requests[0].finished, 4 * kSecond + kHalf);
+  EXPECT_EQ(result.requests[1].finished, 5 * kSecond + kHalf);
+}
+
+TEST(Disaggregation, ReplicasHaveLinksOfTheirOwnUnlessTheyShareOne) {
+  Cluster cluster = apart(2, 2);
+  const Workload workload = batch_of({{10, 2}, {10, 2}});
+  auto result = simulate(cluster, workload, {});
+  EXPECT_EQ(result.requests[1].finished, 3 * kSecond + kHalf);
+  cluster.link.shared = true;
+  result = simulate(cluster, workload, {});
+  EXPECT_EQ(result.requests[0].finished, 3 * kSecond + kHalf);
+  EXPECT_EQ(result.requests[1].finished, 4 * kSecond + kHalf);
+}
+
+TEST(Disaggregation, ADecodeReplicaThatPreemptsComputesThePromptAgain) {
+  // 14 blocks of one token in decode: two sequences of 6 tokens each fit when they come; when both
+  // have 7 all is taken, and the later one gives way until the first is done.
+  Cluster cluster = apart(1, 1);
+  cluster.pools[1].replica.kv_blocks = 14 + 1;
+  const auto result = simulate(cluster, batch_of({{5, 6}, {5, 6}}), {});
+  EXPECT_EQ(result.completed, 2);
+  EXPECT_EQ(result.requests[0].preemptions + result.requests[1].preemptions, 1);
+  EXPECT_EQ(result.use.prefill_tokens, 10 + result.use.recomputed_tokens + 1);
+}
+
+TEST(Disaggregation, PrefillReplicasNeedRoomForThePromptAlone) {
+  // 12 blocks in prefill: prompt of 10 and one token; 30 tokens in decode.
+  Cluster cluster = apart(1, 1);
+  cluster.pools[0].replica.kv_blocks = 12 + 1;
+  EXPECT_EQ(simulate(cluster, batch_of({{10, 20}}), {}).completed, 1);
+  cluster.pools[1].replica.kv_blocks = 12 + 1;
+  EXPECT_EQ(simulate(cluster, batch_of({{10, 20}}), {}).rejected, 1);
+}
+
+}  // namespace
+}  // namespace roofcast::test

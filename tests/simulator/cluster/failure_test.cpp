@@ -1,0 +1,96 @@
+// Replicas that are lost in the middle of a run. Steps of 1 s.
+#include <gmock/gmock.h>
+
+#include "tests/simulator/cluster/cluster_support.hpp"
+
+namespace roofcast::test {
+namespace {
+
+constexpr Nanoseconds kHalf = kSecond / 2;
+
+Replica one_second_replica(const Engine& engine = plain_engine()) {
+  static const FakeStepTime step_time(Seconds{1});
+  return roomy_replica(engine, step_time);
+}
+
+/// Replica 0 of so many is lost at 2.5 s.
+Cluster failing(std::int32_t replicas, const Failure& failure) {
+  Cluster cluster = cluster_of(one_second_replica(), replicas);
+  cluster.failures = {failure};
+  cluster.failures[0].time = 2 * kSecond + kHalf;
+  return cluster;
+}
+
+TEST(Failure, RetriedRequestsStartAnewElsewhereAndCountFromTheirFirstSending) {
+  // A has two tokens when replica 0 is lost. Replica 1 sees it when its step ends at 3 s: prompt
+  // until 4 s, the other four tokens until 8 s.
+  const auto result = simulate(failing(2, {}), batch_of({{1, 5}, {1, 10}}), {});
+  const RequestRecord& record = result.requests[0];
+  EXPECT_EQ(record.sent, 0);
+  EXPECT_EQ(record.queued, 2 * kSecond + kHalf);
+  EXPECT_EQ(record.scheduled, 3 * kSecond);
+  EXPECT_EQ(record.first_token, 4 * kSecond);
+  EXPECT_EQ(record.finished, 8 * kSecond);
+  EXPECT_EQ(record.replica, 1);
+  EXPECT_EQ(result.requests[1].finished, 10 * kSecond);
+  EXPECT_DOUBLE_EQ(result.ttft.max, 4);
+  EXPECT_EQ(result.replicas[0].paid, Seconds{2.5});
+  EXPECT_EQ(result.replicas[1].paid, Seconds{10});
+}
+
+TEST(Failure, LostRequestsFreeTheirPlaceAndTakeTheirFollowersWithThem) {
+  // One at a time: B is sent when A is lost, to replica 1, the only one left. C would have followed
+  // A.
+  Workload workload = workload_of({{0, 1, 5}, {0, 1, 1}, {kSecond, 1, 1}});
+  workload.requests[2].follows = 0;
+  const auto result = simulate(failing(2, {.retried = false}), workload, {.max_concurrency = 1});
+  EXPECT_TRUE(result.requests[0].lost);
+  EXPECT_EQ(result.requests[1].sent, 2 * kSecond + kHalf);
+  EXPECT_EQ(result.requests[1].finished, 3 * kSecond + kHalf);
+  EXPECT_TRUE(result.requests[2].rejected);
+  EXPECT_EQ(result.lost, 1);
+  EXPECT_EQ(result.rejected, 1);
+  EXPECT_EQ(result.unfinished, 0);
+}
+
+TEST(Failure, ARequestWaitsForTheReplicaToComeBack) {
+  // Back at 12.5 s; five steps.
+  const auto result = simulate(failing(1, {.back_after = 10 * kSecond}), batch_of({{1, 5}}), {});
+  EXPECT_EQ(result.requests[0].first_token, 13 * kSecond + kHalf);
+  EXPECT_EQ(result.requests[0].finished, 17 * kSecond + kHalf);
+}
+
+TEST(Failure, WithNobodyLeftAndNobodyToComeRequestsAreLost) {
+  const auto result = simulate(failing(1, {}), workload_of({{0, 1, 5}, {20 * kSecond, 1, 1}}), {});
+  EXPECT_EQ(result.lost, 2);
+  EXPECT_EQ(result.unfinished, 0);
+}
+
+TEST(Failure, ARequestOnItsWayToALostReplicaIsSentAgainWhenItGetsThere) {
+  // Sent at 2 s to replica 0, there at 3 s, when replica 0 is no more: at replica 1 at 4 s.
+  Engine engine = plain_engine();
+  engine.host.per_request = Seconds{1};
+  Cluster cluster = failing(2, {});
+  cluster.pools[0].replica = one_second_replica(engine);
+  const auto result = simulate(cluster, workload_of({{2 * kSecond, 1, 1}}), {});
+  EXPECT_EQ(result.requests[0].queued, 4 * kSecond);
+  EXPECT_EQ(result.requests[0].finished, 5 * kSecond);
+}
+
+TEST(Failure, KAndVOnTheirWayAreLostWithTheReplicaThatSendsThem) {
+  // The prompt is done at 1 s and would be at the decode replica at 11 s. Prefill is back at 3.5 s,
+  // but what it had is not: known at 11 s, computed again until 12 s, there at 22 s, token at 23 s.
+  static const FakeStepTime step_time(Seconds{1});
+  const Replica replica = replica_of(plain_engine(), step_time, 1000, 1);
+  Cluster cluster;
+  cluster.pools = {{.name = "p", .role = PoolRole::prefill, .replica = replica},
+                   {.name = "d", .role = PoolRole::decode, .replica = replica}};
+  cluster.link.bandwidth = BytesPerSecond{1};
+  cluster.failures = {{.time = 2 * kSecond + kHalf, .back_after = kSecond}};
+  const auto result = simulate(cluster, batch_of({{10, 2}}), {});
+  EXPECT_EQ(result.requests[0].first_token, 12 * kSecond);
+  EXPECT_EQ(result.requests[0].finished, 23 * kSecond);
+}
+
+}  // namespace
+}  // namespace roofcast::test
