@@ -55,8 +55,10 @@ const nlohmann::json* JsonObject::find(const char* key) const {
 }
 
 void JsonObject::fail(const char* key, const std::string& expected) const {
+  const auto* value = find(key);
+  if (value == nullptr) fail_missing(key, expected);
   throw Error(
-      fmt::format("{}: {} is {}, expected {}", where_, path_of(key), shown(*find(key)), expected));
+      fmt::format("{}: {} is {}, expected {}", where_, path_of(key), shown(*value), expected));
 }
 
 void JsonObject::fail_missing(const char* key, const std::string& expected) const {

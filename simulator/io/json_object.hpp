@@ -32,7 +32,7 @@ class JsonObject {
   /// The value of a key whose form the caller decides; null when absent.
   const nlohmann::json* find(const char* key) const;
 
-  /// Throws the Error for a key: "FILE: path.key is VALUE, expected EXPECTED".
+  /// Throws the Error for a key: "FILE: path.key is VALUE, expected EXPECTED", or is missing.
   [[noreturn]] void fail(const char* key, const std::string& expected) const;
   /// Throws the Error for a key that must be there and is not.
   [[noreturn]] void fail_missing(const char* key, const std::string& expected) const;
