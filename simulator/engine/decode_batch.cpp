@@ -111,9 +111,9 @@ void DecodeBatch::join(RequestId id) {
   if (block_tokens_ > 0) {
     ++crossing(request);
   } else {
-    const std::int64_t room = request.kv.covered_tokens - request.computed;
-    const std::int64_t next = tick_ + std::max<std::int64_t>(0, room);
-    if (next < last) boundaries_.push({.tick = next, .request = id});
+    const std::int64_t room =
+        std::max<std::int64_t>(0, request.kv.covered_tokens - request.computed);
+    if (room < last - tick_) boundaries_.push({.tick = tick_ + room, .request = id});
   }
 }
 
@@ -150,9 +150,9 @@ void DecodeBatch::hold_due_blocks(const KvBlocks& blocks) {
     const std::int64_t tokens = request.computed + tick_ - request.joined + 1;
     request.kv.blocks = blocks.needed(tokens, 1);
     request.kv.covered_tokens = blocks.next_boundary(tokens);
-    const std::int64_t next = tick_ + request.kv.covered_tokens - tokens + 1;
+    const std::int64_t room = request.kv.covered_tokens - tokens;
     const std::int64_t last = request.joined + request.output_tokens - request.generated;
-    if (next < last) boundaries_.push({.tick = next, .request = id});
+    if (room < last - tick_ - 1) boundaries_.push({.tick = tick_ + 1 + room, .request = id});
   }
   due_.clear();
 }

@@ -56,7 +56,13 @@ class DecodeBatch {
   /// Whether someone's last token comes at the next tick.
   bool ends_next() const { return !endings_.empty() && endings_.top().tick == tick_ + 1; }
 
-  /// A running request that is decoding() and not complete() joins.
+  /// Whether the request holds the blocks of its tokens and no more, so that it comes to need the
+  /// next as everybody does. (TensorRT-LLM's hold those of a whole prompt before it is computed.)
+  bool counts(const RequestState& request, const KvBlocks& blocks) const {
+    return block_tokens_ == 0 || request.kv.blocks == blocks.needed(request.computed, 1);
+  }
+
+  /// A running request that is decoding() and not complete(), and that counts(), joins.
   void join(RequestId id);
 
   /// What the next tick would take: sequences, and how their blocks change.

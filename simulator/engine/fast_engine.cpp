@@ -186,7 +186,7 @@ void FastEngine::gather() {
   std::erase_if(others_, [&](RequestId id) {
     const RequestState& request = state_[id];
     if (request.complete()) return true;
-    if (!request.decoding()) return false;
+    if (!request.decoding() || !decoding_.counts(request, state_.blocks)) return false;
     decoding_.join(id);
     fresh_.push_back(id);
     ++members_[gaps_.index_of(state_.requests.record(id).request)];

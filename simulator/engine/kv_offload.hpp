@@ -3,7 +3,8 @@
 // every full block is copied out when it is computed, and what the GPU's prefix cache lacks of a
 // prompt is loaded while other requests run.
 // Copies out cost no time: they run beside the steps, in the link's other direction. What a request
-// generates is kept, but found again only by name: after a preemption, or as a session's next turn.
+// generates is kept, but found again only after a preemption: a session's next turn does not find
+// it here.
 #pragma once
 
 #include <deque>

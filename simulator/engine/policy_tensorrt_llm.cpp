@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "simulator/engine/block_prefix.hpp"
 #include "simulator/engine/tensorrt_micro_batch.hpp"
@@ -22,7 +23,10 @@ void TensorrtLlmPolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan
 
 std::optional<bool> TensorrtLlmPolicy::schedule_around(EngineState& state, Nanoseconds,
                                                        const DecodeLoad& load, StepPlan&) {
-  if (!state.waiting.empty()) return std::nullopt;
+  share_computed_prompts(state);
+  const bool full = std::cmp_greater_equal(state.running.size(), state.engine.max_num_seqs);
+  const bool closed = state.engine.capacity_policy == CapacityPolicy::static_batch;
+  if (!state.waiting.empty() && !full && !closed) return std::nullopt;
   return decode_alone(state, load);
 }
 
