@@ -39,7 +39,7 @@ std::vector<std::string> notes_on(const SimulationRun& run, const RooflineStepTi
   notes.push_back(fmt::format("step times: roofline, {}; ±{} (one standard deviation)",
                               describe_rungs(step), as_percent(step.relative_uncertainty, 0)));
   notes.push_back(fmt::format("KV capacity: ±{}", as_percent(run.plan.relative_uncertainty)));
-  if (run.deployment.engine.prefix_caching) {
+  if (run.deployment.engine.prefix_caching && run.workload.contents.empty()) {
     notes.emplace_back("prefix caching: no two prompts of this workload share a prefix");
   }
   if (run.deployment.parallel.pipeline > 1) {
