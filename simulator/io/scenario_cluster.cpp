@@ -27,12 +27,13 @@ void put(Json& object, const char* key, const std::optional<Value>& value) {
 
 /// A time in seconds from 0 on.
 std::optional<Nanoseconds> read_time(const JsonObject& object, const char* key) {
-  const auto seconds = object.number(key, -1);
-  if (!seconds) return std::nullopt;
-  if (*seconds < 0 || *seconds > to_seconds(kLongestSpan).value) {
+  const auto* value = object.find(key);
+  if (value == nullptr) return std::nullopt;
+  const double seconds = value->is_number() ? value->get<double>() : -1;
+  if (!(seconds >= 0 && seconds <= to_seconds(kLongestSpan).value)) {
     object.fail(key, "seconds, from 0 to ten years");
   }
-  return to_nanoseconds(Seconds{*seconds});
+  return to_nanoseconds(Seconds{seconds});
 }
 
 std::optional<RouterPolicy> read_policy(const JsonObject& object, const char* key) {
