@@ -273,13 +273,13 @@ void resolve_features(Engine& engine, const EngineOverrides& overrides, const Tr
   engine.kv_offloading = resolve_kv_offloading(overrides, gpu, parallel);
   const bool vllm = engine.scheduler == SchedulerKind::vllm_v1;
   if (!vllm && (engine.speculation.on() || engine.kv_offloading.on())) {
-    throw UsageError(fmt::format("{}: given for {}, expected one of the vLLM engines",
-                                 engine.speculation.on() ? "num_speculative_tokens"
-                                                         : "kv_offloading_size",
-                                 engine.name));
+    throw UsageError(fmt::format(
+        "{}: given for {}, expected one of the vLLM engines",
+        engine.speculation.on() ? "num_speculative_tokens" : "kv_offloading_size", engine.name));
   }
   if (engine.kv_offloading.on() && !engine.prefix_caching) {
-    throw UsageError("kv_offloading_size: given without prefix caching, by which K and V are found");
+    throw UsageError(
+        "kv_offloading_size: given without prefix caching, by which K and V are found");
   }
   if (!engine.speculation.on()) return;
   if (overrides.async_scheduling.value_or(false)) {

@@ -203,8 +203,7 @@ void ClusterRun::start_step(const Group& group) {
   std::optional<Nanoseconds> end, wake;
   for (Rank& rank : ranks) {
     const std::int64_t steps_before = rank.engine->counters().steps;
-    rank.step_end =
-        alone ? rank.engine->start_steps(now_, horizon) : rank.engine->start_step(now_);
+    rank.step_end = alone ? rank.engine->start_steps(now_, horizon) : rank.engine->start_step(now_);
     steps_ += rank.engine->counters().steps - steps_before;
     if (rank.step_end) {
       end = std::max(end.value_or(now_), *rank.step_end);

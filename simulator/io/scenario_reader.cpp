@@ -99,29 +99,29 @@ EngineOverrides read_engine_options(const JsonObject& object) {
   const auto count = [&](const char* key) { return object.integer(key, 1, kAnyInteger); };
   EngineOverrides options = {
       .gpu_memory_utilization = read_share(object, "gpu_memory_utilization", false),
-          .max_model_len = count("max_model_len"),
-          .max_num_seqs = count("max_num_seqs"),
-          .max_num_batched_tokens = count("max_num_batched_tokens"),
-          .block_size = count("block_size"),
-          .num_gpu_blocks_override = count("num_gpu_blocks_override"),
-          .kv_cache_memory = read_bytes(object, "kv_cache_memory_bytes"),
-          .kv_cache_dtype = read_dtype(object, "kv_cache_dtype"),
-          .enable_chunked_prefill = object.boolean("enable_chunked_prefill"),
-          .enable_prefix_caching = object.boolean("enable_prefix_caching"),
-          .enforce_eager = object.boolean("enforce_eager"),
-          .async_scheduling = object.boolean("async_scheduling"),
-          .reserve_full_sequence = object.boolean("scheduler_reserve_full_isl"),
-          .long_prefill_token_threshold =
-              object.integer("long_prefill_token_threshold", 0, kAnyInteger),
-          .watermark = read_share(object, "watermark", true),
-          .scheduling_policy = read_order(object, "scheduling_policy"),
-          .max_prefill_tokens = count("max_prefill_tokens"),
-          .schedule_conservativeness = object.number("schedule_conservativeness", 0),
-          .enable_mixed_chunk = object.boolean("enable_mixed_chunk"),
-          .capacity_scheduler_policy = read_capacity_policy(object, "capacity_scheduler_policy"),
-          .context_chunking_policy = read_chunking_policy(object, "context_chunking_policy"),
-          .overhead = read_bytes(object, "overhead_bytes"),
-          .weight_bytes = read_bytes(object, "weight_bytes")};
+      .max_model_len = count("max_model_len"),
+      .max_num_seqs = count("max_num_seqs"),
+      .max_num_batched_tokens = count("max_num_batched_tokens"),
+      .block_size = count("block_size"),
+      .num_gpu_blocks_override = count("num_gpu_blocks_override"),
+      .kv_cache_memory = read_bytes(object, "kv_cache_memory_bytes"),
+      .kv_cache_dtype = read_dtype(object, "kv_cache_dtype"),
+      .enable_chunked_prefill = object.boolean("enable_chunked_prefill"),
+      .enable_prefix_caching = object.boolean("enable_prefix_caching"),
+      .enforce_eager = object.boolean("enforce_eager"),
+      .async_scheduling = object.boolean("async_scheduling"),
+      .reserve_full_sequence = object.boolean("scheduler_reserve_full_isl"),
+      .long_prefill_token_threshold =
+          object.integer("long_prefill_token_threshold", 0, kAnyInteger),
+      .watermark = read_share(object, "watermark", true),
+      .scheduling_policy = read_order(object, "scheduling_policy"),
+      .max_prefill_tokens = count("max_prefill_tokens"),
+      .schedule_conservativeness = object.number("schedule_conservativeness", 0),
+      .enable_mixed_chunk = object.boolean("enable_mixed_chunk"),
+      .capacity_scheduler_policy = read_capacity_policy(object, "capacity_scheduler_policy"),
+      .context_chunking_policy = read_chunking_policy(object, "context_chunking_policy"),
+      .overhead = read_bytes(object, "overhead_bytes"),
+      .weight_bytes = read_bytes(object, "weight_bytes")};
   read_engine_features(object, options);
   return options;
 }

@@ -97,8 +97,8 @@ TEST(PrefixCaching, HitBlocksThatSomebodyHoldsCostNothing) {
 }
 
 TEST(PrefixCaching, ABlockedPromptStartsWhenABlockThatItSharesIsFull) {
-  // Blocks of 4, 5 usable, chunks of 2. 1: A's first chunk takes a block; B's 20 tokens need 5, 4 are
-  // free. 2: A's second chunk fills its block, which B can share now, so it needs 4.
+  // Blocks of 4, 5 usable, chunks of 2. 1: A's first chunk takes a block; B's 20 tokens need 5, 4
+  // are free. 2: A's second chunk fills its block, which B can share now, so it needs 4.
   Engine engine = caching_engine();
   engine.long_prefill_token_threshold = 2;
   Schedule schedule(engine, 5, 4, workload_of({{0, {6, 9}, {{7, 6}}}, {0, {20, 1}, {{7, 20}}}}));
