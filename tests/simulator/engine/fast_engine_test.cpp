@@ -56,5 +56,35 @@ TEST(FastEngine, GivesEveryRequestTheLifeThatThePlainEngineGivesIt) {
   EXPECT_GT(completed, 25'000);
 }
 
+// TensorRT-LLM takes the blocks of a whole prompt when it starts. Pairs of 264 and 248 to 263
+// tokens do not fit 13 blocks of 32 together: the later one is paused and computed again in chunks
+// of at most 192 tokens, of which in one pair the last is a single token, so that the request
+// decodes from there with a block that it holds already. Were that block taken again, nothing would
+// give it back, and the last request, which needs all 13 (416 tokens), could never be served.
+TEST(FastEngine, AResumedPromptDoesNotTakeABlockThatItHolds) {
+  EngineCase c;
+  c.engine = plain_engine();
+  c.engine.scheduler = SchedulerKind::tensorrt_llm;
+  c.engine.capacity_policy = CapacityPolicy::max_utilization;
+  c.engine.max_num_seqs = 64;
+  c.engine.max_num_batched_tokens = 192;
+  c.engine.async_scheduling = true;
+  c.layout = uniform_layout(32);
+  c.usable_blocks = 13;
+  c.spans = {AttentionSpan{}};
+  Nanoseconds arrival = 0;
+  for (std::int64_t output = 184; output < 200; ++output) {
+    for (const std::int64_t tokens : {output, std::int64_t{200}}) {
+      c.workload.requests.push_back(
+          {.arrival = arrival, .input_tokens = 64, .output_tokens = tokens});
+    }
+    arrival += 10'000 * kSecond;
+  }
+  c.workload.requests.push_back({.arrival = arrival, .input_tokens = 300, .output_tokens = 116});
+  const SimulationResult fast = run(c, EngineKind::fast);
+  EXPECT_EQ(fast.completed, std::ssize(c.workload.requests));
+  EXPECT_GE(fast.use.preemptions, 16);
+}
+
 }  // namespace
 }  // namespace roofcast::test
