@@ -7,7 +7,7 @@
 
 namespace roofcast {
 
-Percentiles::Percentiles(DurationHistogram counted, std::vector<double> percents,
+Percentiles::Percentiles(DurationHistogram counted, const std::vector<double>& percents,
                          std::int64_t missing, Source source)
     : counted_(std::move(counted)), missing_(missing), exact_(source == Source::values) {
   if (!exact_ || count() == 0 || percents.empty()) return;

@@ -26,7 +26,7 @@ class Percentiles {
   /// The given percentiles (0 to 100) of `counted` values and of `missing` more that are larger
   /// than all of these. With Source::values, all values have to be shown to look_at() when
   /// needs_second_look().
-  Percentiles(DurationHistogram counted, std::vector<double> percents, std::int64_t missing,
+  Percentiles(DurationHistogram counted, const std::vector<double>& percents, std::int64_t missing,
               Source source);
 
   bool needs_second_look() const { return !wanted_.empty(); }

@@ -70,7 +70,7 @@ struct Workload {
 /// of its own, seeded from (seed, name): changing one distribution leaves the others' draws as they
 /// were. `tables` holds the files of empirical lengths. Throws Error naming the knob that is out of
 /// range.
-Workload generate(const SyntheticWorkload& spec, std::uint64_t seed,
+Workload generate(const SyntheticWorkload& given, std::uint64_t seed,
                   const std::vector<LengthTable>& tables = {});
 
 /// Gives every request its class of `slo`: by the trace's class names where it has them, else drawn
