@@ -52,12 +52,6 @@ FastEngine::FastEngine(const Replica& replica, RequestTable& table, TokenGaps& g
       decoding_(replica.layout, replica.step_time->spans(), table),
       members_(gaps.classes() * gaps.stages(), 0) {}
 
-void FastEngine::enqueue(RequestId id) {
-  RequestState& request = state_[id];
-  request.waiting_since = state_.requests.record(id).queued;
-  state_.waiting.push_back(id, request.priority);
-}
-
 std::optional<Nanoseconds> FastEngine::start_step(Nanoseconds now) {
   assert(!in_progress_);
   if (next_.empty()) decide(now, next_);

@@ -20,12 +20,6 @@ PlainEngine::PlainEngine(const Replica& replica, RequestTable& table, TokenGaps&
   assert(step_time_ != nullptr);
 }
 
-void PlainEngine::enqueue(RequestId id) {
-  RequestState& request = state_[id];
-  request.waiting_since = state_.requests.record(id).queued;
-  state_.waiting.push_back(id, request.priority);
-}
-
 std::optional<Nanoseconds> PlainEngine::start_step(Nanoseconds now) {
   assert(!in_progress_);
   if (next_.empty()) decide(now, next_);

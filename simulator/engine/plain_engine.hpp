@@ -20,7 +20,7 @@ class PlainEngine final : public ReplicaEngine {
   /// `table` and `gaps` outlive the engine and get what happens to each request.
   PlainEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps);
 
-  void enqueue(RequestId id) override;
+  void enqueue(RequestId id) override { roofcast::enqueue(state_, id); }
   std::optional<Nanoseconds> start_step(Nanoseconds now) override;
   void move_step_end(Nanoseconds end) override;
   std::span<const RequestId> finish_step() override;

@@ -143,7 +143,7 @@ Admission admit_next(EngineState& state, RadixPrefix& prefix, PrefillBudget& bud
   const std::int64_t free = pool_tokens(state.blocks, state.blocks.free());
   const bool pool_full = tokens_left(state, budget) <= 0 || free <= budget.roundings;
   const bool spent = budget.input_left <= 0 || (budget.chunk_left && *budget.chunk_left <= 0);
-  return {.admitted = true, .cut = start.cut, .pool_full = pool_full, .stop = pool_full || spent};
+  return {.cut = start.cut, .pool_full = pool_full, .stop = pool_full || spent};
 }
 
 }  // namespace roofcast

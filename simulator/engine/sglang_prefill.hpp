@@ -40,7 +40,6 @@ std::optional<bool> continue_prompt(EngineState& state, RequestId id, PrefillBud
 
 /// What became of the request at the head of the queue, and so of those behind it.
 struct Admission {
-  bool admitted = false;
   bool cut = false;        // its first chunk only
   bool pool_full = false;  // nobody is admitted before a running request has left
   bool stop = false;       // nobody else is admitted in this step

@@ -38,6 +38,12 @@ std::int64_t tokens_of_step(const EngineState& state, const RequestState& reques
 
 }  // namespace
 
+void enqueue(EngineState& state, RequestId id) {
+  RequestState& request = state[id];
+  request.waiting_since = state.requests.record(id).queued;
+  state.waiting.push_back(id, request.priority);
+}
+
 void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now) {
   std::int64_t waited = 0;
   for (RequestId id : plan.admitted) {

@@ -5,6 +5,9 @@
 
 namespace roofcast {
 
+/// A request that has entered the table joins the queue.
+void enqueue(EngineState& state, RequestId id);
+
 /// Admissions and preemptions of a decision taken at `now`.
 void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now);
 
