@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
-#include <ranges>
 #include <utility>
 
 namespace roofcast {
@@ -66,9 +65,9 @@ void KvBlocks::release(KvHolding& holding) {
   const std::int64_t nameless = holding.blocks - named * rows_per_named_;
   if (nameless > 0) append_free(nameless);
   used_ -= nameless;
-  for (const std::int32_t node : std::views::reverse(holding.named)) {
-    if (--at(node).holders > 0) continue;
-    link_last(node);
+  for (auto node = holding.named.rbegin(); node != holding.named.rend(); ++node) {
+    if (--at(*node).holders > 0) continue;
+    link_last(*node);
     used_ -= rows_per_named_;
   }
   holding = {};

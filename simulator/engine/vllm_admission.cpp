@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <ranges>
 
 #include "simulator/engine/block_prefix.hpp"
 #include "simulator/engine/running_adapters.hpp"
@@ -157,8 +156,8 @@ void admit_waiting(EngineState& state, StepPlan& plan, AdmissionPass pass,
     adapters.add(state[id].adapter);
     pass.budget -= start.tokens;
   }
-  for (const RequestId id : std::views::reverse(aside)) {
-    state.waiting.push_front(id, state[id].priority);
+  for (auto id = aside.rbegin(); id != aside.rend(); ++id) {
+    state.waiting.push_front(*id, state[*id].priority);
   }
   plan.added += adapters.time();
 }
