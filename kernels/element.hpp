@@ -7,18 +7,44 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 namespace roofcast::kernels {
 
-enum class Element { fp32, fp16, bf16 };
+enum class Element { fp32, fp16, bf16, fp8_e4m3, int8 };
 
-constexpr std::size_t size_of(Element element) { return element == Element::fp32 ? 4 : 2; }
+constexpr std::size_t size_of(Element element) {
+  if (element == Element::fp32) return 4;
+  return element == Element::fp16 || element == Element::bf16 ? 2 : 1;
+}
+
+/// "fp32", "bf16", "fp8_e4m3", ...
+constexpr std::string_view name_of(Element element) {
+  switch (element) {
+    case Element::fp32:
+      return "fp32";
+    case Element::fp16:
+      return "fp16";
+    case Element::bf16:
+      return "bf16";
+    case Element::fp8_e4m3:
+      return "fp8_e4m3";
+    case Element::int8:
+      return "int8";
+  }
+  return "";
+}
 
 struct Bf16 {
   std::uint16_t bits = 0;
 };
 struct Fp16 {
   std::uint16_t bits = 0;
+};
+/// 1 sign, 4 exponent (bias 7) and 3 mantissa bits; no infinities, NaN is 0x7f and 0xff, the
+/// largest number 448 (OCP 8-bit Floating Point Specification 1.0, table 1).
+struct Fp8E4M3 {
+  std::uint8_t bits = 0;
 };
 
 constexpr float to_float(float value) { return value; }
@@ -38,7 +64,19 @@ constexpr float to_float(Fp16 value) {
   return std::bit_cast<float>(bits | sign);
 }
 
-/// Rounds a float to the element type.
+constexpr float to_float(Fp8E4M3 value) {
+  constexpr float kRebias = 0x1p120F;  // fp32 bias 127 less fp8 bias 7
+  const std::uint32_t magnitude = value.bits & 0x7fU;
+  const std::uint32_t sign = static_cast<std::uint32_t>(value.bits & 0x80U) << 24;
+  const float finite = std::bit_cast<float>(magnitude << 20) * kRebias;
+  const std::uint32_t bits =
+      magnitude == 0x7fU ? 0x7fc00000U : std::bit_cast<std::uint32_t>(finite);
+  return std::bit_cast<float>(bits | sign);
+}
+
+constexpr float to_float(std::int8_t value) { return value; }
+
+/// Rounds a float to the element type; fp8 and int8 saturate, as the GPU's conversions do.
 template <class T>
 constexpr T from_float(float value);
 
@@ -77,6 +115,39 @@ constexpr Fp16 from_float<Fp16>(float value) {
   return {static_cast<std::uint16_t>(sign | half)};
 }
 
+template <>
+constexpr Fp8E4M3 from_float<Fp8E4M3>(float value) {
+  constexpr float kLargest = 448.0F;
+  constexpr float kSmallestNormal = 0x1p-6F;
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = (bits >> 24) & 0x80U;
+  const std::uint32_t magnitude_bits = bits & 0x7fffffffU;
+  const float magnitude = std::bit_cast<float>(magnitude_bits);
+  if (magnitude_bits > 0x7f800000U) return {static_cast<std::uint8_t>(sign | 0x7fU)};
+  if (magnitude >= kLargest) return {static_cast<std::uint8_t>(sign | 0x7eU)};
+  std::uint32_t eight = 0;
+  if (magnitude < kSmallestNormal) {
+    // Subnormal fp8 step by 2^-9, and so do floats in [2^14, 2^15): the addition rounds.
+    constexpr float kStep = 0x1p14F;
+    eight = std::bit_cast<std::uint32_t>(magnitude + kStep) - std::bit_cast<std::uint32_t>(kStep);
+  } else {
+    const std::uint32_t rounded = magnitude_bits + 0x7ffffU + ((magnitude_bits >> 20) & 1U);
+    eight = (rounded >> 20) - ((127U - 7U) << 3);
+  }
+  return {static_cast<std::uint8_t>(sign | eight)};
+}
+
+template <>
+constexpr std::int8_t from_float<std::int8_t>(float value) {
+  constexpr float kLargest = 127.0F;
+  constexpr float kSmallest = -128.0F;
+  // Between 2^23 and 2^24 floats are the whole numbers: the addition rounds, ties to even.
+  constexpr float kWhole = 0x1.8p23F;
+  if (!(value > kSmallest)) return -128;
+  if (value >= kLargest) return 127;
+  return static_cast<std::int8_t>(value + kWhole - kWhole);
+}
+
 /// Largest relative error of rounding a number in the normal range: half a unit in the last place.
 constexpr double rounding_error(Element element) {
   switch (element) {
@@ -86,6 +157,10 @@ constexpr double rounding_error(Element element) {
       return 0x1p-11;
     case Element::bf16:
       return 0x1p-8;
+    case Element::fp8_e4m3:
+      return 0x1p-4;
+    case Element::int8:  // an absolute error: half a step of 1
+      break;
   }
   return std::numeric_limits<double>::infinity();
 }

@@ -14,6 +14,10 @@ double round_to(Element element, double value) {
       return to_float(from_float<Fp16>(single));
     case Element::bf16:
       return to_float(from_float<Bf16>(single));
+    case Element::fp8_e4m3:
+      return to_float(from_float<Fp8E4M3>(single));
+    case Element::int8:
+      return to_float(from_float<std::int8_t>(single));
   }
   assert(false);
   return value;

@@ -1,20 +1,16 @@
 #include "kernels/rms_norm.hpp"
 
-#include <stdexcept>
 #include <string>
+
+#include "kernels/check.hpp"
 
 namespace roofcast::kernels {
 namespace {
 
-constexpr std::uintptr_t kVectorBytes = 16;
 constexpr std::int64_t kMostRows = 2147483647;  // CTAs of one grid dimension
 
 void require(bool holds, const std::string& expected) {
-  if (!holds) throw std::invalid_argument("RMSNorm: " + expected);
-}
-
-bool aligned(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer) % kVectorBytes == 0;
+  kernels::require(holds, "RMSNorm", expected);
 }
 
 }  // namespace
@@ -32,6 +28,7 @@ double flops(const RmsNorm& norm) {
 
 void check(const RmsNorm& norm) {
   const std::size_t row_bytes = static_cast<std::size_t>(norm.hidden) * size_of(norm.element);
+  require(is_plain(norm.element), "the element must be fp32, fp16 or bf16");
   require(norm.rows >= 0 && norm.rows <= kMostRows, "rows must be 0 to 2^31 - 1");
   require(norm.hidden > 0 && norm.hidden <= kMostHidden,
           "hidden must be 1 to " + std::to_string(kMostHidden));

@@ -42,6 +42,34 @@ TEST(Element, EveryFiniteSixteenBitNumberSurvivesTheRoundTrip) {
   }
 }
 
+TEST(Element, Fp8RoundsToNearestTiesToEvenAndSaturates) {
+  // e4m3 has 4 significant bits: around 1 it steps by 2^-3, subnormals by 2^-9.
+  const auto round = [](float value) { return to_float(from_float<Fp8E4M3>(value)); };
+  EXPECT_EQ(round(1.0F + 0x1p-4F), 1.0F);
+  EXPECT_EQ(round(1.0F + 3 * 0x1p-4F), 1.25F);
+  EXPECT_EQ(round(0x1p-9F), 0x1p-9F);
+  EXPECT_EQ(round(0x1p-10F), 0.0F);
+  EXPECT_EQ(round(3 * 0x1p-10F), 0x1p-8F);
+  EXPECT_EQ(round(447.0F), 448.0F);
+  EXPECT_EQ(round(-1e9F), -448.0F);
+  EXPECT_TRUE(std::isnan(to_float(Fp8E4M3{0x7f})));
+}
+
+TEST(Element, EveryFp8NumberSurvivesTheRoundTrip) {
+  for (unsigned bits = 0; bits <= 0xff; ++bits) {
+    const auto pattern = static_cast<std::uint8_t>(bits);
+    const float value = to_float(Fp8E4M3{pattern});
+    EXPECT_TRUE(std::isnan(value) || from_float<Fp8E4M3>(value).bits == pattern) << bits;
+  }
+}
+
+TEST(Element, Int8RoundsTiesToEvenAndSaturates) {
+  EXPECT_EQ(from_float<std::int8_t>(2.5F), 2);
+  EXPECT_EQ(from_float<std::int8_t>(-3.5F), -4);
+  EXPECT_EQ(from_float<std::int8_t>(200.0F), 127);
+  EXPECT_EQ(from_float<std::int8_t>(-200.0F), -128);
+}
+
 TEST(Element, NanStaysNan) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_TRUE(std::isnan(to_float(from_float<Fp16>(nan))));

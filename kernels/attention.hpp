@@ -1,0 +1,109 @@
+// Attention of new tokens over a paged KV cache: softmax(scale * Q K^T) V, causal, query heads in
+// groups that share a KV head (GQA, arXiv 2305.13245). Softmax and sums are in fp32.
+// The new tokens' own keys and values must be in the cache before the call (kernels/kv_write.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/element.hpp"
+
+namespace roofcast::kernels {
+
+/// Keys and values in pages of `page_size` tokens, as vLLM and SGLang hold them.
+struct PagedCache {
+  Element element = Element::bf16;  // or fp8_e4m3, scaled by key_scale and value_scale
+  int page_size = 16;               // a power of two
+  int kv_heads = 0;
+  int head_dim = 0;
+  void* keys = nullptr;                      // [pages, page_size, kv_heads, head_dim]
+  void* values = nullptr;                    // [pages, page_size, kv_heads, head_dim]
+  const std::int32_t* page_table = nullptr;  // [sequences, pages_per_sequence]
+  int pages_per_sequence = 0;
+  float key_scale = 1;  // a stored fp8 key times this is the key
+  float value_scale = 1;
+};
+
+/// New tokens of prompts, ragged: sequence s has the query rows first_query[s] to
+/// first_query[s + 1], the last tokens of the length[s] that its pages hold. Query row i of n sees
+/// the tokens up to length - n + i.
+struct PrefillAttention {
+  Element element = Element::bf16;  // of query and output: fp16, bf16; fp32 on the CPU
+  int sequences = 0;
+  int query_heads = 0;                        // a multiple of cache.kv_heads
+  float scale = 0;                            // usually 1 / sqrt(head_dim)
+  int window = 0;                             // tokens seen, the own one included; 0: all
+  const void* query = nullptr;                // [tokens, query_heads, head_dim]
+  void* output = nullptr;                     // [tokens, query_heads, head_dim]
+  const std::int32_t* first_query = nullptr;  // [sequences + 1], on the device
+  const std::int32_t* length = nullptr;       // [sequences], on the device: cached + new
+  PagedCache cache{};
+  // Known on the host, for the launch: upper bounds of what the device arrays hold.
+  std::int64_t tokens = 0;         // first_query[sequences]
+  std::int64_t longest_query = 0;  // most new tokens of a sequence
+  std::int64_t longest_length = 0;
+};
+
+void check(const PrefillAttention& attention);
+
+/// One new token a sequence.
+struct DecodeAttention {
+  Element element = Element::bf16;
+  int sequences = 0;
+  int query_heads = 0;
+  float scale = 0;
+  int window = 0;                        // 0: all
+  const void* query = nullptr;           // [sequences, query_heads, head_dim]
+  void* output = nullptr;                // [sequences, query_heads, head_dim]
+  const std::int32_t* length = nullptr;  // [sequences], on the device; the new token included
+  PagedCache cache{};
+  std::int64_t longest_length = 0;  // on the host: an upper bound
+  void* workspace = nullptr;        // of workspace_bytes(attention), for partial results
+};
+
+/// Parts that a sequence is cut into at most, each with its own partial softmax ("split KV",
+/// Flash-Decoding, Dao et al. 2023).
+inline constexpr int kMostSplits = 128;
+
+/// fp32 partial outputs, maxima and sums: sequences * query_heads * kMostSplits * (head_dim + 2)
+/// * 4, no more than `kMostSplits` that the batch can use.
+std::int64_t workspace_bytes(const DecodeAttention& attention);
+
+void check(const DecodeAttention& attention);
+
+/// Multi-head latent attention in its absorbed form (DeepSeek-V2, arXiv 2405.04434, 2.1): the cache
+/// holds one row of latent + rotary elements a token for all heads; its first `latent` elements are
+/// also the value.
+struct LatentDecode {
+  Element element = Element::bf16;
+  int sequences = 0;
+  int query_heads = 0;
+  int latent = 512;
+  int rotary = 64;
+  int page_size = 64;
+  float scale = 0;
+  const void* query = nullptr;               // [sequences, query_heads, latent + rotary]
+  void* output = nullptr;                    // [sequences, query_heads, latent]
+  const void* cache = nullptr;               // [pages, page_size, latent + rotary]
+  const std::int32_t* page_table = nullptr;  // [sequences, pages_per_sequence]
+  int pages_per_sequence = 0;
+  const std::int32_t* length = nullptr;  // [sequences]
+  std::int64_t longest_length = 0;
+  void* workspace = nullptr;
+};
+
+std::int64_t workspace_bytes(const LatentDecode& attention);
+void check(const LatentDecode& attention);
+
+/// What a call does, from the lengths (which only the host knows).
+struct AttentionWork {
+  double flops = 0;  // 4 head_dim query_heads per pair of query and visible token
+  double bytes = 0;  // keys and values seen once each, queries and outputs
+};
+
+/// `new_tokens[s]` of the `length[s]` tokens of each sequence are queries (1 in decode).
+AttentionWork work_of(const PrefillAttention& attention, const std::int32_t* new_tokens,
+                      const std::int32_t* length);
+AttentionWork work_of(const DecodeAttention& attention, const std::int32_t* length);
+AttentionWork work_of(const LatentDecode& attention, const std::int32_t* length);
+
+}  // namespace roofcast::kernels

@@ -1,0 +1,183 @@
+// The seam between kernels and those who time or run them: one device (this machine's CPU, or one
+// GPU), its memory, and every operator of a transformer on it. calibrate/ times what it launches,
+// the small engine of calibrate/runtime runs a model with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/attention.hpp"
+#include "kernels/gemm.hpp"
+#include "kernels/rms_norm.hpp"
+#include "kernels/token_operators.hpp"
+
+namespace roofcast::kernels {
+
+/// Where a kernel comes from. The same operator differs by 2 to 10 times between sources, so every
+/// timing names its own.
+enum class KernelSource { own, library };
+
+/// Families that may have more than one source.
+enum class KernelFamily {
+  gemm,
+  grouped_gemm,
+  int4_gemm,
+  prefill_attention,
+  decode_attention,
+  latent_decode,
+  token_operators,  // norms, RoPE, activations, cache writes, embedding, sampling, routing
+  copy,
+};
+
+/// What the device is, as far as it says so itself.
+struct DeviceFacts {
+  std::string name;          // "NVIDIA H200", "AMD EPYC 9654"
+  std::string identity;      // UUID of a GPU; of a CPU its model and the cores in use
+  std::string vendor;        // "NVIDIA", "AMD", "Intel"
+  std::string architecture;  // "sm_90", "avx512_bf16"
+  int multiprocessors = 0;   // SMs, or the threads that work
+  std::int64_t memory_bytes = 0;
+  std::int64_t free_memory_bytes = 0;
+  std::int64_t cache_bytes = 0;  // L2 of a GPU, last level of a CPU
+  double clock_hz = 0;           // highest; 0: not known
+  double memory_clock_hz = 0;    // 0: not known
+  int memory_bus_bits = 0;       // 0: not known
+  std::optional<double> power_limit_w;
+  /// What physics allows, from the facts above (the tables in the backend); absent: not known.
+  std::map<Element, double> peak_flops_per_s;
+  std::optional<double> peak_bandwidth_bytes_per_s;
+  std::map<std::string, std::string> versions;  // "driver", "cuBLASLt", "oneDNN" -> version
+};
+
+/// One replay of a recording.
+struct Sample {
+  double seconds = 0;
+  double clock_hz = 0;  // over this replay; 0: not known
+  std::optional<double> energy_joule;
+};
+
+/// Work that was recorded once and can be replayed: a CUDA graph; on the CPU a list of calls.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+};
+
+class Backend;
+
+/// Device memory with an owner.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(Backend& backend, std::size_t bytes);
+  ~Memory();
+  Memory(Memory&& other) noexcept { swap(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  void* data() const { return data_; }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void swap(Memory& other) noexcept {
+    std::swap(backend_, other.backend_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+  Backend* backend_ = nullptr;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Launches are in order and need not have finished on return; synchronize() waits. A launch checks
+/// its parameters (std::invalid_argument), neither allocates nor waits, and may be recorded.
+/// A failed device call throws std::runtime_error.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual const DeviceFacts& facts() const = 0;
+
+  /// The sources of a family here, the preferred one first, with the name that profiles show:
+  /// "cuBLASLt 13.1", "oneDNN 2.6.3", "roofcast 0.1.0 split-KV". Empty: the family cannot run here.
+  virtual std::vector<std::pair<KernelSource, std::string>> sources(KernelFamily family) const = 0;
+
+  /// Whether a source can compute this problem (elements, sizes, head dim).
+  virtual bool supports(const Gemm& gemm, KernelSource source) const = 0;
+  virtual bool supports(const GroupedGemm& gemm, KernelSource source) const = 0;
+  virtual bool supports(const Int4Gemm& gemm, KernelSource source) const = 0;
+  virtual bool supports(const PrefillAttention& attention, KernelSource source) const = 0;
+  virtual bool supports(const DecodeAttention& attention, KernelSource source) const = 0;
+  virtual bool supports(const LatentDecode& attention, KernelSource source) const = 0;
+
+  // ---- memory: allocate() is aligned to 256 bytes; copies wait until they are done
+
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* data) noexcept = 0;
+  virtual void upload(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void download(void* to, const void* from, std::size_t bytes) = 0;
+  /// Normally distributed values times `deviation` from the stream `seed`, rounded to the element;
+  /// the same on every backend to within a rounding.
+  virtual void fill_normal(void* data, Element element, std::int64_t count, std::uint64_t seed,
+                           float deviation) = 0;
+
+  // ---- operators
+
+  /// May time the source's algorithms for this shape and keep the best; call before recording.
+  virtual void prepare(const Gemm& gemm, KernelSource source) = 0;
+  virtual void prepare(const PrefillAttention& attention, KernelSource source) = 0;
+
+  virtual void launch(const Gemm& gemm, KernelSource source) = 0;
+  virtual void launch(const GroupedGemm& gemm, KernelSource source) = 0;
+  virtual void launch(const Int4Gemm& gemm, KernelSource source) = 0;
+  virtual void launch(const PrefillAttention& attention, KernelSource source) = 0;
+  virtual void launch(const DecodeAttention& attention, KernelSource source) = 0;
+  virtual void launch(const LatentDecode& attention, KernelSource source) = 0;
+  virtual void launch(const RmsNorm& norm) = 0;
+  virtual void launch(const Embedding& embedding) = 0;
+  virtual void launch(const Rope& rope) = 0;
+  virtual void launch(const KvWrite& write) = 0;
+  virtual void launch(const Activation& activation) = 0;
+  virtual void launch(const Sampling& sampling) = 0;
+  virtual void launch(const GatherRows& gather) = 0;
+  virtual void launch(const Routing& routing) = 0;
+  virtual void launch(const Combine& combine) = 0;
+  /// Device to device, `bytes` read and as many written, neither overlapping the other.
+  virtual void launch_copy(void* to, const void* from, std::size_t bytes) = 0;
+  /// Does nothing: what a launch costs.
+  virtual void launch_nothing() = 0;
+
+  virtual void synchronize() = 0;
+
+  // ---- recording and timing
+
+  virtual std::unique_ptr<Recording> record(const std::function<void()>& launches) = 0;
+  /// Replays once and returns when it is done.
+  virtual Sample replay(Recording& recording) = 0;
+};
+
+inline Memory::Memory(Backend& backend, std::size_t bytes)
+    : backend_(&backend), data_(bytes == 0 ? nullptr : backend.allocate(bytes)), bytes_(bytes) {}
+
+inline Memory::~Memory() {
+  if (data_ != nullptr) backend_->release(data_);
+}
+
+/// The CPU of this machine with `threads` working threads (0: all cores allowed).
+std::unique_ptr<Backend> make_cpu_backend(int threads);
+
+}  // namespace roofcast::kernels

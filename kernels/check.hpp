@@ -1,0 +1,30 @@
+// What every family's check() needs: a broken contract becomes an exception that says which.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "kernels/element.hpp"
+
+namespace roofcast::kernels {
+
+inline constexpr std::uintptr_t kVectorBytes = 16;
+
+/// True for null.
+inline bool aligned(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % kVectorBytes == 0;
+}
+
+/// Floating-point storage that every operator takes.
+constexpr bool is_plain(Element element) {
+  return element == Element::fp32 || element == Element::fp16 || element == Element::bf16;
+}
+
+/// Throws std::invalid_argument "FAMILY: EXPECTED" unless it holds.
+inline void require(bool holds, std::string_view family, std::string_view expected) {
+  if (!holds) throw std::invalid_argument(std::string(family) + ": " + std::string(expected));
+}
+
+}  // namespace roofcast::kernels

@@ -1,0 +1,91 @@
+// Matrix products of a transformer: activations times a stored weight matrix.
+//   output[m, n] = scale * sum_k input[m, k] * weight[n, k]
+// The weight is row-major by output, as checkpoints store it ("TN" in BLAS words). Accumulation is
+// in fp32 (int32 for int8). All backends keep this contract; kernels/reference.hpp is its plain
+// form.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/element.hpp"
+
+namespace roofcast::kernels {
+
+/// How narrow operands are scaled back.
+enum class GemmScale {
+  none,    // fp32, fp16, bf16
+  tensor,  // one factor for the input, one for the weight (fp8, int8)
+  block,   // fp8: input per 1 x 128 of k, weight per 128 x 128 (DeepSeek-V3, arXiv 2412.19437, 3.3)
+};
+
+/// Side of a block of GemmScale::block.
+inline constexpr int kScaleBlock = 128;
+
+struct Gemm {
+  Element element = Element::bf16;  // of input and weight
+  Element result = Element::bf16;   // of output
+  GemmScale scale = GemmScale::none;
+  std::int64_t m = 0;            // tokens
+  int n = 0;                     // outputs
+  int k = 0;                     // inputs; k and n multiples of 16 bytes for narrow elements
+  const void* input = nullptr;   // [m, k]
+  const void* weight = nullptr;  // [n, k]
+  void* output = nullptr;        // [m, n]; not the input
+  // tensor: one float each. block: input [m, k / 128] with m fastest; weight [n / 128, k / 128],
+  // row-major. none: null.
+  const float* input_scale = nullptr;
+  const float* weight_scale = nullptr;
+};
+
+/// 2 m n k.
+double flops(const Gemm& gemm);
+
+/// Weight, input and output once each; scales neglected.
+double bytes_moved(const Gemm& gemm);
+
+/// Throws std::invalid_argument when shapes, elements or pointers break the contract.
+void check(const Gemm& gemm);
+
+/// The experts of a mixture: rows sorted by expert, each expert's rows times its own matrix.
+///   output[r, n] = sum_k input[r, k] * weight[e(r), n, k],  first_row[e] <= r < first_row[e + 1]
+struct GroupedGemm {
+  Element element = Element::bf16;  // of all three; fp32, fp16 or bf16
+  int experts = 0;
+  std::int64_t rows = 0;  // an upper bound of first_row[experts], and the rows of input and output
+  int n = 0;
+  int k = 0;
+  const void* input = nullptr;              // [rows, k]
+  const void* weight = nullptr;             // [experts, n, k]
+  void* output = nullptr;                   // [rows, n]
+  const std::int32_t* first_row = nullptr;  // [experts + 1], on the device, ascending from 0
+};
+
+/// 2 rows n k.
+double flops(const GroupedGemm& gemm);
+
+/// Weights of `experts_used` experts, input and output once each.
+double bytes_moved(const GroupedGemm& gemm, int experts_used);
+
+void check(const GroupedGemm& gemm);
+
+/// A weight of 4 bits a value, in groups along k that share a scale (AWQ, arXiv 2306.00978;
+/// symmetric here): weight[n, k] = (nibble - 8) * scale[n, k / group]. For few tokens, where
+/// reading the weight is what takes time.
+///   output[m, n] = sum_k input[m, k] * weight[n, k]
+struct Int4Gemm {
+  Element element = Element::bf16;  // of input, scale and output; fp16 or bf16 (fp32 on the CPU)
+  std::int64_t m = 0;
+  int n = 0;
+  int k = 0;                             // a multiple of group
+  int group = 128;                       // 32, 64 or 128
+  const void* input = nullptr;           // [m, k]
+  const std::uint8_t* weight = nullptr;  // [n, k / 2]; even k in the low nibble
+  const void* scale = nullptr;           // [n, k / group]
+  void* output = nullptr;                // [m, n]
+};
+
+double flops(const Int4Gemm& gemm);
+double bytes_moved(const Int4Gemm& gemm);
+void check(const Int4Gemm& gemm);
+
+}  // namespace roofcast::kernels

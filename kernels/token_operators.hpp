@@ -1,0 +1,138 @@
+// The operators between matrices and attention: each reads and writes every element about once and
+// is bound by memory. One contract each; all pointers are on the device and aligned to 16 bytes.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/attention.hpp"
+#include "kernels/element.hpp"
+
+namespace roofcast::kernels {
+
+/// output[t] = table[token[t]].
+struct Embedding {
+  Element element = Element::bf16;
+  std::int64_t tokens = 0;
+  int hidden = 0;
+  int vocabulary = 0;
+  const std::int32_t* token = nullptr;  // [tokens], 0 <= token < vocabulary
+  const void* table = nullptr;          // [vocabulary, hidden]
+  void* output = nullptr;               // [tokens, hidden]
+};
+double bytes_moved(const Embedding& embedding);
+void check(const Embedding& embedding);
+
+/// Rotary position embedding in the half-split form of Hugging Face's Llama (RoFormer, arXiv
+/// 2104.09864): element i and i + head_dim / 2 of a head are turned by position * base^(-2i /
+/// head_dim). In place, on queries and keys that lie in one row of `stride` elements a token.
+struct Rope {
+  Element element = Element::bf16;
+  std::int64_t tokens = 0;
+  int query_heads = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+  std::int64_t stride = 0;  // elements from one token's row to the next
+  void* query = nullptr;    // [tokens, query_heads, head_dim] within rows of `stride`
+  void* key = nullptr;      // [tokens, kv_heads, head_dim] within rows of `stride`
+  const std::int32_t* position = nullptr;  // [tokens]
+  const float* cosine = nullptr;           // [positions, head_dim / 2], of rope_table()
+  const float* sine = nullptr;
+};
+double bytes_moved(const Rope& rope);
+void check(const Rope& rope);
+
+/// Copies each token's key and value into its slot of the cache.
+struct KvWrite {
+  Element element = Element::bf16;  // of key and value
+  std::int64_t tokens = 0;
+  std::int64_t stride = 0;    // elements from one token's row to the next
+  const void* key = nullptr;  // [tokens, kv_heads, head_dim] within rows of `stride`
+  const void* value = nullptr;
+  const std::int64_t* slot = nullptr;  // [tokens]: page * page_size + place in the page
+  PagedCache cache{};                  // its page table is not read
+};
+double bytes_moved(const KvWrite& write);
+void check(const KvWrite& write);
+
+/// The nonlinearity of a feed-forward block.
+///   silu_mul: output[i] = silu(input[i]) * input[width + i] (SwiGLU, arXiv 2002.05202)
+///   gelu_mul: the same with gelu's tanh form (GeGLU)
+///   gelu:     output[i] = gelu(input[i]), input has `width` columns
+enum class ActivationKind { silu_mul, gelu_mul, gelu };
+struct Activation {
+  ActivationKind kind = ActivationKind::silu_mul;
+  Element element = Element::bf16;
+  std::int64_t rows = 0;
+  int width = 0;                // columns of the output
+  const void* input = nullptr;  // [rows, 2 * width]; [rows, width] for gelu
+  void* output = nullptr;       // [rows, width]
+};
+double bytes_moved(const Activation& activation);
+void check(const Activation& activation);
+
+/// The next token of each row of logits.
+///   top_k 1: the largest (the lowest index of equal ones): greedy.
+///   otherwise drawn with `uniform[r]` from softmax(logits / temperature) among the top_k largest
+///   (0: all) that together make up top_p of it, in the order of falling probability.
+struct Sampling {
+  std::int64_t rows = 0;
+  int vocabulary = 0;
+  Element element = Element::bf16;  // of the logits
+  const void* logits = nullptr;     // [rows, vocabulary]
+  int top_k = 1;
+  float top_p = 1;
+  float temperature = 1;
+  const float* uniform = nullptr;  // [rows], in [0, 1); unused when greedy
+  std::int32_t* token = nullptr;   // [rows]
+  void* workspace = nullptr;       // of workspace_bytes(sampling)
+};
+double bytes_moved(const Sampling& sampling);  // the logits once
+std::int64_t workspace_bytes(const Sampling& sampling);
+void check(const Sampling& sampling);
+
+/// output[r] = input[row[r]]: last tokens before the LM head, tokens before their experts.
+struct GatherRows {
+  Element element = Element::bf16;
+  std::int64_t rows = 0;
+  int hidden = 0;
+  const std::int32_t* row = nullptr;  // [rows]
+  const void* input = nullptr;        // [at least max(row) + 1, hidden]
+  void* output = nullptr;             // [rows, hidden]
+};
+double bytes_moved(const GatherRows& gather);
+void check(const GatherRows& gather);
+
+/// Chooses each token's experts and sorts the token-expert pairs by expert. The weights are the
+/// softmax over the chosen logits, which equals the renormalised softmax over all (Mixtral, arXiv
+/// 2401.04088, 2.1). Pairs of one expert keep the order of their tokens.
+struct Routing {
+  std::int64_t tokens = 0;
+  int experts = 0;                    // at most 1024
+  int top_k = 0;                      // at most 32
+  Element element = Element::bf16;    // of the logits
+  const void* logits = nullptr;       // [tokens, experts]
+  std::int32_t* first_row = nullptr;  // [experts + 1]: where each expert's pairs begin
+  std::int32_t* source = nullptr;     // [tokens * top_k]: the token of each sorted pair
+  std::int32_t* place = nullptr;      // [tokens, top_k]: the sorted pair of each choice
+  float* weight = nullptr;            // [tokens, top_k], of the choices by falling logit
+  void* workspace = nullptr;          // of workspace_bytes(routing)
+};
+double bytes_moved(const Routing& routing);
+std::int64_t workspace_bytes(const Routing& routing);
+void check(const Routing& routing);
+
+/// output[t] = sum_j weight[t, j] * input[place[t, j]]: the experts' results back at their tokens.
+struct Combine {
+  Element element = Element::bf16;
+  std::int64_t tokens = 0;
+  int top_k = 0;
+  int hidden = 0;
+  const void* input = nullptr;          // [tokens * top_k, hidden]
+  const std::int32_t* place = nullptr;  // [tokens, top_k]
+  const float* weight = nullptr;        // [tokens, top_k]
+  void* output = nullptr;               // [tokens, hidden]
+};
+double bytes_moved(const Combine& combine);
+void check(const Combine& combine);
+
+}  // namespace roofcast::kernels
