@@ -1,9 +1,11 @@
 // Attention of new tokens over a paged KV cache: softmax(scale * Q K^T) V, causal, query heads in
 // groups that share a KV head (GQA, arXiv 2305.13245). Softmax and sums are in fp32.
-// The new tokens' own keys and values must be in the cache before the call (kernels/kv_write.hpp).
+// The new tokens' own keys and values must be in the cache before the call (KvWrite in
+// kernels/token_operators.hpp). Pointers are aligned to 16 bytes.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "kernels/element.hpp"
 
@@ -11,17 +13,21 @@ namespace roofcast::kernels {
 
 /// Keys and values in pages of `page_size` tokens, as vLLM and SGLang hold them.
 struct PagedCache {
-  Element element = Element::bf16;  // or fp8_e4m3, scaled by key_scale and value_scale
+  Element element = Element::bf16;  // the query's, or fp8_e4m3 with key_scale and value_scale
   int page_size = 16;               // a power of two
   int kv_heads = 0;
-  int head_dim = 0;
+  int head_dim = 0;                          // a multiple of 16 bytes
   void* keys = nullptr;                      // [pages, page_size, kv_heads, head_dim]
   void* values = nullptr;                    // [pages, page_size, kv_heads, head_dim]
   const std::int32_t* page_table = nullptr;  // [sequences, pages_per_sequence]
   int pages_per_sequence = 0;
-  float key_scale = 1;  // a stored fp8 key times this is the key
+  float key_scale = 1;  // a stored fp8 key times this is the key; 1 for other elements
   float value_scale = 1;
 };
+
+/// Throws std::invalid_argument "FAMILY: EXPECTED" when the cache cannot hold keys and values of
+/// `element`; the page table, which writing does not need, is left to attention's own check().
+void check_cache(const PagedCache& cache, Element element, std::string_view family);
 
 /// New tokens of prompts, ragged: sequence s has the query rows first_query[s] to
 /// first_query[s + 1], the last tokens of the length[s] that its pages hold. Query row i of n sees
@@ -54,7 +60,8 @@ struct DecodeAttention {
   int window = 0;                        // 0: all
   const void* query = nullptr;           // [sequences, query_heads, head_dim]
   void* output = nullptr;                // [sequences, query_heads, head_dim]
-  const std::int32_t* length = nullptr;  // [sequences], on the device; the new token included
+  const std::int32_t* length = nullptr;  // [sequences], on the device; 1 or more, the new token
+                                         // included
   PagedCache cache{};
   std::int64_t longest_length = 0;  // on the host: an upper bound
   void* workspace = nullptr;        // of workspace_bytes(attention), for partial results
@@ -64,8 +71,13 @@ struct DecodeAttention {
 /// Flash-Decoding, Dao et al. 2023).
 inline constexpr int kMostSplits = 128;
 
-/// fp32 partial outputs, maxima and sums: sequences * query_heads * kMostSplits * (head_dim + 2)
-/// * 4, no more than `kMostSplits` that the batch can use.
+/// Parts of one sequence that the workspace has room for: at most kMostSplits, none of under 32
+/// tokens, and all together no more than fill any GPU several times over, though always 8 when the
+/// tokens are enough, for a long sequence among short ones.
+int most_splits(const DecodeAttention& attention);
+
+/// fp32 partial outputs, maxima and sums: sequences * query_heads * most_splits * (head_dim + 2)
+/// * 4.
 std::int64_t workspace_bytes(const DecodeAttention& attention);
 
 void check(const DecodeAttention& attention);
@@ -79,25 +91,34 @@ struct LatentDecode {
   int query_heads = 0;
   int latent = 512;
   int rotary = 64;
-  int page_size = 64;
+  int page_size = 64;  // a power of two
   float scale = 0;
   const void* query = nullptr;               // [sequences, query_heads, latent + rotary]
   void* output = nullptr;                    // [sequences, query_heads, latent]
   const void* cache = nullptr;               // [pages, page_size, latent + rotary]
   const std::int32_t* page_table = nullptr;  // [sequences, pages_per_sequence]
   int pages_per_sequence = 0;
-  const std::int32_t* length = nullptr;  // [sequences]
-  std::int64_t longest_length = 0;
-  void* workspace = nullptr;
+  const std::int32_t* length = nullptr;  // [sequences], on the device; 1 or more
+  std::int64_t longest_length = 0;       // on the host: an upper bound
+  void* workspace = nullptr;             // of workspace_bytes(attention)
 };
 
+/// As for DecodeAttention.
+int most_splits(const LatentDecode& attention);
+
+/// sequences * query_heads * most_splits * (latent + 2) * 4.
 std::int64_t workspace_bytes(const LatentDecode& attention);
+
 void check(const LatentDecode& attention);
 
-/// What a call does, from the lengths (which only the host knows).
+/// What a call does, from lengths on the host. The softmax is neglected, as FlashAttention's
+/// authors do (arXiv 2307.08691, 4.1).
 struct AttentionWork {
-  double flops = 0;  // 4 head_dim query_heads per pair of query and visible token
-  double bytes = 0;  // keys and values seen once each, queries and outputs
+  /// 4 head_dim query_heads per pair of query and visible token; latent: 2 (2 latent + rotary)
+  /// query_heads.
+  double flops = 0;
+  /// Keys and values that any query sees once each, queries and outputs.
+  double bytes = 0;
 };
 
 /// `new_tokens[s]` of the `length[s]` tokens of each sequence are queries (1 in decode).

@@ -12,9 +12,27 @@ namespace roofcast::kernels {
 
 inline constexpr std::uintptr_t kVectorBytes = 16;
 
+/// CTAs of one grid dimension, and what an int32 index reaches.
+inline constexpr std::int64_t kMostRows = 2147483647;
+
 /// True for null.
 inline bool aligned(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer) % kVectorBytes == 0;
+}
+
+template <class... Pointers>
+bool all_given(const Pointers*... pointers) {
+  return ((pointers != nullptr) && ...);
+}
+
+template <class... Pointers>
+bool all_aligned(const Pointers*... pointers) {
+  return (aligned(pointers) && ...);
+}
+
+/// True when `count` elements are whole vectors of 16 bytes.
+constexpr bool whole_vectors(Element element, std::int64_t count) {
+  return static_cast<std::uint64_t>(count) * size_of(element) % kVectorBytes == 0;
 }
 
 /// Floating-point storage that every operator takes.

@@ -1,8 +1,8 @@
 // Matrix products of a transformer: activations times a stored weight matrix.
 //   output[m, n] = scale * sum_k input[m, k] * weight[n, k]
 // The weight is row-major by output, as checkpoints store it ("TN" in BLAS words). Accumulation is
-// in fp32 (int32 for int8). All backends keep this contract; kernels/reference.hpp is its plain
-// form.
+// in fp32 (int32 for int8). Pointers are aligned to 16 bytes. All backends keep this contract;
+// kernels/reference_gemm.hpp is its plain form.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,18 @@ inline constexpr int kScaleBlock = 128;
 
 struct Gemm {
   Element element = Element::bf16;  // of input and weight
-  Element result = Element::bf16;   // of output
+  // Of output. Plain elements: the same or fp32; fp8 and int8: fp32, fp16 or bf16; int8 also int8,
+  // rounded and saturated.
+  Element result = Element::bf16;
   GemmScale scale = GemmScale::none;
   std::int64_t m = 0;            // tokens
   int n = 0;                     // outputs
-  int k = 0;                     // inputs; k and n multiples of 16 bytes for narrow elements
+  int k = 0;                     // inputs; k and n are multiples of 16 for fp8 and int8
   const void* input = nullptr;   // [m, k]
   const void* weight = nullptr;  // [n, k]
   void* output = nullptr;        // [m, n]; not the input
-  // tensor: one float each. block: input [m, k / 128] with m fastest; weight [n / 128, k / 128],
-  // row-major. none: null.
+  // tensor: one float each. block: input [m, k / 128] with m fastest; weight [ceil(n / 128),
+  // k / 128], row-major; k is a multiple of 128. none: null.
   const float* input_scale = nullptr;
   const float* weight_scale = nullptr;
 };
@@ -52,11 +54,11 @@ struct GroupedGemm {
   Element element = Element::bf16;  // of all three; fp32, fp16 or bf16
   int experts = 0;
   std::int64_t rows = 0;  // an upper bound of first_row[experts], and the rows of input and output
-  int n = 0;
+  int n = 0;              // n and k are multiples of 16 bytes
   int k = 0;
   const void* input = nullptr;              // [rows, k]
   const void* weight = nullptr;             // [experts, n, k]
-  void* output = nullptr;                   // [rows, n]
+  void* output = nullptr;                   // [rows, n]; not the input
   const std::int32_t* first_row = nullptr;  // [experts + 1], on the device, ascending from 0
 };
 
@@ -81,11 +83,15 @@ struct Int4Gemm {
   const void* input = nullptr;           // [m, k]
   const std::uint8_t* weight = nullptr;  // [n, k / 2]; even k in the low nibble
   const void* scale = nullptr;           // [n, k / group]
-  void* output = nullptr;                // [m, n]
+  void* output = nullptr;                // [m, n]; not the input
 };
 
+/// 2 m n k; widening the weight is neglected.
 double flops(const Int4Gemm& gemm);
+
+/// Weight, its scales, input and output once each.
 double bytes_moved(const Int4Gemm& gemm);
+
 void check(const Int4Gemm& gemm);
 
 }  // namespace roofcast::kernels

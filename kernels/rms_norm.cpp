@@ -7,8 +7,6 @@
 namespace roofcast::kernels {
 namespace {
 
-constexpr std::int64_t kMostRows = 2147483647;  // CTAs of one grid dimension
-
 void require(bool holds, const std::string& expected) {
   kernels::require(holds, "RMSNorm", expected);
 }

@@ -1,8 +1,12 @@
 // The operators between matrices and attention: each reads and writes every element about once and
-// is bound by memory. One contract each; all pointers are on the device and aligned to 16 bytes.
+// is bound by memory. One contract each; all pointers are on the device and aligned to 16 bytes,
+// and so is every row (strides and row lengths are multiples of 16 bytes, but for logits).
+// Arithmetic is in fp32, results are rounded to the element. bytes_moved() counts tensors once
+// each; indices and rotation tables, a few bytes a row, are neglected.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "kernels/attention.hpp"
 #include "kernels/element.hpp"
@@ -19,7 +23,7 @@ struct Embedding {
   const void* table = nullptr;          // [vocabulary, hidden]
   void* output = nullptr;               // [tokens, hidden]
 };
-double bytes_moved(const Embedding& embedding);
+double bytes_moved(const Embedding& embedding);  // the rows read and written
 void check(const Embedding& embedding);
 
 /// Rotary position embedding in the half-split form of Hugging Face's Llama (RoFormer, arXiv
@@ -30,7 +34,7 @@ struct Rope {
   std::int64_t tokens = 0;
   int query_heads = 0;
   int kv_heads = 0;
-  int head_dim = 0;
+  int head_dim = 0;         // half a head is a multiple of 16 bytes
   std::int64_t stride = 0;  // elements from one token's row to the next
   void* query = nullptr;    // [tokens, query_heads, head_dim] within rows of `stride`
   void* key = nullptr;      // [tokens, kv_heads, head_dim] within rows of `stride`
@@ -38,10 +42,18 @@ struct Rope {
   const float* cosine = nullptr;           // [positions, head_dim / 2], of rope_table()
   const float* sine = nullptr;
 };
-double bytes_moved(const Rope& rope);
+double bytes_moved(const Rope& rope);  // queries and keys read and written
 void check(const Rope& rope);
 
-/// Copies each token's key and value into its slot of the cache.
+/// cos and sin of position * base^(-2i / head_dim), computed in double: [positions, head_dim / 2].
+struct RopeTable {
+  std::vector<float> cosine;
+  std::vector<float> sine;
+};
+RopeTable rope_table(std::int64_t positions, int head_dim, double base);
+
+/// Copies each token's key and value into its slot of the cache; an fp8 cache takes them divided by
+/// key_scale and value_scale, saturated. No two tokens share a slot.
 struct KvWrite {
   Element element = Element::bf16;  // of key and value
   std::int64_t tokens = 0;
@@ -51,13 +63,15 @@ struct KvWrite {
   const std::int64_t* slot = nullptr;  // [tokens]: page * page_size + place in the page
   PagedCache cache{};                  // its page table is not read
 };
-double bytes_moved(const KvWrite& write);
+double bytes_moved(const KvWrite& write);  // keys and values read and written
 void check(const KvWrite& write);
 
 /// The nonlinearity of a feed-forward block.
 ///   silu_mul: output[i] = silu(input[i]) * input[width + i] (SwiGLU, arXiv 2002.05202)
-///   gelu_mul: the same with gelu's tanh form (GeGLU)
+///   gelu_mul: the same with gelu (GeGLU)
 ///   gelu:     output[i] = gelu(input[i]), input has `width` columns
+/// silu(x) = x / (1 + exp(-x)); gelu(x) = x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), the
+/// tanh form (arXiv 1606.08415, 2).
 enum class ActivationKind { silu_mul, gelu_mul, gelu };
 struct Activation {
   ActivationKind kind = ActivationKind::silu_mul;
@@ -65,15 +79,17 @@ struct Activation {
   std::int64_t rows = 0;
   int width = 0;                // columns of the output
   const void* input = nullptr;  // [rows, 2 * width]; [rows, width] for gelu
-  void* output = nullptr;       // [rows, width]
+  void* output = nullptr;       // [rows, width]; may be the input of gelu
 };
 double bytes_moved(const Activation& activation);
 void check(const Activation& activation);
 
 /// The next token of each row of logits.
 ///   top_k 1: the largest (the lowest index of equal ones): greedy.
-///   otherwise drawn with `uniform[r]` from softmax(logits / temperature) among the top_k largest
-///   (0: all) that together make up top_p of it, in the order of falling probability.
+///   otherwise the tokens are ordered by falling logit (the lowest index of equal ones first); the
+///   first top_k of them (0: all) are kept, with p = softmax(logits / temperature) over these; then
+///   the fewest first ones whose p together reach top_p. The token drawn is the first where the
+///   running sum of p exceeds uniform[r] times the sum of the p kept.
 struct Sampling {
   std::int64_t rows = 0;
   int vocabulary = 0;
@@ -87,6 +103,8 @@ struct Sampling {
   void* workspace = nullptr;       // of workspace_bytes(sampling)
 };
 double bytes_moved(const Sampling& sampling);  // the logits once
+/// 4096 a row: 512 partial maxima with their indices, or 512 bins of a histogram with count and
+/// mass. A backend may leave it unused.
 std::int64_t workspace_bytes(const Sampling& sampling);
 void check(const Sampling& sampling);
 
@@ -97,18 +115,22 @@ struct GatherRows {
   int hidden = 0;
   const std::int32_t* row = nullptr;  // [rows]
   const void* input = nullptr;        // [at least max(row) + 1, hidden]
-  void* output = nullptr;             // [rows, hidden]
+  void* output = nullptr;             // [rows, hidden]; not the input
 };
-double bytes_moved(const GatherRows& gather);
+double bytes_moved(const GatherRows& gather);  // rows read and written
 void check(const GatherRows& gather);
+
+inline constexpr int kMostExperts = 1024;
+inline constexpr int kMostChoices = 32;
 
 /// Chooses each token's experts and sorts the token-expert pairs by expert. The weights are the
 /// softmax over the chosen logits, which equals the renormalised softmax over all (Mixtral, arXiv
-/// 2401.04088, 2.1). Pairs of one expert keep the order of their tokens.
+/// 2401.04088, 2.1). Of equal logits the lower expert comes first. Pairs of one expert keep the
+/// order of their tokens.
 struct Routing {
   std::int64_t tokens = 0;
-  int experts = 0;                    // at most 1024
-  int top_k = 0;                      // at most 32
+  int experts = 0;                    // at most kMostExperts
+  int top_k = 0;                      // at most kMostChoices, and experts
   Element element = Element::bf16;    // of the logits
   const void* logits = nullptr;       // [tokens, experts]
   std::int32_t* first_row = nullptr;  // [experts + 1]: where each expert's pairs begin
@@ -117,8 +139,11 @@ struct Routing {
   float* weight = nullptr;            // [tokens, top_k], of the choices by falling logit
   void* workspace = nullptr;          // of workspace_bytes(routing)
 };
-double bytes_moved(const Routing& routing);
+double bytes_moved(const Routing& routing);  // logits; source, place and weight
+/// int32: the expert of each choice, and the pairs per expert of each kRoutingBlock tokens and of
+/// all. A backend may leave it unused.
 std::int64_t workspace_bytes(const Routing& routing);
+inline constexpr int kRoutingBlock = 32;
 void check(const Routing& routing);
 
 /// output[t] = sum_j weight[t, j] * input[place[t, j]]: the experts' results back at their tokens.
@@ -130,9 +155,9 @@ struct Combine {
   const void* input = nullptr;          // [tokens * top_k, hidden]
   const std::int32_t* place = nullptr;  // [tokens, top_k]
   const float* weight = nullptr;        // [tokens, top_k]
-  void* output = nullptr;               // [tokens, hidden]
+  void* output = nullptr;               // [tokens, hidden]; not the input
 };
-double bytes_moved(const Combine& combine);
+double bytes_moved(const Combine& combine);  // input and output once
 void check(const Combine& combine);
 
 }  // namespace roofcast::kernels
