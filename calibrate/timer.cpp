@@ -1,0 +1,158 @@
+#include "calibrate/timer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+namespace roofcast {
+
+namespace {
+
+/// The first guess at a call's time contains what a replay costs; better guesses follow from longer
+/// recordings, three at most.
+constexpr int kGuesses = 3;
+
+/// No clock here tells shorter times apart; keeps a division from a time of zero.
+constexpr double kClockTick = 1e-9;
+
+/// Of one recording, so that recording takes little memory however short a call is.
+constexpr int kMostLaunches = 1000;
+
+std::vector<double> kept_seconds(const std::vector<TimedSample>& samples) {
+  std::vector<double> seconds;
+  for (const TimedSample& sample : samples) {
+    if (!sample.dropped) seconds.push_back(sample.seconds);
+  }
+  return seconds;
+}
+
+TimedSample per_call(const kernels::Sample& replay, int launches) {
+  return {.seconds = replay.seconds / launches,
+          .clock_hz = replay.clock_hz,
+          .energy_joule = replay.energy_joule.value_or(0) / launches};
+}
+
+}  // namespace
+
+std::string describe(const TimingProtocol& protocol) {
+  return fmt::format(
+      "random data; weights and KV rotated over {:.3g} times the last cache; recordings of about "
+      "{:.3g} us replayed after {:.3g} ms of warm-up; median of at least {} samples, until their "
+      "deviation is below {:.3g} % or steady, or {:.3g} ms are over; samples below {:.3g} % of the "
+      "highest clock dropped",
+      protocol.cold_factor, protocol.recording_s * 1e6, protocol.warm_up_s * 1e3,
+      protocol.stop.fewest_samples, protocol.stop.quiet_deviation * 100,
+      protocol.stop.time_box_s * 1e3, protocol.throttled_share * 100);
+}
+
+int copies_for(const TimingProtocol& protocol, double cold_bytes, double cache_bytes, double room) {
+  if (cold_bytes <= 0) return 1;
+  const double wanted = std::ceil(protocol.cold_factor * cache_bytes / cold_bytes);
+  const double fitting = std::floor(room / cold_bytes);
+  const double copies = std::min({wanted, fitting, static_cast<double>(protocol.most_copies)});
+  return std::max(1, static_cast<int>(copies));
+}
+
+int Timing::dropped() const {
+  return static_cast<int>(std::count_if(samples.begin(), samples.end(),
+                                        [](const TimedSample& s) { return s.dropped; }));
+}
+
+Timer::Timer(kernels::Backend& backend, const TimingProtocol& protocol, Pause pause)
+    : backend_(backend), protocol_(protocol), pause_(std::move(pause)) {}
+
+void Timer::sleep_for(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+std::unique_ptr<kernels::Recording> Timer::record(const TimedWork& work, int first, int launches) {
+  return backend_.record([&] {
+    for (int i = 0; i < launches; ++i) work.launch((first + i) % work.copies);
+  });
+}
+
+int Timer::launches_for(const TimedWork& work) {
+  int launches = 1;
+  for (int guess = 0; guess < kGuesses; ++guess) {
+    const auto recording = record(work, 0, launches);
+    const double call_s = std::max(backend_.replay(*recording).seconds / launches, kClockTick);
+    const double wanted = std::ceil(protocol_.recording_s / call_s);
+    const int next = static_cast<int>(std::clamp(wanted, 1.0, double{kMostLaunches}));
+    if (next <= launches) return next;
+    launches = next;
+  }
+  return launches;
+}
+
+/// Every copy is used equally often, so that each time one comes round all others were between:
+/// one recording of a whole number of turns, or one turn cut into recordings of like length.
+std::vector<Timer::Recorded> Timer::record_all(const TimedWork& work) {
+  const int wanted = launches_for(work);
+  std::vector<Recorded> recordings;
+  if (wanted >= work.copies) {
+    const int launches = (wanted + work.copies - 1) / work.copies * work.copies;
+    recordings.push_back({record(work, 0, launches), launches});
+    return recordings;
+  }
+  const int count = (work.copies + wanted - 1) / wanted;
+  const int launches = (work.copies + count - 1) / count;
+  for (int first = 0; first < work.copies; first += launches) {
+    const int here = std::min(launches, work.copies - first);
+    recordings.push_back({record(work, first, here), here});
+  }
+  return recordings;
+}
+
+void Timer::warm_up(std::vector<Recorded>& recordings) {
+  double elapsed_s = 0;
+  int calls = 0;
+  for (std::size_t i = 0; elapsed_s < protocol_.warm_up_s || calls < protocol_.warm_up_launches;
+       i = (i + 1) % recordings.size()) {
+    const kernels::Sample replay = backend_.replay(*recordings[i].recording);
+    highest_clock_hz_ = std::max(highest_clock_hz_, replay.clock_hz);
+    elapsed_s += std::max(replay.seconds, kClockTick);
+    calls += recordings[i].launches;
+  }
+}
+
+void Timer::sample(std::vector<Recorded>& recordings, Timing& timing) {
+  double elapsed_s = 0;
+  int dropped = 0;
+  for (std::size_t i = 0; timing.stop == StopReason::none; i = (i + 1) % recordings.size()) {
+    const kernels::Sample replay = backend_.replay(*recordings[i].recording);
+    TimedSample sample = per_call(replay, recordings[i].launches);
+    highest_clock_hz_ = std::max(highest_clock_hz_, sample.clock_hz);
+    elapsed_s += replay.seconds;
+    const bool slow =
+        sample.clock_hz > 0 && sample.clock_hz < protocol_.throttled_share * highest_clock_hz_;
+    sample.dropped = slow && !timing.throttled;
+    timing.samples.push_back(sample);
+    if (sample.dropped) {
+      if (++dropped >= protocol_.most_dropped) timing.throttled = true;
+      pause_(protocol_.throttled_pause_s);
+      continue;
+    }
+    timing.stop = why_stop(protocol_.stop, kept_seconds(timing.samples), elapsed_s);
+  }
+}
+
+Timing Timer::time(const TimedWork& work) {
+  for (int i = 0; i < protocol_.warm_up_launches; ++i) work.launch(i % work.copies);
+  backend_.synchronize();
+  std::vector<Recorded> recordings = record_all(work);
+  Timing timing{.launches = recordings.front().launches,
+                .recordings = static_cast<int>(recordings.size())};
+  warm_up(recordings);
+  sample(recordings, timing);
+  // A clock that was low throughout is the work's own: its samples are what serving will see.
+  if (timing.throttled) {
+    for (TimedSample& sample : timing.samples) sample.dropped = false;
+  }
+  timing.statistics = summarise(kept_seconds(timing.samples));
+  return timing;
+}
+
+}  // namespace roofcast
