@@ -6,15 +6,18 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "reports/calibration_rows.hpp"
 
 namespace roofcast {
 
 /// One row of `runs`.
 struct RunRow {
   std::int64_t id = 0;     // given by the store
-  std::string kind;        // "simulate", later "calibrate", "measure", "plan"
+  std::string kind;        // "simulate", "calibrate", later "measure", "plan"
   std::string created_at;  // ISO 8601, UTC
   std::string tool_version;
   std::string command_line;
@@ -50,6 +53,21 @@ struct Run {
   std::vector<RequestRow> requests;  // empty unless asked for
 };
 
+/// A calibration that did not come to its end.
+struct UnfinishedCalibration {
+  RunRow row;
+  CalibrationRow calibration;
+  std::vector<TimedPointRow> points;
+};
+
+/// What a calibration adds to its row of `runs` when it ends.
+struct CalibrationEnd {
+  std::string summary;
+  std::string profile_hash;  // of the profile that was written; empty: none was
+  std::vector<MetricRow> metrics;
+  bool complete = true;  // false: interrupted
+};
+
 /// An open store. Throws Error: not a SQLite file, another program's, from a newer version, not
 /// writable, disk full, locked for longer than `wait`. Opening an absent file for writing creates
 /// it, so a command that takes long opens its store before it starts. Not for two threads at once.
@@ -65,6 +83,18 @@ class Store {
   std::int64_t add(const Run& run);
   std::vector<RunRow> runs() const;               // newest first, without scenario_json
   std::optional<Run> run(std::int64_t id) const;  // metrics by name and statistic; requests too
+
+  // ---- calibrations, which are stored while they run (store_calibration.cpp)
+
+  /// Starts one; returns its run's id.
+  std::int64_t begin_calibration(const RunRow& row, const CalibrationRow& calibration);
+  /// All or nothing. Points of a run are numbered by the caller.
+  void add_points(std::int64_t run, std::span<const TimedPointRow> points);
+  /// Metrics of an earlier end are replaced.
+  void end_calibration(std::int64_t run, const CalibrationEnd& end);
+  /// The newest of this device that has not come to its end.
+  std::optional<UnfinishedCalibration> unfinished_calibration(const std::string& identity) const;
+  std::vector<TimedPointRow> timed_points(std::int64_t run) const;  // in order of time
 
  private:
   struct Impl;
