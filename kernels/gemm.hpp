@@ -50,6 +50,7 @@ void check(const Gemm& gemm);
 
 /// The experts of a mixture: rows sorted by expert, each expert's rows times its own matrix.
 ///   output[r, n] = sum_k input[r, k] * weight[e(r), n, k],  first_row[e] <= r < first_row[e + 1]
+/// Rows from first_row[experts] on are neither read nor written.
 struct GroupedGemm {
   Element element = Element::bf16;  // of all three; fp32, fp16 or bf16
   int experts = 0;

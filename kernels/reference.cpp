@@ -23,6 +23,31 @@ double round_to(Element element, double value) {
   return value;
 }
 
+double value_at(Element element, const void* data, std::int64_t i) {
+  switch (element) {
+    case Element::fp32:
+      return static_cast<const float*>(data)[i];
+    case Element::fp16:
+      return to_float(static_cast<const Fp16*>(data)[i]);
+    case Element::bf16:
+      return to_float(static_cast<const Bf16*>(data)[i]);
+    case Element::fp8_e4m3:
+      return to_float(static_cast<const Fp8E4M3*>(data)[i]);
+    case Element::int8:
+      return static_cast<const std::int8_t*>(data)[i];
+  }
+  assert(false);
+  return 0;
+}
+
+std::vector<double> values_of(Element element, const void* data, std::int64_t first,
+                              std::int64_t count) {
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t i = first; i < first + count; ++i) values.push_back(value_at(element, data, i));
+  return values;
+}
+
 RmsNormResult rms_norm_reference(const RmsNormReference& norm) {
   const bool with_residual = !norm.residual.empty();
   RmsNormResult result{.residual_out = {}, .output = norm.input};

@@ -1,5 +1,8 @@
 // The kernels in their plainest form: double precision, one loop per sum, no storage format but
-// where the contract rounds. What every backend is compared with before it is timed.
+// where the contract rounds. What every backend is compared with before it is timed. Here RMSNorm
+// and what the families share; reference_gemm.hpp, reference_attention.hpp and
+// reference_tokens.hpp take a contract whose pointers are on the host, and do not check() it: they
+// answer shapes that no kernel takes, too.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +14,21 @@ namespace roofcast::kernels {
 
 /// Rounds to the element type, as storing does.
 double round_to(Element element, double value);
+
+/// Element i of an array in storage format.
+double value_at(Element element, const void* data, std::int64_t i);
+
+/// The elements [first, first + count) of an array in storage format.
+std::vector<double> values_of(Element element, const void* data, std::int64_t first,
+                              std::int64_t count);
+
+/// Sums of products, not rounded, and the sums of the absolute products, to which the error of
+/// adding up in floating point is relative (Higham, Accuracy and Stability of Numerical Algorithms,
+/// 2nd ed., 4.2).
+struct Sums {
+  std::vector<double> values;
+  std::vector<double> magnitudes;
+};
 
 struct RmsNormReference {
   Element element = Element::bf16;  // only the residual sum is rounded to it
