@@ -35,11 +35,12 @@ void check_cache(const PagedCache& cache, Element element, std::string_view fami
 struct PrefillAttention {
   Element element = Element::bf16;  // of query and output: fp16, bf16; fp32 on the CPU
   int sequences = 0;
-  int query_heads = 0;                        // a multiple of cache.kv_heads
-  float scale = 0;                            // usually 1 / sqrt(head_dim)
-  int window = 0;                             // tokens seen, the own one included; 0: all
-  const void* query = nullptr;                // [tokens, query_heads, head_dim]
-  void* output = nullptr;                     // [tokens, query_heads, head_dim]
+  int query_heads = 0;            // a multiple of cache.kv_heads
+  float scale = 0;                // usually 1 / sqrt(head_dim)
+  int window = 0;                 // tokens seen, the own one included; 0: all
+  const void* query = nullptr;    // [tokens, query_heads, head_dim] within rows of query_stride
+  std::int64_t query_stride = 0;  // elements from one token's row to the next; 0: contiguous
+  void* output = nullptr;         // [tokens, query_heads, head_dim], contiguous
   const std::int32_t* first_query = nullptr;  // [sequences + 1], on the device
   const std::int32_t* length = nullptr;       // [sequences], on the device: cached + new
   PagedCache cache{};
@@ -57,9 +58,10 @@ struct DecodeAttention {
   int sequences = 0;
   int query_heads = 0;
   float scale = 0;
-  int window = 0;                        // 0: all
-  const void* query = nullptr;           // [sequences, query_heads, head_dim]
-  void* output = nullptr;                // [sequences, query_heads, head_dim]
+  int window = 0;                 // 0: all
+  const void* query = nullptr;    // [sequences, query_heads, head_dim] within rows of query_stride
+  std::int64_t query_stride = 0;  // elements from one row to the next; 0: contiguous
+  void* output = nullptr;         // [sequences, query_heads, head_dim], contiguous
   const std::int32_t* length = nullptr;  // [sequences], on the device; 1 or more, the new token
                                          // included
   PagedCache cache{};
