@@ -15,6 +15,6 @@ namespace roofcast {
 Workload read_trace(const TraceWorkload& spec);
 
 /// The same from memory or any stream; spec.path stands for the file in messages.
-Workload read_trace(const TraceWorkload& spec, std::istream& bytes);
+Workload read_trace(const TraceWorkload& spec, std::istream& stream);
 
 }  // namespace roofcast

@@ -32,11 +32,11 @@ std::vector<RequestTally> tally_cells(std::span<const RequestRecord> records, co
 }
 
 /// The group's durations move into its percentiles.
-void add_percentiles(RequestGroup& group, Part part, std::vector<double> percents,
+void add_percentiles(RequestGroup& group, Part part, const std::vector<double>& percents,
                      std::int64_t missing) {
   DurationHistogram& counted = group.tally.durations[static_cast<std::size_t>(part)];
   const auto source = Percentiles::source_for(counted.count());
-  group.percentiles.emplace_back(std::move(counted), std::move(percents), missing, source);
+  group.percentiles.emplace_back(std::move(counted), percents, missing, source);
 }
 
 /// For Distributions.
@@ -51,7 +51,7 @@ void make_percentiles(RequestGroup& group, const std::vector<PercentileTarget>& 
     for (const PercentileTarget& target : targets) {
       if (part_of(target.metric) == part) percents.push_back(target.percentile);
     }
-    add_percentiles(group, part, std::move(percents), group.tally.unserved());
+    add_percentiles(group, part, percents, group.tally.unserved());
   }
 }
 
@@ -142,11 +142,11 @@ RequestGroups group_requests(std::span<const RequestRecord> records, const Token
 }
 
 Percentiles gap_percentiles(const TokenGaps& gaps, std::span<const std::size_t> logs,
-                            std::vector<double> percents, std::int64_t missing) {
+                            const std::vector<double>& percents, std::int64_t missing) {
   DurationHistogram counted;
   for (const std::size_t log : logs) counted.add(gaps.counted(log));
   const auto source = gaps.exact() ? Percentiles::Source::values : Percentiles::Source::histogram;
-  Percentiles percentiles(std::move(counted), std::move(percents), missing, source);
+  Percentiles percentiles(std::move(counted), percents, missing, source);
   if (!percentiles.needs_second_look()) return percentiles;
   for (const std::size_t log : logs) {
     for (const GapCount& run : gaps.runs(log)) percentiles.look_at(run.gap, run.count);

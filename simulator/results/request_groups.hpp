@@ -41,6 +41,6 @@ RequestGroups group_requests(std::span<const RequestRecord> records, const Token
 
 /// Percentiles of the gaps in some logs, and of `missing` requests that have none.
 Percentiles gap_percentiles(const TokenGaps& gaps, std::span<const std::size_t> logs,
-                            std::vector<double> percents, std::int64_t missing);
+                            const std::vector<double>& percents, std::int64_t missing);
 
 }  // namespace roofcast

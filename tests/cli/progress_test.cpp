@@ -76,7 +76,7 @@ CommandResult interrupted_command(const std::string& line) {
     while (default_interrupt()) std::this_thread::yield();
     kill(getpid(), SIGINT);
   });
-  const CommandResult result = run_command(line);
+  CommandResult result = run_command(line);
   ctrl_c.join();
   return result;
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace roofcast::test {
 namespace {
@@ -19,7 +20,7 @@ std::int32_t choose(Router router, const std::vector<ReplicaLoad>& loads) {
 
 /// A prompt of 100 tokens of which the replicas have so many cached.
 RoutedPrompt cached(std::vector<std::int64_t> tokens) {
-  return {.input_tokens = 100, .cached_tokens = [tokens](std::int32_t replica) {
+  return {.input_tokens = 100, .cached_tokens = [tokens = std::move(tokens)](std::int32_t replica) {
             return tokens[static_cast<std::size_t>(replica)];
           }};
 }
