@@ -2,18 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
+
+#include "model/chord_log2.hpp"
 
 namespace roofcast {
 namespace {
-
-/// log2 as the chord between powers of two: with x = 2^e (1 + f), 0 <= f < 1, it is e + f. At most
-/// 0.087 below the true value, and made of exact operations only.
-double chord_log2(double x) {
-  int exponent = 0;
-  const double mantissa = std::frexp(x, &exponent);  // in [0.5, 1)
-  return exponent - 1 + (2 * mantissa - 1);
-}
 
 bool is_float(DType dtype) { return dtype != DType::int8 && dtype != DType::int4; }
 

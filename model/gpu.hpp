@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/dtype.hpp"
+#include "model/measured.hpp"
 #include "model/units.hpp"
 
 namespace roofcast {
@@ -76,6 +77,7 @@ struct Gpu {
   std::optional<DollarsPerHour> price;
   Efficiencies efficiencies;
   Floors floors;
+  std::optional<Measured> measured;            // what was timed on such a device
   std::map<std::string, std::string> sources;  // profile key -> where the number comes from
 
   /// Rate at which `compute` runs: its own peak, or the fastest wider type's when the hardware has

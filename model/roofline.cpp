@@ -117,24 +117,6 @@ std::string_view name_of(Bound bound) {
   return "unknown";
 }
 
-std::string_view name_of(OperatorFamily family) {
-  switch (family) {
-    case OperatorFamily::gemm:
-      return "gemm";
-    case OperatorFamily::moe:
-      return "moe";
-    case OperatorFamily::prefill_attention:
-      return "prefill_attention";
-    case OperatorFamily::decode_attention:
-      return "decode_attention";
-    case OperatorFamily::memory_bound:
-      return "memory_bound";
-    case OperatorFamily::collective:
-      return "collective";
-  }
-  return "unknown";
-}
-
 Seconds physical_limit(const Work& work, const Gpu& gpu) {
   if (work.family == OperatorFamily::collective) {
     return work.bytes / link_between(gpu, work.ranks).bandwidth;

@@ -7,32 +7,16 @@
 #include <string_view>
 
 #include "model/gpu.hpp"
+#include "model/operator_shape.hpp"
+#include "model/rung.hpp"
 #include "model/units.hpp"
 
 namespace roofcast {
 
-/// Where a number comes from, best first.
-enum class Rung { measured, interpolated, extended, fitted, datasheet };
 /// What limits an operator.
 enum class Bound { compute, memory, latency, communication };
 
-std::string_view name_of(Rung rung);
 std::string_view name_of(Bound bound);
-
-enum class OperatorFamily {
-  gemm,  // weights times activations
-  moe,   // routed experts
-  prefill_attention,
-  decode_attention,
-  memory_bound,  // norms, RoPE, activations, KV writes, embedding, sampling
-  collective,
-};
-constexpr int kOperatorFamilies = 6;
-
-std::string_view name_of(OperatorFamily family);
-
-/// What a collective does with its message.
-enum class Exchange { all_reduce, all_gather, all_to_all, point_to_point };
 
 /// The work of one operator in one step on one rank.
 struct Work {
