@@ -47,6 +47,10 @@ void check_common(const Attention& attention, std::string_view family) {
   require(attention.sequences >= 0, family, "sequences must not be negative");
   require(attention.query_heads > 0 && attention.query_heads % attention.cache.kv_heads == 0,
           family, "query_heads must be a multiple of kv_heads");
+  const std::int64_t query_row = std::int64_t{attention.query_heads} * attention.cache.head_dim;
+  require(attention.query_stride == 0 || (attention.query_stride >= query_row &&
+                                          whole_vectors(attention.element, attention.query_stride)),
+          family, "query_stride must be 0 or hold all heads and be a multiple of 16 bytes");
   require(attention.scale > 0 && std::isfinite(attention.scale), family,
           "the scale must be positive");
   require(attention.window >= 0, family, "the window must not be negative");

@@ -108,10 +108,11 @@ void append_sequence(AttentionAnswer& answer, const Attention& attention,
   const std::vector<double> values = gathered(pages, sequence.length);
 
   const std::int64_t query_row = std::int64_t{attention.query_heads} * cache.head_dim;
+  const std::int64_t stride = attention.query_stride == 0 ? query_row : attention.query_stride;
   const int group = attention.query_heads / cache.kv_heads;
   for (std::int64_t i = 0; i < sequence.queries; ++i) {
     const std::vector<double> query = values_of(attention.element, attention.query,
-                                                (sequence.first_query + i) * query_row, query_row);
+                                                (sequence.first_query + i) * stride, query_row);
     const std::int64_t seen_end = sequence.length - sequence.queries + i + 1;
     const std::int64_t seen =
         attention.window == 0 ? seen_end : std::min<std::int64_t>(seen_end, attention.window);
