@@ -11,66 +11,14 @@
 // vectors of 16 bytes. Accumulation in fp32.
 #include "kernels/cuda/rms_norm.hpp"
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include "kernels/cuda/cuda_check.hpp"
+#include "kernels/cuda/vector.cuh"
 
 namespace roofcast::kernels::cuda {
 namespace {
 
-constexpr int kWarp = 32;
-constexpr int kVectorBytes = 16;
-constexpr int kMostThreads = 1024;
-constexpr int kMostWarps = kMostThreads / kWarp;
 constexpr int kThreadsWanted = 256;  // enough to hide latency, several CTAs an SM
 constexpr int kMostVectors = 8;      // a thread: 32 fp32 or 64 sixteen-bit values in registers
-
-template <class T>
-constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));  // elements of one vector
-
-/// 16 bytes of a tensor, moved by one instruction.
-template <class T>
-struct alignas(kVectorBytes) Vector {
-  T lane[kLanes<T>];
-};
-
-__device__ float widen(float value) { return value; }
-__device__ float widen(__half value) { return __half2float(value); }
-__device__ float widen(__nv_bfloat16 value) { return __bfloat162float(value); }
-
-template <class T>
-__device__ T narrow(float value);
-template <>
-__device__ float narrow<float>(float value) {
-  return value;
-}
-template <>
-__device__ __half narrow<__half>(float value) {
-  return __float2half_rn(value);
-}
-template <>
-__device__ __nv_bfloat16 narrow<__nv_bfloat16>(float value) {
-  return __float2bfloat16_rn(value);
-}
-
-__device__ float warp_sum(float value) {
-  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
-    value += __shfl_xor_sync(0xffffffffU, value, offset);
-  }
-  return value;
-}
-
-/// Sum over all threads of the CTA, the same bits in each. blockDim.x is a multiple of kWarp.
-__device__ float block_sum(float value) {
-  __shared__ float warp_sums[kMostWarps];
-  const unsigned warp = threadIdx.x / kWarp;
-  const unsigned lane = threadIdx.x % kWarp;
-  value = warp_sum(value);
-  if (lane == 0) warp_sums[warp] = value;
-  __syncthreads();
-  return warp_sum(lane < blockDim.x / kWarp ? warp_sums[lane] : 0.0F);
-}
 
 /// RmsNorm with typed pointers, as it is passed to the device. Only the weight is __restrict__: the
 /// contract lets the outputs overwrite input and residual.
@@ -173,17 +121,7 @@ static_assert(kThreadBound<float, kMostVectors> <= kMostThreads);
 void launch_rms_norm(const RmsNorm& norm, CUstream_st* stream) {
   check(norm);
   if (norm.rows == 0) return;
-  switch (norm.element) {
-    case Element::fp32:
-      return launch_for<float>(norm, stream);
-    case Element::fp16:
-      return launch_for<__half>(norm, stream);
-    case Element::bf16:
-      return launch_for<__nv_bfloat16>(norm, stream);
-    case Element::fp8_e4m3:
-    case Element::int8:
-      return;  // check() refuses them
-  }
+  for_plain_element(norm.element, [&](auto type) { launch_for<decltype(type)>(norm, stream); });
 }
 
 }  // namespace roofcast::kernels::cuda

@@ -1,0 +1,89 @@
+// What the memory-bound kernels share: vectors of 16 bytes, conversion of storage elements, sums
+// over a warp and a thread block, and the choice of a kernel by element.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "kernels/check.hpp"
+#include "kernels/element.hpp"
+
+namespace roofcast::kernels::cuda {
+
+inline constexpr int kWarp = 32;
+inline constexpr unsigned kAllLanes = 0xffffffffU;
+inline constexpr int kMostThreads = 1024;  // of a thread block
+
+template <class T>
+inline constexpr int kLanes = static_cast<int>(kVectorBytes / sizeof(T));  // elements of a vector
+
+/// 16 bytes of a tensor, moved by one instruction.
+template <class T>
+struct alignas(kVectorBytes) Vector {
+  T lane[kLanes<T>];
+};
+
+__device__ inline float widen(float value) { return value; }
+__device__ inline float widen(__half value) { return __half2float(value); }
+__device__ inline float widen(__nv_bfloat16 value) { return __bfloat162float(value); }
+
+template <class T>
+__device__ T narrow(float value);
+template <>
+__device__ inline float narrow<float>(float value) {
+  return value;
+}
+template <>
+__device__ inline __half narrow<__half>(float value) {
+  return __float2half_rn(value);
+}
+template <>
+__device__ inline __nv_bfloat16 narrow<__nv_bfloat16>(float value) {
+  return __float2bfloat16_rn(value);
+}
+
+/// Sum over the lanes of a warp, the same bits in each.
+template <class T>
+__device__ T warp_sum(T value) {
+#pragma unroll
+  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(kAllLanes, value, offset);
+  }
+  return value;
+}
+
+/// Sum over all threads of the block, the same bits in each. blockDim.x is a multiple of kWarp. May
+/// be called again after a __syncthreads().
+template <class T>
+__device__ T block_sum(T value) {
+  __shared__ T warp_sums[kMostThreads / kWarp];
+  const unsigned warp = threadIdx.x / kWarp;
+  const unsigned lane = threadIdx.x % kWarp;
+  value = warp_sum(value);
+  if (lane == 0) warp_sums[warp] = value;
+  __syncthreads();
+  return warp_sum(lane < blockDim.x / kWarp ? warp_sums[lane] : T{});
+}
+
+constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Calls `launch` with a value of the CUDA type of a plain element (kernels/check.hpp), whose type
+/// alone matters. Other elements, which check() refuses, are passed over.
+template <class Launch>
+void for_plain_element(Element element, const Launch& launch) {
+  switch (element) {
+    case Element::fp32:
+      return launch(float{});
+    case Element::fp16:
+      return launch(__half{});
+    case Element::bf16:
+      return launch(__nv_bfloat16{});
+    case Element::fp8_e4m3:
+    case Element::int8:
+      return;
+  }
+}
+
+}  // namespace roofcast::kernels::cuda
