@@ -154,6 +154,10 @@ TEST(PrefillAttention, RefusesWhatItsContractDoesNotCover) {
   expect_refused(
       good, [](A& a) { a.query_heads = 0; }, "a multiple of kv_heads");
   expect_refused(
+      good, [](A& a) { a.query_stride = 40; }, "query_stride must be 0 or hold");
+  expect_refused(
+      good, [](A& a) { a.query_stride = 52; }, "a multiple of 16 bytes");
+  expect_refused(
       good, [](A& a) { a.scale = 0; }, "the scale must be positive");
   expect_refused(
       good, [](A& a) { a.scale = std::numeric_limits<float>::infinity(); }, "the scale must be");

@@ -120,6 +120,18 @@ TEST(AttentionReference, LetsQueryHeadsShareAKvHead) {
   expect_values(attention_reference(decode), {1, 2, 1, 2, 3, 4, 3, 4});
 }
 
+TEST(AttentionReference, FindsQueriesWithinWiderRows) {
+  Tiny tiny;
+  tiny.length = {2};
+  tiny.keys[3] = 2;  // token 1
+  tiny.query = {1, 9, 9, 0, 9, 9};
+  PrefillAttention prefill = tiny.prefill();
+  prefill.scale = ln3 / 2;
+  prefill.query_stride = 3;
+  // The first query sees token 0 alone; the second is 0 and weighs values 1 and 2 alike.
+  expect_values(attention_reference(prefill), {1, 1.5});
+}
+
 TEST(AttentionReference, KeepsSequencesApart) {
   Tiny tiny;
   tiny.page_table = {1, 0, 2, 2, 2, 2};
