@@ -1,0 +1,245 @@
+// Sampling without sorting. Tokens are ordered by key: the bits of the logit, turned so that they
+// compare as unsigned numbers. What is asked of the order (the first top_k tokens, the fewest that
+// reach a mass) is a prefix of it, and the end of a prefix is found digit by digit, from the
+// highest down: a histogram of the digit with counts and masses, and a walk down its bins to the
+// one in which the prefix ends. The first histogram serves all three prefixes; the others see few
+// tokens.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+
+#include "kernels/cpu/clones.hpp"
+#include "kernels/cpu/exponential.hpp"
+#include "kernels/cpu/token_operators.hpp"
+#include "kernels/cpu/with_element.hpp"
+
+namespace roofcast::kernels::cpu {
+namespace {
+
+template <class T>
+struct Row {
+  const T* logits;
+  std::int64_t size;
+  float largest;
+  float inverse_temperature;
+};
+
+/// Larger for larger logits; -0 counts as 0.
+[[gnu::always_inline]] inline std::uint32_t key_of(float logit) {
+  const auto bits = std::bit_cast<std::uint32_t>(logit + 0.0F);
+  const bool negative = (bits >> 31) != 0;
+  return negative ? ~bits : bits | 0x80000000U;
+}
+
+/// Keys are read in digits of 11, 11 and 10 bits; 16-bit elements differ in the first two alone.
+constexpr int kBins = 2048;
+constexpr std::array<int, 3> kShift = {21, 10, 0};
+template <class T>
+constexpr std::size_t kDigits = sizeof(T) == 2 ? 2 : 3;
+
+struct Histogram {
+  std::array<std::int64_t, kBins> count{};
+  std::array<double, kBins> mass{};  // sums of exp((logit - largest) / temperature)
+
+  void add(std::uint32_t digit, float mass_of_token) {
+    ++count[digit];
+    mass[digit] += mass_of_token;
+  }
+};
+
+/// Tokens whose masses are computed at once: the exponential vectorises, the histogram does not.
+constexpr std::int64_t kChunk = 256;
+
+template <class T>
+ROOFCAST_CLONES void keys_and_masses(const Row<T>& row, std::int64_t first, std::int64_t count,
+                                     std::uint32_t* keys, float* masses) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float logit = to_float(row.logits[first + i]);
+    keys[i] = key_of(logit);
+    masses[i] = exponential((logit - row.largest) * row.inverse_temperature);
+  }
+}
+
+template <class T>
+Histogram first_digits(const Row<T>& row) {
+  Histogram histogram;
+  std::array<std::uint32_t, kChunk> keys;
+  std::array<float, kChunk> masses;
+  for (std::int64_t first = 0; first < row.size; first += kChunk) {
+    const std::int64_t count = std::min(kChunk, row.size - first);
+    keys_and_masses(row, first, count, keys.data(), masses.data());
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      histogram.add(keys[i] >> kShift[0], masses[i]);
+    }
+  }
+  return histogram;
+}
+
+/// Of the tokens whose digits above number `digit` are those of `prefix`.
+template <class T>
+Histogram further_digits(const Row<T>& row, std::size_t digit, std::uint32_t prefix) {
+  Histogram histogram;
+  for (std::int64_t i = 0; i < row.size; ++i) {
+    const float logit = to_float(row.logits[i]);
+    const std::uint32_t key = key_of(logit);
+    if (key >> kShift[digit - 1] != prefix) continue;
+    const std::uint32_t bins = 1U << (kShift[digit - 1] - kShift[digit]);
+    histogram.add((key >> kShift[digit]) % bins,
+                  exponential((logit - row.largest) * row.inverse_temperature));
+  }
+  return histogram;
+}
+
+/// A prefix of the order: the tokens before, and `equal` of those that share `key` (the digits that
+/// tell tokens apart), the lowest first.
+struct Prefix {
+  std::uint32_t key = 0;
+  std::int64_t equal = 0;
+  std::int64_t count = 0;
+  double mass = 0;
+};
+
+bool longer(const Prefix& a, const Prefix& b) { return a.count > b.count; }
+
+/// The bin in which a prefix ends, with what is before it.
+struct Bin {
+  std::uint32_t digit;
+  std::int64_t count_before;
+  double mass_before;
+};
+
+/// Walks down from the highest bin to the first at whose end `reached(count, mass)` holds; when
+/// rounding lets none, to the last that has tokens.
+template <class Reached>
+Bin walk(const Histogram& histogram, const Prefix& before, const Reached& reached) {
+  Bin bin{.digit = 0, .count_before = before.count, .mass_before = before.mass};
+  std::int64_t count = before.count;
+  double mass = before.mass;
+  for (std::uint32_t digit = kBins; digit-- > 0;) {
+    if (histogram.count[digit] == 0) continue;
+    bin = {.digit = digit, .count_before = count, .mass_before = mass};
+    count += histogram.count[digit];
+    mass += histogram.mass[digit];
+    if (reached(count, mass)) break;
+  }
+  return bin;
+}
+
+/// The shortest prefix of which `reached(count, mass)` holds; reached must be monotone.
+template <class T, class Reached>
+Prefix shortest(const Row<T>& row, const Histogram& first, const Reached& reached) {
+  Prefix prefix;
+  Histogram further;
+  const Histogram* histogram = &first;
+  for (std::size_t digit = 0;; ++digit) {
+    const Bin bin = walk(*histogram, prefix, reached);
+    const int bits = digit == 0 ? 0 : kShift[digit - 1] - kShift[digit];
+    prefix.key = prefix.key << bits | bin.digit;
+    prefix.count = bin.count_before;
+    prefix.mass = bin.mass_before;
+    if (digit + 1 == kDigits<T>) break;
+    further = further_digits(row, digit + 1, prefix.key);
+    histogram = &further;
+  }
+  // Tokens of one key have the same mass: the fewest of them that do.
+  const std::size_t last = prefix.key % (1U << (kShift[kDigits<T> - 2] - kShift[kDigits<T> - 1]));
+  const std::int64_t there = histogram->count[last];
+  const double mass = histogram->mass[last] / static_cast<double>(there);
+  const auto reached_with = [&](std::int64_t equal) {
+    return reached(prefix.count + equal, prefix.mass + static_cast<double>(equal) * mass);
+  };
+  std::int64_t least = 1;
+  for (std::int64_t most = there; least < most;) {
+    const std::int64_t middle = least + (most - least) / 2;
+    if (reached_with(middle)) {
+      most = middle;
+    } else {
+      least = middle + 1;
+    }
+  }
+  prefix.equal = least;
+  prefix.count += least;
+  prefix.mass += static_cast<double>(least) * mass;
+  return prefix;
+}
+
+template <class T>
+std::int32_t last_token(const Row<T>& row, const Prefix& prefix) {
+  std::int64_t left = prefix.equal;
+  for (std::int64_t i = 0; i < row.size; ++i) {
+    if (key_of(to_float(row.logits[i])) >> kShift[kDigits<T> - 1] != prefix.key) continue;
+    if (--left == 0) return static_cast<std::int32_t>(i);
+  }
+  return 0;  // not reached: the histogram counted them
+}
+
+template <class T>
+std::int32_t draw(const Row<T>& row, const Sampling& sampling, double uniform) {
+  const Histogram first = first_digits(row);
+  Prefix kept{.count = row.size};
+  for (const double mass : first.mass) kept.mass += mass;
+  if (sampling.top_k > 0 && sampling.top_k < row.size) {
+    kept =
+        shortest(row, first, [&](std::int64_t count, double) { return count >= sampling.top_k; });
+  }
+  if (sampling.top_p < 1) {
+    const double target = sampling.top_p * kept.mass;
+    const Prefix likely =
+        shortest(row, first, [&](std::int64_t, double mass) { return mass >= target; });
+    if (longer(kept, likely)) kept = likely;
+  }
+  const double target = uniform * kept.mass;
+  const Prefix drawn =
+      shortest(row, first, [&](std::int64_t, double mass) { return mass > target; });
+  return last_token(row, longer(drawn, kept) ? kept : drawn);
+}
+
+/// Independent running maxima: as many as the widest vector unit holds floats.
+constexpr std::size_t kLanes = 16;
+
+template <class T>
+ROOFCAST_CLONES float largest_of(const T* logits, std::int64_t count) {
+  std::array<float, kLanes> lanes;
+  lanes.fill(to_float(logits[0]));
+  std::int64_t i = 0;
+  for (; i + static_cast<std::int64_t>(kLanes) <= count; i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const float logit = to_float(logits[i + static_cast<std::int64_t>(lane)]);
+      lanes[lane] = lanes[lane] < logit ? logit : lanes[lane];
+    }
+  }
+  for (; i < count; ++i) lanes[0] = std::max(lanes[0], to_float(logits[i]));
+  return *std::max_element(lanes.begin(), lanes.end());
+}
+
+template <class T>
+std::int32_t first_equal(const T* logits, std::int64_t count, float value) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (to_float(logits[i]) == value) return static_cast<std::int32_t>(i);
+  }
+  return 0;  // not a number among them
+}
+
+}  // namespace
+
+void sampling(const Sampling& sampling, Range rows) {
+  with_plain(sampling.element, [&]<class T>(T) {
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      const T* logits = static_cast<const T*>(sampling.logits) + r * sampling.vocabulary;
+      const float largest = largest_of(logits, sampling.vocabulary);
+      if (sampling.top_k == 1) {
+        sampling.token[r] = first_equal(logits, sampling.vocabulary, largest);
+        continue;
+      }
+      const Row<T> row{.logits = logits,
+                       .size = sampling.vocabulary,
+                       .largest = largest,
+                       .inverse_temperature = 1 / sampling.temperature};
+      sampling.token[r] = draw(row, sampling, sampling.uniform[r]);
+    }
+  });
+}
+
+}  // namespace roofcast::kernels::cpu
