@@ -60,6 +60,7 @@ SimulationResult simulate(const Cluster& cluster, const Workload& workload,
   TokenGaps gaps(classes_of(workload), std::max<std::size_t>(1, workload.stages.size()));
   RequestTable table(result.requests, workload.contents);
   Fleet fleet(cluster, options.engine_kind, table, gaps);
+  if (options.attach) options.attach(fleet.engine({}), table);
   Client client(result.requests, options.max_concurrency);
   ClusterRun run(fleet, client, table, admission.refused);
   const Nanoseconds end = run.run(to_serve, options.progress);

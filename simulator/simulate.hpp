@@ -16,6 +16,9 @@ struct SimulationOptions {
   /// Called now and then with (finished, total) requests; returning false stops the run, and the
   /// result then covers what had finished.
   std::function<bool(std::int64_t, std::int64_t)> progress{};
+  /// Given the first engine and the requests before anything runs: for a step time that carries out
+  /// what the engine has planned. Both live until simulate() returns.
+  std::function<void(const ReplicaEngine&, const RequestTable&)> attach{};
 };
 
 /// Runs the workload to its end. Deterministic: same arguments, same result on any machine.

@@ -1,0 +1,90 @@
+// Runs steps of a model on a device: embedding, layers, LM head and greedy sampling, with the
+// kernels that calibration times and a paged KV cache.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "calibrate/runtime/device_weights.hpp"
+#include "calibrate/runtime/kernel_choice.hpp"
+#include "calibrate/runtime/runnable_model.hpp"
+#include "calibrate/runtime/step_rows.hpp"
+#include "kernels/backend.hpp"
+
+namespace roofcast::runtime {
+
+/// What buffers are made for.
+struct ExecutorLimits {
+  std::int64_t rows = 2048;      // new tokens of one step
+  std::int64_t sequences = 256;  // of one step
+  std::int64_t context = 4096;   // tokens of one sequence
+  std::int32_t pages = 0;
+  int page_size = 16;
+
+  int pages_per_sequence() const { return static_cast<int>((context + page_size - 1) / page_size); }
+};
+
+/// Device bytes beside the weights: KV cache, activations, inputs.
+double buffer_bytes(const RunnableModel& model, const ExecutorLimits& limits);
+
+class Executor {
+ public:
+  /// `backend` outlives it. Throws what the backend throws when memory is short, and Error when it
+  /// lacks a kernel for the model.
+  Executor(kernels::Backend& backend, RunnableModel model, const ExecutorLimits& limits,
+           std::uint64_t seed);
+  ~Executor();
+
+  /// Chooses kernels and records what a step of this shape needs, so that run() is not slower the
+  /// first time.
+  void prepare(const StepRows& rows);
+
+  /// Runs a step to its end. Returns the next token of each sampled row.
+  std::vector<std::int32_t> run(const StepRows& rows);
+
+  /// The logits of the sampled rows of the last step, [rows, vocabulary] in the model's element.
+  const void* logits() const;
+
+  const RunnableModel& model() const { return model_; }
+  const ExecutorLimits& limits() const { return limits_; }
+
+ private:
+  struct Buffers;
+  /// The sizes that a recording depends on.
+  struct Shape {
+    std::int64_t rows = 0;
+    std::int64_t prompt_rows = 0;
+    int prompts = 0;
+    int decodes = 0;
+    std::int64_t longest_query = 0;
+    std::int64_t longest_prompt = 0;
+    std::int64_t longest_decode = 0;
+    std::int64_t sampled = 0;
+  };
+  static Shape shape_of(const StepRows& rows);
+
+  void upload(const StepRows& rows);
+  void launch_all(const Shape& shape);
+  void launch_attention(const Shape& shape, std::size_t layer);
+  void launch_prompts(const Shape& shape, std::size_t layer);
+  void launch_decodes(const Shape& shape, std::size_t layer);
+  void launch_block(const Shape& shape, std::size_t layer);
+  void launch_experts(const Shape& shape, std::size_t layer);
+  void launch_sampling(const Shape& shape);
+  void multiply(std::int64_t m, int n, int k, const void* input, const void* weight, void* output);
+  kernels::PagedCache cache_of(std::size_t layer) const;
+
+  kernels::Backend& backend_;
+  RunnableModel model_;
+  ExecutorLimits limits_;
+  DeviceWeights weights_;
+  GemmChooser gemms_;
+  std::unique_ptr<Buffers> buffers_;
+  /// Decode steps by batch size and longest length, which is rounded up to a power of two.
+  std::map<std::pair<int, std::int64_t>, std::unique_ptr<kernels::Recording>> recorded_;
+};
+
+}  // namespace roofcast::runtime

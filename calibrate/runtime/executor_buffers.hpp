@@ -1,0 +1,51 @@
+// The device memory of an executor beside its weights: inputs of a step, activations, KV cache.
+// Internal to executor.cpp.
+#pragma once
+
+#include <vector>
+
+#include "calibrate/runtime/executor.hpp"
+
+namespace roofcast::runtime {
+
+struct Executor::Buffers {
+  Buffers(kernels::Backend& backend, const RunnableModel& model, const ExecutorLimits& limits);
+
+  /// Of the attention of one kind of sequences in a step.
+  struct Group {
+    kernels::Memory length;      // [sequences]
+    kernels::Memory page_table;  // [sequences, pages_per_sequence]
+  };
+
+  // Inputs of a step, and what it answers.
+  kernels::Memory token, position, slot;  // [rows]
+  kernels::Memory first_query;            // [sequences + 1]
+  Group prompts, decodes;
+  kernels::Memory sampled_row, next_token;  // [sequences]
+  // Activations.
+  kernels::Memory residual, normed;     // [rows, hidden]
+  kernels::Memory qkv;                  // [rows, widest qkv]
+  kernels::Memory attended;             // [rows, widest queries]
+  kernels::Memory block_in, block_mid;  // [rows, widest]
+  kernels::Memory block_out;            // [rows, hidden]
+  kernels::Memory gathered;             // [sequences, hidden]
+  kernels::Memory logits;               // [sequences, vocabulary]
+  kernels::Memory attention_workspace, sampling_workspace;
+  // Of routed experts.
+  kernels::Memory router_logits;                  // [rows, experts]
+  kernels::Memory first_row;                      // [experts + 1]
+  kernels::Memory source, place, routing_weight;  // [rows * choices]
+  kernels::Memory routing_workspace;
+  kernels::Memory expert_rows, experts_in, experts_mid, experts_out;  // [rows * choices, ...]
+  // Rotation tables by head size, and caches by layer.
+  struct Rotation {
+    int head_dim = 0;
+    kernels::Memory cosine, sine;
+  };
+  std::vector<Rotation> rotations;
+  std::vector<kernels::Memory> keys, values;
+
+  const Rotation* rotation_of(int head_dim) const;
+};
+
+}  // namespace roofcast::runtime

@@ -1,0 +1,159 @@
+#include "calibrate/runtime/runnable_model.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <variant>
+
+#include "model/error.hpp"
+
+namespace roofcast::runtime {
+namespace {
+
+using kernels::Element;
+
+[[noreturn]] void cannot_run(const Transformer& model, const std::string& what) {
+  throw Error("model " + model.name + ": " + what +
+              " cannot be run by roofcast's own engine, which has attention with a KV cache per "
+              "head (full or sliding window) and dense or routed feed-forward blocks");
+}
+
+int as_int(const Transformer& model, std::int64_t size) {
+  if (size < 0 || size > std::numeric_limits<int>::max() / 4)
+    cannot_run(model, "a size this large");
+  return static_cast<int>(size);
+}
+
+RunnableAttention runnable_attention(const Transformer& model, const Layer& layer) {
+  if (std::holds_alternative<LatentAttention>(layer.mixer)) {
+    cannot_run(model, "multi-head latent attention");
+  }
+  const auto* attention = std::get_if<Attention>(&layer.mixer);
+  if (attention == nullptr) cannot_run(model, "a layer without attention");
+  const bool sliding = attention->span.kind == AttentionSpan::Kind::sliding;
+  if (!sliding && attention->span.kind != AttentionSpan::Kind::full) {
+    cannot_run(model, "chunked or sparse attention");
+  }
+  if (attention->value_head_dim != attention->head_dim) {
+    cannot_run(model, "attention whose values are narrower than its keys");
+  }
+  if (attention->keys_are_values || attention->cache_compression > 1) {
+    cannot_run(model, "attention with a compressed cache");
+  }
+  return {.query_heads = as_int(model, attention->query_heads),
+          .kv_heads = as_int(model, attention->kv_heads),
+          .head_dim = as_int(model, attention->head_dim),
+          .window = sliding ? as_int(model, attention->span.tokens) : 0};
+}
+
+RunnableLayer runnable_layer(const Transformer& model, const Layer& layer) {
+  RunnableLayer result{.attention = runnable_attention(model, layer)};
+  if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
+    result.intermediate = as_int(model, dense->intermediate);
+    result.gated = dense->gated;
+  } else if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) {
+    if (moe->latent > 0) cannot_run(model, "experts at a width of their own");
+    if (!moe->gated) cannot_run(model, "experts without a gate");
+    result.intermediate = as_int(model, moe->shared_intermediate);
+    result.experts = {.count = as_int(model, moe->experts),
+                      .per_token = as_int(model, moe->experts_per_token),
+                      .intermediate = as_int(model, moe->expert_intermediate)};
+  } else {
+    cannot_run(model, "a layer without a feed-forward block");
+  }
+  return result;
+}
+
+/// What of a layer is not run, in words.
+void note_left_out(const Layer& layer, std::set<std::string>& left_out) {
+  const auto& attention = std::get<Attention>(layer.mixer);
+  if (attention.qkv_bias || attention.output_bias) left_out.insert("biases");
+  if (attention.qk_norm_elements > 0) left_out.insert("norms of queries and keys");
+  if (attention.output_gate) left_out.insert("the gate on attention's output");
+  if (attention.sink_elements > 0) left_out.insert("attention sinks");
+  if (attention.reuses_earlier_cache) left_out.insert("the sharing of caches between layers");
+  if (!layer.extra.empty()) left_out.insert("the " + layer.extra.front().name + " weights");
+  if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
+    if (dense->bias) left_out.insert("biases");
+  }
+  if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) {
+    if (moe->router_bias || moe->expert_bias) left_out.insert("biases");
+    if (moe->shared_gate) left_out.insert("the gate of the shared experts");
+  }
+}
+
+double into_block(const RunnableLayer& layer) { return layer.gated ? 2 : 1; }
+
+/// Of one layer: all weights, or those that one token multiplies.
+double matrix_parameters(const RunnableModel& model, const RunnableLayer& layer, bool used_only) {
+  const double hidden = model.hidden;
+  const RunnableAttention& attention = layer.attention;
+  const double projections = hidden * (attention.qkv_width() + attention.query_width());
+  const double block = hidden * layer.intermediate * (into_block(layer) + 1);
+  const RunnableExperts& experts = layer.experts;
+  const double multiplied = used_only ? experts.per_token : experts.count;
+  const double routed = multiplied * 3 * hidden * experts.intermediate;
+  return projections + block + routed + hidden * experts.count;
+}
+
+}  // namespace
+
+kernels::Element element_of(DType activation) {
+  switch (activation) {
+    case DType::bf16:
+      return Element::bf16;
+    case DType::fp16:
+      return Element::fp16;
+    case DType::fp32:
+      return Element::fp32;
+    default:
+      throw Error("activations in " + std::string(name_of(activation)) +
+                  " cannot be run: expected fp32, fp16 or bf16");
+  }
+}
+
+RunnableModel runnable_model(const Transformer& model, Element element, std::optional<int> layers) {
+  const std::size_t all = model.layers.size();
+  if (layers && (*layers < 1 || static_cast<std::size_t>(*layers) > all)) {
+    throw Error("model " + model.name + " has " + std::to_string(all) + " layers, not " +
+                std::to_string(*layers));
+  }
+  RunnableModel result{.name = model.name,
+                       .element = element,
+                       .hidden = as_int(model, model.hidden),
+                       .vocabulary = as_int(model, model.vocabulary),
+                       .rotary = model.learned_positions == 0};
+  std::set<std::string> left_out;
+  if (model.learned_positions > 0) left_out.insert("learned positions");
+  if (model.per_layer_embedding > 0) left_out.insert("per-layer embeddings");
+  const std::size_t count = layers ? static_cast<std::size_t>(*layers) : all;
+  for (std::size_t i = 0; i < count; ++i) {
+    result.layers.push_back(runnable_layer(model, model.layers[i]));
+    note_left_out(model.layers[i], left_out);
+  }
+  result.left_out.assign(left_out.begin(), left_out.end());
+  return result;
+}
+
+double multiplied_parameters(const RunnableModel& model) {
+  double sum = static_cast<double>(model.hidden) * model.vocabulary;
+  for (const RunnableLayer& layer : model.layers) sum += matrix_parameters(model, layer, true);
+  return sum;
+}
+
+double weight_bytes(const RunnableModel& model) {
+  const double hidden = model.hidden;
+  double sum = 2 * hidden * model.vocabulary + hidden;  // embedding, LM head, final norm
+  for (const RunnableLayer& layer : model.layers) {
+    sum += matrix_parameters(model, layer, false) + 2 * hidden;
+  }
+  return sum * static_cast<double>(kernels::size_of(model.element));
+}
+
+double kv_bytes_per_token(const RunnableModel& model) {
+  double elements = 0;
+  for (const RunnableLayer& layer : model.layers) elements += 2.0 * layer.attention.kv_width();
+  return elements * static_cast<double>(kernels::size_of(model.element));
+}
+
+}  // namespace roofcast::runtime
