@@ -69,16 +69,22 @@ struct Neighbour {
 
 /// The nearest timed GEMMs of the shape's own format, the nearest first, one source each.
 std::vector<Neighbour> neighbours_of(const Measured& measured, const OperatorShape& shape) {
-  std::vector<Neighbour> found;
+  std::vector<Neighbour> all;
   for (const MeasuredCurve& curve : measured.curves) {
     if (curve.shape.family != shape.family || curve.shape.format != shape.format) continue;
-    if (find_curve(measured, curve.shape) != &curve) continue;
-    found.push_back({octaves_between(curve.shape, shape), &curve});
+    all.push_back({octaves_between(curve.shape, shape), &curve});
   }
-  std::stable_sort(found.begin(), found.end(),
+  std::stable_sort(all.begin(), all.end(),
                    [](const Neighbour& a, const Neighbour& b) { return a.octaves < b.octaves; });
-  if (found.size() > kNeighbours) found.resize(kNeighbours);
-  return found;
+  std::vector<Neighbour> nearest;
+  for (const Neighbour& one : all) {
+    if (nearest.size() == kNeighbours) break;
+    const MeasuredCurve* fastest = find_curve(measured, one.curve->shape);
+    const bool listed = std::any_of(nearest.begin(), nearest.end(),
+                                    [&](const Neighbour& other) { return other.curve == fastest; });
+    if (!listed) nearest.push_back({one.octaves, fastest});
+  }
+  return nearest;
 }
 
 CurveBlend blend_of(const std::vector<Neighbour>& neighbours, const OperatorShape& shape) {

@@ -56,7 +56,8 @@ bool same_shape(const AttentionOperator& a, const AttentionOperator& b) {
          a.decode_flops == b.decode_flops && a.prefill_flops == b.prefill_flops &&
          a.expand_flops == b.expand_flops && a.size_factor == b.size_factor &&
          a.compression == b.compression && a.local_tokens == b.local_tokens &&
-         a.index_bytes == b.index_bytes && a.index_flops == b.index_flops;
+         a.index_bytes == b.index_bytes && a.index_flops == b.index_flops &&
+         a.decode_shape == b.decode_shape && a.prefill_shape == b.prefill_shape;
 }
 
 /// Where the operators of one layer group go.
@@ -106,6 +107,31 @@ void add_attention(AttentionOperator op, const Target& target) {
   target.out.attention.push_back(std::move(op));
 }
 
+/// Whether a kernel over plain cached tokens does the same.
+bool reads_plain_cache(const Attention& a) {
+  return a.cache_compression == 1 && a.local_tokens == 0 && a.index_heads == 0;
+}
+
+OperatorShape shape_of(const Attention& a, OperatorFamily family, const Target& target) {
+  return {.family = family,
+          .cache = target.deployment.engine.kv_cache_dtype,
+          .query_heads = per_rank(a.query_heads, target.tensor()),
+          .kv_heads = per_rank(a.kv_heads, target.tensor()),
+          .head_dim = a.head_dim,
+          .value_dim = a.value_head_dim};
+}
+
+/// Of the absorbed form.
+OperatorShape shape_of(const LatentAttention& a, const Target& target) {
+  return {.family = OperatorFamily::decode_attention,
+          .cache = target.deployment.engine.kv_cache_dtype,
+          .query_heads = per_rank(a.query_heads, target.tensor()),
+          .kv_heads = 1,
+          .head_dim = a.kv_lora_rank + a.rope_dim,
+          .value_dim = a.kv_lora_rank,
+          .latent = true};
+}
+
 void add_mixer(const Attention& a, const Layer&, const Target& target) {
   const double queries = to_double(per_rank(a.query_heads, target.tensor()));
   const double kv_heads = to_double(per_rank(a.kv_heads, target.tensor()));
@@ -130,6 +156,13 @@ void add_mixer(const Attention& a, const Layer&, const Target& target) {
   op.local_tokens = a.local_tokens;
   op.index_bytes = entry.index;
   op.index_flops = 2.0 * to_double(a.index_heads * a.index_head_dim);
+  if (reads_plain_cache(a)) {
+    op.decode_shape = shape_of(a, OperatorFamily::decode_attention, target);
+    // Full attention is timed; of the others a sliding window's prefill follows from it.
+    if (a.span.kind == AttentionSpan::Kind::full || a.span.kind == AttentionSpan::Kind::sliding) {
+      op.prefill_shape = shape_of(a, OperatorFamily::prefill_attention, target);
+    }
+  }
   add_attention(std::move(op), target);
 
   const double rotated = (queries + kv_heads) * to_double(a.head_dim);
@@ -162,6 +195,7 @@ void add_mixer(const LatentAttention& a, const Layer&, const Target& target) {
   op.size_factor = width / 2.0 / kReferenceHeadSize;
   op.index_bytes = entry.index;
   op.index_flops = 2.0 * to_double(a.index_heads * a.index_head_dim);
+  if (a.index_heads == 0) op.decode_shape = shape_of(a, target);
   add_attention(std::move(op), target);
 
   target.add_memory_bound("latent_norms", a.q_lora_rank > 0 ? 2 : 1, 2.0 * latent * element);

@@ -22,6 +22,9 @@ constexpr double kDecodeComputeEfficiency = 0.65;
 // four GPUs whose curves set the default of decode attention (efficiency.cpp).
 constexpr double kPrefillMemoryEfficiency = 0.75;
 
+// Share by which a timed point may beat the limits as stated.
+constexpr double kAboveStatedLimits = 1.10;
+
 /// Bytes of a step's activations that fit the L2 cache, and those that do not; all calls together.
 struct Activations {
   Bytes cached{};
@@ -122,6 +125,50 @@ Seconds physical_limit(const Work& work, const Gpu& gpu) {
     return work.bytes / link_between(gpu, work.ranks).bandwidth;
   }
   return std::max(compute_limit(work, gpu), memory_limit(work, gpu));
+}
+
+Work work_of(const OperatorShape& shape, double x, double y) {
+  constexpr int kAnyUnits = 1;  // waves are not asked for
+  const ShapeWork one = shape_work(shape, x, y, kAnyUnits);
+  Work work{.name = shape.name.empty() ? std::string(name_of(shape.family)) : shape.name,
+            .family = shape.family,
+            .calls = 1,
+            .flops = one.flops,
+            .bytes = one.bytes,
+            .stored_bytes = one.stored_bytes,
+            .format = shape.format,
+            .cache = shape.cache,
+            .scale = x,
+            .ranks = shape.ranks,
+            .exchange = shape.exchange};
+  // What of a message a rank must send at least (step_operators.cpp).
+  if (shape.family == OperatorFamily::collective && shape.exchange != Exchange::all_reduce &&
+      shape.exchange != Exchange::point_to_point) {
+    work.bytes = one.bytes * (static_cast<double>(shape.ranks - 1) / shape.ranks);
+  }
+  if (const KernelFormat* format = kernel_format(shape.format)) {
+    work.compute = format->compute;
+    work.weight_bits = format->weight_bits;
+  } else if (bits_of(shape.cache) > 16) {
+    work.compute = shape.cache;  // attention in fp32
+  }
+  return work;
+}
+
+Bound bound_of(const Work& work, const Gpu& gpu, Seconds time, Seconds fixed) {
+  if (work.family == OperatorFamily::collective) return Bound::communication;
+  if (2.0 * fixed > time) return Bound::latency;
+  return compute_limit(work, gpu) > memory_limit(work, gpu) ? Bound::compute : Bound::memory;
+}
+
+bool beats_physics(const OperatorShape& shape, const MeasuredPoint& point, const Gpu& gpu) {
+  const Work work = work_of(shape, point.x, point.y);
+  if (work.family == OperatorFamily::collective) {
+    // Without a stated link nothing is known, and a rank alone sends nothing.
+    const std::optional<Link>& link = shape.ranks <= gpu.gpus_per_node ? gpu.peer : gpu.network;
+    if (!link || shape.ranks < 2) return false;
+  }
+  return point.time * kAboveStatedLimits < physical_limit(work, gpu);
 }
 
 // The fixed time is added, not taken as a minimum: over the bf16 GEMMs of H100 (vLLM 0.24 tables of

@@ -43,9 +43,21 @@ struct OperatorEstimate {
   double relative_uncertainty = 0;  // one standard deviation, as a share of `time`
 };
 
+/// One call of an operator at a size of its curve (x, y as in shape_work()).
+Work work_of(const OperatorShape& shape, double x, double y);
+
 /// max(flops / peak, bytes / bandwidth): what physics allows. Activations that fit the L2 cache
 /// need not cross HBM and do not count. Collectives: bytes over the link.
 Seconds physical_limit(const Work& work, const Gpu& gpu);
+
+/// What keeps work that takes `time`, `fixed` of it however little there is to do, from less.
+Bound bound_of(const Work& work, const Gpu& gpu, Seconds time, Seconds fixed);
+
+/// Whether a timed point is faster than physics allows, and so was not timed as it runs in serving
+/// (weights or cache left in L2, an operator that did not run). Peaks are stated at a boost clock
+/// and bandwidths rounded, so a tenth is let through: an H200's SMs may run at 1.98 GHz where the
+/// peak is stated at 1.83 GHz.
+bool beats_physics(const OperatorShape& shape, const MeasuredPoint& point, const Gpu& gpu);
 
 /// Expected time: a fixed time per call, plus the roofline over what kernels reach once that is
 /// paid (model/efficiency.hpp). Never below physical_limit. Throws Error when a collective runs on

@@ -89,6 +89,7 @@ struct RooflineStepTime::Impl {
     recurrent = timed_mixers(std::move(operators.recurrent), deployment.gpu);
     fixed_calls = calls_of(per_token) + calls_of(per_row);
     mixer_calls = calls_of(attention) + calls_of(recurrent);
+    deployment.gpu.measured.reset();  // every operator has taken its curves
   }
 
   Deployment deployment;

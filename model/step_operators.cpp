@@ -36,7 +36,7 @@ bool same_shape(const LinearOperator& a, const LinearOperator& b) {
   return a.work.name == b.work.name && a.work.format == b.work.format &&
          a.flops_each == b.flops_each && a.activation_each == b.activation_each &&
          a.stored_fixed == b.stored_fixed && a.experts == b.experts &&
-         a.expert_bytes == b.expert_bytes;
+         a.expert_bytes == b.expert_bytes && a.shape == b.shape;
 }
 
 /// Equal layers, counted once, in order of first appearance.
@@ -74,7 +74,26 @@ LinearOperator gemm_operator(const Deployment& deployment, const Weight& whole,
   op.flops_each = 2.0 * inputs * outputs;
   op.stored_fixed = inputs * outputs * weight.format.bits_per_weight / 8.0;
   op.activation_each = inputs * input_bytes(weight.format) + outputs * activation_bytes(deployment);
+  op.shape = {.family = OperatorFamily::gemm,
+              .format = kernel_format_name(weight.format),
+              .outputs = weight.outputs,
+              .inputs = weight.inputs};
   return op;
+}
+
+/// What measured curves know a layer's routed experts by. A rank that holds some experts whole is
+/// timed as if its tokens picked among these alone: as many pairs over as many experts.
+void set_expert_shape(const Layer& layer, const Weight& down, double pairs_a_token,
+                      LinearOperator& op) {
+  op.shape = {.family = OperatorFamily::moe,
+              .format = kernel_format_name(layer.ffn_format),
+              .outputs = down.inputs,
+              .inputs = down.outputs,
+              .experts = down.copies,
+              .experts_per_token = std::min(down.copies_used, down.copies),
+              .gated = std::get<MoeFfn>(layer.ffn).gated};
+  op.shape_each = pairs_a_token / to_double(op.shape.experts_per_token);
+  op.calls_of_shape = kExpertCalls;
 }
 
 /// The routed experts of a layer as one operator: gate, up and down together, as engines fuse them.
@@ -85,9 +104,11 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
   double widths = 0;      // elements in and out of its matrices
   std::int64_t picked = 0;
   std::int64_t all = 0;
+  Weight down;
   for (const Weight& whole : weights) {
     if (whole.split != Split::expert || !whole.multiplies) continue;
     const Weight weight = shard(whole, deployment.parallel);
+    if (whole.expert_split == Split::input) down = weight;
     op.experts = weight.copies;
     picked = whole.copies_used;
     all = whole.copies;
@@ -111,6 +132,7 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
   op.expert_bytes = parameters * layer.ffn_format.bits_per_weight / 8.0 * per_call;
   op.flops_each = 2.0 * parameters * pairs * per_call;
   op.activation_each = widths * pairs * activation_bytes(deployment) * per_call;
+  set_expert_shape(layer, down, pairs, op);
   return op;
 }
 
@@ -128,6 +150,10 @@ LinearOperator collective_operator(std::string name, Exchange exchange, int rank
   // gathers and all-to-alls keep a rank's own share at home.
   const bool whole = exchange == Exchange::all_reduce || exchange == Exchange::point_to_point;
   op.wire_share = whole ? 1.0 : to_double(ranks - 1) / to_double(ranks);
+  op.shape = {.family = OperatorFamily::collective,
+              .ranks = exchange == Exchange::point_to_point ? 2 : ranks,
+              .exchange = exchange};
+  op.shape_each = bytes_each;
   return op;
 }
 
@@ -231,8 +257,12 @@ void add_ends(const Deployment& deployment, StepOperators& out) {
   add_operator(out.per_row, collective_operator("logits_all_gather", Exchange::all_gather,
                                                 parallel.tensor, 1, vocabulary * element));
   const double per_call = kSamplingBytesPerLogit / to_double(kSamplingCalls);
-  add_operator(out.per_row, memory_bound_operator(deployment, "sampling", kSamplingCalls,
-                                                  vocabulary * per_call));
+  LinearOperator sampling =
+      memory_bound_operator(deployment, "sampling", kSamplingCalls, vocabulary * per_call);
+  // Timed whole, over the logits as the LM head leaves them.
+  sampling.shape_each = vocabulary * element;
+  sampling.calls_of_shape = kSamplingCalls;
+  add_operator(out.per_row, std::move(sampling));
 }
 
 }  // namespace
@@ -245,6 +275,8 @@ LinearOperator memory_bound_operator(const Deployment& deployment, std::string n
   op.work.calls = calls;
   op.work.compute = deployment.model.activation;
   op.activation_each = bytes_each;
+  op.shape = {.family = OperatorFamily::memory_bound, .name = op.work.name};
+  op.shape_each = bytes_each;
   return op;
 }
 

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "model/operator_shape.hpp"
 #include "model/operators.hpp"
 
 namespace roofcast {
@@ -23,6 +25,11 @@ struct LinearOperator {
   double pick_probability = 0;    // that a token picks a given expert: top-k / experts
   std::int64_t group_tokens = 1;  // tokens of the expert group per token of this rank
   double expert_bytes = 0;        // weights of one expert on this rank
+  // What measured curves know it by: a timed call of this shape, at the size n * shape_each, stands
+  // for `calls_of_shape` of the calls above.
+  OperatorShape shape{};
+  double shape_each = 1;
+  std::int64_t calls_of_shape = 1;
 };
 
 /// The attention of all layers that share one shape and span.
@@ -43,6 +50,10 @@ struct AttentionOperator {
   double index_bytes = 0;
   double index_flops = 0;
   std::size_t index_span = 0;
+  // What measured curves know it by; absent where no timed kernel does the same work (compressed
+  // caches, indexers, keys and values rebuilt from a latent).
+  std::optional<OperatorShape> decode_shape{};
+  std::optional<OperatorShape> prefill_shape{};
 };
 
 /// Layers that carry a recurrent state.

@@ -66,7 +66,11 @@ bool may_fall(OperatorFamily family) {
 }  // namespace
 
 TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu)
-    : op_(std::move(op)), reach_(reach_of(op_.work, gpu)), scratch_(op_.work) {
+    : op_(std::move(op)),
+      reach_(reach_of(op_.work, gpu)),
+      measured_(measured_times(gpu, op_.shape)),
+      scratch_(op_.work) {
+  if (measured_) return;
   // The others' efficiency is over bytes, where EfficiencyCurve keeps it from rising too fast.
   if (!may_fall(op_.work.family)) return;
   Seconds longest{};
@@ -82,7 +86,14 @@ Seconds TimedOperator::unbent_time(std::int64_t n, const Gpu& gpu) const {
   return expected_time(scratch_, gpu, reach_);
 }
 
+Seconds TimedOperator::measured_time(std::int64_t n, const Gpu& gpu) const {
+  set_work(op_, n, scratch_);
+  return measured_total(measured_->at(size_of(n), 0), op_.work.calls / op_.calls_of_shape, scratch_,
+                        gpu);
+}
+
 Seconds TimedOperator::time(std::int64_t n, const Gpu& gpu) const {
+  if (measured_) return measured_time(n, gpu);
   const Seconds own = unbent_time(n, gpu);
   const auto after = std::upper_bound(bend_.begin(), bend_.end(), n);
   if (after == bend_.begin()) return own;
@@ -90,9 +101,13 @@ Seconds TimedOperator::time(std::int64_t n, const Gpu& gpu) const {
 }
 
 OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu) const {
-  set_work(op_, n, scratch_);
+  const Seconds total = time(n, gpu);  // which fills in the work
+  if (measured_) {
+    const Seconds fixed = measured_->fixed() * static_cast<double>(timed_calls());
+    return measured_estimate(measured_->explain(size_of(n), 0), total, fixed, scratch_, gpu);
+  }
   OperatorEstimate result = estimate(scratch_, gpu, reach_);
-  result.time = time(n, gpu);
+  result.time = total;
   return result;
 }
 

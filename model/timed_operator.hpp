@@ -1,20 +1,26 @@
-// Operators with what their time needs worked out in advance: the efficiency curve, and the
-// longest time of any smaller count. Internal to step_estimate.cpp.
+// Operators with what their time needs worked out in advance: measured times, or the efficiency
+// curve and the longest time of any smaller count. Internal to step_estimate.cpp.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/efficiency.hpp"
+#include "model/measured_mixer.hpp"
+#include "model/measured_times.hpp"
 #include "model/step_operators.hpp"
 
 namespace roofcast {
 
-/// An operator over a count whose time never falls as the count grows. A curve whose efficiency
-/// rises faster than the work would make more tokens faster; the running maximum over smaller
-/// counts stands instead. It is exact: between the counts at which the curve, the roofline or the
-/// cached share bends, work and efficiency are linear in the count, so that their ratio is
-/// monotone and its largest value lies at a bend. Experts bend at every count until all are picked.
+/// An operator over a count whose time never falls as the count grows: from measured times where
+/// the GPU has them (MeasuredTimes sees to it), else from efficiencies.
+/// There, a curve whose efficiency rises faster than the work would make more tokens faster; the
+/// running maximum over smaller counts stands instead. It is exact: between the counts at which the
+/// curve, the roofline or the cached share bends, work and efficiency are linear in the count, so
+/// that their ratio is monotone and its largest value lies at a bend. Experts bend at every count
+/// until all are picked.
 class TimedOperator {
  public:
   TimedOperator(LinearOperator op, const Gpu& gpu);
@@ -25,9 +31,13 @@ class TimedOperator {
 
  private:
   Seconds unbent_time(std::int64_t n, const Gpu& gpu) const;
+  Seconds measured_time(std::int64_t n, const Gpu& gpu) const;
+  double size_of(std::int64_t n) const { return static_cast<double>(n) * op_.shape_each; }
+  std::int64_t timed_calls() const { return op_.work.calls / op_.calls_of_shape; }
 
   LinearOperator op_;
   Reach reach_;
+  std::optional<MeasuredTimes> measured_;
   std::vector<std::int64_t> bend_;       // counts, ascending
   std::vector<Seconds> longest_so_far_;  // at or before that count
   mutable Work scratch_;                 // spares a copy of its strings at each call
@@ -39,35 +49,58 @@ class TimedMixer {
  public:
   TimedMixer(Operator op, const Gpu& gpu)
       : op_(std::move(op)),
-        decode_reach_(reach_of(op_.decode, gpu)),
-        prefill_reach_(reach_of(op_.prefill, gpu)),
-        scratch_decode_(op_.decode),
-        scratch_prefill_(op_.prefill) {}
+        decode_(op_.decode, decode_shape(op_), {}, gpu),
+        prefill_(op_.prefill, prefill_shape(op_), span_of(op_), gpu) {}
 
   Seconds decode_time(const StepBatch& batch, const Gpu& gpu) const {
-    set_decode_work(op_, batch, scratch_decode_);
-    return expected_time(scratch_decode_, gpu, decode_reach_);
+    Work& work = decode_.scratch;
+    set_decode_work(op_, batch, work);
+    if (!decode_.measured) return expected_time(work, gpu, decode_.reach);
+    return measured_total(measured_decode(*decode_.measured, op_, batch, work), work.calls, work,
+                          gpu);
   }
   Seconds prefill_time(const StepBatch& batch, const Gpu& gpu) const {
-    set_prefill_work(op_, batch, scratch_prefill_);
-    return expected_time(scratch_prefill_, gpu, prefill_reach_);
+    Work& work = prefill_.scratch;
+    set_prefill_work(op_, batch, work);
+    if (!prefill_.measured) return expected_time(work, gpu, prefill_.reach);
+    return measured_total(measured_prefill(*prefill_.measured, op_, batch, work), work.calls, work,
+                          gpu);
   }
   OperatorEstimate explain_decode(const StepBatch& batch, const Gpu& gpu) const {
-    set_decode_work(op_, batch, scratch_decode_);
-    return estimate(scratch_decode_, gpu, decode_reach_);
+    const Seconds total = decode_time(batch, gpu);  // which fills in the work
+    if (!decode_.measured) return estimate(decode_.scratch, gpu, decode_.reach);
+    return decode_.measured_estimate(
+        roofcast::explain_decode(*decode_.measured, op_, batch, decode_.scratch), total, gpu);
   }
   OperatorEstimate explain_prefill(const StepBatch& batch, const Gpu& gpu) const {
-    set_prefill_work(op_, batch, scratch_prefill_);
-    return estimate(scratch_prefill_, gpu, prefill_reach_);
+    const Seconds total = prefill_time(batch, gpu);
+    if (!prefill_.measured) return estimate(prefill_.scratch, gpu, prefill_.reach);
+    return prefill_.measured_estimate(
+        roofcast::explain_prefill(*prefill_.measured, op_, batch, prefill_.scratch), total, gpu);
   }
   std::int64_t calls() const { return op_.decode.calls; }
 
  private:
+  /// One of the operator's two kernels.
+  struct Side {
+    Side(const Work& work, const std::optional<OperatorShape>& shape, const AttentionSpan& span,
+         const Gpu& gpu)
+        : reach(reach_of(work, gpu)), scratch(work) {
+      if (shape) measured = measured_times(gpu, *shape, span);
+    }
+    OperatorEstimate measured_estimate(const CurveAnswer& answer, Seconds total,
+                                       const Gpu& gpu) const {
+      const Seconds fixed = measured->fixed() * static_cast<double>(scratch.calls);
+      return roofcast::measured_estimate(answer, total, fixed, scratch, gpu);
+    }
+    Reach reach;
+    std::optional<MeasuredTimes> measured{};
+    mutable Work scratch;
+  };
+
   Operator op_;
-  Reach decode_reach_;
-  Reach prefill_reach_;
-  mutable Work scratch_decode_;
-  mutable Work scratch_prefill_;
+  Side decode_;
+  Side prefill_;
 };
 
 }  // namespace roofcast

@@ -7,6 +7,7 @@
 #include "model/engine.hpp"
 #include "model/generation_estimate.hpp"
 #include "model/io/gpu_reader.hpp"
+#include "tests/model/measured_cases.hpp"
 #include "tests/support/shapes.hpp"
 
 namespace roofcast {
@@ -18,10 +19,17 @@ Deployment on_h100(Transformer model) {
   return deployment;
 }
 
+/// Every operator timed, as a calibration of this model leaves it.
+Deployment calibrated(Transformer model) {
+  Deployment deployment = on_h100(std::move(model));
+  deployment.gpu.measured = test::measured_for(deployment);
+  return deployment;
+}
+
 /// Decode-only steps whose context grows, as a simulation asks for them.
-void decode_steps(benchmark::State& state, const Transformer& model) {
-  const RooflineStepTime step_time(on_h100(model));
-  StepBatch batch = decode_batch(model, state.range(0), 1000);
+void decode_steps(benchmark::State& state, const Deployment& deployment) {
+  const RooflineStepTime step_time(deployment);
+  StepBatch batch = decode_batch(deployment.model, state.range(0), 1000);
   for (auto _ : state) {
     for (std::int64_t& attended : batch.decode_attended) attended += state.range(0);
     benchmark::DoNotOptimize(step_time.seconds(batch));
@@ -29,20 +37,30 @@ void decode_steps(benchmark::State& state, const Transformer& model) {
   state.SetItemsProcessed(state.iterations());
 }
 
-void DecodeStepDense(benchmark::State& state) { decode_steps(state, test::llama_3_1_8b()); }
+void DecodeStepDense(benchmark::State& state) {
+  decode_steps(state, on_h100(test::llama_3_1_8b()));
+}
 BENCHMARK(DecodeStepDense)->Arg(1)->Arg(64)->Arg(500);
 
-void DecodeStepTwoSpans(benchmark::State& state) { decode_steps(state, test::gemma_3_27b()); }
+void DecodeStepMeasured(benchmark::State& state) {
+  decode_steps(state, calibrated(test::llama_3_1_8b()));
+}
+BENCHMARK(DecodeStepMeasured)->Arg(1)->Arg(64)->Arg(500);
+
+void DecodeStepTwoSpans(benchmark::State& state) {
+  decode_steps(state, on_h100(test::gemma_3_27b()));
+}
 BENCHMARK(DecodeStepTwoSpans)->Arg(64);
 
-void DecodeStepHybrid(benchmark::State& state) { decode_steps(state, test::nemotron_3_nano()); }
+void DecodeStepHybrid(benchmark::State& state) {
+  decode_steps(state, on_h100(test::nemotron_3_nano()));
+}
 BENCHMARK(DecodeStepHybrid)->Arg(64);
 
 /// A chunk beside decoding sequences, with token counts that repeat.
-void MixedStep(benchmark::State& state) {
-  const Transformer model = test::llama_3_1_8b();
-  const RooflineStepTime step_time(on_h100(model));
-  StepBatch batch = decode_batch(model, 64, 1000);
+void mixed_steps(benchmark::State& state, const Deployment& deployment) {
+  const RooflineStepTime step_time(deployment);
+  StepBatch batch = decode_batch(deployment.model, 64, 1000);
   batch.prefills = {{.new_tokens = 448, .context_tokens = 0}};
   for (auto _ : state) {
     batch.prefills[0].context_tokens = (batch.prefills[0].context_tokens + 448) % 8192;
@@ -50,7 +68,14 @@ void MixedStep(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations());
 }
+
+void MixedStep(benchmark::State& state) { mixed_steps(state, on_h100(test::llama_3_1_8b())); }
 BENCHMARK(MixedStep);
+
+void MixedStepMeasured(benchmark::State& state) {
+  mixed_steps(state, calibrated(test::llama_3_1_8b()));
+}
+BENCHMARK(MixedStepMeasured);
 
 /// Token counts that were not asked for before: nothing of the matrices is reused.
 void FirstStepOfATokenCount(benchmark::State& state) {
@@ -84,6 +109,12 @@ void ConstructDense(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(RooflineStepTime(deployment).spans().data());
 }
 BENCHMARK(ConstructDense)->Unit(benchmark::kMicrosecond);
+
+void ConstructMeasured(benchmark::State& state) {
+  const Deployment deployment = calibrated(test::llama_3_1_8b());
+  for (auto _ : state) benchmark::DoNotOptimize(RooflineStepTime(deployment).spans().data());
+}
+BENCHMARK(ConstructMeasured)->Unit(benchmark::kMicrosecond);
 
 void ConstructExperts(benchmark::State& state) {
   const Deployment deployment = on_h100(test::deepseek_v3());

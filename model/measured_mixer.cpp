@@ -1,0 +1,105 @@
+#include "model/measured_mixer.hpp"
+
+#include <algorithm>
+
+namespace roofcast {
+
+namespace {
+
+struct Size {
+  double x = 0;
+  double y = 0;
+};
+
+Size decode_size(const AttentionOperator& op, const StepBatch& batch) {
+  const auto sequences = static_cast<double>(batch.decode_sequences);
+  return {sequences, static_cast<double>(batch.decode_attended[op.span_index]) / sequences};
+}
+
+Size chunk_size(const PrefillChunk& chunk) {
+  return {static_cast<double>(chunk.new_tokens), static_cast<double>(chunk.context_tokens)};
+}
+
+double bytes_of_one_call(const Work& work) {
+  return work.bytes.value / static_cast<double>(work.calls);
+}
+
+}  // namespace
+
+OperatorShape recurrent_shape(const Work& work) {
+  return {.family = OperatorFamily::memory_bound, .name = work.name};
+}
+
+Seconds measured_decode(const MeasuredTimes& times, const AttentionOperator& op,
+                        const StepBatch& batch, const Work&) {
+  const Size size = decode_size(op, batch);
+  return times.at(size.x, size.y);
+}
+
+Seconds measured_decode(const MeasuredTimes& times, const RecurrentOperator&, const StepBatch&,
+                        const Work& work) {
+  return times.at(bytes_of_one_call(work), 0);
+}
+
+Seconds measured_prefill(const MeasuredTimes& times, const AttentionOperator&,
+                         const StepBatch& batch, const Work&) {
+  Seconds total = times.fixed();
+  for (const PrefillChunk& chunk : batch.prefills) {
+    const Size size = chunk_size(chunk);
+    total += times.at(size.x, size.y) - times.fixed();
+  }
+  return total;
+}
+
+Seconds measured_prefill(const MeasuredTimes& times, const RecurrentOperator&, const StepBatch&,
+                         const Work& work) {
+  return times.at(bytes_of_one_call(work), 0);
+}
+
+CurveAnswer explain_decode(const MeasuredTimes& times, const AttentionOperator& op,
+                           const StepBatch& batch, const Work&) {
+  const Size size = decode_size(op, batch);
+  CurveAnswer answer = times.explain(size.x, size.y);
+  if (batch.decode_new_tokens > 1) answer.rung = Rung::extended;  // one was timed
+  return answer;
+}
+
+CurveAnswer explain_decode(const MeasuredTimes& times, const RecurrentOperator&, const StepBatch&,
+                           const Work& work) {
+  return times.explain(bytes_of_one_call(work), 0);
+}
+
+CurveAnswer explain_prefill(const MeasuredTimes& times, const AttentionOperator&,
+                            const StepBatch& batch, const Work&) {
+  CurveAnswer all{.rung = Rung::measured};
+  double deviation = 0;
+  for (const PrefillChunk& chunk : batch.prefills) {
+    const Size size = chunk_size(chunk);
+    const CurveAnswer one = times.explain(size.x, size.y);
+    all.time += one.time;
+    all.rung = std::max(all.rung, one.rung);
+    deviation += one.time.value * one.relative_uncertainty;
+  }
+  all.relative_uncertainty = deviation / all.time.value;
+  return all;
+}
+
+CurveAnswer explain_prefill(const MeasuredTimes& times, const RecurrentOperator&, const StepBatch&,
+                            const Work& work) {
+  return times.explain(bytes_of_one_call(work), 0);
+}
+
+Seconds measured_total(Seconds one_call, std::int64_t calls, const Work& work, const Gpu& gpu) {
+  return std::max(one_call * static_cast<double>(calls), physical_limit(work, gpu));
+}
+
+OperatorEstimate measured_estimate(CurveAnswer answer, Seconds total, Seconds fixed,
+                                   const Work& work, const Gpu& gpu) {
+  return {.work = work,
+          .time = total,
+          .bound = bound_of(work, gpu, total, fixed),
+          .rung = answer.rung,
+          .relative_uncertainty = answer.relative_uncertainty};
+}
+
+}  // namespace roofcast

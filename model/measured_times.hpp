@@ -1,0 +1,49 @@
+// An operator's measured times, worked out in advance for a caller that asks often.
+#pragma once
+
+#include <optional>
+
+#include "model/gpu.hpp"
+#include "model/measured.hpp"
+#include "model/monotone_table.hpp"
+#include "model/step_time.hpp"
+
+namespace roofcast {
+
+/// Answers from the curves of one shape. Where the points say that more tokens (or sequences, or
+/// context) take less time, the longer time of the smaller size stands; all else is answer()'s to
+/// within 1 %: the table's nodes are the points and four to eight sizes an octave between them.
+/// A batch is known by its sequences and their mean context only. Replacing one long sequence by
+/// several short ones of the same total may therefore make it shorter, as it is on a device.
+class MeasuredTimes {
+ public:
+  /// Precondition: the blend has parts; a prefill's span is full or sliding.
+  MeasuredTimes(CurveBlend blend, int multiprocessors, const AttentionSpan& span = {});
+
+  /// One call. x and y as in shape_work(); y is capped by a sliding span.
+  Seconds at(double x, double y) const;
+
+  /// at()'s time with the rung and uncertainty of the curves' answer.
+  CurveAnswer explain(double x, double y) const;
+
+  /// Of at(), what is paid once however many sequences one call computes.
+  Seconds fixed() const { return fixed_; }
+
+ private:
+  CurveAnswer curve_answer(double x, double y) const;
+  CurveAnswer sliding_answer(double x, double y) const;
+  std::vector<double> x_nodes() const;
+  std::vector<double> y_nodes() const;
+
+  CurveBlend blend_;
+  int multiprocessors_ = 1;
+  AttentionSpan span_{};
+  Seconds fixed_{};
+  std::optional<MonotoneTable> table_;
+};
+
+/// The times measured for a shape on this GPU; nothing where neither it nor a neighbour was timed.
+std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape& shape,
+                                            const AttentionSpan& span = {});
+
+}  // namespace roofcast
