@@ -1,0 +1,113 @@
+// Matrix products: the weight is cold, activations stay.
+#include "calibrate/bind.hpp"
+#include "kernels/gemm.hpp"
+
+namespace roofcast {
+
+using kernels::Element;
+
+namespace {
+
+// fp8 and int8 take n and k in multiples of 16 (kernels/gemm.hpp); engines pad what is not.
+constexpr int kNarrowMultiple = 16;
+
+// Slots of scratch memory.
+constexpr int kOutput = 0;
+
+double element_bytes(Element element) { return static_cast<double>(kernels::size_of(element)); }
+
+double elements(std::int64_t rows, std::int64_t columns) {
+  return static_cast<double>(rows) * static_cast<double>(columns);
+}
+
+int padded(std::int64_t n, int multiple) {
+  return static_cast<int>((n + multiple - 1) / multiple * multiple);
+}
+
+BoundCase bind_int4(Operands& operands, const CalibrationCase& c) {
+  kernels::Int4Gemm gemm = int4_gemm_of(c);
+  kernels::Backend& backend = operands.backend();
+  const double weight_bytes = elements(gemm.n, gemm.k) / 2;
+  const double scale_bytes = elements(gemm.n, gemm.k / gemm.group) * element_bytes(gemm.element);
+  const ColdCopies weights = operands.cold(Element::int8, weight_bytes);
+  const ColdCopies scales = operands.cold(gemm.element, scale_bytes, weights.count);
+  gemm.input = operands.warm(gemm.element, elements(gemm.m, gemm.k) * element_bytes(gemm.element));
+  gemm.output = operands.scratch(kOutput, elements(gemm.m, gemm.n) * element_bytes(gemm.element));
+  return {.work = {.copies = weights.count,
+                   .launch =
+                       [&backend, gemm, weights, scales, source = c.source](int copy) {
+                         kernels::Int4Gemm call = gemm;
+                         call.weight = static_cast<const std::uint8_t*>(weights.at(copy));
+                         call.scale = scales.at(copy);
+                         backend.launch(call, source);
+                       }},
+          .owned = {},
+          .cold_bytes = weight_bytes + scale_bytes};
+}
+
+/// Scales of about 1 for narrow operands.
+void set_scales(Operands& operands, kernels::Gemm& gemm) {
+  if (gemm.scale == kernels::GemmScale::none) return;
+  const bool block = gemm.scale == kernels::GemmScale::block;
+  const int blocks = block ? gemm.k / kernels::kScaleBlock : 1;
+  const std::int64_t inputs = block ? gemm.m * blocks : 1;
+  const std::int64_t weights =
+      block ? std::int64_t{padded(gemm.n, kernels::kScaleBlock)} / kernels::kScaleBlock * blocks
+            : 1;
+  const auto count = static_cast<double>(std::max(inputs, weights));
+  const auto* scales =
+      static_cast<const float*>(operands.warm(Element::fp32, count * sizeof(float)));
+  gemm.input_scale = scales;
+  gemm.weight_scale = scales;
+}
+
+}  // namespace
+
+kernels::Gemm gemm_of(const CalibrationCase& c) {
+  const std::string& format = c.shape.format;
+  const Element element = plain_element(format).value_or(c.element);
+  kernels::Gemm gemm{.element = element,
+                     .result = element,
+                     .m = static_cast<std::int64_t>(c.x),
+                     .n = static_cast<int>(c.shape.outputs),
+                     .k = static_cast<int>(c.shape.inputs)};
+  const bool narrow = format == "fp8" || format == "fp8_block" || format == "int8";
+  if (!narrow) return gemm;
+  gemm.element = format == "int8" ? Element::int8 : Element::fp8_e4m3;
+  gemm.scale = format == "fp8_block" ? kernels::GemmScale::block : kernels::GemmScale::tensor;
+  gemm.n = padded(gemm.n, kNarrowMultiple);
+  gemm.k = padded(gemm.k, format == "fp8_block" ? kernels::kScaleBlock : kNarrowMultiple);
+  return gemm;
+}
+
+kernels::Int4Gemm int4_gemm_of(const CalibrationCase& c) {
+  kernels::Int4Gemm gemm{.element = c.element,
+                         .m = static_cast<std::int64_t>(c.x),
+                         .n = static_cast<int>(c.shape.outputs)};
+  gemm.k = padded(c.shape.inputs, gemm.group);
+  return gemm;
+}
+
+BoundCase bind_gemm(Operands& operands, const CalibrationCase& c) {
+  if (is_int4(c.shape)) return bind_int4(operands, c);
+  kernels::Gemm gemm = gemm_of(c);
+  kernels::Backend& backend = operands.backend();
+  const double weight_bytes = elements(gemm.n, gemm.k) * element_bytes(gemm.element);
+  const ColdCopies weights = operands.cold(gemm.element, weight_bytes);
+  gemm.input = operands.warm(gemm.element, elements(gemm.m, gemm.k) * element_bytes(gemm.element));
+  gemm.output = operands.scratch(kOutput, elements(gemm.m, gemm.n) * element_bytes(gemm.result));
+  set_scales(operands, gemm);
+  gemm.weight = weights.at(0);
+  backend.prepare(gemm, c.source);
+  return {.work = {.copies = weights.count,
+                   .launch =
+                       [&backend, gemm, weights, source = c.source](int copy) {
+                         kernels::Gemm call = gemm;
+                         call.weight = weights.at(copy);
+                         backend.launch(call, source);
+                       }},
+          .owned = {},
+          .cold_bytes = weight_bytes};
+}
+
+}  // namespace roofcast

@@ -1,0 +1,204 @@
+#include "calibrate/cases.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "calibrate/bind.hpp"
+#include "calibrate/case_builder.hpp"
+#include "calibrate/case_grid.hpp"
+#include "model/units.hpp"
+
+namespace roofcast {
+
+using kernels::Element;
+
+namespace {
+
+// Copies from what stays in the cache to what never does.
+constexpr double kLeastCopyBytes = 1e6;
+constexpr double kMostCopyBytes = 2e9;
+constexpr int kCopiesBeyondCache = 8;
+
+// The GEMM of the drift series: on a GPU large enough to draw full power, on a CPU short.
+constexpr std::int64_t kSentinelGpu = 4096;
+constexpr std::int64_t kSentinelCpu = 512;
+
+// A launch and a pass through memory take about this long on any device.
+constexpr double kRoughFloor = 5e-6;
+
+bool is_cpu(const kernels::Backend& backend) {
+  return !backend.facts().architecture.starts_with("sm_");
+}
+
+/// Bytes of one cached token.
+double entry_bytes(const OperatorShape& shape) {
+  return shape_work(shape, 1, 1, 1).stored_bytes.value;
+}
+
+}  // namespace
+
+std::optional<Element> element_of(DType dtype) {
+  switch (dtype) {
+    case DType::fp32:
+      return Element::fp32;
+    case DType::fp16:
+      return Element::fp16;
+    case DType::bf16:
+      return Element::bf16;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::vector<Element> usual_elements(const kernels::Backend& backend) {
+  if (is_cpu(backend)) return {Element::fp32, Element::bf16};
+  return {Element::bf16};
+}
+
+void CaseBuilder::add(CalibrationCase c) {
+  for (const auto& [source, kernel] : backend_.sources(kernel_family(c))) {
+    c.source = source;
+    c.kernel = kernel;
+    cases_.push_back(c);
+    if (!limits_.every_source) return;
+  }
+  if (!c.kernel.empty()) return;
+  cases_.push_back(std::move(c));  // no kernels: runnable() lists it as not timed
+}
+
+void CaseBuilder::add_gemm(const OperatorShape& shape, Element activation,
+                           std::int64_t most_tokens) {
+  for (const auto& [tokens, pass] : gemm_axis(most_tokens)) {
+    add({.kind = CaseKind::gemm,
+         .shape = shape,
+         .x = static_cast<double>(tokens),
+         .element = activation,
+         .pass = pass});
+  }
+}
+
+void CaseBuilder::add_experts(const OperatorShape& shape, Element activation) {
+  for (const auto& [tokens, pass] : token_axis(limits_.most_tokens)) {
+    CalibrationCase c{.kind = CaseKind::moe,
+                      .shape = shape,
+                      .x = static_cast<double>(tokens),
+                      .element = activation,
+                      .pass = pass};
+    add(c);
+    if (pass > 0) continue;
+    c.role = CaseRole::check;  // routing by a power law
+    c.pass = kPasses - 1;
+    add(c);
+  }
+}
+
+void CaseBuilder::add_decode(const OperatorShape& shape, Element activation) {
+  const double most_tokens = limits_.cached_bytes / entry_bytes(shape);
+  for (const auto& [sequences, context, pass] :
+       decode_grid(limits_.most_sequences, limits_.longest_context, most_tokens)) {
+    CalibrationCase c{.kind = CaseKind::decode_attention,
+                      .shape = shape,
+                      .x = static_cast<double>(sequences),
+                      .y = static_cast<double>(context),
+                      .element = activation,
+                      .pass = pass};
+    add(c);
+    // That the sum of the lengths is the axis is checked where splitting matters most: few
+    // sequences, one of them long.
+    if (pass > 0 || sequences < 2) continue;
+    c.role = CaseRole::check;
+    c.pass = kPasses - 1;
+    add(c);
+  }
+}
+
+void CaseBuilder::add_prefill(const OperatorShape& shape, Element activation) {
+  for (const auto& [tokens, cached, pass] :
+       prefill_grid(limits_.most_tokens, limits_.longest_context)) {
+    if (entry_bytes(shape) * static_cast<double>(tokens + cached) > limits_.cached_bytes) continue;
+    add({.kind = CaseKind::prefill_attention,
+         .shape = shape,
+         .x = static_cast<double>(tokens),
+         .y = static_cast<double>(cached),
+         .element = activation,
+         .pass = pass});
+  }
+}
+
+void CaseBuilder::add_token_operator(CaseKind kind, const std::string& name, TokenSizes sizes,
+                                     double bytes_each, std::int64_t most_tokens) {
+  for (const auto& [tokens, pass] : token_axis(most_tokens)) {
+    sizes.tokens = tokens;
+    add({.kind = kind,
+         .shape = {.family = OperatorFamily::memory_bound, .name = name},
+         .x = static_cast<double>(tokens) * bytes_each,
+         .element = sizes.element,
+         .sizes = sizes,
+         .pass = pass});
+  }
+}
+
+std::vector<CalibrationCase> ceiling_cases(const kernels::Backend& backend,
+                                           double memory_limit_bytes) {
+  CaseBuilder builder(backend, {.every_source = false});
+  builder.add({.kind = CaseKind::nothing, .role = CaseRole::ceiling});
+  const double cache = static_cast<double>(backend.facts().cache_bytes);
+  const double most = std::min({kMostCopyBytes, memory_limit_bytes / 4,
+                                std::max(kCopiesBeyondCache * cache, 64 * kLeastCopyBytes)});
+  for (double bytes = most; bytes >= kLeastCopyBytes; bytes /= 8) {
+    builder.add({.kind = CaseKind::copy,
+                 .role = CaseRole::ceiling,
+                 .x = std::floor(bytes / 512) * 512});  // both halves aligned to 256
+  }
+  return builder.take();
+}
+
+CalibrationCase sentinel_case(const kernels::Backend& backend) {
+  const std::int64_t side = is_cpu(backend) ? kSentinelCpu : kSentinelGpu;
+  const Element element = usual_elements(backend).front();
+  CaseBuilder builder(backend, {.every_source = false});
+  builder.add({.kind = CaseKind::gemm,
+               .role = CaseRole::sentinel,
+               .shape = {.family = OperatorFamily::gemm,
+                         .format = std::string(kernels::name_of(element)),
+                         .outputs = side,
+                         .inputs = side},
+               .x = static_cast<double>(side),
+               .element = element});
+  return builder.take().front();
+}
+
+std::vector<CalibrationCase> runnable(std::vector<CalibrationCase> cases,
+                                      const kernels::Backend& backend,
+                                      std::vector<std::string>& untimed) {
+  std::vector<CalibrationCase> result;
+  std::set<std::string> names;
+  for (CalibrationCase& c : cases) {
+    if (!can_run(backend, c)) {
+      const std::string shape = shape_name(c);
+      if (std::find(untimed.begin(), untimed.end(), shape) == untimed.end()) {
+        untimed.push_back(shape);
+      }
+    } else if (names.insert(name_of(c)).second) {
+      result.push_back(std::move(c));
+    }
+  }
+  std::stable_sort(
+      result.begin(), result.end(),
+      [](const CalibrationCase& a, const CalibrationCase& b) { return a.pass < b.pass; });
+  return result;
+}
+
+double rough_call_s(const CalibrationCase& c, const RoughRates& rates) {
+  double flops = 0;
+  double bytes = c.x;
+  if (c.role == CaseRole::curve || c.role == CaseRole::check) {
+    const ShapeWork work = shape_work(c.shape, c.x, c.y, 1);
+    flops = work.flops.value;
+    bytes = work.bytes.value;
+  }
+  return kRoughFloor + std::max(flops / rates.flops_per_s, bytes / rates.bytes_per_s);
+}
+
+}  // namespace roofcast

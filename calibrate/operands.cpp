@@ -1,0 +1,113 @@
+#include "calibrate/operands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/error.hpp"
+#include "model/units.hpp"
+
+namespace roofcast {
+
+namespace {
+
+using kernels::Element;
+
+constexpr double kAlignment = 256;  // of every copy, as allocate() aligns
+
+// Random values are made for this much memory and then copied: the copies differ in address, which
+// is all that a cache knows of.
+constexpr std::size_t kSeedBytes = std::size_t{16} << 20;
+
+constexpr std::uint64_t kSeed = 20251;
+
+/// Standard deviation of the values: such that products of a few thousand stay in range, and int8
+/// uses most of its range.
+float deviation_of(Element element) { return element == Element::int8 ? 32.0F : 1.0F; }
+
+double aligned_up(double bytes) {
+  return kAlignment *
+         static_cast<double>(static_cast<std::int64_t>((bytes + kAlignment - 1) / kAlignment));
+}
+
+}  // namespace
+
+Operands::Operands(kernels::Backend& backend, const TimingProtocol& protocol, double memory_limit)
+    : backend_(backend), protocol_(protocol), memory_limit_(memory_limit) {}
+
+int Operands::copies_for(double bytes) const {
+  const auto cache = static_cast<double>(backend_.facts().cache_bytes);
+  return roofcast::copies_for(protocol_, aligned_up(bytes), cache, memory_limit_ / 2);
+}
+
+ColdCopies Operands::cold(Element element, double bytes) {
+  return cold(element, bytes, copies_for(bytes));
+}
+
+ColdCopies Operands::cold(Element element, double bytes, int copies) {
+  const double stride = aligned_up(bytes);
+  return {.first = pool(cold_, element, stride * copies).as<std::byte>(),
+          .stride = static_cast<std::size_t>(stride),
+          .count = copies};
+}
+
+void* Operands::warm(Element element, double bytes) { return pool(warm_, element, bytes).data(); }
+
+void* Operands::scratch(int slot, double bytes) {
+  kernels::Memory& memory = scratch_[slot];
+  if (static_cast<double>(memory.bytes()) < bytes) {
+    memory = kernels::Memory();
+    memory = take(bytes);
+  }
+  return memory.data();
+}
+
+void Operands::begin_case() { in_use_.clear(); }
+
+double Operands::held() const {
+  std::size_t bytes = 0;
+  for (const Pools* pools : {&cold_, &warm_}) {
+    for (const auto& [element, memory] : *pools) bytes += memory.bytes();
+  }
+  for (const auto& [slot, memory] : scratch_) bytes += memory.bytes();
+  return static_cast<double>(bytes);
+}
+
+/// New memory within the limit, if need be at the cost of pools that this case does not use.
+kernels::Memory Operands::take(double bytes) {
+  const double size = aligned_up(std::max(bytes, kAlignment));
+  for (Pools* pools : {&cold_, &warm_}) {
+    if (held() + size <= memory_limit_) break;
+    std::erase_if(*pools, [&](const auto& pool) { return !in_use_.contains(pool.first); });
+  }
+  if (held() + size > memory_limit_) {
+    throw Error(fmt::format("needs {:.1f} GiB of device memory beside {:.1f}, the limit is {:.1f}",
+                            size / kGiB, held() / kGiB, memory_limit_ / kGiB));
+  }
+  return {backend_, static_cast<std::size_t>(size)};
+}
+
+kernels::Memory& Operands::pool(Pools& pools, Element element, double bytes) {
+  in_use_.insert(element);
+  kernels::Memory& memory = pools[element];
+  if (static_cast<double>(memory.bytes()) >= bytes && memory.bytes() > 0) return memory;
+  memory = kernels::Memory();
+  memory = take(bytes);
+  fill(memory.data(), element, memory.bytes());
+  return memory;
+}
+
+void Operands::fill(void* data, Element element, std::size_t bytes) {
+  const std::size_t seed_bytes = std::min(bytes, kSeedBytes);
+  const auto count = static_cast<std::int64_t>(seed_bytes / kernels::size_of(element));
+  backend_.fill_normal(data, element, count, kSeed, deviation_of(element));
+  auto* first = static_cast<std::byte*>(data);
+  for (std::size_t done = seed_bytes; done < bytes;) {
+    const std::size_t next = std::min(done, bytes - done);
+    backend_.launch_copy(first + done, first, next);
+    done += next;
+  }
+  backend_.synchronize();
+}
+
+}  // namespace roofcast
