@@ -1,0 +1,177 @@
+#include "kernels/cpu/gemm.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "kernels/cpu/gemm_block.hpp"
+
+namespace roofcast::kernels::cpu {
+namespace {
+
+template <template <int> class Format>
+BlockFunction choose(Isa isa) {
+  switch (isa) {
+    case Isa::portable:
+      return block_portable<Format<4>>;
+    case Isa::avx2:
+      return block_avx2<Format<8>>;
+    case Isa::avx512:
+    case Isa::avx512_bf16:
+      return block_avx512<Format<16>>;
+  }
+  return nullptr;
+}
+
+template <int N>
+using Fp32Format = PlainFormat<N, float>;
+template <int N>
+using Fp16Format = PlainFormat<N, Fp16>;
+template <int N>
+using Bf16Format = PlainFormat<N, Bf16>;
+template <int N>
+using Fp8Format = PlainFormat<N, Fp8E4M3>;
+template <int N>
+using Int4Fp32Format = Int4Format<N, float>;
+template <int N>
+using Int4Fp16Format = Int4Format<N, Fp16>;
+template <int N>
+using Int4Bf16Format = Int4Format<N, Bf16>;
+
+ROOFCAST_TARGET_AVX512_BF16 void block_bf16_pairs(const Product& product, Range m, Range n) {
+  compute_block<PairFormat>(product, m, n);
+}
+
+BlockFunction block_function(Element element, Isa isa) {
+  switch (element) {
+    case Element::fp32:
+      return choose<Fp32Format>(isa);
+    case Element::fp16:
+      return choose<Fp16Format>(isa);
+    case Element::bf16:
+      return isa == Isa::avx512_bf16 ? block_bf16_pairs : choose<Bf16Format>(isa);
+    case Element::fp8_e4m3:
+      return choose<Fp8Format>(isa);
+    case Element::int8:
+      return choose<Int8Format>(isa);
+  }
+  return nullptr;
+}
+
+BlockFunction int4_block_function(Element element, Isa isa) {
+  if (element == Element::fp32) return choose<Int4Fp32Format>(isa);
+  return element == Element::fp16 ? choose<Int4Fp16Format>(isa) : choose<Int4Bf16Format>(isa);
+}
+
+/// Columns of a block of grouped products, whose rows vary.
+constexpr std::int64_t kGroupedColumns = kMostBlockOutputs / kMostBlockRows;
+
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Columns of a block with `rows` rows: enough that filling the panel (once a column block) is a
+/// few per cent of the work, few enough that each thread gets several blocks. A divisor of
+/// kScaleBlock where block scales need it.
+std::int64_t block_columns(const Product& product, std::int64_t rows, int threads) {
+  constexpr std::int64_t kLeast = 16;
+  constexpr std::int64_t kBlocksPerThread = 4;
+  if (product.weight_scale != nullptr) return kScaleBlock / 4;
+  const std::int64_t most = kMostBlockOutputs / rows / kLeast * kLeast;
+  const std::int64_t fair = product.n / (kBlocksPerThread * threads) / kLeast * kLeast;
+  return std::clamp(fair, kLeast, most);
+}
+
+/// Cuts `m` rows of a product into blocks; neighbours in order share a part of the weight.
+class Blocks {
+ public:
+  Blocks(const Product& product, std::int64_t m, int threads)
+      : m_(m),
+        n_(product.n),
+        row_blocks_(ceil_divide(m, kMostBlockRows)),
+        rows_(row_blocks_ == 0 ? 0 : ceil_divide(m, row_blocks_)),
+        columns_(rows_ == 0 ? 1 : block_columns(product, rows_, threads)) {}
+
+  std::int64_t count() const { return row_blocks_ * ceil_divide(n_, columns_); }
+  Range m(std::int64_t block) const {
+    const std::int64_t begin = block % row_blocks_ * rows_;
+    return {.begin = begin, .end = std::min(begin + rows_, m_)};
+  }
+  Range n(std::int64_t block) const {
+    const std::int64_t begin = block / row_blocks_ * columns_;
+    return {.begin = begin, .end = std::min(begin + columns_, n_)};
+  }
+
+ private:
+  std::int64_t m_, n_, row_blocks_, rows_, columns_;
+};
+
+void multiply(const Product& product, std::int64_t m, BlockFunction function, ThreadPool& pool) {
+  const Blocks blocks(product, m, pool.threads());
+  pool.for_ranges(blocks.count(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b) function(product, blocks.m(b), blocks.n(b));
+  });
+}
+
+}  // namespace
+
+void gemm(const Gemm& gemm, ThreadPool& pool, Isa isa) {
+  check(gemm);
+  Product product{.input = gemm.input,
+                  .weight = gemm.weight,
+                  .output = gemm.output,
+                  .result = gemm.result,
+                  .n = gemm.n,
+                  .k = gemm.k,
+                  .rows = gemm.m};
+  if (gemm.scale == GemmScale::tensor) product.scale = *gemm.input_scale * *gemm.weight_scale;
+  if (gemm.scale == GemmScale::block) {
+    product.input_scale = gemm.input_scale;
+    product.weight_scale = gemm.weight_scale;
+  }
+  multiply(product, gemm.m, block_function(gemm.element, isa), pool);
+}
+
+void int4_gemm(const Int4Gemm& gemm, ThreadPool& pool, Isa isa) {
+  check(gemm);
+  const Product product{.input = gemm.input,
+                        .weight = gemm.weight,
+                        .output = gemm.output,
+                        .result = gemm.element,
+                        .n = gemm.n,
+                        .k = gemm.k,
+                        .rows = gemm.m,
+                        .group_scale = gemm.scale,
+                        .group_shift = std::countr_zero(static_cast<unsigned>(gemm.group))};
+  multiply(product, gemm.m, int4_block_function(gemm.element, isa), pool);
+}
+
+void grouped_gemm(const GroupedGemm& gemm, ThreadPool& pool, Isa isa) {
+  check(gemm);
+  const BlockFunction function = block_function(gemm.element, isa);
+  const auto size = static_cast<std::int64_t>(size_of(gemm.element));
+  const std::int64_t column_blocks = ceil_divide(gemm.n, kGroupedColumns);
+  const auto of_expert = [&](std::int64_t expert) -> Product {
+    return {.input = gemm.input,
+            .weight = static_cast<const char*>(gemm.weight) + expert * gemm.n * gemm.k * size,
+            .output = gemm.output,
+            .result = gemm.element,
+            .n = gemm.n,
+            .k = gemm.k,
+            .rows = gemm.rows};
+  };
+  // An expert's part of the weight is read by one thread, for all of the expert's rows.
+  const auto compute = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t expert = i / column_blocks;
+      const std::int64_t n = i % column_blocks * kGroupedColumns;
+      const Range columns{.begin = n, .end = std::min<std::int64_t>(n + kGroupedColumns, gemm.n)};
+      const std::int64_t last = gemm.first_row[expert + 1];
+      for (std::int64_t m = gemm.first_row[expert]; m < last; m += kMostBlockRows) {
+        const Range rows{.begin = m, .end = std::min(m + kMostBlockRows, last)};
+        function(of_expert(expert), rows, columns);
+      }
+    }
+  };
+  pool.for_ranges(gemm.experts * column_blocks, 1, compute);
+}
+
+}  // namespace roofcast::kernels::cpu

@@ -1,0 +1,227 @@
+// One block of a product output[m, n] = sum_k input[m, k] weight[n, k], on one thread.
+//
+// Both operands run along k, so each output is a dot product: lane l of N sums the elements k with
+// k mod N = l in ascending order, and the lanes are added at the end. That order is the same for
+// every m, n, block and thread, so a row of the output depends on its row of the input alone: a
+// token has the same bits in any batch and on any number of threads.
+//
+// The weight is read as it lies, once for all rows of a block: with few rows the product runs at
+// the speed of memory, as in decode. Levels: a tile of outputs keeps its lanes in registers; a
+// panel of the input, brought into the form that is multiplied, stays in the caches; between two
+// parts of k the lanes of the block are saved, in L2.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cpu/gemm_format.hpp"
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/thread_pool.hpp"
+#include "kernels/cpu/vector.hpp"
+
+namespace roofcast::kernels::cpu {
+
+inline constexpr std::int64_t kMostBlockRows = 48;
+inline constexpr std::int64_t kMostBlockOutputs = 48 * 48;  // 144 KiB of 16 lanes
+inline constexpr std::int64_t kPanelElements = 16 * 4096;   // 256 KiB of floats
+inline constexpr int kTileRows = 4;
+/// 16 or 8 sums beside 4 vectors of input and one of weight, in 32 or 16 registers.
+template <class Format>
+inline constexpr int kTileColumns = Format::kLanes == 16 ? 4 : 2;
+/// Rows of input up to which the weight is read in rows as long as the panel allows, one tile of
+/// columns at a time: the way of the memory, which is what takes time.
+inline constexpr std::int64_t kStreamedRows = 16;
+/// With more rows: rows of the weight, and elements of each, that stay in L1 while tiles of input
+/// rows pass by. 16 KiB of bf16, 32 of fp32.
+inline constexpr std::int64_t kGroupColumns = 16;
+inline constexpr std::int64_t kReusedPart = 512;
+
+/// A part of k.
+struct Part {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+  std::int64_t padded = 0;  // count to the next whole vector, and the row length of the panel
+  bool first() const { return begin == 0; }
+};
+
+/// Adds a part of k to the lanes of kRows x kColumns outputs. `lanes` is [kColumns, block_rows].
+template <class Format, int kRows, int kColumns>
+ROOFCAST_INLINE void add_tile(const typename Format::Panel* panel,
+                              const typename Format::Row* weight, const Part& part,
+                              typename Format::Lanes* lanes, std::int64_t block_rows) {
+  Floats<Format::kLanes> sum[kRows][kColumns];
+  typename Format::Operand a[kRows];
+  typename Format::Operand b;
+  ROOFCAST_UNROLL
+  for (int c = 0; c < kColumns; ++c) {
+    ROOFCAST_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      Format::resume(sum[r][c], lanes[c * block_rows + r], part.first());
+    }
+  }
+  std::int64_t k = 0;
+  for (; k + Format::kStep <= part.count; k += Format::kStep) {
+    ROOFCAST_UNROLL
+    for (int r = 0; r < kRows; ++r) Format::load_panel(a[r], panel + r * part.padded + k);
+    ROOFCAST_UNROLL
+    for (int c = 0; c < kColumns; ++c) {
+      Format::load_weight(b, weight[c], part.begin + k);
+      ROOFCAST_UNROLL
+      for (int r = 0; r < kRows; ++r) Format::add_product(sum[r][c], a[r], b);
+    }
+  }
+  if (k < part.count) {
+    ROOFCAST_UNROLL
+    for (int r = 0; r < kRows; ++r) Format::load_panel(a[r], panel + r * part.padded + k);
+    ROOFCAST_UNROLL
+    for (int c = 0; c < kColumns; ++c) {
+      Format::load_last(b, weight[c], part.begin + k, part.count - k);
+      ROOFCAST_UNROLL
+      for (int r = 0; r < kRows; ++r) Format::add_product(sum[r][c], a[r], b);
+    }
+  }
+  ROOFCAST_UNROLL
+  for (int c = 0; c < kColumns; ++c) {
+    ROOFCAST_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      Format::save(lanes[c * block_rows + r], sum[r][c], part.first());
+    }
+  }
+}
+
+/// All columns of a group against kRows rows of the panel, which are in L1 meanwhile.
+template <class Format, int kRows>
+ROOFCAST_INLINE void add_rows(const typename Format::Panel* panel,
+                              const typename Format::Row* weight, std::int64_t columns,
+                              const Part& part, typename Format::Lanes* lanes,
+                              std::int64_t block_rows) {
+  constexpr int kColumns = kTileColumns<Format>;
+  std::int64_t c = 0;
+  for (; c + kColumns <= columns; c += kColumns) {
+    add_tile<Format, kRows, kColumns>(panel, weight + c, part, lanes + c * block_rows, block_rows);
+  }
+  for (; c < columns; ++c) {
+    add_tile<Format, kRows, 1>(panel, weight + c, part, lanes + c * block_rows, block_rows);
+  }
+}
+
+/// All rows of a block against a group of rows of the weight, which are in L1 meanwhile.
+template <class Format>
+ROOFCAST_INLINE void add_group(const typename Format::Panel* panel, const Product& product, Range n,
+                               const Part& part, typename Format::Lanes* lanes, std::int64_t rows) {
+  typename Format::Row weight[kGroupColumns];
+  const std::int64_t columns = n.end - n.begin;
+  for (std::int64_t c = 0; c < columns; ++c) weight[c] = Format::row(product, n.begin + c);
+  std::int64_t r = 0;
+  for (; r + kTileRows <= rows; r += kTileRows) {
+    add_rows<Format, kTileRows>(panel + r * part.padded, weight, columns, part, lanes + r, rows);
+  }
+  panel += r * part.padded;
+  lanes += r;
+  if (rows - r == 3) add_rows<Format, 3>(panel, weight, columns, part, lanes, rows);
+  if (rows - r == 2) add_rows<Format, 2>(panel, weight, columns, part, lanes, rows);
+  if (rows - r == 1) add_rows<Format, 1>(panel, weight, columns, part, lanes, rows);
+}
+
+/// Multiplies the panel by both factors of GemmScale::block; n lies in one block of the weight.
+inline void scale_panel(float* panel, const Product& product, Range m, std::int64_t n,
+                        const Part& part) {
+  const std::int64_t blocks = product.k / kScaleBlock;
+  const float* weight_scale = product.weight_scale + n / kScaleBlock * blocks;
+  for (std::int64_t r = m.begin; r < m.end; ++r, panel += part.padded) {
+    for (std::int64_t k = 0; k < part.count; ++k) {
+      const std::int64_t block = (part.begin + k) / kScaleBlock;
+      panel[k] *= product.input_scale[block * product.rows + r] * weight_scale[block];
+    }
+  }
+}
+
+template <class Format>
+ROOFCAST_INLINE void fill_panel(typename Format::Panel* panel, const Product& product, Range m,
+                                std::int64_t n, const Part& part) {
+  using Input = typename Format::Input;
+  const auto* input = static_cast<const Input*>(product.input) + m.begin * product.k + part.begin;
+  for (std::int64_t r = 0; r < m.end - m.begin; ++r) {
+    Format::fill(panel + r * part.padded, input + r * product.k, part.count, part.padded);
+  }
+  if constexpr (std::is_same_v<Input, Fp8E4M3>) {
+    if (product.input_scale != nullptr) scale_panel(panel, product, m, n, part);
+  }
+}
+
+/// Adds the lanes of `count` outputs, padded to whole vectors.
+template <class Format>
+ROOFCAST_INLINE void add_lanes(float* totals, typename Format::Lanes* lanes, std::int64_t count) {
+  constexpr int kLanes = Format::kLanes;
+  for (std::int64_t i = count; i % kLanes != 0; ++i) lanes[i] = typename Format::Lanes{};
+  for (std::int64_t i = 0; i < count; i += kLanes) {
+    typename Format::Lanes sums;
+    sum_each<typename Format::Total, kLanes>(sums, lanes + i);
+    const Floats<kLanes> total = __builtin_convertvector(sums, Floats<kLanes>);
+    std::memcpy(totals + i, &total, sizeof total);
+  }
+}
+
+/// `totals`: [n.end - n.begin, m.end - m.begin].
+template <class T>
+ROOFCAST_INLINE void store(const float* totals, const Product& product, Range m, Range n) {
+  const std::int64_t rows = m.end - m.begin;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    T* output = static_cast<T*>(product.output) + (m.begin + r) * product.n + n.begin;
+    for (std::int64_t c = 0; c < n.end - n.begin; ++c) {
+      output[c] = from_float<T>(totals[c * rows + r] * product.scale);
+    }
+  }
+}
+
+/// Elements of k that are done before the lanes are saved.
+template <class Format>
+constexpr std::int64_t part_size(std::int64_t rows) {
+  const std::int64_t fits = kPanelElements / rows / Format::kStep * Format::kStep;
+  return std::min({Format::kMostPart, fits, rows <= kStreamedRows ? fits : kReusedPart});
+}
+
+/// Preconditions: m.end - m.begin is at most kMostBlockRows, the block has at most
+/// kMostBlockOutputs outputs.
+template <class Format>
+ROOFCAST_INLINE void compute_block(const Product& product, Range m, Range n) {
+  constexpr std::int64_t kLine = 64;
+  alignas(kLine) typename Format::Panel panel[kPanelElements];
+  alignas(kLine) typename Format::Lanes lanes[kMostBlockOutputs];
+  alignas(kLine) float totals[kMostBlockOutputs];
+  const std::int64_t rows = m.end - m.begin;
+  const std::int64_t most = part_size<Format>(rows);
+  const std::int64_t group_size = rows <= kStreamedRows ? kTileColumns<Format> : kGroupColumns;
+  for (std::int64_t begin = 0; begin < product.k; begin += most) {
+    const std::int64_t count = std::min(most, product.k - begin);
+    const std::int64_t vectors = (count + Format::kStep - 1) / Format::kStep;
+    const Part part{.begin = begin, .count = count, .padded = vectors * Format::kStep};
+    fill_panel<Format>(panel, product, m, n.begin, part);
+    for (std::int64_t c = n.begin; c < n.end; c += group_size) {
+      const Range group{.begin = c, .end = std::min(c + group_size, n.end)};
+      add_group<Format>(panel, product, group, part, lanes + (c - n.begin) * rows, rows);
+    }
+  }
+  add_lanes<Format>(totals, lanes, rows * (n.end - n.begin));
+  if (product.result == Element::fp32) store<float>(totals, product, m, n);
+  if (product.result == Element::fp16) store<Fp16>(totals, product, m, n);
+  if (product.result == Element::bf16) store<Bf16>(totals, product, m, n);
+  if (product.result == Element::int8) store<std::int8_t>(totals, product, m, n);
+}
+
+using BlockFunction = void (*)(const Product& product, Range m, Range n);
+
+template <class Format>
+void block_portable(const Product& product, Range m, Range n) {
+  compute_block<Format>(product, m, n);
+}
+template <class Format>
+ROOFCAST_TARGET_AVX2 void block_avx2(const Product& product, Range m, Range n) {
+  compute_block<Format>(product, m, n);
+}
+template <class Format>
+ROOFCAST_TARGET_AVX512 void block_avx512(const Product& product, Range m, Range n) {
+  compute_block<Format>(product, m, n);
+}
+
+}  // namespace roofcast::kernels::cpu

@@ -1,0 +1,160 @@
+// Vectors of N floats, and loads that widen each storage format to them. Plain C++ over the
+// compiler's vector types: the function into which all this is inlined decides by its target
+// attribute (kernels/cpu/isa.hpp) which instructions come out. Everything here must therefore be
+// inlined, and vectors are passed by reference, since how they are passed by value depends on the
+// target too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "kernels/element.hpp"
+
+#define ROOFCAST_INLINE [[gnu::always_inline]] inline
+
+/// Loops over registers: they must be unrolled before the compiler places arrays in registers.
+#define ROOFCAST_UNROLL _Pragma("GCC unroll 16")
+
+namespace roofcast::kernels::cpu {
+
+template <class T, int N>
+struct VectorOf {
+  // NOLINTNEXTLINE(modernize-use-using): the attribute is not taken on a `using` by every compiler
+  typedef T type __attribute__((vector_size(sizeof(T) * N)));
+};
+template <class T, int N>
+using Vector = typename VectorOf<T, N>::type;
+
+template <int N>
+using Floats = Vector<float, N>;
+template <int N>
+using Ints = Vector<std::int32_t, N>;
+template <int N>
+using Words = Vector<std::uint32_t, N>;
+
+template <class To, class From>
+ROOFCAST_INLINE void copy_bits(To& to, const From& from) {
+  static_assert(sizeof(To) == sizeof(From));
+  std::memcpy(&to, &from, sizeof(To));
+}
+
+// ---- loads: N elements from `from`, as floats. The arithmetic is that of kernels/element.hpp.
+
+template <int N>
+ROOFCAST_INLINE void load(Floats<N>& to, const float* from) {
+  std::memcpy(&to, from, sizeof to);
+}
+
+template <int N>
+ROOFCAST_INLINE void load(Floats<N>& to, const Bf16* from) {
+  Vector<std::uint16_t, N> bits;
+  std::memcpy(&bits, from, sizeof bits);
+  const Words<N> wide = __builtin_convertvector(bits, Words<N>) << 16;
+  copy_bits(to, wide);
+}
+
+template <int N>
+ROOFCAST_INLINE void load(Floats<N>& to, const Fp16* from) {
+  Vector<std::uint16_t, N> bits;
+  std::memcpy(&bits, from, sizeof bits);
+  const Words<N> wide = __builtin_convertvector(bits, Words<N>);
+  const Words<N> magnitude = (wide & 0x7fffU) << 13;
+  Floats<N> finite;
+  copy_bits(finite, magnitude);
+  finite *= 0x1p112F;
+  Words<N> result;
+  copy_bits(result, finite);
+  const Words<N> special = reinterpret_cast<Words<N>>((wide & 0x7fffU) >= 0x7c00U);
+  result = (special & (0x7f800000U | magnitude)) | (~special & result) | ((wide & 0x8000U) << 16);
+  copy_bits(to, result);
+}
+
+template <int N>
+ROOFCAST_INLINE void load(Floats<N>& to, const Fp8E4M3* from) {
+  Vector<std::uint8_t, N> bits;
+  std::memcpy(&bits, from, sizeof bits);
+  const Words<N> wide = __builtin_convertvector(bits, Words<N>);
+  const Words<N> magnitude = (wide & 0x7fU) << 20;
+  Floats<N> finite;
+  copy_bits(finite, magnitude);
+  finite *= 0x1p120F;
+  Words<N> result;
+  copy_bits(result, finite);
+  const Words<N> nan = reinterpret_cast<Words<N>>((wide & 0x7fU) == 0x7fU);
+  result = (nan & 0x7fc00000U) | (~nan & result) | ((wide & 0x80U) << 24);
+  copy_bits(to, result);
+}
+
+template <int N>
+ROOFCAST_INLINE void load(Floats<N>& to, const std::int8_t* from) {
+  Vector<std::int8_t, N> bits;
+  std::memcpy(&bits, from, sizeof bits);
+  to = __builtin_convertvector(bits, Floats<N>);
+}
+
+/// The first `count` < N elements, then zeros; reads no more than these.
+template <int N, class T>
+ROOFCAST_INLINE void load_some(Floats<N>& to, const T* from, std::int64_t count) {
+  T buffer[N] = {};
+  std::memcpy(buffer, from, static_cast<std::size_t>(count) * sizeof(T));
+  load<N>(to, buffer);
+}
+
+/// Widens `count` elements into `to`, and zeros up to `padded`, a multiple of N.
+template <int N, class T>
+ROOFCAST_INLINE void widen(float* to, const T* from, std::int64_t count, std::int64_t padded) {
+  std::int64_t i = 0;
+  Floats<N> value;
+  for (; i + N <= count; i += N) {
+    load<N>(value, from + i);
+    std::memcpy(to + i, &value, sizeof value);
+  }
+  for (; i < padded; i += N) {
+    load_some<N>(value, from + i, count > i ? count - i : 0);
+    std::memcpy(to + i, &value, sizeof value);
+  }
+}
+
+// ---- sums of lanes: the halves of a vector are added, then the halves of what is left, and so on
+
+/// Where lane `lane` of one level of sum_each() comes from: the lower halves of all segments of two
+/// vectors side by side.
+template <std::size_t kLanes>
+constexpr std::size_t lower_half(std::size_t lane, std::size_t segment) {
+  const std::size_t half = segment / 2;
+  const std::size_t in_vector = lane % (kLanes / 2);
+  return lane / (kLanes / 2) * kLanes + in_vector / half * segment + in_vector % half;
+}
+
+template <std::size_t kSegment, class V, std::size_t... kLane>
+ROOFCAST_INLINE void add_halves(V& to, const V& a, const V& b, std::index_sequence<kLane...>) {
+  constexpr std::size_t kLanes = sizeof...(kLane);
+  to = __builtin_shufflevector(a, b, (lower_half<kLanes>(kLane, kSegment))...) +
+       __builtin_shufflevector(a, b, (lower_half<kLanes>(kLane, kSegment) + kSegment / 2)...);
+}
+
+template <std::size_t kSegment, class T, int N>
+ROOFCAST_INLINE void sum_segments(Vector<T, N>* vectors) {
+  if constexpr (kSegment > 1) {
+    ROOFCAST_UNROLL
+    for (std::size_t i = 0; i < kSegment / 2; ++i) {
+      add_halves<kSegment>(vectors[i], vectors[2 * i], vectors[2 * i + 1],
+                           std::make_index_sequence<N>());
+    }
+    sum_segments<kSegment / 2, T, N>(vectors);
+  }
+}
+
+/// Lane i of `sums` becomes the sum of the lanes of vectors[i], i < N.
+template <class T, int N>
+ROOFCAST_INLINE void sum_each(Vector<T, N>& sums, const Vector<T, N>* vectors) {
+  Vector<T, N> left[N];
+  ROOFCAST_UNROLL
+  for (int i = 0; i < N; ++i) left[i] = vectors[i];
+  sum_segments<N, T, N>(left);
+  sums = left[0];
+}
+
+}  // namespace roofcast::kernels::cpu
