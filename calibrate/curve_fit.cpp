@@ -1,0 +1,133 @@
+#include "calibrate/curve_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "calibrate/fit.hpp"
+#include "model/roofline.hpp"
+
+namespace roofcast {
+
+namespace {
+
+enum Term { kBytes, kFloor, kFlops, kWaves, kTerms };
+
+double work_term(const ShapeWork& work, int term) {
+  switch (term) {
+    case kBytes:
+      return work.bytes.value;
+    case kFloor:
+      return 1;
+    case kFlops:
+      return work.flops.value;
+    default:
+      return work.waves;
+  }
+}
+
+/// What shares a base.
+using FamilyKey = std::tuple<OperatorFamily, std::string, DType, std::string, bool, std::string>;
+
+FamilyKey family_key(const TimedPoint& p) {
+  return {p.shape.family, p.shape.format, p.shape.cache, p.shape.name, p.shape.latent, p.kernel};
+}
+
+using CurveKey = std::tuple<OperatorShape, std::string>;
+
+bool has_base(const PhysicalTerms& terms, std::span<const TimedPoint> points, int multiprocessors) {
+  return std::all_of(points.begin(), points.end(), [&](const TimedPoint& p) {
+    const MeasuredCurve curve{.shape = p.shape, .terms = terms};
+    return base_time(curve, p.point.x, p.point.y, multiprocessors).value > 0;
+  });
+}
+
+/// Ascending by (x, y), each size once.
+std::vector<MeasuredPoint> sorted_points(const std::vector<const TimedPoint*>& timed) {
+  std::vector<MeasuredPoint> points;
+  for (const TimedPoint* p : timed) points.push_back(p->point);
+  const auto size = [](const MeasuredPoint& p) { return std::pair{p.x, p.y}; };
+  std::stable_sort(
+      points.begin(), points.end(),
+      [&](const MeasuredPoint& a, const MeasuredPoint& b) { return size(a) < size(b); });
+  const auto last = std::unique(
+      points.begin(), points.end(),
+      [&](const MeasuredPoint& a, const MeasuredPoint& b) { return size(a) == size(b); });
+  points.erase(last, points.end());
+  return points;
+}
+
+std::string rejection(const TimedPoint& p, const Gpu& physics) {
+  const Work work = work_of(p.shape, p.point.x, p.point.y);
+  return fmt::format("{}: {:.3g} us, where {} allows {:.3g} us", p.name, p.point.time.value * 1e6,
+                     physics.display_name, physical_limit(work, physics).value * 1e6);
+}
+
+}  // namespace
+
+PhysicalTerms fit_terms(std::span<const TimedPoint> points, int multiprocessors) {
+  const std::size_t terms = std::min<std::size_t>(kTerms, points.size());
+  std::vector<double> rows;
+  std::vector<double> times;
+  std::vector<double> weights;
+  for (const TimedPoint& p : points) {
+    const ShapeWork work = shape_work(p.shape, p.point.x, p.point.y, multiprocessors);
+    for (std::size_t term = 0; term < terms; ++term) {
+      rows.push_back(work_term(work, static_cast<int>(term)));
+    }
+    times.push_back(p.point.time.value);
+    weights.push_back(1.0 / p.point.time.value);
+  }
+  std::vector<double> fitted = fit_non_negative(rows, terms, times, weights);
+  fitted.resize(kTerms, 0.0);
+  const PhysicalTerms result{.floor = Seconds{fitted[kFloor]},
+                             .seconds_per_flop = fitted[kFlops],
+                             .seconds_per_byte = fitted[kBytes],
+                             .seconds_per_wave = fitted[kWaves]};
+  if (has_base(result, points, multiprocessors)) return result;
+  // Work that neither FLOPs nor bytes tell apart: a constant.
+  return {.floor = Seconds{*std::min_element(times.begin(), times.end())}};
+}
+
+FittedCurves fit_curves(std::span<const TimedPoint> points, int multiprocessors,
+                        const Gpu* physics) {
+  FittedCurves result;
+  std::map<FamilyKey, std::vector<TimedPoint>> families;
+  for (const TimedPoint& p : points) {
+    if (physics != nullptr && beats_physics(p.shape, p.point, *physics)) {
+      result.rejected.push_back(rejection(p, *physics));
+    } else {
+      families[family_key(p)].push_back(p);
+    }
+  }
+  std::map<CurveKey, MeasuredCurve> curves;
+  for (const auto& [key, family] : families) {
+    const PhysicalTerms terms = fit_terms(family, multiprocessors);
+    std::map<CurveKey, std::vector<const TimedPoint*>> shapes;
+    for (const TimedPoint& p : family) shapes[{p.shape, p.kernel}].push_back(&p);
+    for (const auto& [curve_key, timed] : shapes) {
+      MeasuredCurve curve{.shape = timed.front()->shape,
+                          .kernel = timed.front()->kernel,
+                          .terms = terms,
+                          .points = sorted_points(timed)};
+      set_errors(curve, multiprocessors);
+      curves.emplace(curve_key, std::move(curve));
+    }
+  }
+  for (auto& [key, curve] : curves) result.curves.push_back(std::move(curve));
+  return result;
+}
+
+std::optional<double> leave_one_out_error(const MeasuredCurve& curve, std::size_t i,
+                                          int multiprocessors) {
+  if (curve.points.size() < 2) return std::nullopt;
+  const CurveAnswer guess = answer_without(curve, i, multiprocessors);
+  if (guess.rung != Rung::interpolated) return std::nullopt;
+  return std::abs(guess.time / curve.points[i].time - 1.0);
+}
+
+}  // namespace roofcast
