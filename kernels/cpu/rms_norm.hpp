@@ -1,9 +1,13 @@
-// RMSNorm with residual on the CPU, one thread. Contract, shapes and bytes: kernels/rms_norm.hpp.
+// RMSNorm with residual on the CPU. Contract, shapes and bytes: kernels/rms_norm.hpp.
 #pragma once
 
+#include "kernels/cpu/thread_pool.hpp"
 #include "kernels/rms_norm.hpp"
 
 namespace roofcast::kernels::cpu {
+
+/// A range of the rows, in the calling thread. check() comes before: nothing here throws.
+void rms_norm(const RmsNorm& norm, Range rows);
 
 /// Returns when all rows are done. Throws std::invalid_argument on a bad shape.
 void rms_norm(const RmsNorm& norm);

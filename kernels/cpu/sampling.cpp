@@ -33,6 +33,21 @@ struct Row {
   return negative ? ~bits : bits | 0x80000000U;
 }
 
+/// The logit whose key it is.
+inline float logit_of(std::uint32_t key) {
+  const bool negative = (key >> 31) == 0;
+  return std::bit_cast<float>(negative ? ~key : key & 0x7fffffffU);
+}
+
+/// Keys, and not logits, are compared: a maximum of whole numbers may be taken in any order, and so
+/// vectorises.
+template <class T>
+ROOFCAST_CLONES std::uint32_t largest_key(const T* logits, std::int64_t count) {
+  std::uint32_t largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, key_of(to_float(logits[i])));
+  return largest;
+}
+
 /// Keys are read in digits of 11, 11 and 10 bits; 16-bit elements differ in the first two alone.
 constexpr int kBins = 2048;
 constexpr std::array<int, 3> kShift = {21, 10, 0};
@@ -77,18 +92,45 @@ Histogram first_digits(const Row<T>& row) {
   return histogram;
 }
 
+/// The keys of `count` tokens from the first on; returns how many begin with `prefix`, which stands
+/// above `shift` bits. Without a branch, so that it vectorises.
+template <class T>
+ROOFCAST_CLONES int keys_like(const T* logits, std::int64_t count, std::uint32_t prefix, int shift,
+                              std::uint32_t* keys) {
+  int found = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    keys[i] = key_of(to_float(logits[i]));
+    found += keys[i] >> shift == prefix ? 1 : 0;
+  }
+  return found;
+}
+
+/// Calls visit(index, key) for the tokens whose keys begin with `prefix`, in their order, until it
+/// returns false.
+template <class T, class Visit>
+void for_each_like(const Row<T>& row, std::uint32_t prefix, int shift, const Visit& visit) {
+  std::array<std::uint32_t, kChunk> keys;
+  for (std::int64_t first = 0; first < row.size; first += kChunk) {
+    const std::int64_t count = std::min(kChunk, row.size - first);
+    if (keys_like(row.logits + first, count, prefix, shift, keys.data()) == 0) continue;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint32_t key = keys[static_cast<std::size_t>(i)];
+      if (key >> shift == prefix && !visit(first + i, key)) return;
+    }
+  }
+}
+
 /// Of the tokens whose digits above number `digit` are those of `prefix`.
 template <class T>
 Histogram further_digits(const Row<T>& row, std::size_t digit, std::uint32_t prefix) {
+  const std::uint32_t bins = 1U << (kShift[digit - 1] - kShift[digit]);
   Histogram histogram;
-  for (std::int64_t i = 0; i < row.size; ++i) {
+  for_each_like(row, prefix, kShift[digit - 1], [&](std::int64_t i, std::uint32_t key) {
     const float logit = to_float(row.logits[i]);
-    const std::uint32_t key = key_of(logit);
-    if (key >> kShift[digit - 1] != prefix) continue;
-    const std::uint32_t bins = 1U << (kShift[digit - 1] - kShift[digit]);
     histogram.add((key >> kShift[digit]) % bins,
                   exponential((logit - row.largest) * row.inverse_temperature));
-  }
+    return true;
+  });
   return histogram;
 }
 
@@ -165,14 +207,26 @@ Prefix shortest(const Row<T>& row, const Histogram& first, const Reached& reache
   return prefix;
 }
 
+/// The lowest of the tokens that are as large as the largest.
+template <class T>
+std::int32_t first_largest(const Row<T>& row) {
+  std::int64_t token = 0;
+  for_each_like(row, key_of(row.largest), 0, [&](std::int64_t i, std::uint32_t) {
+    token = i;
+    return false;
+  });
+  return static_cast<std::int32_t>(token);
+}
+
 template <class T>
 std::int32_t last_token(const Row<T>& row, const Prefix& prefix) {
   std::int64_t left = prefix.equal;
-  for (std::int64_t i = 0; i < row.size; ++i) {
-    if (key_of(to_float(row.logits[i])) >> kShift[kDigits<T> - 1] != prefix.key) continue;
-    if (--left == 0) return static_cast<std::int32_t>(i);
-  }
-  return 0;  // not reached: the histogram counted them
+  std::int64_t token = 0;
+  for_each_like(row, prefix.key, kShift[kDigits<T> - 1], [&](std::int64_t i, std::uint32_t) {
+    token = i;
+    return --left > 0;
+  });
+  return static_cast<std::int32_t>(token);
 }
 
 template <class T>
@@ -196,48 +250,18 @@ std::int32_t draw(const Row<T>& row, const Sampling& sampling, double uniform) {
   return last_token(row, longer(drawn, kept) ? kept : drawn);
 }
 
-/// Independent running maxima: as many as the widest vector unit holds floats.
-constexpr std::size_t kLanes = 16;
-
-template <class T>
-ROOFCAST_CLONES float largest_of(const T* logits, std::int64_t count) {
-  std::array<float, kLanes> lanes;
-  lanes.fill(to_float(logits[0]));
-  std::int64_t i = 0;
-  for (; i + static_cast<std::int64_t>(kLanes) <= count; i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const float logit = to_float(logits[i + static_cast<std::int64_t>(lane)]);
-      lanes[lane] = lanes[lane] < logit ? logit : lanes[lane];
-    }
-  }
-  for (; i < count; ++i) lanes[0] = std::max(lanes[0], to_float(logits[i]));
-  return *std::max_element(lanes.begin(), lanes.end());
-}
-
-template <class T>
-std::int32_t first_equal(const T* logits, std::int64_t count, float value) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (to_float(logits[i]) == value) return static_cast<std::int32_t>(i);
-  }
-  return 0;  // not a number among them
-}
-
 }  // namespace
 
 void sampling(const Sampling& sampling, Range rows) {
   with_plain(sampling.element, [&]<class T>(T) {
+    const bool greedy = sampling.top_k == 1;
     for (std::int64_t r = rows.begin; r < rows.end; ++r) {
       const T* logits = static_cast<const T*>(sampling.logits) + r * sampling.vocabulary;
-      const float largest = largest_of(logits, sampling.vocabulary);
-      if (sampling.top_k == 1) {
-        sampling.token[r] = first_equal(logits, sampling.vocabulary, largest);
-        continue;
-      }
       const Row<T> row{.logits = logits,
                        .size = sampling.vocabulary,
-                       .largest = largest,
-                       .inverse_temperature = 1 / sampling.temperature};
-      sampling.token[r] = draw(row, sampling, sampling.uniform[r]);
+                       .largest = logit_of(largest_key(logits, sampling.vocabulary)),
+                       .inverse_temperature = greedy ? 1 : 1 / sampling.temperature};
+      sampling.token[r] = greedy ? first_largest(row) : draw(row, sampling, sampling.uniform[r]);
     }
   });
 }

@@ -12,7 +12,7 @@ namespace {
 TEST(Exponential, IsOffByTwoUnitsInTheLastPlaceAtMost) {
   // A unit in the last place is 2^-23 to 2^-24 of the value: 2 of the smaller ones are 2^-23.
   double largest = 0;
-  for (float x = -87; x <= 88; x += 0x1p-12F) {
+  for (float x = -64; x <= 64; x += 0x1p-12F) {
     const double exact = std::exp(static_cast<double>(x));
     largest = std::max(largest, std::abs(exponential(x) - exact) / exact);
   }
@@ -23,11 +23,11 @@ TEST(Exponential, IsExactAtZero) { EXPECT_EQ(exponential(0), 1); }
 
 TEST(Exponential, EndsInNextToNothingAndInALargeNumber) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(exponential(-kInfinity), exponential(-87));
-  EXPECT_EQ(exponential(-1e30F), exponential(-87));
-  EXPECT_LT(exponential(-kInfinity), 2e-38F);
-  EXPECT_EQ(exponential(kInfinity), exponential(88));
-  EXPECT_GT(exponential(kInfinity), 1e38F);
+  EXPECT_EQ(exponential(-kInfinity), exponential(-64));
+  EXPECT_EQ(exponential(-1e30F), exponential(-64));
+  EXPECT_LT(exponential(-kInfinity), 2e-28F);
+  EXPECT_EQ(exponential(kInfinity), exponential(64));
+  EXPECT_GT(exponential(kInfinity), 6e27F);
   EXPECT_LT(exponential(kInfinity), kInfinity);
 }
 
