@@ -18,8 +18,7 @@ struct TimingProtocol {
   /// Time of one recording: long against the 0.5 us that events resolve and the 2 to 10 us that a
   /// launch takes, short enough for many samples in the time box.
   double recording_s = 200e-6;
-  int warm_up_launches = 3;  // modules load, libraries choose their algorithms
-  double warm_up_s = 25e-3;  // of the same work, for the clocks to settle
+  double warm_up_s = 25e-3;  // of the same work, for the clocks to settle; one replay at least
   /// Cold operands (weights, KV) lie in so many copies that they are this many times the device's
   /// last cache: by the time a copy comes round again, others have taken its place.
   double cold_factor = 3;

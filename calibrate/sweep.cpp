@@ -1,0 +1,178 @@
+#include "calibrate/sweep.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "calibrate/bind.hpp"
+#include "calibrate/cases.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// So many cases that fail one after the other are no longer about the cases.
+constexpr int kMostFailuresInARow = 5;
+
+// Until ceilings and sentinel are timed, nothing is too long.
+constexpr RoughRates kAnyRates{.flops_per_s = 1e30, .bytes_per_s = 1e30};
+
+bool same_curve(const CalibrationCase& a, const CalibrationCase& b) {
+  return a.shape == b.shape && a.kernel == b.kernel;
+}
+
+class Sweep {
+ public:
+  Sweep(Timer& timer, Operands& operands, const SweepPlan& plan, const SweepOptions& options,
+        const SweepHooks& hooks)
+      : timer_(timer),
+        operands_(operands),
+        plan_(plan),
+        options_(options),
+        hooks_(hooks),
+        start_s_(hooks.now_s()) {}
+
+  SweepResult run() {
+    for (const CalibrationCase& c : plan_.ceilings) {
+      if (going_on()) take(c);
+    }
+    visit_sentinel();
+    rates_ = rates();
+    time_cases();
+    time_bimodal_again();
+    if (!interrupted()) visit_sentinel();
+    return std::move(result_);
+  }
+
+ private:
+  double elapsed_s() const { return hooks_.now_s() - start_s_; }
+  bool interrupted() const { return result_.end == SweepEnd::interrupted; }
+
+  /// False once the user has asked to stop.
+  bool going_on() {
+    if (interrupted()) return false;
+    const auto total = static_cast<int>(plan_.cases.size() + plan_.ceilings.size());
+    if (hooks_.go_on && !hooks_.go_on(done_, total)) result_.end = SweepEnd::interrupted;
+    return !interrupted();
+  }
+
+  std::optional<Timing> time(const CalibrationCase& c) {
+    try {
+      BoundCase bound = bind(operands_, c);
+      Timing timing = timer_.time(bound.work);
+      failures_in_a_row_ = 0;
+      return timing;
+    } catch (const std::exception& error) {
+      result_.failed.push_back(name_of(c) + ": " + error.what());
+      if (++failures_in_a_row_ >= kMostFailuresInARow) throw;
+      return std::nullopt;
+    }
+  }
+
+  void tell(const TimedCase& timed) {
+    if (hooks_.on_timed) hooks_.on_timed(timed);
+  }
+
+  /// Times a case, or takes over what is known of it.
+  void take(const CalibrationCase& c) {
+    ++done_;
+    if (const auto known = plan_.known.find(name_of(c)); known != plan_.known.end()) {
+      result_.timed.push_back({.c = c, .timing = known->second});
+      return;
+    }
+    if (std::optional<Timing> timing = time(c)) {
+      result_.timed.push_back({.c = c, .timing = std::move(*timing)});
+      tell(result_.timed.back());
+    }
+  }
+
+  void visit_sentinel() {
+    if (interrupted()) return;
+    const std::optional<Timing> timing = time(plan_.sentinel);
+    if (!timing) return;
+    const Statistics& statistics = timing->statistics;
+    result_.drift.push_back(
+        {.seconds = statistics.median, .clock_hz = timing->samples.back().clock_hz});
+    tell({.c = plan_.sentinel, .timing = *timing});
+  }
+
+  RoughRates rates() const {
+    if (result_.drift.empty()) return kAnyRates;
+    RoughRates rates{.flops_per_s = 1, .bytes_per_s = 1};
+    const CalibrationCase& s = plan_.sentinel;
+    rates.flops_per_s =
+        shape_work(s.shape, s.x, s.y, 1).flops.value / result_.drift.front().seconds;
+    for (const TimedCase& timed : result_.timed) {
+      if (timed.c.kind != CaseKind::copy) continue;
+      rates.bytes_per_s = std::max(rates.bytes_per_s, timed.c.x / timed.timing.statistics.median);
+    }
+    return rates.bytes_per_s > 1 ? rates : kAnyRates;
+  }
+
+  /// By the rough guess, or because a smaller size of the same curve already was.
+  bool too_long(const CalibrationCase& c) const {
+    if (rough_call_s(c, rates_) > options_.most_call_s) return true;
+    return std::any_of(result_.timed.begin(), result_.timed.end(), [&](const TimedCase& t) {
+      return same_curve(t.c, c) && t.c.x <= c.x && t.c.y <= c.y &&
+             t.timing.statistics.median > options_.most_call_s;
+    });
+  }
+
+  void time_cases() {
+    const double until_s = options_.budget_s * (1.0 - options_.share_for_again);
+    int since_sentinel = 0;
+    for (std::size_t i = 0; i < plan_.cases.size() && going_on(); ++i) {
+      const CalibrationCase& c = plan_.cases[i];
+      if (elapsed_s() > until_s) {
+        result_.end = SweepEnd::out_of_time;
+        result_.not_reached = static_cast<int>(plan_.cases.size() - i);
+        return;
+      }
+      if (too_long(c)) {
+        ++done_;
+        result_.too_long.push_back(name_of(c));
+        continue;
+      }
+      take(c);
+      if (++since_sentinel < options_.sentinel_every) continue;
+      since_sentinel = 0;
+      visit_sentinel();
+    }
+  }
+
+  /// In reverse order, so that a drift over the sweep shows in points timed first and last.
+  void time_bimodal_again() {
+    for (auto timed = result_.timed.rbegin(); timed != result_.timed.rend(); ++timed) {
+      if (!timed->timing.statistics.bimodal) continue;
+      if (elapsed_s() > options_.budget_s || !going_on()) return;
+      std::optional<Timing> timing = time(timed->c);
+      if (!timing) continue;
+      TimedCase again{.c = timed->c, .timing = std::move(*timing), .again = true};
+      tell(again);
+      const double before = timed->timing.statistics.relative_spread();
+      if (again.timing.statistics.relative_spread() < before) *timed = std::move(again);
+    }
+  }
+
+  Timer& timer_;
+  Operands& operands_;
+  const SweepPlan& plan_;
+  const SweepOptions& options_;
+  const SweepHooks& hooks_;
+  double start_s_ = 0;
+  RoughRates rates_ = kAnyRates;
+  SweepResult result_{};
+  int done_ = 0;
+  int failures_in_a_row_ = 0;
+};
+
+}  // namespace
+
+SweepResult run_sweep(Timer& timer, Operands& operands, const SweepPlan& plan,
+                      const SweepOptions& options, const SweepHooks& hooks) {
+  return Sweep(timer, operands, plan, options, hooks).run();
+}
+
+}  // namespace roofcast
