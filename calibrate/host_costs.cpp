@@ -1,0 +1,65 @@
+#include "calibrate/host_costs.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "calibrate/statistics.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr int kRepetitions = 11;
+// Fewer than a GPU's queue takes without blocking the host (about 1024), many for the clock.
+constexpr int kLaunches = 200;
+constexpr std::size_t kCopyBytes = std::size_t{16} << 20;
+constexpr double kClockTick = 1e-9;
+
+template <class Work>
+double median_s(const std::function<double()>& now_s, const Work& work) {
+  std::vector<double> seconds;
+  for (int i = 0; i < kRepetitions; ++i) {
+    const double before = now_s();
+    const double excluded = work();
+    seconds.push_back(std::max(now_s() - before - excluded, kClockTick));
+  }
+  return median(seconds);
+}
+
+double eager_launch_s(kernels::Backend& backend, const std::function<double()>& now_s) {
+  const double all = median_s(now_s, [&] {
+    for (int i = 0; i < kLaunches; ++i) backend.launch_nothing();
+    const double before = now_s();
+    backend.synchronize();
+    return now_s() - before;
+  });
+  return all / kLaunches;
+}
+
+double graph_launch_s(kernels::Backend& backend, const std::function<double()>& now_s) {
+  const auto recording = backend.record([&] { backend.launch_nothing(); });
+  return median_s(now_s, [&] { return backend.replay(*recording).seconds; });
+}
+
+}  // namespace
+
+HostCosts measure_host_costs(kernels::Backend& backend, const std::function<double()>& now_s) {
+  const kernels::Memory memory(backend, kCopyBytes);
+  std::vector<std::byte> host(kCopyBytes, std::byte{1});  // written to, so that it is there
+  const double upload_s = median_s(now_s, [&] {
+    backend.upload(memory.data(), host.data(), kCopyBytes);
+    return 0.0;
+  });
+  const double download_s = median_s(now_s, [&] {
+    backend.download(host.data(), memory.data(), kCopyBytes);
+    return 0.0;
+  });
+  const Bytes copied{static_cast<double>(kCopyBytes)};
+  return {.eager_launch = Seconds{eager_launch_s(backend, now_s)},
+          .graph_launch = Seconds{graph_launch_s(backend, now_s)},
+          .upload = copied / Seconds{upload_s},
+          .download = copied / Seconds{download_s}};
+}
+
+}  // namespace roofcast

@@ -1,0 +1,247 @@
+#include "calibrate/profile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cctype>
+#include <map>
+#include <utility>
+
+#include "calibrate/curve_fit.hpp"
+#include "calibrate/derived_efficiency.hpp"
+#include "calibrate/statistics.hpp"
+
+namespace roofcast {
+
+namespace {
+
+DType dtype_of(kernels::Element element) {
+  switch (element) {
+    case kernels::Element::fp32:
+      return DType::fp32;
+    case kernels::Element::fp16:
+      return DType::fp16;
+    case kernels::Element::bf16:
+      return DType::bf16;
+    case kernels::Element::fp8_e4m3:
+      return DType::fp8;
+    case kernels::Element::int8:
+      return DType::int8;
+  }
+  return DType::bf16;
+}
+
+bool is_cpu(const kernels::DeviceFacts& device) { return !device.architecture.starts_with("sm_"); }
+
+/// "sm_90" is compute capability 9.0, "sm_120" 12.0.
+std::string compute_capability(const kernels::DeviceFacts& device) {
+  if (is_cpu(device)) return "";
+  const std::string digits = device.architecture.substr(3);
+  if (digits.size() < 2) return "";
+  return digits.substr(0, digits.size() - 1) + "." + digits.back();
+}
+
+std::string or_unknown(const std::string& text) { return text.empty() ? "unknown" : text; }
+
+/// What a profile says of a device that nobody has described.
+Gpu facts_of(const CalibrationData& data) {
+  const kernels::DeviceFacts& device = data.device;
+  Gpu gpu;
+  gpu.name = profile_name(device);
+  gpu.display_name = device.name;
+  if (is_cpu(device)) gpu.display_name += fmt::format(", {} threads", device.multiprocessors);
+  gpu.vendor = or_unknown(device.vendor);
+  gpu.architecture = or_unknown(device.architecture);
+  gpu.compute_capability = compute_capability(device);
+  gpu.memory = Bytes{static_cast<double>(device.memory_bytes)};
+  gpu.memory_visible = gpu.memory;
+  gpu.l2_cache = Bytes{static_cast<double>(device.cache_bytes)};
+  gpu.multiprocessors = std::max(1, device.multiprocessors);
+  if (device.clock_hz > 0) gpu.boost_clock_hz = device.clock_hz;
+  gpu.gpus_per_node = 1;
+  if (device.power_limit_w) gpu.board_power = Watts{*device.power_limit_w};
+  for (const char* key :
+       {"memory_bytes", "memory_visible_bytes", "l2_cache_bytes", "multiprocessors"}) {
+    gpu.sources[key] = "as the device says";
+  }
+  return gpu;
+}
+
+/// What physics allows by the device's own word; nothing when it says too little.
+std::optional<Gpu> physics_of(const CalibrationData& data) {
+  const kernels::DeviceFacts& device = data.device;
+  if (device.peak_flops_per_s.empty() || !device.peak_bandwidth_bytes_per_s) return std::nullopt;
+  Gpu gpu = facts_of(data);
+  gpu.memory_bandwidth = BytesPerSecond{*device.peak_bandwidth_bytes_per_s};
+  for (const auto& [element, rate] : device.peak_flops_per_s) {
+    gpu.dense_peak[dtype_of(element)] = FlopsPerSecond{rate};
+  }
+  // Arithmetic whose peak is not known cannot be beaten.
+  constexpr double kNoPeak = 1e18;
+  for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16, DType::fp8, DType::int8}) {
+    gpu.dense_peak.try_emplace(dtype, FlopsPerSecond{kNoPeak});
+  }
+  return gpu;
+}
+
+/// Peaks and bandwidth as they were seen.
+void set_ceilings(Gpu& gpu, const CalibrationData& data, const Ceilings& ceilings) {
+  gpu.memory_bandwidth = std::max(ceilings.copy, ceilings.read);
+  gpu.sources["memory_bandwidth_bytes_per_s"] =
+      fmt::format("measured {}: the faster of copying and of reading weights or KV", data.date);
+  gpu.dense_peak = ceilings.gemm;
+  gpu.sources["dense_peak_flops_per_s"] =
+      fmt::format("measured {}: the fastest matrix product of each format", data.date);
+  if (gpu.dense_peak.contains(DType::fp32)) return;
+  const auto stated = data.device.peak_flops_per_s.find(kernels::Element::fp32);
+  if (stated != data.device.peak_flops_per_s.end()) {
+    gpu.dense_peak[DType::fp32] = FlopsPerSecond{stated->second};
+    gpu.sources["dense_peak_flops_per_s.fp32"] = "from the device's units and clock, not timed";
+    return;
+  }
+  const auto slowest =
+      std::min_element(gpu.dense_peak.begin(), gpu.dense_peak.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  gpu.dense_peak[DType::fp32] = slowest->second;
+  gpu.sources["dense_peak_flops_per_s.fp32"] =
+      fmt::format("assumption: not timed; at most the rate of {}", name_of(slowest->first));
+}
+
+std::vector<TimedPoint> curve_points(const std::vector<TimedCase>& timed) {
+  std::vector<TimedPoint> points;
+  for (const TimedCase& t : timed) {
+    if (t.c.role != CaseRole::curve) continue;
+    const Statistics& s = t.timing.statistics;
+    points.push_back({.shape = t.c.shape,
+                      .kernel = t.c.kernel,
+                      .point = {.x = t.c.x,
+                                .y = t.c.y,
+                                .time = Seconds{s.median},
+                                .relative_spread = s.relative_spread(),
+                                .samples = static_cast<int>(s.count)},
+                      .name = name_of(t.c)});
+  }
+  return points;
+}
+
+/// Median clock of all samples; 0: not known.
+double median_clock(const std::vector<TimedCase>& timed) {
+  std::vector<double> clocks;
+  for (const TimedCase& t : timed) {
+    for (const TimedSample& sample : t.timing.samples) {
+      if (sample.clock_hz > 0) clocks.push_back(sample.clock_hz);
+    }
+  }
+  return clocks.empty() ? 0 : median(clocks);
+}
+
+Measured provenance_of(const CalibrationData& data) {
+  Measured measured{.device = data.device.name,
+                    .identity = data.device.identity,
+                    .date = data.date,
+                    .tool = data.tool,
+                    .protocol = describe(data.protocol)};
+  measured.versions.assign(data.device.versions.begin(), data.device.versions.end());
+  measured.clock_hz = median_clock(data.timed);
+  for (const TimedCase& t : data.timed) measured.dropped_samples += t.timing.dropped();
+  return measured;
+}
+
+}  // namespace
+
+Ceilings ceilings_of(const std::vector<TimedCase>& timed) {
+  Ceilings ceilings;
+  double largest_copy = 0;
+  for (const TimedCase& t : timed) {
+    const Seconds time{t.timing.statistics.median};
+    if (t.c.kind == CaseKind::nothing) ceilings.kernel_floor = time;
+    if (t.c.kind == CaseKind::copy && t.c.x > largest_copy) {
+      largest_copy = t.c.x;
+      ceilings.copy = Bytes{t.c.x} / time;
+    }
+    if (t.c.role != CaseRole::curve && t.c.role != CaseRole::sentinel) continue;
+    if (t.c.kind != CaseKind::gemm && t.c.kind != CaseKind::decode_attention) continue;
+    const ShapeWork work = shape_work(t.c.shape, t.c.x, t.c.y, 1);
+    ceilings.read = std::max(ceilings.read, work.stored_bytes / time);
+    if (t.c.kind != CaseKind::gemm) continue;
+    FlopsPerSecond& best = ceilings.gemm[kernel_format(t.c.shape.format)->compute];
+    best = std::max(best, work.flops / time);
+  }
+  return ceilings;
+}
+
+Gpu make_profile(const CalibrationData& data, const Gpu* known) {
+  const Ceilings ceilings = ceilings_of(data.timed);
+  assert(!ceilings.gemm.empty() && ceilings.copy.value > 0);
+  const std::optional<Gpu> stated = known != nullptr ? *known : physics_of(data);
+  const std::string calibrated = fmt::format("calibrated {} by {}", data.date, data.tool);
+  Gpu gpu = known != nullptr ? *known : facts_of(data);
+  if (known == nullptr) set_ceilings(gpu, data, ceilings);
+
+  const std::vector<TimedPoint> points = curve_points(data.timed);
+  FittedCurves fitted = fit_curves(points, gpu.multiprocessors, stated ? &*stated : nullptr);
+  Measured measured = provenance_of(data);
+  measured.curves = std::move(fitted.curves);
+  measured.rejected = std::move(fitted.rejected);
+  measured.copy_bandwidth = ceilings.copy;
+  measured.read_bandwidth = ceilings.read;
+  measured.upload_bandwidth = data.host.upload;
+  measured.download_bandwidth = data.host.download;
+  measured.kernel_floor = ceilings.kernel_floor;
+  measured.eager_launch = data.host.eager_launch;
+  measured.graph_launch = data.host.graph_launch;
+
+  gpu.floors = derive_floors(measured, gpu.floors);
+  Efficiencies derived = derive_efficiencies(gpu, measured, gpu.floors, calibrated);
+  // Formats that were not timed keep what was known of them.
+  derived.gemm.merge(gpu.efficiencies.gemm);
+  derived.moe.merge(gpu.efficiencies.moe);
+  derived.decode_attention.merge(gpu.efficiencies.decode_attention);
+  if (!derived.prefill_attention) derived.prefill_attention = gpu.efficiencies.prefill_attention;
+  if (!derived.memory_bound) derived.memory_bound = gpu.efficiencies.memory_bound;
+  derived.all_reduce = gpu.efficiencies.all_reduce;
+  gpu.efficiencies = std::move(derived);
+  for (auto& [key, source] : gpu.sources) {
+    if (key.starts_with("floors_s.") && key != "floors_s.all_reduce") source = calibrated;
+  }
+  gpu.measured = std::move(measured);
+  return gpu;
+}
+
+std::vector<CheckRatio> check_ratios(const std::vector<TimedCase>& timed) {
+  std::map<std::string, double> even;
+  for (const TimedCase& t : timed) {
+    if (t.c.role == CaseRole::curve) even[name_of(t.c)] = t.timing.statistics.median;
+  }
+  std::vector<CheckRatio> ratios;
+  for (const TimedCase& t : timed) {
+    if (t.c.role != CaseRole::check) continue;
+    CalibrationCase twin = t.c;
+    twin.role = CaseRole::curve;
+    const auto found = even.find(name_of(twin));
+    if (found == even.end()) continue;
+    ratios.push_back({.name = name_of(t.c),
+                      .family = t.c.shape.family,
+                      .ratio = t.timing.statistics.median / found->second});
+  }
+  return ratios;
+}
+
+std::string profile_name(const kernels::DeviceFacts& device) {
+  std::string text = device.name;
+  if (is_cpu(device)) text += fmt::format(" {} threads", device.multiprocessors);
+  std::string name;
+  for (const char c : text) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalnum(letter) != 0) {
+      name += static_cast<char>(std::tolower(letter));
+    } else if (!name.empty() && name.back() != '-') {
+      name += '-';
+    }
+  }
+  while (!name.empty() && name.back() == '-') name.pop_back();
+  return name.empty() ? "device" : name;
+}
+
+}  // namespace roofcast
