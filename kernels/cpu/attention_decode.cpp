@@ -1,0 +1,206 @@
+// Decode and latent decode: one query token a sequence. The threads share (sequence, KV head, block
+// of heads); where these are fewer than the threads want, also the chunks of each sequence, whose
+// partial results wait in the workspace until all are there.
+#include <algorithm>
+#include <bit>
+
+#include "kernels/cpu/attention.hpp"
+#include "kernels/cpu/attention_rows.hpp"
+
+namespace roofcast::kernels::cpu {
+namespace {
+
+AttentionView view_of(const DecodeAttention& attention) {
+  const PagedCache& cache = attention.cache;
+  const std::int64_t row = std::int64_t{attention.query_heads} * cache.head_dim;
+  return {.element = attention.element,
+          .cache_element = cache.element,
+          .query = attention.query,
+          .output = attention.output,
+          .keys = cache.keys,
+          .values = cache.values,
+          .page_table = cache.page_table,
+          .query_stride = attention.query_stride == 0 ? row : attention.query_stride,
+          .pages_per_sequence = cache.pages_per_sequence,
+          .page_shift = std::countr_zero(static_cast<unsigned>(cache.page_size)),
+          .query_heads = attention.query_heads,
+          .kv_heads = cache.kv_heads,
+          .key_dim = cache.head_dim,
+          .value_dim = cache.head_dim,
+          .score_scale = attention.scale * cache.key_scale,
+          .value_scale = cache.value_scale,
+          .window = attention.window};
+}
+
+AttentionView view_of(const LatentDecode& attention) {
+  const int key_dim = attention.latent + attention.rotary;
+  return {.element = attention.element,
+          .cache_element = attention.element,
+          .query = attention.query,
+          .output = attention.output,
+          .keys = attention.cache,
+          .page_table = attention.page_table,
+          .query_stride = std::int64_t{attention.query_heads} * key_dim,
+          .pages_per_sequence = attention.pages_per_sequence,
+          .page_shift = std::countr_zero(static_cast<unsigned>(attention.page_size)),
+          .query_heads = attention.query_heads,
+          .kv_heads = 1,
+          .key_dim = key_dim,
+          .value_dim = attention.latent,
+          .score_scale = attention.scale};
+}
+
+/// What the threads share.
+struct Decode {
+  AttentionView view{};
+  AttentionFunctions functions{};
+  const std::int32_t* length = nullptr;
+  std::int64_t sequences = 0;
+  std::int64_t most_splits = 1;  // that the workspace has room for
+  float* workspace = nullptr;    // [sequences, query_heads, most_splits, value_dim + 2]
+
+  std::int64_t head_blocks() const {
+    return (view.group() + kMostBlockQueries - 1) / kMostBlockQueries;
+  }
+  std::int64_t blocks() const { return sequences * view.kv_heads * head_blocks(); }
+
+  QueryBlock block(std::int64_t index) const {
+    const std::int64_t per_sequence = view.kv_heads * head_blocks();
+    const std::int64_t sequence = index / per_sequence;
+    const std::int64_t head = index % head_blocks() * kMostBlockQueries;
+    return {.sequence = sequence,
+            .kv_head = index % per_sequence / head_blocks(),
+            .first_token = sequence,
+            .first_position = length[sequence] - 1,
+            .rows = {.begin = head, .end = std::min(head + kMostBlockQueries, view.group())}};
+  }
+
+  AttentionPartial partial(const QueryBlock& block, std::int64_t row, std::int64_t split) const {
+    const std::int64_t head = block.kv_head * view.group() + row;
+    const std::int64_t index = (block.sequence * view.query_heads + head) * most_splits + split;
+    float* at = workspace + index * (view.value_dim + 2);
+    return {.output = at, .largest = at + view.value_dim, .sum = at + view.value_dim + 1};
+  }
+};
+
+/// Of `state`, which begins with the row block.rows.begin.
+AttentionPartial row_of(const Decode& decode, const QueryBlock& block, std::int64_t row,
+                        AttentionState& state) {
+  const std::int64_t i = row - block.rows.begin;
+  return {.output = state.output + i * decode.view.value_dim,
+          .largest = &state.largest[i],
+          .sum = &state.sum[i]};
+}
+
+Range chunk_range(std::int64_t first, std::int64_t chunk) {
+  return {.begin = first + chunk * kChunkTokens, .end = first + (chunk + 1) * kChunkTokens};
+}
+
+/// First token of the first chunk that the block sees.
+std::int64_t first_chunk(const Decode& decode, const QueryBlock& block) {
+  return visible_tokens(decode.view, block).begin / kChunkTokens * kChunkTokens;
+}
+
+void compute_whole(const Decode& decode, const QueryBlock& block) {
+  AttentionState state;
+  decode.functions.attend(decode.view, block, {.begin = 0, .end = decode.length[block.sequence]},
+                          state);
+  write_output(decode.view, block, state);
+}
+
+void compute_split(const Decode& decode, const QueryBlock& block, std::int64_t split) {
+  const Range tokens = chunk_range(first_chunk(decode, block), split);
+  if (tokens.begin >= decode.length[block.sequence]) return;
+  AttentionState state;
+  decode.functions.attend(decode.view, block, tokens, state);
+  for (std::int64_t r = block.rows.begin; r < block.rows.end; ++r) {
+    const AttentionPartial from = row_of(decode, block, r, state);
+    const AttentionPartial to = decode.partial(block, r, split);
+    std::copy(from.output, from.output + decode.view.value_dim, to.output);
+    *to.largest = *from.largest;
+    *to.sum = *from.sum;
+  }
+}
+
+void merge_splits(const Decode& decode, const QueryBlock& block) {
+  AttentionState state;
+  const std::int64_t first = first_chunk(decode, block);
+  for (std::int64_t r = block.rows.begin; r < block.rows.end; ++r) {
+    const AttentionPartial row = row_of(decode, block, r, state);
+    const AttentionPartial start = decode.partial(block, r, 0);
+    std::copy(start.output, start.output + decode.view.value_dim, row.output);
+    *row.largest = *start.largest;
+    *row.sum = *start.sum;
+    for (std::int64_t s = 1; first + s * kChunkTokens < decode.length[block.sequence]; ++s) {
+      decode.functions.merge(row, decode.partial(block, r, s), decode.view.value_dim);
+    }
+  }
+  write_output(decode.view, block, state);
+}
+
+/// Chunks of the longest sequence, with a window of those that it may touch.
+std::int64_t most_chunks(const Decode& decode) {
+  std::int64_t chunks = 1;
+  for (std::int64_t s = 0; s < decode.sequences; ++s) {
+    const std::int64_t window = decode.view.window == 0 ? decode.length[s] : decode.view.window;
+    const std::int64_t seen = std::min<std::int64_t>(window, decode.length[s]);
+    const std::int64_t first = (decode.length[s] - seen) / kChunkTokens;
+    const std::int64_t last = (decode.length[s] - 1) / kChunkTokens;
+    chunks = std::max(chunks, last - first + 1);
+  }
+  return chunks;
+}
+
+void run(const Decode& decode, ThreadPool& pool) {
+  constexpr std::int64_t kBlocksPerThread = 4;
+  const std::int64_t blocks = decode.blocks();
+  const std::int64_t chunks = most_chunks(decode);
+  const bool few = blocks < kBlocksPerThread * pool.threads();
+  if (!few || chunks == 1 || chunks > decode.most_splits) {
+    return pool.for_ranges(blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t b = begin; b < end; ++b) compute_whole(decode, decode.block(b));
+    });
+  }
+  pool.for_ranges(blocks * chunks, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      compute_split(decode, decode.block(i / chunks), i % chunks);
+    }
+  });
+  pool.for_ranges(blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b) merge_splits(decode, decode.block(b));
+  });
+}
+
+}  // namespace
+
+bool supported(const DecodeAttention& attention) {
+  return attention.cache.head_dim <= kMostValueDim;
+}
+
+bool supported(const LatentDecode& attention) {
+  return attention.latent + attention.rotary <= kMostKeyDim && attention.latent <= kMostValueDim;
+}
+
+void decode_attention(const DecodeAttention& attention, ThreadPool& pool, Isa isa) {
+  check(attention);
+  run({.view = view_of(attention),
+       .functions = attention_functions(isa),
+       .length = attention.length,
+       .sequences = attention.sequences,
+       .most_splits = most_splits(attention),
+       .workspace = static_cast<float*>(attention.workspace)},
+      pool);
+}
+
+void latent_decode(const LatentDecode& attention, ThreadPool& pool, Isa isa) {
+  check(attention);
+  run({.view = view_of(attention),
+       .functions = attention_functions(isa),
+       .length = attention.length,
+       .sequences = attention.sequences,
+       .most_splits = most_splits(attention),
+       .workspace = static_cast<float*>(attention.workspace)},
+      pool);
+}
+
+}  // namespace roofcast::kernels::cpu

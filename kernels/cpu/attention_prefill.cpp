@@ -1,0 +1,86 @@
+// Prefill: the threads share blocks of kMostBlockQueries rows (new tokens times the heads of a
+// group) of one sequence and KV head; each goes through all tokens that it sees.
+#include <algorithm>
+#include <bit>
+
+#include "kernels/cpu/attention.hpp"
+#include "kernels/cpu/attention_rows.hpp"
+
+namespace roofcast::kernels::cpu {
+namespace {
+
+AttentionView view_of(const PrefillAttention& attention) {
+  const PagedCache& cache = attention.cache;
+  const std::int64_t row = std::int64_t{attention.query_heads} * cache.head_dim;
+  return {.element = attention.element,
+          .cache_element = cache.element,
+          .query = attention.query,
+          .output = attention.output,
+          .keys = cache.keys,
+          .values = cache.values,
+          .page_table = cache.page_table,
+          .query_stride = attention.query_stride == 0 ? row : attention.query_stride,
+          .pages_per_sequence = cache.pages_per_sequence,
+          .page_shift = std::countr_zero(static_cast<unsigned>(cache.page_size)),
+          .query_heads = attention.query_heads,
+          .kv_heads = cache.kv_heads,
+          .key_dim = cache.head_dim,
+          .value_dim = cache.head_dim,
+          .score_scale = attention.scale * cache.key_scale,
+          .value_scale = cache.value_scale,
+          .window = attention.window};
+}
+
+std::int64_t rows_of(const PrefillAttention& attention, const AttentionView& view,
+                     std::int64_t sequence) {
+  return (attention.first_query[sequence + 1] - attention.first_query[sequence]) * view.group();
+}
+
+std::int64_t row_blocks(std::int64_t rows) {
+  return (rows + kMostBlockQueries - 1) / kMostBlockQueries;
+}
+
+/// Block `index` of the sequences' blocks, each times the KV heads, in order.
+QueryBlock block_at(const PrefillAttention& attention, const AttentionView& view,
+                    std::int64_t index) {
+  std::int64_t sequence = 0;
+  std::int64_t blocks = row_blocks(rows_of(attention, view, 0));
+  while (index >= blocks * view.kv_heads) {
+    index -= blocks * view.kv_heads;
+    blocks = row_blocks(rows_of(attention, view, ++sequence));
+  }
+  const std::int64_t rows = rows_of(attention, view, sequence);
+  const std::int64_t begin = index / view.kv_heads * kMostBlockQueries;
+  return {.sequence = sequence,
+          .kv_head = index % view.kv_heads,
+          .first_token = attention.first_query[sequence],
+          .first_position = attention.length[sequence] - rows / view.group(),
+          .rows = {.begin = begin, .end = std::min(begin + kMostBlockQueries, rows)}};
+}
+
+}  // namespace
+
+bool supported(const PrefillAttention& attention) {
+  return attention.cache.head_dim <= kMostValueDim;
+}
+
+void prefill_attention(const PrefillAttention& attention, ThreadPool& pool, Isa isa) {
+  check(attention);
+  const AttentionView view = view_of(attention);
+  const AttentionFunctions functions = attention_functions(isa);
+  std::int64_t blocks = 0;
+  for (int s = 0; s < attention.sequences; ++s) {
+    blocks += row_blocks(rows_of(attention, view, s)) * view.kv_heads;
+  }
+  pool.for_ranges(blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    AttentionState state;
+    for (std::int64_t i = begin; i < end; ++i) {
+      // Backwards: late blocks see more tokens, and the longest work should not come last.
+      const QueryBlock block = block_at(attention, view, blocks - 1 - i);
+      functions.attend(view, block, {.begin = 0, .end = attention.length[block.sequence]}, state);
+      write_output(view, block, state);
+    }
+  });
+}
+
+}  // namespace roofcast::kernels::cpu
