@@ -38,6 +38,7 @@ int run_staircase(CommandContext&);
 int run_simulate(CommandContext&);
 int run_trace(CommandContext&);
 int run_runs(CommandContext&);
+int run_compare(CommandContext&);
 
 /// Finds and runs the command; the one place where errors become messages and exit codes.
 int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err);

@@ -21,6 +21,7 @@ constexpr Command kCommands[] = {
      run_simulate},
     {"trace", "write a synthetic workload as a trace file", run_trace},
     {"runs", "what the store holds", run_runs},
+    {"compare", "two runs of the store, metric by metric", run_compare},
 };
 
 void print_help(std::ostream& out) {

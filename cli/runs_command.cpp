@@ -78,6 +78,10 @@ Document run_document(const Run& run, const std::string& path) {
 }  // namespace
 
 int run_runs(CommandContext& context) {
+  if (!context.arguments.empty() && context.arguments.front() == "compare") {
+    context.arguments.erase(context.arguments.begin());
+    return run_compare(context);
+  }
   std::string path = "roofcast.db";
   std::int64_t id = 0;
   Usage usage{.synopsis = "roofcast runs [ID] [--store FILE]",
