@@ -180,9 +180,11 @@ void LibraryGemm::State::compute(const Gemm& gemm, const Parts& parts, std::int6
 LibraryGemm::LibraryGemm(ThreadPool& pool) : pool_(pool), state_(std::make_unique<State>()) {}
 LibraryGemm::~LibraryGemm() = default;
 
-std::string LibraryGemm::name() const {
+std::string LibraryGemm::name() const { return "oneDNN " + version(); }
+
+std::string LibraryGemm::version() const {
   const dnnl_version_t* version = dnnl_version();
-  return "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+  return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
          std::to_string(version->patch);
 }
 

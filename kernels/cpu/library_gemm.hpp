@@ -29,6 +29,7 @@ class LibraryGemm {
 
   /// "oneDNN 2.6.3"; empty when the program was built without it.
   std::string name() const;
+  std::string version() const;
 
   bool supports(const Gemm& gemm) const;
 

@@ -11,6 +11,7 @@ LibraryGemm::LibraryGemm(ThreadPool& pool) : pool_(pool) {}
 LibraryGemm::~LibraryGemm() = default;
 
 std::string LibraryGemm::name() const { return ""; }
+std::string LibraryGemm::version() const { return ""; }
 
 bool LibraryGemm::supports(const Gemm& /*gemm*/) const { return false; }
 

@@ -1,0 +1,154 @@
+#include "kernels/cpu/machine.hpp"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+namespace roofcast::kernels::cpu {
+namespace {
+
+/// The whole file; empty when it cannot be read.
+std::string read(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\n";
+  const std::size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+/// Size of the cache of the highest level that a core has.
+std::int64_t last_level_cache_bytes(int core) {
+  constexpr int kMostCaches = 8;
+  const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cache/index";
+  std::int64_t bytes = 0;
+  int highest = 0;
+  for (int i = 0; i < kMostCaches; ++i) {
+    const std::string level = read(folder + std::to_string(i) + "/level");
+    if (level.empty() || level.front() - '0' < highest) continue;
+    highest = level.front() - '0';
+    bytes = parse_bytes(trimmed(read(folder + std::to_string(i) + "/size"))).value_or(0);
+  }
+  return bytes;
+}
+
+/// Kilohertz in a file, in hertz; 0 without one.
+double frequency_hz(const std::string& path) {
+  constexpr double kHzPerKhz = 1e3;
+  const std::string text = read(path);
+  double khz = 0;
+  std::from_chars(text.data(), text.data() + text.size(), khz);
+  return khz * kHzPerKhz;
+}
+
+/// What is left of a memory limit of this container; nothing without a limit.
+std::optional<std::int64_t> left_in_cgroup() {
+  const auto most = parse_bytes(trimmed(read("/sys/fs/cgroup/memory.max")));
+  const auto used = parse_bytes(trimmed(read("/sys/fs/cgroup/memory.current")));
+  if (!most.has_value() || !used.has_value()) return std::nullopt;
+  return std::max<std::int64_t>(0, *most - *used);
+}
+
+std::string list_of(const std::vector<int>& cores) {
+  std::string list;
+  for (const int core : cores) list += (list.empty() ? "" : ",") + std::to_string(core);
+  return list;
+}
+
+}  // namespace
+
+std::string field(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos || trimmed(line.substr(0, colon)) != key) continue;
+    return std::string(trimmed(line.substr(colon + 1)));
+  }
+  return "";
+}
+
+std::optional<std::int64_t> parse_bytes(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  const std::string_view unit = trimmed({end, text.data() + text.size()});
+  if (unit.empty()) return number;
+  if (unit == "K" || unit == "kB") return number << 10;
+  if (unit == "M") return number << 20;
+  if (unit == "G") return number << 30;
+  return std::nullopt;
+}
+
+std::string vendor_name(std::string_view vendor_id) {
+  if (vendor_id == "GenuineIntel") return "Intel";
+  if (vendor_id == "AuthenticAMD") return "AMD";
+  return std::string(vendor_id);
+}
+
+DeviceFacts machine_facts(int threads, std::vector<int> cores, Isa isa) {
+  const std::string cpuinfo = read("/proc/cpuinfo");
+  const std::string meminfo = read("/proc/meminfo");
+  if (std::ssize(cores) > threads) cores.resize(static_cast<std::size_t>(threads));
+  const int core = cores.empty() ? 0 : cores.front();
+  const std::string name = field(cpuinfo, "model name");
+  DeviceFacts facts;
+  facts.name = name.empty() ? "CPU" : name;
+  facts.identity = facts.name + ", cores " + list_of(cores);
+  facts.vendor = vendor_name(field(cpuinfo, "vendor_id"));
+  facts.architecture = name_of(isa);
+  facts.multiprocessors = threads;
+  facts.memory_bytes = parse_bytes(field(meminfo, "MemTotal")).value_or(0);
+  facts.free_memory_bytes = parse_bytes(field(meminfo, "MemAvailable")).value_or(0);
+  if (const auto left = left_in_cgroup(); left.has_value()) {
+    facts.free_memory_bytes = std::min(facts.free_memory_bytes, *left);
+  }
+  facts.cache_bytes = last_level_cache_bytes(core);
+  facts.clock_hz = frequency_hz("/sys/devices/system/cpu/cpu" + std::to_string(core) +
+                                "/cpufreq/cpuinfo_max_freq");
+  utsname system{};
+  if (uname(&system) == 0) facts.versions["kernel"] = system.release;
+  return facts;
+}
+
+double measured_clock_hz() {
+#if defined(__x86_64__)
+  // Additions of one register to another: a cycle each on every x86-64 core (Agner Fog, Instruction
+  // tables); of a constant some newer cores do several a cycle. The shortest of some windows
+  // counts, since the others may have been interrupted.
+  constexpr int kWindows = 5;
+  constexpr int kLoops = 1000;
+  constexpr int kAdditions = 16;  // of one loop
+  double shortest = 0;
+  std::uint64_t sum = 0;
+  const std::uint64_t step = 3;
+  for (int window = 0; window < kWindows; ++window) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < kLoops; ++i) {
+      asm volatile(
+          "add %1, %0\n add %1, %0\n add %1, %0\n add %1, %0\n"
+          "add %1, %0\n add %1, %0\n add %1, %0\n add %1, %0\n"
+          "add %1, %0\n add %1, %0\n add %1, %0\n add %1, %0\n"
+          "add %1, %0\n add %1, %0\n add %1, %0\n add %1, %0\n"
+          : "+r"(sum)
+          : "r"(step)
+          : "cc");
+    }
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    shortest = window == 0 ? time.count() : std::min(shortest, time.count());
+  }
+  return shortest > 0 ? kLoops * kAdditions / shortest : 0;
+#else
+  return 0;
+#endif
+}
+
+}  // namespace roofcast::kernels::cpu

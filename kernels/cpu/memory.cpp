@@ -1,0 +1,117 @@
+#include "kernels/cpu/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "kernels/cpu/clones.hpp"
+#include "kernels/normal_values.hpp"
+
+namespace roofcast::kernels::cpu {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::int64_t kPieceBytes = 64 << 10;                // what is worth another thread
+constexpr std::size_t kStreamedBytes = std::size_t{1} << 20;  // more than a core would find in L2
+
+/// Both ends in multiples of 64 bytes from pointers aligned to 16.
+void copy_past_caches(char* to, const char* from, std::int64_t bytes) {
+#ifdef __SSE2__
+  constexpr std::int64_t kLine = 64;
+  std::int64_t i = 0;
+  for (; i + kLine <= bytes; i += kLine) {
+    for (std::int64_t j = i; j < i + kLine; j += 16) {
+      const __m128i value = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + j));
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + j), value);
+    }
+  }
+  _mm_sfence();
+  std::memcpy(to + i, from + i, static_cast<std::size_t>(bytes - i));
+#else
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+#endif
+}
+
+template <class T>
+ROOFCAST_CLONES void fill_pairs(T* data, std::int64_t begin, std::int64_t end, std::uint64_t seed,
+                                float deviation) {
+  for (std::int64_t pair = begin; pair < end; ++pair) {
+    const NormalPair values = normal_pair(seed, static_cast<std::uint64_t>(pair));
+    data[2 * pair] = from_float<T>(values.first * deviation);
+    data[2 * pair + 1] = from_float<T>(values.second * deviation);
+  }
+}
+
+template <class T>
+void fill(T* data, std::int64_t count, std::uint64_t seed, float deviation, ThreadPool& pool) {
+  constexpr std::int64_t kGrain = 4096;
+  pool.for_ranges(count / 2, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    fill_pairs(data, begin, end, seed, deviation);
+  });
+  if (count % 2 == 0) return;
+  const NormalPair last = normal_pair(seed, static_cast<std::uint64_t>(count / 2));
+  data[count - 1] = from_float<T>(last.first * deviation);
+}
+
+}  // namespace
+
+void* allocate(std::size_t bytes, ThreadPool& pool) {
+  const std::size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
+  const std::size_t rounded =
+      (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  void* data = std::aligned_alloc(alignment, rounded);
+  if (data == nullptr) {
+    throw std::runtime_error("there is no memory for " + std::to_string(bytes) + " bytes");
+  }
+  if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);  // a wish, no need
+  const auto pages = static_cast<std::int64_t>((rounded + kPage - 1) / kPage);
+  pool.for_ranges(pages, kHugePage / kPage, [data](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t page = begin; page < end; ++page) {
+      static_cast<char*>(data)[static_cast<std::size_t>(page) * kPage] = 0;
+    }
+  });
+  return data;
+}
+
+void release(void* data) noexcept { std::free(data); }
+
+void copy(void* to, const void* from, std::size_t bytes, ThreadPool& pool) {
+  auto* const target = static_cast<char*>(to);
+  const auto* const source = static_cast<const char*>(from);
+  const bool streamed =
+      bytes >= kStreamedBytes && reinterpret_cast<std::uintptr_t>(target) % 16 == 0;
+  pool.for_ranges(
+      static_cast<std::int64_t>(bytes), kPieceBytes, [=](std::int64_t begin, std::int64_t end) {
+        if (streamed) return copy_past_caches(target + begin, source + begin, end - begin);
+        std::memcpy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
+      });
+}
+
+void fill_normal(void* data, Element element, std::int64_t count, std::uint64_t seed,
+                 float deviation, ThreadPool& pool) {
+  switch (element) {
+    case Element::fp32:
+      return fill(static_cast<float*>(data), count, seed, deviation, pool);
+    case Element::fp16:
+      return fill(static_cast<Fp16*>(data), count, seed, deviation, pool);
+    case Element::bf16:
+      return fill(static_cast<Bf16*>(data), count, seed, deviation, pool);
+    case Element::fp8_e4m3:
+      return fill(static_cast<Fp8E4M3*>(data), count, seed, deviation, pool);
+    case Element::int8:
+      return fill(static_cast<std::int8_t*>(data), count, seed, deviation, pool);
+  }
+}
+
+}  // namespace roofcast::kernels::cpu
