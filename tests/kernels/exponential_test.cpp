@@ -12,7 +12,8 @@ namespace {
 TEST(Exponential, IsOffByTwoUnitsInTheLastPlaceAtMost) {
   // A unit in the last place is 2^-23 to 2^-24 of the value: 2 of the smaller ones are 2^-23.
   double largest = 0;
-  for (float x = -64; x <= 64; x += 0x1p-12F) {
+  for (int i = -64 * 4096; i <= 64 * 4096; ++i) {
+    const float x = static_cast<float>(i) / 4096;
     const double exact = std::exp(static_cast<double>(x));
     largest = std::max(largest, std::abs(exponential(x) - exact) / exact);
   }
