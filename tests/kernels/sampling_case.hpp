@@ -22,6 +22,7 @@ struct SamplingShape {
   int top_k = 0;
   float top_p = 1;
   float temperature = 1;
+  bool zeros = false;  // logits -0, 0, -0, ...: all equal
 };
 
 // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest finds it by this name
@@ -50,6 +51,8 @@ inline std::vector<SamplingShape> sampling_shapes() {
       {.name = "large_top_k_and_p", .rows = 2, .vocabulary = 128256, .top_k = 64, .top_p = 0.95F},
       {.name = "hot", .temperature = 3},
       {.name = "cold", .temperature = 0.1F},
+      {.name = "greedy_zeros", .top_k = 1, .zeros = true},
+      {.name = "top_k_zeros", .top_k = 3, .zeros = true},
       {.name = "nothing", .rows = 0}};
   std::vector<SamplingShape> shapes;
   for (const Element element : {Element::fp32, Element::fp16, Element::bf16}) {
@@ -72,6 +75,9 @@ struct SamplingCase {
     if (logits.size() > 700) {
       logits.set(700, 20);
       logits.set(401, 20);
+    }
+    for (std::size_t i = 0; shape.zeros && i < logits.size(); ++i) {
+      logits.set(i, i % 2 == 0 ? -0.0F : 0.0F);
     }
   }
 
