@@ -1,0 +1,94 @@
+// The own CUDA attention kernels on the host (emulated_cta.hpp): contracts with host pointers, run
+// as the launchers in kernels/cuda would launch them.
+#pragma once
+
+#include "kernels/attention.hpp"
+#include "kernels/cuda/attention_arguments.hpp"
+#include "kernels/cuda/attention_decode_cta.hpp"
+#include "kernels/cuda/attention_parts.hpp"
+#include "tests/kernels/emulated_cta.hpp"
+
+namespace roofcast::kernels::test {
+
+template <class T>
+void emulate_join(const cuda::Parts& parts, float scale, void* output, std::int64_t rows, int ctas,
+                  std::uint32_t seed) {
+  const cuda::JoinArguments join{.parts = parts, .scale = scale, .output = output};
+  emulate({.ctas = static_cast<int>(rows),
+           .threads = cuda::kJoinThreads,
+           .shared_bytes = cuda::join_shared_bytes(ctas),
+           .seed = seed},
+          [&] { cuda::join_parts<T>(join); });
+}
+
+template <class T, class Cache, int kHeadDim>
+void emulate_decode_tile(const DecodeAttention& attention, int ctas, std::uint32_t seed) {
+  using Tile = cuda::DecodeTile<T, Cache, kHeadDim>;
+  const cuda::DecodeLaunch launch = cuda::decode_launch(attention, ctas);
+  emulate({.ctas = launch.ctas,
+           .threads = Tile::kThreads,
+           .shared_bytes = Tile::kSharedBytes,
+           .seed = seed},
+          [&] { cuda::decode_attention<T, Cache, kHeadDim>(launch.arguments); });
+  if (!launch.parts) return;
+  emulate_join<T>(launch.arguments.parts, launch.arguments.value_scale, attention.output,
+                  attention.sequences * attention.query_heads, launch.ctas, seed + 1);
+}
+
+template <class T, class Cache>
+void emulate_decode_head(const DecodeAttention& attention, int ctas, std::uint32_t seed) {
+  switch (attention.cache.head_dim) {
+    case 64:
+      return emulate_decode_tile<T, Cache, 64>(attention, ctas, seed);
+    case 128:
+      return emulate_decode_tile<T, Cache, 128>(attention, ctas, seed);
+    default:
+      return emulate_decode_tile<T, Cache, 256>(attention, ctas, seed);
+  }
+}
+
+/// `ctas`: as many as the device would hold at once.
+inline void emulate_decode(const DecodeAttention& attention, int ctas, std::uint32_t seed) {
+  const bool eight_bits = attention.cache.element == Element::fp8_e4m3;
+  if (attention.element == Element::bf16) {
+    return eight_bits ? emulate_decode_head<Bf16, Fp8E4M3>(attention, ctas, seed)
+                      : emulate_decode_head<Bf16, Bf16>(attention, ctas, seed);
+  }
+  eight_bits ? emulate_decode_head<Fp16, Fp8E4M3>(attention, ctas, seed)
+             : emulate_decode_head<Fp16, Fp16>(attention, ctas, seed);
+}
+
+template <class T, class Cache, int kHeadDim>
+void emulate_prefill_tile(const PrefillAttention& attention, std::uint32_t seed) {
+  using Tile = cuda::PrefillTile<T, Cache, kHeadDim>;
+  const cuda::PrefillArguments arguments = cuda::prefill_arguments(attention, Tile::kRows);
+  emulate({.ctas = arguments.most_tiles * arguments.kv_heads,
+           .threads = Tile::kThreads,
+           .shared_bytes = Tile::kSharedBytes,
+           .seed = seed},
+          [&] { cuda::prefill_attention<T, Cache, kHeadDim>(arguments); });
+}
+
+template <class T, class Cache>
+void emulate_prefill_head(const PrefillAttention& attention, std::uint32_t seed) {
+  switch (attention.cache.head_dim) {
+    case 64:
+      return emulate_prefill_tile<T, Cache, 64>(attention, seed);
+    case 128:
+      return emulate_prefill_tile<T, Cache, 128>(attention, seed);
+    default:
+      return emulate_prefill_tile<T, Cache, 256>(attention, seed);
+  }
+}
+
+inline void emulate_prefill(const PrefillAttention& attention, std::uint32_t seed) {
+  const bool eight_bits = attention.cache.element == Element::fp8_e4m3;
+  if (attention.element == Element::bf16) {
+    return eight_bits ? emulate_prefill_head<Bf16, Fp8E4M3>(attention, seed)
+                      : emulate_prefill_head<Bf16, Bf16>(attention, seed);
+  }
+  eight_bits ? emulate_prefill_head<Fp16, Fp8E4M3>(attention, seed)
+             : emulate_prefill_head<Fp16, Fp16>(attention, seed);
+}
+
+}  // namespace roofcast::kernels::test
