@@ -152,38 +152,20 @@ __device__ void for_each_pair(const std::int32_t* expert_of, std::int64_t begin,
 /// first_row. Thread e takes the experts e, e + blockDim.x, ...
 __device__ void places_from_counts(std::int32_t* counts, int warps, int experts,
                                    std::int32_t* first_row) {
-  __shared__ std::int32_t sum_of_warp[kMostThreads / kWarp];
+  const auto threads = static_cast<int>(blockDim.x);
   const auto thread = static_cast<int>(threadIdx.x);
-  const int lane = thread % kWarp;
   std::int32_t before = 0;  // pairs of all experts below this round's
-  for (int start = 0; start < experts; start += static_cast<int>(blockDim.x)) {
+  for (int start = 0; start < experts; start += threads) {
     const int expert = start + thread;
+    const int end = expert < experts ? warps * experts : 0;
     std::int32_t own = 0;
-    for (int warp = 0; expert < experts && warp < warps; ++warp) {
-      own += counts[warp * experts + expert];
-    }
-
-    // Inclusive prefix sums over the threads: in the warp, then over the warps.
-    std::int32_t sum = own;
-#pragma unroll
-    for (int offset = 1; offset < kWarp; offset *= 2) {
-      const std::int32_t other = __shfl_up_sync(kAllLanes, sum, offset);
-      if (lane >= offset) sum += other;
-    }
-    __syncthreads();  // the last round's sums have been read
-    if (lane == kWarp - 1) sum_of_warp[thread / kWarp] = sum;
-    __syncthreads();
+    for (int at = expert; at < end; at += experts) own += counts[at];
     std::int32_t of_round = 0;
-    for (int warp = 0; warp < warps; ++warp) {
-      if (warp < thread / kWarp) sum += sum_of_warp[warp];
-      of_round += sum_of_warp[warp];
-    }
-
-    std::int32_t place = before + sum - own;
+    std::int32_t place = before + block_prefix(own, of_round);
     if (expert < experts) first_row[expert] = place;
-    for (int warp = 0; expert < experts && warp < warps; ++warp) {
-      const std::int32_t count = counts[warp * experts + expert];
-      counts[warp * experts + expert] = place;
+    for (int at = expert; at < end; at += experts) {
+      const std::int32_t count = counts[at];
+      counts[at] = place;
       place += count;
     }
     before += of_round;

@@ -67,6 +67,30 @@ __device__ T block_sum(T value) {
   return warp_sum(lane < blockDim.x / kWarp ? warp_sums[lane] : T{});
 }
 
+/// Sum of the values of the threads before this one; `total` becomes the sum of all. blockDim.x is
+/// a multiple of kWarp.
+template <class T>
+__device__ T block_prefix(T value, T& total) {
+  __shared__ T warp_sums[kMostThreads / kWarp];
+  const unsigned warp = threadIdx.x / kWarp;
+  const unsigned lane = threadIdx.x % kWarp;
+  T sum = value;
+#pragma unroll
+  for (unsigned offset = 1; offset < kWarp; offset *= 2) {
+    const T other = __shfl_up_sync(kAllLanes, sum, offset);
+    if (lane >= offset) sum += other;
+  }
+  __syncthreads();  // an earlier call may still be reading
+  if (lane == kWarp - 1) warp_sums[warp] = sum;
+  __syncthreads();
+  total = T{};
+  for (unsigned i = 0; i < blockDim.x / kWarp; ++i) {
+    if (i == warp) sum += total;
+    total += warp_sums[i];
+  }
+  return sum - value;
+}
+
 constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Calls `launch` with a value of the CUDA type of a plain element (kernels/check.hpp), whose type

@@ -38,4 +38,13 @@ class DevicePlace {
   std::deque<Copy> copies_;  // addresses stay where they are
 };
 
+/// Makes the case's problem on the device, launches it there and compares with the reference.
+template <class Case, class Launch>
+void expect_agreement_on_device(Case& c, const Launch& launch) {
+  DevicePlace place;
+  launch(problem(c, place));
+  place.copy_back();
+  expect_answer(c);
+}
+
 }  // namespace roofcast::kernels::test
