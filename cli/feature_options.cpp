@@ -3,8 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/parse_quantity.hpp"
-#include "model/error.hpp"
+#include "cli/flag_values.hpp"
 
 namespace roofcast {
 namespace {
@@ -53,11 +52,6 @@ void take_speculative_config(EngineOverrides& knobs, const std::string& text) {
   } else if (json.contains("model")) {
     knobs.speculative_method = DraftMethod::draft_model;
   }
-}
-
-template <class Value>
-void take(std::optional<Value>& knob, const std::optional<Value>& given) {
-  if (given) knob = given;
 }
 
 }  // namespace

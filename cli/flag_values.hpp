@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cli/parse_quantity.hpp"
+#include "model/error.hpp"
 
 namespace roofcast {
 
@@ -23,6 +25,25 @@ inline double parse_positive_number(const std::string& text, const std::string& 
                           .most = 1e9,
                           .allow_infinite = false},
                          text, flag);
+}
+
+/// A reader of the simulator's texts as a flag's reader: its complaint is the user's, and names the
+/// flag.
+template <class Parse>
+auto naming_flag(Parse parse) {
+  return [parse](const std::string& text, const std::string& flag) {
+    try {
+      return parse(text);
+    } catch (const Error& error) {
+      throw UsageError(flag + ": " + error.what());
+    }
+  };
+}
+
+/// Takes `given` where it was set.
+template <class Value>
+void take(std::optional<Value>& knob, const std::optional<Value>& given) {
+  if (given) knob = given;
 }
 
 inline std::string parse_text(const std::string& text, const std::string&) { return text; }

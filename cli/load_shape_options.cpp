@@ -3,23 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/flag_values.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 namespace {
-
-/// A reader of the simulator's texts as a flag's reader: its complaint is the user's, and names the
-/// flag.
-template <class Parse>
-auto naming_flag(Parse parse) {
-  return [parse](const std::string& text, const std::string& flag) {
-    try {
-      return parse(text);
-    } catch (const Error& error) {
-      throw UsageError(flag + ": " + error.what());
-    }
-  };
-}
 
 std::int64_t parse_from_zero(const std::string& text, const std::string& flag) {
   return parse_count_by(

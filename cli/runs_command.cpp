@@ -6,6 +6,7 @@
 #include "cli/arguments.hpp"
 #include "cli/envelope.hpp"
 #include "model/error.hpp"
+#include "model/io/json_depth.hpp"
 #include "reports/numbers.hpp"
 #include "reports/store.hpp"
 
@@ -52,7 +53,7 @@ Document run_document(const Run& run, const std::string& path) {
                     .sections = {}};
   document.machine.update(row_json(run.row));
   document.machine["profile_hash"] = run.row.profile_hash;
-  document.machine["scenario"] = Json::parse(run.row.scenario_json);
+  document.machine["scenario"] = Json::parse(run.row.scenario_json, bounded_depth<Json>(path));
   Json metrics = Json::array();
   Table table{.title = "Metrics",
               .columns = {{"Metric", false}, {"Statistic", false}, {"Value"}},

@@ -7,12 +7,6 @@
 namespace roofcast {
 namespace {
 
-/// Takes `given` where it was set.
-template <class Value>
-void take(std::optional<Value>& knob, const std::optional<Value>& given) {
-  if (given) knob = given;
-}
-
 void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {
   take(knobs.gpu_memory_utilization, given.gpu_memory_utilization);
   take(knobs.max_model_len, given.max_model_len);

@@ -9,20 +9,6 @@
 namespace roofcast {
 namespace {
 
-/// What `parse` makes of a flag's text; its complaint is the user's, and names the flag.
-template <class Parse>
-auto parse_flag(Parse parse, const std::string& text, const std::string& flag) {
-  try {
-    return parse(text);
-  } catch (const Error& error) {
-    throw UsageError(flag + ": " + error.what());
-  }
-}
-
-LengthDistribution parse_lengths(const std::string& text, const std::string& flag) {
-  return parse_flag(parse_length_distribution, text, flag);
-}
-
 std::uint64_t parse_seed(const std::string& text, const std::string& flag) {
   std::uint64_t seed = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), seed);
@@ -51,10 +37,6 @@ TraceTimeUnit parse_unit(const std::string& text, const std::string& flag) {
   const auto unit = parse_trace_time_unit(text);
   if (!unit) throw UsageError(flag + ": '" + text + "' is not s, ms, us or ns");
   return *unit;
-}
-
-TraceColumnNames parse_columns(const std::string& text, const std::string& flag) {
-  return parse_flag(parse_trace_columns, text, flag);
 }
 
 bool is_traced(const WorkloadOptions& options) {
@@ -129,9 +111,13 @@ po::options_description synthetic_options(WorkloadOptions& target) {
       "requests a second; inf: all at once (default inf)")(
       "burstiness", converted(target.burstiness, "--burstiness", parse_burstiness)->value_name("B"),
       "gamma shape of gaps; 1 Poisson, below burstier (default 1)")(
-      "input-len", converted(target.input, "--input-len", parse_lengths)->value_name("LENGTHS"),
+      "input-len",
+      converted(target.input, "--input-len", naming_flag(parse_length_distribution))
+          ->value_name("LENGTHS"),
       "N, uniform:a:b, normal:mean:sd, lognormal:median:sigma or empirical:FILE (default 1024)")(
-      "output-len", converted(target.output, "--output-len", parse_lengths)->value_name("LENGTHS"),
+      "output-len",
+      converted(target.output, "--output-len", naming_flag(parse_length_distribution))
+          ->value_name("LENGTHS"),
       "likewise (default 128)")("seed",
                                 converted(target.seed, "--seed", parse_seed)->value_name("N"),
                                 "seed of all random streams (default 0)");
@@ -166,7 +152,8 @@ po::options_description trace_form_options(WorkloadOptions& target) {
       converted(target.trace_format, "--trace-format", parse_format)->value_name("FORMAT"),
       "csv, jsonl or bench (default: auto, by content)")(
       "trace-columns",
-      converted(target.trace_columns, "--trace-columns", parse_columns)->value_name("KEY=NAME,..."),
+      converted(target.trace_columns, "--trace-columns", naming_flag(parse_trace_columns))
+          ->value_name("KEY=NAME,..."),
       "what columns are called, as time=Start,class=Type")(
       "trace-time-unit",
       converted(target.trace_time_unit, "--trace-time-unit", parse_unit)->value_name("UNIT"),
@@ -204,12 +191,12 @@ void apply(const WorkloadOptions& options, Scenario& scenario) {
   if (options.seed) scenario.seed = *options.seed;
   if (!options.goodput.empty()) scenario.slo.goodput.clear();
   for (const std::string& text : options.goodput) {
-    scenario.slo.goodput.push_back(parse_flag(parse_goodput_limit, text, "--goodput"));
+    scenario.slo.goodput.push_back(naming_flag(parse_goodput_limit)(text, "--goodput"));
   }
   if (options.slo.empty()) return;
   SloClass all{.name = "all", .share = 1.0, .targets = {}};
   for (const std::string& text : options.slo)
-    all.targets.push_back(parse_flag(parse_percentile_target, text, "--slo"));
+    all.targets.push_back(naming_flag(parse_percentile_target)(text, "--slo"));
   scenario.slo.classes = {all};
 }
 

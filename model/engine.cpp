@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
+#include <limits>
 
 #include "model/engine_eras.hpp"
 #include "model/error.hpp"
@@ -69,9 +71,16 @@ double sglang_fraction(const Gpu& gpu, std::int64_t chunked_prefill, std::int64_
   return std::round((mib - reserved) / mib * 1000.0) / 1000.0;
 }
 
-void require_positive(const std::optional<std::int64_t>& value, const char* knob) {
-  if (value && *value < 1) {
-    throw UsageError(fmt::format("{}: {} given, expected at least 1", knob, *value));
+/// Engines count in 32 bits, and the product of two such counts still fits 64.
+constexpr std::int64_t kMostCount = std::numeric_limits<std::int32_t>::max();
+
+/// Tokens of a block, beyond any engine's.
+constexpr std::int64_t kLargestBlock = 1 << 20;
+
+void require_count(const std::optional<std::int64_t>& value, const char* knob,
+                   std::int64_t least = 1, std::int64_t most = kMostCount) {
+  if (value && (*value < least || *value > most)) {
+    throw UsageError(fmt::format("{}: {} given, expected {} to {}", knob, *value, least, most));
   }
 }
 
@@ -86,22 +95,19 @@ void check_ranges(const EngineOverrides& overrides) {
     throw UsageError(
         fmt::format("watermark: {} given, expected at least 0 and less than 1", *watermark));
   }
-  require_positive(overrides.max_model_len, "max_model_len");
-  require_positive(overrides.max_num_seqs, "max_num_seqs");
-  require_positive(overrides.max_num_batched_tokens, "max_num_batched_tokens");
-  require_positive(overrides.block_size, "block_size");
-  require_positive(overrides.max_prefill_tokens, "max_prefill_tokens");
+  require_count(overrides.max_model_len, "max_model_len");
+  require_count(overrides.max_num_seqs, "max_num_seqs");
+  require_count(overrides.max_num_batched_tokens, "max_num_batched_tokens");
+  require_count(overrides.block_size, "block_size", 1, kLargestBlock);
+  require_count(overrides.max_prefill_tokens, "max_prefill_tokens");
   if (overrides.schedule_conservativeness && !(*overrides.schedule_conservativeness > 0.0)) {
     throw UsageError(fmt::format("schedule_conservativeness: {} given, expected more than 0",
                                  *overrides.schedule_conservativeness));
   }
-  require_positive(overrides.num_gpu_blocks_override, "num_gpu_blocks_override");
-  require_positive(overrides.num_speculative_tokens, "num_speculative_tokens");
-  require_positive(overrides.max_loras, "max_loras");
-  if (overrides.long_prefill_token_threshold.value_or(0) < 0) {
-    throw UsageError(fmt::format("long_prefill_token_threshold: {} given, expected 0 (off) or more",
-                                 *overrides.long_prefill_token_threshold));
-  }
+  require_count(overrides.num_gpu_blocks_override, "num_gpu_blocks_override");
+  require_count(overrides.num_speculative_tokens, "num_speculative_tokens", 1, kMostDrafts);
+  require_count(overrides.max_loras, "max_loras");
+  require_count(overrides.long_prefill_token_threshold, "long_prefill_token_threshold", 0);
   const auto require_bytes = [](const std::optional<Bytes>& bytes, const char* knob, double least) {
     if (bytes && !(bytes->value >= least && std::isfinite(bytes->value))) {
       throw UsageError(
@@ -220,16 +226,9 @@ void resolve_naive(Engine& engine, const EngineOverrides& overrides) {
   engine.max_num_batched_tokens = overrides.max_num_batched_tokens.value_or(engine.max_model_len);
 }
 
-/// Knobs that SGLang has and others have not, and the other way round.
-void check_sglang_knobs(const EngineOverrides& overrides, const EraDefaults& era) {
+/// SGLang's orders of the queue are its own, and it has no other's.
+void check_order(const EngineOverrides& overrides, const EraDefaults& era) {
   const bool sglang = era.scheduler == SchedulerKind::sglang;
-  const char* knob = overrides.max_prefill_tokens          ? "max_prefill_tokens"
-                     : overrides.schedule_conservativeness ? "schedule_conservativeness"
-                     : overrides.enable_mixed_chunk        ? "enable_mixed_chunk"
-                                                           : nullptr;
-  if (knob != nullptr && !sglang) {
-    throw UsageError(fmt::format("{}: given for {}, expected engine sglang", knob, era.era.name));
-  }
   const QueueOrder order = overrides.scheduling_policy.value_or(QueueOrder::fcfs);
   const bool only_sglang =
       order == QueueOrder::longest_prefix || order == QueueOrder::longest_output;
@@ -240,19 +239,41 @@ void check_sglang_knobs(const EngineOverrides& overrides, const EraDefaults& era
   }
 }
 
-/// Knobs that one engine alone has.
+/// Knobs that one family of engines alone has: given for another they would change nothing.
 void check_owners(const EngineOverrides& overrides, const EraDefaults& era) {
-  if (overrides.kv_cache_memory && era.memory_rule != MemoryRule::vllm) {
-    throw UsageError(fmt::format("kv_cache_memory: given for {}, expected one of the vLLM engines",
-                                 era.era.name));
+  struct Knob {
+    bool given;
+    const char* name;
+    bool owned;
+    const char* owner;
+  };
+  const bool sglang = era.scheduler == SchedulerKind::sglang;
+  const bool tensorrt = era.scheduler == SchedulerKind::tensorrt_llm;
+  const bool vllm = era.scheduler == SchedulerKind::vllm_v1;
+  constexpr const char* kVllm = "one of the vLLM engines";
+  const EngineOverrides& o = overrides;
+  const std::array knobs{
+      Knob{o.kv_cache_memory.has_value(), "kv_cache_memory", era.memory_rule == MemoryRule::vllm,
+           kVllm},
+      Knob{o.overhead.has_value(), "overhead", era.memory_rule == MemoryRule::textbook,
+           "engine textbook, static or naive"},
+      Knob{o.reserve_full_sequence.has_value(), "scheduler_reserve_full_isl", vllm, kVllm},
+      Knob{o.long_prefill_token_threshold.has_value(), "long_prefill_token_threshold", vllm, kVllm},
+      Knob{o.watermark.has_value(), "watermark", vllm, kVllm},
+      Knob{o.max_prefill_tokens.has_value(), "max_prefill_tokens", sglang, "engine sglang"},
+      Knob{o.schedule_conservativeness.has_value(), "schedule_conservativeness", sglang,
+           "engine sglang"},
+      Knob{o.enable_mixed_chunk.has_value(), "enable_mixed_chunk", sglang, "engine sglang"},
+      Knob{o.capacity_scheduler_policy.has_value(), "capacity_scheduler_policy", tensorrt,
+           "engine trtllm"},
+      Knob{o.context_chunking_policy.has_value(), "context_chunking_policy", tensorrt,
+           "engine trtllm"}};
+  for (const Knob& knob : knobs) {
+    if (!knob.given || knob.owned) continue;
+    throw UsageError(
+        fmt::format("{}: given for {}, expected {}", knob.name, era.era.name, knob.owner));
   }
-  check_sglang_knobs(overrides, era);
-  if (era.scheduler == SchedulerKind::tensorrt_llm) return;
-  const char* knob = overrides.capacity_scheduler_policy ? "capacity_scheduler_policy"
-                     : overrides.context_chunking_policy ? "context_chunking_policy"
-                                                         : nullptr;
-  if (knob == nullptr) return;
-  throw UsageError(fmt::format("{}: given for {}, expected engine trtllm", knob, era.era.name));
+  check_order(overrides, era);
 }
 
 std::int64_t largest_graph(const Engine& engine, const Gpu& gpu, const Parallelism& parallel) {

@@ -20,9 +20,6 @@ constexpr std::array<std::pair<DraftMethod, std::string_view>, 4> kMethods = {
      {DraftMethod::mtp, "mtp"},
      {DraftMethod::draft_model, "draft_model"}}};
 
-/// Far beyond any draft, so more is a mistake in the input.
-constexpr std::int64_t kMostDrafts = 1'000;
-
 bool is_share(double value) { return value >= 0 && value <= 1; }
 
 /// Every draft is accepted with the same chance, whatever came before, given that those before it
@@ -76,6 +73,19 @@ Seconds one_layer_pass(const Transformer& model, const Gpu& gpu, const Paralleli
   return Bytes{read} / gpu.memory_bandwidth;
 }
 
+/// What a knob without the one that switches its feature on would change: nothing.
+void require_partner(bool given, const char* knob, const char* partner) {
+  if (given) throw UsageError(fmt::format("{}: given without {}", knob, partner));
+}
+
+void refuse_without_drafts(const EngineOverrides& overrides) {
+  constexpr const char* kPartner = "num_speculative_tokens";
+  require_partner(overrides.speculative_method.has_value(), "speculative_method", kPartner);
+  require_partner(overrides.acceptance_rate.has_value(), "acceptance_rate", kPartner);
+  require_partner(overrides.acceptance_by_position.has_value(), "acceptance_by_position", kPartner);
+  require_partner(overrides.draft_pass_time.has_value(), "draft_pass_time", kPartner);
+}
+
 void require_time(const std::optional<Seconds>& time, const char* knob) {
   if (time && !(time->value >= 0 && std::isfinite(time->value))) {
     throw UsageError(fmt::format("{}: {} seconds given, expected at least 0", knob, time->value));
@@ -101,10 +111,9 @@ Speculation resolve_speculation(const EngineOverrides& overrides, const Transfor
                                 const Gpu& gpu, const Parallelism& parallel) {
   require_time(overrides.draft_pass_time, "draft_pass_time");
   const std::int64_t drafts = overrides.num_speculative_tokens.value_or(0);
-  if (drafts == 0) return {};
-  if (drafts > kMostDrafts) {
-    throw UsageError(
-        fmt::format("num_speculative_tokens: {} given, expected at most {}", drafts, kMostDrafts));
+  if (drafts == 0) {
+    refuse_without_drafts(overrides);
+    return {};
   }
   Speculation speculation{.method = overrides.speculative_method.value_or(DraftMethod::ngram),
                           .draft_tokens = drafts,
@@ -132,7 +141,13 @@ LoraServing resolve_lora(const EngineOverrides& overrides) {
 KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& gpu,
                                    const Parallelism& parallel) {
   require_time(overrides.kv_offloading_latency, "kv_offloading_latency");
-  if (!overrides.kv_offloading_size) return {};
+  if (!overrides.kv_offloading_size) {
+    constexpr const char* kPartner = "kv_offloading_size";
+    require_partner(overrides.kv_offloading_bandwidth.has_value(), "kv_offloading_bandwidth",
+                    kPartner);
+    require_partner(overrides.kv_offloading_latency.has_value(), "kv_offloading_latency", kPartner);
+    return {};
+  }
   // The size is that of all ranks together (help of vLLM's --kv-offloading-size).
   const double ranks = static_cast<double>(parallel.tensor) * parallel.pipeline;
   const Link host = gpu.host.value_or(Link{});

@@ -19,6 +19,9 @@ struct EngineOverrides;
 /// Who proposes tokens: vLLM's `method`.
 enum class DraftMethod { ngram, eagle, mtp, draft_model };
 
+/// Far beyond any draft, so more is a mistake in the input.
+inline constexpr std::int64_t kMostDrafts = 1'000;
+
 inline constexpr const char* kDraftMethods = "ngram, eagle, mtp or draft_model";
 std::optional<DraftMethod> parse_draft_method(std::string_view text);
 std::string_view name_of(DraftMethod method);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "model/error.hpp"
+#include "model/io/json_depth.hpp"
 #include "model/suggest.hpp"
 
 namespace roofcast {
@@ -288,7 +289,7 @@ void read_facts(const Section& top, Gpu& gpu) {
 
 Json parse_json(const std::string& profile, const std::string& where) {
   try {
-    return Json::parse(profile);
+    return Json::parse(profile, bounded_depth<Json>("hardware profile " + where));
   } catch (const Json::parse_error& error) {
     const std::size_t end = std::min(error.byte, profile.size());
     const auto lines = std::count(profile.begin(), profile.begin() + static_cast<long>(end), '\n');

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/error.hpp"
+#include "model/io/json_depth.hpp"
 
 namespace roofcast {
 
@@ -112,7 +113,8 @@ nlohmann::json parse_json(const std::string& text, const std::string& where) {
   const Rewritten rewritten = quote_non_finite(body);
   constexpr bool kIgnoreComments = true;
   try {
-    return nlohmann::json::parse(rewritten.text, nullptr, true, kIgnoreComments);
+    return nlohmann::json::parse(rewritten.text, bounded_depth<nlohmann::json>(where), true,
+                                 kIgnoreComments);
   } catch (const nlohmann::json::parse_error& e) {
     const std::string place = line_and_column(body, rewritten.original_position(e.byte));
     throw Error(fmt::format("{}:{}: not valid JSON: {}", where, place, reason_of(e.what())));

@@ -1,5 +1,7 @@
 #include "simulator/io/csv.hpp"
 
+#include <algorithm>
+
 namespace roofcast {
 namespace {
 
@@ -53,6 +55,13 @@ bool split_csv(std::string_view line, std::vector<std::string>& fields) {
   }
   fields.resize(used);
   return true;
+}
+
+bool fits_in_row(std::string_view text) {
+  const auto is_control = [](char letter) {
+    return (letter >= 0 && letter < ' ') || letter == 127;
+  };
+  return std::none_of(text.begin(), text.end(), is_control);
 }
 
 std::string quoted_csv(const std::string& field) {

@@ -3,27 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulator/io/optional_keys.hpp"
+
 namespace roofcast {
 namespace {
 
-constexpr std::int64_t kMostDrafts = 1'000;
 constexpr std::int64_t kMostAdapters = 1'000'000;
-constexpr const char* kFraction = "a number from 0 to 1";
-
-/// A finite number from 0 to `most`.
-std::optional<double> read_number(const JsonObject& object, const char* key, double most,
-                                  const char* expected) {
-  const auto* value = object.find(key);
-  if (value == nullptr) return std::nullopt;
-  const double number = value->is_number() ? value->get<double>() : -1;
-  if (!(number >= 0 && number <= most && std::isfinite(number))) object.fail(key, expected);
-  return number;
-}
 
 std::optional<Seconds> read_time(const JsonObject& object, const char* key) {
-  const auto seconds = read_number(object, key, HUGE_VAL, "a number of seconds, 0 or more");
-  if (!seconds) return std::nullopt;
-  return Seconds{*seconds};
+  const auto* value = object.find(key);
+  if (value == nullptr) return std::nullopt;
+  const double seconds = value->is_number() ? value->get<double>() : -1;
+  if (!(seconds >= 0 && std::isfinite(seconds))) object.fail(key, "a number of seconds, 0 or more");
+  return Seconds{seconds};
 }
 
 std::optional<std::vector<double>> read_fractions(const JsonObject& object, const char* key) {
@@ -46,23 +38,12 @@ std::optional<DraftMethod> read_method(const JsonObject& object, const char* key
   return method;
 }
 
-template <class Value>
-void put(nlohmann::ordered_json& json, const char* key, const std::optional<Value>& value) {
-  if (value) json[key] = *value;
-}
-
-template <class Quantity>
-void put_value(nlohmann::ordered_json& json, const char* key,
-               const std::optional<Quantity>& quantity) {
-  if (quantity) json[key] = quantity->value;
-}
-
 }  // namespace
 
 void read_engine_features(const JsonObject& object, EngineOverrides& options) {
   options.num_speculative_tokens = object.integer("num_speculative_tokens", 1, kMostDrafts);
   options.speculative_method = read_method(object, "speculative_method");
-  options.acceptance_rate = read_number(object, "acceptance_rate", 1, kFraction);
+  options.acceptance_rate = object.fraction("acceptance_rate");
   options.acceptance_by_position = read_fractions(object, "acceptance_by_position");
   options.draft_pass_time = read_time(object, "draft_pass_time_s");
   options.max_loras = object.integer("max_loras", 1, kMostAdapters);
@@ -82,13 +63,13 @@ void write_engine_features(const EngineOverrides& options, nlohmann::ordered_jso
   if (options.speculative_method) json["speculative_method"] = name_of(*options.speculative_method);
   put(json, "acceptance_rate", options.acceptance_rate);
   put(json, "acceptance_by_position", options.acceptance_by_position);
-  put_value(json, "draft_pass_time_s", options.draft_pass_time);
+  put(json, "draft_pass_time_s", options.draft_pass_time);
   put(json, "max_loras", options.max_loras);
-  put_value(json, "lora_step_time_s", options.lora_step_time);
-  put_value(json, "lora_adapter_time_s", options.lora_adapter_time);
-  put_value(json, "kv_offloading_size_bytes", options.kv_offloading_size);
-  put_value(json, "kv_offloading_bandwidth_bytes_per_s", options.kv_offloading_bandwidth);
-  put_value(json, "kv_offloading_latency_s", options.kv_offloading_latency);
+  put(json, "lora_step_time_s", options.lora_step_time);
+  put(json, "lora_adapter_time_s", options.lora_adapter_time);
+  put(json, "kv_offloading_size_bytes", options.kv_offloading_size);
+  put(json, "kv_offloading_bandwidth_bytes_per_s", options.kv_offloading_bandwidth);
+  put(json, "kv_offloading_latency_s", options.kv_offloading_latency);
 }
 
 }  // namespace roofcast

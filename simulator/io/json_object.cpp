@@ -9,20 +9,19 @@
 
 #include "model/error.hpp"
 #include "model/suggest.hpp"
+#include "simulator/io/shown.hpp"
 
 namespace roofcast {
 namespace {
 
 /// A value as an error shows it: short, on one line, whatever bytes it holds.
-std::string shown(const nlohmann::json& value) {
-  constexpr std::size_t kShown = 60;
-  std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  return text.size() <= kShown ? text : text.substr(0, kShown) + "...";
+std::string shown_value(const nlohmann::json& value) {
+  return shown(value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace), 60);
 }
 
 /// A key as an error shows it: as in the file, but on one line whatever it holds.
 std::string shown_key(const std::string& key) {
-  std::string text = shown(key);
+  std::string text = shown_value(key);
   if (text.ends_with('"')) text.pop_back();
   return text.substr(1);
 }
@@ -34,7 +33,7 @@ JsonObject::JsonObject(const nlohmann::json& json, std::string where, std::strin
     : json_(&json), where_(std::move(where)), path_(std::move(path)) {
   if (!json.is_object()) {
     throw Error(fmt::format("{}: {} is {}, expected an object", where_,
-                            path_.empty() ? "the file" : path_, shown(json)));
+                            path_.empty() ? "the file" : path_, shown_value(json)));
   }
   for (const auto& item : json.items()) {
     const auto is_key = [&](const char* key) { return item.key() == key; };
@@ -57,8 +56,8 @@ const nlohmann::json* JsonObject::find(const char* key) const {
 void JsonObject::fail(const char* key, const std::string& expected) const {
   const auto* value = find(key);
   if (value == nullptr) fail_missing(key, expected);
-  throw Error(
-      fmt::format("{}: {} is {}, expected {}", where_, path_of(key), shown(*value), expected));
+  throw Error(fmt::format("{}: {} is {}, expected {}", where_, path_of(key), shown_value(*value),
+                          expected));
 }
 
 void JsonObject::fail_missing(const char* key, const std::string& expected) const {
@@ -111,6 +110,14 @@ std::optional<double> JsonObject::number(const char* key, double above) const {
     fail(key, fmt::format("a number above {}", above));
   }
   return value->get<double>();
+}
+
+std::optional<double> JsonObject::fraction(const char* key) const {
+  const auto* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const double number = value->is_number() ? value->get<double>() : -1;
+  if (!(number >= 0 && number <= 1)) fail(key, "a number from 0 to 1");
+  return number;
 }
 
 std::optional<double> JsonObject::number_or_infinity(const char* key) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -10,6 +11,9 @@
 #include <vector>
 
 namespace roofcast {
+
+/// `most` of an integer without an upper bound.
+inline constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
 
 class JsonObject {
  public:
@@ -24,6 +28,8 @@ class JsonObject {
   std::optional<std::uint64_t> unsigned_integer(const char* key) const;
   /// A finite number above `above`.
   std::optional<double> number(const char* key, double above) const;
+  /// A number from 0 to 1.
+  std::optional<double> fraction(const char* key) const;
   /// A positive number, or the text "inf".
   std::optional<double> number_or_infinity(const char* key) const;
   std::optional<JsonObject> object(const char* key, std::span<const char* const> keys) const;

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
+#include "simulator/io/optional_keys.hpp"
 #include "simulator/io/scenario_keys.hpp"
 
 namespace roofcast {
@@ -13,17 +13,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kMostReplicas = 1'000'000;
-constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
-
-template <class Target, class Value>
-void set(Target& target, const std::optional<Value>& value) {
-  if (value) target = static_cast<Target>(*value);
-}
-
-template <class Value>
-void put(Json& object, const char* key, const std::optional<Value>& value) {
-  if (value) object[key] = *value;
-}
 
 /// A time in seconds from 0 on.
 std::optional<Nanoseconds> read_time(const JsonObject& object, const char* key) {
@@ -195,12 +184,7 @@ ClusterScenario read_cluster(const JsonObject& object) {
   ClusterScenario cluster;
   cluster.pools = read_pools(object);
   RouterOptions& router = cluster.router;
-  if (const auto* share = object.find("cache_threshold")) {
-    router.cache_threshold = share->is_number() ? share->get<double>() : -1;
-    if (router.cache_threshold < 0 || router.cache_threshold > 1) {
-      object.fail("cache_threshold", "a number from 0 to 1");
-    }
-  }
+  set(router.cache_threshold, object.fraction("cache_threshold"));
   set(router.balance_abs_threshold, object.integer("balance_abs_threshold", 0, kAnyInteger));
   set(router.balance_rel_threshold, object.number("balance_rel_threshold", 0));
   cluster.decode_router = router;

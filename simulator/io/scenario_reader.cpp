@@ -6,29 +6,27 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <limits>
+#include <set>
+#include <vector>
 
 #include "model/error.hpp"
+#include "model/io/json_depth.hpp"
+#include "simulator/io/csv.hpp"
 #include "simulator/io/engine_features.hpp"
 #include "simulator/io/json_object.hpp"
 #include "simulator/io/length_table_reader.hpp"
+#include "simulator/io/optional_keys.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 #include "simulator/io/scenario_keys.hpp"
+#include "simulator/io/shown.hpp"
 #include "simulator/io/synthetic_reader.hpp"
 
 namespace roofcast {
 namespace {
 
 constexpr std::int64_t kSchemaVersion = 1;
-constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
 constexpr int kMostRanks = 65'536;
 constexpr std::size_t kLargestFile = std::size_t{16} << 20;  // 16 MiB
-
-/// Sets `target` when there is a value.
-template <class Target, class Value>
-void set(Target& target, const std::optional<Value>& value) {
-  if (value) target = *value;
-}
 
 int degree(const JsonObject& object, const char* key) {
   return static_cast<int>(object.integer(key, 1, kMostRanks).value_or(1));
@@ -51,13 +49,10 @@ std::optional<Bytes> read_bytes(const JsonObject& object, const char* key) {
   return Bytes{*bytes};
 }
 
-/// A share of a whole; `may_be_zero` for those that can be switched off.
-std::optional<double> read_share(const JsonObject& object, const char* key, bool may_be_zero) {
-  const auto* value = object.find(key);
-  if (value == nullptr) return std::nullopt;
-  const double share = value->is_number() ? value->get<double>() : -1;
-  const bool inside = share <= 1 && (may_be_zero ? share >= 0 : share > 0);
-  if (!inside) object.fail(key, may_be_zero ? "a number from 0 to 1" : "a number above 0, up to 1");
+/// A share of a whole that there must be some of.
+std::optional<double> read_share(const JsonObject& object, const char* key) {
+  const auto share = object.number(key, 0);
+  if (share && *share > 1) object.fail(key, "a number above 0, up to 1");
   return share;
 }
 
@@ -98,7 +93,7 @@ std::optional<ChunkingPolicy> read_chunking_policy(const JsonObject& object, con
 EngineOverrides read_engine_options(const JsonObject& object) {
   const auto count = [&](const char* key) { return object.integer(key, 1, kAnyInteger); };
   EngineOverrides options = {
-      .gpu_memory_utilization = read_share(object, "gpu_memory_utilization", false),
+      .gpu_memory_utilization = read_share(object, "gpu_memory_utilization"),
       .max_model_len = count("max_model_len"),
       .max_num_seqs = count("max_num_seqs"),
       .max_num_batched_tokens = count("max_num_batched_tokens"),
@@ -113,7 +108,7 @@ EngineOverrides read_engine_options(const JsonObject& object) {
       .reserve_full_sequence = object.boolean("scheduler_reserve_full_isl"),
       .long_prefill_token_threshold =
           object.integer("long_prefill_token_threshold", 0, kAnyInteger),
-      .watermark = read_share(object, "watermark", true),
+      .watermark = object.fraction("watermark"),
       .scheduling_policy = read_order(object, "scheduling_policy"),
       .max_prefill_tokens = count("max_prefill_tokens"),
       .schedule_conservativeness = object.number("schedule_conservativeness", 0),
@@ -215,12 +210,13 @@ std::vector<SloClass> read_classes(const JsonObject& slo) {
     SloClass slo_class;
     const auto name = object.text("name");
     if (!name || name->empty()) object.fail_missing("name", "the name of the class");
+    if (!fits_in_row(*name)) object.fail("name", "a name without control characters");
     slo_class.name = *name;
     const bool repeated = std::any_of(classes.begin(), classes.end(),
                                       [&](const SloClass& c) { return c.name == *name; });
     if (repeated) object.fail("name", "a name that no other class has");
     const double equal_share = 1.0 / static_cast<double>(objects.size());
-    slo_class.share = read_share(object, "share", true).value_or(equal_share);
+    slo_class.share = object.fraction("share").value_or(equal_share);
     sum += slo_class.share;
     for (const JsonObject& target : object.objects("targets", scenario_keys::kTarget)) {
       slo_class.targets.push_back(read_target(target));
@@ -272,9 +268,26 @@ Scenario read_top(const JsonObject& top) {
   return scenario;
 }
 
+/// Refuses what the parser takes in silence: a key given twice, of which the last would win, and
+/// values nested too deep.
+nlohmann::json::parser_callback_t strictly(const std::string& where) {
+  using Json = nlohmann::json;
+  return [where, check_depth = bounded_depth<Json>(where),
+          keys = std::vector<std::set<std::string>>()](int depth, Json::parse_event_t event,
+                                                       Json& value) mutable {
+    check_depth(depth, event, value);
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event != Json::parse_event_t::key) return true;
+    const auto& key = value.get_ref<const std::string&>();
+    if (keys.back().insert(key).second) return true;
+    throw Error(fmt::format("{}: key '{}' is given twice in one object", where, shown(key)));
+  };
+}
+
 nlohmann::json parse_json(const std::string& text, const std::string& where) {
   try {
-    return nlohmann::json::parse(text);
+    return nlohmann::json::parse(text, strictly(where));
   } catch (const nlohmann::json::exception& error) {  // parse_error, out_of_range
     const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
     const std::size_t label = what.find("] ");

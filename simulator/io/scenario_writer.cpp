@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simulator/io/engine_features.hpp"
+#include "simulator/io/optional_keys.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/synthetic_reader.hpp"
@@ -10,15 +11,6 @@ namespace roofcast {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <class Value>
-void put(Json& object, const char* key, const std::optional<Value>& value) {
-  if (value) object[key] = *value;
-}
-
-void put_bytes(Json& object, const char* key, const std::optional<Bytes>& bytes) {
-  if (bytes) object[key] = bytes->value;
-}
 
 }  // namespace
 
@@ -37,7 +29,7 @@ Json engine_options_json(const EngineOverrides& options) {
   put(json, "max_num_batched_tokens", options.max_num_batched_tokens);
   put(json, "block_size", options.block_size);
   put(json, "num_gpu_blocks_override", options.num_gpu_blocks_override);
-  put_bytes(json, "kv_cache_memory_bytes", options.kv_cache_memory);
+  put(json, "kv_cache_memory_bytes", options.kv_cache_memory);
   if (options.kv_cache_dtype) json["kv_cache_dtype"] = name_of(*options.kv_cache_dtype);
   put(json, "enable_chunked_prefill", options.enable_chunked_prefill);
   put(json, "enable_prefix_caching", options.enable_prefix_caching);
@@ -58,8 +50,8 @@ Json engine_options_json(const EngineOverrides& options) {
   if (options.context_chunking_policy) {
     json["context_chunking_policy"] = name_of(*options.context_chunking_policy);
   }
-  put_bytes(json, "overhead_bytes", options.overhead);
-  put_bytes(json, "weight_bytes", options.weight_bytes);
+  put(json, "overhead_bytes", options.overhead);
+  put(json, "weight_bytes", options.weight_bytes);
   write_engine_features(options, json);
   return json;
 }

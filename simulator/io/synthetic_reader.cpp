@@ -3,21 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <limits>
 
 #include "model/error.hpp"
+#include "simulator/io/optional_keys.hpp"
 #include "simulator/io/scenario_keys.hpp"
 
 namespace roofcast {
 namespace {
-
-constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
-
-/// Sets `target` when there is a value.
-template <class Target, class Value>
-void set(Target& target, const std::optional<Value>& value) {
-  if (value) target = *value;
-}
 
 /// A number of tokens, or a distribution's text.
 std::optional<LengthDistribution> read_lengths(const JsonObject& object, const char* key) {
@@ -121,15 +113,6 @@ RatePattern read_pattern(const JsonObject& object) {
   return SteadyRate{};
 }
 
-/// A share from 0 to 1.
-std::optional<double> read_ratio(const JsonObject& object, const char* key) {
-  const auto* value = object.find(key);
-  if (value == nullptr) return std::nullopt;
-  const double ratio = value->is_number() ? value->get<double>() : -1;
-  if (!(ratio >= 0 && ratio <= 1)) object.fail(key, "a number from 0 to 1");
-  return ratio;
-}
-
 RangeRatio read_range_ratio(const JsonObject& object) {
   RangeRatio range;
   const auto style = object.text("range_ratio_style").value_or("vllm");
@@ -138,12 +121,12 @@ RangeRatio read_range_ratio(const JsonObject& object) {
   const auto* value = object.find("range_ratio");
   if (value == nullptr) return range;
   if (!value->is_object()) {
-    range.input = range.output = read_ratio(object, "range_ratio");
+    range.input = range.output = object.fraction("range_ratio");
     return range;
   }
   const auto ratios = object.object("range_ratio", scenario_keys::kRangeRatio);
-  range.input = read_ratio(*ratios, "input");
-  range.output = read_ratio(*ratios, "output");
+  range.input = ratios->fraction("input");
+  range.output = ratios->fraction("output");
   return range;
 }
 

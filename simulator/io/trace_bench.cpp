@@ -11,6 +11,7 @@
 
 #include "model/error.hpp"
 #include "simulator/io/json_words.hpp"
+#include "simulator/io/shown.hpp"
 #include "simulator/io/timestamp.hpp"
 #include "simulator/io/trace_builder.hpp"
 #include "simulator/io/trace_formats.hpp"

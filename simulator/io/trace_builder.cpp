@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "model/error.hpp"
+#include "simulator/io/csv.hpp"
+#include "simulator/io/shown.hpp"
 #include "simulator/io/timestamp.hpp"
 #include "simulator/io/trace_order.hpp"
 #include "simulator/wording.hpp"
@@ -185,8 +187,7 @@ TraceBuilder::Problem TraceBuilder::read_class(const TraceRow& row, std::int32_t
   if (!row.has(TraceColumn::slo_class)) return std::nullopt;
   auto& names = workload_.class_names;
   const std::string& text = row.text(TraceColumn::slo_class);
-  const auto is_control = [](char letter) { return letter >= 0 && letter < ' '; };
-  if (std::any_of(text.begin(), text.end(), is_control)) {
+  if (!fits_in_row(text)) {
     return fmt::format("class is '{}', expected a text without control characters", shown(text));
   }
   const auto found = std::find(names.begin(), names.end(), text);

@@ -103,14 +103,4 @@ std::optional<TraceColumn> column_called(std::string_view name, const TraceColum
   return std::nullopt;
 }
 
-std::string shown(std::string_view text, std::size_t longest) {
-  std::string result(text.substr(0, longest));
-  const auto is_plain = [](char letter) { return letter >= ' ' && letter <= '~'; };
-  for (char& letter : result) {
-    if (!is_plain(letter)) letter = '?';
-  }
-  if (text.size() > longest) result += "...";
-  return result;
-}
-
 }  // namespace roofcast

@@ -56,7 +56,4 @@ std::optional<TraceTimeUnit> unit_in_name(std::string_view name);
 /// Letters in lower case, blanks as underscores.
 std::string normalised_name(std::string_view name);
 
-/// Text out of a file for a message: short, and plain whatever bytes it holds.
-std::string shown(std::string_view text, std::size_t longest = 40);
-
 }  // namespace roofcast

@@ -7,6 +7,7 @@
 #include "model/error.hpp"
 #include "simulator/io/json_words.hpp"
 #include "simulator/io/line_reader.hpp"
+#include "simulator/io/shown.hpp"
 #include "simulator/io/trace_builder.hpp"
 #include "simulator/io/trace_formats.hpp"
 

@@ -62,7 +62,7 @@ TEST(Speculation, AnEaglePassReadsOneLayerAndTheLmHead) {
 TEST(Speculation, SaysWhatIsMissingOrContradicts) {
   EXPECT_THAT(message_of({.num_speculative_tokens = 2}), HasSubstr("acceptance_rate"));
   EXPECT_THAT(message_of({.num_speculative_tokens = 1'000'000'000'000, .acceptance_rate = 0.5}),
-              HasSubstr("at most 1000"));
+              HasSubstr("expected 1 to 1000"));
   EXPECT_THAT(message_of({.num_speculative_tokens = 2, .acceptance_rate = 1.5}),
               HasSubstr("from 0 to 1"));
   EXPECT_THAT(
@@ -80,6 +80,24 @@ TEST(Speculation, SaysWhatIsMissingOrContradicts) {
       HasSubstr("async_scheduling"));
   EXPECT_THAT(message_of({.num_speculative_tokens = 2, .acceptance_rate = 0.5}, "sglang"),
               HasSubstr("vLLM"));
+}
+
+TEST(Speculation, WhatDescribesDraftsNeedsDrafts) {
+  EXPECT_EQ(message_of({.speculative_method = DraftMethod::eagle}),
+            "speculative_method: given without num_speculative_tokens");
+  EXPECT_EQ(message_of({.acceptance_rate = 0.5}),
+            "acceptance_rate: given without num_speculative_tokens");
+  EXPECT_EQ(message_of({.acceptance_by_position = std::vector<double>{0.5}}),
+            "acceptance_by_position: given without num_speculative_tokens");
+  EXPECT_EQ(message_of({.draft_pass_time = Seconds{0.001}}),
+            "draft_pass_time: given without num_speculative_tokens");
+}
+
+TEST(KvOffloading, ItsLinkNeedsMemoryToLinkTo) {
+  EXPECT_EQ(message_of({.kv_offloading_bandwidth = BytesPerSecond{25e9}}),
+            "kv_offloading_bandwidth: given without kv_offloading_size");
+  EXPECT_EQ(message_of({.kv_offloading_latency = Seconds{1e-4}}),
+            "kv_offloading_latency: given without kv_offloading_size");
 }
 
 TEST(KvOffloading, IsSharedByTheRanks) {

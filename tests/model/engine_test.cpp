@@ -310,6 +310,35 @@ TEST(ResolveEngine, TensorrtPoliciesAreTensorrtsAlone) {
   }
 }
 
+TEST(ResolveEngine, AKnobThatAnEngineDoesNotHaveIsRefused) {
+  const auto refused = [](const char* era, const EngineOverrides& overrides) {
+    EXPECT_THROW(engine_on(test::h100(), era, overrides), UsageError) << era;
+  };
+  for (const char* era : {"sglang", "trtllm", "static", "naive"}) {
+    refused(era, {.reserve_full_sequence = true});
+    refused(era, {.long_prefill_token_threshold = 512});
+    refused(era, {.watermark = 0.01});
+  }
+  for (const char* era : {"vllm", "sglang", "trtllm"}) refused(era, {.overhead = Bytes{1e9}});
+  for (const char* era : {"textbook", "static", "naive"}) {
+    EXPECT_EQ(engine_on(test::h100(), era, {.overhead = Bytes{1e9}}).overhead, Bytes{1e9}) << era;
+  }
+}
+
+TEST(ResolveEngine, CountsBeyondWhatEnginesCountAreRefused) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  for (const EngineOverrides& overrides :
+       {EngineOverrides{.max_model_len = kLargest}, EngineOverrides{.max_num_seqs = kLargest},
+        EngineOverrides{.max_num_batched_tokens = kLargest},
+        EngineOverrides{.block_size = kLargest}, EngineOverrides{.block_size = (1 << 20) + 1},
+        EngineOverrides{.num_gpu_blocks_override = kLargest},
+        EngineOverrides{.max_loras = kLargest},
+        EngineOverrides{.long_prefill_token_threshold = kLargest}}) {
+    EXPECT_THROW(engine_on(test::h100(), "vllm", overrides), UsageError);
+  }
+  EXPECT_EQ(engine_on(test::h100(), "vllm", {.block_size = 1 << 20}).block_size, 1 << 20);
+}
+
 // 32 prompts of at most 131,072 tokens (llama-3.1-8b) in one step: 4,194,304.
 TEST(StaticDefaults, ABatchIsComputedInOneStepHoweverLong) {
   const Engine engine = engine_on(test::h100(), "static");

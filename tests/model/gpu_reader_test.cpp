@@ -149,6 +149,13 @@ TEST(GpuReader, SaysWhichLineIsNotJson) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "hardware profile broken.json: line 3: is not JSON");
   }
+  try {
+    const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+    parse_gpu("{\"memory_bytes\": " + deep + "}", "deep.json");
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "hardware profile deep.json: nests deeper than 64 levels");
+  }
   EXPECT_THROW(parse_gpu("", "empty.json"), Error);
   EXPECT_THROW(parse_gpu("[]", "list.json"), Error);
   EXPECT_THROW(parse_gpu("{\"memory_bytes\": 1e999}", "huge.json"), Error);

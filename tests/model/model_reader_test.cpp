@@ -74,7 +74,8 @@ TEST(ModelReader, BrokenJsonNamesLineAndColumn) {
   EXPECT_THAT(error_of("{\"a\": NaN,\n]"), HasSubstr("config.json:2:1"));
   EXPECT_THAT(error_of("[1, 2]"), HasSubstr("expected a JSON object"));
   EXPECT_THAT(error_of("{\"a\": 1e999}"), HasSubstr("not valid JSON"));
-  EXPECT_THAT(error_of(std::string(100'000, '[')), HasSubstr("not valid JSON"));
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_THAT(error_of("{\"a\": " + deep + "}"), HasSubstr("nests deeper than 64 levels"));
   EXPECT_THAT(error_of("{\"a\": \"\xff\xfe\"}"), HasSubstr("not valid JSON"));
 }
 

@@ -122,6 +122,25 @@ TEST(Scenario, ANumberThatNoDoubleHoldsIsNotJson) {
   }
 }
 
+TEST(Scenario, ValuesNestedTooDeepAreRefused) {
+  // Deep enough to take the whole stack of whoever writes such a value by recursion.
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_THAT([&] { parse_scenario("{\"name\": " + deep + "}", "s.json"); },
+              ThrowsMessage<Error>(testing::StrEq("s.json: nests deeper than 64 levels")));
+}
+
+TEST(Scenario, AKeyGivenTwiceIsRefusedWhereverItStands) {
+  EXPECT_THAT([] { parse_scenario(with(R"("seed": 1, "seed": 2)"), "s.json"); },
+              ThrowsMessage<Error>(testing::StrEq("s.json: key 'seed' is given twice in one "
+                                                  "object")));
+  EXPECT_THAT([] { parse_scenario(with(R"("parallel": {"data": 1, "data": 2})"), "s.json"); },
+              ThrowsMessage<Error>(HasSubstr("key 'data' is given twice")));
+  // The same key in two objects is two keys.
+  EXPECT_NO_THROW(parse_scenario(with(R"("slo": {"goodput": [{"metric": "ttft", "limit_s": 1},
+                                  {"metric": "tpot", "limit_s": 1}]})"),
+                                 "s.json"));
+}
+
 TEST(Scenario, AnUnknownKeyIsShownOnOneLine) {
   try {
     parse_scenario(R"({"mod\nel": 1})", "s.json");
@@ -205,6 +224,7 @@ TEST(Scenario, ABadValueIsNamedWithItsKeyAndWhatWasExpected) {
             "shares that sum to 1, not 0.5"},
            {R"("slo": {"classes": [{"name": "a"}, {"name": "a"}]})",
             "a name that no other class has"},
+           {R"("slo": {"classes": [{"name": "a\nb"}]})", "a name without control characters"},
            {R"("slo": {"classes": [{"name": "a",
                "targets": [{"metric": "ttft", "limit_s": 1, "percentile": 100}]}]})",
             "slo.classes[0].targets[0].percentile is 100"}}) {
