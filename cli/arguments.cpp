@@ -76,8 +76,32 @@ bool is_negation(const std::string& name, const po::options_description& options
          options.find_nothrow(name.substr(5), false) != nullptr;
 }
 
+/// An option that may stand without a value.
+bool is_switch(const std::string& name, const po::options_description& options) {
+  if (!name.starts_with("--")) return false;
+  const auto* option = options.find_nothrow(name.substr(2), false);
+  return option != nullptr && option->semantic()->min_tokens() == 0 &&
+         option->semantic()->max_tokens() == 1;
+}
+
+std::optional<bool> switch_named(std::string_view text) {
+  for (const char* yes : {"true", "1", "on", "yes"}) {
+    if (text == yes) return true;
+  }
+  for (const char* no : {"false", "0", "off", "no"}) {
+    if (text == no) return false;
+  }
+  return std::nullopt;
+}
+
 void print_usage(const Usage& usage, const po::options_description& options, std::ostream& out) {
   out << "usage: " << usage.synopsis << "\n\nexample: " << usage.example << "\n" << options;
+}
+
+/// Without --help-all, a pointer to it.
+void print_more(const Usage& usage, const std::string& command, std::ostream& out) {
+  if (usage.more.empty()) return;
+  out << "\n" << usage.more << ": " << command << " --help-all\n";
 }
 
 [[noreturn]] void refuse_unknown(const std::string& option, const po::options_description& options,
@@ -99,16 +123,20 @@ po::options_description option_group(const std::string& heading) {
 std::vector<std::string> normalise(const std::vector<std::string>& arguments,
                                    const po::options_description& options) {
   std::vector<std::string> result;
-  for (const std::string& argument : arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
     if (!argument.starts_with("-")) {
       result.push_back(argument);
       continue;
     }
     const auto equals = argument.find('=');
-    std::string name = normalise_name(argument.substr(0, equals));
+    const std::string name = normalise_name(argument.substr(0, equals));
     const std::string value = equals == std::string::npos ? "" : argument.substr(equals);
+    const bool valued = i + 1 < arguments.size() && switch_named(arguments[i + 1]).has_value();
     if (is_negation(name, options) && value.empty()) {
       result.push_back("--" + name.substr(5) + "=false");
+    } else if (is_switch(name, options) && value.empty() && !valued) {
+      result.push_back(name + "=true");
     } else {
       result.push_back(name + value);
     }
@@ -117,12 +145,7 @@ std::vector<std::string> normalise(const std::vector<std::string>& arguments,
 }
 
 bool parse_switch(const std::string& text, const std::string& flag) {
-  for (const char* yes : {"true", "1", "on", "yes"}) {
-    if (text == yes) return true;
-  }
-  for (const char* no : {"false", "0", "off", "no"}) {
-    if (text == no) return false;
-  }
+  if (const auto on = switch_named(text)) return *on;
   throw UsageError(flag + ": '" + text + "' is not a switch (true or false)");
 }
 
@@ -136,10 +159,12 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
                                   })
                             ->value_name("FORMAT"),
                         "table, json, jsonl, csv or md (default table)")("help,h", "this text");
+  const bool more = !usage.unlisted.options().empty();
+  if (more) general.add_options()("help-all", "every option");
   po::options_description listed = option_group("");
   listed.add(usage.options).add(general);
-  po::options_description all;
-  all.add(listed).add(usage.unlisted);
+  po::options_description all = option_group("");
+  all.add(usage.options).add(usage.unlisted).add(general);
 
   const std::vector<std::string> arguments = normalise(context.arguments, all);
   po::variables_map values;
@@ -157,8 +182,13 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
   } catch (const po::too_many_positional_options_error&) {
     throw UsageError("too many arguments (" + command + " --help shows what it takes)");
   }
+  if (values.contains("help-all")) {
+    print_usage(usage, all, context.out);
+    return std::nullopt;
+  }
   if (values.contains("help")) {
     print_usage(usage, listed, context.out);
+    print_more(usage, command, context.out);
     return std::nullopt;
   }
   po::notify(values);

@@ -27,18 +27,20 @@ struct Usage {
   std::string synopsis;  // "roofcast memory --model M --gpu G [options]"
   std::string example;   // a line that runs
   po::options_description options;
-  po::options_description unlisted;  // taken, so that engine command lines can be pasted
+  po::options_description unlisted;  // listed by --help-all alone
   po::positional_options_description positional;
+  std::string more{};  // what --help-all adds, in a line
 };
 
 /// Spellings of other tools brought to ours: `--max_num_seqs` to `--max-num-seqs`, `-tp 2` and
 /// `--tp 2` to `--tensor-parallel-size 2`, `--isl` to `--input-len`, and `--no-x` to `--x=false`
-/// where `options` has an x but no no-x.
+/// where `options` has an x but no no-x. A switch takes the next argument as its value only when
+/// that is one (true, off ...): `--enforce-eager s.json` is `--enforce-eager=true s.json`.
 std::vector<std::string> normalise(const std::vector<std::string>& arguments,
                                    const po::options_description& options);
 
-/// Parses and notifies. Nothing: --help was asked for and printed. Throws UsageError with the
-/// nearest options for one that is not known.
+/// Parses and notifies. Nothing: --help or --help-all was asked for and printed. Throws UsageError
+/// with the nearest options for one that is not known.
 std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage);
 
 /// An option that sets `target` through `convert(text, flag)`.

@@ -44,6 +44,11 @@ PoolScenario& only_pool(ClusterScenario& cluster) {
   throw UsageError("--replicas: the scenario has several pools; set their replicas in the file");
 }
 
+bool has_decode_pool(const ClusterScenario& cluster) {
+  return std::any_of(cluster.pools.begin(), cluster.pools.end(),
+                     [](const PoolScenario& pool) { return pool.role == PoolRole::decode; });
+}
+
 /// The replicas of the scenario's one pool of that role, or of a new one.
 void set_replicas(ClusterScenario& cluster, PoolRole role, const char* name,
                   std::int64_t replicas) {
@@ -85,6 +90,10 @@ po::options_description cluster_options(ClusterOptions& target) {
 void apply(const ClusterOptions& options, Scenario& scenario) {
   const bool apart = options.prefill_replicas || options.decode_replicas;
   if (!options.replicas && !apart && !options.router && !options.kv_link) return;
+  if (options.router && !scenario.cluster && !options.replicas && !apart) {
+    throw UsageError(
+        "--router: given without --replicas, --prefill-replicas or the pools of a scenario");
+  }
   if (options.replicas && apart) {
     throw UsageError("--replicas excludes --prefill-replicas and --decode-replicas");
   }
@@ -99,6 +108,9 @@ void apply(const ClusterOptions& options, Scenario& scenario) {
   if (cluster.pools.empty()) cluster.pools.emplace_back();
   if (options.router) cluster.router.policy = cluster.decode_router.policy = *options.router;
   if (options.kv_link) {
+    if (!has_decode_pool(cluster)) {
+      throw UsageError("--kv-link: given without --prefill-replicas and --decode-replicas");
+    }
     KvLink& link = cluster.link;
     link.name = options.kv_link->name;
     link.bandwidth = options.kv_link->bandwidth;

@@ -11,7 +11,7 @@ namespace roofcast {
 /// What a command works with. Results go to `out`, everything else to `err`.
 struct CommandContext {
   std::vector<std::string> arguments;  // after the command's name
-  std::string command_line;            // as typed, for provenance
+  std::string command_line;            // as it could be typed again, for provenance
   std::ostream& out;
   std::ostream& err;
 };

@@ -9,6 +9,7 @@
 #include "model/error.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
+#include "model/memory_plan.hpp"
 #include "reports/numbers.hpp"
 
 namespace roofcast {
@@ -51,6 +52,19 @@ po::typed_value<std::string>* switch_value(std::optional<bool>& target, const st
   return converted(target, flag, parse_switch)->implicit_value("true", "")->value_name("[=off]");
 }
 
+/// A number of tokens, or what vLLM calls -1 or auto: the longest that fits.
+void take_model_len(EngineOverrides& knobs, const std::string& text) {
+  knobs.fit_model_len = text == "auto" || text == "-1";
+  knobs.max_model_len.reset();
+  if (!knobs.fit_model_len) knobs.max_model_len = parse_count(text, "--max-model-len");
+}
+
+/// "auto" leaves the weights as the checkpoint has them.
+std::optional<std::string> parse_weight_dtype(const std::string& text, const std::string&) {
+  if (text == "auto") return std::nullopt;
+  return text;
+}
+
 /// SGLang's chunked_prefill_size, of which -1 turns chunked prefill off.
 void take_chunk_size(EngineOverrides& knobs, const std::string& text) {
   knobs.enable_chunked_prefill = text != "-1";
@@ -84,8 +98,8 @@ po::options_description machine_options(DeploymentOptions& target) {
       "quantization",
       converted(target.weight_format, "--quantization", parse_text)->value_name("FORMAT"),
       "weights as fp8, int8, awq, ... (default: as the checkpoint)")(
-      "dtype", converted(target.weight_format, "--dtype", parse_text)->value_name("DTYPE"),
-      "weights as bf16, fp16, fp32 (default: as the checkpoint)")(
+      "dtype", converted(target.weight_format, "--dtype", parse_weight_dtype)->value_name("DTYPE"),
+      "weights as bf16, fp16, fp32, auto (default: the checkpoint's)")(
       "tensor-parallel-size",
       converted(parallel.tensor, "--tensor-parallel-size", parse_degree)->value_name("N"),
       "TP, also --tp (default 1)")(
@@ -113,7 +127,10 @@ po::options_description engine_options(DeploymentOptions& target) {
                     converted(knobs.gpu_memory_utilization, "--gpu-memory-utilization", parse_share)
                         ->value_name("SHARE"),
                     "share of GPU memory; SGLang: mem-fraction-static")(
-      "max-model-len", count(knobs.max_model_len, "--max-model-len"), "longest sequence, tokens")(
+      "max-model-len",
+      po::value<std::string>()->value_name("N")->notifier(
+          [&knobs](const std::string& text) { take_model_len(knobs, text); }),
+      "longest sequence, tokens (default the model's); auto: that fits")(
       "max-num-seqs", count(knobs.max_num_seqs, "--max-num-seqs"), "sequences running at once")(
       "max-num-batched-tokens", count(knobs.max_num_batched_tokens, "--max-num-batched-tokens"),
       "token budget of a step")("block-size", count(knobs.block_size, "--block-size"),
@@ -130,7 +147,7 @@ po::options_description engine_options(DeploymentOptions& target) {
       "textbook rule: fixed overhead per GPU")(
       "weight-bytes",
       converted(knobs.weight_bytes, "--weight-bytes", parse_bytes)->value_name("BYTES"),
-      "memory plan only: checkpoint size as stated, instead of the formula")(
+      "memory plan only: checkpoint size, instead of the formula")(
       "enforce-eager", switch_value(knobs.enforce_eager, "--enforce-eager"), "no CUDA graphs")(
       "async-scheduling", switch_value(knobs.async_scheduling, "--async-scheduling"),
       "host work hidden behind the GPU");
@@ -201,6 +218,22 @@ Parallelism with_given(Parallelism parallel, const ParallelismOptions& given) {
   return parallel;
 }
 
+namespace {
+
+/// vLLM's --max-model-len auto: the model's longest context if it fits, else the longest that does.
+/// Where not even one token does, the plan says so.
+void fit_model_len(Deployment& deployment, const EngineOverrides& overrides) {
+  const MemoryPlan plan = plan_memory(deployment);
+  if (plan.fits) return;
+  EngineOverrides fitted = overrides;
+  fitted.max_model_len = max_context_at(deployment, plan, 1);
+  if (!fitted.max_model_len) return;
+  deployment.engine = resolve_engine(deployment.engine.name, fitted, deployment.model,
+                                     deployment.gpu, deployment.parallel);
+}
+
+}  // namespace
+
 ResolvedDeployment resolve(const DeploymentOptions& options) {
   if (options.gpu.empty())
     throw UsageError("--gpu is missing (a name such as h100; roofcast gpus)");
@@ -210,11 +243,12 @@ ResolvedDeployment resolve(const DeploymentOptions& options) {
   check_parallelism(model, parallel);
   const std::string era = options.engine.empty() ? kDefaultEngine : options.engine;
   Engine engine = resolve_engine(era, options.overrides, model, profile.gpu, parallel);
-  return {.deployment = {.model = std::move(model),
-                         .gpu = std::move(profile.gpu),
-                         .parallel = parallel,
-                         .engine = std::move(engine)},
-          .profile_hash = profile.hash};
+  Deployment deployment{.model = std::move(model),
+                        .gpu = std::move(profile.gpu),
+                        .parallel = parallel,
+                        .engine = std::move(engine)};
+  if (options.overrides.fit_model_len) fit_model_len(deployment, options.overrides);
+  return {.deployment = std::move(deployment), .profile_hash = profile.hash};
 }
 
 Json describe(const Deployment& deployment) {
@@ -255,12 +289,10 @@ Json describe(const Deployment& deployment) {
   return json;
 }
 
-std::string headline(const Deployment& deployment) {
+std::string placement(const Deployment& deployment) {
   const Parallelism& parallel = deployment.parallel;
-  std::string text = fmt::format("{} on {}", deployment.model.name, deployment.gpu.display_name);
+  std::string text = deployment.gpu.display_name;
   if (parallel.gpus() > 1) {
-    text = fmt::format("{} on {}x {}", deployment.model.name, parallel.gpus(),
-                       deployment.gpu.display_name);
     std::string degrees;
     auto degree = [&](const char* name, int value) {
       if (value > 1) degrees += fmt::format("{}{} {}", degrees.empty() ? "" : ", ", name, value);
@@ -268,9 +300,14 @@ std::string headline(const Deployment& deployment) {
     degree("TP", parallel.tensor);
     degree("PP", parallel.pipeline);
     degree("DP", parallel.data);
-    text += " (" + degrees + (parallel.expert_parallel ? ", EP" : "") + ")";
+    text = fmt::format("{}x {} ({}{})", parallel.gpus(), text, degrees,
+                       parallel.expert_parallel ? ", EP" : "");
   }
   return text + ", " + deployment.engine.name;
+}
+
+std::string headline(const Deployment& deployment) {
+  return deployment.model.name + " on " + placement(deployment);
 }
 
 }  // namespace roofcast

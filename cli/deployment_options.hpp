@@ -52,6 +52,9 @@ ResolvedDeployment resolve(const DeploymentOptions& options);
 /// "inputs" of a result: the deployment as understood, every knob resolved.
 Json describe(const Deployment& deployment);
 
+/// "2x NVIDIA H200 SXM (TP 2), vllm-0.19"
+std::string placement(const Deployment& deployment);
+
 /// "LLaMA-3.1-70B on 2x NVIDIA H200 SXM (TP 2), vllm-0.19"
 std::string headline(const Deployment& deployment);
 

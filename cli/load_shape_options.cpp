@@ -83,6 +83,9 @@ void apply_ranges(const LoadShapeOptions& options, RangeRatio& range) {
     throw UsageError("--range-ratio-style: '" + *options.range_ratio_style +
                      "' is not a style (vllm, sglang)");
   }
+  if (!range.input && !range.output) {
+    throw UsageError("--range-ratio-style: given without --random-range-ratio");
+  }
   range.style =
       *options.range_ratio_style == "vllm" ? RangeRatio::Style::vllm : RangeRatio::Style::sglang;
 }
@@ -152,7 +155,7 @@ void add_prompts(po::options_description& options, LoadShapeOptions& target) {
       converted(target.range_ratio_style, "--range-ratio-style", parse_text)->value_name("S"),
       "vllm: L(1-R) to L(1+R); sglang: LR to L (default vllm)")(
       "prefix-len", converted(target.prefix_len, "--prefix-len", parse_text)->value_name("LENGTHS"),
-      "shared system prompt before the input (default none)")(
+      "shared system prompt before the input (default none; 2048 with the flags below)")(
       "prefix-groups",
       converted(target.prefix_groups, "--prefix-groups", parse_positive)->value_name("N"),
       "different system prompts (default 1)")(
@@ -165,7 +168,7 @@ void add_sessions(po::options_description& options, LoadShapeOptions& target) {
   options.add_options()("turns",
                         converted(target.turns, "--turns", naming_flag(parse_length_distribution))
                             ->value_name("LENGTHS"),
-                        "makes each arrival a session of so many turns")(
+                        "makes each arrival a session of so many turns (3 with the flags below)")(
       "think-time",
       converted(target.think_time, "--think-time", naming_flag(parse_think_time))
           ->value_name("TIMES"),
@@ -220,6 +223,9 @@ void apply(const LoadShapeOptions& options, bool count_given, SyntheticWorkload&
   apply_sessions(options, workload);
   if (options.lora_adapters) workload.lora.count = *options.lora_adapters;
   if (options.lora_zipf) workload.lora.zipf = *options.lora_zipf;
+  if (options.lora_zipf && workload.lora.count == 0) {
+    throw UsageError("--lora-zipf: given without --lora-adapters");
+  }
 }
 
 }  // namespace roofcast

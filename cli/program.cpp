@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <boost/program_options/errors.hpp>
+#include <cctype>
 #include <exception>
 #include <new>
 #include <ostream>
+#include <string_view>
 
 #include "cli/command.hpp"
 #include "cli/version.hpp"
@@ -48,9 +51,22 @@ const Command& find_command(const std::string& name) {
   throw UsageError(message + " (roofcast --help lists them)");
 }
 
+/// As a shell takes it back as one argument.
+std::string quoted(const std::string& argument) {
+  const auto is_plain = [](unsigned char letter) {
+    return std::isalnum(letter) != 0 ||
+           std::string_view("-_./:=,+@%").find(static_cast<char>(letter)) != std::string_view::npos;
+  };
+  if (!argument.empty() && std::all_of(argument.begin(), argument.end(), is_plain)) return argument;
+  std::string text = "'";
+  for (const char letter : argument) text += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return text + "'";
+}
+
+/// The command line as it could be typed again.
 std::string joined(int argc, const char* const* argv) {
   std::string line;
-  for (int i = 0; i < argc; ++i) line += (i == 0 ? "roofcast" : " " + std::string(argv[i]));
+  for (int i = 0; i < argc; ++i) line += (i == 0 ? "roofcast" : " " + quoted(argv[i]));
   return line;
 }
 

@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_simulation.hpp"
 #include "cli/simulate_command_options.hpp"
 #include "reports/numbers.hpp"
+#include "simulator/io/scenario_workload.hpp"
 #include "simulator/wording.hpp"
 
 namespace roofcast {
@@ -36,6 +38,14 @@ std::string interruption(const SimulationRun& run, const SimulateOptions& option
   return line + "\n";
 }
 
+/// Everything that the run reads or keeps its result in.
+std::vector<std::string> files_used(const SimulateOptions& options, const Scenario& scenario) {
+  std::vector<std::string> files = input_files(scenario);
+  files.push_back(options.scenario_path);
+  if (options.store) files.push_back(options.store_path);
+  return files;
+}
+
 }  // namespace
 
 int run_simulate(CommandContext& context) {
@@ -43,7 +53,15 @@ int run_simulate(CommandContext& context) {
   const auto common = parse(context, simulate_usage(options));
   if (!common) return kExitDone;
 
-  SimulationRun run = prepare_simulation(simulate_scenario(options));
+  const Scenario scenario = simulate_scenario(options);
+  if (!options.requests_out.empty()) {
+    check_not_among(options.requests_out, "--requests-out", files_used(options, scenario));
+  }
+  SimulationRun run = prepare_simulation(scenario);
+  if (!run.refusal.empty()) {
+    write(refusal_document(run), common->output, context.out);
+    return kExitNo;
+  }
   // Opened before the work: a file that cannot be written should not cost a simulation.
   if (!options.requests_out.empty()) check_writable(options.requests_out);
   std::optional<Store> store;

@@ -2,6 +2,7 @@
 
 #include "cli/feature_options.hpp"
 #include "cli/flag_values.hpp"
+#include "simulator/io/scenario_cluster.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
@@ -9,7 +10,10 @@ namespace {
 
 void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {
   take(knobs.gpu_memory_utilization, given.gpu_memory_utilization);
-  take(knobs.max_model_len, given.max_model_len);
+  if (given.max_model_len || given.fit_model_len) {
+    knobs.max_model_len = given.max_model_len;
+    knobs.fit_model_len = given.fit_model_len;
+  }
   take(knobs.max_num_seqs, given.max_num_seqs);
   take(knobs.max_num_batched_tokens, given.max_num_batched_tokens);
   take(knobs.block_size, given.block_size);
@@ -58,21 +62,65 @@ Usage simulate_usage(SimulateOptions& target) {
       .add(trace_options(target.workload))
       .add(objective_options(target.workload))
       .add(cluster_options(target.cluster))
-      .add(engine_options(target.deployment))
-      .add(scheduler_options(target.deployment));
-  // Listed by `roofcast trace --help`, which draws and reads the same loads.
+      .add(engine_options(target.deployment));
   usage.unlisted.add(load_shape_options(target.workload.shape))
-      .add(trace_form_options(target.workload));
-  // Described in the scenario schema: help has to fit a page.
-  usage.unlisted.add(feature_options(target.deployment.overrides));
+      .add(trace_form_options(target.workload))
+      .add(scheduler_options(target.deployment))
+      .add(feature_options(target.deployment.overrides));
+  usage.more =
+      "More: load shapes (--stages, --prefix-len, --turns ...), forms of traces, the scheduler's "
+      "knobs,\ndrafts, LoRA adapters, K and V in host memory";
   usage.positional.add("scenario", 1);
   return usage;
 }
 
+namespace {
+
+/// `simulate t.csv`: a trace where a scenario belongs.
+void refuse_trace(const std::string& path) {
+  const bool trace = path.ends_with(".csv") || path.ends_with(".jsonl") || path.ends_with(".gz");
+  if (!trace) return;
+  throw UsageError(path + ": is no scenario file (JSON); a trace is given as --trace " + path);
+}
+
+[[noreturn]] void refuse_for_pool(const std::string& flag, const PoolScenario& pool,
+                                  const char* key) {
+  throw UsageError(flag + ": pool '" + pool.name + "' of the scenario has its own " + key +
+                   "; set it in the file");
+}
+
+/// Flags say what the scenario as a whole has: a pool with a key of its own would not follow.
+void refuse_idle_flags(const DeploymentOptions& given, const ClusterScenario& cluster) {
+  const ParallelismOptions& degrees = given.parallel;
+  const char* degree = degrees.tensor            ? "--tensor-parallel-size"
+                       : degrees.pipeline        ? "--pipeline-parallel-size"
+                       : degrees.data            ? "--data-parallel-size"
+                       : degrees.expert_parallel ? "--enable-expert-parallel"
+                                                 : nullptr;
+  const auto knobs = engine_options_json(given.overrides);
+  for (const PoolScenario& pool : cluster.pools) {
+    if (pool.gpu && !given.gpu.empty()) refuse_for_pool("--gpu", pool, "gpu");
+    if (pool.engine && !given.engine.empty()) refuse_for_pool("--engine", pool, "engine");
+    if (pool.weight_format && given.weight_format) {
+      refuse_for_pool("--quantization or --dtype", pool, "quantization");
+    }
+    if (pool.parallel && degree != nullptr) refuse_for_pool(degree, pool, "parallel");
+    if (pool.overrides && !knobs.empty()) {
+      refuse_for_pool(knobs.begin().key(), pool, "engine_options");
+    }
+  }
+}
+
+}  // namespace
+
 Scenario simulate_scenario(const SimulateOptions& options) {
   Scenario scenario;
-  if (!options.scenario_path.empty()) scenario = read_scenario(options.scenario_path);
+  if (!options.scenario_path.empty()) {
+    refuse_trace(options.scenario_path);
+    scenario = read_scenario(options.scenario_path);
+  }
   const DeploymentOptions& given = options.deployment;
+  if (scenario.cluster) refuse_idle_flags(given, *scenario.cluster);
   if (!given.model.empty()) scenario.model = given.model;
   if (!given.gpu.empty()) scenario.gpu = given.gpu;
   if (!given.engine.empty()) scenario.engine = given.engine;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/deployment_options.hpp"
+#include "cli/pool_description.hpp"
 #include "cli/simulation_json.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/results/duration_histogram.hpp"
@@ -66,6 +66,22 @@ bool can_hit(const SimulationRun& run) {
   return run.result.use.prefix_queries > 0 && !run.workload.contents.empty();
 }
 
+/// What the peak is a share of: the blocks of one engine, or of each pool's.
+std::string kv_blocks(const SimulationRun& run) {
+  if (are_alike(run.pools)) return " of " + counted(run.pools.front().plan.kv_blocks, "block");
+  std::string text;
+  for (const PoolRun& pool : run.pools) {
+    text += fmt::format("{}{} {}", text.empty() ? " of " : ", ", pool.name,
+                        counted(pool.plan.kv_blocks, "block"));
+  }
+  return text;
+}
+
+bool offloads(const SimulationRun& run) {
+  return std::any_of(run.pools.begin(), run.pools.end(),
+                     [](const PoolRun& pool) { return pool.deployment.engine.kv_offloading.on(); });
+}
+
 Table load_table(const SimulationRun& run) {
   const SimulationResult& result = run.result;
   const EngineUse& use = result.use;
@@ -84,10 +100,10 @@ Table load_table(const SimulationRun& run) {
                              with_separators(use.peak_running)));
   row("waiting", fmt::format("{} mean, {} peak", fixed(use.mean_waiting, 1),
                              with_separators(use.peak_waiting)));
-  row("KV use", fmt::format("{} mean, {} peak of {}", as_percent(use.mean_kv_use),
-                            as_percent(use.peak_kv_use), counted(run.plan.kv_blocks, "block")));
+  row("KV use", fmt::format("{} mean, {} peak{}", as_percent(use.mean_kv_use),
+                            as_percent(use.peak_kv_use), kv_blocks(run)));
   if (can_hit(run)) row("prefix cache", prefix_hits(use) + " of prompt tokens");
-  if (run.deployment.engine.kv_offloading.on()) {
+  if (offloads(run)) {
     row("host memory", counted(use.offload_hits, "token") + " loaded");
   }
   if (use.mean_acceptance_length > 0) {
@@ -207,7 +223,10 @@ Table slo_table(const SimulationResult& result) {
                           fmt::format("p{:g} {} <= {}", target.percentile, title_of(target.metric),
                                       as_limit(target.limit)),
                           outcome.achieved > 0 ? as_time(Seconds{outcome.achieved}) : "-",
-                          as_percent(outcome.attainment), outcome.met ? "met" : "MISSED"});
+                          as_percent(outcome.attainment),
+                          result.stopped ? "not judged"
+                          : outcome.met  ? "met"
+                                         : "MISSED"});
   }
   return table;
 }
@@ -226,6 +245,11 @@ std::vector<std::string> verdict(const SimulationResult& result) {
                                 result.rejected == 1
                                     ? "the only request is"
                                     : "all " + counted(result.rejected, "request") + " are"));
+  }
+  if (result.stopped) {
+    lines.emplace_back(
+        "Stopped before the end: neither the SLO nor whether the engine keeps up is judged.");
+    return lines;
   }
   const auto missed = std::count_if(result.slo.begin(), result.slo.end(),
                                     [](const TargetOutcome& outcome) { return !outcome.met; });
@@ -250,10 +274,20 @@ std::vector<std::string> left_out(const SimulationResult& result) {
 
 }  // namespace
 
+Document refusal_document(const SimulationRun& run) {
+  Document document{.machine = refusal_json(run), .sections = {}};
+  document.sections.push_back({.heading = headline(run.pools),
+                               .lines = {run.refusal + ".",
+                                         "roofcast memory shows every term, and "
+                                         "what would make it fit."},
+                               .table = {}});
+  return document;
+}
+
 Document simulation_document(const SimulationRun& run) {
   const SimulationResult& result = run.result;
   Document document{.machine = simulation_json(run), .sections = {}};
-  Section head{.heading = headline(run.deployment), .lines = {}, .table = {}};
+  Section head{.heading = headline(run.pools), .lines = {}, .table = {}};
   if (result.completed > 0) head.table = latency_table(result);
   head.lines.push_back(run.workload.description);
   for (const auto& lines :

@@ -16,17 +16,18 @@ namespace roofcast {
 /// What one pool of a cluster runs on.
 struct PoolRun {
   std::string name;
+  PoolRole role = PoolRole::both;
+  std::int32_t replicas = 1;
   Deployment deployment;
+  std::string profile_hash;
   MemoryPlan plan;
 };
 
 /// A simulation with all that decided it.
 struct SimulationRun {
   Scenario scenario;
-  Deployment deployment;
-  std::string profile_hash;
-  MemoryPlan plan;
-  std::vector<PoolRun> pools;  // one at least; `deployment` and `plan` are those of the first
+  std::vector<PoolRun> pools = std::vector<PoolRun>(1);  // one at least
+  std::string refusal;  // why it cannot run: what does not fit; empty when all fits
   Workload workload;
   SimulationResult result;
   std::vector<std::string> notes;  // what the numbers rest on, for the user to read
@@ -38,14 +39,13 @@ bool slo_met(const SimulationResult& result);
 /// The answer is "yes": requests were served, and the SLO is met.
 bool holds(const SimulationResult& result);
 
+/// The answer to a deployment that does not fit.
+Document refusal_document(const SimulationRun& run);
+
 Document simulation_document(const SimulationRun& run);
 
 /// `keep_requests`: one row per request as well.
 Run simulation_row(const SimulationRun& run, const std::string& command_line, bool keep_requests);
-
-/// Throws Error when write_requests could not open `path`; what it holds stays, and no file is left
-/// where there was none.
-void check_writable(const std::string& path);
 
 /// One row per request, empty times for what has not happened; JSONL for a path that ends in
 /// .jsonl, else CSV. Throws Error when the file cannot be written whole.

@@ -5,6 +5,7 @@
 
 #include "cli/deployment_options.hpp"
 #include "cli/envelope.hpp"
+#include "cli/pool_description.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
@@ -49,6 +50,11 @@ Json stages_json(const SimulationResult& result) {
   return stages;
 }
 
+/// A verdict, which a run that was stopped has not.
+Json unless_stopped(const SimulationResult& result, bool verdict) {
+  return result.stopped ? Json(nullptr) : Json(verdict);
+}
+
 Json slo_json(const SimulationResult& result) {
   Json targets = Json::array();
   for (const TargetOutcome& outcome : result.slo) {
@@ -60,9 +66,9 @@ Json slo_json(const SimulationResult& result) {
                        {"achieved_s", measured ? Json(outcome.achieved) : Json(nullptr)},
                        {"attainment", outcome.attainment},
                        {"exact", outcome.exact},
-                       {"met", outcome.met}});
+                       {"met", unless_stopped(result, outcome.met)}});
   }
-  return {{"met", slo_met(result)}, {"targets", std::move(targets)}};
+  return {{"met", unless_stopped(result, slo_met(result))}, {"targets", std::move(targets)}};
 }
 
 Json engine_json(const EngineUse& use) {
@@ -100,6 +106,25 @@ Json replicas_json(const SimulationResult& result) {
   return replicas;
 }
 
+/// What was asked: of pools that differ, what they have in common and each by itself.
+Json inputs_json(const SimulationRun& run) {
+  const PoolRun& first = run.pools.front();
+  Json inputs{{"model", first.deployment.model.name}};
+  if (are_alike(run.pools)) {
+    inputs = describe(first.deployment);
+    inputs["profile_hash"] = first.profile_hash;
+  }
+  inputs["pools"] = pools_json(run.pools);
+  inputs["scenario"] = Json::parse(to_json(run.scenario));
+  return inputs;
+}
+
+Json head(const SimulationRun& run) {
+  Json json = envelope("simulate", inputs_json(run));
+  json["fits"] = run.refusal.empty();
+  return json;
+}
+
 }  // namespace
 
 bool slo_met(const SimulationResult& result) {
@@ -109,12 +134,15 @@ bool slo_met(const SimulationResult& result) {
 
 bool holds(const SimulationResult& result) { return result.completed > 0 && slo_met(result); }
 
+Json refusal_json(const SimulationRun& run) {
+  Json json = head(run);
+  json["reason"] = run.refusal;
+  return json;
+}
+
 Json simulation_json(const SimulationRun& run) {
   const SimulationResult& result = run.result;
-  Json inputs = describe(run.deployment);
-  inputs["scenario"] = Json::parse(to_json(run.scenario));
-  inputs["profile_hash"] = run.profile_hash;
-  Json json = envelope("simulate", std::move(inputs));
+  Json json = head(run);
   json["workload"] = {{"description", run.workload.description},
                       {"requests", run.workload.requests.size()},
                       {"requests_unreported", result.unreported},
@@ -123,11 +151,12 @@ Json simulation_json(const SimulationRun& run) {
   add_load(json, result);
   json["preemptions"] = result.use.preemptions;
   json["slo"] = slo_json(result);
-  json["saturation"] = {{"saturated", result.saturation.saturated},
+  json["saturation"] = {{"saturated", unless_stopped(result, result.saturation.saturated)},
                         {"reason", result.saturation.reason},
                         {"queueing_share", result.saturation.queueing_share}};
   json["engine"] = engine_json(result.use);
-  json["engine"]["kv_blocks"] = run.plan.kv_blocks;
+  json["engine"]["kv_blocks"] =
+      are_alike(run.pools) ? Json(run.pools.front().plan.kv_blocks) : Json(nullptr);
   json["stages"] = stages_json(result);
   json["replicas"] = replicas_json(result);
   json["unserved"] = result.notes;

@@ -5,6 +5,9 @@
 
 namespace roofcast {
 
+/// Of a deployment that does not fit.
+Json refusal_json(const SimulationRun& run);
+
 Json simulation_json(const SimulationRun& run);
 
 }  // namespace roofcast

@@ -1,16 +1,18 @@
 // A simulation as rows: what the store keeps and what --requests-out writes.
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "cli/simulate_document.hpp"
+#include "cli/pool_description.hpp"
 #include "cli/utc_time.hpp"
 #include "cli/version.hpp"
 #include "model/error.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/io/csv.hpp"
+#include "simulator/io/length_table_reader.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/results/request_tally.hpp"
 
@@ -28,6 +30,16 @@ void add_distribution(std::vector<MetricRow>& rows, const std::string& name,
   rows.push_back({name, "max", d.max});
 }
 
+/// One number, or one for each pool where they differ.
+void add_kv_blocks(std::vector<MetricRow>& rows, const std::vector<PoolRun>& pools) {
+  const bool alike = are_alike(pools);
+  for (const PoolRun& pool : pools) {
+    rows.push_back({"kv_blocks", alike ? "value" : "pool " + pool.name,
+                    static_cast<double>(pool.plan.kv_blocks)});
+    if (alike) return;
+  }
+}
+
 std::vector<MetricRow> metric_rows(const SimulationRun& run) {
   const SimulationResult& result = run.result;
   std::vector<MetricRow> rows;
@@ -43,7 +55,7 @@ std::vector<MetricRow> metric_rows(const SimulationRun& run) {
   value("input_tokens_per_s", result.input_tokens_per_s);
   value("output_tokens_per_s", result.output_tokens_per_s);
   value("preemptions", static_cast<double>(result.use.preemptions));
-  value("kv_blocks", static_cast<double>(run.plan.kv_blocks));
+  add_kv_blocks(rows, run.pools);
   value("kv_use_peak", result.use.peak_kv_use);
   value("prefix_query_tokens", static_cast<double>(result.use.prefix_queries));
   value("prefix_hit_tokens", static_cast<double>(result.use.prefix_hits));
@@ -136,6 +148,32 @@ void write_jsonl_row(std::ostream& out, std::size_t index, const RequestRecord& 
       << "\"}\n";
 }
 
+const std::string& gpu_of(const PoolRun& pool) { return pool.deployment.gpu.name; }
+const std::string& engine_of(const PoolRun& pool) { return pool.deployment.engine.name; }
+const std::string& hash_of(const PoolRun& pool) { return pool.profile_hash; }
+
+/// The store may be read from another directory than the one that the run was made in.
+Scenario with_absolute_paths(Scenario scenario) {
+  const std::filesystem::path here = std::filesystem::current_path();
+  const auto make_absolute = [&](std::string& path) {
+    path = (here / path).lexically_normal().string();
+  };
+  const auto is_profile = [](const std::string& gpu) { return gpu.ends_with(".json"); };
+  if (auto* trace = std::get_if<TraceWorkload>(&scenario.workload)) {
+    make_absolute(trace->path);
+  } else {
+    resolve_length_files(std::get<SyntheticWorkload>(scenario.workload), here);
+  }
+  std::error_code failure;  // what cannot be a path is a name
+  if (std::filesystem::exists(scenario.model, failure)) make_absolute(scenario.model);
+  if (is_profile(scenario.gpu)) make_absolute(scenario.gpu);
+  if (!scenario.cluster) return scenario;
+  for (PoolScenario& pool : scenario.cluster->pools) {
+    if (pool.gpu && is_profile(*pool.gpu)) make_absolute(*pool.gpu);
+  }
+  return scenario;
+}
+
 }  // namespace
 
 Run simulation_row(const SimulationRun& run, const std::string& command_line, bool keep_requests) {
@@ -147,11 +185,11 @@ Run simulation_row(const SimulationRun& run, const std::string& command_line, bo
       .created_at = utc_now(),
       .tool_version = kVersion,
       .command_line = command_line,
-      .model = run.deployment.model.name,
-      .gpu = run.deployment.gpu.name,
-      .engine = run.deployment.engine.name,
-      .scenario_json = to_json(run.scenario),
-      .profile_hash = run.profile_hash,
+      .model = run.pools.front().deployment.model.name,
+      .gpu = joined(run.pools, gpu_of),
+      .engine = joined(run.pools, engine_of),
+      .scenario_json = to_json(with_absolute_paths(run.scenario)),
+      .profile_hash = joined(run.pools, hash_of),
       .seed = run.scenario.seed,
       .summary = fmt::format("{} requests, {} req/s, TTFT p95 {}, TPOT p95 {}{}",
                              with_separators(result.completed), fixed(result.request_rate_per_s, 2),
@@ -162,12 +200,6 @@ Run simulation_row(const SimulationRun& run, const std::string& command_line, bo
   row.metrics = metric_rows(run);
   if (keep_requests) row.requests = request_rows(run);
   return row;
-}
-
-void check_writable(const std::string& path) {
-  const bool existed = std::filesystem::exists(path);
-  if (!std::ofstream(path, std::ios::app)) throw Error(path + ": cannot be written");
-  if (!existed) std::filesystem::remove(path);
 }
 
 void write_requests(const SimulationRun& run, const std::string& path) {

@@ -5,6 +5,7 @@
 
 #include "cli/envelope.hpp"
 #include "cli/flag_values.hpp"
+#include "cli/output_file.hpp"
 #include "cli/workload_options.hpp"
 #include "model/error.hpp"
 #include "reports/numbers.hpp"
@@ -99,6 +100,7 @@ int run_trace(CommandContext& context) {
 
   Scenario scenario;
   apply(options, scenario);
+  if (!path.empty()) check_not_among(path, "--out", input_files(scenario));
   Workload workload = load_workload(scenario);
   if (!path.empty()) write_file(workload, path);
   write(trace_document(workload, path.empty() ? "trace" : path), common->output, context.out);

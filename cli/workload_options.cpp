@@ -1,6 +1,11 @@
 #include "cli/workload_options.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include "cli/flag_values.hpp"
@@ -39,11 +44,26 @@ TraceTimeUnit parse_unit(const std::string& text, const std::string& flag) {
   return *unit;
 }
 
-bool is_traced(const WorkloadOptions& options) {
-  return options.trace || options.trace_format || options.trace_columns ||
-         options.trace_time_unit || options.trace_block_size || options.max_requests ||
-         options.time_scale || options.rate_scale || options.trace_rate || options.skip_bad_rows ||
-         options.drop_failed;
+/// The first flag given that is about a trace; null when there is none.
+const char* trace_flag(const WorkloadOptions& options) {
+  struct Flag {
+    bool given;
+    const char* name;
+  };
+  const std::array flags{Flag{options.trace.has_value(), "--trace"},
+                         Flag{options.max_requests.has_value(), "--max-requests"},
+                         Flag{options.time_scale.has_value(), "--time-scale"},
+                         Flag{options.rate_scale.has_value(), "--rate-scale"},
+                         Flag{options.trace_rate.has_value(), "--trace-rate"},
+                         Flag{options.trace_format.has_value(), "--trace-format"},
+                         Flag{options.trace_columns.has_value(), "--trace-columns"},
+                         Flag{options.trace_time_unit.has_value(), "--trace-time-unit"},
+                         Flag{options.trace_block_size.has_value(), "--trace-block-size"},
+                         Flag{options.skip_bad_rows, "--skip-bad-rows"},
+                         Flag{options.drop_failed, "--drop-failed"}};
+  const auto* given =
+      std::find_if(flags.begin(), flags.end(), [](const Flag& flag) { return flag.given; });
+  return given == flags.end() ? nullptr : given->name;
 }
 
 /// At most one of the three ways to say how fast a trace is replayed; it replaces the scenario's.
@@ -68,6 +88,9 @@ void apply_trace(const WorkloadOptions& options, Scenario& scenario) {
   TraceWorkload trace;
   if (const auto* given = std::get_if<TraceWorkload>(&scenario.workload)) trace = *given;
   if (options.trace) trace.path = *options.trace;
+  if (trace.path.empty()) {
+    throw UsageError(fmt::format("{}: given without --trace", trace_flag(options)));
+  }
   if (options.max_requests) trace.max_requests = *options.max_requests;
   if (options.trace_format) trace.format = *options.trace_format;
   if (options.trace_columns) trace.columns = *options.trace_columns;
@@ -77,6 +100,15 @@ void apply_trace(const WorkloadOptions& options, Scenario& scenario) {
   if (options.skip_bad_rows) trace.skip_bad_rows = true;
   if (options.drop_failed) trace.drop_failed = true;
   scenario.workload = trace;
+}
+
+/// Requests that all arrive at once have no gaps to shape.
+void refuse_idle_burstiness(const WorkloadOptions& options, const SyntheticWorkload& synthetic) {
+  const bool at_once =
+      std::holds_alternative<SteadyRate>(synthetic.pattern) && std::isinf(synthetic.request_rate);
+  if (at_once && options.burstiness.value_or(1) != 1) {
+    throw UsageError("--burstiness: given without a rate (--request-rate): all arrive at once");
+  }
 }
 
 void apply_synthetic(const WorkloadOptions& options, Scenario& scenario) {
@@ -96,6 +128,7 @@ void apply_synthetic(const WorkloadOptions& options, Scenario& scenario) {
   if (options.input) synthetic.input = *options.input;
   if (options.output) synthetic.output = *options.output;
   apply(options.shape, options.num_prompts.has_value(), synthetic);
+  refuse_idle_burstiness(options, synthetic);
   scenario.workload = synthetic;
 }
 
@@ -133,7 +166,7 @@ po::options_description trace_options(WorkloadOptions& target) {
       "the first N of the trace (default: all)")(
       "time-scale",
       converted(target.time_scale, "--time-scale", parse_positive_number)->value_name("X"),
-      "factor on arrival times; 0.5 is twice the rate (default 1)")(
+      "factor on arrival times, not on pauses within sessions; 0.5: twice the rate (default 1)")(
       "skip-bad-rows", po::bool_switch(&target.skip_bad_rows),
       "count and skip rows that cannot be read");
   return options;
@@ -175,12 +208,12 @@ po::options_description objective_options(WorkloadOptions& target) {
       "goodput", po::value(&target.goodput)->multitoken()->value_name("METRIC:MS ..."),
       "limits of a good request, as ttft:500 tpot:50")(
       "slo", po::value(&target.slo)->multitoken()->value_name("pNN:METRIC:TIME ..."),
-      "percentile targets, as p95:ttft:500ms p95:tpot:50ms; exit 3 when missed");
+      "targets of all requests, as p95:ttft:500ms p95:tpot:50ms; exit 3 when missed");
   return options;
 }
 
 void apply(const WorkloadOptions& options, Scenario& scenario) {
-  const bool traced = is_traced(options);
+  const bool traced = trace_flag(options) != nullptr;
   if (traced && is_synthetic(options)) {
     throw UsageError(
         "--trace and synthetic load (--request-rate, --input-len ...) exclude each other");
@@ -194,10 +227,11 @@ void apply(const WorkloadOptions& options, Scenario& scenario) {
     scenario.slo.goodput.push_back(naming_flag(parse_goodput_limit)(text, "--goodput"));
   }
   if (options.slo.empty()) return;
-  SloClass all{.name = "all", .share = 1.0, .targets = {}};
-  for (const std::string& text : options.slo)
-    all.targets.push_back(naming_flag(parse_percentile_target)(text, "--slo"));
-  scenario.slo.classes = {all};
+  scenario.slo.classes.clear();
+  scenario.slo.targets.clear();
+  for (const std::string& text : options.slo) {
+    scenario.slo.targets.push_back(naming_flag(parse_percentile_target)(text, "--slo"));
+  }
 }
 
 }  // namespace roofcast

@@ -6,7 +6,6 @@
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <limits>
 
 #include "model/engine_eras.hpp"
 #include "model/error.hpp"
@@ -71,14 +70,8 @@ double sglang_fraction(const Gpu& gpu, std::int64_t chunked_prefill, std::int64_
   return std::round((mib - reserved) / mib * 1000.0) / 1000.0;
 }
 
-/// Engines count in 32 bits, and the product of two such counts still fits 64.
-constexpr std::int64_t kMostCount = std::numeric_limits<std::int32_t>::max();
-
-/// Tokens of a block, beyond any engine's.
-constexpr std::int64_t kLargestBlock = 1 << 20;
-
 void require_count(const std::optional<std::int64_t>& value, const char* knob,
-                   std::int64_t least = 1, std::int64_t most = kMostCount) {
+                   std::int64_t least = 1, std::int64_t most = kMostEngineCount) {
   if (value && (*value < least || *value > most)) {
     throw UsageError(fmt::format("{}: {} given, expected {} to {}", knob, *value, least, most));
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ enum class SchedulerKind { vllm_v1, sglang, tensorrt_llm, static_batch, naive };
 struct EngineOverrides {
   std::optional<double> gpu_memory_utilization{};  // SGLang: mem_fraction_static; TRT-LLM: of free
   std::optional<std::int64_t> max_model_len{};
+  bool fit_model_len = false;  // max_model_len "auto": the longest that fits, resolved by the plan
   std::optional<std::int64_t> max_num_seqs{};
   std::optional<std::int64_t> max_num_batched_tokens{};  // SGLang: chunked_prefill_size
   std::optional<std::int64_t> block_size{};
@@ -126,6 +128,12 @@ struct Engine {
   MemoryConstants memory{};
   HostOverhead host{};
 };
+
+/// Most of what an engine counts: it does so in 32 bits, and the product of two still fits 64.
+inline constexpr std::int64_t kMostEngineCount = std::numeric_limits<std::int32_t>::max();
+
+/// Tokens of a KV block at most, beyond any engine's.
+inline constexpr std::int64_t kLargestBlock = 1 << 20;
 
 struct EngineEra {
   std::string name{};

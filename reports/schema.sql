@@ -8,11 +8,11 @@ CREATE TABLE runs (
   kind          TEXT NOT NULL,  -- what made it: 'simulate', 'calibrate'
   created_at    TEXT NOT NULL,  -- ISO 8601, UTC: '2026-01-31T12:00:00Z'
   tool_version  TEXT NOT NULL,  -- of roofcast
-  command_line  TEXT NOT NULL,  -- as typed
+  command_line  TEXT NOT NULL,  -- as it could be typed again
   model         TEXT NOT NULL,  -- name of the model: 'llama-3.1-70b'
   gpu           TEXT NOT NULL,  -- name of the hardware profile: 'h200-sxm'
   engine        TEXT NOT NULL,  -- serving engine and its version: 'vllm-0.19'
-  scenario_json TEXT NOT NULL,  -- the whole input as understood, every default filled in; JSON
+  scenario_json TEXT NOT NULL,  -- the whole input as understood; JSON
   profile_hash  TEXT NOT NULL,  -- of the hardware profile's text
   seed          TEXT NOT NULL,  -- unsigned 64-bit number in decimal digits: SQLite's own are signed
   summary       TEXT NOT NULL   -- one line for a list

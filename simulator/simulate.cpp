@@ -63,7 +63,11 @@ SimulationResult simulate(const Cluster& cluster, const Workload& workload,
   if (options.attach) options.attach(fleet.engine({}), table);
   Client client(result.requests, options.max_concurrency);
   ClusterRun run(fleet, client, table, admission.refused);
-  const Nanoseconds end = run.run(to_serve, options.progress);
+  const auto report = [&](std::int64_t finished, std::int64_t total) {
+    result.stopped = options.progress && !options.progress(finished, total);
+    return !result.stopped;
+  };
+  const Nanoseconds end = run.run(to_serve, report);
 
   if (fleet.replicas().size() > 1) result.replicas.resize(fleet.replicas().size());
   summarise(result, gaps, options.slo, end, workload.stages);

@@ -3,26 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "model/error.hpp"
 #include "simulator/io/byte_source.hpp"
 #include "simulator/io/csv.hpp"
 #include "simulator/io/line_reader.hpp"
+#include "simulator/io/shown.hpp"
+#include "simulator/io/trace_columns.hpp"
 
 namespace roofcast {
 namespace {
 
-constexpr std::array kInputNames = {"input",        "input_tokens",  "input_len",
-                                    "input_length", "ContextTokens", "Request tokens"};
-constexpr std::array kOutputNames = {"output",        "output_tokens",   "output_len",
-                                     "output_length", "GeneratedTokens", "Response tokens"};
-constexpr std::array kSingleNames = {"tokens"};
-constexpr std::array kCountNames = {"count"};
 constexpr std::size_t kMostRows = 10'000'000;
 constexpr std::int64_t kMostCount = 100'000'000'000;  // times kMostRows still fits 64 bits
 
@@ -34,28 +28,37 @@ struct Columns {
   std::size_t fields = 0;
 };
 
+/// The first column that is called so.
+template <class Predicate>
 std::optional<std::size_t> find_column(const std::vector<std::string>& header,
-                                       std::span<const char* const> names) {
-  const auto found = std::find_if(header.begin(), header.end(), [&](const std::string& title) {
-    return std::find(names.begin(), names.end(), title) != names.end();
-  });
+                                       Predicate is_called) {
+  const auto found = std::find_if(header.begin(), header.end(), is_called);
   if (found == header.end()) return std::nullopt;
   return static_cast<std::size_t>(found - header.begin());
 }
 
 Columns find_columns(const std::vector<std::string>& header, const std::string& file) {
-  const auto input = find_column(header, kInputNames);
-  const auto output = find_column(header, kOutputNames);
-  const auto single = find_column(header, kSingleNames);
+  const auto column = [&](TraceColumn wanted) {
+    return find_column(
+        header, [&](const std::string& title) { return column_called(title, {}) == wanted; });
+  };
+  const auto named = [&](std::string_view name) {
+    return find_column(header,
+                       [&](const std::string& title) { return normalised_name(title) == name; });
+  };
+  const auto input = column(TraceColumn::input);
+  const auto output = column(TraceColumn::output);
+  const auto single = named("tokens");
   const bool paired = input && output;
   if (!paired && !single) {
     throw Error(fmt::format(
-        "{}:1: no columns of lengths, expected a header with input and output, or with tokens",
-        file));
+        "{}:1: no columns of lengths, expected a header with input and output, or with tokens; "
+        "found {}",
+        file, shown(fmt::format("{}", fmt::join(header, ", ")), 200)));
   }
   return {.input = paired ? *input : *single,
           .output = paired ? *output : *single,
-          .count = find_column(header, kCountNames),
+          .count = named("count"),
           .fields = header.size()};
 }
 
@@ -73,8 +76,8 @@ std::int64_t read_integer(const std::string& text, std::int64_t least, std::int6
 
 LengthRow read_row(const std::vector<std::string>& fields, const Columns& columns,
                    const std::string& where) {
-  LengthRow row{.input_tokens = read_integer(fields[columns.input], 1, kMostTokens, where),
-                .output_tokens = read_integer(fields[columns.output], 1, kMostTokens, where)};
+  LengthRow row{.input_tokens = read_integer(fields[columns.input], 0, kMostTokens, where),
+                .output_tokens = read_integer(fields[columns.output], 0, kMostTokens, where)};
   if (columns.count) row.count = read_integer(fields[*columns.count], 0, kMostCount, where);
   return row;
 }
@@ -109,7 +112,9 @@ LengthTable read_length_table(const std::string& file) {
           fmt::format("{}: has {} fields, expected {}", where, fields.size(), columns.fields));
     }
     const LengthRow row = read_row(fields, columns, where);
-    if (row.count > 0) table.rows.push_back(row);
+    const bool empty = row.input_tokens == 0 || row.output_tokens == 0;
+    if (empty) ++table.empty_rows;
+    if (!empty && row.count > 0) table.rows.push_back(row);
     if (table.rows.size() > kMostRows) {
       throw Error(fmt::format("{}: more than {} rows of lengths", where, kMostRows));
     }
@@ -118,16 +123,20 @@ LengthTable read_length_table(const std::string& file) {
   return table;
 }
 
-std::vector<LengthTable> read_length_tables(const SyntheticWorkload& workload) {
-  std::vector<LengthTable> tables;
+std::vector<std::string> length_files(const SyntheticWorkload& workload) {
+  std::vector<std::string> files;
   SyntheticWorkload copy = workload;
   for_each_lengths(copy, [&](const LengthDistribution& lengths) {
     if (lengths.kind != LengthDistribution::Kind::empirical) return;
-    const bool known = std::any_of(tables.begin(), tables.end(), [&](const LengthTable& table) {
-      return table.file == lengths.file;
-    });
-    if (!known) tables.push_back(read_length_table(lengths.file));
+    const bool known = std::find(files.begin(), files.end(), lengths.file) != files.end();
+    if (!known) files.push_back(lengths.file);
   });
+  return files;
+}
+
+std::vector<LengthTable> read_length_tables(const SyntheticWorkload& workload) {
+  std::vector<LengthTable> tables;
+  for (const std::string& file : length_files(workload)) tables.push_back(read_length_table(file));
   return tables;
 }
 

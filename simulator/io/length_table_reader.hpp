@@ -1,9 +1,11 @@
 // The files that empirical lengths name: CSV, plain or gzip-compressed, with a header. Columns
-// `input` and `output` (or as a trace calls them: input_tokens, ContextTokens ...) hold pairs, a
-// column `tokens` single lengths; `count` says how often each was seen (1 where there is none).
+// `input` and `output`, or as traces call them (trace_columns.hpp), hold pairs, a column `tokens`
+// single lengths; `count` says how often each was seen (1 where there is none). Rows with a length
+// of 0 are left out and counted.
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "simulator/workload/length_table.hpp"
@@ -14,7 +16,10 @@ namespace roofcast {
 /// Throws Error naming file and line.
 LengthTable read_length_table(const std::string& file);
 
-/// The files of all empirical lengths of a workload, each once.
+/// Of all empirical lengths of a workload, each once.
+std::vector<std::string> length_files(const SyntheticWorkload& workload);
+
+/// What these files hold.
 std::vector<LengthTable> read_length_tables(const SyntheticWorkload& workload);
 
 /// Makes the files' paths, which are relative to `folder`, relative to the current directory.

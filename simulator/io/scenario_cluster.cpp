@@ -41,11 +41,6 @@ PoolRole read_role(const JsonObject& object) {
   object.fail("role", "both, prefill or decode");
 }
 
-const char* name_of(PoolRole role) {
-  if (role == PoolRole::both) return "both";
-  return role == PoolRole::prefill ? "prefill" : "decode";
-}
-
 Autoscaling read_autoscaling(const JsonObject& object) {
   Autoscaling scaling;
   set(scaling.min_replicas, object.integer("min_replicas", 1, kMostReplicas));
@@ -102,7 +97,7 @@ Json pool_json(const PoolScenario& pool) {
   put(json, "quantization", pool.weight_format);
   if (pool.parallel) json["parallel"] = parallel_json(*pool.parallel);
   if (pool.overrides) json["engine_options"] = engine_options_json(*pool.overrides);
-  if (pool.rank_router) json["rank_router"] = roofcast::name_of(*pool.rank_router);
+  if (pool.rank_router) json["rank_router"] = name_of(*pool.rank_router);
   put(json, "lockstep", pool.lockstep);
   if (pool.autoscaling) json["autoscaling"] = autoscaling_json(*pool.autoscaling);
   return json;
@@ -179,6 +174,11 @@ Json failure_json(const Failure& failure, const std::vector<PoolScenario>& pools
 }
 
 }  // namespace
+
+const char* name_of(PoolRole role) {
+  if (role == PoolRole::both) return "both";
+  return role == PoolRole::prefill ? "prefill" : "decode";
+}
 
 ClusterScenario read_cluster(const JsonObject& object) {
   ClusterScenario cluster;

@@ -14,6 +14,9 @@ namespace roofcast {
 ClusterScenario read_cluster(const JsonObject& object);
 nlohmann::ordered_json cluster_json(const ClusterScenario& cluster);
 
+/// "both", "prefill" or "decode".
+const char* name_of(PoolRole role);
+
 // In scenario_reader.cpp and scenario_writer.cpp.
 Parallelism read_parallel(const JsonObject& object);
 EngineOverrides read_engine_options(const JsonObject& object);

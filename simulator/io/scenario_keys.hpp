@@ -91,7 +91,7 @@ inline constexpr std::array kAutoscaling = {
 inline constexpr std::array kKvLink = {"name", "bandwidth_bytes_per_s", "latency_s", "shared",
                                        "overlapped"};
 inline constexpr std::array kFailure = {"time_s", "pool", "replica", "requests", "back_after_s"};
-inline constexpr std::array kSlo = {"goodput", "classes"};
+inline constexpr std::array kSlo = {"goodput", "targets", "classes"};
 inline constexpr std::array kGoodput = {"metric", "limit_s"};
 inline constexpr std::array kClass = {"name", "share", "targets"};
 inline constexpr std::array kTarget = {"metric", "percentile", "limit_s"};

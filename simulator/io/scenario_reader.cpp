@@ -91,13 +91,16 @@ std::optional<ChunkingPolicy> read_chunking_policy(const JsonObject& object, con
 }  // namespace
 
 EngineOverrides read_engine_options(const JsonObject& object) {
-  const auto count = [&](const char* key) { return object.integer(key, 1, kAnyInteger); };
+  const auto count = [&](const char* key) { return object.integer(key, 1, kMostEngineCount); };
+  const auto* length = object.find("max_model_len");
+  const bool fits = length != nullptr && *length == "auto";
   EngineOverrides options = {
       .gpu_memory_utilization = read_share(object, "gpu_memory_utilization"),
-      .max_model_len = count("max_model_len"),
+      .max_model_len = fits ? std::nullopt : count("max_model_len"),
+      .fit_model_len = fits,
       .max_num_seqs = count("max_num_seqs"),
       .max_num_batched_tokens = count("max_num_batched_tokens"),
-      .block_size = count("block_size"),
+      .block_size = object.integer("block_size", 1, kLargestBlock),
       .num_gpu_blocks_override = count("num_gpu_blocks_override"),
       .kv_cache_memory = read_bytes(object, "kv_cache_memory_bytes"),
       .kv_cache_dtype = read_dtype(object, "kv_cache_dtype"),
@@ -107,7 +110,7 @@ EngineOverrides read_engine_options(const JsonObject& object) {
       .async_scheduling = object.boolean("async_scheduling"),
       .reserve_full_sequence = object.boolean("scheduler_reserve_full_isl"),
       .long_prefill_token_threshold =
-          object.integer("long_prefill_token_threshold", 0, kAnyInteger),
+          object.integer("long_prefill_token_threshold", 0, kMostEngineCount),
       .watermark = object.fraction("watermark"),
       .scheduling_policy = read_order(object, "scheduling_policy"),
       .max_prefill_tokens = count("max_prefill_tokens"),
@@ -202,6 +205,14 @@ PercentileTarget read_target(const JsonObject& object) {
   return target;
 }
 
+std::vector<PercentileTarget> read_targets(const JsonObject& object) {
+  std::vector<PercentileTarget> targets;
+  for (const JsonObject& target : object.objects("targets", scenario_keys::kTarget)) {
+    targets.push_back(read_target(target));
+  }
+  return targets;
+}
+
 std::vector<SloClass> read_classes(const JsonObject& slo) {
   std::vector<SloClass> classes;
   const auto objects = slo.objects("classes", scenario_keys::kClass);
@@ -218,9 +229,7 @@ std::vector<SloClass> read_classes(const JsonObject& slo) {
     const double equal_share = 1.0 / static_cast<double>(objects.size());
     slo_class.share = object.fraction("share").value_or(equal_share);
     sum += slo_class.share;
-    for (const JsonObject& target : object.objects("targets", scenario_keys::kTarget)) {
-      slo_class.targets.push_back(read_target(target));
-    }
+    slo_class.targets = read_targets(object);
     classes.push_back(std::move(slo_class));
   }
   constexpr double kRounding = 1e-6;  // shares such as 0.333333 are written by hand
@@ -235,6 +244,7 @@ Slo read_slo(const JsonObject& object) {
   for (const JsonObject& limit : object.objects("goodput", scenario_keys::kGoodput)) {
     slo.goodput.push_back({.metric = read_metric(limit), .limit = read_limit(limit)});
   }
+  slo.targets = read_targets(object);
   slo.classes = read_classes(object);
   return slo;
 }

@@ -1,13 +1,23 @@
 #include "simulator/io/scenario_workload.hpp"
 
+#include <fmt/format.h>
+
 #include "simulator/io/length_table_reader.hpp"
 #include "simulator/io/trace_reader.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
 
 Workload draw_workload(const SyntheticWorkload& synthetic, std::uint64_t seed) {
-  return generate(synthetic, seed, read_length_tables(synthetic));
+  const std::vector<LengthTable> tables = read_length_tables(synthetic);
+  Workload workload = generate(synthetic, seed, tables);
+  for (const LengthTable& table : tables) {
+    if (table.empty_rows == 0) continue;
+    workload.notes.push_back(fmt::format("{}: {} with a length of 0 left out", table.file,
+                                         counted(table.empty_rows, "row")));
+  }
+  return workload;
 }
 
 }  // namespace
@@ -20,6 +30,22 @@ Workload load_workload(const Scenario& scenario) {
           : draw_workload(std::get<SyntheticWorkload>(scenario.workload), scenario.seed);
   assign_slo_classes(workload, scenario.slo, scenario.seed);
   return workload;
+}
+
+std::vector<std::string> input_files(const Scenario& scenario) {
+  std::vector<std::string> files{scenario.model, scenario.gpu};
+  if (scenario.cluster) {
+    for (const PoolScenario& pool : scenario.cluster->pools) {
+      if (pool.gpu) files.push_back(*pool.gpu);
+    }
+  }
+  if (const auto* trace = std::get_if<TraceWorkload>(&scenario.workload)) {
+    files.push_back(trace->path);
+  } else {
+    const auto lengths = length_files(std::get<SyntheticWorkload>(scenario.workload));
+    files.insert(files.end(), lengths.begin(), lengths.end());
+  }
+  return files;
 }
 
 }  // namespace roofcast

@@ -25,6 +25,7 @@ Json engine_options_json(const EngineOverrides& options) {
   Json json = Json::object();
   put(json, "gpu_memory_utilization", options.gpu_memory_utilization);
   put(json, "max_model_len", options.max_model_len);
+  if (options.fit_model_len) json["max_model_len"] = "auto";
   put(json, "max_num_seqs", options.max_num_seqs);
   put(json, "max_num_batched_tokens", options.max_num_batched_tokens);
   put(json, "block_size", options.block_size);
@@ -92,20 +93,26 @@ Json workload_json(const TraceWorkload& workload) {
   return json;
 }
 
+Json targets_json(const std::vector<PercentileTarget>& targets) {
+  Json json = Json::array();
+  for (const PercentileTarget& target : targets) {
+    json.push_back({{"metric", name_of(target.metric)},
+                    {"percentile", target.percentile},
+                    {"limit_s", target.limit.value}});
+  }
+  return json;
+}
+
 Json slo_json(const Slo& slo) {
   Json json = Json::object();
   for (const GoodputLimit& limit : slo.goodput) {
     json["goodput"].push_back({{"metric", name_of(limit.metric)}, {"limit_s", limit.limit.value}});
   }
+  if (!slo.targets.empty()) json["targets"] = targets_json(slo.targets);
   for (const SloClass& slo_class : slo.classes) {
-    Json targets = Json::array();
-    for (const PercentileTarget& target : slo_class.targets) {
-      targets.push_back({{"metric", name_of(target.metric)},
-                         {"percentile", target.percentile},
-                         {"limit_s", target.limit.value}});
-    }
-    json["classes"].push_back(
-        {{"name", slo_class.name}, {"share", slo_class.share}, {"targets", targets}});
+    json["classes"].push_back({{"name", slo_class.name},
+                               {"share", slo_class.share},
+                               {"targets", targets_json(slo_class.targets)}});
   }
   return json;
 }

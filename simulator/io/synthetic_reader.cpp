@@ -119,7 +119,12 @@ RangeRatio read_range_ratio(const JsonObject& object) {
   if (style != "vllm" && style != "sglang") object.fail("range_ratio_style", "vllm or sglang");
   if (style == "sglang") range.style = RangeRatio::Style::sglang;
   const auto* value = object.find("range_ratio");
-  if (value == nullptr) return range;
+  if (value == nullptr) {
+    if (object.find("range_ratio_style") != nullptr) {
+      object.fail("range_ratio_style", "range_ratio beside it");
+    }
+    return range;
+  }
   if (!value->is_object()) {
     range.input = range.output = object.fraction("range_ratio");
     return range;
@@ -170,6 +175,9 @@ SyntheticWorkload read_synthetic(const JsonObject& object) {
   }
   set(workload.lora.count, object.integer("lora_adapters", 0, kAnyInteger));
   set(workload.lora.zipf, object.number("lora_zipf", 0));
+  if (workload.lora.zipf > 0 && workload.lora.count == 0) {
+    object.fail("lora_zipf", "lora_adapters beside it");
+  }
   return workload;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <streambuf>
@@ -15,6 +16,7 @@
 #include "simulator/io/timestamp.hpp"
 #include "simulator/io/trace_builder.hpp"
 #include "simulator/io/trace_formats.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -58,11 +60,12 @@ class JsonBuffer : public std::streambuf {
 constexpr std::array<std::string_view, 3> kArrays = {"input_lens", "output_lens", "start_times"};
 enum Array : std::size_t { kInputLens, kOutputLens, kStartTimes };
 
-/// Keeps the three arrays and the request rate of one document, and nothing else of it.
+/// Keeps the three arrays, rate and concurrency of one document, and nothing else of it.
 class ResultHandler {
  public:
   std::array<std::optional<std::vector<std::string>>, kArrays.size()> arrays;
   std::optional<std::string> request_rate;
+  std::optional<std::string> max_concurrency;
   std::string problem;
 
   bool null() { return scalar("null"); }
@@ -92,7 +95,9 @@ class ResultHandler {
   bool key(const std::string& name) {
     if (depth_ != 1) return true;
     array_.reset();
-    at_rate_ = name == "request_rate";
+    number_ = name == "request_rate"      ? &ResultHandler::request_rate
+              : name == "max_concurrency" ? &ResultHandler::max_concurrency
+                                          : nullptr;
     for (std::size_t i = 0; i < kArrays.size(); ++i) {
       if (kArrays[i] == name) array_ = i;
     }
@@ -111,7 +116,7 @@ class ResultHandler {
 
   bool scalar(std::string_view text) {
     if (depth_ == 0) return fail("is not a JSON object");
-    if (depth_ == 1 && at_rate_) request_rate = text;
+    if (depth_ == 1 && number_ != nullptr) this->*number_ = text;
     if (!array_) return true;
     if (depth_ == 1) {
       if (text == "null") return true;
@@ -139,7 +144,7 @@ class ResultHandler {
   }
 
   std::optional<std::size_t> array_;  // of kArrays: the one that the last key names
-  bool at_rate_ = false;
+  std::optional<std::string> ResultHandler::*number_ = nullptr;  // that the last key names
   int depth_ = 0;
 };
 
@@ -174,6 +179,20 @@ double spacing(const ResultHandler& result, const std::string& path) {
   return 1 / to_seconds(*per_second).value;
 }
 
+/// Requests in flight at most during the run; nothing when there was no limit.
+std::optional<std::int64_t> concurrency_limit(const ResultHandler& result,
+                                              const std::string& path) {
+  const std::string text = result.max_concurrency.value_or("null");
+  if (text == "null") return std::nullopt;
+  std::int64_t limit = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  if (failed != std::errc{} || end != text.data() + text.size() || limit < 1) {
+    throw Error(fmt::format("{}: max_concurrency is '{}', expected null or a whole number above 0",
+                            path, shown(text)));
+  }
+  return limit;
+}
+
 bool is_blank(int letter) {
   return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';
 }
@@ -198,6 +217,9 @@ ResultHandler read_result(std::streambuf& text, const std::string& path) {
 Workload read_trace_bench(ByteSource& bytes, const TraceWorkload& spec) {
   JsonBuffer text(bytes);
   const ResultHandler result = read_result(text, spec.path);
+  if (spec.columns != TraceColumnNames{}) {
+    throw Error(spec.path + ": is a benchmark result, which has no columns to be named");
+  }
   TraceBuilder trace(spec, TraceBuilder::Places::entries);
   trace.name_column(TraceColumn::time, "start_times");
   trace.name_column(TraceColumn::input, "input_lens");
@@ -209,6 +231,17 @@ Workload read_trace_bench(ByteSource& bytes, const TraceWorkload& spec) {
                                      "spaced evenly at its request_rate, {}/s",
                                      *result.request_rate)
                        : "the result does not say when requests were sent: all arrive at once");
+  }
+  if (const auto limit = concurrency_limit(result, spec.path)) {
+    // Start times have the limit in them already.
+    if (times) {
+      trace.note(
+          fmt::format("the run had at most {} in flight; requests are sent when they were "
+                      "sent then, however many are in flight now",
+                      counted(*limit, "request")));
+    } else {
+      trace.limit_concurrency(*limit);
+    }
   }
   if (has_more(text)) trace.note("the file holds further results: only the first is replayed");
   const std::size_t count = result.arrays[kInputLens]->size();

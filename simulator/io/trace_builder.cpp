@@ -24,6 +24,8 @@ constexpr std::size_t kMostClasses = 1000;
 constexpr std::int32_t kNoClass = -1;  // until all rows are read
 constexpr std::size_t kMostSpans = std::numeric_limits<std::uint32_t>::max();
 
+constexpr Nanoseconds kMillisecond = 1'000'000;
+
 // Tokens that a hash id stands for: of Mooncake's traces 512 (its FAST 2025 release, README), of
 // the agentic traces with columns t, in, out 64.
 constexpr std::int64_t kMooncakeBlock = 512;
@@ -50,7 +52,10 @@ std::string complaint(const TraceRow& row, TraceColumn column, const std::string
 }  // namespace
 
 TraceBuilder::TraceBuilder(const TraceWorkload& spec, Places places)
-    : spec_(spec), places_(places), unit_(spec.time_unit.value_or(TraceTimeUnit::seconds)) {
+    : spec_(spec),
+      places_(places),
+      unit_(spec.time_unit.value_or(TraceTimeUnit::seconds)),
+      unit_stated_(spec.time_unit.has_value()) {
   names_[index(TraceColumn::priority)] = "priority";
   names_[index(TraceColumn::delay)] = "delay";
 }
@@ -59,7 +64,9 @@ void TraceBuilder::name_column(TraceColumn column, std::string_view name,
                                TraceTimeUnit usual_unit) {
   names_[index(column)] = name;
   if (column != TraceColumn::time || spec_.time_unit) return;
-  unit_ = unit_in_name(name).value_or(usual_unit);
+  const auto stated = unit_in_name(name);
+  unit_stated_ = stated.has_value();
+  unit_ = stated.value_or(usual_unit);
 }
 
 bool TraceBuilder::is_full() const {
@@ -130,6 +137,7 @@ TraceBuilder::Problem TraceBuilder::read_time(const TraceRow& row, Nanoseconds& 
     dates_ = true;
   } else if (row.has(TraceColumn::time) && !dates_ && (parsed = parse_duration(text, unit_))) {
     numbers_ = true;
+    fractions_ = fractions_ || *parsed % kMillisecond != 0;
   }
   if (parsed) {
     time = *parsed;
@@ -322,6 +330,21 @@ void TraceBuilder::set_times() {
   }
 }
 
+/// Mooncake's "timestamp" counts whole milliseconds, that of other tools (Alibaba's Bailian traces,
+/// vLLM's timed_trace) seconds: what looks like these is said, not guessed.
+void TraceBuilder::note_unit() {
+  // In milliseconds these would be days 12 to 47 of a recording; as Unix seconds 2001 to 2096.
+  constexpr Nanoseconds kFirstUnix = 1'000'000'000 * kMillisecond;
+  constexpr Nanoseconds kLastUnix = 4'000'000'000 * kMillisecond;
+  if (unit_stated_ || unit_ != TraceTimeUnit::milliseconds || !numbers_) return;
+  const bool unix_time = earliest_ >= kFirstUnix && earliest_ <= kLastUnix;
+  if (!unix_time && !fractions_) return;
+  note(fmt::format(
+      "{} is taken as milliseconds, yet {}: if it counts seconds, say so "
+      "(--trace-time-unit s)",
+      shown(name(TraceColumn::time)), unix_time ? "begins like a Unix time" : "has fractions"));
+}
+
 void TraceBuilder::add_notes(bool stopped_early) {
   auto note_count = [&](std::int64_t count, std::string_view noun, std::string_view text) {
     if (count > 0) note(fmt::format("{} {}", counted(count, noun), text));
@@ -338,6 +361,7 @@ void TraceBuilder::add_notes(bool stopped_early) {
     note(fmt::format("rows were not in order of time ({} steps back) and were sorted",
                      out_of_order_));
   }
+  note_unit();
   note_count(std::ssize(untimed_), "session", "without a time begin with the trace");
   if (stopped_early) {
     note(fmt::format("read only the first {} (max_requests)",

@@ -31,8 +31,13 @@ class TraceBuilder {
   /// The same for a row that could not be read at all.
   void reject(std::int64_t place, const std::string& problem);
 
+  bool is_empty() const { return workload_.requests.empty(); }
+
   /// Whether as many requests were read as were asked for.
   bool is_full() const;
+
+  /// What the recording's client had in flight at most.
+  void limit_concurrency(std::int64_t most) { workload_.max_concurrency = most; }
 
   void note(std::string text) { workload_.notes.push_back(std::move(text)); }
 
@@ -63,6 +68,7 @@ class TraceBuilder {
   void settle_classes();
   double time_factor() const;
   void set_times();
+  void note_unit();
   void add_notes(bool stopped_early);
 
   const TraceWorkload& spec_;
@@ -73,7 +79,9 @@ class TraceBuilder {
   std::unordered_map<std::string, Session> sessions_;  // looked up, never walked
   std::vector<RequestId> untimed_;                     // first turns without a time
   bool dates_ = false, numbers_ = false;               // the form of the times so far
-  bool timed_ = false;                                 // earliest_ and latest_ are set
+  bool fractions_ = false;    // some time is no whole number of milliseconds
+  bool unit_stated_ = false;  // by the user or the column's name
+  bool timed_ = false;        // earliest_ and latest_ are set
   Nanoseconds earliest_ = 0, latest_ = 0;
   std::int64_t earliest_place_ = 0, latest_place_ = 0;
   std::int64_t zero_inputs_ = 0, zero_outputs_ = 0, dropped_ = 0, out_of_order_ = 0;

@@ -40,6 +40,7 @@ struct Known {
   Names names;
 };
 
+// In the order of TraceColumn.
 constexpr std::array<Known, kTraceColumns> kKnown = {
     {{TraceColumn::time, &TraceColumnNames::time, kTimeNames},
      {TraceColumn::input, &TraceColumnNames::input, kInputNames},
@@ -70,6 +71,10 @@ std::string_view without_unit(std::string_view normalised) {
 }
 
 }  // namespace
+
+const std::string& name_given(TraceColumn column, const TraceColumnNames& renamed) {
+  return renamed.*kKnown[static_cast<std::size_t>(column)].renamed;
+}
 
 std::string normalised_name(std::string_view name) {
   std::string result(name);

@@ -50,6 +50,9 @@ struct TraceRow {
 /// ("arrival_ms").
 std::optional<TraceColumn> column_called(std::string_view name, const TraceColumnNames& renamed);
 
+/// What the user calls a column; nothing for one that goes by the known names.
+const std::string& name_given(TraceColumn column, const TraceColumnNames& renamed);
+
 /// The unit at the end of a column's name, "arrival_ms"; nothing when there is none.
 std::optional<TraceTimeUnit> unit_in_name(std::string_view name);
 

@@ -36,12 +36,29 @@ Header read_header(LineReader& lines, const TraceWorkload& spec) {
   return header;
 }
 
+std::string shown_header(const Header& header) {
+  return shown(fmt::format("{}", fmt::join(header, ", ")), 200);
+}
+
+/// A column that the user names has to be there, also where the simulation could do without.
+void refuse_absent(const Places& places, const Header& header, const TraceWorkload& spec,
+                   std::int64_t line) {
+  for (std::size_t i = 0; i < kTraceColumns; ++i) {
+    const std::string& name = name_given(static_cast<TraceColumn>(i), spec.columns);
+    if (name.empty() || places[i]) continue;
+    throw Error(
+        fmt::format("{}:{}: no column '{}', as the trace's columns are said to be; found {}",
+                    spec.path, line, shown(name), shown_header(header)));
+  }
+}
+
 Places find_columns(const Header& header, const TraceWorkload& spec, std::int64_t line) {
   Places places;
   for (std::size_t i = 0; i < header.size(); ++i) {
     const auto column = column_called(header[i], spec.columns);
     if (column && !place_of(places, *column)) place_of(places, *column) = i;
   }
+  refuse_absent(places, header, spec, line);
   // A session without delays links nothing: its requests arrive at their own times.
   if (!place_of(places, TraceColumn::delay)) place_of(places, TraceColumn::session).reset();
   place_of(places, TraceColumn::hash_ids).reset();  // lists do not fit in a cell
@@ -55,11 +72,12 @@ Places find_columns(const Header& header, const TraceWorkload& spec, std::int64_
       !timed ? "a time"
       : !fed ? "an input"
              : "an output",
-      shown(fmt::format("{}", fmt::join(header, ", ")), 200)));
+      shown_header(header)));
 }
 
 /// What the file has and the simulation does not use.
-void note_unused(const Header& header, const Places& places, TraceBuilder& trace) {
+void note_unused(const Header& header, const Places& places, const TraceColumnNames& renamed,
+                 TraceBuilder& trace) {
   for (std::size_t i = 0; i < header.size(); ++i) {
     const std::string name = normalised_name(header[i]);
     const bool used = std::find(places.begin(), places.end(), i) != places.end();
@@ -67,6 +85,10 @@ void note_unused(const Header& header, const Places& places, TraceBuilder& trace
     if (name == "numimages") {  // Azure LMM 2025
       trace.note("column " + header[i] +
                  " is not used: images cost nothing beyond their tokens in the prompt");
+    }
+    if (column_called(header[i], renamed) == TraceColumn::hash_ids) {
+      trace.note("column " + shown(header[i]) +
+                 " is not used: blocks are shared in JSONL alone, here no two prompts share one");
     }
     if (name == "session_id") {  // BurstGPT, third file
       trace.note("column " + header[i] +
@@ -99,7 +121,7 @@ Workload read_trace_csv(ByteSource& bytes, const TraceWorkload& spec) {
   for (std::size_t i = 0; i < kTraceColumns; ++i) {
     if (places[i]) trace.name_column(static_cast<TraceColumn>(i), header[*places[i]]);
   }
-  note_unused(header, places, trace);
+  note_unused(header, places, spec.columns, trace);
   TraceRow row;
   std::vector<std::string> fields;
   std::string_view line;

@@ -95,12 +95,29 @@ class RowHandler {
       problem = "text_input takes the model's tokenizer, expected input_length";
       return;
     }
+    const TraceColumn missing = !timed ? TraceColumn::time
+                                : !fed ? TraceColumn::input
+                                       : TraceColumn::output;
+    if (const std::string& name = name_given(missing, spec_.columns); !name.empty()) {
+      problem = fmt::format("no key '{}', as the trace's columns are said to be; found {}",
+                            shown(name), shown(keys_, kKeysShown));
+      return;
+    }
     problem =
         fmt::format("no key for {}: expected timestamp, input_length, output_length; found {}",
                     !timed ? "a time"
                     : !fed ? "an input"
                            : "an output",
                     shown(keys_, kKeysShown));
+  }
+
+  /// The first column that the user names and no row has had; nothing when there is none.
+  std::optional<std::string> absent_column() const {
+    for (std::size_t i = 0; i < kTraceColumns; ++i) {
+      const std::string& name = name_given(static_cast<TraceColumn>(i), spec_.columns);
+      if (!name.empty() && !named_[i]) return name;
+    }
+    return std::nullopt;
   }
 
   TraceRow row;
@@ -191,6 +208,10 @@ Workload read_trace_jsonl(ByteSource& bytes, const TraceWorkload& spec) {
     } else {
       trace.add(handler.row, lines.line_number());
     }
+  }
+  if (const auto name = handler.absent_column(); name && !trace.is_empty()) {
+    throw Error(fmt::format("{}: no row has the key '{}', as the trace's columns are said to be",
+                            spec.path, shown(*name)));
   }
   return trace.finish(false);
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "simulator/io/csv.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -73,6 +74,10 @@ std::string class_json(const Workload& workload, const Request& request) {
 std::vector<std::string> lost_in_any(const Workload& workload) {
   std::vector<std::string> lost;
   if (!workload.stages.empty()) lost.emplace_back("the file does not keep the stages of the load");
+  if (workload.max_concurrency) {
+    lost.push_back(fmt::format("the file does not keep that at most {} were in flight",
+                               counted(*workload.max_concurrency, "request")));
+  }
   if (any_request(workload, [](const Request& r) { return r.adapter >= 0; })) {
     lost.emplace_back("the file does not keep which adapter a request uses");
   }

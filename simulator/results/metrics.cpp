@@ -67,21 +67,28 @@ TargetOutcome outcome_of(const PercentileTarget& target, const RequestGroup& gro
   return outcome;
 }
 
+void judge_targets(SimulationResult& result, const TargetGroup& group, const TokenGaps& gaps,
+                   const std::vector<PercentileTarget>& targets, const std::string& name) {
+  for (std::size_t t = 0; t < targets.size(); ++t) {
+    TargetOutcome outcome = outcome_of(targets[t], group.group, group.within[t], gaps);
+    outcome.slo_class = name;
+    if (result.stopped) outcome.met = false;
+    result.slo.push_back(std::move(outcome));
+  }
+}
+
 void judge_slo(SimulationResult& result, const RequestGroups& groups, const TokenGaps& gaps,
                const Slo& slo) {
+  judge_targets(result, groups.whole, gaps, slo.targets, "all");
   for (std::size_t i = 0; i < slo.classes.size(); ++i) {
-    for (std::size_t t = 0; t < slo.classes[i].targets.size(); ++t) {
-      TargetOutcome outcome =
-          outcome_of(slo.classes[i].targets[t], groups.classes[i], groups.within[i][t], gaps);
-      outcome.slo_class = slo.classes[i].name;
-      result.slo.push_back(std::move(outcome));
-    }
+    judge_targets(result, groups.classes[i], gaps, slo.classes[i].targets, slo.classes[i].name);
   }
 }
 
 /// First arrival to last finish, or to `now` when not all finished, whatever is reported.
-Seconds whole_makespan(const std::vector<RequestRecord>& records, Nanoseconds now) {
-  RequestTally times;
+Seconds whole_makespan(const std::vector<RequestRecord>& records, Nanoseconds now,
+                       Nanoseconds end) {
+  RequestTally times{.end = end};
   for (const RequestRecord& record : records) times.add_times(record);
   return times.makespan(now);
 }
@@ -107,11 +114,12 @@ double median_s(const Percentiles& values) {
 
 void summarise(SimulationResult& result, const TokenGaps& gaps, const Slo& slo, Nanoseconds now,
                std::span<const LoadStage> stages) {
-  const RequestGroups groups = group_requests(result.requests, gaps, slo, stages);
+  const Nanoseconds end = result.stopped ? now : kEndless;
+  const RequestGroups groups = group_requests(result.requests, gaps, slo, stages, end);
   fill(result, groups.all, gaps, slo, now);
   result.unreported = static_cast<std::int64_t>(result.requests.size()) - groups.all.tally.requests;
   result.whole_makespan =
-      result.unreported == 0 ? result.makespan : whole_makespan(result.requests, now);
+      result.unreported == 0 ? result.makespan : whole_makespan(result.requests, now, end);
   for (const StageGroup& stage : groups.stages) {
     StageResult by_itself;
     by_itself.name = stages[stage.index].name;

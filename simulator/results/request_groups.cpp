@@ -11,24 +11,27 @@ bool is_reported(std::span<const LoadStage> stages, std::size_t stage) {
   return stages.empty() || stages[stage].reported;
 }
 
+void count_within(const RequestRecord& record, const std::vector<PercentileTarget>& targets,
+                  TargetGroup& group) {
+  for (std::size_t t = 0; t < targets.size(); ++t) {
+    const GoodputLimit limit{.metric = targets[t].metric, .limit = targets[t].limit};
+    if (is_good(record, {&limit, 1})) ++group.within[t];
+  }
+}
+
 /// Counts each record in the cell of its stage and class, laid out as the logs of `gaps` are, and
-/// those within the limits of their class's targets.
-std::vector<RequestTally> tally_cells(std::span<const RequestRecord> records, const TokenGaps& gaps,
-                                      const Slo& slo, std::span<const LoadStage> stages,
-                                      std::vector<std::vector<std::int64_t>>& within) {
-  std::vector<RequestTally> cells(gaps.stages() * gaps.classes());
+/// those within the limits of the targets that apply to it. `cells` are empty.
+void tally_cells(std::span<const RequestRecord> records, const TokenGaps& gaps, const Slo& slo,
+                 std::span<const LoadStage> stages, std::vector<RequestTally>& cells,
+                 RequestGroups& groups) {
   for (const RequestRecord& record : records) {
     if (!is_reported(stages, static_cast<std::size_t>(record.request.stage))) continue;
     cells[gaps.index_of(record.request)].add(record, slo.goodput);
+    count_within(record, slo.targets, groups.whole);
     const auto slo_class = static_cast<std::size_t>(record.request.slo_class);
     if (slo_class >= slo.classes.size()) continue;
-    const std::vector<PercentileTarget>& targets = slo.classes[slo_class].targets;
-    for (std::size_t t = 0; t < targets.size(); ++t) {
-      const GoodputLimit limit{.metric = targets[t].metric, .limit = targets[t].limit};
-      if (is_good(record, {&limit, 1})) ++within[slo_class][t];
-    }
+    count_within(record, slo.classes[slo_class].targets, groups.classes[slo_class]);
   }
-  return cells;
 }
 
 /// The group's durations move into its percentiles.
@@ -44,7 +47,7 @@ void make_percentiles(RequestGroup& group) {
   for (const Part part : kAllParts) add_percentiles(group, part, distribution_percents(), 0);
 }
 
-/// For the targets of a class.
+/// For targets.
 void make_percentiles(RequestGroup& group, const std::vector<PercentileTarget>& targets) {
   for (const Part part : kAllParts) {
     std::vector<double> percents;
@@ -77,30 +80,41 @@ void group_by_stage(RequestGroups& groups, const std::vector<RequestTally>& cell
   for (StageGroup& stage : groups.stages) make_percentiles(stage.group);
 }
 
-void group_by_class(RequestGroups& groups, const std::vector<RequestTally>& cells,
-                    const TokenGaps& gaps, const Slo& slo, std::span<const LoadStage> stages) {
-  for (std::size_t i = 0; i < slo.classes.size(); ++i) {
-    RequestGroup& group = groups.classes.emplace_back();
-    for (std::size_t stage = 0; stage < gaps.stages() && i < gaps.classes(); ++stage) {
-      if (is_reported(stages, stage)) add_cell(group, cells, gaps.index_of(stage, i));
+/// The requests to which targets apply: of each class, and all.
+void group_by_target(RequestGroups& groups, const std::vector<RequestTally>& cells,
+                     const TokenGaps& gaps, const Slo& slo, std::span<const LoadStage> stages) {
+  for (std::size_t stage = 0; stage < gaps.stages(); ++stage) {
+    if (!is_reported(stages, stage)) continue;
+    for (std::size_t i = 0; i < gaps.classes(); ++i) {
+      const std::size_t cell = gaps.index_of(stage, i);
+      if (i < slo.classes.size()) add_cell(groups.classes[i].group, cells, cell);
+      if (!slo.targets.empty()) add_cell(groups.whole.group, cells, cell);
     }
-    make_percentiles(group, slo.classes[i].targets);
   }
+  for (std::size_t i = 0; i < slo.classes.size(); ++i) {
+    make_percentiles(groups.classes[i].group, slo.classes[i].targets);
+  }
+  if (!slo.targets.empty()) make_percentiles(groups.whole.group, slo.targets);
 }
 
 RequestGroups first_look(std::span<const RequestRecord> records, const TokenGaps& gaps,
-                         const Slo& slo, std::span<const LoadStage> stages) {
+                         const Slo& slo, std::span<const LoadStage> stages, Nanoseconds end) {
   RequestGroups groups;
-  for (const SloClass& slo_class : slo.classes) {
-    groups.within.emplace_back(slo_class.targets.size());
+  groups.whole.within.resize(slo.targets.size());
+  groups.classes.resize(slo.classes.size());
+  for (std::size_t i = 0; i < slo.classes.size(); ++i) {
+    groups.classes[i].within.resize(slo.classes[i].targets.size());
   }
-  const std::vector<RequestTally> cells = tally_cells(records, gaps, slo, stages, groups.within);
+  std::vector<RequestTally> cells(gaps.stages() * gaps.classes());
+  for (RequestTally& cell : cells) cell.end = end;
+  tally_cells(records, gaps, slo, stages, cells, groups);
   group_by_stage(groups, cells, gaps, stages);
-  group_by_class(groups, cells, gaps, slo, stages);
+  group_by_target(groups, cells, gaps, slo, stages);
   return groups;
 }
 
 void look_at(RequestGroup& group, const RequestRecord& record) {
+  if (group.percentiles.empty()) return;
   for (const Part part : kAllParts) {
     Percentiles& percentiles = group.percentiles[static_cast<std::size_t>(part)];
     if (!percentiles.needs_second_look()) continue;
@@ -120,7 +134,8 @@ void look_again(RequestGroups& groups, std::span<const RequestRecord> records,
     if (!is_reported(stages, stage)) continue;
     look_at(groups.all, record);
     if (of_stage[stage] != nullptr) look_at(*of_stage[stage], record);
-    if (slo_class < groups.classes.size()) look_at(groups.classes[slo_class], record);
+    look_at(groups.whole.group, record);
+    if (slo_class < groups.classes.size()) look_at(groups.classes[slo_class].group, record);
   }
 }
 
@@ -131,13 +146,14 @@ void finish(RequestGroup& group) {
 }  // namespace
 
 RequestGroups group_requests(std::span<const RequestRecord> records, const TokenGaps& gaps,
-                             const Slo& slo, std::span<const LoadStage> stages) {
+                             const Slo& slo, std::span<const LoadStage> stages, Nanoseconds end) {
   assert(gaps.stages() == std::max<std::size_t>(1, stages.size()));
-  RequestGroups groups = first_look(records, gaps, slo, stages);
+  RequestGroups groups = first_look(records, gaps, slo, stages, end);
   look_again(groups, records, stages);
   finish(groups.all);
   for (StageGroup& stage : groups.stages) finish(stage.group);
-  for (RequestGroup& group : groups.classes) finish(group);
+  finish(groups.whole.group);
+  for (TargetGroup& slo_class : groups.classes) finish(slo_class.group);
   return groups;
 }
 

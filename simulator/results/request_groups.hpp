@@ -25,19 +25,25 @@ struct StageGroup {
   RequestGroup group{};
 };
 
-/// Without the requests of stages that are not reported.
-struct RequestGroups {
-  RequestGroup all{};                // percentiles: distribution_percents()
-  std::vector<StageGroup> stages{};  // the same; none when one stage is all there is to report
-  /// By Slo::classes; percentiles: those of the class's targets, its unserved requests missing.
-  std::vector<RequestGroup> classes{};
-  /// Requests within the limit of each target, by class and target.
-  std::vector<std::vector<std::int64_t>> within{};
+/// Requests to which targets apply; percentiles: those of the targets, unserved requests missing.
+struct TargetGroup {
+  RequestGroup group{};
+  std::vector<std::int64_t> within{};  // requests within the limit of each target
 };
 
-/// `stages`: as many as `gaps` has, or none for a single reported one.
+/// Without the requests of stages that are not reported.
+struct RequestGroups {
+  RequestGroup all{};                  // percentiles: distribution_percents()
+  std::vector<StageGroup> stages{};    // the same; none when one stage is all there is to report
+  TargetGroup whole{};                 // of Slo::targets; empty when there are none
+  std::vector<TargetGroup> classes{};  // by Slo::classes
+};
+
+/// `stages`: as many as `gaps` has, or none for a single reported one. `end`: when the run was
+/// stopped, after which nothing has arrived.
 RequestGroups group_requests(std::span<const RequestRecord> records, const TokenGaps& gaps,
-                             const Slo& slo, std::span<const LoadStage> stages);
+                             const Slo& slo, std::span<const LoadStage> stages,
+                             Nanoseconds end = kEndless);
 
 /// Percentiles of the gaps in some logs, and of `missing` requests that have none.
 Percentiles gap_percentiles(const TokenGaps& gaps, std::span<const std::size_t> logs,

@@ -51,14 +51,14 @@ bool is_good(const RequestRecord& record, std::span<const GoodputLimit> limits) 
 
 Seconds RequestTally::makespan(Nanoseconds now) const {
   if (arrived == 0) return Seconds{0};
-  Nanoseconds end = std::max(first_arrival, last_finish);
-  if (unfinished() > 0) end = std::max(end, now);
-  return to_seconds(end - first_arrival);
+  Nanoseconds last = std::max(first_arrival, last_finish);
+  if (unfinished() > 0) last = std::max(last, now);
+  return to_seconds(last - first_arrival);
 }
 
 void RequestTally::add_times(const RequestRecord& record) {
   ++requests;
-  if (has_arrived(record)) {
+  if (has_arrived(record) && record.request.arrival <= end) {
     ++arrived;
     first_arrival = earlier(first_arrival, record.request.arrival);
     last_arrival = std::max(last_arrival, record.request.arrival);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -60,12 +61,16 @@ std::optional<Nanoseconds> latency_of(const RequestRecord& record, LatencyMetric
 /// Finished, and within every limit.
 bool is_good(const RequestRecord& record, std::span<const GoodputLimit> limits);
 
+/// When a run ends that is not stopped.
+inline constexpr Nanoseconds kEndless = std::numeric_limits<Nanoseconds>::max();
+
 /// A request that follows another has no arrival before that one has finished.
 inline bool has_arrived(const RequestRecord& record) {
   return record.request.follows == kNoRequest || record.sent != kNever;
 }
 
 struct RequestTally {
+  Nanoseconds end = kEndless;  // when the run was stopped: nothing has arrived after that
   std::int64_t requests = 0;
   std::int64_t arrived = 0;
   std::int64_t completed = 0;

@@ -63,7 +63,8 @@ struct TargetOutcome {
   double achieved = 0;        // seconds at the target's percentile; of the completed requests'
                               // largest value when the percentile falls on one not served
   double attainment = 0;      // share of the class's requests within the limit
-  bool met = false;           // achieved within the limit, requests not served never being it
+  bool met = false;           // achieved within the limit, requests not served never being it;
+                              // of a stopped run: not judged
   bool exact = true;          // as Distribution::exact
 };
 
@@ -111,6 +112,7 @@ struct ReplicaResult {
 
 /// All requests together, apart from those of stages that are not reported.
 struct SimulationResult : LoadResult {
+  bool stopped = false;  // by the user, before the end: of what had arrived, and without verdicts
   std::vector<RequestRecord> requests;  // of all stages
   std::vector<StageResult> stages;      // when several are reported
   std::int64_t unreported = 0;          // requests of stages that are not

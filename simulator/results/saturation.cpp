@@ -100,6 +100,10 @@ std::string verdict_in_words(const SimulationResult& result, bool backlog_grew, 
 SaturationVerdict judge_saturation(const SimulationResult& result, double median_service_s,
                                    std::span<const LoadStage> stages) {
   SaturationVerdict verdict;
+  if (result.stopped) {
+    verdict.reason = "stopped before the end, which says nothing of the load";
+    return verdict;
+  }
   if (result.completed == 0) {
     verdict.reason = "no request finished";
     return verdict;

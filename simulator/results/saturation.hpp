@@ -13,7 +13,8 @@ namespace roofcast {
 /// backlog grew by more than 5 % of the arrivals and by more than chance explains (twice the
 /// square root of the arrivals, Poisson), unless arrivals end before the engine can have filled.
 /// Needs counts, rates and distributions of `result`, the median time that a request spends in the
-/// engine after its wait, and the workload's stages: those that are not reported do not count.
+/// engine after its wait, and the workload's stages: those that are not reported do not count. A
+/// run that was stopped is not judged.
 SaturationVerdict judge_saturation(const SimulationResult& result, double median_service_s,
                                    std::span<const LoadStage> stages);
 

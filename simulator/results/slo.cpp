@@ -110,12 +110,16 @@ PercentileTarget parse_percentile_target(const std::string& text) {
     const auto [rest, error] = std::from_chars(text.data() + 1, text.data() + colon, percentile);
     const bool whole = error == std::errc{} && rest == text.data() + colon;
     const auto limit = parse_metric_limit(std::string_view(text).substr(colon + 1));
-    if (whole && percentile > 0 && percentile < 100 && limit) {
+    // Other flags count bare times in seconds, goodput limits in milliseconds.
+    const bool has_unit = text.back() == 's' || text.back() == 'S';
+    if (whole && percentile > 0 && percentile < 100 && limit && has_unit) {
       return {.metric = limit->metric, .percentile = percentile, .limit = limit->limit};
     }
   }
   throw Error(
-      fmt::format("target '{}': expected pPERCENTILE:METRIC:LIMIT, such as p95:ttft:500ms", text));
+      fmt::format("target '{}': expected pPERCENTILE:METRIC:LIMIT, the limit with its unit, such "
+                  "as p95:ttft:500ms or p99:e2e:2s",
+                  text));
 }
 
 }  // namespace roofcast

@@ -38,7 +38,7 @@ struct PercentileTarget {
   Seconds limit{};
 };
 
-/// Reads "p95:ttft:500" (bare numbers are milliseconds). Throws Error naming the text.
+/// Reads "p95:ttft:500ms"; the limit has a unit. Throws Error naming the text.
 PercentileTarget parse_percentile_target(const std::string& text);
 
 struct SloClass {
@@ -49,6 +49,7 @@ struct SloClass {
 
 struct Slo {
   std::vector<GoodputLimit> goodput{};
+  std::vector<PercentileTarget> targets{};  // of all requests, whatever their class
   std::vector<SloClass> classes{};
 };
 

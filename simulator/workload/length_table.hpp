@@ -18,7 +18,8 @@ struct LengthRow {
 /// The rows of the file that an empirical LengthDistribution names.
 struct LengthTable {
   std::string file{};
-  bool paired = false;  // inputs and outputs stand side by side
+  bool paired = false;          // inputs and outputs stand side by side
+  std::int64_t empty_rows = 0;  // left out: a length of 0, as of a failed request
   std::vector<LengthRow> rows{};
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -63,7 +64,9 @@ struct Workload {
   std::string description;               // "azure_conv.csv: 19,366 requests over 3,501.6 s"
   std::vector<std::string> class_names;  // of Request::slo_class; empty when all are alike
   std::int64_t rows_skipped = 0;         // bad rows, with skip_bad_rows
-  std::vector<std::string> notes;        // what was altered: empty outputs, reordered rows
+  /// Requests in flight at most, where what was recorded says that its client had such a limit.
+  std::optional<std::int64_t> max_concurrency{};
+  std::vector<std::string> notes;  // what was altered: empty outputs, reordered rows
 };
 
 /// Draws a synthetic workload, session by session where there are sessions. Every part has a stream

@@ -46,7 +46,7 @@ TEST(Program, HelpFitsAScreen) {
     for (; std::getline(help, line); ++lines) EXPECT_LE(line.size(), 100U) << line;
     // Only the commands that take a whole scenario or load as flags need more than one page.
     const std::string name = command.name;
-    EXPECT_LE(lines, name == "simulate" || name == "trace" ? 90 : 40) << name;
+    EXPECT_LE(lines, name == "simulate" || name == "trace" ? 75 : 40) << name;
   }
 }
 

@@ -86,6 +86,22 @@ TEST(SimulateAnswer, ListsStagesWhenThereAreSeveral) {
   EXPECT_EQ(json["stages"][0]["ttft_s"]["p95"], 0.25);
 }
 
+TEST(SimulateAnswer, AStoppedRunIsNotJudged) {
+  SimulationRun run = run_of_two();
+  run.result.stopped = true;
+  run.result.unfinished = 7;
+  run.result.slo = {{.slo_class = "all", .target = {}, .requests = 2, .achieved = 1, .met = true}};
+  const std::string text = as_text(run);
+  EXPECT_THAT(text, HasSubstr("Stopped before the end: neither the SLO nor"));
+  EXPECT_THAT(text, HasSubstr("not judged"));
+  EXPECT_THAT(text, Not(HasSubstr("The SLO holds")));
+  EXPECT_THAT(text, Not(HasSubstr("eeps up:")));
+  const Json json = simulation_document(run).machine;
+  EXPECT_TRUE(json["slo"]["met"].is_null());
+  EXPECT_TRUE(json["slo"]["targets"][0]["met"].is_null());
+  EXPECT_TRUE(json["saturation"]["saturated"].is_null());
+}
+
 TEST(SimulateAnswer, SaysWhatTheWarmUpTook) {
   SimulationRun run = run_of_two();
   run.result.unreported = 100;

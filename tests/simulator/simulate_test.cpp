@@ -228,6 +228,7 @@ TEST(Simulate, ProgressCanStopTheRun) {
   };
   const auto result = simulate(roomy_replica(plain_engine(), step_time),
                                batch_of({{10, 3}, {10, 100'000}}), {.progress = stop});
+  EXPECT_TRUE(result.stopped);
   EXPECT_EQ(seen_total, 2);
   EXPECT_EQ(result.completed, 1);
   EXPECT_EQ(result.unfinished, 1);

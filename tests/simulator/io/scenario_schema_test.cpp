@@ -114,11 +114,13 @@ std::vector<Part> parts() {
   };
 }
 
-/// The keys that must be there, each with its first example.
-Json required_of(const Json& description) {
+/// The keys that must be there, or beside `given`, each with its first example.
+Json required_with(const std::string& given, const Json& description) {
+  Json keys = description.value("required", Json::array());
+  const Json beside = description.value("dependentRequired", Json::object());
+  if (beside.contains(given)) keys.insert(keys.end(), beside[given].begin(), beside[given].end());
   Json object = Json::object();
-  if (!description.contains("required")) return object;
-  for (const auto& key : description["required"]) {
+  for (const auto& key : keys) {
     const Json& property = description["properties"][key.get<std::string>()];
     if (property.contains("examples")) object[key.get<std::string>()] = property["examples"][0];
   }
@@ -152,7 +154,7 @@ TEST(ScenarioSchema, EveryExampleIsReadAndComesBack) {
       const bool nested = !item.value().contains("examples");
       if (nested) continue;
       for (const Json& example : item.value()["examples"]) {
-        Json object = required_of(description);
+        Json object = required_with(item.key(), description);
         object[item.key()] = example;
         const Json scenario = part.around(object);
         SCOPED_TRACE(scenario.dump());

@@ -39,11 +39,13 @@ TEST(SyntheticScenario, EveryPatternIsReadAndWrittenBack) {
 }
 
 TEST(SyntheticScenario, EveryShapeIsReadAndWrittenBack) {
-  const SyntheticWorkload workload = read(R"("num_warmups": 3, "range_ratio": {"output": 0.5},
+  const std::string text = scenario_text(R"("num_warmups": 3, "range_ratio": {"output": 0.5},
     "range_ratio_style": "sglang", "lora_adapters": 8, "lora_zipf": 1.1,
     "shared_prefix": {"num_groups": 4, "system_prompt_len": 100},
     "sessions": {"turns": "uniform:1:5", "think_time_s": "exponential:8", "first_input_len": 500,
                  "max_session_tokens": 8192})");
+  const Scenario scenario = parse_scenario(text, "s");
+  const auto& workload = std::get<SyntheticWorkload>(scenario.workload);
   EXPECT_EQ(workload.num_warmups, 3);
   EXPECT_EQ(workload.range_ratio, (RangeRatio{RangeRatio::Style::sglang, {}, 0.5}));
   EXPECT_EQ(workload.lora, (LoraAdapters{8, 1.1}));
@@ -53,7 +55,6 @@ TEST(SyntheticScenario, EveryShapeIsReadAndWrittenBack) {
   EXPECT_EQ(to_text(workload.sessions->think_time), "exponential:8");
   EXPECT_EQ(workload.sessions->first_input, fixed_length(500));
   EXPECT_EQ(workload.sessions->max_session_tokens, 8192);
-  Scenario scenario{.model = "m", .gpu = "g", .workload = workload};
   const auto again = std::get<SyntheticWorkload>(parse_scenario(to_json(scenario), "s").workload);
   EXPECT_EQ(again.sessions, workload.sessions);
   EXPECT_EQ(again.shared_prefix, workload.shared_prefix);
@@ -91,7 +92,9 @@ TEST(SyntheticScenario, WhatDoesNotGoTogetherIsNamed) {
            {R"("sessions": {"think_time_s": "zipf:1"})", "workload.sessions.think_time_s is"},
            {R"("sessions": {"turns": 0})", "workload.sessions.turns is 0"},
            {R"("shared_prefix": {"num_groups": 0})", "workload.shared_prefix.num_groups is 0"},
-           {R"("lora_zipf": 0)", "workload.lora_zipf is 0"}}) {
+           {R"("range_ratio_style": "sglang")", "expected range_ratio beside it"},
+           {R"("lora_zipf": 0)", "workload.lora_zipf is 0"},
+           {R"("lora_zipf": 1)", "expected lora_adapters beside it"}}) {
     EXPECT_THAT([&] { read(c.workload); }, ThrowsMessage<Error>(HasSubstr(c.message)))
         << c.workload;
   }
@@ -121,6 +124,27 @@ TEST_F(LengthTables, HoldPairsOrSingleLengths) {
   EXPECT_EQ(single.rows[1].count, 1);
 }
 
+TEST_F(LengthTables, ColumnsAreCalledAsInTracesInAnyCase) {
+  for (const char* header : {"ContextTokens,GeneratedTokens", "request tokens,RESPONSE TOKENS",
+                             "prompt_tokens,completion_tokens", "in,out"}) {
+    const LengthTable table = read_length_table(file("t.csv", std::string(header) + "\n10,2\n"));
+    ASSERT_EQ(table.rows.size(), 1u) << header;
+    EXPECT_EQ(table.rows[0].input_tokens, 10) << header;
+    EXPECT_EQ(table.rows[0].output_tokens, 2) << header;
+  }
+  EXPECT_EQ(read_length_table(file("u.csv", "Tokens,Count\n5,3\n")).rows[0].count, 3);
+}
+
+TEST_F(LengthTables, RowsWithALengthOfZeroAreLeftOutAndSaid) {
+  file("l.csv", "input,output\n40,0\n0,4\n40,4\n");
+  const std::string path =
+      file("s.json", scenario_text(R"("num_prompts": 3, "input_len": "empirical:l.csv")"));
+  const Workload workload = load_workload(read_scenario(path));
+  for (const Request& request : workload.requests) EXPECT_EQ(request.input_tokens, 40);
+  ASSERT_EQ(workload.notes.size(), 1u);
+  EXPECT_THAT(workload.notes[0], HasSubstr("l.csv: 2 rows with a length of 0 left out"));
+}
+
 TEST_F(LengthTables, WhatTheyCannotHoldIsNamedByLine) {
   struct Case {
     const char* text;
@@ -130,7 +154,8 @@ TEST_F(LengthTables, WhatTheyCannotHoldIsNamedByLine) {
            {"", "has no header"},
            {"a,b\n1,2\n", ":1: no columns of lengths"},
            {"tokens\n", "holds no lengths"},
-           {"tokens\n1\n0\n", ":3: '0' is no length or count, expected a whole number from 1"},
+           {"tokens\n1\n-1\n", ":3: '-1' is no length or count, expected a whole number from 0"},
+           {"tokens\n0\n", "holds no lengths"},
            {"tokens\n1.5\n", ":2: '1.5'"},
            {"tokens\n99999999999\n", ":2: '99999999999'"},
            {"tokens,count\n5\n", ":2: has 1 fields, expected 2"},

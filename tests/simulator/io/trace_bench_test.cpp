@@ -57,6 +57,18 @@ TEST(TraceBench, AnInfiniteRateIsAllAtOnceHoweverItIsWritten) {
   }
 }
 
+TEST(TraceBench, AClosedLoopKeepsItsLimitUnlessStartTimesHaveItInThem) {
+  const auto with = [](const std::string& keys) {
+    return read_text(R"({"request_rate": Infinity, "input_lens": [1, 2], "output_lens": [4, 5], )" +
+                     keys + "}");
+  };
+  EXPECT_EQ(with(R"("max_concurrency": 2)").max_concurrency, 2);
+  EXPECT_EQ(with(R"("max_concurrency": null)").max_concurrency, std::nullopt);
+  const auto timed = with(R"("max_concurrency": 2, "start_times": [0.5, 1.5])");
+  EXPECT_EQ(timed.max_concurrency, std::nullopt);
+  EXPECT_THAT(timed.notes, ElementsAre(HasSubstr("at most 2 requests in flight")));
+}
+
 TEST(TraceBench, OnlyTheFirstOfSeveralResultsIsReplayed) {
   const auto workload =
       read_text(R"({"request_rate": 1, "input_lens": [1], "output_lens": [4]})"
@@ -90,6 +102,8 @@ TEST(TraceBench, WhatCannotBeReplayedSaysWhy) {
            {R"({"input_lens": [1], "output_lens": [1], "request_rate": "trace"})",
             "request_rate is 'trace': nothing says when requests arrive"},
            {R"({"input_lens": [1], "output_lens": [1], "request_rate": 0})", "request_rate is '0'"},
+           {R"({"input_lens": [1], "output_lens": [1], "max_concurrency": 0.5})",
+            "max_concurrency is '0.5', expected null or a whole number above 0"},
            {R"({"input_lens": [], "output_lens": []})", "has no rows"},
            {R"({"input_lens": [1], "output_lens": [1)", "is not JSON from character"},
            {"[]", "is a list, expected a JSON object"},
@@ -99,6 +113,12 @@ TEST(TraceBench, WhatCannotBeReplayedSaysWhy) {
     EXPECT_THAT(error_in(c.text, bench), AllOf(HasSubstr("r.json: "), HasSubstr(c.message)))
         << c.text.substr(0, 100);
   }
+}
+
+TEST(TraceBench, HasNoColumnsToName) {
+  EXPECT_THAT(error_in(R"({"input_lens": [1], "output_lens": [1]})",
+                       {.columns = parse_trace_columns("input=prompt_lens")}),
+              HasSubstr("has no columns to be named"));
 }
 
 TEST(TraceBench, BadEntriesAreSkippedAndCountedWhenAsked) {

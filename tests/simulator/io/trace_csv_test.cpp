@@ -67,7 +67,7 @@ TEST(TraceCsv, ARenamedColumnIsTheOnlyOneOfItsKind) {
   EXPECT_EQ(workload.requests[0].input_tokens, 3);
   EXPECT_THAT(
       error_in("arrival,input,output\n0,1,2\n", {.columns = parse_trace_columns("input=Prompt")}),
-      HasSubstr("no column for an input"));
+      HasSubstr("no column 'Prompt'"));
 }
 
 TEST(TraceCsv, ReadsAzuresTraceOfImages) {
@@ -87,6 +87,22 @@ TEST(TraceCsv, TheUnitIsInTheColumnsNameOrGiven) {
   EXPECT_EQ(second("Arrival_US"), 2'500'000);
   EXPECT_EQ(second("time_ns"), 2'500);
   EXPECT_EQ(second("timestamp", {.time_unit = TraceTimeUnit::milliseconds}), 2'500'000'000);
+}
+
+TEST(TraceCsv, HashIdsAreNotReadAndThatIsSaid) {
+  const auto workload =
+      read_text("arrival,input,output,hash_ids\n0,600,5,\"[1, 2]\"\n1,512,5,\"[1]\"\n");
+  EXPECT_TRUE(workload.contents.empty());
+  EXPECT_THAT(workload.notes, ElementsAre(HasSubstr("column hash_ids is not used")));
+}
+
+TEST(TraceCsv, AColumnThatTheUserNamesHasToBeThere) {
+  const std::string text = "arrival,input,output\n0,10,5\n";
+  EXPECT_THAT(error_in(text, {.columns = parse_trace_columns("time=begin")}),
+              HasSubstr("no column 'begin', as the trace's columns are said to be; found arrival, "
+                        "input, output"));
+  EXPECT_THAT(error_in(text, {.columns = parse_trace_columns("class=kind")}),
+              HasSubstr("no column 'kind'"));
 }
 
 TEST(TraceCsv, ScalesTheRate) {

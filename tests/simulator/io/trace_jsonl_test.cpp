@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 
@@ -113,6 +114,41 @@ TEST(TraceJsonl, KeysCanBeRenamed) {
   EXPECT_EQ(workload.requests[0].input_tokens, 3);
   EXPECT_EQ(workload.requests[0].output_tokens, 4);
   EXPECT_EQ(workload.class_names, std::vector<std::string>{"blue"});
+}
+
+TEST(TraceJsonl, AKeyThatTheUserNamesHasToBeThere) {
+  const std::string row = "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1}\n";
+  EXPECT_THAT(error_in(row, {.columns = parse_trace_columns("time=begin")}),
+              HasSubstr("no key 'begin', as the trace's columns are said to be; found timestamp"));
+  EXPECT_THAT(error_in(row, {.columns = parse_trace_columns("class=kind")}),
+              HasSubstr("no row has the key 'kind'"));
+  const std::string with_class =
+      "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1, \"kind\": \"a\"}\n";
+  EXPECT_EQ(
+      read_text(row + with_class, {.columns = parse_trace_columns("class=kind")}).requests.size(),
+      2u);
+}
+
+TEST(TraceJsonl, MillisecondsThatLookLikeSecondsAreSaid) {
+  const auto trace_from = [](const std::string& first, const std::string& key = "timestamp") {
+    return "{\"" + key + "\": " + first + ", \"input_length\": 1, \"output_length\": 1}\n";
+  };
+  const auto notes = [](const std::string& text, const TraceWorkload& spec = {}) {
+    return read_text(text, spec).notes;
+  };
+  EXPECT_THAT(notes(trace_from("1700000000")),
+              ElementsAre(AllOf(HasSubstr("like a Unix time"), HasSubstr("--trace-time-unit s"))));
+  EXPECT_THAT(notes(trace_from("61.114")),
+              ElementsAre(HasSubstr("timestamp is taken as "
+                                    "milliseconds, yet has fractions")));
+  // Told by the user or the key, or no such time: a recording's own milliseconds, Unix
+  // milliseconds.
+  EXPECT_THAT(notes(trace_from("1700000000"), {.time_unit = TraceTimeUnit::seconds}), IsEmpty());
+  EXPECT_THAT(notes(trace_from("1700000000"), {.time_unit = TraceTimeUnit::milliseconds}),
+              IsEmpty());
+  EXPECT_THAT(notes(trace_from("1700000000", "timestamp_ms")), IsEmpty());
+  EXPECT_THAT(notes(trace_from("27482.0")), IsEmpty());
+  EXPECT_THAT(notes(trace_from("1700000000000")), IsEmpty());
 }
 
 TEST(TraceJsonl, RequestsWithoutTheClassThatOthersHaveAreOfTheNamelessClass) {

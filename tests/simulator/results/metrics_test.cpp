@@ -99,6 +99,45 @@ TEST(Metrics, SloTargetsAreJudgedByClass) {
   EXPECT_EQ(result.slo[2].requests, 1);
 }
 
+TEST(Metrics, TargetsOfAllRequestsHoldWhateverTheirClass) {
+  // TTFT 1, 2, 3 s of one class and 10 s of another: p50 = 2.5 s, and two of four are within it.
+  std::vector<RequestRecord> records = {served(0, 1, 2, 2), served(0, 2, 3, 2), served(0, 3, 4, 2),
+                                        served(0, 10, 11, 2)};
+  records[3].request.slo_class = 1;
+  TokenGaps gaps(2);
+  gaps.add(0, kSecond);
+  gaps.add(1, 3 * kSecond);
+  const Slo slo{
+      .targets = {{LatencyMetric::ttft, 50, Seconds{2.5}}, {LatencyMetric::itl, 50, Seconds{1}}},
+      .classes = {{.name = "chat", .targets = {{LatencyMetric::ttft, 50, Seconds{1}}}}}};
+  const auto result = summarised(records, slo, gaps);
+  ASSERT_EQ(result.slo.size(), 3u);
+  EXPECT_EQ(result.slo[0].slo_class, "all");
+  EXPECT_EQ(result.slo[0].requests, 4);
+  EXPECT_DOUBLE_EQ(result.slo[0].achieved, 2.5);
+  EXPECT_DOUBLE_EQ(result.slo[0].attainment, 0.5);
+  EXPECT_TRUE(result.slo[0].met);
+  EXPECT_DOUBLE_EQ(result.slo[1].achieved, 2);  // of gaps of 1 and 3 s
+  EXPECT_FALSE(result.slo[1].met);
+  EXPECT_EQ(result.slo[2].slo_class, "chat");
+  EXPECT_EQ(result.slo[2].requests, 3);
+}
+
+TEST(Metrics, AStoppedRunCountsWhatHadArrivedAndIsNotJudged) {
+  // Stopped at 4 s: arrivals at 0, 1 and 3 s are two gaps in 3 s; the one at 90 s has not come.
+  RequestRecord waiting{.request = {.arrival = 3 * kSecond}};
+  RequestRecord to_come{.request = {.arrival = 90 * kSecond}};
+  SimulationResult result;
+  result.requests = {served(0, 1, 2, 2), served(1, 2, 3, 2), waiting, to_come};
+  result.stopped = true;
+  summarise(result, TokenGaps(1), {}, 4 * kSecond, {});
+  EXPECT_DOUBLE_EQ(result.offered_rate_per_s, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(result.makespan.value, 4);
+  EXPECT_EQ(result.unfinished, 2);
+  EXPECT_FALSE(result.saturation.saturated);
+  EXPECT_EQ(result.saturation.reason, "stopped before the end, which says nothing of the load");
+}
+
 TEST(Metrics, RejectedRequestsCountAsNeverServedForATarget) {
   // Two served in 1 s, one rejected: p50 of three is the second served; p90 falls on the rejected.
   const Slo slo{.classes = {{.name = "all",

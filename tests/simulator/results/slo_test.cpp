@@ -47,9 +47,15 @@ TEST(PercentileTarget, IsAPercentileAndALimit) {
   EXPECT_DOUBLE_EQ(target.limit.value, 0.08);
 }
 
+TEST(PercentileTarget, ALimitWithoutAUnitIsRefused) {
+  EXPECT_THAT([] { parse_percentile_target("p99:e2e:2"); },
+              ThrowsMessage<Error>(HasSubstr("the limit with its unit")));
+  EXPECT_DOUBLE_EQ(parse_percentile_target("p99:e2e:2S").limit.value, 2);
+}
+
 TEST(PercentileTarget, WhatItCannotReadIsShownWithTheForm) {
-  for (const char* text : {"", "ttft:500", "p95", "p95:ttft", "p0:ttft:5", "p100:ttft:5",
-                           "p:ttft:5", "95:ttft:5", "pnan:ttft:5"}) {
+  for (const char* text : {"", "ttft:500ms", "p95", "p95:ttft", "p0:ttft:5s", "p100:ttft:5s",
+                           "p:ttft:5s", "95:ttft:5s", "pnan:ttft:5s"}) {
     EXPECT_THAT([&] { parse_percentile_target(text); },
                 ThrowsMessage<Error>(HasSubstr("pPERCENTILE:METRIC:LIMIT")))
         << text;

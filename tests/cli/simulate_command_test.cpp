@@ -1,0 +1,278 @@
+// roofcast simulate: what it takes, what it refuses, and what it leaves alone.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+using Json = nlohmann::json;
+
+const std::string kMachine = "simulate --model llama-3.1-8b --gpu h100 ";
+const std::string kBase = kMachine + "--num-prompts 20 --request-rate 10 --no-store ";
+
+std::string content_of(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Json answer(const std::string& line) {
+  const CommandResult result = run_command(line + " -o json");
+  EXPECT_EQ(result.exit_code, 0) << line << ": " << result.err;
+  return Json::parse(result.out);
+}
+
+/// Misuse: a line on stderr that holds `about`, exit code 2.
+void expect_misuse(const std::string& line, const std::string& about) {
+  const CommandResult result = run_command(line);
+  EXPECT_EQ(result.exit_code, 2) << line << "\n" << result.err;
+  EXPECT_THAT(result.err, HasSubstr(about)) << line;
+}
+
+TEST(SimulateCommand, RequestsAreNotWrittenOverTheStore) {
+  const TemporaryFolder folder;
+  const std::string load = kMachine + "--num-prompts 5 --request-rate 10 ";
+  ASSERT_EQ(run_command(load + "--store x.db").exit_code, 0);
+  expect_misuse(load + "--store x.db --requests-out ./x.db", "--requests-out: './x.db'");
+  EXPECT_EQ(run_command("runs 1 --store x.db").exit_code, 0);
+  // Neither is there yet.
+  expect_misuse(load + "--store new.db --requests-out new.db", "--requests-out: 'new.db'");
+  // What is not kept cannot be lost.
+  EXPECT_EQ(run_command(load + "--no-store --requests-out roofcast.db").exit_code, 0);
+}
+
+TEST(SimulateCommand, RequestsAreNotWrittenOverWhatIsRead) {
+  const TemporaryFolder folder;
+  const std::string trace = "arrival,input,output\n0,10,2\n1,10,2\n";
+  std::ofstream("u.csv") << trace;
+  std::ofstream("s.json") << R"({"model": "llama-3.1-8b", "gpu": "h100",
+      "workload": {"type": "trace", "path": "u.csv"}})";
+  std::filesystem::create_symlink("u.csv", "link.csv");
+  const std::string scenario = content_of("s.json");
+  for (const char* out : {"u.csv", "link.csv"}) {
+    expect_misuse(kMachine + "--no-store --trace u.csv --requests-out " + out, out);
+    expect_misuse(std::string("trace --trace u.csv --out ") + out, "--out: ");
+  }
+  expect_misuse("simulate s.json --no-store --requests-out s.json", "s.json");
+  expect_misuse("simulate s.json --no-store --requests-out u.csv", "u.csv");
+  std::ofstream("lengths.csv") << "input,output\n10,2\n";
+  expect_misuse(kBase + "--input-len empirical:lengths.csv --requests-out lengths.csv",
+                "lengths.csv");
+  EXPECT_EQ(content_of("u.csv"), trace);
+  EXPECT_EQ(content_of("s.json"), scenario);
+}
+
+TEST(SimulateCommand, AModelThatDoesNotFitIsANo) {
+  const CommandResult result =
+      run_command("simulate --model llama-3.1-70b --gpu rtx-4090 --no-store -o json");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.err, "");
+  const Json json = Json::parse(result.out);
+  EXPECT_FALSE(json["fits"].get<bool>());
+  EXPECT_THAT(json["reason"].get<std::string>(), HasSubstr("does not fit on"));
+  EXPECT_TRUE(answer(kBase)["fits"].get<bool>());
+}
+
+TEST(SimulateCommand, TargetsHoldForAllRequestsWhateverTheirClass) {
+  const TemporaryFolder folder;
+  std::ofstream("t.csv") << "arrival,input,output,class\n0,10,2,chat\n1,10,2,batch\n2,10,2,chat\n";
+  const Json json =
+      answer(kMachine + "--no-store --trace t.csv --slo p50:ttft:10s --requests-out r.csv");
+  ASSERT_EQ(json["slo"]["targets"].size(), 1U);
+  EXPECT_EQ(json["slo"]["targets"][0]["class"], "all");
+  EXPECT_EQ(json["slo"]["targets"][0]["attainment"], 1.0);
+  EXPECT_TRUE(json["slo"]["met"].get<bool>());
+  EXPECT_THAT(content_of("r.csv"), HasSubstr(",batch,"));
+  // The scenario that is kept means the same.
+  std::ofstream("s.json") << json["inputs"]["scenario"];
+  EXPECT_EQ(answer("simulate s.json --no-store")["slo"], json["slo"]);
+}
+
+TEST(SimulateCommand, ATargetWithoutAUnitIsMisuse) {
+  expect_misuse(kBase + "--slo p99:e2e:2", "the limit with its unit");
+}
+
+TEST(SimulateCommand, FlagsThatWouldChangeNothingAreMisuse) {
+  expect_misuse(kBase + "--acceptance-rate 0.7", "acceptance_rate: given without");
+  expect_misuse(kBase + "--draft-pass-time 1ms", "draft_pass_time: given without");
+  expect_misuse(kBase + "--kv-offloading-bandwidth 25GB",
+                "kv_offloading_bandwidth: given without kv_offloading_size");
+  expect_misuse(kBase + "--max-loras 4", "max_loras: given without lora_adapters");
+  expect_misuse(kBase + "--lora-step-time 1ms", "lora_step_time: given without lora_adapters");
+  expect_misuse(kBase + "--lora-zipf 1", "--lora-zipf: given without --lora-adapters");
+  expect_misuse(kBase + "--lora-adapters 8 --engine sglang", "lora_adapters: given for sglang");
+  expect_misuse(kBase + "--lora-adapters 8 --engine trtllm", "lora_adapters: given for trtllm");
+  expect_misuse(kBase + "--router random", "--router: given without");
+  expect_misuse(kBase + "--kv-link nvlink4", "--kv-link: given without");
+  expect_misuse(kBase + "--replicas 2 --kv-link nvlink4", "--kv-link: given without");
+  expect_misuse(kBase + "--overhead 1GB", "overhead: given for vllm-0.19");
+  expect_misuse(kBase + "--range-ratio-style sglang", "--range-ratio-style: given without");
+  expect_misuse(kBase + "--engine sglang --watermark 0.01", "watermark: given for sglang");
+  expect_misuse(kMachine + "--no-store --burstiness 0.5", "--burstiness: given without a rate");
+}
+
+TEST(SimulateCommand, TheSameFlagsAreTakenBesideWhatTheyDescribe) {
+  answer(kBase + "--num-speculative-tokens 2 --acceptance-rate 0.7 --draft-pass-time 1ms");
+  answer(kBase + "--lora-adapters 8 --lora-zipf 1 --max-loras 4 --lora-step-time 1ms");
+  answer(kBase + "--replicas 1 --router random");  // one of a sweep over replicas
+  answer(kBase + "--random-range-ratio 0.5 --range-ratio-style sglang --burstiness 0.5");
+  answer(kMachine + "--no-store --num-prompts 3 --burstiness 1");
+}
+
+TEST(SimulateCommand, TraceFlagsNeedATrace) {
+  for (const char* flag : {"--time-scale 2", "--skip-bad-rows", "--trace-time-unit ms",
+                           "--trace-rate 3", "--drop-failed"}) {
+    const std::string name = std::string(flag).substr(0, std::string(flag).find(' '));
+    expect_misuse(kMachine + "--no-store " + flag, name + ": given without --trace");
+  }
+}
+
+TEST(SimulateCommand, ATraceWhereAScenarioBelongsGetsAPointer) {
+  expect_misuse("simulate t.csv", "a trace is given as --trace t.csv");
+  expect_misuse("simulate conversation.jsonl.gz", "--trace conversation.jsonl.gz");
+}
+
+TEST(SimulateCommand, ASwitchDoesNotTakeTheScenarioAsItsValue) {
+  const TemporaryFolder folder;
+  std::ofstream("s.json") << R"({"model": "llama-3.1-8b", "gpu": "h100",
+      "workload": {"type": "synthetic", "num_prompts": 2}})";
+  const auto eager = [](const std::string& words) {
+    return answer("simulate --no-store " + words)["inputs"]["engine"]["enforce_eager"];
+  };
+  EXPECT_EQ(eager("--enforce-eager s.json"), true);
+  EXPECT_EQ(eager("--enforce-eager off s.json"), false);
+  EXPECT_EQ(eager("s.json --enforce-eager"), true);
+}
+
+TEST(SimulateCommand, VllmsAutoIsTaken) {
+  const auto length = [](const std::string& flags) {
+    return answer(kMachine + "--num-prompts 2 --no-store " +
+                  flags)["inputs"]["engine"]["max_model_len"];
+  };
+  EXPECT_EQ(length("--dtype auto"), 131'072);
+  EXPECT_EQ(length("--max-model-len auto"), 131'072);  // fits, so the model's own
+  EXPECT_EQ(length("--max-model-len -1"), 131'072);
+  // 2,000 blocks of 16 tokens, one of them vLLM's null block: 31,984 tokens at most.
+  EXPECT_EQ(length("--max-model-len auto --num-gpu-blocks-override 2000"), 31'984);
+}
+
+TEST(SimulateCommand, AClosedLoopIsReplayedAsOne) {
+  const TemporaryFolder folder;
+  std::ofstream("r.json") << R"({"request_throughput": 1, "request_rate": "inf",
+      "max_concurrency": 1, "input_lens": [10, 10, 10], "output_lens": [4, 4, 4]})";
+  const std::string base = kMachine + "--no-store --trace r.json ";
+  const Json json = answer(base);
+  EXPECT_EQ(json["inputs"]["scenario"]["max_concurrency"], 1);
+  EXPECT_EQ(json["engine"]["running_peak"], 1);
+  EXPECT_THAT(json["workload"]["notes"].dump(), HasSubstr("at most 1 request in flight"));
+  const Json open = answer(base + "--max-concurrency 3");
+  EXPECT_EQ(open["engine"]["running_peak"], 3);
+  EXPECT_THAT(open["workload"]["notes"].dump(), Not(HasSubstr("in flight")));
+}
+
+TEST(SimulateCommand, TheStoreHoldsWhatCanBeRunAgainFromAnywhere) {
+  const TemporaryFolder folder;
+  std::ofstream("t 1.csv") << "arrival,input,output\n0,10,2\n1,10,2\n";
+  ASSERT_EQ(run_command(kMachine + "--store x.db --trace 't 1.csv' --slo p95:ttft:10s").exit_code,
+            0);
+  const Json run = Json::parse(run_command("runs 1 --store x.db -o json").out);
+  EXPECT_EQ(run["command_line"],
+            "roofcast simulate --model llama-3.1-8b --gpu h100 --store x.db --trace 't 1.csv' "
+            "--slo p95:ttft:10s");
+  EXPECT_EQ(run["scenario"]["workload"]["path"],
+            (std::filesystem::current_path() / "t 1.csv").string());
+}
+
+TEST(SimulateCommand, HelpAllListsWhatHelpPointsTo) {
+  const std::string help = run_command("simulate --help").out;
+  EXPECT_THAT(help, HasSubstr("simulate --help-all"));
+  const std::string all = run_command("simulate --help-all").out;
+  for (const char* flag :
+       {"--stages", "--prefix-len", "--turns", "--num-speculative-tokens", "--lora-adapters",
+        "--kv-offloading-size", "--trace-columns", "--watermark"}) {
+    EXPECT_THAT(help, Not(HasSubstr(std::string("  ") + flag + " "))) << flag;
+    EXPECT_THAT(all, HasSubstr(std::string("  ") + flag + " ")) << flag;
+  }
+}
+
+// ---- pools
+
+std::string scenario_of(const std::string& pools) {
+  return R"({"model": "llama-3.1-8b", "gpu": "h100", "cluster": {"pools": [)" + pools + R"(]},
+      "workload": {"type": "synthetic", "num_prompts": 20, "request_rate": 10}})";
+}
+
+constexpr const char* kMixed =
+    R"({"name": "fill", "role": "prefill"},
+       {"name": "emit", "role": "decode", "gpu": "l40s", "parallel": {"tensor": 2},
+        "engine": "vllm-0.11", "engine_options": {"max_num_seqs": 64}})";
+
+TEST(Pools, EachIsNamedWithWhatItRunsOn) {
+  const TemporaryFolder folder;
+  std::ofstream("s.json") << scenario_of(kMixed);
+  const std::string text = run_command("simulate s.json --no-store").out;
+  EXPECT_THAT(text, StartsWith("llama-3.1-8b: fill on NVIDIA H100 SXM, vllm-0.19; emit on 2x "
+                               "NVIDIA L40S (TP 2), vllm-0.11\n"));
+  EXPECT_THAT(text, HasSubstr("pool fill: KV capacity"));
+  EXPECT_THAT(text, HasSubstr("pool emit: KV capacity"));
+  const Json json = answer("simulate s.json --no-store");
+  const Json& inputs = json["inputs"];
+  EXPECT_FALSE(inputs.contains("gpu"));
+  EXPECT_FALSE(inputs.contains("profile_hash"));
+  EXPECT_TRUE(json["engine"]["kv_blocks"].is_null());
+  ASSERT_EQ(inputs["pools"].size(), 2U);
+  EXPECT_EQ(inputs["pools"][0]["name"], "fill");
+  EXPECT_EQ(inputs["pools"][0]["gpu"], "nvidia-h100-sxm");
+  EXPECT_EQ(inputs["pools"][1]["gpu"], "nvidia-l40s");
+  EXPECT_EQ(inputs["pools"][1]["parallel"]["tensor"], 2);
+  EXPECT_EQ(inputs["pools"][1]["engine"]["max_num_seqs"], 64);
+  EXPECT_NE(inputs["pools"][0]["kv_blocks"], inputs["pools"][1]["kv_blocks"]);
+  EXPECT_NE(inputs["pools"][0]["profile_hash"], inputs["pools"][1]["profile_hash"]);
+}
+
+TEST(Pools, TheStoreNamesAllOfThem) {
+  const TemporaryFolder folder;
+  std::ofstream("s.json") << scenario_of(kMixed);
+  ASSERT_EQ(run_command("simulate s.json --store x.db").exit_code, 0);
+  const Json run = Json::parse(run_command("runs 1 --store x.db -o json").out);
+  EXPECT_EQ(run["gpu"], "nvidia-h100-sxm + nvidia-l40s");
+  EXPECT_EQ(run["engine"], "vllm-0.19 + vllm-0.11");
+  EXPECT_THAT(run["profile_hash"].get<std::string>(), HasSubstr(" + "));
+  std::vector<std::string> of_blocks;
+  for (const Json& metric : run["metrics"]) {
+    if (metric["name"] == "kv_blocks") of_blocks.push_back(metric["statistic"]);
+  }
+  EXPECT_THAT(of_blocks, testing::UnorderedElementsAre("pool emit", "pool fill"));
+}
+
+TEST(Pools, AlikeTheyAreDescribedOnce) {
+  const Json json = answer(kBase + "--prefill-replicas 1 --decode-replicas 2");
+  EXPECT_EQ(json["inputs"]["gpu"], "nvidia-h100-sxm");
+  EXPECT_EQ(json["inputs"]["pools"][1]["replicas"], 2);
+  EXPECT_EQ(json["engine"]["kv_blocks"], json["inputs"]["pools"][0]["kv_blocks"]);
+}
+
+TEST(Pools, AFlagThatAPoolWouldNotFollowIsMisuse) {
+  const TemporaryFolder folder;
+  std::ofstream("s.json") << scenario_of(kMixed);
+  const std::string base = "simulate s.json --no-store ";
+  expect_misuse(base + "--max-num-seqs 4", "max_num_seqs: pool 'emit'");
+  expect_misuse(base + "--gpu h200", "--gpu: pool 'emit'");
+  expect_misuse(base + "--tp 2", "--tensor-parallel-size: pool 'emit'");
+  expect_misuse(base + "--engine sglang", "--engine: pool 'emit'");
+  std::ofstream("w.json") << scenario_of(R"({"name": "only", "quantization": "fp8"})");
+  expect_misuse("simulate w.json --no-store --quantization bf16", "pool 'only'");
+  // Where pools have nothing of their own, flags say what all of them have.
+  EXPECT_EQ(
+      answer("simulate w.json --no-store --max-num-seqs 4")["inputs"]["engine"]["max_num_seqs"], 4);
+}
+
+}  // namespace
+}  // namespace roofcast::test
