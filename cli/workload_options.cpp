@@ -24,9 +24,9 @@ std::uint64_t parse_seed(const std::string& text, const std::string& flag) {
 }
 
 double parse_burstiness(const std::string& text, const std::string& flag) {
-  return parse_number_by({.what = "gamma shape above zero",
+  return parse_number_by({.what = "gamma shape of gaps",
                           .examples = "1, 0.5, inf",
-                          .least = 1e-6,
+                          .least = kLeastBurstiness,
                           .most = std::numeric_limits<double>::infinity(),
                           .allow_infinite = true},
                          text, flag);

@@ -102,6 +102,11 @@ void TraceBuilder::add(const TraceRow& row, std::int64_t place) {
   bool timed = true;
   if (row.has(TraceColumn::session)) {
     Session& session = sessions_[row.text(TraceColumn::session)];
+    if (delay > kLongestSpan - session.paused) {
+      return reject(place, fmt::format("with this {} the pauses of the session are over ten years",
+                                       name(TraceColumn::delay)));
+    }
+    session.paused += delay;
     timed = place_in_session(row, delay, session, request);
     if (!failed) session.last = static_cast<RequestId>(workload_.requests.size());
   }

@@ -51,6 +51,7 @@ class TraceBuilder {
   struct Session {
     RequestId last = kNoRequest;
     std::optional<Nanoseconds> start;  // of a first turn that was left out
+    Nanoseconds paused = 0;            // all delays
   };
 
   static std::size_t index(TraceColumn column) { return static_cast<std::size_t>(column); }

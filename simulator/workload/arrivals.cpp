@@ -12,8 +12,6 @@
 namespace roofcast {
 namespace {
 
-constexpr double kLeastBurstiness = 1e-3;  // below it nearly every gap is 0 and one holds it all
-
 void check(const SyntheticWorkload& spec) {
   if (spec.num_prompts < 1 || spec.num_prompts > kMostRequests) {
     throw Error(
@@ -98,7 +96,7 @@ Arrivals draw_arrivals(const SyntheticWorkload& spec, std::uint64_t seed) {
     return {.times = cycle_arrivals(*cycle, spec.num_prompts, gaps), .per_stage = {}};
   }
   if (const auto* diurnal = std::get_if<DiurnalRate>(&spec.pattern)) {
-    return {.times = diurnal_arrivals(*diurnal, spec.num_prompts, seed), .per_stage = {}};
+    return {.times = diurnal_arrivals(*diurnal, spec.num_prompts, gaps), .per_stage = {}};
   }
   if (std::holds_alternative<RampUp>(spec.pattern)) {
     return {.times = cumulative_gaps(spec, gaps), .per_stage = {}};

@@ -14,8 +14,7 @@ struct Arrivals {
   std::vector<std::int64_t> per_stage;  // how many in each stage of a StagedLoad; else empty
 };
 
-/// Draws from stream "arrivals" (and "thinning" for a DiurnalRate). Throws Error naming the knob
-/// that is out of range.
+/// Draws from stream "arrivals". Throws Error naming the knob that is out of range.
 Arrivals draw_arrivals(const SyntheticWorkload& spec, std::uint64_t seed);
 
 }  // namespace roofcast

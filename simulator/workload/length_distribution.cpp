@@ -16,7 +16,6 @@ using Kind = LengthDistribution::Kind;
 using Parts = std::span<const std::string_view>;
 
 constexpr std::string_view kEmpirical = "empirical:";
-constexpr double kMostSigma = 10;  // of ln: draws then span over eight orders of magnitude
 
 std::optional<LengthDistribution> parse_uniform(Parts parts) {
   if (parts.size() != 3) return std::nullopt;

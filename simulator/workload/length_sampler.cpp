@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "model/error.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -74,9 +75,9 @@ void note_clamped(const LengthSampler& sampler, std::string_view what,
                   std::vector<std::string>& notes) {
   if (sampler.clamped() == 0) return;
   const LengthDistribution& lengths = sampler.distribution();
-  notes.push_back(
-      fmt::format("{} drawn {} lengths lay outside {} to {} and were moved to the nearer end",
-                  sampler.clamped(), what, lengths.least, lengths.most));
+  notes.push_back(fmt::format("{} drawn outside {} to {} and moved to the nearer end",
+                              counted(sampler.clamped(), fmt::format("{} length", what)),
+                              lengths.least, lengths.most));
 }
 
 LengthPairSampler::LengthPairSampler(const LengthDistribution& input,

@@ -60,12 +60,19 @@ bool draw_session(Workload& workload, const OpenSession& session, TurnSamplers& 
   const std::int64_t turns = samplers.turns.draw();
   std::int64_t history = session.system_prompt.tokens;
   RequestId previous = kNoRequest;
+  Nanoseconds paused = 0;
   for (std::int64_t turn = 0; turn < turns; ++turn) {
     const LengthPairSampler::Pair drawn = samplers.later.draw();
     const bool first = turn == 0;
     const std::int64_t question =
         first && own_first_question ? samplers.first_questions.draw() : drawn.input;
     const Nanoseconds arrival = first ? session.arrival : samplers.think_times.draw();
+    if (!first) paused += arrival;
+    if (paused > kLongestSpan) {
+      throw Error(
+          "sessions.think_time: the pauses of a session add up to over ten years, expected fewer "
+          "turns or shorter pauses");
+    }
     if (!first && history + question + drawn.output > most_tokens) return false;
     if (std::ssize(workload.requests) >= kMostRequests) {
       throw Error(fmt::format("sessions: more than {} turns in all", kMostRequests));
@@ -100,7 +107,8 @@ void draw_sessions(Workload& workload, const SyntheticWorkload& spec, const Arri
     const OpenSession session{
         .number = i,
         .arrival = arrivals.times[static_cast<std::size_t>(i)],
-        .system_prompt = prefixes ? prefixes->system_prompt_of(i) : ContentSpan{}};
+        .system_prompt =
+            prefixes ? prefixes->system_prompts()[prefixes->system_prompt_of(i)] : ContentSpan{}};
     if (!draw_session(workload, session, samplers, most_tokens, sessions.first_input.has_value())) {
       ++ended_early;
     }

@@ -11,6 +11,7 @@
 
 #include "model/error.hpp"
 #include "simulator/workload/distribution_text.hpp"
+#include "simulator/workload/limits.hpp"
 
 namespace roofcast {
 namespace {
@@ -23,7 +24,6 @@ constexpr std::array<std::pair<std::string_view, Kind>, 5> kKinds{
      {"exponential", Kind::exponential},
      {"normal", Kind::normal},
      {"lognormal", Kind::lognormal}}};
-constexpr double kMostSigma = 10;  // as for lengths
 
 bool has_spread(Kind kind) { return kind != Kind::fixed && kind != Kind::exponential; }
 

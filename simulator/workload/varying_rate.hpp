@@ -15,10 +15,9 @@ Arrivals staged_arrivals(const StagedLoad& load, bool normalised, UnitGaps& gaps
 /// burstiness 1 (Cinlar 1975, Introduction to Stochastic Processes, 4.7).
 std::vector<Nanoseconds> cycle_arrivals(const RateCycle& cycle, std::int64_t count, UnitGaps& gaps);
 
-/// `count` arrivals of a Poisson process with a cosine rate, by thinning one of the highest rate
-/// (Lewis and Shedler 1979).
+/// `count` arrivals at a cosine rate, in the same way.
 std::vector<Nanoseconds> diurnal_arrivals(const DiurnalRate& rate, std::int64_t count,
-                                          std::uint64_t seed);
+                                          UnitGaps& gaps);
 
 /// Throws Error naming the knob that is out of range, for all that is not steady.
 void check_rates(const SyntheticWorkload& spec);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -81,6 +82,17 @@ inline Workload batch_of(const std::vector<Lengths>& lengths) {
     workload.requests.push_back({.input_tokens = l.input, .output_tokens = l.output});
   }
   return workload;
+}
+
+inline std::vector<ContentSpan> contents_of(const Workload& workload, const Request& request) {
+  const auto begin = workload.contents.begin() + request.contents_begin;
+  return {begin, begin + request.contents_count};
+}
+
+/// The count that a note begins with: "3,170 input lengths ...".
+inline double count_in(std::string note) {
+  std::erase(note, ',');
+  return std::stod(note);
 }
 
 inline std::vector<RequestRecord> records_of(const Workload& workload) {

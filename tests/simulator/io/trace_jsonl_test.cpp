@@ -3,6 +3,7 @@
 
 #include <unordered_set>
 
+#include "model/error.hpp"
 #include "tests/simulator/io/trace_support.hpp"
 #include "tests/support/shared_data.hpp"
 
@@ -13,6 +14,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::ThrowsMessage;
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 
@@ -212,6 +214,19 @@ TEST(TraceJsonl, SessionsWithoutATimeBeginWithTheTrace) {
   EXPECT_EQ(workload.requests[1].arrival, 0);
   EXPECT_EQ(workload.requests[2].follows, 1);
   EXPECT_THAT(workload.notes, ElementsAre(HasSubstr("1 session without a time")));
+}
+
+TEST(TraceJsonl, PausesOfASessionEndAfterTenYears) {
+  // Six years in milliseconds, twice.
+  const std::string turn =
+      R"({"session_id": "a", "delay": 189216000000, "input_length": 1, "output_length": 1})";
+  const std::string text =
+      R"({"session_id": "a", "timestamp": 0, "input_length": 1, "output_length": 1})"
+      "\n" +
+      turn + "\n" + turn;
+  EXPECT_THAT([&] { read_text(text); },
+              ThrowsMessage<Error>(AllOf(HasSubstr(":3: "), HasSubstr("over ten years"))));
+  EXPECT_EQ(read_text(text, {.skip_bad_rows = true}).requests.size(), 2u);
 }
 
 TEST(TraceJsonl, ASessionWhoseFirstTurnFailedBeginsWithTheNext) {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "model/error.hpp"
+#include "simulator/workload/varying_rate.hpp"
 #include "simulator/workload/workload.hpp"
 
 namespace roofcast::test {
@@ -175,6 +177,40 @@ TEST(Diurnal, ArrivalsFollowTheCosine) {
   EXPECT_NEAR(all, 90'000, 4 * 300);  // Poisson: sqrt(90,000) = 300
   // sqrt(0.8183 x 0.1817 / 90,000) = 0.00129
   EXPECT_NEAR(static_cast<double>(middle) / all, 0.8183, 4 * 0.00129);
+}
+
+TEST(Diurnal, ArrivalsFallWhereTheIntegralOfTheRateReachesThem) {
+  // Constant gaps: the integral of 10 - 10 cos(2 pi t / 100 s), 10 t - 500 / pi sin(2 pi t / 100),
+  // is k at arrival k, and 1000 a period.
+  const DiurnalRate day{.low = 0, .high = 20, .period = Seconds{100}};
+  UnitGaps gaps(kInfinity, 1);
+  const auto times = diurnal_arrivals(day, 2500, gaps);
+  EXPECT_NEAR(to_seconds(times[499]).value, 50, 1e-6);
+  EXPECT_NEAR(to_seconds(times[1499]).value, 150, 1e-6);
+  const double pi = std::numbers::pi;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const double t = to_seconds(times[i]).value;
+    ASSERT_NEAR(10 * t - 500 / pi * std::sin(2 * pi * t / 100), static_cast<double>(i + 1), 1e-5);
+  }
+}
+
+TEST(Diurnal, AGapMayBeAsLongAsManyPeriods) {
+  // 0.01 requests a period: a gap takes a hundred of them.
+  const DiurnalRate rare{.low = 0.001, .high = 0.001, .period = Seconds{10}};
+  UnitGaps gaps(kInfinity, 1);
+  const auto times = diurnal_arrivals(rare, 2, gaps);
+  EXPECT_NEAR(to_seconds(times[0]).value, 1000, 1e-6);
+  EXPECT_NEAR(to_seconds(times[1]).value, 2000, 1e-6);
+}
+
+TEST(Diurnal, FewRequestsAtTheFootOfAHighDayAreDrawnAtOnce) {
+  // Near 0 the integral is 5e8 (2 pi / 86,400 s)^2 t^3 / 6 = 0.4407 t^3: the first of constant gaps
+  // falls at 1.314 s, the eighth at twice that.
+  const DiurnalRate day{.low = 0, .high = 1e9};
+  UnitGaps gaps(kInfinity, 1);
+  const auto times = diurnal_arrivals(day, 8, gaps);
+  EXPECT_NEAR(to_seconds(times[0]).value, 1.314, 0.001);
+  EXPECT_NEAR(to_seconds(times[7]).value, 2 * to_seconds(times[0]).value, 1e-6);
 }
 
 TEST(Arrivals, AscendWhateverThePattern) {

@@ -7,6 +7,7 @@
 #include "model/error.hpp"
 #include "simulator/workload/range_ratio.hpp"
 #include "simulator/workload/workload.hpp"
+#include "tests/simulator/support.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -103,7 +104,7 @@ TEST(BoundedLengths, OutsideDrawsMoveToTheNearerEnd) {
   EXPECT_EQ(high, 600);
   // Below 399.5 or above 600.5: 2 (1 - Phi(0.335)) = 0.7376 of 10,000, deviation 44.
   ASSERT_EQ(workload.notes.size(), 1u);
-  EXPECT_NEAR(std::stod(workload.notes[0]), 7376, 4 * 44);
+  EXPECT_NEAR(count_in(workload.notes[0]), 7376, 4 * 44);
   EXPECT_THAT(workload.notes[0], HasSubstr("outside 400 to 600"));
 }
 

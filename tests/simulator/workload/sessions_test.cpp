@@ -7,12 +7,15 @@
 
 #include "model/error.hpp"
 #include "simulator/workload/shared_prefix.hpp"
+#include "tests/simulator/support.hpp"
 
 namespace roofcast::test {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 using testing::ThrowsMessage;
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
@@ -29,11 +32,6 @@ std::vector<std::int64_t> inputs_of(const Workload& workload) {
   std::vector<std::int64_t> inputs;
   for (const Request& request : workload.requests) inputs.push_back(request.input_tokens);
   return inputs;
-}
-
-std::vector<ContentSpan> contents_of(const Workload& workload, const Request& request) {
-  const auto begin = workload.contents.begin() + request.contents_begin;
-  return {begin, begin + request.contents_count};
 }
 
 TEST(Sessions, EveryPromptIsAllThatWasSaidBeforeAndANewQuestion) {
@@ -165,6 +163,27 @@ TEST(Sessions, ANegativeLimitIsNamed) {
   spec.sessions->max_session_tokens = -1;
   EXPECT_THAT([&] { generate(spec, 0); },
               ThrowsMessage<Error>(HasSubstr("sessions.max_session_tokens is -1")));
+}
+
+TEST(Sessions, PausesOfOverTenYearsAreRefused) {
+  // 30 days each: 121 are 3,630 days and 122 are 3,660, of which ten years have 3,650.
+  SyntheticWorkload spec = three_turns(1);
+  spec.sessions->think_time = {.a = kLongestThinkTime};
+  spec.sessions->turns = fixed_length(122);
+  EXPECT_EQ(generate(spec, 0).requests.size(), 122u);
+  spec.sessions->turns = fixed_length(123);
+  EXPECT_THAT([&] { generate(spec, 0); },
+              ThrowsMessage<Error>(HasSubstr("sessions.think_time: the pauses of a session")));
+}
+
+TEST(Sessions, MovedDrawsAreCountedInANote) {
+  // Turns of 5 +- 10: 0.5 to 2.5 are -0.45 to -0.25 deviations off, which 7.5 % of the draws are.
+  // The others are 1,850 of 2,000, with a deviation of 12.
+  SyntheticWorkload spec = three_turns(2000);
+  spec.sessions->turns = parse_length_distribution("normal:5:10:1:2");
+  EXPECT_THAT(generate(spec, 0).notes,
+              ElementsAre(AllOf(HasSubstr("turn lengths drawn outside 1 to 2 and moved"),
+                                StartsWith("1,8"))));
 }
 
 TEST(ThinkTime, ReadsBackItsOwnText) {

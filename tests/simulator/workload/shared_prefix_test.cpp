@@ -4,19 +4,16 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "model/error.hpp"
+#include "tests/simulator/support.hpp"
 
 namespace roofcast::test {
 namespace {
 
 using testing::HasSubstr;
 using testing::ThrowsMessage;
-
-std::vector<ContentSpan> contents_of(const Workload& workload, const Request& request) {
-  const auto begin = workload.contents.begin() + request.contents_begin;
-  return {begin, begin + request.contents_count};
-}
 
 SyntheticWorkload grouped(std::int64_t requests, const SharedPrefix& prefix) {
   return {.num_prompts = requests, .input = fixed_length(20), .shared_prefix = prefix};
@@ -95,6 +92,29 @@ TEST(SharedPrefix, LengthsOfSystemPromptsAreDrawnOnceAGroup) {
     EXPECT_EQ(request.input_tokens, system_prompt.tokens + 20);
   }
   EXPECT_EQ(length_of.size(), 3u);
+}
+
+TEST(SharedPrefix, GroupsThatNobodyAsksTakeNoMemory) {
+  const Workload workload = generate(grouped(10, {.groups = 100'000'000}), 1);
+  EXPECT_LE(workload.contents.size(), 10u);
+  EXPECT_LE(workload.contents.capacity(), 100u);
+  std::set<std::uint64_t> groups;
+  for (const Request& request : workload.requests) {
+    groups.insert(contents_of(workload, request)[0].content);
+  }
+  // Ten of 100 million: two alike have a chance of one in two million.
+  EXPECT_EQ(groups.size(), 10u);
+}
+
+TEST(SharedPrefix, TakesEveryQuestionOnceBeforeAnyTwice) {
+  // 3 groups of 4 questions, asked by 12 requests: each group four times.
+  const Workload workload = generate(grouped(12, {.groups = 3, .prompts_per_group = 4}), 5);
+  std::map<std::uint64_t, int> requests_of;
+  for (const Request& request : workload.requests) {
+    ++requests_of[contents_of(workload, request)[0].content];
+  }
+  ASSERT_EQ(requests_of.size(), 3u);
+  for (const auto& [group, requests] : requests_of) EXPECT_EQ(requests, 4) << group;
 }
 
 TEST(SharedPrefix, DoesNotDisturbQuestionsAndAnswers) {

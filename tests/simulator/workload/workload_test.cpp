@@ -7,6 +7,7 @@
 
 #include "model/error.hpp"
 #include "simulator/random.hpp"
+#include "tests/simulator/support.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -139,7 +140,7 @@ TEST(Generate, DrawsBelowOneAreRaisedAndCounted) {
   for (const Request& request : workload.requests) EXPECT_GE(request.input_tokens, 1);
   ASSERT_EQ(workload.notes.size(), 1u);
   // Below 0.5 with probability Phi(-0.475) = 0.317: the note has a count of about 3,170.
-  EXPECT_NEAR(std::stod(workload.notes[0]), 3170, 4 * 47);
+  EXPECT_NEAR(count_in(workload.notes[0]), 3170, 4 * 47);
   EXPECT_THAT(workload.notes[0], HasSubstr("input lengths"));
 }
 
