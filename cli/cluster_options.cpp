@@ -24,17 +24,21 @@ KvLink parse_link(const std::string& text, const std::string& flag) {
   for (const KvLink& link : kv_link_presets()) names.push_back(link.name);
   const bool number = !text.empty() && text[0] >= '0' && text[0] <= '9';
   const Bytes bytes = number ? parse_bytes(text, flag) : Bytes{};
-  if (!(bytes.value > 0)) {
-    throw UsageError(
-        fmt::format("{}: '{}' given, expected bytes a second such as 50GB, or one of {}", flag,
-                    text, fmt::join(names, ", ")));
+  if (bytes.value < kSlowestLink.value) {
+    throw UsageError(fmt::format(
+        "{}: '{}' given, expected bytes a second such as 50GB (at least {:g}), or one of {}", flag,
+        text, kSlowestLink.value, fmt::join(names, ", ")));
   }
   KvLink link;
   link.bandwidth = BytesPerSecond{bytes.value};
   return link;
 }
 
-std::int32_t as_count(std::int64_t replicas) { return static_cast<std::int32_t>(replicas); }
+std::int32_t parse_replicas(const std::string& text, const std::string& flag) {
+  const std::int64_t replicas = parse_positive(text, flag);
+  if (replicas <= kMostReplicas) return static_cast<std::int32_t>(replicas);
+  throw UsageError(fmt::format("{}: {} given, expected at most {}", flag, replicas, kMostReplicas));
+}
 
 PoolScenario& only_pool(ClusterScenario& cluster) {
   if (cluster.pools.empty()) cluster.pools.emplace_back();
@@ -51,7 +55,7 @@ bool has_decode_pool(const ClusterScenario& cluster) {
 
 /// The replicas of the scenario's one pool of that role, or of a new one.
 void set_replicas(ClusterScenario& cluster, PoolRole role, const char* name,
-                  std::int64_t replicas) {
+                  std::int32_t replicas) {
   auto& pools = cluster.pools;
   const auto has_role = [role](const PoolScenario& pool) { return pool.role == role; };
   auto pool = std::find_if(pools.begin(), pools.end(), has_role);
@@ -64,7 +68,7 @@ void set_replicas(ClusterScenario& cluster, PoolRole role, const char* name,
   if (pool == pools.end()) {
     pool = pools.insert(pools.end(), PoolScenario{.name = name, .role = role});
   }
-  pool->replicas = as_count(replicas);
+  pool->replicas = replicas;
 }
 
 }  // namespace
@@ -72,15 +76,15 @@ void set_replicas(ClusterScenario& cluster, PoolRole role, const char* name,
 po::options_description cluster_options(ClusterOptions& target) {
   po::options_description options = option_group("Cluster");
   options.add_options()("replicas",
-                        converted(target.replicas, "--replicas", parse_positive)->value_name("N"),
+                        converted(target.replicas, "--replicas", parse_replicas)->value_name("N"),
                         "replicas behind one router (default 1)")(
       "router", converted(target.router, "--router", parse_router)->value_name("POLICY"),
       "least_outstanding, prefix_affinity ... (default round_robin)")(
       "prefill-replicas",
-      converted(target.prefill_replicas, "--prefill-replicas", parse_positive)->value_name("N"),
+      converted(target.prefill_replicas, "--prefill-replicas", parse_replicas)->value_name("N"),
       "replicas that compute prompts alone")(
       "decode-replicas",
-      converted(target.decode_replicas, "--decode-replicas", parse_positive)->value_name("N"),
+      converted(target.decode_replicas, "--decode-replicas", parse_replicas)->value_name("N"),
       "replicas that take over after the first token")(
       "kv-link", converted(target.kv_link, "--kv-link", parse_link)->value_name("LINK"),
       "nvlink4 ... or bytes a second (default infiniband-ndr)");
@@ -98,7 +102,7 @@ void apply(const ClusterOptions& options, Scenario& scenario) {
     throw UsageError("--replicas excludes --prefill-replicas and --decode-replicas");
   }
   ClusterScenario cluster = scenario.cluster.value_or(ClusterScenario{});
-  if (options.replicas) only_pool(cluster).replicas = as_count(*options.replicas);
+  if (options.replicas) only_pool(cluster).replicas = *options.replicas;
   if (options.prefill_replicas) {
     set_replicas(cluster, PoolRole::prefill, "prefill", *options.prefill_replicas);
   }

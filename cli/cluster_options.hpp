@@ -9,9 +9,9 @@ namespace roofcast {
 
 /// What was given on the command line; unset values follow the scenario file or its defaults.
 struct ClusterOptions {
-  std::optional<std::int64_t> replicas;
-  std::optional<std::int64_t> prefill_replicas;
-  std::optional<std::int64_t> decode_replicas;
+  std::optional<std::int32_t> replicas;
+  std::optional<std::int32_t> prefill_replicas;
+  std::optional<std::int32_t> decode_replicas;
   std::optional<RouterPolicy> router;
   std::optional<KvLink> kv_link;
 };

@@ -97,10 +97,9 @@ Json replicas_json(const SimulationResult& result) {
     replicas.push_back({{"pool", replica.pool},
                         {"index", replica.index},
                         {"paid_s", replica.paid.value},
+                        {"requests_served", replica.served},
                         {"requests_completed", replica.completed},
                         {"requests_lost", replica.lost},
-                        {"input_tokens", replica.input_tokens},
-                        {"output_tokens", replica.output_tokens},
                         {"engine", engine_json(replica.use)}});
   }
   return replicas;

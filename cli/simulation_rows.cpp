@@ -118,6 +118,10 @@ const char* outcome_of(const RequestRecord& record) {
   return record.lost ? "lost" : "unfinished";
 }
 
+std::string replica_of(const RequestRecord& record, const char* absent) {
+  return record.replica < 0 ? absent : std::to_string(record.replica);
+}
+
 void write_csv_row(std::ostream& out, std::size_t index, const RequestRecord& record,
                    const std::string& slo_class) {
   out << index << ',' << exact_seconds(arrival_of(record), "") << ','
@@ -125,7 +129,7 @@ void write_csv_row(std::ostream& out, std::size_t index, const RequestRecord& re
       << exact_seconds(record.first_token, "") << ',' << exact_seconds(record.finished, "") << ','
       << record.request.input_tokens << ',' << record.request.output_tokens << ','
       << record.preemptions << ',' << quoted_csv(slo_class) << ',' << record.request.stage << ','
-      << record.replica << ',' << record.cached_tokens << ',' << outcome_of(record) << '\n';
+      << replica_of(record, "") << ',' << record.cached_tokens << ',' << outcome_of(record) << '\n';
 }
 
 /// As JSON text, whatever bytes a trace's name holds.
@@ -143,7 +147,7 @@ void write_jsonl_row(std::ostream& out, std::size_t index, const RequestRecord& 
       << ",\"input_tokens\":" << record.request.input_tokens
       << ",\"output_tokens\":" << record.request.output_tokens
       << ",\"preemptions\":" << record.preemptions << ",\"slo_class\":" << name_json(slo_class)
-      << ",\"stage\":" << record.request.stage << ",\"replica\":" << record.replica
+      << ",\"stage\":" << record.request.stage << ",\"replica\":" << replica_of(record, "null")
       << ",\"cached_tokens\":" << record.cached_tokens << ",\"outcome\":\"" << outcome_of(record)
       << "\"}\n";
 }

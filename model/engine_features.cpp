@@ -86,9 +86,12 @@ void refuse_without_drafts(const EngineOverrides& overrides) {
   require_partner(overrides.draft_pass_time.has_value(), "draft_pass_time", kPartner);
 }
 
+/// An hour is far beyond any pass or transfer, so more is a mistake in the input.
 void require_time(const std::optional<Seconds>& time, const char* knob) {
-  if (time && !(time->value >= 0 && std::isfinite(time->value))) {
-    throw UsageError(fmt::format("{}: {} seconds given, expected at least 0", knob, time->value));
+  constexpr double kLongest = 3600;
+  if (time && !(time->value >= 0 && time->value <= kLongest)) {
+    throw UsageError(
+        fmt::format("{}: {} seconds given, expected 0 to {}", knob, time->value, kLongest));
   }
 }
 
@@ -154,10 +157,11 @@ KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& 
   KvOffloading offloading{.size = *overrides.kv_offloading_size / ranks,
                           .bandwidth = overrides.kv_offloading_bandwidth.value_or(host.bandwidth),
                           .latency = overrides.kv_offloading_latency.value_or(host.latency)};
-  if (!(offloading.bandwidth.value > 0 && std::isfinite(offloading.bandwidth.value))) {
+  if (!(offloading.bandwidth >= kSlowestLink && std::isfinite(offloading.bandwidth.value))) {
     throw UsageError(
-        fmt::format("kv_offloading_bandwidth: {} bytes/s, expected more than 0 ({} {} host_link)",
-                    offloading.bandwidth.value, gpu.name, gpu.host ? "has a" : "states no"));
+        fmt::format("kv_offloading_bandwidth: {} bytes/s, expected at least {:g} ({} {} host_link)",
+                    offloading.bandwidth.value, kSlowestLink.value, gpu.name,
+                    gpu.host ? "has a" : "states no"));
   }
   return offloading;
 }

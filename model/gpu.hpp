@@ -20,6 +20,10 @@ struct Link {
   Seconds latency;
 };
 
+/// Of links that K and V are moved over. No link of a server is slower by far, so less is a mistake
+/// in the input.
+inline constexpr BytesPerSecond kSlowestLink{1e6};
+
 /// A function given by points, held constant outside them and linear in log2(x) between them.
 /// log2 is piecewise linear itself (exponent plus mantissa - 1), so results do not depend on a
 /// maths library and are the same on every machine.

@@ -32,6 +32,28 @@ Nanoseconds time_of_use(const SimulationResult& result, Nanoseconds end) {
   return std::max(makespan, end - result.requests.front().request.arrival);
 }
 
+/// Replicas are told apart when there is something to tell.
+bool shows_replicas(const Cluster& cluster, const Fleet& fleet) {
+  const bool scales = std::any_of(cluster.pools.begin(), cluster.pools.end(),
+                                  [](const Pool& pool) { return pool.autoscaling.has_value(); });
+  return fleet.replicas().size() > 1 || scales || !cluster.failures.empty();
+}
+
+/// What failures did, and what they did not.
+void note_failures(SimulationResult& result, std::int64_t without_effect) {
+  const auto retried = std::count_if(result.requests.begin(), result.requests.end(),
+                                     [](const RequestRecord& record) { return record.retried; });
+  if (retried > 0) {
+    result.notes.push_back(counted(retried, "request") +
+                           " sent again when their replica was lost: what they lost counts as "
+                           "waiting in the queue");
+  }
+  if (without_effect > 0) {
+    result.notes.push_back(counted(without_effect, "failure") +
+                           " hit no replica: it was off, or the run was over");
+  }
+}
+
 /// What the run did not serve.
 void note_unserved(SimulationResult& result) {
   if (result.lost > 0)
@@ -69,11 +91,12 @@ SimulationResult simulate(const Cluster& cluster, const Workload& workload,
   };
   const Nanoseconds end = run.run(to_serve, report);
 
-  if (fleet.replicas().size() > 1) result.replicas.resize(fleet.replicas().size());
+  if (shows_replicas(cluster, fleet)) result.replicas.resize(fleet.replicas().size());
   summarise(result, gaps, options.slo, end, workload.stages);
   const Nanoseconds time = time_of_use(result, end);
   result.use = use_of_all(fleet, time, end);
   describe_replicas(fleet, time, end, result.replicas);
+  note_failures(result, std::ssize(cluster.failures) - run.failures_hit());
   note_unserved(result);
   return result;
 }

@@ -1,9 +1,12 @@
-// How many replicas a pool should have, as the Kubernetes horizontal pod autoscaler decides it
-// (kubernetes.io, "Horizontal Pod Autoscaling": algorithm details, stabilisation window).
+// How many replicas a pool should have, as the Kubernetes horizontal pod autoscaler decides it with
+// the defaults of autoscaling/v2 `behavior` (kubernetes.io, "Horizontal Pod Autoscaling": algorithm
+// details, default behavior; pkg/controller/podautoscaler/horizontal.go). A metric is known for
+// every replica at once: what the controller assumes of pods without metrics is not modelled.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "simulator/time.hpp"
@@ -28,6 +31,10 @@ struct Autoscaling {
 
 inline constexpr double kAutoscalingTolerance = 0.1;
 
+/// Shortest time between evaluations: some steps of an engine. Metrics of real engines are scraped
+/// every second at best, and a simulated day is still gone through in less than a minute.
+inline constexpr Nanoseconds kShortestAutoscalingInterval = 1'000'000;
+
 class Autoscaler {
  public:
   explicit Autoscaler(const Autoscaling& settings) : settings_(settings) {}
@@ -36,15 +43,23 @@ class Autoscaler {
 
   /// Replicas wanted at `now`, given how many there are, starting ones included, and the metric
   /// summed over those that serve: the sum over the target, rounded up, unless that is within the
-  /// tolerance of what there is. Fewer than now only as many as every evaluation of the window
-  /// could do without.
+  /// tolerance of what there is. Fewer than were wanted before only as many as every evaluation of
+  /// the window could do without; what there is at the first counts as one. More than were wanted
+  /// before by the larger of 4 and as many again within 15 s.
   std::int32_t wanted(Nanoseconds now, std::int32_t replicas, double sum);
 
  private:
+  using Count = std::pair<Nanoseconds, std::int32_t>;
+
   std::int32_t recommended(std::int32_t replicas, double sum) const;
+  void remember(Nanoseconds now, std::int32_t recommendation);
+  std::int32_t most_allowed(Nanoseconds now);
 
   Autoscaling settings_;
-  std::deque<std::pair<Nanoseconds, std::int32_t>> recommendations_;  // of the window
+  std::optional<std::int32_t> wanted_{};  // at the last evaluation
+  // Of the window: times ascend, and each is larger than all that came after it.
+  std::deque<Count> recommendations_;
+  std::deque<Count> changes_;  // of wanted_, in the latest scale-up period
 };
 
 }  // namespace roofcast

@@ -20,9 +20,9 @@ void check_autoscaling(const Pool& pool) {
     throw Error(fmt::format("pool {}: autoscaling.{}", pool.name, what));
   };
   if (scaling.min_replicas < 1) refuse("min_replicas: expected at least 1");
-  if (scaling.max_replicas < scaling.min_replicas) {
-    refuse(fmt::format("max_replicas: {} given, expected at least min_replicas {}",
-                       scaling.max_replicas, scaling.min_replicas));
+  if (scaling.max_replicas < scaling.min_replicas || scaling.max_replicas > kMostReplicas) {
+    refuse(fmt::format("max_replicas: {} given, expected min_replicas {} to {}",
+                       scaling.max_replicas, scaling.min_replicas, kMostReplicas));
   }
   if (pool.replicas < scaling.min_replicas || pool.replicas > scaling.max_replicas) {
     refuse(
@@ -31,19 +31,39 @@ void check_autoscaling(const Pool& pool) {
                     scaling.min_replicas, scaling.max_replicas, pool.replicas));
   }
   if (!(scaling.target > 0)) refuse("target: expected a number above 0");
-  if (scaling.interval <= 0) refuse("interval: expected a time above 0");
+  if (scaling.interval < kShortestAutoscalingInterval) {
+    refuse(fmt::format("interval: {} s given, expected at least {} s",
+                       to_seconds(scaling.interval).value,
+                       to_seconds(kShortestAutoscalingInterval).value));
+  }
+}
+
+std::int32_t most_replicas(const Pool& pool) {
+  return pool.autoscaling ? pool.autoscaling->max_replicas : pool.replicas;
 }
 
 void check_pool(const Pool& pool) {
-  if (pool.replicas < 1) {
-    throw Error(
-        fmt::format("pool {}: {} replicas given, expected at least 1", pool.name, pool.replicas));
+  if (pool.replicas < 1 || pool.replicas > kMostReplicas) {
+    throw Error(fmt::format("pool {}: {} replicas given, expected 1 to {}", pool.name,
+                            pool.replicas, kMostReplicas));
   }
   if (pool.ranks < 1) {
     throw Error(fmt::format("pool {}: {} data-parallel ranks given, expected at least 1", pool.name,
                             pool.ranks));
   }
+  if (pool.role != PoolRole::both && pool.replica.engine.scheduler == SchedulerKind::naive) {
+    throw Error(
+        fmt::format("pool {}: an engine without a KV cache has no K and V to move, expected "
+                    "another for prefill and decode pools",
+                    pool.name));
+  }
   if (pool.autoscaling) check_autoscaling(pool);
+  if (std::int64_t{most_replicas(pool)} * pool.ranks > kMostReplicas) {
+    throw Error(
+        fmt::format("pool {}: up to {} replicas of {} data-parallel ranks, expected at most "
+                    "{} ranks in all",
+                    pool.name, most_replicas(pool), pool.ranks, kMostReplicas));
+  }
 }
 
 void check_failure(const Cluster& cluster, const Failure& failure) {
@@ -52,7 +72,7 @@ void check_failure(const Cluster& cluster, const Failure& failure) {
                             cluster.pools.size() - 1));
   }
   const Pool& pool = cluster.pools[static_cast<std::size_t>(failure.pool)];
-  const std::int32_t most = pool.autoscaling ? pool.autoscaling->max_replicas : pool.replicas;
+  const std::int32_t most = most_replicas(pool);
   if (failure.replica < 0 || failure.replica >= most) {
     throw Error(fmt::format("failure of replica {} of pool {}: expected 0 to {}", failure.replica,
                             pool.name, most - 1));

@@ -9,17 +9,17 @@
 namespace roofcast {
 namespace {
 
-/// Marks the records that the pool can never serve, and says so in notes.
-std::vector<std::string> mark_refused(std::vector<RequestRecord>& records, const Pool& pool) {
+/// Marks the records that the pool can never serve.
+std::vector<Refusal> mark_refused(std::vector<RequestRecord>& records, const Pool& pool) {
   if (pool.role != PoolRole::prefill) return reject_impossible(records, pool.replica);
   std::vector<std::int64_t> outputs;
   for (RequestRecord& record : records) {
     outputs.push_back(record.request.output_tokens);
     record.request.output_tokens = 1;
   }
-  auto notes = reject_impossible(records, pool.replica);
+  auto refusals = reject_impossible(records, pool.replica, "prompt and first token");
   for (std::size_t i = 0; i < records.size(); ++i) records[i].request.output_tokens = outputs[i];
-  return notes;
+  return refusals;
 }
 
 /// Takes the marks off the records.
@@ -60,8 +60,9 @@ bool any_refusal(const Refusals& refused) {
 void admit_to_pools(std::vector<RequestRecord>& records, const Cluster& cluster,
                     ClusterAdmission& admission) {
   for (const Pool& pool : cluster.pools) {
-    for (const std::string& note : mark_refused(records, pool)) {
-      admission.notes.push_back("pool " + pool.name + ": " + note);
+    for (const Refusal& refusal : mark_refused(records, pool)) {
+      admission.notes.push_back("pool " + pool.name + " cannot take " +
+                                counted(refusal.requests, "request") + ": " + refusal.reason);
     }
     admission.refused.push_back(take_marks(records));
   }
@@ -84,7 +85,10 @@ void admit_to_pools(std::vector<RequestRecord>& records, const Cluster& cluster,
 ClusterAdmission admit(std::vector<RequestRecord>& records, const Cluster& cluster) {
   ClusterAdmission admission;
   if (cluster.pools.size() == 1) {
-    admission.notes = mark_refused(records, cluster.pools.front());
+    for (const Refusal& refusal : mark_refused(records, cluster.pools.front())) {
+      admission.notes.push_back(counted(refusal.requests, "request") +
+                                " rejected: " + refusal.reason);
+    }
   } else {
     admit_to_pools(records, cluster, admission);
   }

@@ -8,6 +8,7 @@ namespace roofcast {
 void ClusterRun::fail(const Failure& failure) {
   const auto found = fleet_.find(failure.pool, failure.replica);
   if (!found || fleet_[*found].state == ReplicaState::off) return;
+  ++failures_hit_;
   const std::vector<RequestId> inside = fleet_.fail(*found, now_, failure);
   for (GroupState& group : fleet_[*found].groups) group = GroupState::idle;
   if (failure.back_after) {
@@ -18,11 +19,14 @@ void ClusterRun::fail(const Failure& failure) {
 }
 
 /// The request was in a replica that was lost, or on its way there or from there. Sent again, it
-/// starts anew; its client has counted the time since it was first sent.
+/// starts anew, and what it lost was waiting: its client has counted the time since it was first
+/// sent, and its queueing goes on since it first came.
 void ClusterRun::failed(RequestId id, std::int32_t replica) {
   RequestRecord& record = table_.record(id);
   if (fleet_[replica].retries) {
-    record.queued = record.scheduled = record.first_token = kNever;
+    if (record.queued == kNever) record.queued = now_;
+    record.scheduled = record.first_token = kNever;
+    record.retried = true;
     record.largest_gap = 0;
     record.cached_tokens = 0;
     route(id);
@@ -38,7 +42,7 @@ void ClusterRun::lose(RequestId id) {
 
 void ClusterRun::open(const Event& event) {
   if (!fleet_.lives(event.place)) return;
-  fleet_.open(event.place.replica);
+  fleet_.open(event.place.replica, now_);
   route_waiting();
 }
 

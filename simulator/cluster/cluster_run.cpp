@@ -4,14 +4,25 @@
 #include <limits>
 #include <utility>
 
+#include "model/error.hpp"
+#include "simulator/workload/limits.hpp"
+
 namespace roofcast {
 namespace {
 
-constexpr std::int64_t kStepsBetweenReports = 4096;
+constexpr std::int64_t kWorkBetweenReports = 4096;
 
 // Order of what happens at the same time: as the events are listed, the client after evaluations.
 constexpr std::uint8_t kClientPhase = 5;
 constexpr std::uint8_t kDeliveryPhase = 6;
+
+// Time is a 64-bit count of nanoseconds, 292 years: far enough from its end that no sum passes it.
+constexpr Nanoseconds kLongestRun = 10 * kLongestSpan;
+
+[[noreturn]] void refuse_endless() {
+  throw Error(
+      "the run passes a hundred simulated years: expected shorter steps, pauses or outputs");
+}
 
 }  // namespace
 
@@ -52,13 +63,15 @@ Nanoseconds ClusterRun::run(std::int64_t to_serve, const RunProgress& progress) 
       continue;
     }
     now_ = std::max(now_, *next);
+    if (now_ > kLongestRun) refuse_endless();
+    ++work_;
     if (turn_of_client()) {
       send_next();
     } else {
       handle(queue_.pop());
     }
-    if (steps_ - reported < kStepsBetweenReports) continue;
-    reported = steps_;
+    if (work_ - reported < kWorkBetweenReports) continue;
+    reported = work_;
     if (progress && !progress(finished_, to_serve)) break;
   }
   return now_;
@@ -96,9 +109,11 @@ bool ClusterRun::nothing_more() const {
 /// Nobody will serve the requests that wait for a replica. False when there are none.
 bool ClusterRun::give_up_waiting() {
   std::vector<RequestId> waiting;
-  std::swap(waiting, unrouted_);
+  for (const Unrouted& request : unrouted_) waiting.push_back(request.request);
   for (const Unsent& prompt : unsent_) waiting.push_back(prompt.request);
+  unrouted_.clear();
   unsent_.clear();
+  fleet_.wait_at_router(now_, -std::ssize(waiting), 0);
   for (const RequestId id : waiting) lose(id);
   return !waiting.empty();
 }
@@ -131,13 +146,18 @@ void ClusterRun::send_next() {
 
 void ClusterRun::route(RequestId id) {
   const auto place = fleet_.choose(Phase::prompt, id, refused_);
-  if (!place) {
-    unrouted_.push_back(id);
-    return;
-  }
+  if (!place) return wait_for_replica(id);
   table_.record(id).replica = place->replica;
   const auto pool = static_cast<std::size_t>(fleet_[place->replica].pool);
   push(now_ + host_time_[pool], {.kind = Kind::delivery, .place = *place, .request = id});
+}
+
+/// Its time in queues begins here when it has not been in one.
+void ClusterRun::wait_for_replica(RequestId id) {
+  RequestRecord& record = table_.record(id);
+  if (record.queued == kNever) record.queued = now_;
+  unrouted_.push_back({id, now_});
+  fleet_.wait_at_router(now_, 1, 0);
 }
 
 void ClusterRun::deliver(const Event& event) {
@@ -146,21 +166,35 @@ void ClusterRun::deliver(const Event& event) {
     failed(id, event.place.replica);
     return;
   }
-  table_.record(id).queued = now_;
+  RequestRecord& record = table_.record(id);
+  if (record.queued == kNever) record.queued = now_;
   RequestState& state = table_.enter(id);
   if (fleet_.pool_of(event.place.replica).role == PoolRole::prefill) state.output_tokens = 1;
-  fleet_.engine(event.place).enqueue(id);
-  wish_to_start(group_of(event.place));
+  enter_engine(id, event.place);
+}
+
+/// A request with a state joins the engine's queue, in which it has not been before now.
+void ClusterRun::enter_engine(RequestId id, const Place& place) {
+  table_[id].waiting_since = now_;
+  fleet_.engine(place).enqueue(id);
+  fleet_.refresh(place.replica, now_);
+  wish_to_start(group_of(place));
 }
 
 /// Nobody served when they came.
 void ClusterRun::route_waiting() {
-  std::vector<RequestId> requests;
+  std::vector<Unrouted> requests;
   std::swap(requests, unrouted_);
-  for (const RequestId id : requests) route(id);
+  for (const Unrouted& waiting : requests) {
+    fleet_.wait_at_router(now_, -1, now_ - waiting.since);
+    route(waiting.request);
+  }
   std::vector<Unsent> prompts;
   std::swap(prompts, unsent_);
-  for (const Unsent& prompt : prompts) send_cache(prompt.request, prompt.source);
+  for (const Unsent& waiting : prompts) {
+    fleet_.wait_at_router(now_, -1, now_ - waiting.since);
+    send_cache(waiting.request, waiting.source);
+  }
 }
 
 // ---- steps
@@ -204,7 +238,7 @@ void ClusterRun::start_step(const Group& group) {
   for (Rank& rank : ranks) {
     const std::int64_t steps_before = rank.engine->counters().steps;
     rank.step_end = alone ? rank.engine->start_steps(now_, horizon) : rank.engine->start_step(now_);
-    steps_ += rank.engine->counters().steps - steps_before;
+    work_ += rank.engine->counters().steps - steps_before;
     if (rank.step_end) {
       end = std::max(end.value_or(now_), *rank.step_end);
     } else if (const auto again = rank.engine->next_wake()) {
@@ -214,7 +248,7 @@ void ClusterRun::start_step(const Group& group) {
   for (Rank& rank : ranks) {
     if (rank.step_end && *rank.step_end < *end) rank.engine->move_step_end(*end);
   }
-  fleet_.refresh(group.replica);
+  fleet_.refresh(group.replica, now_);
   const Place place{.replica = group.replica, .incarnation = replica.incarnation};
   if (end) {
     state_of(group) = GroupState::stepping;
@@ -239,7 +273,7 @@ void ClusterRun::end_step(const Event& event) {
     }
     ++place.rank;
   }
-  fleet_.refresh(group.replica);
+  fleet_.refresh(group.replica, now_);
   state_of(group) = GroupState::idle;
   wish_to_start(group);
   leave_if_drained(group.replica);
@@ -248,6 +282,7 @@ void ClusterRun::end_step(const Event& event) {
 /// The request has left an engine with its last token there.
 void ClusterRun::end_of(RequestId id, const Place& place) {
   RequestRecord& record = table_.record(id);
+  ++fleet_[place.replica].served;
   const bool prompt_only = fleet_.pool_of(place.replica).role == PoolRole::prefill;
   if (prompt_only && record.request.output_tokens > 1) {
     record.finished = kNever;

@@ -28,6 +28,9 @@ class ClusterRun {
   /// `progress` stops it. Returns when that was.
   Nanoseconds run(std::int64_t to_serve, const RunProgress& progress);
 
+  /// Failures so far that found a replica to take away.
+  std::int64_t failures_hit() const { return failures_hit_; }
+
  private:
   enum class Kind : std::uint8_t {
     step_end,    // of the group `part` of `place.replica`
@@ -60,6 +63,8 @@ class ClusterRun {
 
   void send_next();
   void route(RequestId id);
+  void wait_for_replica(RequestId id);
+  void enter_engine(RequestId id, const Place& place);
   void deliver(const Event& event);
 
   Group group_of(const Place& place) const;
@@ -96,18 +101,24 @@ class ClusterRun {
   Nanoseconds now_ = 0;
   std::int64_t unanswered_ = 0;
   std::int64_t finished_ = 0;
-  std::int64_t steps_ = 0;
+  std::int64_t work_ = 0;               // events and steps so far
   std::vector<Nanoseconds> host_time_;  // per request, by pool
   std::vector<Group> to_start_;         // may have something to run
-  std::vector<RequestId> unrouted_;     // at the router while nobody serves
+  struct Unrouted {
+    RequestId request = kNoRequest;
+    Nanoseconds since = 0;
+  };
+  std::vector<Unrouted> unrouted_;  // at the router while nobody serves
   struct Unsent {
     RequestId request = kNoRequest;
     Place source{};
+    Nanoseconds since = 0;
   };
   std::vector<Unsent> unsent_;           // prompts computed while nobody decodes
   std::vector<Autoscaler> autoscalers_;  // by pool; unused for those that do not scale
   std::size_t evaluations_ = 0;          // in the queue
-  Nanoseconds shared_link_free_ = 0;
+  std::int64_t failures_hit_ = 0;
+  LinkUse shared_link_{};
 };
 
 }  // namespace roofcast

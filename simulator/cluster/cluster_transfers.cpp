@@ -3,7 +3,6 @@
 // Neglected: the prefill replica's blocks are free as soon as the prompt is computed (engines hold
 // them until they have been read), and prefixes that the decode replica has are sent again.
 #include <algorithm>
-#include <utility>
 
 #include "simulator/cluster/cluster_run.hpp"
 
@@ -22,7 +21,8 @@ void ClusterRun::send_cache(RequestId id, const Place& source) {
   if (!fleet_.lives(source)) return failed(id, source.replica);
   const auto target = fleet_.choose(Phase::decode, id, refused_);
   if (!target) {
-    unsent_.push_back({id, source});
+    unsent_.push_back({id, source, now_});
+    fleet_.wait_at_router(now_, 1, 0);
     return;
   }
   start_transfer(id, source, *target);
@@ -39,9 +39,9 @@ void ClusterRun::start_transfer(RequestId id, const Place& source, const Place& 
       .computed = now_,
       .bytes = std::max(kv_bytes_of_prompt(from, tokens), kv_bytes_of_prompt(to, tokens)),
       .layers = layers_of(from)};
-  Nanoseconds& free = cluster_.link.shared ? shared_link_free_ : fleet_[source.replica].link_free;
-  free = transfer_end(cluster_.link, transfer, free);
-  push(free + to_nanoseconds(cluster_.link.latency),
+  LinkUse& use = cluster_.link.shared ? shared_link_ : fleet_[source.replica].link;
+  const Nanoseconds end = transfer_end(cluster_.link, transfer, use);
+  push(end + to_nanoseconds(cluster_.link.latency),
        {.kind = Kind::received, .place = target, .source = source, .request = id});
 }
 
@@ -64,11 +64,7 @@ void ClusterRun::receive(const Event& event) {
   state.received = record.request.input_tokens;
   state.generated = state.emitted = 1;
   state.last_token = record.first_token;
-  // It has been in this engine's queue since now; in the record stands when it came to the first.
-  const Nanoseconds queued = std::exchange(record.queued, now_);
-  fleet_.engine(event.place).enqueue(id);
-  record.queued = queued;
-  wish_to_start(group_of(event.place));
+  enter_engine(id, event.place);
 }
 
 }  // namespace roofcast

@@ -25,9 +25,11 @@ struct Sum {
     }
   }
 
-  EngineUse over(Nanoseconds time) const {
+  EngineUse over(Nanoseconds time, const RequestLevels& levels, Nanoseconds end) const {
     EngineUse use = engine_use(counters, 0, time);
     use.peak_kv_use = peak_kv_use;
+    use.peak_running = levels.running.peak(end);
+    use.peak_waiting = levels.waiting.peak(end);
     if (time <= 0 || engines <= 0) return use;
     if (blocks > 0) use.mean_kv_use = counters.block_time / static_cast<double>(time) / blocks;
     use.busy_share /= engines;
@@ -49,7 +51,8 @@ EngineUse use_of_all(const Fleet& fleet, Nanoseconds time, Nanoseconds end) {
     const double share = time > 0 ? static_cast<double>(paid) / static_cast<double>(time) : 1.0;
     for (const Rank& rank : replica.ranks) sum.add(rank, share);
   }
-  return sum.over(time);
+  sum.counters.waiting_time += fleet.router_waiting_time();
+  return sum.over(time, fleet.levels(), end);
 }
 
 void describe_replicas(const Fleet& fleet, Nanoseconds time, Nanoseconds end,
@@ -61,8 +64,9 @@ void describe_replicas(const Fleet& fleet, Nanoseconds time, Nanoseconds end,
     const Nanoseconds paid = paid_until(replica, end);
     ReplicaResult& result = replicas[static_cast<std::size_t>(i)];
     result.pool = fleet.pool_of(i).name;
+    result.served = replica.served;
     result.index = replica.index;
-    result.use = sum.over(std::min(paid, time));
+    result.use = sum.over(std::min(paid, time), replica.levels, end);
     result.paid = to_seconds(paid);
   }
 }

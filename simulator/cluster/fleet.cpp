@@ -28,8 +28,6 @@ void add_counters(EngineCounters& sum, const EngineCounters& more) {
   sum.decodes_with_drafts += more.decodes_with_drafts;
   sum.drafted_tokens += more.drafted_tokens;
   sum.accepted_tokens += more.accepted_tokens;
-  sum.peak_running = std::max(sum.peak_running, more.peak_running);
-  sum.peak_waiting = std::max(sum.peak_waiting, more.peak_waiting);
   sum.peak_blocks = std::max(sum.peak_blocks, more.peak_blocks);
   sum.busy += more.busy;
   sum.block_time += more.block_time;
@@ -43,50 +41,68 @@ Fleet::Fleet(const Cluster& cluster, EngineKind kind, RequestTable& table, Token
       table_(table),
       gaps_(gaps),
       router_(cluster.router, random_stream(cluster.seed, "router")),
-      decode_router_(cluster.decode_router, random_stream(cluster.seed, "decode_router")) {
+      decode_router_(cluster.decode_router, random_stream(cluster.seed, "decode_router")),
+      sizes_(cluster.pools.size(), 0) {
   for (std::int32_t pool = 0; pool < std::ssize(cluster.pools); ++pool) {
     for (std::int32_t i = 0; i < cluster.pools[static_cast<std::size_t>(pool)].replicas; ++i) {
-      open(order(pool, 0));
+      const std::int32_t replica = add(pool);
+      (*this)[replica].state = ReplicaState::starting;
+      start_engines(replica, 0);
     }
   }
+  update_candidates();
 }
 
-void Fleet::add(std::int32_t pool) {
-  const auto index = static_cast<std::int32_t>(
-      std::count_if(replicas_.begin(), replicas_.end(),
-                    [pool](const ClusterReplica& replica) { return replica.pool == pool; }));
+/// A replica that is off.
+std::int32_t Fleet::add(std::int32_t pool) {
+  const auto replica = static_cast<std::int32_t>(replicas_.size());
   const RouterOptions& options = cluster_.pools[static_cast<std::size_t>(pool)].rank_router;
-  const auto stream = random_stream(cluster_.seed, fmt::format("rank_router/{}", replicas_.size()));
+  const auto stream = random_stream(cluster_.seed, fmt::format("rank_router/{}", replica));
+  const std::int32_t index = sizes_[static_cast<std::size_t>(pool)]++;
   replicas_.emplace_back(pool, index, Router(options, stream));
   loads_.emplace_back();
+  return replica;
 }
 
 std::int32_t Fleet::order(std::int32_t pool, Nanoseconds now) {
   const std::vector<std::int32_t> unused = in_state(pool, ReplicaState::off);
-  if (unused.empty()) add(pool);
-  const auto replica =
-      unused.empty() ? static_cast<std::int32_t>(replicas_.size() - 1) : unused.front();
+  const std::int32_t replica = unused.empty() ? add(pool) : unused.front();
   (*this)[replica].state = ReplicaState::starting;
   (*this)[replica].paid_since = now;
   return replica;
 }
 
-void Fleet::open(std::int32_t replica) {
+void Fleet::open(std::int32_t replica, Nanoseconds now) {
+  start_engines(replica, now);
+  update_candidates();
+}
+
+/// Whether the replica, from now on, will be lost with requests whose gaps must not count.
+GapCounting Fleet::gap_counting(const ClusterReplica& replica, Nanoseconds now) const {
+  const bool fails =
+      std::any_of(cluster_.failures.begin(), cluster_.failures.end(), [&](const Failure& failure) {
+        return failure.pool == replica.pool && failure.replica == replica.index &&
+               failure.time >= now;
+      });
+  return fails ? GapCounting::when_finished : GapCounting::at_once;
+}
+
+void Fleet::start_engines(std::int32_t replica, Nanoseconds now) {
   ClusterReplica& opened = (*this)[replica];
   assert(opened.state == ReplicaState::starting);
   const Pool& pool = pool_of(replica);
   opened.ranks.resize(static_cast<std::size_t>(pool.ranks));
+  const GapCounting counting = gap_counting(opened, now);
   for (Rank& rank : opened.ranks) {
     if (rank.engine) add_counters(rank.before, rank.engine->counters());
     rank.step_end.reset();
-    rank.engine = make_replica_engine(kind_, pool.replica, table_, gaps_);
+    rank.engine = make_replica_engine(kind_, pool.replica, table_, gaps_, counting);
   }
   opened.rank_loads.assign(opened.ranks.size(), {});
   opened.groups.assign(pool.lockstep ? 1 : opened.ranks.size(), GroupState::idle);
   loads_[static_cast<std::size_t>(replica)] = {};
   opened.state = ReplicaState::serving;
-  opened.link_free = 0;
-  update_candidates();
+  opened.link = {};
 }
 
 void Fleet::drain(std::int32_t replica) {
@@ -113,6 +129,7 @@ std::vector<RequestId> Fleet::fail(std::int32_t replica, Nanoseconds now, const 
     const std::vector<RequestId> inside = rank.engine->evacuate();
     all.insert(all.end(), inside.begin(), inside.end());
   }
+  if (!failed.ranks.empty()) refresh(replica, now);
   failed.retries = failure.retried;
   failed.sending = 0;
   stop(replica, now);
@@ -202,20 +219,33 @@ void Fleet::release(const Place& place, std::int64_t requests) {
   loads_[static_cast<std::size_t>(place.replica)].outstanding -= requests;
 }
 
-void Fleet::refresh(std::int32_t replica) {
+void Fleet::wait_at_router(Nanoseconds now, std::int64_t more, Nanoseconds waited) {
+  levels_.waiting.add(now, more);
+  router_waiting_time_ += static_cast<double>(waited);
+}
+
+void Fleet::refresh(std::int32_t replica, Nanoseconds now) {
   ClusterReplica& of = (*this)[replica];
   ReplicaLoad& load = loads_[static_cast<std::size_t>(replica)];
   load.running = 0;
-  std::int64_t used = 0, usable = 0;
-  for (std::size_t rank = 0; rank < of.ranks.size(); ++rank) {
-    const EngineLoad engine = of.ranks[rank].engine->load();
-    of.rank_loads[rank].running = engine.running;
-    of.rank_loads[rank].kv_use = share(engine.blocks_used, engine.blocks_usable);
+  std::int64_t used = 0, usable = 0, running = 0, waiting = 0;
+  for (std::size_t i = 0; i < of.ranks.size(); ++i) {
+    Rank& rank = of.ranks[i];
+    const EngineLoad engine = rank.engine->load();
+    of.rank_loads[i].running = engine.running;
+    of.rank_loads[i].kv_use = share(engine.blocks_used, engine.blocks_usable);
     load.running += engine.running;
     used += engine.blocks_used;
     usable += engine.blocks_usable;
+    const std::int64_t in_step = rank.step_end ? rank.engine->counters().running : 0;
+    running += in_step - std::exchange(rank.running, in_step);
+    waiting += engine.waiting - std::exchange(rank.waiting, engine.waiting);
   }
   load.kv_use = share(used, usable);
+  for (RequestLevels* levels : {&of.levels, &levels_}) {
+    levels->running.add(now, running);
+    levels->waiting.add(now, waiting);
+  }
 }
 
 }  // namespace roofcast

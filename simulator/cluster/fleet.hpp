@@ -10,6 +10,7 @@
 
 #include "simulator/cluster/cluster.hpp"
 #include "simulator/cluster/cluster_admission.hpp"
+#include "simulator/cluster/level.hpp"
 #include "simulator/engine/replica_engine.hpp"
 
 namespace roofcast {
@@ -29,6 +30,14 @@ struct Rank {
   std::unique_ptr<ReplicaEngine> engine;
   std::optional<Nanoseconds> step_end{};  // of its step in progress, waiting for others apart
   EngineCounters before{};                // of engines that this one replaced
+  std::int64_t running = 0;               // in the step in progress
+  std::int64_t waiting = 0;               // in the engine's queue
+};
+
+/// Requests at one time, of one replica or of all.
+struct RequestLevels {
+  Level running{};  // in steps in progress
+  Level waiting{};  // in queues
 };
 
 struct ClusterReplica {
@@ -43,9 +52,11 @@ struct ClusterReplica {
   std::vector<ReplicaLoad> rank_loads{};
   Router rank_router;
   std::vector<GroupState> groups{};
-  std::int64_t sending = 0;    // prompts whose K and V are on their way to a decode replica
-  bool retries = true;         // what its last failure did to its requests
-  Nanoseconds link_free = 0;   // its link for K and V is taken until then
+  std::int64_t sending = 0;  // prompts whose K and V are on their way to a decode replica
+  bool retries = true;       // what its last failure did to its requests
+  LinkUse link{};            // its link for K and V
+  std::int64_t served = 0;   // requests that finished here, or whose prompts were computed
+  RequestLevels levels{};
   Nanoseconds paid_since = 0;  // unless off
   Nanoseconds paid = 0;        // before that
 };
@@ -89,13 +100,18 @@ class Fleet {
   std::optional<Place> choose(Phase phase, RequestId id, const Refusals& refused);
   /// It does no longer.
   void release(const Place& place, std::int64_t requests = 1);
-  /// Schedulers of the replica have taken or dropped requests.
-  void refresh(std::int32_t replica);
+  /// Schedulers of the replica have taken or dropped requests, or steps started or ended.
+  void refresh(std::int32_t replica, Nanoseconds now);
+  /// So many more requests wait at the router, or fewer; they have waited for `waited` in all.
+  void wait_at_router(Nanoseconds now, std::int64_t more, Nanoseconds waited);
+  const RequestLevels& levels() const { return levels_; }
+  /// Nanoseconds times requests, as EngineCounters::waiting_time.
+  double router_waiting_time() const { return router_waiting_time_; }
 
   /// A replica of the pool that was off, or a new one, is starting.
   std::int32_t order(std::int32_t pool, Nanoseconds now);
   /// A starting replica serves, with empty engines.
-  void open(std::int32_t replica);
+  void open(std::int32_t replica, Nanoseconds now);
   /// A serving replica takes no more requests.
   void drain(std::int32_t replica);
   /// Any replica is off.
@@ -109,7 +125,9 @@ class Fleet {
   std::vector<std::int32_t> in_state(std::int32_t pool, ReplicaState state) const;
 
  private:
-  void add(std::int32_t pool);
+  std::int32_t add(std::int32_t pool);
+  void start_engines(std::int32_t replica, Nanoseconds now);
+  GapCounting gap_counting(const ClusterReplica& replica, Nanoseconds now) const;
   void update_candidates();
   std::int32_t choose_rank(ClusterReplica& replica, RequestId id);
   RoutedPrompt prompt_of(RequestId id) const;
@@ -122,12 +140,15 @@ class Fleet {
   Router decode_router_;
   std::vector<ClusterReplica> replicas_;
   std::vector<ReplicaLoad> loads_;           // by replica
+  std::vector<std::int32_t> sizes_;          // by pool: replicas there have ever been
   std::vector<std::int32_t> takes_prompts_;  // serving replicas, in order
   std::vector<std::int32_t> takes_decodes_;
   std::vector<std::int32_t> candidates_;  // of one request that some pools refuse
+  RequestLevels levels_{};                // of all, those at the router included
+  double router_waiting_time_ = 0;
 };
 
-/// Adds up: sums, and the larger of the peaks.
+/// Adds up: sums, and the larger of the peak blocks.
 void add_counters(EngineCounters& sum, const EngineCounters& more);
 
 }  // namespace roofcast

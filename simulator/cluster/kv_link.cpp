@@ -1,6 +1,11 @@
 #include "simulator/cluster/kv_link.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "model/error.hpp"
+#include "simulator/workload/limits.hpp"
 
 namespace roofcast {
 namespace {
@@ -18,6 +23,15 @@ Bytes group_bytes(const CacheLayout& layout, const CacheGroup& group, std::int64
   const std::int64_t block = group.block_tokens > 0 ? group.block_tokens : layout.block_tokens;
   const auto kept = static_cast<double>(kept_tokens(group.span, tokens));
   return page * (kept / static_cast<double>(block));
+}
+
+/// Simulated time is not endless.
+void refuse_endless(const KvLink& link, Seconds transfer, const LinkUse& use) {
+  if (transfer <= to_seconds(kLongestSpan) && use.busy_until <= 2 * kLongestSpan) return;
+  throw Error(
+      fmt::format("kv_link: at {:g} bytes/s K and V are on their way for over ten years, expected "
+                  "more bandwidth",
+                  link.bandwidth.value));
 }
 
 }  // namespace
@@ -66,12 +80,19 @@ Bytes kv_bytes_of_prompt(const CacheLayout& layout, std::int64_t tokens) {
   return total;
 }
 
-Nanoseconds transfer_end(const KvLink& link, const KvTransfer& transfer, Nanoseconds link_free) {
+Nanoseconds transfer_end(const KvLink& link, const KvTransfer& transfer, LinkUse& use) {
   const Seconds seconds = transfer.bytes / link.bandwidth;
+  refuse_endless(link, seconds, use);
   const Nanoseconds whole = to_nanoseconds(seconds);
-  if (!link.overlapped) return std::max(transfer.computed, link_free) + whole;
-  const Nanoseconds last_layer = to_nanoseconds(seconds / static_cast<double>(transfer.layers));
-  return std::max(std::max(transfer.started, link_free) + whole, transfer.computed + last_layer);
+  const Nanoseconds from = link.overlapped ? transfer.started : transfer.computed;
+  use.busy_until = std::max(from, use.busy_until) + whole;
+  Nanoseconds end = use.busy_until;
+  if (link.overlapped) {
+    const Nanoseconds last_layer = to_nanoseconds(seconds / static_cast<double>(transfer.layers));
+    end = std::max(end, std::max(transfer.computed, use.delivered_until) + last_layer);
+  }
+  use.delivered_until = end;
+  return end;
 }
 
 }  // namespace roofcast

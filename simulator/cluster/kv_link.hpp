@@ -41,9 +41,17 @@ struct KvTransfer {
   std::int64_t layers = 1;   // that it is made of
 };
 
-/// When a transfer has left the link, given that the link is free from `link_free` on. A transfer
-/// begins when the prompt is computed; an overlapped one when it starts to be, and it ends no
-/// earlier than the last layer needs after that one is computed. Latency comes on top.
-Nanoseconds transfer_end(const KvLink& link, const KvTransfer& transfer, Nanoseconds link_free);
+/// What a link has been given to do.
+struct LinkUse {
+  Nanoseconds busy_until = 0;       // with all that could be sent
+  Nanoseconds delivered_until = 0;  // the end of the latest transfer
+};
+
+/// When a transfer has left the link, after all that was given to the link before, which it is
+/// added to. A transfer begins when the prompt is computed. An overlapped one begins when the
+/// prompt starts to be, takes its turn then, and keeps back its last layer, which is sent when the
+/// prompt is computed; the last layers of a batch take turns. Neglected: while these are sent,
+/// layers of the next batch can be too. Latency comes on top.
+Nanoseconds transfer_end(const KvLink& link, const KvTransfer& transfer, LinkUse& use);
 
 }  // namespace roofcast

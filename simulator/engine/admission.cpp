@@ -85,17 +85,18 @@ std::string too_many_reason(const Engine& engine, const KvBlocks& blocks) {
                      engine.max_num_batched_tokens, blocks.layout().block_tokens);
 }
 
-void add_note(std::vector<std::string>& notes, const Tally& tally, const std::string& reason) {
+void add_refusal(std::vector<Refusal>& refusals, const Tally& tally, std::string_view counted_as,
+                 const std::string& reason) {
   if (tally.requests == 0) return;
-  notes.push_back(fmt::format("{} rejected: {} (longest: {}, prompt and output)",
-                              counted(tally.requests, "request"), reason,
-                              counted(tally.longest, "token")));
+  refusals.push_back({.requests = tally.requests,
+                      .reason = fmt::format("{} (longest: {}, {})", reason,
+                                            counted(tally.longest, "token"), counted_as)});
 }
 
 }  // namespace
 
-std::vector<std::string> reject_impossible(std::vector<RequestRecord>& records,
-                                           const Replica& replica) {
+std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, const Replica& replica,
+                                       std::string_view counted_as) {
   const Engine& engine = replica.engine;
   const bool whole_prompts = engine.scheduler == SchedulerKind::sglang && !engine.chunked_prefill;
   const KvBlocks blocks(
@@ -117,12 +118,13 @@ std::vector<std::string> reject_impossible(std::vector<RequestRecord>& records,
     }
     record.rejected = true;
   }
-  std::vector<std::string> notes;
-  add_note(notes, too_long, fmt::format("longer than max_model_len {}", engine.max_model_len));
-  add_note(notes, too_big,
-           fmt::format("larger than the whole KV cache of {} usable blocks", blocks.usable()));
-  add_note(notes, too_many_at_once, too_many_reason(engine, blocks));
-  return notes;
+  std::vector<Refusal> refusals;
+  add_refusal(refusals, too_long, counted_as,
+              fmt::format("longer than max_model_len {}", engine.max_model_len));
+  add_refusal(refusals, too_big, counted_as,
+              fmt::format("larger than the whole KV cache of {} usable blocks", blocks.usable()));
+  add_refusal(refusals, too_many_at_once, counted_as, too_many_reason(engine, blocks));
+  return refusals;
 }
 
 }  // namespace roofcast

@@ -25,7 +25,8 @@ struct EngineState {
   std::vector<RequestId> running{};  // in order of admission
   RequestTable& requests;
   EngineCounters counters{};
-  std::uint64_t seed = 0;  // Replica::seed
+  std::uint64_t seed = 0;               // Replica::seed
+  std::optional<HeldGaps> held_gaps{};  // with GapCounting::when_finished
 
   RequestState& operator[](RequestId id) { return requests[id]; }
   const RequestState& operator[](RequestId id) const { return requests[id]; }

@@ -6,7 +6,8 @@
 
 namespace roofcast {
 
-PlainEngine::PlainEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps)
+PlainEngine::PlainEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps,
+                         GapCounting counting)
     : step_time_(replica.step_time),
       gaps_(gaps),
       state_{.engine = replica.engine,
@@ -18,6 +19,7 @@ PlainEngine::PlainEngine(const Replica& replica, RequestTable& table, TokenGaps&
              .seed = replica.seed},
       policy_(make_policy(replica.engine)) {
   assert(step_time_ != nullptr);
+  if (counting == GapCounting::when_finished) state_.held_gaps.emplace();
 }
 
 std::optional<Nanoseconds> PlainEngine::start_step(Nanoseconds now) {

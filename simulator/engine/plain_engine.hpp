@@ -18,7 +18,8 @@ struct DecidedStep {
 class PlainEngine final : public ReplicaEngine {
  public:
   /// `table` and `gaps` outlive the engine and get what happens to each request.
-  PlainEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps);
+  PlainEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps,
+              GapCounting counting = GapCounting::at_once);
 
   void enqueue(RequestId id) override { roofcast::enqueue(state_, id); }
   std::optional<Nanoseconds> start_step(Nanoseconds now) override;

@@ -6,14 +6,15 @@
 namespace roofcast {
 
 std::unique_ptr<ReplicaEngine> make_replica_engine(EngineKind kind, const Replica& replica,
-                                                   RequestTable& table, TokenGaps& gaps) {
+                                                   RequestTable& table, TokenGaps& gaps,
+                                                   GapCounting counting) {
   auto policy = make_policy(replica.engine);
   // Which adapters decode is not known of a batch in aggregate.
   const bool aggregate = policy->schedules_in_aggregate() && !table.any_adapters();
-  if (kind == EngineKind::fast && aggregate) {
+  if (kind == EngineKind::fast && aggregate && counting == GapCounting::at_once) {
     return std::make_unique<FastEngine>(replica, table, gaps, std::move(policy));
   }
-  return std::make_unique<PlainEngine>(replica, table, gaps);
+  return std::make_unique<PlainEngine>(replica, table, gaps, counting);
 }
 
 EngineUse engine_use(const EngineCounters& counters, std::int64_t usable_blocks,
@@ -32,8 +33,6 @@ EngineUse engine_use(const EngineCounters& counters, std::int64_t usable_blocks,
     use.mean_acceptance_length = 1.0 + accepted / static_cast<double>(counters.decodes_with_drafts);
     use.draft_acceptance = accepted / static_cast<double>(counters.drafted_tokens);
   }
-  use.peak_running = counters.peak_running;
-  use.peak_waiting = counters.peak_waiting;
   const auto usable = static_cast<double>(usable_blocks);
   if (usable > 0) use.peak_kv_use = static_cast<double>(counters.peak_blocks) / usable;
   if (makespan <= 0) return use;

@@ -40,8 +40,8 @@ struct EngineCounters {
   std::int64_t decodes_with_drafts = 0;
   std::int64_t drafted_tokens = 0;
   std::int64_t accepted_tokens = 0;
-  std::int64_t peak_running = 0;
-  std::int64_t peak_waiting = 0;
+  std::int64_t running = 0;  // in the latest step, as `blocks`
+  std::int64_t blocks = 0;
   std::int64_t peak_blocks = 0;
   Nanoseconds busy = 0;
   // Integrals over time, in nanoseconds times blocks or requests. As doubles: their sums pass 2^63
@@ -63,8 +63,8 @@ class ReplicaEngine {
  public:
   virtual ~ReplicaEngine() = default;
 
-  /// A request that has entered the table joins the queue; it has been there since its record's
-  /// `queued`. One that comes while a step is in progress is seen when the next is decided.
+  /// A request that has entered the table joins the queue. One that comes while a step is in
+  /// progress is seen when the next is decided.
   virtual void enqueue(RequestId id) = 0;
 
   /// Starts a step at `now` and returns its end; nothing when no request can run.
@@ -106,12 +106,18 @@ class ReplicaEngine {
 /// The step-by-step reference, or the one that keeps decode batches in aggregate. Same results.
 enum class EngineKind { fast, plain };
 
+/// When the gaps between a request's tokens go into the log: as they come, or when the request has
+/// finished, so that those of requests that are lost with the replica do not. For that every
+/// request is looked at in every step: the engine is a plain one.
+enum class GapCounting { at_once, when_finished };
+
 /// `table` and `gaps` outlive the engine. Throws Error when the engine's scheduler is not
 /// simulated.
 std::unique_ptr<ReplicaEngine> make_replica_engine(EngineKind kind, const Replica& replica,
-                                                   RequestTable& table, TokenGaps& gaps);
+                                                   RequestTable& table, TokenGaps& gaps,
+                                                   GapCounting counting = GapCounting::at_once);
 
-/// The counters as shares and means over `makespan`.
+/// The counters as shares and means over `makespan`; the peaks of requests are left at 0.
 EngineUse engine_use(const EngineCounters& counters, std::int64_t usable_blocks,
                      Nanoseconds makespan);
 

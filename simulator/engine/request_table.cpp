@@ -21,6 +21,7 @@ RequestState& RequestTable::enter(RequestId id) {
   state.output_tokens = from.request.output_tokens;
   state.priority = from.request.priority;
   state.adapter = from.request.adapter;
+  state.waiting_since = from.queued;
   return state;
 }
 

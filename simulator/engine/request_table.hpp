@@ -48,7 +48,8 @@ class RequestTable {
     for (const RequestRecord& r : records) any_adapters_ |= r.request.adapter >= 0;
   }
 
-  /// The request comes into an engine: a fresh state from its record.
+  /// The request comes into an engine: a fresh state from its record. It has been waiting there
+  /// since the record's `queued`, unless the caller says otherwise.
   RequestState& enter(RequestId id);
   /// The request has left its engine.
   void leave(RequestId id);

@@ -38,14 +38,9 @@ std::int64_t tokens_of_step(const EngineState& state, const RequestState& reques
 
 }  // namespace
 
-void enqueue(EngineState& state, RequestId id) {
-  RequestState& request = state[id];
-  request.waiting_since = state.requests.record(id).queued;
-  state.waiting.push_back(id, request.priority);
-}
+void enqueue(EngineState& state, RequestId id) { state.waiting.push_back(id, state[id].priority); }
 
 void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now) {
-  std::int64_t waited = 0;
   for (RequestId id : plan.admitted) {
     RequestRecord& record = state.requests.record(id);
     const RequestState& request = state[id];
@@ -53,8 +48,6 @@ void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now) {
       record.scheduled = now;
       record.cached_tokens = std::min(request.computed, request.input_tokens);
     }
-    // Those that start only now waited until this moment, as mean_waiting has it.
-    if (request.waiting_since < now) ++waited;
     state.counters.waiting_time += static_cast<double>(now - request.waiting_since);
   }
   for (RequestId id : plan.preempted) {
@@ -62,27 +55,23 @@ void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now) {
     ++state.counters.preemptions;
     state[id].waiting_since = now;
   }
-  const auto waiting = static_cast<std::int64_t>(state.waiting.size()) + waited;
-  state.counters.peak_waiting = std::max(state.counters.peak_waiting, waiting);
 }
 
 void account_step(EngineState& state, Nanoseconds duration) {
   EngineCounters& counters = state.counters;
-  const auto running = static_cast<std::int64_t>(state.running.size());
-  const auto time = static_cast<double>(duration);
   ++counters.steps;
-  counters.busy += duration;
-  counters.block_time += time * static_cast<double>(state.blocks.used());
-  counters.running_time += time * static_cast<double>(running);
-  counters.peak_running = std::max(counters.peak_running, running);
-  counters.peak_blocks = std::max(counters.peak_blocks, state.blocks.used());
+  counters.running = static_cast<std::int64_t>(state.running.size());
+  counters.blocks = state.blocks.used();
+  counters.peak_blocks = std::max(counters.peak_blocks, counters.blocks);
+  account_more_time(state, duration);
 }
 
 void account_more_time(EngineState& state, Nanoseconds more) {
+  EngineCounters& counters = state.counters;
   const auto time = static_cast<double>(more);
-  state.counters.busy += more;
-  state.counters.block_time += time * static_cast<double>(state.blocks.used());
-  state.counters.running_time += time * static_cast<double>(state.running.size());
+  counters.busy += more;
+  counters.block_time += time * static_cast<double>(counters.blocks);
+  counters.running_time += time * static_cast<double>(counters.running);
 }
 
 void clear(StepBatch& batch, std::size_t spans) {
@@ -120,12 +109,17 @@ bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& ga
   } else {
     const Nanoseconds gap = now - request.last_token;
     record.largest_gap = std::max(record.largest_gap, gap);
-    gaps.add(gaps.index_of(record.request), gap);
+    if (state.held_gaps) {
+      state.held_gaps->add(id, gap);
+    } else {
+      gaps.add(gaps.index_of(record.request), gap);
+    }
   }
   request.last_token = now;
   request.emitted += tokens_of_step(state, request);
   if (request.emitted < request.output_tokens) return false;
   record.finished = now;
+  if (state.held_gaps) state.held_gaps->release(id, gaps.index_of(record.request), gaps);
   return true;
 }
 
@@ -133,6 +127,7 @@ std::vector<RequestId> evacuate(EngineState& state, BatchingPolicy& policy) {
   std::vector<RequestId> all = std::move(state.running);
   for (; !state.waiting.empty(); state.waiting.pop_front()) all.push_back(state.waiting.front());
   state.running.clear();
+  if (state.held_gaps) state.held_gaps->clear();
   for (RequestId id : all) {
     policy.abandon(state, id);
     state.requests.leave(id);

@@ -27,7 +27,8 @@ void clear(StepBatch& batch, std::size_t spans);
 
 /// The client gets what the step has sampled of the request, at `now`: one token, or with drafts
 /// several at once. They come in one chunk, and between chunks lies one gap, as `vllm bench serve`
-/// measures ITL; so with drafts ITL is longer than TPOT. True when it was the last.
+/// measures ITL; so with drafts ITL is longer than TPOT. True when it was the last. The gap goes
+/// into the log, or is held until then.
 bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& gaps);
 
 /// Everybody in the engine, running ones first, leaves it and the table.

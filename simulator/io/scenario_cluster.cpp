@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t kMostReplicas = 1'000'000;
+constexpr Seconds kLongestLatency{3600};
 
 /// A time in seconds from 0 on.
 std::optional<Nanoseconds> read_time(const JsonObject& object, const char* key) {
@@ -44,14 +44,19 @@ PoolRole read_role(const JsonObject& object) {
 Autoscaling read_autoscaling(const JsonObject& object) {
   Autoscaling scaling;
   set(scaling.min_replicas, object.integer("min_replicas", 1, kMostReplicas));
-  set(scaling.max_replicas, object.integer("max_replicas", 1, kMostReplicas));
+  const auto most = object.integer("max_replicas", 1, kMostReplicas);
+  if (!most) object.fail_missing("max_replicas", "the most replicas of the pool");
+  set(scaling.max_replicas, most);
   const std::string metric = object.text("metric").value_or("queue");
   if (metric != "queue" && metric != "utilisation") object.fail("metric", "queue or utilisation");
   scaling.metric =
       metric == "queue" ? Autoscaling::Metric::queue : Autoscaling::Metric::utilisation;
   set(scaling.target, object.number("target", 0));
   set(scaling.interval, read_time(object, "interval_s"));
-  if (scaling.interval == 0) object.fail("interval_s", "seconds above 0");
+  if (scaling.interval < kShortestAutoscalingInterval) {
+    object.fail("interval_s",
+                fmt::format("{} seconds or more", to_seconds(kShortestAutoscalingInterval).value));
+  }
   set(scaling.start_up, read_time(object, "start_up_s"));
   set(scaling.scale_down_window, read_time(object, "scale_down_window_s"));
   return scaling;
@@ -127,10 +132,17 @@ KvLink read_link(const JsonObject& object) {
   }
   KvLink link = *known;
   if (const auto bandwidth = object.number("bandwidth_bytes_per_s", 0)) {
+    if (*bandwidth < kSlowestLink.value) {
+      object.fail("bandwidth_bytes_per_s",
+                  fmt::format("{:g} bytes per second or more", kSlowestLink.value));
+    }
     link.bandwidth = BytesPerSecond{*bandwidth};
     if (!object.text("name")) link.name.clear();
   }
   if (const auto latency = read_time(object, "latency_s")) link.latency = to_seconds(*latency);
+  if (link.latency > kLongestLatency) {
+    object.fail("latency_s", fmt::format("seconds, from 0 to {}", kLongestLatency.value));
+  }
   set(link.shared, object.boolean("shared"));
   set(link.overlapped, object.boolean("overlapped"));
   return link;
@@ -156,7 +168,7 @@ Failure read_failure(const JsonObject& object, const std::vector<PoolScenario>& 
                                  [&](const PoolScenario& other) { return other.name == name; });
   if (pool == pools.end()) object.fail("pool", "the name of a pool");
   failure.pool = static_cast<std::int32_t>(pool - pools.begin());
-  set(failure.replica, object.integer("replica", 0, kMostReplicas));
+  set(failure.replica, object.integer("replica", 0, kMostReplicas - 1));
   const std::string requests = object.text("requests").value_or("retried");
   if (requests != "retried" && requests != "lost") object.fail("requests", "retried or lost");
   failure.retried = requests == "retried";

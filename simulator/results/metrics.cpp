@@ -97,12 +97,10 @@ Seconds whole_makespan(const std::vector<RequestRecord>& records, Nanoseconds no
 void share_out(std::vector<ReplicaResult>& replicas, const std::vector<RequestRecord>& records) {
   if (replicas.empty()) return;
   for (const RequestRecord& record : records) {
+    if (record.replica < 0) continue;  // nobody ever took it
     ReplicaResult& replica = replicas[static_cast<std::size_t>(record.replica)];
     if (record.lost) ++replica.lost;
-    if (record.finished == kNever) continue;
-    ++replica.completed;
-    replica.input_tokens += record.request.input_tokens;
-    replica.output_tokens += record.request.output_tokens;
+    if (record.finished != kNever) ++replica.completed;
   }
 }
 

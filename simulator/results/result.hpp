@@ -13,20 +13,23 @@ namespace roofcast {
 
 inline constexpr Nanoseconds kNever = -1;
 
-/// One request's life. Times are simulated; kNever for what did not happen.
+/// One request's life. Times are simulated; kNever for what did not happen. Of a request that was
+/// sent again when its replica was lost, all but `sent` and `queued` is of the last attempt.
 struct RequestRecord {
   Request request{};
   Nanoseconds sent = kNever;       // left the client (equals arrival without a concurrency limit)
-  Nanoseconds queued = kNever;     // reached the engine: sent + Engine::host.per_request
+  Nanoseconds queued = kNever;     // reached the engine: sent + Engine::host.per_request; or came
+                                   // to the router when nobody served
   Nanoseconds scheduled = kNever;  // first time in a step
   Nanoseconds first_token = kNever;
   Nanoseconds finished = kNever;
   Nanoseconds largest_gap = 0;     // longest wait between two of its tokens
   std::int64_t cached_tokens = 0;  // of the prompt, answered from the prefix cache at first
   std::int32_t preemptions = 0;
-  std::int32_t replica = 0;  // that served it (the last, when several did)
-  bool lost = false;         // its replica failed and it was not sent again
-  bool rejected = false;     // longer than max_model_len, or never fits the KV cache
+  std::int32_t replica = -1;  // that served it (the last, when several did); -1: none
+  bool retried = false;       // its replica failed and it was sent again
+  bool lost = false;          // its replica failed and it was not sent again
+  bool rejected = false;      // longer than max_model_len, or never fits the KV cache
 };
 
 /// Mean and percentiles (linear interpolation between order statistics, as numpy's default).
@@ -50,8 +53,8 @@ struct EngineUse {
   double draft_acceptance = 0;              // accepted share of the drafts
   double mean_kv_use = 0, peak_kv_use = 0;  // share of blocks, time-weighted
   double mean_running = 0;                  // time-weighted over the makespan, as mean_kv_use
-  double mean_waiting = 0;  // requests in the engine's queue, preempted ones included
-  std::int64_t peak_running = 0;
+  double mean_waiting = 0;  // requests in queues, preempted ones and those at the router included
+  std::int64_t peak_running = 0;  // at one time, of all engines together, as mean_running
   std::int64_t peak_waiting = 0;
   double busy_share = 0;  // of the makespan with a step in progress
 };
@@ -86,8 +89,11 @@ struct LoadResult {
   double offered_rate_per_s = 0;  // (arrivals - 1) / arrival span; 0 when all arrive at once
   double input_tokens_per_s = 0;
   double output_tokens_per_s = 0;
-  Distribution ttft, tpot, itl, e2e;  // TTFT and E2E from `sent`; TPOT of outputs over one token
-  Distribution queue;                 // in the engine's queue: `queued` to `scheduled`
+  Distribution ttft, tpot, itl, e2e;  // TTFT and E2E from `sent`; TPOT of outputs over one token;
+                                      // ITL of finished requests, and when the run was stopped of
+                                      // those in progress
+  Distribution queue;                 // `queued` to `scheduled`: in the engine's queue, and before
+                                      // that at a router without replicas or in lost attempts
   Distribution client_queue;          // waiting for the client's concurrency limit: to `sent`
   std::optional<double> goodput_per_s;
   std::optional<double> goodput_share;  // of the requests with an outcome
@@ -101,13 +107,12 @@ struct StageResult : LoadResult {
 /// What one of several replicas served.
 struct ReplicaResult {
   std::string pool{};
-  std::int32_t index = 0;  // within its pool
-  std::int64_t completed = 0;
+  std::int32_t index = 0;      // within its pool
+  std::int64_t served = 0;     // prompts that it computed, if that is all it does, else `completed`
+  std::int64_t completed = 0;  // requests that had their last token here
   std::int64_t lost = 0;
-  std::int64_t input_tokens = 0;   // of completed requests
-  std::int64_t output_tokens = 0;  // of completed requests
-  EngineUse use{};                 // over its part of the makespan, data-parallel ranks together
-  Seconds paid{};                  // from when it was ordered until it left, start-up included
+  EngineUse use{};  // over its part of the makespan, data-parallel ranks together
+  Seconds paid{};   // from when it was ordered until it left, start-up included
 };
 
 /// All requests together, apart from those of stages that are not reported.
@@ -119,9 +124,10 @@ struct SimulationResult : LoadResult {
   Seconds whole_makespan;               // theirs included: what `use` is about
   std::vector<TargetOutcome> slo;
   SaturationVerdict saturation;
-  EngineUse use;  // of several replicas: sums and means over all, peaks of the fullest engine
-  std::vector<ReplicaResult> replicas;  // when there are several; in order of their indexes
-  std::vector<std::string> notes;       // what was not served and why, for the user to read
+  EngineUse use;  // of all replicas: sums and means, the KV peak of the fullest engine
+  // When there are several, or one may come or go; in order of their indexes.
+  std::vector<ReplicaResult> replicas;
+  std::vector<std::string> notes;  // what was not served and why, for the user to read
 };
 
 }  // namespace roofcast

@@ -28,4 +28,11 @@ void TokenGaps::give_up_runs(Log& log) {
   std::vector<GapCount>().swap(log.runs);
 }
 
+void HeldGaps::release(RequestId id, std::size_t index, TokenGaps& log) {
+  const auto held = gaps_.find(id);
+  if (held == gaps_.end()) return;
+  for (const Nanoseconds gap : held->second) log.add(index, gap);
+  gaps_.erase(held);
+}
+
 }  // namespace roofcast

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "simulator/results/duration_histogram.hpp"
@@ -67,6 +68,19 @@ class TokenGaps {
   std::vector<Log> logs_;
   std::size_t total_runs_ = 0;
   bool exact_ = true;
+};
+
+/// Gaps of requests that may be lost before they finish, and then count for nothing.
+class HeldGaps {
+ public:
+  void add(RequestId id, Nanoseconds gap) { gaps_[id].push_back(gap); }
+  /// The request has finished: its gaps go into the log.
+  void release(RequestId id, std::size_t index, TokenGaps& log);
+  /// All requests are lost.
+  void clear() { gaps_.clear(); }
+
+ private:
+  std::unordered_map<RequestId, std::vector<Nanoseconds>> gaps_;  // never walked
 };
 
 }  // namespace roofcast

@@ -55,6 +55,9 @@ TEST(ClusterCommand, ContradictionsAreNamed) {
   EXPECT_THAT(run_command(kLoad + "--prefill-replicas 1").err, HasSubstr("need each other"));
   EXPECT_THAT(run_command(kLoad + "--router best").err, HasSubstr("expected one of round_robin"));
   EXPECT_THAT(run_command(kLoad + "--kv-link string").err, HasSubstr("infiniband-ndr"));
+  EXPECT_THAT(run_command(kLoad + "--kv-link 1").err, HasSubstr("at least 1e+06"));
+  EXPECT_THAT(run_command(kLoad + "--replicas 1000000000").err,
+              HasSubstr("--replicas: 1000000000 given, expected at most 10000"));
 }
 
 }  // namespace

@@ -113,14 +113,22 @@ TEST(SimulateAnswer, CountsLostRequestsAndReplicas) {
   EXPECT_THAT(as_text(run), HasSubstr("2 completed, 0 rejected of 2"));
   run.result.lost = 3;
   run.result.replicas.resize(2);
-  run.result.replicas[1].completed = 1'234;
+  run.result.replicas[0].served = 567;
+  run.result.replicas[0].use.prefill_tokens = 89'012;
+  run.result.replicas[1].served = run.result.replicas[1].completed = 1'234;
   run.result.replicas[1].lost = 3;
   const std::string text = as_text(run);
   EXPECT_THAT(text, HasSubstr("2 completed, 0 rejected, 3 lost of 5"));
   EXPECT_THAT(text, HasSubstr("Replicas"));
+  EXPECT_THAT(text, HasSubstr("Prefill tokens"));
+  EXPECT_THAT(text, HasSubstr("89,012"));
+  EXPECT_THAT(text, HasSubstr("567"));
   EXPECT_THAT(text, HasSubstr("1,234"));
   const Json json = simulation_document(run).machine;
   EXPECT_EQ(json["requests_lost"], 3);
+  EXPECT_EQ(json["replicas"][0]["requests_served"], 567);
+  EXPECT_EQ(json["replicas"][0]["requests_completed"], 0);
+  EXPECT_EQ(json["replicas"][0]["engine"]["prefill_tokens"], 89012);
   EXPECT_EQ(json["replicas"][1]["requests_completed"], 1234);
 }
 

@@ -100,6 +100,26 @@ TEST(KvOffloading, ItsLinkNeedsMemoryToLinkTo) {
             "kv_offloading_latency: given without kv_offloading_size");
 }
 
+TEST(EngineFeatures, TimesAndRatesBeyondAnyMachineAreRefusedByName) {
+  EXPECT_THAT(
+      message_of(
+          {.num_speculative_tokens = 1, .acceptance_rate = 0.5, .draft_pass_time = Seconds{1e300}}),
+      HasSubstr("draft_pass_time: 1e+300 seconds given, expected 0 to 3600"));
+  EXPECT_THAT(message_of({.lora_step_time = Seconds{3601}}), HasSubstr("lora_step_time: 3601"));
+  EXPECT_THAT(message_of({.lora_adapter_time = Seconds{-1}}), HasSubstr("lora_adapter_time: -1"));
+  EXPECT_THAT(message_of({.kv_offloading_size = Bytes{1e9},
+                          .kv_offloading_bandwidth = BytesPerSecond{25e9},
+                          .kv_offloading_latency = Seconds{1e300}}),
+              HasSubstr("kv_offloading_latency: 1e+300"));
+  EXPECT_THAT(message_of({.kv_offloading_size = Bytes{1e9},
+                          .kv_offloading_bandwidth = BytesPerSecond{1e-300}}),
+              HasSubstr("kv_offloading_bandwidth: 1e-300 bytes/s, expected at least 1e+06"));
+  EXPECT_EQ(message_of({.lora_step_time = Seconds{3600},
+                        .kv_offloading_size = Bytes{1e9},
+                        .kv_offloading_bandwidth = kSlowestLink}),
+            "no error");
+}
+
 TEST(KvOffloading, IsSharedByTheRanks) {
   const Engine engine = engine_with({.kv_offloading_size = Bytes{64e9},
                                      .kv_offloading_bandwidth = BytesPerSecond{25e9},

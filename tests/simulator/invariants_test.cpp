@@ -90,12 +90,12 @@ class Loop {
  public:
   Loop(const Case& c, const Replica& replica)
       : records_(records_of(c.workload)),
-        notes_(reject_impossible(records_, replica)),
         table_(records_),
         gaps_(1),
         engine_(replica, table_, gaps_),
         client_(records_, c.max_concurrency),
         per_request_(to_nanoseconds(c.engine.host.per_request)) {
+    reject_impossible(records_, replica);
     for (RequestRecord& record : records_) record.sent = record.queued = kNever;
   }
 
@@ -141,7 +141,6 @@ class Loop {
   }
 
   std::vector<RequestRecord> records_;
-  std::vector<std::string> notes_;
   RequestTable table_;
   TokenGaps gaps_;
   PlainEngine engine_;

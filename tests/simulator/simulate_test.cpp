@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "model/error.hpp"
 #include "tests/simulator/support.hpp"
 
 namespace roofcast::test {
@@ -12,6 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 SyntheticWorkload poisson(std::int64_t requests, double rate) {
   SyntheticWorkload spec{.num_prompts = requests, .request_rate = rate};
@@ -233,6 +235,18 @@ TEST(Simulate, ProgressCanStopTheRun) {
   EXPECT_EQ(result.completed, 1);
   EXPECT_EQ(result.unfinished, 1);
   EXPECT_THAT(result.notes.back(), HasSubstr("1 request had not finished"));
+}
+
+TEST(Simulate, ARunThatPassesAHundredYearsIsRefused) {
+  // 40 steps of 1e8 s: a hundred years are 3.15e9 s.
+  const FakeStepTime step_time(Seconds{1e8});
+  const Replica replica = roomy_replica(plain_engine(), step_time);
+  EXPECT_THAT(
+      [&] {
+        simulate(replica, batch_of({{10, 40}}), {});
+      },
+      ThrowsMessage<Error>(HasSubstr("a hundred simulated years")));
+  EXPECT_EQ(simulate(replica, batch_of({{10, 30}}), {}).completed, 1);
 }
 
 TEST(Simulate, AHalvedStepTimeIsNeverSlower) {

@@ -52,6 +52,18 @@ TEST(Disaggregation, TransfersOfOneReplicaTakeTurns) {
   EXPECT_EQ(result.requests[1].finished, 5 * kSecond + kHalf);
 }
 
+TEST(Disaggregation, OverlappedTransfersOfABatchEndTogether) {
+  // Four layers: prompts of 4 tokens are 16 B, 0.4 s of a link of 40 B/s, and computed in the step
+  // until 1 s. Their last layers follow each other, until 1.1 and 1.2 s, and are there 0.5 s later.
+  Cluster cluster = apart(1, 2);
+  cluster.link.bandwidth = BytesPerSecond{40};
+  cluster.link.overlapped = true;
+  for (Pool& pool : cluster.pools) pool.replica.layout.groups[0].layers = 4;
+  const auto result = simulate(cluster, batch_of({{4, 2}, {4, 2}}), {});
+  EXPECT_EQ(result.requests[0].finished, 26 * kSecond / 10);
+  EXPECT_EQ(result.requests[1].finished, 27 * kSecond / 10);
+}
+
 TEST(Disaggregation, ReplicasHaveLinksOfTheirOwnUnlessTheyShareOne) {
   Cluster cluster = apart(2, 2);
   const Workload workload = batch_of({{10, 2}, {10, 2}});
@@ -81,6 +93,11 @@ TEST(Disaggregation, PrefillReplicasNeedRoomForThePromptAlone) {
   EXPECT_EQ(simulate(cluster, batch_of({{10, 20}}), {}).completed, 1);
   cluster.pools[1].replica.kv_blocks = 12 + 1;
   EXPECT_EQ(simulate(cluster, batch_of({{10, 20}}), {}).rejected, 1);
+  const auto result = simulate(cluster, batch_of({{15, 20}}), {});
+  EXPECT_THAT(result.notes,
+              testing::Contains(testing::HasSubstr(
+                  "pool prefill cannot take 1 request: larger than the whole KV cache "
+                  "of 12 usable blocks (longest: 16 tokens, prompt and first token)")));
 }
 
 }  // namespace

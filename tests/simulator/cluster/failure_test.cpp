@@ -6,6 +6,10 @@
 namespace roofcast::test {
 namespace {
 
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
 constexpr Nanoseconds kHalf = kSecond / 2;
 
 Replica one_second_replica(const Engine& engine = plain_engine()) {
@@ -27,15 +31,28 @@ TEST(Failure, RetriedRequestsStartAnewElsewhereAndCountFromTheirFirstSending) {
   const auto result = simulate(failing(2, {}), batch_of({{1, 5}, {1, 10}}), {});
   const RequestRecord& record = result.requests[0];
   EXPECT_EQ(record.sent, 0);
-  EXPECT_EQ(record.queued, 2 * kSecond + kHalf);
+  EXPECT_EQ(record.queued, 0);
   EXPECT_EQ(record.scheduled, 3 * kSecond);
   EXPECT_EQ(record.first_token, 4 * kSecond);
   EXPECT_EQ(record.finished, 8 * kSecond);
   EXPECT_EQ(record.replica, 1);
   EXPECT_EQ(result.requests[1].finished, 10 * kSecond);
   EXPECT_DOUBLE_EQ(result.ttft.max, 4);
+  EXPECT_DOUBLE_EQ(result.queue.max, 3);  // the lost attempt included
+  EXPECT_THAT(result.notes, Contains(HasSubstr("1 request sent again")));
   EXPECT_EQ(result.replicas[0].paid, Seconds{2.5});
   EXPECT_EQ(result.replicas[1].paid, Seconds{10});
+}
+
+TEST(Failure, GapsOfALostAttemptCountForNothing) {
+  // A has two tokens, a gap of 1 s apart, when replica 0 is lost; B has 9 gaps, and A, when it is
+  // sent again, 4.
+  for (const EngineKind kind : {EngineKind::plain, EngineKind::fast}) {
+    const Workload workload = batch_of({{1, 5}, {1, 10}});
+    EXPECT_EQ(simulate(failing(2, {}), workload, {.engine_kind = kind}).itl.count, 13);
+    const auto lost = simulate(failing(2, {.retried = false}), workload, {.engine_kind = kind});
+    EXPECT_EQ(lost.itl.count, 9);
+  }
 }
 
 TEST(Failure, LostRequestsFreeTheirPlaceAndTakeTheirFollowersWithThem) {
@@ -60,20 +77,66 @@ TEST(Failure, ARequestWaitsForTheReplicaToComeBack) {
   EXPECT_EQ(result.requests[0].finished, 17 * kSecond + kHalf);
 }
 
+TEST(Failure, WaitingForAReplicaAtTheRouterIsWaitingInTheQueue) {
+  // A is sent again at 2.5 s and B comes at 5 s; both are taken at 12.5 s. A's queueing counts from
+  // its first sending, the level at the router from when it waits there.
+  const auto result = simulate(failing(1, {.back_after = 10 * kSecond}),
+                               workload_of({{0, 1, 5}, {5 * kSecond, 1, 1}}), {});
+  EXPECT_EQ(result.requests[1].queued, 5 * kSecond);
+  EXPECT_DOUBLE_EQ(result.queue.mean, (12.5 + 7.5) / 2);
+  EXPECT_DOUBLE_EQ(result.ttft.mean, (13.5 + 8.5) / 2);
+  EXPECT_DOUBLE_EQ(result.use.mean_waiting, (10 + 7.5) / 17.5);
+  EXPECT_EQ(result.use.peak_waiting, 2);
+  ASSERT_EQ(result.replicas.size(), 1u);
+  EXPECT_EQ(result.replicas[0].use.peak_waiting, 0);
+}
+
+TEST(Failure, AReplicaThatIsBackGoesOnCounting) {
+  // Steps from 0, 1 and 2 s, the last cut short at 2.5 s; then five from 3.5 to 8.5 s. Paid for all
+  // the time, busy all but the second that it takes to be back.
+  const auto result = simulate(failing(1, {.back_after = kSecond}), batch_of({{3, 5}}), {});
+  ASSERT_EQ(result.replicas.size(), 1u);
+  const ReplicaResult& replica = result.replicas[0];
+  EXPECT_EQ(replica.paid, Seconds{8.5});
+  EXPECT_EQ(replica.use.steps, 3 + 5);
+  EXPECT_EQ(replica.use.prefill_tokens, 3 + 3);
+  EXPECT_EQ(replica.use.decode_tokens, 2 + 4);
+  EXPECT_DOUBLE_EQ(replica.use.busy_share, 7.5 / 8.5);
+  EXPECT_EQ(result.use.steps, 3 + 5);
+}
+
+TEST(Failure, OneThatHitsNothingIsSaidToHaveDoneSo) {
+  // The second finds replica 0 off, the third comes when the run is over.
+  Cluster cluster = failing(2, {});
+  cluster.failures.push_back({.time = 3 * kSecond});
+  cluster.failures.push_back({.time = 300 * kSecond, .replica = 1});
+  const auto result = simulate(cluster, batch_of({{1, 5}, {1, 10}}), {});
+  EXPECT_THAT(result.notes, Contains(HasSubstr("2 failures hit no replica")));
+  EXPECT_THAT(simulate(failing(2, {}), batch_of({{1, 5}, {1, 10}}), {}).notes,
+              Not(Contains(HasSubstr("hit no replica"))));
+}
+
 TEST(Failure, WithNobodyLeftAndNobodyToComeRequestsAreLost) {
   const auto result = simulate(failing(1, {}), workload_of({{0, 1, 5}, {20 * kSecond, 1, 1}}), {});
   EXPECT_EQ(result.lost, 2);
   EXPECT_EQ(result.unfinished, 0);
+  // The second never had a replica.
+  EXPECT_EQ(result.requests[0].replica, 0);
+  EXPECT_EQ(result.requests[1].replica, -1);
+  ASSERT_EQ(result.replicas.size(), 1u);
+  EXPECT_EQ(result.replicas[0].lost, 1);
 }
 
 TEST(Failure, ARequestOnItsWayToALostReplicaIsSentAgainWhenItGetsThere) {
-  // Sent at 2 s to replica 0, there at 3 s, when replica 0 is no more: at replica 1 at 4 s.
+  // Sent at 2 s to replica 0, there at 3 s, when replica 0 is no more: at replica 1 at 4 s. It
+  // would have been in a queue from 3 s on.
   Engine engine = plain_engine();
   engine.host.per_request = Seconds{1};
   Cluster cluster = failing(2, {});
   cluster.pools[0].replica = one_second_replica(engine);
   const auto result = simulate(cluster, workload_of({{2 * kSecond, 1, 1}}), {});
-  EXPECT_EQ(result.requests[0].queued, 4 * kSecond);
+  EXPECT_EQ(result.requests[0].queued, 3 * kSecond);
+  EXPECT_EQ(result.requests[0].scheduled, 4 * kSecond);
   EXPECT_EQ(result.requests[0].finished, 5 * kSecond);
 }
 

@@ -42,6 +42,7 @@ TEST(Ranks, WaitForTheSlowestInLockstep) {
     // Two engines for 5 s each, waiting included.
     EXPECT_DOUBLE_EQ(result.use.busy_share, 1);
     EXPECT_DOUBLE_EQ(result.use.mean_running, 2);
+    EXPECT_EQ(result.use.peak_running, 2);
   }
 }
 

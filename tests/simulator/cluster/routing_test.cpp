@@ -33,7 +33,9 @@ TEST(Routing, ThreeReplicasInTurnUnderThreefoldLoadAreEachTheOneReplica) {
               std::tuple(b.scheduled, b.first_token, b.finished, b.preemptions, b.largest_gap));
   }
   EXPECT_EQ(three.use.steps, 3 * one.use.steps);
-  EXPECT_EQ(three.use.peak_running, one.use.peak_running);
+  EXPECT_EQ(three.use.peak_running, 3 * one.use.peak_running);
+  EXPECT_EQ(three.use.peak_waiting, 3 * one.use.peak_waiting);
+  EXPECT_EQ(three.replicas[2].use.peak_running, one.use.peak_running);
   EXPECT_NEAR(three.use.mean_running, 3 * one.use.mean_running, 1e-12);
   EXPECT_NEAR(three.use.mean_kv_use, one.use.mean_kv_use, 1e-12);
   EXPECT_NEAR(three.use.busy_share, one.use.busy_share, 1e-12);
@@ -41,6 +43,20 @@ TEST(Routing, ThreeReplicasInTurnUnderThreefoldLoadAreEachTheOneReplica) {
   EXPECT_EQ(three.replicas[1].completed, 40);
   EXPECT_EQ(three.replicas[1].use.steps, one.use.steps);
   EXPECT_EQ(three.replicas[1].paid, one.makespan);
+}
+
+TEST(Routing, PeaksAreOfAllReplicasAtOneTime) {
+  // In turn: replica 0 runs two and replica 1 one until 1 s, then it is the other way round.
+  const FakeStepTime step_time(Seconds{1});
+  const Replica replica = roomy_replica(plain_engine(), step_time);
+  const auto result = simulate(
+      cluster_of(replica, 2),
+      workload_of(
+          {{0, 1, 1}, {0, 1, 1}, {0, 1, 1}, {kSecond, 1, 1}, {kSecond, 1, 1}, {kSecond, 1, 1}}),
+      {});
+  EXPECT_EQ(result.use.peak_running, 3);
+  EXPECT_EQ(result.replicas[0].use.peak_running, 2);
+  EXPECT_EQ(result.replicas[1].use.peak_running, 2);
 }
 
 TEST(Routing, LeastOutstandingFollowsWhatHasFinished) {
@@ -95,6 +111,9 @@ TEST(Routing, APoolGetsOnlyWhatItCanServe) {
   EXPECT_EQ(result.rejected, 1);
   EXPECT_EQ(result.completed, 3);
   EXPECT_THAT(result.notes, testing::Contains("1 request rejected: no pool can serve them"));
+  EXPECT_THAT(result.notes,
+              testing::Contains("pool small cannot take 3 requests: longer than max_model_len 20 "
+                                "(longest: 301 tokens, prompt and output)"));
 }
 
 TEST(Routing, TheHostTimeOfThePoolComesBeforeItsQueue) {
@@ -150,12 +169,21 @@ TEST(Routing, AClusterThatCannotServeIsRefusedByName) {
   cluster = cluster_of(replica, 1);
   cluster.pools[0].role = PoolRole::prefill;
   EXPECT_THAT(refusal(cluster), HasSubstr("need each other"));
+  cluster.pools[0].replica.engine.scheduler = SchedulerKind::naive;
+  EXPECT_THAT(refusal(cluster), HasSubstr("pool replicas: an engine without a KV cache"));
   cluster = cluster_of(replica, 2);
   cluster.failures = {{.replica = 2}};
   EXPECT_THAT(refusal(cluster), HasSubstr("replica 2 of pool replicas: expected 0 to 1"));
   cluster = cluster_of(replica, 2);
   cluster.pools[0].autoscaling = Autoscaling{.min_replicas = 3, .max_replicas = 4};
   EXPECT_THAT(refusal(cluster), HasSubstr("autoscaling.min_replicas"));
+  cluster.pools[0].autoscaling = Autoscaling{.max_replicas = 4, .interval = 999'999};
+  EXPECT_THAT(refusal(cluster), HasSubstr("interval: 0.000999999 s given, expected at least"));
+  EXPECT_THAT(refusal(cluster_of(replica, 10'001)), HasSubstr("10001 replicas given"));
+  cluster.pools[0].autoscaling = Autoscaling{.max_replicas = 5000};
+  EXPECT_EQ(refusal(cluster), "none");
+  cluster.pools[0].ranks = 3;
+  EXPECT_THAT(refusal(cluster), HasSubstr("up to 5000 replicas of 3 data-parallel ranks"));
 }
 
 }  // namespace

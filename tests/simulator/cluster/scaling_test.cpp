@@ -53,12 +53,66 @@ TEST(Scaling, ADrainingReplicaFinishesWhatItHas) {
   EXPECT_EQ(result.replicas[2].paid, Seconds{46 - 10});
 }
 
+TEST(Scaling, AStartingReplicaIsLetGoWhenNobodyNeedsItAnyMore) {
+  // Five requests of 4 s. 10 s: two wait, 2 replicas, the second there at 40 s. 20 s: all are done,
+  // it goes; a request of 50 s finds replica 0 alone.
+  Cluster cluster = scaled();
+  Autoscaling& scaling = *cluster.pools[0].autoscaling;
+  scaling.target = 1;
+  scaling.start_up = 30 * kSecond;
+  scaling.scale_down_window = 0;
+  std::vector<Asked> asked(5, {0, 1, 4});
+  asked.push_back({50 * kSecond, 1, 1});
+  const auto result = simulate(cluster, workload_of(asked), {});
+  EXPECT_EQ(result.completed, 6);
+  EXPECT_EQ(result.requests[5].finished, 51 * kSecond);
+  ASSERT_EQ(result.replicas.size(), 2u);
+  EXPECT_EQ(result.replicas[1].paid, Seconds{10});
+  EXPECT_EQ(result.replicas[1].served, 0);
+}
+
+TEST(Scaling, APrefillReplicaStaysUntilWhatItSendsHasArrived) {
+  // Both prompts are computed at 1 s and take 10 s of the links. 2 s: nobody waits, prefill replica
+  // 1 is to go, and does at 11 s; its request has its second token at 12 s.
+  static const FakeStepTime step_time(Seconds{1});
+  const Replica replica = replica_of(plain_engine(), step_time, 1000, 1);
+  Cluster cluster;
+  cluster.pools = {{.name = "p", .role = PoolRole::prefill, .replica = replica, .replicas = 2},
+                   {.name = "d", .role = PoolRole::decode, .replica = replica}};
+  cluster.pools[0].autoscaling =
+      Autoscaling{.max_replicas = 2, .interval = 2 * kSecond, .scale_down_window = 0};
+  cluster.link.bandwidth = BytesPerSecond{1};
+  const auto result = simulate(cluster, batch_of({{10, 2}, {10, 2}}), {});
+  EXPECT_EQ(result.requests[1].finished, 12 * kSecond);
+  EXPECT_EQ(result.replicas[1].paid, Seconds{11});
+  EXPECT_EQ(result.replicas[1].served, 1);     // a prompt
+  EXPECT_EQ(result.replicas[1].completed, 0);  // but no request
+  EXPECT_EQ(result.replicas[2].completed, 2);
+  EXPECT_EQ(result.replicas[2].use.prefill_tokens, 0);
+}
+
+TEST(Scaling, OneReplicaThatMayScaleIsShown) {
+  const auto result = simulate(scaled(), batch_of({{1, 5}}), {});
+  ASSERT_EQ(result.replicas.size(), 1u);
+  EXPECT_EQ(result.replicas[0].paid, Seconds{5});
+}
+
 TEST(Scaling, ALostReplicaIsReplacedAtTheNextDecision) {
   // Lost at 3 s, ordered at 10 s, there at 15 s: a request of 5 s ends at 20 s.
   Cluster cluster = scaled();
   cluster.failures = {{.time = 3 * kSecond}};
   const auto result = simulate(cluster, batch_of({{1, 5}}), {});
   EXPECT_EQ(result.requests[0].finished, 20 * kSecond);
+}
+
+TEST(Scaling, ARunInWhichOnlyTheAutoscalerWorksCanBeStopped) {
+  // Nothing arrives for 100 s, in which 100,000 decisions are taken.
+  Cluster cluster = scaled();
+  cluster.pools[0].autoscaling->interval = kMillisecond;
+  const auto result = simulate(cluster, workload_of({{0, 1, 1}, {100 * kSecond, 1, 1}}),
+                               {.progress = [](std::int64_t, std::int64_t) { return false; }});
+  EXPECT_EQ(result.completed, 1);
+  EXPECT_EQ(result.unfinished, 1);
 }
 
 TEST(Scaling, UtilisationIsTheLargerOfPlacesAndBlocks) {

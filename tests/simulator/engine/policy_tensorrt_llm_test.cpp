@@ -296,7 +296,11 @@ TEST(TensorrtReuse, WhatAChunkFindsShortensItAlone) {
 std::vector<std::string> refusals(const Engine& engine, const Workload& workload) {
   const FakeStepTime step_time(Seconds{1});
   std::vector<RequestRecord> records = records_of(workload);
-  return reject_impossible(records, replica_of(engine, step_time, 3, 4));
+  std::vector<std::string> reasons;
+  for (const Refusal& refusal : reject_impossible(records, replica_of(engine, step_time, 3, 4))) {
+    reasons.push_back(refusal.reason);
+  }
+  return reasons;
 }
 
 TEST(TensorrtAdmission, AWholePromptMustFitAStep) {

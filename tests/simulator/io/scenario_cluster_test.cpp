@@ -59,9 +59,17 @@ TEST(ScenarioCluster, AMistakeIsNamedByItsKey) {
   complaint(R"({"pools": [{"role": "prefil"}]})", "role", "both, prefill or decode");
   complaint(R"({"pools": [{}, {}]})", "name", "no other pool has");
   complaint(R"({"kv_link": {"name": "string"}})", "kv_link.name", "infiniband-ndr");
+  complaint(R"({"kv_link": {"bandwidth_bytes_per_s": 999999}})", "bandwidth_bytes_per_s",
+            "1e+06 bytes per second or more");
+  complaint(R"({"kv_link": {"latency_s": 3601}})", "latency_s", "from 0 to 3600");
   complaint(R"({"failures": [{"time_s": 1, "pool": "x"}]})", "pool", "the name of a pool");
   complaint(R"({"failures": [{"time_s": -1}]})", "time_s", "from 0 to ten years");
-  complaint(R"({"pools": [{"autoscaling": {"metric": "cpu"}}]})", "metric", "utilisation");
+  complaint(R"({"pools": [{"autoscaling": {"max_replicas": 2, "metric": "cpu"}}]})", "metric",
+            "utilisation");
+  complaint(R"({"pools": [{"autoscaling": {"min_replicas": 1}}]})", "max_replicas", "is missing");
+  complaint(R"({"pools": [{"autoscaling": {"max_replicas": 2, "interval_s": 1e-9}}]})",
+            "interval_s", "0.001 seconds or more");
+  complaint(R"({"pools": [{"replicas": 10001}]})", "replicas", "1 to 10000");
   complaint(R"({"cache_threshold": 2})", "cache_threshold", "from 0 to 1");
 }
 

@@ -323,20 +323,23 @@ TEST(Stages, OfASimulationHaveTheirOwnGaps) {
 }
 
 TEST(Replicas, ShareTheRequestsThatTheyServed) {
-  RequestRecord second = served(0, 1, 3, 5);
+  RequestRecord first = served(0, 1, 3, 5);
+  first.replica = 0;
+  RequestRecord second = first;
   second.replica = 1;
   RequestRecord lost = rejected_at(0);
   lost.rejected = false;
   lost.lost = true;
+  RequestRecord never_taken = lost;
+  ASSERT_EQ(never_taken.replica, -1);
   lost.replica = 1;
   SimulationResult result;
-  result.requests = {served(0, 1, 3, 5), second, lost, served(0, 1, 3, 7)};
+  result.requests = {first, second, lost, never_taken, first};
   result.replicas.resize(2);
   summarise(result, TokenGaps(1), {}, 0);
   EXPECT_EQ(result.replicas[0].completed, 2);
-  EXPECT_EQ(result.replicas[0].output_tokens, 12);
+  EXPECT_EQ(result.replicas[0].lost, 0);
   EXPECT_EQ(result.replicas[1].completed, 1);
-  EXPECT_EQ(result.replicas[1].input_tokens, 10);
   EXPECT_EQ(result.replicas[1].lost, 1);
 }
 
