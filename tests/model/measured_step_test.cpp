@@ -158,11 +158,13 @@ TEST(MeasuredStep, WhatWasNotTimedFallsToTheNextRung) {
 TEST(MeasuredStep, AnUntimedMatrixIsCloseToItsTermsWhenItsNeighboursFollowThem) {
   Deployment deployment = calibrated(test::llama_3_1_8b());
   const StepBatch batch = prefill_batch(1, 512);
-  const double timed = named(RooflineStepTime(deployment).explain(batch), "mlp.down_proj").time.value;
+  const double timed =
+      named(RooflineStepTime(deployment).explain(batch), "mlp.down_proj").time.value;
   std::erase_if(deployment.gpu.measured->curves, [](const MeasuredCurve& curve) {
     return curve.shape.outputs == 4096 && curve.shape.inputs == 14336;
   });
-  const OperatorEstimate generic = named(RooflineStepTime(deployment).explain(batch), "mlp.down_proj");
+  const OperatorEstimate generic =
+      named(RooflineStepTime(deployment).explain(batch), "mlp.down_proj");
   EXPECT_NEAR(generic.time.value, timed, 1e-9 * timed);
 }
 
