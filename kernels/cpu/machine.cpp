@@ -49,12 +49,24 @@ double frequency_hz(const std::string& path) {
   return khz * kHzPerKhz;
 }
 
-/// What is left of a memory limit of this container; nothing without a limit.
+/// "inactive_file 123" in lines of a name and a number; 0 without the name.
+std::int64_t counter(std::string_view text, std::string_view name) {
+  const std::string key = std::string(name) + ' ';
+  const std::size_t at = text.starts_with(key) ? 0 : text.find('\n' + key);
+  if (at == std::string_view::npos) return 0;
+  text.remove_prefix(text.find(' ', at) + 1);
+  return parse_bytes(text.substr(0, text.find('\n'))).value_or(0);
+}
+
+/// What is left of a memory limit of this container; nothing without a limit. Files that are kept
+/// in memory count as used there and make room when it is needed (Linux, cgroup-v2.rst,
+/// memory.stat).
 std::optional<std::int64_t> left_in_cgroup() {
   const auto most = parse_bytes(trimmed(read("/sys/fs/cgroup/memory.max")));
   const auto used = parse_bytes(trimmed(read("/sys/fs/cgroup/memory.current")));
   if (!most.has_value() || !used.has_value()) return std::nullopt;
-  return std::max<std::int64_t>(0, *most - *used);
+  const std::int64_t files = counter(read("/sys/fs/cgroup/memory.stat"), "inactive_file");
+  return std::max<std::int64_t>(0, *most - *used + files);
 }
 
 std::string list_of(const std::vector<int>& cores) {
@@ -94,9 +106,14 @@ std::string vendor_name(std::string_view vendor_id) {
   return std::string(vendor_id);
 }
 
+std::int64_t free_memory_bytes() {
+  const std::int64_t available =
+      parse_bytes(field(read("/proc/meminfo"), "MemAvailable")).value_or(0);
+  return std::min(available, left_in_cgroup().value_or(available));
+}
+
 DeviceFacts machine_facts(int threads, std::vector<int> cores, Isa isa) {
   const std::string cpuinfo = read("/proc/cpuinfo");
-  const std::string meminfo = read("/proc/meminfo");
   if (std::ssize(cores) > threads) cores.resize(static_cast<std::size_t>(threads));
   const int core = cores.empty() ? 0 : cores.front();
   const std::string name = field(cpuinfo, "model name");
@@ -106,11 +123,8 @@ DeviceFacts machine_facts(int threads, std::vector<int> cores, Isa isa) {
   facts.vendor = vendor_name(field(cpuinfo, "vendor_id"));
   facts.architecture = name_of(isa);
   facts.multiprocessors = threads;
-  facts.memory_bytes = parse_bytes(field(meminfo, "MemTotal")).value_or(0);
-  facts.free_memory_bytes = parse_bytes(field(meminfo, "MemAvailable")).value_or(0);
-  if (const auto left = left_in_cgroup(); left.has_value()) {
-    facts.free_memory_bytes = std::min(facts.free_memory_bytes, *left);
-  }
+  facts.memory_bytes = parse_bytes(field(read("/proc/meminfo"), "MemTotal")).value_or(0);
+  facts.free_memory_bytes = free_memory_bytes();
   facts.cache_bytes = last_level_cache_bytes(core);
   facts.clock_hz = frequency_hz("/sys/devices/system/cpu/cpu" + std::to_string(core) +
                                 "/cpufreq/cpuinfo_max_freq");

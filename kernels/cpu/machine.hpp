@@ -23,6 +23,9 @@ std::optional<std::int64_t> parse_bytes(std::string_view text);
 /// "Intel" for "GenuineIntel", "AMD" for "AuthenticAMD", else as it is.
 std::string vendor_name(std::string_view vendor_id);
 
+/// Memory that can be had without swapping, within the control group's limit; 0: not known.
+std::int64_t free_memory_bytes();
+
 /// Facts of this machine for `threads` threads on `cores` (empty: not known). Peaks are absent: the
 /// number of FMA units and of memory channels in use are not among what it says.
 DeviceFacts machine_facts(int threads, std::vector<int> cores, Isa isa);

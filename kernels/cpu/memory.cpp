@@ -14,6 +14,7 @@
 #endif
 
 #include "kernels/cpu/clones.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/normal_values.hpp"
 
 namespace roofcast::kernels::cpu {
@@ -64,12 +65,21 @@ void fill(T* data, std::int64_t count, std::uint64_t seed, float deviation, Thre
   data[count - 1] = from_float<T>(last.first * deviation);
 }
 
+/// Linux grants more memory than there is and kills the program when it touches too much of it.
+void check_free(std::size_t bytes) {
+  const auto free_bytes = static_cast<std::size_t>(free_memory_bytes());
+  if (free_bytes == 0 || bytes <= free_bytes) return;
+  throw std::runtime_error("there is no memory for " + std::to_string(bytes) + " bytes, " +
+                           std::to_string(free_bytes) + " are free");
+}
+
 }  // namespace
 
 void* allocate(std::size_t bytes, ThreadPool& pool) {
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
   const std::size_t rounded =
       (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  if (bytes >= kHugePage) check_free(bytes);
   void* data = std::aligned_alloc(alignment, rounded);
   if (data == nullptr) {
     throw std::runtime_error("there is no memory for " + std::to_string(bytes) + " bytes");

@@ -109,11 +109,13 @@ void wait_until(std::function<bool()> holds) {
   leave();
 }
 
+struct ThreadFailed {};  // unwinds the failing thread's stack, up to run_thread
+
 /// Ends the emulation; the calling thread never goes on.
 [[noreturn]] void fail(const std::string& what) {
   cta->error = "CTA " + std::to_string(cta->index) + ", thread " + std::to_string(cta->current) +
                ": " + what;
-  while (true) leave();
+  throw ThreadFailed{};
 }
 
 unsigned char* shared_at(std::uint32_t address, std::uint32_t bytes, const char* operation) {
@@ -152,8 +154,11 @@ void run_thread() {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(nullptr, &cta->scheduler_stack, &cta->scheduler_stack_bytes);
 #endif
-  (*cta->body)();
-  if (!self().copies.empty() || !self().groups.empty()) fail("ends with copies under way");
+  try {
+    (*cta->body)();
+    if (!self().copies.empty() || !self().groups.empty()) fail("ends with copies under way");
+  } catch (const ThreadFailed&) {  // the scheduler sees cta->error
+  }
   self().done = true;
   leave(true);
 }
