@@ -8,6 +8,7 @@
 
 #include "kernels/attention.hpp"
 #include "kernels/cuda/attention_decode_cta.hpp"
+#include "kernels/cuda/attention_latent_cta.hpp"
 #include "kernels/cuda/attention_parts.hpp"
 #include "kernels/cuda/attention_prefill_cta.hpp"
 
@@ -114,6 +115,51 @@ inline PrefillArguments prefill_arguments(const PrefillAttention& attention, int
       .most_tiles = static_cast<int>(most_tiles),
       .score_scale = attention.scale * cache.key_scale * kLog2E,
       .value_scale = cache.value_scale};
+}
+
+/// Shapes and elements of the latent kernel.
+inline bool takes(const LatentDecode& attention) {
+  const bool sixteen_bits =
+      attention.element == Element::bf16 || attention.element == Element::fp16;
+  return sixteen_bits && attention.latent == kLatent &&
+         attention.latent + attention.rotary == kLatentRow;
+}
+
+/// m16 tiles of an item: as few as hold the heads, up to 4.
+inline int latent_head_tiles(int query_heads) {
+  if (query_heads <= kFragmentRows) return 1;
+  return query_heads <= 2 * kFragmentRows ? 2 : 4;
+}
+
+struct LatentLaunch {
+  LatentArguments arguments{};
+  int ctas = 1;
+  bool parts = false;  // the second kernel is needed
+};
+
+/// For items of `item_rows` heads and a grid of `ctas` at most.
+inline LatentLaunch latent_launch(const LatentDecode& attention, int item_rows, int ctas) {
+  LatentArguments arguments{
+      .query = attention.query,
+      .output = attention.output,
+      .cache = attention.cache,
+      .page_table = attention.page_table,
+      .length = attention.length,
+      .pages_per_sequence = attention.pages_per_sequence,
+      .page_shift = std::countr_zero(static_cast<unsigned>(attention.page_size)),
+      .sequences = attention.sequences,
+      .query_heads = attention.query_heads,
+      .head_tiles = (attention.query_heads + item_rows - 1) / item_rows,
+      .score_scale = attention.scale * kLog2E,
+      .parts = {.width = kLatent,
+                .query_heads = attention.query_heads,
+                .group = attention.query_heads,
+                .item_rows = std::min(attention.query_heads, item_rows)}};
+  const bool cut = can_be_cut(attention.longest_length, 0);
+  const int held =
+      lay_out(arguments.parts, std::int64_t{attention.sequences} * attention.query_heads, ctas,
+              attention.workspace, workspace_bytes(attention));
+  return {.arguments = arguments, .ctas = cut ? held : ctas, .parts = cut};
 }
 
 }  // namespace roofcast::kernels::cuda

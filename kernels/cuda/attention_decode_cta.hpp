@@ -342,52 +342,35 @@ ROOFCAST_DEVICE void join_warps(const DecodeArguments& decode, const DecodeItem&
   barrier();  // before the next item's tiles overwrite what was read here
 }
 
-/// Units of all items of a sequence.
-ROOFCAST_DEVICE int units_of_sequence(const DecodeArguments& decode, int sequence) {
-  const TokenRange visible = visible_from(decode.length[sequence] - 1, decode.window);
-  return units_of(visible) * decode.kv_heads * decode.head_tiles;
+ROOFCAST_DEVICE DecodeItem item_of(const DecodeArguments& decode, const ShareOfItem& share) {
+  const int kv_head = share.item / decode.head_tiles;
+  const int first_of_group = share.item % decode.head_tiles * kFragmentRows;
+  const int left = decode.group - first_of_group;
+  return {.sequence = share.sequence,
+          .kv_head = kv_head,
+          .first_head = kv_head * decode.group + first_of_group,
+          .rows = left < kFragmentRows ? left : kFragmentRows,
+          .tokens = share.tokens,
+          .first_visible = share.first_visible,
+          .part = share.part};
 }
 
 /// One CTA of Tile::kThreads, of as many as there are.
 template <class T, class Cache, int kHeadDim>
 ROOFCAST_DEVICE void decode_attention(const DecodeArguments& decode) {
   let_next_kernel_start();
-  const auto units_at = [&](int sequence) { return units_of_sequence(decode, sequence); };
-  const int total = sum_over_sequences(decode.sequences, units_at);
-  const int share = units_per_cta(total, block_count());
-  const std::int64_t begin = static_cast<std::int64_t>(block_index()) * share;
-  if (begin >= total) return;
-  const int end = begin + share < total ? static_cast<int>(begin) + share : total;
-
-  int unit = static_cast<int>(begin);
-  SequenceStart start = find_sequence(decode.sequences, unit, units_at);
-  while (unit < end) {
-    const TokenRange visible = visible_from(decode.length[start.sequence] - 1, decode.window);
-    const int units = units_of(visible);  // of an item
-    const int items = decode.kv_heads * decode.head_tiles;
-    const int index = (unit - start.unit) / units;
-    const int item_unit = start.unit + index * units;  // its first
-    const int stop = item_unit + units < end ? item_unit + units : end;
-    const int first_token = first_unit_token(visible) + (unit - item_unit) * kUnitTokens;
-    const int last_token = first_unit_token(visible) + (stop - item_unit) * kUnitTokens;
-    const int tile = index % decode.head_tiles;
-    const int left = decode.group - tile * kFragmentRows;
-    const DecodeItem item{
-        .sequence = start.sequence,
-        .kv_head = index / decode.head_tiles,
-        .first_head = index / decode.head_tiles * decode.group + tile * kFragmentRows,
-        .rows = left < kFragmentRows ? left : kFragmentRows,
-        .tokens = {first_token, last_token < visible.end ? last_token : visible.end},
-        .first_visible = visible.first,
-        .part = {.number = unit / share - item_unit / share,
-                 .count = parts_of(item_unit, units, share)}};
-
+  const auto visible_at = [&](int sequence) {
+    return visible_from(decode.length[sequence] - 1, decode.window);
+  };
+  const int items = decode.kv_heads * decode.head_tiles;
+  for (int done = 0;;) {
+    const ShareOfItem share = next_share(done, decode.sequences, items, visible_at);
+    if (share.units == 0) return;
+    const DecodeItem item = item_of(decode, share);
     DecodeSums<kHeadDim / kFragmentWidth> sums{};
     walk_tiles<T, Cache, kHeadDim>(decode, item, sums);
     join_warps<T, Cache, kHeadDim>(decode, item, sums);
-
-    unit = stop;
-    if (unit == start.unit + units * items) start = {start.sequence + 1, unit};
+    done += share.units;
   }
 }
 

@@ -47,12 +47,6 @@ struct Parts {
   FloatPair* later = nullptr;            // [ctas - 1, item_rows, width / 2]
 };
 
-/// Which part of an item a CTA does.
-struct PartOfItem {
-  int number = 0;
-  int count = 1;
-};
-
 /// Row `row` (of all), which is row `within` of its item. To be called by one thread; the outputs
 /// go where part_output() says.
 ROOFCAST_DEVICE void write_statistics(const Parts& parts, std::int64_t row, int within,

@@ -1,10 +1,11 @@
-// Which sequence of a ragged batch a CTA works on: sums over the sequences' lengths on the device,
+// Which sequences of a ragged batch a CTA works on: sums over the sequences' lengths on the device,
 // made by each warp for itself, so that no host copy of the lengths and no further kernel is
 // needed.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/cuda/attention_tile.hpp"
 #include "kernels/cuda/warp.hpp"
 
 namespace roofcast::kernels::cuda {
@@ -54,6 +55,47 @@ ROOFCAST_DEVICE SequenceStart find_sequence(int sequences, int target, const Cou
   }
   start.sequence = sequences;
   return start;
+}
+
+/// What a CTA does of one item of a decode batch (attention_tile.hpp).
+struct ShareOfItem {
+  int sequence = 0;
+  int item = 0;         // of the sequence
+  TokenRange tokens{};  // the first may be up to 15 before the first visible one
+  int first_visible = 0;
+  PartOfItem part{};
+  int units = 0;  // 0: nothing is left
+};
+
+/// The next piece of this CTA's even share of a decode batch, of which `done` units are done. Each
+/// sequence has `items` items and sees visible_at(sequence). Found anew for each piece: the walk
+/// through its tokens leaves no registers to remember sums in.
+template <class VisibleAt>
+ROOFCAST_DEVICE ShareOfItem next_share(int done, int sequences, int items,
+                                       const VisibleAt& visible_at) {
+  const auto units_at = [&](int sequence) { return units_of(visible_at(sequence)) * items; };
+  const int total = sum_over_sequences(sequences, units_at);
+  const int share = units_per_cta(total, block_count());
+  const std::int64_t begin = static_cast<std::int64_t>(block_index()) * share;
+  if (done == share || begin + done >= total) return {};
+  const int end = begin + share < total ? static_cast<int>(begin) + share : total;
+
+  const int unit = static_cast<int>(begin) + done;
+  const SequenceStart start = find_sequence(sequences, unit, units_at);
+  const TokenRange visible = visible_at(start.sequence);
+  const int units = units_of(visible);  // of an item
+  const int item = (unit - start.unit) / units;
+  const int item_unit = start.unit + item * units;  // its first
+  const int stop = item_unit + units < end ? item_unit + units : end;
+  const int first_token = first_unit_token(visible) + (unit - item_unit) * kUnitTokens;
+  const int end_token = first_unit_token(visible) + (stop - item_unit) * kUnitTokens;
+  return {.sequence = start.sequence,
+          .item = item,
+          .tokens = {first_token, end_token < visible.end ? end_token : visible.end},
+          .first_visible = visible.first,
+          .part = {.number = unit / share - item_unit / share,
+                   .count = parts_of(item_unit, units, share)},
+          .units = stop - unit};
 }
 
 }  // namespace roofcast::kernels::cuda

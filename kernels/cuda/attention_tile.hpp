@@ -48,13 +48,14 @@ ROOFCAST_HOST_AND_DEVICE constexpr std::uint32_t swizzled(int row, int chunk) {
   return static_cast<std::uint32_t>(row * kRowBytes + turned * kChunkBytes);
 }
 
-/// With the address of chunk 0 or 1 of a row in a swizzled tile (the tile aligned to 128 bytes):
-/// the address of the chunk `even` further, an even number. One XOR with a constant and a constant
-/// offset, where swizzled() would have a lane keep an address for each chunk of its row.
-ROOFCAST_HOST_AND_DEVICE constexpr std::uint32_t further_chunk(std::uint32_t address, int even) {
-  const int within_line = even % 8;
+/// With the address of a row's chunk c in a swizzled tile (aligned to 128 bytes): the address of
+/// chunk c + `further`, for c below 2 and an even `further`, or c below 4 and a multiple of 4, and
+/// whatever lines c is on. One XOR with a constant and a constant offset, where swizzled() would
+/// have a lane keep an address for each chunk of its row.
+ROOFCAST_HOST_AND_DEVICE constexpr std::uint32_t further_chunk(std::uint32_t address, int further) {
+  const int within_line = further % 8;
   return (address ^ static_cast<std::uint32_t>(within_line * kChunkBytes)) +
-         static_cast<std::uint32_t>((even - within_line) * kChunkBytes);
+         static_cast<std::uint32_t>((further - within_line) * kChunkBytes);
 }
 
 // ---- the paged cache
@@ -108,6 +109,12 @@ ROOFCAST_HOST_AND_DEVICE constexpr int units_of(const TokenRange& visible) {
 ROOFCAST_HOST_AND_DEVICE constexpr int units_per_cta(int total, int ctas) {
   return total > ctas ? (total + ctas - 1) / ctas : 1;
 }
+
+/// Which part of an item a CTA does.
+struct PartOfItem {
+  int number = 0;
+  int count = 1;
+};
 
 /// Parts that an item with units [first, first + units) falls into.
 ROOFCAST_HOST_AND_DEVICE constexpr int parts_of(int first, int units, int share) {

@@ -12,11 +12,13 @@
 #define ROOFCAST_DEVICE __device__ __forceinline__
 #define ROOFCAST_HOST_AND_DEVICE __host__ __device__ __forceinline__
 #define ROOFCAST_UNROLL _Pragma("unroll")
+#define ROOFCAST_UNROLL_BY_THREE _Pragma("unroll 3")
 #define ROOFCAST_UNROLL_BY_FOUR _Pragma("unroll 4")
 #else
 #define ROOFCAST_DEVICE inline
 #define ROOFCAST_HOST_AND_DEVICE inline
 #define ROOFCAST_UNROLL
+#define ROOFCAST_UNROLL_BY_THREE
 #define ROOFCAST_UNROLL_BY_FOUR
 #endif
 

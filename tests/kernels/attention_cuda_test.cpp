@@ -60,9 +60,31 @@ INSTANTIATE_TEST_SUITE_P(Bf16, DecodeCuda, testing::ValuesIn(test::decode_shapes
 INSTANTIATE_TEST_SUITE_P(Fp16, DecodeCuda, testing::ValuesIn(test::decode_shapes(Element::fp16)),
                          testing::PrintToStringParamName());
 
+class LatentCuda : public testing::TestWithParam<test::LatentShape> {};
+
+TEST_P(LatentCuda, AgreesWithTheReference) {
+  SKIP_WITHOUT_CUDA_DEVICE();
+  for (const int share : {multiprocessors(), 1}) {
+    SCOPED_TRACE(share);
+    test::LatentCase c(GetParam());
+    test::DevicePlace device;
+    const LatentDecode attention = problem(c, device);
+    if (!cuda::supports_latent_decode(attention)) GTEST_SKIP() << "no kernel for the shape";
+    cuda::launch_latent_decode(attention, share, nullptr);
+    device.copy_back();
+    expect_answer(c, test::tensor_core_tolerance(attention.element));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Bf16, LatentCuda, testing::ValuesIn(test::latent_shapes(Element::bf16)),
+                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Fp16, LatentCuda, testing::ValuesIn(test::latent_shapes(Element::fp16)),
+                         testing::PrintToStringParamName());
+
 TEST(AttentionCuda, RefusesABadProblemWithoutTouchingTheDevice) {
   EXPECT_THROW(cuda::launch_prefill_attention({}, nullptr), std::invalid_argument);
   EXPECT_THROW(cuda::launch_decode_attention({}, 1, nullptr), std::invalid_argument);
+  EXPECT_THROW(cuda::launch_latent_decode({}, 1, nullptr), std::invalid_argument);
 }
 
 TEST(AttentionCuda, SaysWhatItDoesNotTake) {

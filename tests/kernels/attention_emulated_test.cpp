@@ -53,6 +53,30 @@ INSTANTIATE_TEST_SUITE_P(Fp16, EmulatedDecode,
                          testing::ValuesIn(test::decode_shapes(Element::fp16)),
                          testing::PrintToStringParamName());
 
+class EmulatedLatent : public testing::TestWithParam<test::LatentShape> {};
+
+/// With as many stages as an H100 has memory for, and as few as any other device.
+TEST_P(EmulatedLatent, AgreesWithTheReference) {
+  for (const int ctas : {2, 9}) {
+    SCOPED_TRACE(ctas);
+    test::LatentCase c(GetParam());
+    test::HostPlace host;
+    const LatentDecode attention = problem(c, host);
+    if (!cuda::takes(attention)) GTEST_SKIP() << "no kernel for the shape";
+    if (ctas == 2) test::emulate_latent<4>(attention, ctas, test::fresh_seed());
+    if (ctas == 9) test::emulate_latent<2>(attention, ctas, test::fresh_seed());
+    expect_answer(c, test::tensor_core_tolerance(attention.element));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Bf16, EmulatedLatent,
+                         testing::ValuesIn(test::latent_shapes(Element::bf16)),
+                         testing::PrintToStringParamName());
+// The elements differ in single instructions alone.
+INSTANTIATE_TEST_SUITE_P(Fp16, EmulatedLatent,
+                         testing::Values(test::latent_shapes(Element::fp16).at(1)),
+                         testing::PrintToStringParamName());
+
 template <class T>
 void expect_widened(std::uint32_t pair, int first_byte) {
   for (const int half : {0, 1}) {

@@ -5,6 +5,7 @@
 #include "kernels/attention.hpp"
 #include "kernels/cuda/attention_arguments.hpp"
 #include "kernels/cuda/attention_decode_cta.hpp"
+#include "kernels/cuda/attention_latent_cta.hpp"
 #include "kernels/cuda/attention_parts.hpp"
 #include "tests/kernels/emulated_cta.hpp"
 
@@ -32,7 +33,7 @@ void emulate_decode_tile(const DecodeAttention& attention, int ctas, std::uint32
           [&] { cuda::decode_attention<T, Cache, kHeadDim>(launch.arguments); });
   if (!launch.parts) return;
   emulate_join<T>(launch.arguments.parts, launch.arguments.value_scale, attention.output,
-                  attention.sequences * attention.query_heads, launch.ctas, seed + 1);
+                  std::int64_t{attention.sequences} * attention.query_heads, launch.ctas, seed + 1);
 }
 
 template <class T, class Cache>
@@ -89,6 +90,42 @@ inline void emulate_prefill(const PrefillAttention& attention, std::uint32_t see
   }
   eight_bits ? emulate_prefill_head<Fp16, Fp8E4M3>(attention, seed)
              : emulate_prefill_head<Fp16, Fp16>(attention, seed);
+}
+
+template <class T, class Tile>
+void emulate_latent_tile(const LatentDecode& attention, int ctas, std::uint32_t seed) {
+  const cuda::LatentLaunch launch = cuda::latent_launch(attention, Tile::kRows, ctas);
+  emulate({.ctas = launch.ctas,
+           .threads = Tile::kThreads,
+           .shared_bytes = Tile::kSharedBytes,
+           .seed = seed},
+          [&] { cuda::latent_decode<T, Tile>(launch.arguments); });
+  if (!launch.parts) return;
+  emulate_join<T>(launch.arguments.parts, 1, attention.output,
+                  std::int64_t{attention.sequences} * attention.query_heads, launch.ctas, seed + 1);
+}
+
+/// As launch_latent_decode() chooses on devices that have room for this number of stages.
+template <class T, int kStages>
+void emulate_latent_heads(const LatentDecode& attention, int ctas, std::uint32_t seed) {
+  constexpr int kMostHeadTiles = kStages == 4 ? 4 : 2;
+  switch (cuda::latent_head_tiles(attention.query_heads)) {
+    case 1:
+      return emulate_latent_tile<T, cuda::LatentTile<1, kStages>>(attention, ctas, seed);
+    case 2:
+      return emulate_latent_tile<T, cuda::LatentTile<2, kStages>>(attention, ctas, seed);
+    default:
+      return emulate_latent_tile<T, cuda::LatentTile<kMostHeadTiles, kStages>>(attention, ctas,
+                                                                               seed);
+  }
+}
+
+template <int kStages>
+void emulate_latent(const LatentDecode& attention, int ctas, std::uint32_t seed) {
+  if (attention.element == Element::bf16) {
+    return emulate_latent_heads<Bf16, kStages>(attention, ctas, seed);
+  }
+  emulate_latent_heads<Fp16, kStages>(attention, ctas, seed);
 }
 
 }  // namespace roofcast::kernels::test
