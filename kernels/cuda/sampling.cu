@@ -8,7 +8,7 @@
 // Launch: one CTA of 1024 threads a row. Greedy: one pass. Otherwise each of top_k, top_p and the
 // draw takes 8 passes for 16-bit logits and 16 for fp32: a pass cuts the range of logits in four.
 // Sums run in a fixed order (fp32 in a thread, then double), so that a row's token does not depend
-// on the rest of the batch.
+// on the rest of the batch, nor on the row's address.
 #include <type_traits>
 
 #include "kernels/cuda/cuda_check.hpp"
@@ -53,24 +53,26 @@ __device__ float logit_of(std::uint32_t key) {
 
 // ---- one row
 
-/// Calls visit(index, logit) for this thread's share of a row, in vectors but for the ends.
+/// Calls visit(index, logit) for this thread's share of a row: groups of kLanes neighbours, the
+/// same ones whether the row is aligned, so that they are vectors, or not.
 template <class T, class Visit>
 __device__ void for_each_logit(const T* row, int vocabulary, const Visit& visit) {
-  const auto thread = static_cast<int>(threadIdx.x);
-  const auto past =
-      static_cast<int>(reinterpret_cast<std::uintptr_t>(row) % kVectorBytes / sizeof(T));
-  const int head = min(vocabulary, (kLanes<T> - past) % kLanes<T>);
-  const int vectors = (vocabulary - head) / kLanes<T>;
-  const auto* body = reinterpret_cast<const Vector<T>*>(row + head);
-
-  if (thread < head) visit(thread, row[thread]);
-  for (int v = thread; v < vectors; v += kThreads) {
-    const Vector<T> vector = body[v];
+  const bool aligned = reinterpret_cast<std::uintptr_t>(row) % kVectorBytes == 0;
+  for (int start = static_cast<int>(threadIdx.x) * kLanes<T>; start < vocabulary;
+       start += kThreads * kLanes<T>) {
+    const int count = min(kLanes<T>, vocabulary - start);
+    Vector<T> group;
+    if (aligned && count == kLanes<T>) {
+      group = *reinterpret_cast<const Vector<T>*>(row + start);
+    } else {
 #pragma unroll
-    for (int i = 0; i < kLanes<T>; ++i) visit(head + v * kLanes<T> + i, vector.lane[i]);
+      for (int i = 0; i < kLanes<T>; ++i) group.lane[i] = row[start + min(i, count - 1)];
+    }
+#pragma unroll
+    for (int i = 0; i < kLanes<T>; ++i) {
+      if (i < count) visit(start + i, group.lane[i]);
+    }
   }
-  const int last = head + vectors * kLanes<T> + thread;
-  if (last < vocabulary) visit(last, row[last]);
 }
 
 /// The largest value of all threads, in each of them.
