@@ -26,6 +26,7 @@ constexpr int kAsked = 24;
 constexpr int kTimed = 8;
 constexpr int kRuns = 5;          // of each algorithm timed, after one to warm up
 constexpr float kEnoughMs = 4;    // of runs of one algorithm
+constexpr float kTickMs = 5e-4F;  // of an event's clock
 constexpr float kHopelessly = 2;  // times the best: not worth more runs
 constexpr std::uint32_t kAlignment = kVectorBytes;
 /// cuBLASLt wants each row of 128 x 128 block factors padded to a multiple of this (cuBLAS
@@ -96,7 +97,8 @@ Key key_of(const Gemm& gemm) {
 /// taken transposed, the input [k, m], the output [n, m].
 class Problem {
  public:
-  Problem(const Library& library, const Key& key)
+  /// `any_scale`: a place on the device that stands for the factors while algorithms are asked for.
+  Problem(const Library& library, const Key& key, const void* any_scale)
       : library_(library), is_int8_(key.element == Element::int8) {
     library.check(library.cublasLtMatmulDescCreate(
                       &operation_, is_int8_ ? CUBLAS_COMPUTE_32I : CUBLAS_COMPUTE_32F,
@@ -104,6 +106,7 @@ class Problem {
                   "cublasLtMatmulDescCreate");
     try {
       describe(key);
+      if (key.element == Element::fp8_e4m3) set_scales(any_scale, any_scale);
     } catch (...) {
       destroy();
       throw;
@@ -144,10 +147,7 @@ class Problem {
   cublasStatus_t multiply(cublasLtHandle_t handle, const Gemm& gemm, void* output,
                           const cublasLtMatmulAlgo_t& algorithm, void* workspace,
                           cudaStream_t stream) {
-    if (gemm.element == Element::fp8_e4m3) {
-      set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, gemm.weight_scale);
-      set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, gemm.input_scale);
-    }
+    if (gemm.element == Element::fp8_e4m3) set_scales(gemm.weight_scale, gemm.input_scale);
     const float one = 1;
     const float zero = 0;
     const std::int32_t int_one = 1;
@@ -165,6 +165,11 @@ class Problem {
     library_.check(
         library_.cublasLtMatmulDescSetAttribute(operation_, attribute, &value, sizeof value),
         "cublasLtMatmulDescSetAttribute");
+  }
+
+  void set_scales(const void* weight, const void* input) {
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, weight);
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, input);
   }
 
   cublasLtMatrixLayout_t layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns) {
@@ -256,8 +261,12 @@ struct CublasLtGemm::Implementation {
     if (known != solutions.end()) return known->second;
     Solution made;
     if (key.m > 0 && may_support(key, device.compute_capability)) {
-      made.problem = std::make_unique<Problem>(library, key);
-      made.algorithms = made.problem->algorithms(handle);
+      try {
+        made.problem = std::make_unique<Problem>(library, key, workspace.data());
+        made.algorithms = made.problem->algorithms(handle);
+      } catch (const std::runtime_error&) {
+        // The version that was found does not know these elements or this way of scaling.
+      }
     }
     return solutions.emplace(key, std::move(made)).first->second;
   }
@@ -311,7 +320,7 @@ struct CublasLtGemm::Implementation {
     std::vector<float> times{run()};
     if (status != CUBLAS_STATUS_SUCCESS) return std::nullopt;
     const bool hopeless = best && times.front() > kHopelessly * *best;
-    const int more = hopeless ? 0 : static_cast<int>(kEnoughMs / times.front());
+    const int more = hopeless ? 0 : static_cast<int>(kEnoughMs / std::max(times.front(), kTickMs));
     for (int i = 0; i < std::min(more, kRuns - 1); ++i) times.push_back(run());
     std::sort(times.begin(), times.end());
     return times[times.size() / 2];

@@ -1,0 +1,63 @@
+// Collectives between the GPUs of this machine by NCCL, which is opened at run time. One process
+// drives all ranks; rank r is the r-th device given.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/loaded_library.hpp"
+#include "kernels/element.hpp"
+
+struct CUstream_st;  // what cudaStream_t points to, so that this header needs no CUDA
+
+namespace roofcast::kernels::cuda {
+
+/// One rank's memory, on its device.
+struct RankBuffers {
+  const void* input = nullptr;
+  void* output = nullptr;
+};
+
+/// "2.28.9" of 22809, as ncclGetVersion() gives it.
+std::string nccl_version_text(int version);
+
+/// A failed call throws std::runtime_error. Calls queue work on each rank's own stream and return.
+class Collectives {
+ public:
+  /// Throws std::runtime_error, one line, when the library is not found or does not start.
+  Collectives(std::vector<int> devices, const LibraryPlaces& places);
+  ~Collectives();
+  Collectives(const Collectives&) = delete;
+  Collectives& operator=(const Collectives&) = delete;
+
+  std::string version() const;
+  int ranks() const;
+  CUstream_st* stream(int rank) const;
+
+  // `count`: elements that each rank contributes; reduce_scatter: that each rank receives;
+  // all_to_all: that each rank sends to each. `buffers`: one a rank.
+
+  /// output[i] = sum over the ranks of input[i]; [count] both.
+  void all_reduce(Element element, std::int64_t count, const std::vector<RankBuffers>& buffers);
+  /// output = the inputs in the order of the ranks; [count], [ranks, count].
+  void all_gather(Element element, std::int64_t count, const std::vector<RankBuffers>& buffers);
+  /// output[i] = sum over the ranks of input[rank][i]; [ranks, count], [count].
+  void reduce_scatter(Element element, std::int64_t count, const std::vector<RankBuffers>& buffers);
+  /// output[s] = input[rank] of rank s; [ranks, count] both.
+  void all_to_all(Element element, std::int64_t count, const std::vector<RankBuffers>& buffers);
+
+  /// Waits for all ranks.
+  void synchronize();
+
+  /// Seconds between `calls` starting and being done on rank 0's stream, by its events.
+  double seconds(const std::function<void()>& calls);
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace roofcast::kernels::cuda

@@ -1,0 +1,20 @@
+// Kernels that do nothing but be there: one that reads the GPU's clocks, one that is empty.
+#pragma once
+
+#include "kernels/cuda/clock_reading.hpp"
+
+struct CUstream_st;  // what cudaStream_t points to, so that this header needs no CUDA
+
+namespace roofcast::kernels::cuda {
+
+/// More than any GPU has.
+inline constexpr int kMostMultiprocessors = 512;
+
+/// Each multiprocessor that runs part of it writes readings[its number]; on an idle GPU nearly all
+/// do. `readings`: [kMostMultiprocessors], where the GPU can write. Throws CudaError when the
+/// launch fails.
+void launch_clock_probe(ClockReading* readings, int multiprocessors, CUstream_st* stream);
+
+void launch_empty(CUstream_st* stream);
+
+}  // namespace roofcast::kernels::cuda
