@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/envelope.hpp"
+#include "cli/measured_document.hpp"
 #include "model/roofline.hpp"
 #include "reports/numbers.hpp"
 
@@ -44,7 +45,7 @@ Json gpu_json(const GpuProfile& profile) {
   json["host_link"] = link_json(gpu.host);
   json["network_link"] = link_json(gpu.network);
   json["gpus_per_node"] = gpu.gpus_per_node;
-  json["board_power_w"] = gpu.board_power.value;
+  json["board_power_w"] = gpu.board_power ? Json(gpu.board_power->value) : Json(nullptr);
   json["price_usd_per_h"] = gpu.price ? Json(gpu.price->value) : Json(nullptr);
   json["profile_hash"] = profile.hash;
   json["sources"] = gpu.sources;
@@ -58,14 +59,14 @@ Table fact_table(const Gpu& gpu) {
   };
   row("memory", as_gib(gpu.memory) + " nominal, " + as_gib(gpu.memory_visible) + " visible");
   row("memory bandwidth", as_rate(gpu.memory_bandwidth));
-  row("L2 cache", as_bytes(gpu.l2_cache));
-  row("multiprocessors", with_separators(gpu.multiprocessors));
+  row(is_cpu(gpu) ? "last-level cache" : "L2 cache", as_bytes(gpu.l2_cache));
+  row(is_cpu(gpu) ? "cores" : "multiprocessors", with_separators(gpu.multiprocessors));
   for (const auto& [name, link] :
        {std::pair{"to peers", gpu.peer}, {"to the host", gpu.host}, {"network", gpu.network}}) {
     if (link) row(name, link->name + ", " + as_rate(link->bandwidth) + " per direction");
   }
-  row("GPUs per node", with_separators(gpu.gpus_per_node));
-  row("board power", fixed(gpu.board_power.value, 0) + " W");
+  if (!is_cpu(gpu)) row("GPUs per node", with_separators(gpu.gpus_per_node));
+  if (gpu.board_power) row("board power", fixed(gpu.board_power->value, 0) + " W");
   if (gpu.price) row("typical price", "$" + fixed(gpu.price->value, 2) + " per hour");
   return table;
 }
@@ -109,7 +110,7 @@ Document gpu_list_document() {
     table.rows.push_back({name, fixed(gpu.memory_visible.value / kGiB, 1),
                           fixed(gpu.memory_bandwidth.value / 1e12, 2), peak(gpu, DType::bf16),
                           peak(gpu, DType::fp8), peak(gpu, DType::int8), peak(gpu, DType::fp4),
-                          fixed(gpu.board_power.value, 0),
+                          gpu.board_power ? fixed(gpu.board_power->value, 0) : "-",
                           gpu.price ? fixed(gpu.price->value, 2) : "-"});
     gpus.push_back(gpu_json(profile));
   }
@@ -124,7 +125,10 @@ Document gpu_document(const GpuProfile& profile) {
   document.machine.update(gpu_json(profile));
   document.sections.push_back({.heading = gpu.display_name, .lines = {}, .table = fact_table(gpu)});
   document.sections.push_back({.heading = "", .lines = {}, .table = peak_table(gpu)});
-  document.sections.push_back({.heading = "", .lines = {}, .table = source_table(gpu)});
+  if (gpu.measured) add_measured(document, gpu);
+  if (!gpu.sources.empty()) {
+    document.sections.push_back({.heading = "", .lines = {}, .table = source_table(gpu)});
+  }
   return document;
 }
 

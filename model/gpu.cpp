@@ -1,7 +1,9 @@
 #include "model/gpu.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <string_view>
 
 #include "model/chord_log2.hpp"
 
@@ -35,6 +37,15 @@ FlopsPerSecond Gpu::peak_for(DType compute) const {
   }
   assert(best.value > 0);  // the reader insists on an fp32 peak
   return best;
+}
+
+bool is_cpu(const Gpu& gpu) {
+  // x86 and Arm; GPUs state a version ("9.0") or a target ("gfx942").
+  constexpr std::array<std::string_view, 6> kExtensions{"avx", "amx", "sse", "neon", "sve", "sme"};
+  return gpu.compute_capability.empty() ||
+         std::any_of(kExtensions.begin(), kExtensions.end(), [&](std::string_view extension) {
+           return gpu.compute_capability.starts_with(extension);
+         });
 }
 
 }  // namespace roofcast

@@ -18,6 +18,8 @@ struct Link {
   std::string name;  // "NVLink 4", "PCIe 5 x16"
   BytesPerSecond bandwidth;
   Seconds latency;
+
+  bool operator==(const Link&) const = default;
 };
 
 /// Of links that K and V are moved over. No link of a server is slower by far, so less is a mistake
@@ -31,11 +33,15 @@ struct Curve {
   struct Point {
     double x = 0;
     double y = 0;
+
+    bool operator==(const Point&) const = default;
   };
   std::vector<Point> points;  // x strictly ascending, x > 0
   std::string source;
 
   double at(double x) const;  // precondition: not empty, x > 0
+
+  bool operator==(const Curve&) const = default;
 };
 
 /// Share of the datasheet limit that kernels reach, by operator family, beyond the family's floor:
@@ -48,6 +54,8 @@ struct Efficiencies {
   std::map<DType, Curve> decode_attention;  // by KV dtype: share of HBM bandwidth; x: KV bytes read
   std::optional<Curve> memory_bound;        // norms, RoPE, activations; x: bytes moved
   std::map<int, Curve> all_reduce;          // by GPUs: seconds per call; x: bytes
+
+  bool operator==(const Efficiencies&) const = default;
 };
 
 /// Time a kernel takes however little it does, back to back in a CUDA graph.
@@ -57,6 +65,8 @@ struct Floors {
   Seconds attention{10e-6};
   Seconds memory_bound{2e-6};
   Seconds all_reduce{5e-6};
+
+  bool operator==(const Floors&) const = default;
 };
 
 struct Gpu {
@@ -64,9 +74,9 @@ struct Gpu {
   std::string display_name;  // "NVIDIA H200 SXM"
   std::vector<std::string> aliases;
   std::string vendor;
-  std::string architecture;  // "hopper"
-  std::string compute_capability;
-  Bytes memory;          // nominal, as sold
+  std::string architecture;        // "hopper"
+  std::string compute_capability;  // of a CPU its vector extension, "avx512_bf16", or empty
+  Bytes memory;                    // nominal, as sold
   Bytes memory_visible;  // total that the driver reports, what engines multiply by utilisation
   BytesPerSecond memory_bandwidth;
   Bytes l2_cache;
@@ -77,7 +87,7 @@ struct Gpu {
   std::optional<Link> host;                    // PCIe or C2C
   std::optional<Link> network;                 // per GPU, between nodes
   int gpus_per_node = 8;
-  Watts board_power;
+  std::optional<Watts> board_power;
   std::optional<DollarsPerHour> price;
   Efficiencies efficiencies;
   Floors floors;
@@ -87,6 +97,11 @@ struct Gpu {
   /// Rate at which `compute` runs: its own peak, or the fastest wider type's when the hardware has
   /// no such unit (fp8 weights on A100 are multiplied as bf16).
   FlopsPerSecond peak_for(DType compute) const;
+
+  bool operator==(const Gpu&) const = default;
 };
+
+/// Whether a profile describes a CPU: it has a vector extension for a compute capability, or none.
+bool is_cpu(const Gpu& gpu);
 
 }  // namespace roofcast

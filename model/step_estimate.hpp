@@ -1,4 +1,5 @@
-// Step time from the roofline: the sum of a step's operators and the engine's host time.
+// Step time from measured curves and the roofline: the sum of a step's operators and the engine's
+// host time.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,11 @@ struct StepEstimate {
   std::vector<OperatorEstimate> operators{};
 };
 
-/// Answers the seam by the roofline with the GPU's efficiencies. Copies what it needs. Calls with
+/// Answers the seam operator by operator: from the GPU's measured curves where it has them, else by
+/// the roofline with its efficiencies. Copies what it needs. Calls with
 /// equal token counts reuse their GEMM times; safe to use from several threads only if each has
 /// its own copy. More tokens never take less time: where a curve says so, the longer time of the
-/// smaller count stands.
+/// smaller count stands (a decode batch of measured attention: see measured_times.hpp).
 /// Under pipeline parallelism a step is the way of its tokens through all stages; that other
 /// batches fill the other stages meanwhile is not modelled. Under data parallelism it is the step
 /// of one rank, the others being equally loaded. Prefill and decode attention of a mixed step are

@@ -12,7 +12,8 @@
 
 #include "model/error.hpp"
 #include "model/io/json_depth.hpp"
-#include "model/suggest.hpp"
+#include "model/io/measured_reader.hpp"
+#include "model/io/profile_section.hpp"
 
 namespace roofcast {
 namespace {
@@ -21,114 +22,16 @@ using Json = nlohmann::json;
 
 constexpr int kSchemaVersion = 1;
 
-/// What a number may be. Wide enough for any accelerator, and for a CPU that was calibrated;
-/// narrow enough to catch a value in GB, TFLOP/s or microseconds.
-struct Range {
-  double low;
-  double high;
-  std::string_view unit;
-};
 constexpr Range kMemory{1e8, 1e14, "bytes"};
 constexpr Range kCache{1e3, 1e12, "bytes"};
-constexpr Range kMemoryRate{1e9, 1e15, "bytes per second"};
 constexpr Range kLinkRate{1e8, 1e14, "bytes per second"};
 constexpr Range kPeak{1e9, 1e18, "FLOP per second"};
-constexpr Range kClock{1e8, 1e11, "hertz"};
-constexpr Range kTime{1e-9, 1.0, "seconds"};
 constexpr Range kPower{1, 1e5, "watts"};
 constexpr Range kPrice{1e-3, 1e4, "dollars per hour"};
 constexpr Range kShare{1e-4, 1.0, "of the limit"};
 constexpr Range kCurveX{1, 1e15, "tokens or bytes"};
 constexpr Range kCount{1, 1e6, "pieces"};
 constexpr Range kVersion{kSchemaVersion, kSchemaVersion, "(the version this program reads)"};
-
-/// A JSON object and where it stands, for error texts.
-struct Section {
-  const Json& object;
-  std::string path;  // "" at the top, "efficiency.gemm."
-  const std::string& file;
-};
-
-[[noreturn]] void fail(const Section& section, const std::string& key, const std::string& what) {
-  throw Error(fmt::format("hardware profile {}: {}{}: {}", section.file, section.path, key, what));
-}
-
-const Json& required(const Section& section, const std::string& key) {
-  const auto found = section.object.find(key);
-  if (found == section.object.end()) fail(section, key, "is missing");
-  return *found;
-}
-
-bool has(const Section& section, const std::string& key) { return section.object.contains(key); }
-
-Section subsection(const Section& section, const std::string& key) {
-  const Json& value = required(section, key);
-  if (!value.is_object()) fail(section, key, "must be an object");
-  return {value, section.path + key + ".", section.file};
-}
-
-void check_keys(const Section& section, const std::vector<std::string>& known) {
-  for (const auto& [key, value] : section.object.items()) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      fail(section, key, "is not a key of a hardware profile" + did_you_mean(key, known));
-    }
-  }
-}
-
-double checked(const Section& section, const std::string& key, const Json& value,
-               const Range& range) {
-  if (!value.is_number()) {
-    fail(section, key, fmt::format("must be a number, but is {}", value.dump()));
-  }
-  const double number = value.get<double>();
-  if (!(number >= range.low && number <= range.high)) {
-    fail(section, key,
-         fmt::format("{} is not between {} and {} {}", value.dump(), range.low, range.high,
-                     range.unit));
-  }
-  return number;
-}
-
-double number(const Section& section, const std::string& key, const Range& range) {
-  return checked(section, key, required(section, key), range);
-}
-
-int whole_number(const Section& section, const std::string& key, const Range& range) {
-  const double value = number(section, key, range);
-  if (value != std::floor(value)) fail(section, key, "must be a whole number");
-  return static_cast<int>(value);
-}
-
-std::string text(const Section& section, const std::string& key) {
-  const Json& value = required(section, key);
-  if (!value.is_string() || value.get<std::string>().empty()) {
-    fail(section, key, "must be a text that is not empty");
-  }
-  return value.get<std::string>();
-}
-
-DType dtype_key(const Section& section, const std::string& key) {
-  const std::optional<DType> dtype = parse_dtype(key);
-  if (!dtype) {
-    fail(section, key,
-         "is not a number format" +
-             did_you_mean(key, {"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4", "int4"}));
-  }
-  return *dtype;
-}
-
-std::vector<std::string> read_aliases(const Section& top) {
-  const Json& list = required(top, "aliases");
-  if (!list.is_array()) fail(top, "aliases", "must be a list of names");
-  std::vector<std::string> result;
-  for (const Json& alias : list) {
-    if (!alias.is_string() || alias.get<std::string>().empty()) {
-      fail(top, "aliases", fmt::format("{} is not a name", alias.dump()));
-    }
-    result.push_back(alias.get<std::string>());
-  }
-  return result;
-}
 
 std::map<DType, FlopsPerSecond> read_peaks(const Section& top) {
   const Section section = subsection(top, "dense_peak_flops_per_s");
@@ -160,7 +63,7 @@ Curve read_curve(const Section& parent, const std::string& key, const Range& y) 
   }
   for (const Json& point : points) {
     if (!point.is_array() || point.size() != 2) {
-      fail(section, "points", fmt::format("{} is not [x, y]", point.dump()));
+      fail(section, "points", fmt::format("{} is not [x, y]", shown(point)));
     }
     const double x = checked(section, "points", point[0], kCurveX);
     if (!curve.points.empty() && x <= curve.points.back().x) {
@@ -186,7 +89,7 @@ std::map<std::string, Curve> read_curves(const Section& parent, const std::strin
 std::map<DType, Curve> read_decode_attention(const Section& section) {
   std::map<DType, Curve> result;
   for (auto& [name, curve] : read_curves(section, "decode_attention", kShare)) {
-    const Section named{section.object, section.path + "decode_attention.", section.file};
+    const Section named{section.object, section.path + "decode_attention.", section.source};
     result.emplace(dtype_key(named, name), std::move(curve));
   }
   return result;
@@ -263,18 +166,18 @@ std::map<std::string, std::string> read_sources(const Section& top) {
 void read_facts(const Section& top, Gpu& gpu) {
   gpu.name = text(top, "name");
   gpu.display_name = text(top, "display_name");
-  gpu.aliases = read_aliases(top);
+  gpu.aliases = texts(top, "aliases");
   gpu.vendor = text(top, "vendor");
   gpu.architecture = text(top, "architecture");
-  gpu.compute_capability = text(top, "compute_capability");
+  if (has(top, "compute_capability")) gpu.compute_capability = text(top, "compute_capability");
   gpu.memory = Bytes{number(top, "memory_bytes", kMemory)};
   gpu.memory_visible = Bytes{number(top, "memory_visible_bytes", kMemory)};
   gpu.memory_bandwidth = BytesPerSecond{number(top, "memory_bandwidth_bytes_per_s", kMemoryRate)};
   gpu.l2_cache = Bytes{number(top, "l2_cache_bytes", kCache)};
-  gpu.multiprocessors = whole_number(top, "multiprocessors", kCount);
+  gpu.multiprocessors = static_cast<int>(whole_number(top, "multiprocessors", kCount));
   if (has(top, "boost_clock_hz")) gpu.boost_clock_hz = number(top, "boost_clock_hz", kClock);
-  gpu.gpus_per_node = whole_number(top, "gpus_per_node", kCount);
-  gpu.board_power = Watts{number(top, "board_power_w", kPower)};
+  gpu.gpus_per_node = static_cast<int>(whole_number(top, "gpus_per_node", kCount));
+  if (has(top, "board_power_w")) gpu.board_power = Watts{number(top, "board_power_w", kPower)};
   if (has(top, "price_dollars_per_hour")) {
     gpu.price = DollarsPerHour{number(top, "price_dollars_per_hour", kPrice)};
   }
@@ -306,8 +209,8 @@ Gpu parse_gpu(const std::string& profile, const std::string& where) {
   if (!json.is_object()) {
     throw Error(fmt::format("hardware profile {}: must be one JSON object", where));
   }
-  const Section top{json, "", where};
-  // `measured` is for curves timed on the machine itself; documented, and not yet used.
+  const ProfileText source{.name = where, .text = profile};
+  const Section top{json, "", source};
   check_keys(top, {"schema_version",
                    "name",
                    "display_name",
@@ -333,7 +236,6 @@ Gpu parse_gpu(const std::string& profile, const std::string& where) {
                    "measured",
                    "sources"});
   number(top, "schema_version", kVersion);
-  if (has(top, "measured")) subsection(top, "measured");
   Gpu gpu;
   read_facts(top, gpu);
   gpu.dense_peak = read_peaks(top);
@@ -342,6 +244,7 @@ Gpu parse_gpu(const std::string& profile, const std::string& where) {
   gpu.network = read_link(top, "network_link");
   gpu.efficiencies = read_efficiencies(top);
   gpu.floors = read_floors(top);
+  if (has(top, "measured")) gpu.measured = read_measured(subsection(top, "measured"), gpu);
   gpu.sources = read_sources(top);
   return gpu;
 }

@@ -24,6 +24,12 @@ GpuProfile load_gpu(const std::string& gpu);
 /// `profile` is the text of a profile. Throws Error naming `where` and the key.
 Gpu parse_gpu(const std::string& profile, const std::string& where);
 
+/// The profile as a text that parse_gpu() reads back to the same Gpu: keys in the order of
+/// hardware_profiles/README.md, a line for each point of a curve. Equal Gpus give equal bytes.
+/// Texts that are not UTF-8 get replacement characters; sources of what is not written are left
+/// out. Precondition: numbers are finite and within what parse_gpu() accepts.
+std::string write_gpu(const Gpu& gpu);
+
 /// Names of all built-in profiles, in order.
 std::vector<std::string> gpu_names();
 

@@ -57,6 +57,26 @@ TEST(OutputKeys, EstimateReportsTimesRatesAndOperators) {
   EXPECT_LT(estimate["mbu"].get<double>(), 1.0);
 }
 
+TEST(OutputKeys, ACalibratedDeviceStatesCeilingsAndCurves) {
+  const json measured =
+      answer("gpus " ROOFCAST_SOURCE_DIR "/tests/golden/profiles/imaginary-gpu.json")["measured"];
+  expect_keys(measured, {"device", "identity", "date", "tool", "protocol", "versions", "clock_hz",
+                         "dropped_samples", "rejected", "kernel_floor_s", "eager_launch_s",
+                         "graph_launch_s", "engine_step_s"});
+  // The fastest product: 2 * 512 * 3072 * 768 FLOPs, timed at 45.9 us.
+  const json& compute = measured["ceilings"].at(0);
+  EXPECT_EQ(compute["name"], "bf16");
+  EXPECT_EQ(compute["unit"], "flops_per_s");
+  EXPECT_NEAR(compute["reached"].get<double>(), 2.0 * 512 * 3072 * 768 / 45.9e-6, 1e6);
+  const json& curve = measured["curves"].at(0);
+  expect_keys(curve, {"family", "shape", "kernel", "median_error", "p90_error"});
+  // 2304 x 768 at one token: (2304 * 768 + 2304 + 768) * 2 bytes at 1 TB/s take 3.545 us of 8.81.
+  const json& point = curve["points"].at(0);
+  expect_keys(point, {"x", "y", "time_s", "relative_spread", "samples"});
+  EXPECT_EQ(point["ceiling"], "bandwidth");
+  EXPECT_NEAR(point["share_of_ceiling"].get<double>(), 3.545 / 8.81, 1e-4);
+}
+
 TEST(OutputKeys, StaircaseGivesTheKnownCounts) {
   // G * P + G * (G - 1) / 2 against P + G: 50 * 100 + 50 * 49 / 2 = 6,225 against 150.
   const json small = answer("staircase --prompt 100 --generate 50");

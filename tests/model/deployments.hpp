@@ -13,6 +13,7 @@ inline Gpu gpu_of(const std::string& name, double visible_gib) {
   Gpu gpu;
   gpu.name = name;
   gpu.display_name = name;
+  gpu.compute_capability = "9.0";  // no CPU
   gpu.memory = Bytes{visible_gib * kGiB};
   gpu.memory_visible = Bytes{visible_gib * kGiB};
   return gpu;

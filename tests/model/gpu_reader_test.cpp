@@ -31,7 +31,8 @@ Json valid_profile() {
       "gemm": {"bf16": {"points": [[1, 0.7], [1024, 0.8]], "source": "a table"}},
       "decode_attention": {"fp8": {"points": [[1e8, 0.6]], "source": "a table"}},
       "all_reduce_s": {"4": {"points": [[1e6, 2e-5]], "source": "a table"}}},
-    "measured": {"gemm": []},
+    "measured": {"device": "Test Card", "date": "2026-01-02T03:04:05Z", "tool": "a test",
+                 "protocol": "none", "curves": []},
     "sources": {"memory_bytes": "a datasheet", "floors_s.gemm": "a fit"}
   })");
 }
@@ -69,8 +70,9 @@ TEST(GpuReader, ReadsWhatAProfileSays) {
 TEST(GpuReader, NamesTheKeyThatIsMissing) {
   const Json whole = valid_profile();
   for (const auto& [key, value] : whole.items()) {
-    const bool optional =
-        key == "peer_link" || key == "floors_s" || key == "efficiency" || key == "measured";
+    const bool optional = key == "peer_link" || key == "floors_s" || key == "efficiency" ||
+                          key == "measured" || key == "compute_capability" ||
+                          key == "board_power_w";
     const std::string name = key;
     const std::string error = error_after([&](Json& p) { p.erase(name); });
     if (optional) continue;
@@ -133,6 +135,36 @@ TEST(GpuReader, RejectsCurvesThatAreNone) {
                 p["efficiency"]["all_reduce_s"]["two"] = p["efficiency"]["all_reduce_s"]["4"];
               }),
               HasSubstr("all_reduce_s.two"));
+}
+
+TEST(GpuReader, NeverRepeatsALongOrDeepValue) {
+  const std::string error =
+      error_after([](Json& p) { p["board_power_w"] = std::string(100000, 'x'); });
+  EXPECT_LT(error.size(), 300U);
+  std::string text = valid_profile().dump();
+  const std::string power = "\"board_power_w\":400";
+  text.replace(text.find(power), power.size(),
+               "\"board_power_w\":" + std::string(50, '[') + std::string(50, ']'));
+  try {
+    parse_gpu(text, "deep.json");
+    FAIL() << "was read";
+  } catch (const Error& deep) {
+    EXPECT_THAT(deep.what(), HasSubstr("must be a number, but is a list"));
+  }
+  EXPECT_LT(error_after([](Json& p) { p[std::string(100000, 'k')] = 1; }).size(), 300U);
+}
+
+TEST(GpuReader, ACpuStatesNoComputeCapabilityOrAVectorExtension) {
+  const auto with = [](const std::function<void(Json&)>& change) {
+    Json profile = valid_profile();
+    change(profile);
+    return is_cpu(parse_gpu(profile.dump(), "card.json"));
+  };
+  EXPECT_TRUE(with([](Json& p) { p.erase("compute_capability"); }));
+  EXPECT_TRUE(with([](Json& p) { p["compute_capability"] = "avx512_bf16"; }));
+  EXPECT_FALSE(with([](Json& p) { p["compute_capability"] = "9.0"; }));
+  EXPECT_FALSE(with([](Json& p) { p["compute_capability"] = "gfx942"; }));
+  for (const std::string& name : gpu_names()) EXPECT_FALSE(is_cpu(load_gpu(name).gpu)) << name;
 }
 
 TEST(GpuReader, RejectsTheSourceOfNothing) {

@@ -11,6 +11,7 @@ namespace roofcast::test {
 inline Gpu round_gpu() {
   Gpu gpu;
   gpu.name = "round";
+  gpu.compute_capability = "1.0";  // no CPU
   gpu.memory = Bytes{80e9};
   gpu.memory_visible = Bytes{80e9};
   gpu.memory_bandwidth = BytesPerSecond{1e12};

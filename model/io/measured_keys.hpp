@@ -1,0 +1,95 @@
+// How a profile spells what was measured: one table for reader and writer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "model/measured.hpp"
+
+namespace roofcast {
+
+inline constexpr std::array kFamilies{
+    OperatorFamily::gemm,
+    OperatorFamily::moe,
+    OperatorFamily::prefill_attention,
+    OperatorFamily::decode_attention,
+    OperatorFamily::memory_bound,
+    OperatorFamily::collective,
+};
+
+inline constexpr std::array kExchanges{Exchange::all_reduce, Exchange::all_gather,
+                                       Exchange::all_to_all, Exchange::point_to_point};
+
+/// A whole number of a shape.
+struct SizeKey {
+  const char* key;
+  std::int64_t OperatorShape::*field;
+};
+
+inline constexpr std::array kMoeSizes{
+    SizeKey{"outputs", &OperatorShape::outputs},
+    SizeKey{"inputs", &OperatorShape::inputs},
+    SizeKey{"experts", &OperatorShape::experts},
+    SizeKey{"experts_per_token", &OperatorShape::experts_per_token},
+};
+inline constexpr std::array kAttentionSizes{
+    SizeKey{"query_heads", &OperatorShape::query_heads},
+    SizeKey{"kv_heads", &OperatorShape::kv_heads},
+    SizeKey{"head_dim", &OperatorShape::head_dim},
+    SizeKey{"value_dim", &OperatorShape::value_dim},
+};
+
+/// The sizes that a family's shape states, in the order in which they are written.
+inline std::span<const SizeKey> size_keys(OperatorFamily family) {
+  switch (family) {
+    case OperatorFamily::gemm:
+      return std::span(kMoeSizes).first(2);
+    case OperatorFamily::moe:
+      return kMoeSizes;
+    case OperatorFamily::prefill_attention:
+    case OperatorFamily::decode_attention:
+      return kAttentionSizes;
+    case OperatorFamily::memory_bound:
+    case OperatorFamily::collective:
+      break;
+  }
+  return {};
+}
+
+/// Rates and times that a profile may state beside its curves.
+struct RateKey {
+  const char* key;
+  BytesPerSecond Measured::*field;
+};
+inline constexpr std::array kRates{
+    RateKey{"copy_bandwidth_bytes_per_s", &Measured::copy_bandwidth},
+    RateKey{"read_bandwidth_bytes_per_s", &Measured::read_bandwidth},
+    RateKey{"upload_bandwidth_bytes_per_s", &Measured::upload_bandwidth},
+    RateKey{"download_bandwidth_bytes_per_s", &Measured::download_bandwidth},
+};
+struct TimeKey {
+  const char* key;
+  Seconds Measured::*field;
+};
+inline constexpr std::array kTimes{
+    TimeKey{"kernel_floor_s", &Measured::kernel_floor},
+    TimeKey{"eager_launch_s", &Measured::eager_launch},
+    TimeKey{"graph_launch_s", &Measured::graph_launch},
+    TimeKey{"engine_step_s", &Measured::engine_step},
+};
+
+/// Texts that say how the curves came about.
+struct TextKey {
+  const char* key;
+  std::string Measured::*field;
+  bool required;
+};
+inline constexpr std::array kProvenance{
+    TextKey{"device", &Measured::device, true},     TextKey{"identity", &Measured::identity, false},
+    TextKey{"date", &Measured::date, true},         TextKey{"tool", &Measured::tool, true},
+    TextKey{"protocol", &Measured::protocol, true},
+};
+
+}  // namespace roofcast

@@ -1,0 +1,283 @@
+#include "model/io/measured_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <cmath>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "model/io/json_line.hpp"
+#include "model/io/measured_keys.hpp"
+#include "model/roofline.hpp"
+#include "model/suggest.hpp"
+
+namespace roofcast {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr Range kSize{1, 1e9, "elements, heads or experts"};
+constexpr Range kTokens{1, 1e9, "tokens or sequences"};
+constexpr Range kPrefix{0, 1e9, "tokens"};
+constexpr Range kMessage{1, 1e15, "bytes"};
+constexpr Range kCallTime{1e-9, 1e4, "seconds"};
+constexpr Range kSpread{0, 100, "of the median"};
+constexpr Range kSamples{1, 1e9, "samples"};
+constexpr Range kError{0, 1e3, "of the time"};
+constexpr Range kDropped{0, 1e12, "samples"};
+constexpr Range kRanks{1, 4096, "GPUs"};
+constexpr Range kFloor{0, 1, "seconds"};
+// From an instant to a second per operation, byte or wave.
+constexpr Range kTerm{0, 1, "seconds"};
+constexpr Range kHostRate{1e6, 1e15, "bytes per second"};
+
+// A calibration takes some 150 sizes of an operator; every estimate works through all of them.
+constexpr std::size_t kMostPoints = 2000;
+
+/// The family's keys of the shape itself.
+std::vector<std::string> shape_keys(OperatorFamily family) {
+  std::vector<std::string> keys;
+  for (const SizeKey& size : size_keys(family)) keys.emplace_back(size.key);
+  switch (family) {
+    case OperatorFamily::gemm:
+      keys.emplace_back("format");
+      break;
+    case OperatorFamily::moe:
+      keys.insert(keys.end(), {"format", "gated"});
+      break;
+    case OperatorFamily::prefill_attention:
+    case OperatorFamily::decode_attention:
+      keys.insert(keys.end(), {"cache", "latent"});
+      break;
+    case OperatorFamily::memory_bound:
+      keys.emplace_back("name");
+      break;
+    case OperatorFamily::collective:
+      keys.insert(keys.end(), {"exchange", "ranks"});
+      break;
+  }
+  return keys;
+}
+
+/// One of several names at `key`.
+template <class Values>
+auto one_of(const Section& section, const std::string& key, const Values& values) {
+  const std::string given = text(section, key);
+  std::vector<std::string> names;
+  for (const auto value : values) {
+    if (name_of(value) == given) return value;
+    names.emplace_back(name_of(value));
+  }
+  fail(section, key,
+       fmt::format("{} is none of {}", shown(given), fmt::join(names, ", ")) +
+           did_you_mean(given, names));
+}
+
+bool flag(const Section& section, const std::string& key) {
+  const Json& value = required(section, key);
+  if (!value.is_boolean()) fail(section, key, "must be true or false");
+  return value.get<bool>();
+}
+
+std::string format_at(const Section& section) {
+  const std::string name = text(section, "format");
+  if (kernel_format(name) == nullptr) {
+    const std::vector<std::string> known = kernel_format_names();
+    fail(section, "format",
+         fmt::format("{} is none of {}", shown(name), fmt::join(known, ", ")) +
+             did_you_mean(name, known));
+  }
+  return name;
+}
+
+void check_shape(const Section& section, const OperatorShape& shape) {
+  if (shape.experts_per_token > shape.experts) {
+    fail(section, "experts_per_token", "is more than experts");
+  }
+  if (shape.kv_heads > shape.query_heads) fail(section, "kv_heads", "is more than query_heads");
+  if (shape.latent && shape.value_dim > shape.head_dim) {
+    fail(section, "value_dim", "is more than head_dim, of which it is a part");
+  }
+}
+
+OperatorShape read_shape(const Section& section, OperatorFamily family) {
+  OperatorShape shape{.family = family};
+  for (const SizeKey& size : size_keys(family)) {
+    shape.*size.field = whole_number(section, size.key, kSize);
+  }
+  switch (family) {
+    case OperatorFamily::moe:
+      shape.gated = flag(section, "gated");
+      [[fallthrough]];
+    case OperatorFamily::gemm:
+      shape.format = format_at(section);
+      break;
+    case OperatorFamily::prefill_attention:
+    case OperatorFamily::decode_attention:
+      shape.cache = dtype_at(section, "cache");
+      if (has(section, "latent")) shape.latent = flag(section, "latent");
+      break;
+    case OperatorFamily::memory_bound:
+      shape.name = text(section, "name");
+      break;
+    case OperatorFamily::collective:
+      shape.exchange = one_of(section, "exchange", kExchanges);
+      shape.ranks = static_cast<int>(whole_number(section, "ranks", kRanks));
+      break;
+  }
+  check_shape(section, shape);
+  return shape;
+}
+
+PhysicalTerms read_terms(const Section& curve) {
+  const Section section = subsection(curve, "terms");
+  check_keys(section, {"floor_s", "seconds_per_flop", "seconds_per_byte", "seconds_per_wave"});
+  return {.floor = Seconds{number(section, "floor_s", kFloor)},
+          .seconds_per_flop = number(section, "seconds_per_flop", kTerm),
+          .seconds_per_byte = number(section, "seconds_per_byte", kTerm),
+          .seconds_per_wave = number(section, "seconds_per_wave", kTerm)};
+}
+
+Range range_of_x(OperatorFamily family) {
+  const bool bytes = family == OperatorFamily::memory_bound || family == OperatorFamily::collective;
+  return bytes ? kMessage : kTokens;
+}
+
+MeasuredPoint read_point(const Section& curve, const std::string& where, const Json& values,
+                         OperatorFamily family) {
+  const bool two = has_second_axis(family);
+  const std::size_t columns = two ? 5 : 4;
+  if (!values.is_array() || values.size() != columns) {
+    fail(curve, where,
+         fmt::format("is not [{}, time_s, relative_spread, samples]", two ? "x, y" : "x"));
+  }
+  const Range& prefix = family == OperatorFamily::decode_attention ? kTokens : kPrefix;
+  const std::size_t time = columns - 3;
+  return {.x = checked(curve, where, values[0], range_of_x(family)),
+          .y = two ? checked(curve, where, values[1], prefix) : 0.0,
+          .time = Seconds{checked(curve, where, values[time], kCallTime)},
+          .relative_spread = checked(curve, where, values[time + 1], kSpread),
+          .samples = static_cast<int>(whole(curve, where, values[time + 2], kSamples))};
+}
+
+/// A point among the others of its curve, on its base and against physics.
+void check_point(const Section& section, const std::string& where, const MeasuredCurve& curve,
+                 const Gpu& gpu) {
+  const MeasuredPoint& point = curve.points.back();
+  if (curve.points.size() > 1) {
+    const MeasuredPoint& before = *(curve.points.end() - 2);
+    if (std::pair(before.x, before.y) >= std::pair(point.x, point.y)) {
+      fail(section, where, "sizes must ascend");
+    }
+  }
+  if (!(base_time(curve, point.x, point.y, gpu.multiprocessors).value > 0)) {
+    fail(section, where, "the curve's terms give no time here");
+  }
+  if (!beats_physics(curve.shape, point, gpu)) return;
+  const Seconds limit = physical_limit(work_of(curve.shape, point.x, point.y), gpu);
+  const std::string path = section.path + where;
+  const std::string line = fmt::format("line {}: {}", line_of(section.source.text, path), path);
+  fail({section.object, "", section.source}, line,
+       fmt::format("{:.4g} s is faster than physics: the profile's peaks and bandwidths allow "
+                   "{:.4g} s",
+                   point.time.value, limit.value));
+}
+
+void read_points(const Section& section, const Gpu& gpu, MeasuredCurve& curve) {
+  const Json& points = required(section, "points");
+  if (!points.is_array() || points.empty() || points.size() > kMostPoints) {
+    fail(section, "points", fmt::format("must be a list of 1 to {} points", kMostPoints));
+  }
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::string where = fmt::format("points[{}]", i);
+    curve.points.push_back(read_point(section, where, points[i], curve.shape.family));
+    check_point(section, where, curve, gpu);
+  }
+}
+
+MeasuredCurve read_curve(const Section& section, const Gpu& gpu) {
+  const OperatorFamily family = one_of(section, "family", kFamilies);
+  std::vector<std::string> keys = shape_keys(family);
+  keys.insert(keys.end(), {"family", "kernel", "terms", "median_error", "p90_error", "points"});
+  check_keys(section, keys);
+  MeasuredCurve curve{.shape = read_shape(section, family), .kernel = text(section, "kernel")};
+  curve.terms = read_terms(section);
+  if (has(section, "median_error")) curve.median_error = number(section, "median_error", kError);
+  if (has(section, "p90_error")) curve.p90_error = number(section, "p90_error", kError);
+  if (curve.median_error > curve.p90_error) fail(section, "median_error", "is above p90_error");
+  read_points(section, gpu, curve);
+  return curve;
+}
+
+std::vector<MeasuredCurve> read_curves(const Section& measured, const Gpu& gpu) {
+  const Json& list = required(measured, "curves");
+  if (!list.is_array()) fail(measured, "curves", "must be a list of curves");
+  std::vector<MeasuredCurve> curves;
+  std::set<std::pair<OperatorShape, std::string>> seen;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string key = fmt::format("curves[{}]", i);
+    if (!list[i].is_object()) fail(measured, key, "must be an object");
+    curves.push_back(read_curve({list[i], measured.path + key + ".", measured.source}, gpu));
+    if (!seen.emplace(curves.back().shape, curves.back().kernel).second) {
+      fail(measured, key, "is a second curve of the same operator and kernel");
+    }
+  }
+  return curves;
+}
+
+/// "2026-11-21T10:15:00Z".
+bool is_utc_time(const std::string& date) {
+  constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:ddZ";
+  if (date.size() != kPattern.size()) return false;
+  for (std::size_t i = 0; i < date.size(); ++i) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(date[i])) != 0;
+    if (kPattern[i] == 'd' ? !digit : date[i] != kPattern[i]) return false;
+  }
+  return true;
+}
+
+void read_provenance(const Section& section, Measured& measured) {
+  for (const TextKey& key : kProvenance) {
+    if (key.required || has(section, key.key)) measured.*key.field = text(section, key.key);
+  }
+  if (!is_utc_time(measured.date)) {
+    fail(section, "date", fmt::format("{} is not like 2026-11-21T10:15:00Z", shown(measured.date)));
+  }
+  if (has(section, "versions")) {
+    const Section versions = subsection(section, "versions");
+    for (const auto& [name, value] : versions.object.items()) {
+      measured.versions.emplace_back(name, text(versions, name));
+    }
+  }
+  if (has(section, "clock_hz")) measured.clock_hz = number(section, "clock_hz", kClock);
+  if (has(section, "dropped_samples")) {
+    measured.dropped_samples = whole_number(section, "dropped_samples", kDropped);
+  }
+  if (has(section, "rejected")) measured.rejected = texts(section, "rejected");
+}
+
+}  // namespace
+
+Measured read_measured(const Section& section, const Gpu& gpu) {
+  std::vector<std::string> keys = {"versions", "clock_hz", "dropped_samples", "rejected", "curves"};
+  for (const TextKey& key : kProvenance) keys.emplace_back(key.key);
+  for (const RateKey& key : kRates) keys.emplace_back(key.key);
+  for (const TimeKey& key : kTimes) keys.emplace_back(key.key);
+  check_keys(section, keys);
+  Measured measured;
+  read_provenance(section, measured);
+  for (const RateKey& key : kRates) {
+    if (!has(section, key.key)) continue;
+    measured.*key.field = BytesPerSecond{number(section, key.key, kHostRate)};
+  }
+  for (const TimeKey& key : kTimes) {
+    if (has(section, key.key)) measured.*key.field = Seconds{number(section, key.key, kTime)};
+  }
+  measured.curves = read_curves(section, gpu);
+  return measured;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,13 @@
+// The `measured` section of a hardware profile. hardware_profiles/README.md documents it.
+#pragma once
+
+#include "model/gpu.hpp"
+#include "model/io/profile_section.hpp"
+
+namespace roofcast {
+
+/// Throws Error naming the key that is wrong, or the line of the point that is faster than the
+/// peaks and bandwidth of `gpu` allow.
+Measured read_measured(const Section& section, const Gpu& gpu);
+
+}  // namespace roofcast

@@ -1,0 +1,63 @@
+// Reading a hardware profile key by key: what a value may be, and errors of one line that say which
+// file and key. Internal to gpu_reader.cpp and measured_reader.cpp.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/dtype.hpp"
+
+namespace roofcast {
+
+/// What a number may be. Wide enough for any accelerator, and for a CPU that was calibrated;
+/// narrow enough to catch a value in GB, TFLOP/s or microseconds.
+struct Range {
+  double low;
+  double high;
+  std::string_view unit;
+};
+inline constexpr Range kMemoryRate{1e9, 1e15, "bytes per second"};
+inline constexpr Range kClock{1e8, 1e11, "hertz"};
+inline constexpr Range kTime{1e-9, 1.0, "seconds"};
+
+/// The profile being read.
+struct ProfileText {
+  std::string name;  // file name or other place, for errors
+  std::string text;
+};
+
+/// A JSON object and where it stands.
+struct Section {
+  const nlohmann::json& object;
+  std::string path;  // "" at the top, "efficiency.gemm."
+  const ProfileText& source;
+};
+
+/// Throws Error: "hardware profile FILE: PATH.KEY: WHAT".
+[[noreturn]] void fail(const Section& section, const std::string& key, const std::string& what);
+
+/// A value as an error shows it: cut short, and lists and objects by their kind alone.
+std::string shown(const nlohmann::json& value);
+
+bool has(const Section& section, const std::string& key);
+const nlohmann::json& required(const Section& section, const std::string& key);
+Section subsection(const Section& section, const std::string& key);
+/// Refuses keys that are not among `known`, naming the nearest.
+void check_keys(const Section& section, const std::vector<std::string>& known);
+
+double checked(const Section& section, const std::string& key, const nlohmann::json& value,
+               const Range& range);
+double number(const Section& section, const std::string& key, const Range& range);
+std::int64_t whole(const Section& section, const std::string& key, const nlohmann::json& value,
+                   const Range& range);
+std::int64_t whole_number(const Section& section, const std::string& key, const Range& range);
+std::string text(const Section& section, const std::string& key);
+/// A list of texts that are not empty.
+std::vector<std::string> texts(const Section& section, const std::string& key);
+/// `key` itself, or `spelling` at it, as a number format.
+DType dtype_key(const Section& section, const std::string& key);
+DType dtype_at(const Section& section, const std::string& key);
+
+}  // namespace roofcast
