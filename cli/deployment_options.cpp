@@ -122,11 +122,12 @@ po::options_description engine_options(DeploymentOptions& target) {
   };
   options.add_options()(
       "engine", po::value(&target.engine)->value_name("ERA"),
-      "vllm-0.11, vllm-0.19, vllm-0.29, sglang, trtllm, textbook, static, naive (default "
-      "vllm-0.19)")("gpu-memory-utilization",
-                    converted(knobs.gpu_memory_utilization, "--gpu-memory-utilization", parse_share)
-                        ->value_name("SHARE"),
-                    "share of GPU memory; SGLang: mem-fraction-static")(
+      "vllm-0.11, vllm-0.19, vllm-0.29, sglang, trtllm, roofcast, textbook, static, naive "
+      "(default vllm-0.19)")(
+      "gpu-memory-utilization",
+      converted(knobs.gpu_memory_utilization, "--gpu-memory-utilization", parse_share)
+          ->value_name("SHARE"),
+      "share of GPU memory; SGLang: mem-fraction-static")(
       "max-model-len",
       po::value<std::string>()->value_name("N")->notifier(
           [&knobs](const std::string& text) { take_model_len(knobs, text); }),
@@ -232,6 +233,19 @@ void fit_model_len(Deployment& deployment, const EngineOverrides& overrides) {
                                      deployment.gpu, deployment.parallel);
 }
 
+Deployment deploy(Transformer model, Gpu gpu, const DeploymentOptions& options) {
+  const Parallelism parallel = with_given({}, options.parallel);
+  check_parallelism(model, parallel);
+  const std::string era = options.engine.empty() ? kDefaultEngine : options.engine;
+  Engine engine = resolve_engine(era, options.overrides, model, gpu, parallel);
+  Deployment deployment{.model = std::move(model),
+                        .gpu = std::move(gpu),
+                        .parallel = parallel,
+                        .engine = std::move(engine)};
+  if (options.overrides.fit_model_len) fit_model_len(deployment, options.overrides);
+  return deployment;
+}
+
 }  // namespace
 
 ResolvedDeployment resolve(const DeploymentOptions& options) {
@@ -239,16 +253,12 @@ ResolvedDeployment resolve(const DeploymentOptions& options) {
     throw UsageError("--gpu is missing (a name such as h100; roofcast gpus)");
   Transformer model = resolve_model(options);
   GpuProfile profile = load_gpu(options.gpu);
-  const Parallelism parallel = with_given({}, options.parallel);
-  check_parallelism(model, parallel);
-  const std::string era = options.engine.empty() ? kDefaultEngine : options.engine;
-  Engine engine = resolve_engine(era, options.overrides, model, profile.gpu, parallel);
-  Deployment deployment{.model = std::move(model),
-                        .gpu = std::move(profile.gpu),
-                        .parallel = parallel,
-                        .engine = std::move(engine)};
-  if (options.overrides.fit_model_len) fit_model_len(deployment, options.overrides);
-  return {.deployment = std::move(deployment), .profile_hash = profile.hash};
+  return {.deployment = deploy(std::move(model), std::move(profile.gpu), options),
+          .profile_hash = profile.hash};
+}
+
+Deployment resolve_on(const DeploymentOptions& options, Gpu gpu) {
+  return deploy(resolve_model(options), std::move(gpu), options);
 }
 
 Json describe(const Deployment& deployment) {

@@ -49,6 +49,9 @@ struct ResolvedDeployment {
 /// --model or --gpu is missing.
 ResolvedDeployment resolve(const DeploymentOptions& options);
 
+/// The same on a GPU that is at hand; --gpu is not looked at.
+Deployment resolve_on(const DeploymentOptions& options, Gpu gpu);
+
 /// "inputs" of a result: the deployment as understood, every knob resolved.
 Json describe(const Deployment& deployment);
 

@@ -54,7 +54,8 @@ void note_precision(std::vector<std::string>& notes, const SimulationRun& run, c
                     const RooflineStepTime& step_time) {
   const std::string whose = run.pools.size() > 1 ? "pool " + pool.name + ": " : "";
   const StepEstimate step = step_time.explain(typical_step(run, pool));
-  notes.push_back(fmt::format("{}step times: roofline, {}; ±{} (one standard deviation)", whose,
+  const char* source = pool.deployment.gpu.measured ? "calibrated profile" : "roofline";
+  notes.push_back(fmt::format("{}step times: {}, {}; ±{} (one standard deviation)", whose, source,
                               describe_rungs(step), as_percent(step.relative_uncertainty, 0)));
   notes.push_back(
       fmt::format("{}KV capacity: ±{}", whose, as_percent(pool.plan.relative_uncertainty)));

@@ -249,7 +249,7 @@ void check_owners(const EngineOverrides& overrides, const EraDefaults& era) {
       Knob{o.kv_cache_memory.has_value(), "kv_cache_memory", era.memory_rule == MemoryRule::vllm,
            kVllm},
       Knob{o.overhead.has_value(), "overhead", era.memory_rule == MemoryRule::textbook,
-           "engine textbook, static or naive"},
+           "engine roofcast, textbook, static or naive"},
       Knob{o.reserve_full_sequence.has_value(), "scheduler_reserve_full_isl", vllm, kVllm},
       Knob{o.long_prefill_token_threshold.has_value(), "long_prefill_token_threshold", vllm, kVllm},
       Knob{o.watermark.has_value(), "watermark", vllm, kVllm},
@@ -302,6 +302,24 @@ void resolve_features(Engine& engine, const EngineOverrides& overrides, const Tr
   engine.async_scheduling = false;
 }
 
+/// The own engine's loop is this program's: nothing but what was measured of it. Kernels of a step
+/// are recorded and launched together.
+HostOverhead own_host(const Gpu& gpu) {
+  HostOverhead host{.step_base = Seconds{},
+                    .per_sequence = Seconds{},
+                    .output_base = Seconds{},
+                    .output_per_sequence = Seconds{},
+                    .graph_launch = Seconds{},
+                    .kernel_launch = Seconds{},
+                    .per_request = Seconds{},
+                    .source = "none: the profile was not measured"};
+  if (!gpu.measured) return host;
+  host.step_base = gpu.measured->engine_step;
+  host.graph_launch = gpu.measured->graph_launch;
+  host.source = "measured on " + gpu.measured->device;
+  return host;
+}
+
 }  // namespace
 
 const std::vector<EngineEra>& engine_eras() {
@@ -348,8 +366,8 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
   engine.kv_cache_memory = overrides.kv_cache_memory;
   engine.weight_bytes = overrides.weight_bytes;
   engine.kv_cache_dtype = resolve_cache_dtype(overrides, model);
-  engine.prefix_caching = overrides.enable_prefix_caching.value_or(true);
-  engine.cuda_graphs = !overrides.enforce_eager.value_or(false);
+  engine.prefix_caching = overrides.enable_prefix_caching.value_or(era.prefix_caching);
+  engine.cuda_graphs = !overrides.enforce_eager.value_or(false) && !is_cpu(gpu);
   engine.async_scheduling = overrides.async_scheduling.value_or(era.async_scheduling);
   engine.reserve_full_sequence =
       overrides.reserve_full_sequence.value_or(era.reserve_full_sequence);
@@ -364,9 +382,10 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
   engine.chunking_policy =
       overrides.context_chunking_policy.value_or(ChunkingPolicy::first_come_first_served);
   engine.overhead = overrides.overhead.value_or(era.overhead);
-  if (engine.cuda_graphs) engine.graph_batch_sizes = capture_sizes(era, graph);
+  if (engine.cuda_graphs && !era.own_engine) engine.graph_batch_sizes = capture_sizes(era, graph);
   engine.memory = era.memory;
   engine.host.source = "vllm-project/vllm issues 42131 and 46112 (schedule, update per request)";
+  if (era.own_engine) engine.host = own_host(gpu);
   return engine;
 }
 

@@ -72,6 +72,9 @@ struct HostOverhead {
   Seconds output_base{0.05e-3};  // sample, copy tokens back, update
   Seconds output_per_sequence{1.1e-6};
   Seconds graph_launch{10e-6};
+  /// Of one kernel outside a graph, hidden unless kernels are shorter (4 to 6 us measured on an RTX
+  /// 5070 Ti, susun-blog.com; kernels of an eager step queue up behind it).
+  Seconds kernel_launch{5e-6};
   Seconds per_request{0.5e-3};  // tokenise, HTTP, IPC: added to TTFT, not to the step
   std::string source{};
 };

@@ -27,6 +27,10 @@ constexpr Bytes kUnfittedResidual = gib(2.0);
 /// Textbook rule, per GPU: the 3 GB for two GPUs of the widely read example. An assumption.
 constexpr Bytes kTextbookOverhead{1.5e9};
 
+/// What the project's own engine takes beside weights and KV cache: the CUDA context, as of SGLang
+/// below, and as much for its buffers (an assumption).
+constexpr Bytes kOwnOverhead = gib(1.02);
+
 /// Reasons of the constants. All are fitted on start-up logs by calibrate/memory_fit, which
 /// tests/model/memory_constants_test.cpp repeats where the logs are present, but those said to be
 /// stated.
@@ -133,6 +137,12 @@ std::vector<EraDefaults> make_table() {
        .block_size = 32,
        .chunked_prefill = false,
        .memory = memory_of_tensorrt_llm()},
+      {.era = {"roofcast", "the small engine of roofcast measure: vLLM's scheduler, exact batches"},
+       .memory_rule = MemoryRule::textbook,
+       .async_scheduling = false,
+       .overhead = kOwnOverhead,
+       .prefix_caching = false,
+       .own_engine = true},
       {.era = {"textbook", "no engine: memory - weights - a fixed overhead, all left to KV"},
        .memory_rule = MemoryRule::textbook,
        .utilization = 1.0,
@@ -246,7 +256,7 @@ const EraDefaults& find_era(std::string_view name) {
   } else if (parts.engine == "trtllm" || parts.engine == "tensorrtllm") {
     found = era_named("trtllm");
   } else if (parts.version.empty()) {
-    found = era_named(parts.engine);  // textbook, static, naive
+    found = era_named(parts.engine);  // roofcast, textbook, static, naive
   }
   if (found == nullptr) throw_unknown(name);
   return *found;

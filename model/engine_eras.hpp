@@ -22,6 +22,9 @@ struct EraDefaults {
   bool reserve_full_sequence = true;
   int first_minor = 0;  // vLLM 0.x: the first x that behaves like this era
   Bytes overhead{};     // textbook rule: per GPU
+  bool prefix_caching = true;
+  /// Records each step at its exact size, and states its own host time in the hardware profile.
+  bool own_engine = false;
   MemoryConstants memory{};
 };
 

@@ -166,7 +166,9 @@ void add_mixer(const Attention& a, const Layer&, const Target& target) {
   add_attention(std::move(op), target);
 
   const double rotated = (queries + kv_heads) * to_double(a.head_dim);
-  target.add_memory_bound("rope", a.qk_norm_elements > 0 ? 2 : 1, 2.0 * rotated * element);
+  const bool rotates = target.deployment.model.learned_positions == 0;
+  const std::int64_t passes = (rotates ? 1 : 0) + (a.qk_norm_elements > 0 ? 1 : 0);
+  if (passes > 0) target.add_memory_bound("rope", passes, 2.0 * rotated * element);
   if (!a.reuses_earlier_cache) {
     target.add_memory_bound("kv_write", 1, kv_heads * width * element + entry.entry);
   }

@@ -14,10 +14,6 @@ namespace {
 // Steps of more tokens than this are not kept: no engine's budget reaches it.
 constexpr std::int64_t kLargestKept = std::int64_t{1} << 16;
 
-// Launch of one kernel outside a CUDA graph, hidden unless kernels are shorter (4 to 6 us per
-// launch measured on an RTX 5070 Ti, susun-blog.com; kernels of an eager step queue up behind it).
-constexpr Seconds kEagerLaunch{5e-6};
-
 // Host constants come from other machines' CPUs; no figure for their spread was found (assumption).
 constexpr double kHostUncertainty = 0.5;
 
@@ -130,7 +126,7 @@ struct RooflineStepTime::Impl {
     if (captured) return {};
     const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
     const std::int64_t calls = fixed_calls + mixer_calls * (mixed ? 2 : 1);
-    return kEagerLaunch * static_cast<double>(calls);
+    return engine.host.kernel_launch * static_cast<double>(calls);
   }
 
   Seconds device_time(const StepBatch& batch) const {

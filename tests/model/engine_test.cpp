@@ -59,7 +59,8 @@ TEST(EngineEras, AnUnknownNameIsAnsweredWithTheNearest) {
   const std::string message = message_of<Error>(test::h100(), "vlm-0.19", {});
   EXPECT_THAT(message, HasSubstr("unknown engine 'vlm-0.19'"));
   EXPECT_THAT(message, HasSubstr("did you mean 'vllm-0.19'"));
-  EXPECT_THAT(message, HasSubstr("vllm-0.29, vllm-0.19, vllm-0.11, sglang, trtllm, textbook"));
+  EXPECT_THAT(message, HasSubstr("vllm-0.29, vllm-0.19, vllm-0.11, sglang, trtllm, roofcast, "
+                                 "textbook"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-x", {}), HasSubstr("unknown engine"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-0.x", {}), HasSubstr("unknown engine"));
 }
@@ -69,7 +70,7 @@ TEST(EngineEras, TheV0EngineIsRefused) {
 }
 
 TEST(EngineEras, AreListedOncePerEraWithASummary) {
-  ASSERT_EQ(engine_eras().size(), 8u);
+  ASSERT_EQ(engine_eras().size(), 9u);
   EXPECT_EQ(engine_eras().front().name, "vllm-0.29");
   for (const EngineEra& era : engine_eras()) {
     EXPECT_FALSE(era.summary.empty()) << era.name;
@@ -355,6 +356,43 @@ TEST(NaiveDefaults, OneSequenceRunsWhole) {
   EXPECT_EQ(engine.max_num_seqs, 1);
   EXPECT_EQ(engine.max_num_batched_tokens, 131'072);
   EXPECT_THROW(engine_on(test::h100(), "naive", {.max_num_seqs = 2}), UsageError);
+}
+
+// The small engine of roofcast measure: vLLM's scheduler, without what is another program's.
+TEST(OwnEngineDefaults, NothingIsPaddedSharedOrAddedToWhatWasMeasured) {
+  const Engine engine = engine_on(test::h100(), "roofcast");
+  EXPECT_EQ(engine.scheduler, SchedulerKind::vllm_v1);
+  EXPECT_EQ(engine.memory_rule, MemoryRule::textbook);
+  EXPECT_EQ(engine.block_size, 16);
+  EXPECT_FALSE(engine.async_scheduling);
+  EXPECT_FALSE(engine.prefix_caching);
+  EXPECT_TRUE(engine.chunked_prefill);
+  EXPECT_EQ(padded_batch(engine, 3), 3);
+  for (const Seconds time :
+       {engine.host.step_base, engine.host.per_sequence, engine.host.output_base,
+        engine.host.output_per_sequence, engine.host.graph_launch, engine.host.kernel_launch,
+        engine.host.per_request}) {
+    EXPECT_EQ(time, Seconds{});
+  }
+}
+
+TEST(OwnEngineDefaults, TakeTheHostTimeOfTheProfile) {
+  Gpu gpu = test::h100();
+  gpu.measured = Measured{.graph_launch = Seconds{8e-6}, .engine_step = Seconds{3e-5}};
+  EXPECT_EQ(engine_on(gpu, "roofcast").host.step_base, Seconds{3e-5});
+  EXPECT_EQ(engine_on(gpu, "roofcast").host.graph_launch, Seconds{8e-6});
+  // Another engine's host work is its own.
+  EXPECT_EQ(engine_on(gpu, "vllm").host.step_base, HostOverhead{}.step_base);
+}
+
+TEST(ResolveEngine, ACpuHasNoCudaGraphs) {
+  Gpu cpu = test::h100();
+  cpu.compute_capability = "avx512_bf16";
+  for (const char* era : {"roofcast", "vllm", "sglang"}) {
+    const Engine engine = engine_on(cpu, era);
+    EXPECT_FALSE(engine.cuda_graphs) << era;
+    EXPECT_EQ(padded_batch(engine, 3), 3) << era;
+  }
 }
 
 TEST(ResolveEngine, ACacheSizedInBytesIsVllmsAlone) {
