@@ -38,6 +38,7 @@ constexpr int kBlockScaleCapability = 90;  // of this one only
 /// The functions used, opened by name.
 struct Library {
   LoadedLibrary library;
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a type and a name
 #define ROOFCAST_FUNCTION(name) decltype(::name)* name = library.function<decltype(::name)>(#name)
   ROOFCAST_FUNCTION(cublasLtCreate);
   ROOFCAST_FUNCTION(cublasLtDestroy);

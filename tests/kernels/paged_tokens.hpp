@@ -80,4 +80,13 @@ inline Tensor paged_tokens(Element element, const PageLayout& layout,
   return tensor;
 }
 
+/// For libraries, which multiply slots behind a sequence's last token by probabilities of zero: a
+/// number there must not show, though a NaN may.
+inline void fill_unused_slots(Tensor& tensor) {
+  constexpr float kAnyNumber = 50;
+  for (std::size_t i = 0; i < tensor.size(); ++i) {
+    if (tensor.is_poison(i)) tensor.set(i, kAnyNumber);
+  }
+}
+
 }  // namespace roofcast::kernels::test
