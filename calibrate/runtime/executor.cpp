@@ -98,7 +98,14 @@ void Executor::prepare(const StepRows& rows) {
     choose(shape.rows, layer.experts.count, model_.hidden, b.normed, w.router, b.router_logits);
   }
   choose(shape.sampled, model_.vocabulary, model_.hidden, b.gathered, weights_.lm_head, b.logits);
-  if (shape.prompts > 0) return;
+  if (shape.prompts > 0) {
+    for (std::size_t layer = 0; layer < model_.layers.size(); ++layer) {
+      const kernels::PrefillAttention attention = prompts_of(shape, layer);
+      backend_.prepare(attention,
+                       source_for(backend_, attention, kernels::KernelFamily::prefill_attention));
+    }
+    return;
+  }
   auto& recording = recorded_[{shape.decodes, shape.longest_decode}];
   if (!recording) recording = backend_.record([this, shape] { launch_all(shape); });
 }
@@ -226,25 +233,29 @@ void Executor::launch_attention(const Shape& shape, std::size_t layer) {
            weights.attention_output.data(), b.block_out.data());
 }
 
-void Executor::launch_prompts(const Shape& shape, std::size_t layer) {
-  Buffers& b = *buffers_;
+kernels::PrefillAttention Executor::prompts_of(const Shape& shape, std::size_t layer) const {
+  const Buffers& b = *buffers_;
   const RunnableAttention& sizes = model_.layers[layer].attention;
   kernels::PagedCache cache = cache_of(layer);
   cache.page_table = b.prompts.page_table.as<std::int32_t>();
-  const kernels::PrefillAttention attention{.element = model_.element,
-                                            .sequences = shape.prompts,
-                                            .query_heads = sizes.query_heads,
-                                            .scale = score_scale(sizes),
-                                            .window = sizes.window,
-                                            .query = b.qkv.data(),
-                                            .query_stride = sizes.qkv_width(),
-                                            .output = b.attended.data(),
-                                            .first_query = b.first_query.as<std::int32_t>(),
-                                            .length = b.prompts.length.as<std::int32_t>(),
-                                            .cache = cache,
-                                            .tokens = shape.prompt_rows,
-                                            .longest_query = shape.longest_query,
-                                            .longest_length = shape.longest_prompt};
+  return {.element = model_.element,
+          .sequences = shape.prompts,
+          .query_heads = sizes.query_heads,
+          .scale = score_scale(sizes),
+          .window = sizes.window,
+          .query = b.qkv.data(),
+          .query_stride = sizes.qkv_width(),
+          .output = b.attended.data(),
+          .first_query = b.first_query.as<std::int32_t>(),
+          .length = b.prompts.length.as<std::int32_t>(),
+          .cache = cache,
+          .tokens = shape.prompt_rows,
+          .longest_query = shape.longest_query,
+          .longest_length = shape.longest_prompt};
+}
+
+void Executor::launch_prompts(const Shape& shape, std::size_t layer) {
+  const kernels::PrefillAttention attention = prompts_of(shape, layer);
   backend_.launch(attention,
                   source_for(backend_, attention, kernels::KernelFamily::prefill_attention));
 }

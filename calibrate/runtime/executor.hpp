@@ -69,6 +69,7 @@ class Executor {
   void upload(const StepRows& rows);
   void launch_all(const Shape& shape);
   void launch_attention(const Shape& shape, std::size_t layer);
+  kernels::PrefillAttention prompts_of(const Shape& shape, std::size_t layer) const;
   void launch_prompts(const Shape& shape, std::size_t layer);
   void launch_decodes(const Shape& shape, std::size_t layer);
   void launch_block(const Shape& shape, std::size_t layer);

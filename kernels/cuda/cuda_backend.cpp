@@ -10,6 +10,7 @@
 #include "kernels/cuda/attention.hpp"
 #include "kernels/cuda/cublaslt_gemm.hpp"
 #include "kernels/cuda/cuda_check.hpp"
+#include "kernels/cuda/cudnn_attention.hpp"
 #include "kernels/cuda/device_copy.hpp"
 #include "kernels/cuda/device_facts.hpp"
 #include "kernels/cuda/fill.hpp"
@@ -32,6 +33,11 @@ std::string own_name(const std::string& kernel) {
 
 void require_own(KernelSource source, std::string_view family) {
   require(source == KernelSource::own, family, "this GPU has own kernels only");
+}
+
+bool is_attention(KernelFamily family) {
+  return family == KernelFamily::prefill_attention || family == KernelFamily::decode_attention ||
+         family == KernelFamily::latent_decode;
 }
 
 /// A stream of one device.
@@ -68,11 +74,17 @@ class CudaBackend final : public Backend {
   const DeviceFacts& facts() const override { return facts_; }
 
   std::vector<std::pair<KernelSource, std::string>> sources(KernelFamily family) const override {
-    std::vector<std::pair<KernelSource, std::string>> found;
+    std::vector<std::pair<KernelSource, std::string>> found{
+        {KernelSource::own, own_name(kernel_name(family))}};
     if (family == KernelFamily::gemm && cublaslt_ != nullptr) {
-      found.emplace_back(KernelSource::library, "cuBLASLt " + cublaslt_->version());
+      found.emplace(found.begin(), KernelSource::library, "cuBLASLt " + cublaslt_->version());
     }
-    found.emplace_back(KernelSource::own, own_name(kernel_name(family)));
+    if (is_attention(family) && cudnn_ != nullptr) {
+      // Its kernels for Hopper's own instructions are the faster ones in prefill.
+      const bool preferred = family == KernelFamily::prefill_attention;
+      found.emplace(preferred ? found.begin() : found.end(), KernelSource::library,
+                    "cuDNN " + cudnn_->version());
+    }
     return found;
   }
 
@@ -88,13 +100,19 @@ class CudaBackend final : public Backend {
     return source == KernelSource::own && cuda::supports_int4_gemm(gemm);
   }
   bool supports(const PrefillAttention& attention, KernelSource source) const override {
-    return source == KernelSource::own && cuda::supports_prefill_attention(attention);
+    if (source == KernelSource::own) return cuda::supports_prefill_attention(attention);
+    use_device();
+    return cudnn_ != nullptr && cudnn_->supports(attention);
   }
   bool supports(const DecodeAttention& attention, KernelSource source) const override {
-    return source == KernelSource::own && cuda::supports_decode_attention(attention);
+    if (source == KernelSource::own) return cuda::supports_decode_attention(attention);
+    use_device();
+    return cudnn_ != nullptr && cudnn_->supports(attention);
   }
   bool supports(const LatentDecode& attention, KernelSource source) const override {
-    return source == KernelSource::own && cuda::supports_latent_decode(attention);
+    if (source == KernelSource::own) return cuda::supports_latent_decode(attention);
+    use_device();
+    return cudnn_ != nullptr && cudnn_->supports(attention);
   }
 
   // ---- memory
@@ -124,12 +142,16 @@ class CudaBackend final : public Backend {
   // ---- operators
 
   void prepare(const Gemm& gemm, KernelSource source) override {
-    if (source == KernelSource::library) library().prepare(gemm, stream());
+    if (source == KernelSource::library) product_library().prepare(gemm, stream());
   }
-  void prepare(const PrefillAttention& /*attention*/, KernelSource /*source*/) override {}
+  void prepare(const PrefillAttention& attention, KernelSource source) override {
+    if (source == KernelSource::own) return;
+    use_device();
+    attention_library().prepare(attention);
+  }
 
   void launch(const Gemm& gemm, KernelSource source) override {
-    if (source == KernelSource::library) return library().launch(gemm, stream());
+    if (source == KernelSource::library) return product_library().launch(gemm, stream());
     cuda::launch_dense_gemm(gemm, facts_.multiprocessors, stream());
   }
   void launch(const GroupedGemm& gemm, KernelSource source) override {
@@ -141,15 +163,15 @@ class CudaBackend final : public Backend {
     cuda::launch_int4_gemm(gemm, facts_.multiprocessors, stream());
   }
   void launch(const PrefillAttention& attention, KernelSource source) override {
-    require_own(source, "prefill attention");
+    if (source == KernelSource::library) return attention_library().launch(attention, stream());
     cuda::launch_prefill_attention(attention, stream());
   }
   void launch(const DecodeAttention& attention, KernelSource source) override {
-    require_own(source, "decode attention");
+    if (source == KernelSource::library) return attention_library().launch(attention, stream());
     cuda::launch_decode_attention(attention, facts_.multiprocessors, stream());
   }
   void launch(const LatentDecode& attention, KernelSource source) override {
-    require_own(source, "latent decode");
+    if (source == KernelSource::library) return attention_library().launch(attention, stream());
     cuda::launch_latent_decode(attention, facts_.multiprocessors, stream());
   }
   void launch(const RmsNorm& norm) override { cuda::launch_rms_norm(norm, stream()); }
@@ -229,11 +251,21 @@ class CudaBackend final : public Backend {
     } catch (const std::runtime_error& error) {
       facts_.versions["cuBLASLt"] = std::string("not used: ") + error.what();
     }
+    try {
+      cudnn_ = std::make_unique<cuda::CudnnAttention>(places);
+      facts_.versions["cuDNN"] = cudnn_->version();
+    } catch (const std::runtime_error& error) {
+      facts_.versions["cuDNN"] = std::string("not used: ") + error.what();
+    }
   }
 
-  cuda::CublasLtGemm& library() const {
+  cuda::CublasLtGemm& product_library() const {
     require(cublaslt_ != nullptr, "GEMM", "cuBLASLt was not found");
     return *cublaslt_;
+  }
+  cuda::CudnnAttention& attention_library() const {
+    require(cudnn_ != nullptr, "attention", "cuDNN was not found");
+    return *cudnn_;
   }
 
   /// CUDA's calls go to the device that the calling thread chose last.
@@ -249,6 +281,7 @@ class CudaBackend final : public Backend {
   Stream stream_;
   cuda::GraphTimer timer_;
   std::unique_ptr<cuda::CublasLtGemm> cublaslt_;  // null: not found
+  std::unique_ptr<cuda::CudnnAttention> cudnn_;   // likewise
 };
 
 }  // namespace

@@ -8,11 +8,13 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/cuda/device_facts.hpp"
 #include "tests/kernels/activation_case.hpp"
 #include "tests/kernels/attention_case.hpp"
+#include "tests/kernels/attention_tolerance.hpp"
 #include "tests/kernels/cuda_device.hpp"
 #include "tests/kernels/cuda_place.hpp"
 #include "tests/kernels/gemm_case.hpp"
@@ -163,6 +165,36 @@ TEST(CudaBackend, ComputesProductsByTheLibrary) {
   backend->replay(*recording);
   place.copy_back();
   test::expect_answer(c, test::fp32_sum_error(512));
+}
+
+/// By each source that is here, the first launch prepared or not.
+template <class Case, class Shape>
+void expect_attention(Backend& backend, KernelFamily family, const Shape& shape) {
+  for (const auto& [source, name] : backend.sources(family)) {
+    SCOPED_TRACE(name);
+    Case c(shape);
+    if constexpr (std::is_base_of_v<test::AttentionCase, Case>) {
+      test::fill_unused_slots(c.keys);
+      test::fill_unused_slots(c.values);
+    } else {
+      test::fill_unused_slots(c.cache);
+    }
+    test::HostPlace shapes;
+    ASSERT_TRUE(backend.supports(problem(c, shapes), source));
+    run_recorded(backend, c, source);
+    test::expect_answer(c, test::tensor_core_tolerance(shape.element));
+  }
+}
+
+TEST(CudaBackend, ComputesAttentionByEverySource) {
+  SKIP_WITHOUT_CUDA_DEVICE();
+  const auto backend = make_cuda_backend();
+  expect_attention<test::PrefillCase>(*backend, KernelFamily::prefill_attention,
+                                      test::prefill_shapes(bf16).at(2));
+  expect_attention<test::DecodeCase>(*backend, KernelFamily::decode_attention,
+                                     test::decode_shapes(bf16).at(2));
+  expect_attention<test::LatentCase>(*backend, KernelFamily::latent_decode,
+                                     test::latent_shapes(bf16).at(1));
 }
 
 TEST(CudaBackend, HoldsAlignedMemoryAndCopiesIt) {
