@@ -7,6 +7,7 @@
 #include "calibrate/bind.hpp"
 #include "calibrate/case_builder.hpp"
 #include "calibrate/case_grid.hpp"
+#include "calibrate/extent.hpp"
 #include "model/units.hpp"
 
 namespace roofcast {
@@ -18,6 +19,7 @@ namespace {
 // Copies from what stays in the cache to what never does.
 constexpr double kLeastCopyBytes = 1e6;
 constexpr double kMostCopyBytes = 2e9;
+constexpr double kMostCopyBytesOnCpu = 1e9;  // its last cache may be as large, and shared by many
 constexpr int kCopiesBeyondCache = 8;
 
 // The GEMM of the drift series: on a GPU large enough to draw full power, on a CPU short.
@@ -26,10 +28,6 @@ constexpr std::int64_t kSentinelCpu = 512;
 
 // A launch and a pass through memory take about this long on any device.
 constexpr double kRoughFloor = 5e-6;
-
-bool is_cpu(const kernels::Backend& backend) {
-  return !backend.facts().architecture.starts_with("sm_");
-}
 
 /// Bytes of one cached token.
 double entry_bytes(const OperatorShape& shape) {
@@ -52,7 +50,7 @@ std::optional<Element> element_of(DType dtype) {
 }
 
 std::vector<Element> usual_elements(const kernels::Backend& backend) {
-  if (is_cpu(backend)) return {Element::fp32, Element::bf16};
+  if (is_cpu(backend.facts())) return {Element::fp32, Element::bf16};
   return {Element::bf16};
 }
 
@@ -155,7 +153,7 @@ std::vector<CalibrationCase> ceiling_cases(const kernels::Backend& backend,
 }
 
 CalibrationCase sentinel_case(const kernels::Backend& backend) {
-  const std::int64_t side = is_cpu(backend) ? kSentinelCpu : kSentinelGpu;
+  const std::int64_t side = is_cpu(backend.facts()) ? kSentinelCpu : kSentinelGpu;
   const Element element = usual_elements(backend).front();
   CaseBuilder builder(backend, {.every_source = false});
   builder.add({.kind = CaseKind::gemm,

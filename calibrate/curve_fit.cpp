@@ -67,6 +67,27 @@ std::string rejection(const TimedPoint& p, const Gpu& physics) {
                      physics.display_name, physical_limit(work, physics).value * 1e6);
 }
 
+/// A point, and the number of the source that it comes from.
+struct Candidate {
+  std::size_t source = 0;
+  MeasuredPoint point{};
+};
+
+/// Puts fastest_of() behind the sources of each shape.
+void add_fastest(std::vector<MeasuredCurve>& curves, int multiprocessors) {
+  std::vector<MeasuredCurve> result;
+  for (auto first = curves.begin(); first != curves.end();) {
+    const auto last = std::find_if(first, curves.end(), [&](const MeasuredCurve& curve) {
+      return curve.shape != first->shape;
+    });
+    auto fastest = fastest_of(std::span(first, last), multiprocessors);
+    result.insert(result.end(), first, last);
+    if (fastest) result.push_back(std::move(*fastest));
+    first = last;
+  }
+  curves = std::move(result);
+}
+
 }  // namespace
 
 PhysicalTerms fit_terms(std::span<const TimedPoint> points, int multiprocessors) {
@@ -119,7 +140,33 @@ FittedCurves fit_curves(std::span<const TimedPoint> points, int multiprocessors,
     }
   }
   for (auto& [key, curve] : curves) result.curves.push_back(std::move(curve));
+  add_fastest(result.curves, multiprocessors);
   return result;
+}
+
+std::optional<MeasuredCurve> fastest_of(std::span<const MeasuredCurve> sources,
+                                        int multiprocessors) {
+  std::map<std::pair<double, double>, Candidate> fastest;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (const MeasuredPoint& point : sources[i].points) {
+      const auto [place, fresh] = fastest.try_emplace({point.x, point.y}, Candidate{i, point});
+      if (!fresh && point.time < place->second.point.time) place->second = {i, point};
+    }
+  }
+  std::vector<std::size_t> wins(sources.size(), 0);
+  MeasuredCurve curve{.shape = sources.front().shape};
+  for (const auto& [size, candidate] : fastest) {
+    ++wins[candidate.source];
+    curve.points.push_back(candidate.point);
+  }
+  const auto most = std::max_element(wins.begin(), wins.end());
+  if (*most == curve.points.size()) return std::nullopt;
+  for (const MeasuredCurve& source : sources) {
+    curve.kernel += (curve.kernel.empty() ? "" : " or ") + source.kernel;
+  }
+  curve.terms = sources[static_cast<std::size_t>(most - wins.begin())].terms;
+  set_errors(curve, multiprocessors);
+  return curve;
 }
 
 std::optional<double> leave_one_out_error(const MeasuredCurve& curve, std::size_t i,

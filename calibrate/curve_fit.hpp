@@ -27,16 +27,23 @@ struct TimedPoint {
 PhysicalTerms fit_terms(std::span<const TimedPoint> points, int multiprocessors);
 
 struct FittedCurves {
-  std::vector<MeasuredCurve> curves{};  // by shape, then kernel
+  std::vector<MeasuredCurve> curves{};  // by shape; of one shape by kernel, the fastest last
   std::vector<std::string> rejected{};  // points faster than physics, one line each
 };
 
 /// One base for all shapes of a family, kernel source and number format (memory-bound operators: of
 /// a name), then a curve a shape on it. Points that beat `physics` (its peaks and bandwidth,
 /// beats_physics) are rejected; null: nothing is known that could be beaten. Of points at the same
-/// size of one curve the first stays.
+/// size of one curve the first stays. A shape whose sources overtake each other gets the curve of
+/// the fastest besides (fastest_of).
 FittedCurves fit_curves(std::span<const TimedPoint> points, int multiprocessors,
                         const Gpu* physics);
+
+/// Where several sources of one shape overtake each other over its sizes: the fastest at each size,
+/// as an engine that chooses by size runs it; named after all of them. Nothing where one is fastest
+/// at all sizes, or alone. Precondition: curves of one shape.
+std::optional<MeasuredCurve> fastest_of(std::span<const MeasuredCurve> sources,
+                                        int multiprocessors);
 
 /// Relative error of answering point `i` of a curve from the others; nothing at the curve's ends,
 /// where the others say nothing.

@@ -10,6 +10,7 @@
 
 #include "calibrate/curve_fit.hpp"
 #include "calibrate/derived_efficiency.hpp"
+#include "calibrate/extent.hpp"
 #include "calibrate/statistics.hpp"
 
 namespace roofcast {
@@ -31,8 +32,6 @@ DType dtype_of(kernels::Element element) {
   }
   return DType::bf16;
 }
-
-bool is_cpu(const kernels::DeviceFacts& device) { return !device.architecture.starts_with("sm_"); }
 
 /// "sm_90" is compute capability 9.0, "sm_120" 12.0.
 std::string compute_capability(const kernels::DeviceFacts& device) {

@@ -4,16 +4,18 @@
 #include <exception>
 #include <iterator>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "calibrate/bind.hpp"
 #include "calibrate/cases.hpp"
+#include "model/error.hpp"
 
 namespace roofcast {
 
 namespace {
 
-/// So many cases that fail one after the other are no longer about the cases.
+/// So many failures of the device one after the other are no longer about the cases.
 constexpr int kMostFailuresInARow = 5;
 
 // Until ceilings and sentinel are timed, nothing is too long.
@@ -53,9 +55,16 @@ class Sweep {
   /// False once the user has asked to stop.
   bool going_on() {
     if (interrupted()) return false;
-    const auto total = static_cast<int>(plan_.cases.size() + plan_.ceilings.size());
-    if (hooks_.go_on && !hooks_.go_on(done_, total)) result_.end = SweepEnd::interrupted;
+    if (hooks_.go_on && !hooks_.go_on(done_, likely_total())) result_.end = SweepEnd::interrupted;
     return !interrupted();
+  }
+
+  /// Cases that the budget allows at the rate so far.
+  int likely_total() const {
+    const auto all = static_cast<double>(plan_.cases.size() + plan_.ceilings.size());
+    const double share = elapsed_s() / (options_.budget_s * (1.0 - options_.share_for_again));
+    const double reached = done_ > 0 && share > 0 ? std::max(1.0, done_ / share) : all;
+    return std::max(done_, static_cast<int>(std::min(all, reached)));
   }
 
   std::optional<Timing> time(const CalibrationCase& c) {
@@ -64,11 +73,19 @@ class Sweep {
       Timing timing = timer_.time(bound.work);
       failures_in_a_row_ = 0;
       return timing;
-    } catch (const std::exception& error) {
-      result_.failed.push_back(name_of(c) + ": " + error.what());
+    } catch (const std::invalid_argument& error) {  // no kernel for this size
+      note(c, error);
+    } catch (const Error& error) {  // more memory than there is
+      note(c, error);
+    } catch (const std::runtime_error& error) {  // the device
+      note(c, error);
       if (++failures_in_a_row_ >= kMostFailuresInARow) throw;
-      return std::nullopt;
     }
+    return std::nullopt;
+  }
+
+  void note(const CalibrationCase& c, const std::exception& error) {
+    result_.failed.push_back(name_of(c) + ": " + error.what());
   }
 
   void tell(const TimedCase& timed) {
@@ -95,6 +112,10 @@ class Sweep {
     const Statistics& statistics = timing->statistics;
     result_.drift.push_back(
         {.seconds = statistics.median, .clock_hz = timing->samples.back().clock_hz});
+    // The first is a ceiling too: of its format it may be the only product.
+    if (result_.drift.size() == 1) {
+      result_.timed.push_back({.c = plan_.sentinel, .timing = *timing});
+    }
     tell({.c = plan_.sentinel, .timing = *timing});
   }
 

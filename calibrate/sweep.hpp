@@ -38,7 +38,8 @@ struct SweepHooks {
 enum class SweepEnd { complete, out_of_time, interrupted };
 
 struct SweepResult {
-  std::vector<TimedCase> timed{};       // each case once: the better of two timings
+  std::vector<TimedCase> timed{};       // each case once, the better of two timings; the sentinel's
+                                        // first visit
   std::vector<TimedSample> drift{};     // the sentinel's, one median a visit
   std::vector<std::string> too_long{};  // left out, by name
   std::vector<std::string> failed{};    // "NAME: WHY"
@@ -55,8 +56,8 @@ struct SweepPlan {
   std::map<std::string, Timing> known{};
 };
 
-/// A case that fails is noted and left out; when several in a row do, the device is taken for lost
-/// and the last failure passes through.
+/// A case that fails is noted and left out; when the device fails several times in a row it is
+/// taken for lost, and the last failure passes through.
 SweepResult run_sweep(Timer& timer, Operands& operands, const SweepPlan& plan,
                       const SweepOptions& options, const SweepHooks& hooks);
 

@@ -39,7 +39,9 @@ TimedSample per_call(const kernels::Sample& replay, int launches) {
 
 std::string describe(const TimingProtocol& protocol) {
   return fmt::format(
-      "random data; weights and KV rotated over {:.3g} times the last cache; recordings of about "
+      "random data; weights and KV rotated over {:.3g} times the last cache, or over the model's "
+      "size "
+      "where that is less; recordings of about "
       "{:.3g} us replayed after {:.3g} ms of warm-up; median of at least {} samples, until their "
       "deviation is below {:.3g} % or steady, or {:.3g} ms are over; samples below {:.3g} % of the "
       "highest clock dropped",
@@ -50,7 +52,9 @@ std::string describe(const TimingProtocol& protocol) {
 
 int copies_for(const TimingProtocol& protocol, double cold_bytes, double cache_bytes, double room) {
   if (cold_bytes <= 0) return 1;
-  const double wanted = std::ceil(protocol.cold_factor * cache_bytes / cold_bytes);
+  double together = protocol.cold_factor * cache_bytes;
+  if (protocol.step_bytes > 0) together = std::min(together, protocol.step_bytes);
+  const double wanted = std::ceil(together / cold_bytes);
   const double fitting = std::floor(room / cold_bytes);
   const double copies = std::min({wanted, fitting, static_cast<double>(protocol.most_copies)});
   return std::max(1, static_cast<int>(copies));

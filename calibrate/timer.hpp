@@ -22,6 +22,9 @@ struct TimingProtocol {
   /// Cold operands (weights, KV) lie in so many copies that they are this many times the device's
   /// last cache: by the time a copy comes round again, others have taken its place.
   double cold_factor = 3;
+  /// Nor more than this: the weights that a step reads between two uses of the same one. Where a
+  /// whole model fits the cache, its weights are warm in serving too. 0: a model of any size.
+  double step_bytes = 0;
   int most_copies = 512;
   /// A sample below this share of the highest clock seen is dropped: something else than the work
   /// slowed the device. nvbench's share.
@@ -35,8 +38,9 @@ struct TimingProtocol {
 /// One sentence for a profile.
 std::string describe(const TimingProtocol& protocol);
 
-/// Copies of `cold_bytes` that a call reads: at least ceil(cold_factor * cache / bytes), as far as
-/// `room` bytes and most_copies allow; 1 where nothing is cold.
+/// Copies of `cold_bytes` that a call reads: ceil(cold_factor * cache / bytes), or as many as make
+/// step_bytes where that is less, as far as `room` bytes and most_copies allow; 1 where nothing is
+/// cold.
 int copies_for(const TimingProtocol& protocol, double cold_bytes, double cache_bytes, double room);
 
 /// One operator, ready to be launched any number of times. Launch number i works on copy i modulo

@@ -128,6 +128,38 @@ TEST(CurveFit, SourcesAndFormatsHaveCurvesOfTheirOwn) {
   }
 }
 
+TEST(CurveFit, SourcesThatOvertakeEachOtherGetTheFastestBesides) {
+  // "early" takes half the time up to 16 tokens, "late" from 64 on; "late" alone has 4096.
+  std::vector<TimedPoint> points;
+  for (const double m : {1.0, 4.0, 16.0, 64.0, 256.0}) {
+    points.push_back(made_up(matrix(4096, 4096), m, 0, m < 32 ? 0.5 : 1.0, "early 1.0"));
+    points.push_back(made_up(matrix(4096, 4096), m, 0, m < 32 ? 1.0 : 0.5, "late 1.0"));
+  }
+  points.push_back(made_up(matrix(4096, 4096), 4096, 0, 1.0, "late 1.0"));
+  const FittedCurves fitted = fit_curves(points, kUnits, nullptr);
+  ASSERT_EQ(fitted.curves.size(), 3u);
+  const MeasuredCurve& fastest = fitted.curves.back();
+  EXPECT_EQ(fastest.kernel, "early 1.0 or late 1.0");
+  ASSERT_EQ(fastest.points.size(), 6u);
+  for (const MeasuredPoint& point : fastest.points) {
+    const double factor = point.x > 1000 ? 1.0 : 0.5;
+    const TimedPoint same = made_up(matrix(4096, 4096), point.x, 0, factor);
+    EXPECT_EQ(point.time, same.point.time) << point.x;
+  }
+  // And it is what answers.
+  const Measured measured{.curves = fitted.curves};
+  EXPECT_EQ(find_curve(measured, matrix(4096, 4096))->kernel, fastest.kernel);
+}
+
+TEST(CurveFit, ASourceThatIsAlwaysFastestNeedsNoOther) {
+  std::vector<TimedPoint> points;
+  for (const double m : {1.0, 16.0, 256.0}) {
+    points.push_back(made_up(matrix(512, 512), m, 0, 0.9, "quick 1.0"));
+    points.push_back(made_up(matrix(512, 512), m, 0, 1.0, "slow 1.0"));
+  }
+  EXPECT_EQ(fit_curves(points, kUnits, nullptr).curves.size(), 2u);
+}
+
 TEST(CurveFit, PointsAscendAndEachSizeStandsOnce) {
   std::vector<TimedPoint> points;
   for (const double m : {64.0, 1.0, 8.0, 8.0}) points.push_back(made_up(matrix(512, 512), m));

@@ -124,7 +124,7 @@ TEST_F(SweepTest, AnInterruptKeepsWhatWasTimed) {
   hooks.go_on = [](int done, int) { return done < 10; };
   const SweepResult result = run(gemms(50));
   EXPECT_EQ(result.end, SweepEnd::interrupted);
-  EXPECT_EQ(result.timed.size(), 10u);
+  EXPECT_EQ(result.timed.size(), 11u);  // with the sentinel
 }
 
 TEST_F(SweepTest, KnownCasesAreNotTimedAgain) {
@@ -148,10 +148,21 @@ TEST_F(SweepTest, ACaseThatFailsIsNotedAndTheOthersGoOn) {
   EXPECT_THAT(result.failed[0], HasSubstr("of device memory"));
 }
 
-TEST_F(SweepTest, ADeviceThatIsLostIsNoCasesFault) {
+TEST_F(SweepTest, SizesWithoutAKernelAreNoFailureOfTheDevice) {
   std::vector<CalibrationCase> broken = gemms(20);
   for (CalibrationCase& c : broken) c.shape.outputs = std::int64_t{1} << 30;
-  EXPECT_THROW(run(broken, {.most_call_s = 1e9}), std::runtime_error);
+  EXPECT_EQ(run(broken, {.most_call_s = 1e9}).failed.size(), 20u);
+}
+
+TEST_F(SweepTest, ADeviceThatIsLostIsNoCasesFault) {
+  make({.slow_down = [](std::int64_t replay) {
+    if (replay > 500) throw std::runtime_error("device lost");
+    return 1.0;
+  }});
+  int timed = 0;
+  hooks.on_timed = [&](const TimedCase&) { ++timed; };
+  EXPECT_THROW(run(gemms(100)), std::runtime_error);
+  EXPECT_GT(timed, 5);
 }
 
 }  // namespace

@@ -87,6 +87,14 @@ TEST(Timer, CopiesAreThreeTimesTheCacheAsFarAsThereIsRoom) {
   EXPECT_EQ(copies_for(protocol, 0, 60e6, 1e12), 1);
 }
 
+TEST(Timer, AModelThatFitsTheCacheIsRotatedAsAWhole) {
+  TimingProtocol protocol;
+  protocol.step_bytes = 90e6;
+  EXPECT_EQ(copies_for(protocol, 33.5e6, 60e6, 1e12), 3);  // ceil(90 / 33.5)
+  protocol.step_bytes = 900e6;
+  EXPECT_EQ(copies_for(protocol, 33.5e6, 60e6, 1e12), 6);  // three times the cache is enough
+}
+
 TEST(Timer, RotatedOperandsAreCold) {
   // 20 MB from memory and 20 MB to a place that stays in the cache of 50 MB, at 4 TB/s and four
   // times that: 2 us + (20 + 20 / 4) MB / 4 TB/s = 8.25 us. Eight copies are 160 MB.

@@ -1,0 +1,75 @@
+#include "calibrate/extent.hpp"
+
+#include <algorithm>
+
+namespace roofcast {
+
+namespace {
+
+// Of what is free: the rest is for libraries' workspaces, and on a CPU for everybody else.
+constexpr double kShareOfGpu = 0.8;
+constexpr double kShareOfCpu = 0.5;
+
+// Keys and values of one call: a batch that fills a card is timed as well by a quarter of it.
+constexpr double kCachedShare = 0.25;
+constexpr double kMostCachedQuick = 4e9;
+constexpr double kMostCachedOnCpu = 1e9;
+
+CaseLimits limits_of(ExtentKind kind, bool cpu) {
+  const bool quick = kind == ExtentKind::quick;
+  if (cpu) {
+    // Of a CPU's two sources now one, now the other is faster, several times, by the number of
+    // rows.
+    return {.most_tokens = quick ? 1024 : 2048,
+            .most_sequences = 64,
+            .longest_context = 8192,
+            .every_source = true};
+  }
+  return {.most_tokens = quick ? 8192 : 32768,
+          .most_sequences = 256,
+          .longest_context = quick ? 32768 : 131072,
+          .every_source = !quick};
+}
+
+SweepOptions sweep_of(ExtentKind kind) {
+  switch (kind) {
+    case ExtentKind::quick:
+      return {.budget_s = 9, .most_call_s = 0.03};
+    case ExtentKind::model:
+      return {.budget_s = 55, .most_call_s = 0.25};
+    case ExtentKind::full:
+      break;
+  }
+  return {.budget_s = 290, .most_call_s = 0.25};
+}
+
+/// A quick look has a few hundred points in a few seconds: less warm-up, fewer samples of long
+/// ones.
+TimingProtocol protocol_of(ExtentKind kind) {
+  TimingProtocol protocol;
+  if (kind != ExtentKind::quick) return protocol;
+  protocol.warm_up_s = 4e-3;
+  protocol.stop.time_box_s = 12e-3;
+  return protocol;
+}
+
+}  // namespace
+
+bool is_cpu(const kernels::DeviceFacts& device) { return !device.architecture.starts_with("sm_"); }
+
+Extent extent_of(ExtentKind kind, const kernels::DeviceFacts& device,
+                 std::int64_t longest_context) {
+  const bool cpu = is_cpu(device);
+  Extent extent{
+      .limits = limits_of(kind, cpu), .sweep = sweep_of(kind), .protocol = protocol_of(kind)};
+  extent.memory_bytes =
+      static_cast<double>(device.free_memory_bytes) * (cpu ? kShareOfCpu : kShareOfGpu);
+  double cached = extent.memory_bytes * kCachedShare;
+  if (kind == ExtentKind::quick) cached = std::min(cached, kMostCachedQuick);
+  if (cpu) cached = std::min(cached, kMostCachedOnCpu);
+  extent.limits.cached_bytes = cached;
+  extent.limits.longest_context = std::min(extent.limits.longest_context, longest_context);
+  return extent;
+}
+
+}  // namespace roofcast
