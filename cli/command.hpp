@@ -37,6 +37,7 @@ int run_estimate(CommandContext&);
 int run_staircase(CommandContext&);
 int run_simulate(CommandContext&);
 int run_trace(CommandContext&);
+int run_calibrate(CommandContext&);
 int run_runs(CommandContext&);
 int run_compare(CommandContext&);
 

@@ -1,5 +1,8 @@
 #include "cli/output_file.hpp"
 
+#include <fmt/format.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -20,6 +23,17 @@ bool same_file(const std::string& one, const std::string& other) {
   return !failure && first == second;
 }
 
+/// Throws Error with the system's reason when not all of it could be written.
+void write_file(const fs::path& file, const std::string& text, const std::string& shown) {
+  errno = 0;
+  std::ofstream out(file, std::ios::trunc);
+  out << text;
+  out.close();
+  if (out) return;
+  const std::string why = errno == 0 ? "" : " (" + std::generic_category().message(errno) + ")";
+  throw Error(shown + ": cannot be written" + why);
+}
+
 }  // namespace
 
 void check_writable(const std::string& path) {
@@ -28,11 +42,29 @@ void check_writable(const std::string& path) {
   if (!existed) fs::remove(path);
 }
 
+void write_whole(const std::string& path, const std::string& text) {
+  std::error_code failure;
+  const bool exists = fs::exists(path, failure);
+  // A pipe or a device takes the text as it comes.
+  if (exists && !fs::is_regular_file(path, failure)) return write_file(path, text, path);
+  const fs::path target = exists ? fs::canonical(path) : fs::path(path);  // behind a link
+  fs::path beside = target;
+  beside += ".part";
+  try {
+    write_file(beside, text, path);
+    fs::rename(beside, target);
+  } catch (...) {
+    fs::remove(beside, failure);
+    throw;
+  }
+}
+
 void check_not_among(const std::string& path, const std::string& flag,
                      const std::vector<std::string>& kept) {
   for (const std::string& file : kept) {
     if (file.empty() || !same_file(path, file)) continue;
-    throw UsageError(flag + ": '" + path + "' would be written over, which this run uses");
+    throw UsageError(
+        fmt::format("{}: '{}' would be written over, which this run uses", flag, path));
   }
 }
 

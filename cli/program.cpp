@@ -23,6 +23,7 @@ constexpr Command kCommands[] = {
     {"simulate", "will it hold the SLO: a trace or synthetic load through the engine",
      run_simulate},
     {"trace", "write a synthetic workload as a trace file", run_trace},
+    {"calibrate", "time this machine's kernels: its hardware profile, measured", run_calibrate},
     {"runs", "what the store holds", run_runs},
     {"compare", "two runs of the store, metric by metric", run_compare},
 };

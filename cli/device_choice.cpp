@@ -1,0 +1,53 @@
+#include "cli/device_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#ifdef ROOFCAST_HAS_CUDA
+#include "kernels/cuda/cuda_backend.hpp"
+#endif
+#include "model/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::string_view kInstead =
+    "; `--device cpu` works anywhere, and `--gpu NAME` of the other commands takes a built-in "
+    "profile (roofcast gpus lists them)";
+
+/// N of "cuda" (0) and "cuda:N".
+std::optional<int> cuda_index(const std::string& device) {
+  if (device == "cuda") return 0;
+  constexpr std::string_view kPrefix = "cuda:";
+  if (!device.starts_with(kPrefix)) return std::nullopt;
+  int index = -1;
+  const char* end = device.data() + device.size();
+  const auto read = std::from_chars(device.data() + kPrefix.size(), end, index);
+  if (read.ec != std::errc() || read.ptr != end || index < 0) return std::nullopt;
+  return index;
+}
+
+std::unique_ptr<kernels::Backend> open_cuda([[maybe_unused]] int index) {
+#ifdef ROOFCAST_HAS_CUDA
+  if (const std::string why = kernels::why_no_cuda_device(); !why.empty()) {
+    throw Error(fmt::format("--device cuda: {}{}", why, kInstead));
+  }
+  return kernels::make_cuda_backend(index);
+#else
+  throw Error(
+      fmt::format("--device cuda: this roofcast was built without CUDA (nvcc){}", kInstead));
+#endif
+}
+
+}  // namespace
+
+std::unique_ptr<kernels::Backend> open_device(const std::string& device, int threads) {
+  if (device == "cpu") return kernels::make_cpu_backend(threads);
+  if (const std::optional<int> index = cuda_index(device)) return open_cuda(*index);
+  throw UsageError(fmt::format("--device: '{}' given, expected cpu, cuda or cuda:N", device));
+}
+
+}  // namespace roofcast
