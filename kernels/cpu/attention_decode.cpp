@@ -1,6 +1,7 @@
-// Decode and latent decode: one query token a sequence. The threads share (sequence, KV head, block
-// of heads); where these are fewer than the threads want, also the chunks of each sequence, whose
-// partial results wait in the workspace until all are there.
+// Decode and latent decode: one query token a sequence. A block is as many heads of a sequence as
+// fit, so that the cache is read in long rows. Where sequences are fewer than the threads want,
+// they share the chunks of each, whose partial results wait in the workspace until all are there,
+// and then the heads.
 #include <algorithm>
 #include <bit>
 
@@ -9,6 +10,8 @@
 
 namespace roofcast::kernels::cpu {
 namespace {
+
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 AttentionView view_of(const DecodeAttention& attention) {
   const PagedCache& cache = attention.cache;
@@ -58,38 +61,40 @@ struct Decode {
   std::int64_t sequences = 0;
   std::int64_t most_splits = 1;  // that the workspace has room for
   float* workspace = nullptr;    // [sequences, query_heads, most_splits, value_dim + 2]
+  std::int64_t block_kv_heads = 1;
 
-  std::int64_t head_blocks() const {
-    return (view.group() + kMostBlockQueries - 1) / kMostBlockQueries;
+  /// Blocks that the heads of a group are cut into: 1, but for very large groups.
+  std::int64_t group_blocks() const { return ceil_divide(view.group(), kMostBlockQueries); }
+  std::int64_t blocks_per_sequence() const {
+    return ceil_divide(view.kv_heads, block_kv_heads) * group_blocks();
   }
-  std::int64_t blocks() const { return sequences * view.kv_heads * head_blocks(); }
+  std::int64_t blocks() const { return sequences * blocks_per_sequence(); }
 
   QueryBlock block(std::int64_t index) const {
-    const std::int64_t per_sequence = view.kv_heads * head_blocks();
-    const std::int64_t sequence = index / per_sequence;
-    const std::int64_t head = index % head_blocks() * kMostBlockQueries;
+    const std::int64_t sequence = index / blocks_per_sequence();
+    const std::int64_t in_sequence = index % blocks_per_sequence();
+    const std::int64_t kv_head = in_sequence / group_blocks() * block_kv_heads;
+    const std::int64_t row = in_sequence % group_blocks() * kMostBlockQueries;
     return {.sequence = sequence,
-            .kv_head = index % per_sequence / head_blocks(),
             .first_token = sequence,
             .first_position = length[sequence] - 1,
-            .rows = {.begin = head, .end = std::min(head + kMostBlockQueries, view.group())}};
+            .kv_heads = {.begin = kv_head,
+                         .end = std::min<std::int64_t>(kv_head + block_kv_heads, view.kv_heads)},
+            .rows = {.begin = row, .end = std::min(row + kMostBlockQueries, view.group())}};
   }
 
   AttentionPartial partial(const QueryBlock& block, std::int64_t row, std::int64_t split) const {
-    const std::int64_t head = block.kv_head * view.group() + row;
+    const std::int64_t head = place_of(view, block, row).head;
     const std::int64_t index = (block.sequence * view.query_heads + head) * most_splits + split;
     float* at = workspace + index * (view.value_dim + 2);
     return {.output = at, .largest = at + view.value_dim, .sum = at + view.value_dim + 1};
   }
 };
 
-/// Of `state`, which begins with the row block.rows.begin.
-AttentionPartial row_of(const Decode& decode, const QueryBlock& block, std::int64_t row,
-                        AttentionState& state) {
-  const std::int64_t i = row - block.rows.begin;
-  return {.output = state.output + i * decode.view.value_dim,
-          .largest = &state.largest[i],
-          .sum = &state.sum[i]};
+AttentionPartial row_of(const Decode& decode, std::int64_t row, AttentionState& state) {
+  return {.output = state.output + row * decode.view.value_dim,
+          .largest = &state.largest[row],
+          .sum = &state.sum[row]};
 }
 
 Range chunk_range(std::int64_t first, std::int64_t chunk) {
@@ -113,8 +118,8 @@ void compute_split(const Decode& decode, const QueryBlock& block, std::int64_t s
   if (tokens.begin >= decode.length[block.sequence]) return;
   AttentionState state;
   decode.functions.attend(decode.view, block, tokens, state);
-  for (std::int64_t r = block.rows.begin; r < block.rows.end; ++r) {
-    const AttentionPartial from = row_of(decode, block, r, state);
+  for (std::int64_t r = 0; r < block.all_rows(); ++r) {
+    const AttentionPartial from = row_of(decode, r, state);
     const AttentionPartial to = decode.partial(block, r, split);
     std::copy(from.output, from.output + decode.view.value_dim, to.output);
     *to.largest = *from.largest;
@@ -125,8 +130,8 @@ void compute_split(const Decode& decode, const QueryBlock& block, std::int64_t s
 void merge_splits(const Decode& decode, const QueryBlock& block) {
   AttentionState state;
   const std::int64_t first = first_chunk(decode, block);
-  for (std::int64_t r = block.rows.begin; r < block.rows.end; ++r) {
-    const AttentionPartial row = row_of(decode, block, r, state);
+  for (std::int64_t r = 0; r < block.all_rows(); ++r) {
+    const AttentionPartial row = row_of(decode, r, state);
     const AttentionPartial start = decode.partial(block, r, 0);
     std::copy(start.output, start.output + decode.view.value_dim, row.output);
     *row.largest = *start.largest;
@@ -151,12 +156,23 @@ std::int64_t most_chunks(const Decode& decode) {
   return chunks;
 }
 
-void run(const Decode& decode, ThreadPool& pool) {
+/// KV heads of a block: all that fit, but no more than leave `wanted` blocks of `parts` each.
+std::int64_t heads_of_block(const Decode& decode, std::int64_t parts, std::int64_t wanted) {
+  const std::int64_t fit = std::max<std::int64_t>(1, kMostBlockQueries / decode.view.group());
+  const std::int64_t cuts = ceil_divide(wanted, std::max<std::int64_t>(1, parts));
+  const std::int64_t fair = std::max<std::int64_t>(1, decode.view.kv_heads / cuts);
+  return std::min(fit, fair);
+}
+
+void run(Decode decode, ThreadPool& pool) {
   constexpr std::int64_t kBlocksPerThread = 4;
-  const std::int64_t blocks = decode.blocks();
+  const std::int64_t wanted = kBlocksPerThread * pool.threads();
   const std::int64_t chunks = most_chunks(decode);
-  const bool few = blocks < kBlocksPerThread * pool.threads();
-  if (!few || chunks == 1 || chunks > decode.most_splits) {
+  const bool is_split = decode.sequences < wanted && chunks > 1 && chunks <= decode.most_splits;
+  const std::int64_t parts = is_split ? decode.sequences * chunks : decode.sequences;
+  decode.block_kv_heads = heads_of_block(decode, parts, wanted);
+  const std::int64_t blocks = decode.blocks();
+  if (!is_split) {
     return pool.for_ranges(blocks, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t b = begin; b < end; ++b) compute_whole(decode, decode.block(b));
     });

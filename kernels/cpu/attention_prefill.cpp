@@ -51,10 +51,11 @@ QueryBlock block_at(const PrefillAttention& attention, const AttentionView& view
   }
   const std::int64_t rows = rows_of(attention, view, sequence);
   const std::int64_t begin = index / view.kv_heads * kMostBlockQueries;
+  const std::int64_t kv_head = index % view.kv_heads;
   return {.sequence = sequence,
-          .kv_head = index % view.kv_heads,
           .first_token = attention.first_query[sequence],
           .first_position = attention.length[sequence] - rows / view.group(),
+          .kv_heads = {.begin = kv_head, .end = kv_head + 1},
           .rows = {.begin = begin, .end = std::min(begin + kMostBlockQueries, rows)}};
 }
 

@@ -1,5 +1,5 @@
-// Attention of a block of query rows that share a KV head, on one thread: the common part of
-// prefill, decode and latent decode.
+// Attention of a block of query rows of one sequence, on one thread: the common part of prefill,
+// decode and latent decode.
 //
 // Keys are taken in tiles of kTileTokens and chunks of kChunkTokens, both counted from the first
 // token of the sequence. Within a chunk the softmax is online over its tiles (FlashAttention, arXiv
@@ -19,7 +19,7 @@
 namespace roofcast::kernels::cpu {
 
 inline constexpr int kTileTokens = 64;
-inline constexpr int kChunkTokens = 512;  // a multiple of kTileTokens
+inline constexpr int kChunkTokens = 256;  // a multiple of kTileTokens
 inline constexpr int kMostBlockQueries = 64;
 
 /// Keys and values where they lie, and queries and outputs, without element types.
@@ -45,15 +45,27 @@ struct AttentionView {
   std::int64_t group() const { return query_heads / kv_heads; }
 };
 
-/// Query rows of one sequence and KV head. Row r is of the token r / group and the head r % group
-/// of its KV head's.
+/// Query rows of one sequence. Each KV head of the block has the same rows: row r is of the token
+/// r / group and the head r % group of that KV head's group.
 struct QueryBlock {
   std::int64_t sequence = 0;
-  std::int64_t kv_head = 0;
   std::int64_t first_token = 0;     // of the sequence's queries, among all of the call
   std::int64_t first_position = 0;  // of that token in its sequence
-  Range rows{};                     // of the sequence's, at most kMostBlockQueries
+  Range kv_heads{};
+  Range rows{};  // of each of these; in all at most kMostBlockQueries
+
+  std::int64_t rows_per_head() const { return rows.end - rows.begin; }
+  std::int64_t heads() const { return kv_heads.end - kv_heads.begin; }
+  std::int64_t all_rows() const { return heads() * rows_per_head(); }
 };
+
+/// Where row `row` of the block's state belongs, rows being counted by KV head and then by row.
+struct QueryPlace {
+  std::int64_t token = 0;  // among all of the call
+  std::int64_t position = 0;
+  std::int64_t head = 0;  // query head
+};
+QueryPlace place_of(const AttentionView& view, const QueryBlock& block, std::int64_t row);
 
 /// Softmax so far of the rows of a block.
 struct AttentionState {

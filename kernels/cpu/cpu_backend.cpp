@@ -94,7 +94,7 @@ class CpuBackend final : public Backend {
   void launch(const Gemm& gemm, KernelSource source) override {
     check(gemm);
     if (source == KernelSource::library) {
-      require(library_.supports(gemm), "GEMM", "oneDNN cannot compute this product");
+      library_.prepare(gemm);  // throws when the library cannot compute it
       return submit([this, gemm] { library_.launch(gemm); });
     }
     submit([this, gemm] { cpu::gemm(gemm, pool_, isa_); });

@@ -4,64 +4,10 @@
 #include <bit>
 #include <cstdint>
 
-#include "kernels/cpu/gemm_block.hpp"
+#include "kernels/cpu/gemm_blocks.hpp"
 
 namespace roofcast::kernels::cpu {
 namespace {
-
-template <template <int> class Format>
-BlockFunction choose(Isa isa) {
-  switch (isa) {
-    case Isa::portable:
-      return block_portable<Format<4>>;
-    case Isa::avx2:
-      return block_avx2<Format<8>>;
-    case Isa::avx512:
-    case Isa::avx512_bf16:
-      return block_avx512<Format<16>>;
-  }
-  return nullptr;
-}
-
-template <int N>
-using Fp32Format = PlainFormat<N, float>;
-template <int N>
-using Fp16Format = PlainFormat<N, Fp16>;
-template <int N>
-using Bf16Format = PlainFormat<N, Bf16>;
-template <int N>
-using Fp8Format = PlainFormat<N, Fp8E4M3>;
-template <int N>
-using Int4Fp32Format = Int4Format<N, float>;
-template <int N>
-using Int4Fp16Format = Int4Format<N, Fp16>;
-template <int N>
-using Int4Bf16Format = Int4Format<N, Bf16>;
-
-ROOFCAST_TARGET_AVX512_BF16 void block_bf16_pairs(const Product& product, Range m, Range n) {
-  compute_block<PairFormat>(product, m, n);
-}
-
-BlockFunction block_function(Element element, Isa isa) {
-  switch (element) {
-    case Element::fp32:
-      return choose<Fp32Format>(isa);
-    case Element::fp16:
-      return choose<Fp16Format>(isa);
-    case Element::bf16:
-      return isa == Isa::avx512_bf16 ? block_bf16_pairs : choose<Bf16Format>(isa);
-    case Element::fp8_e4m3:
-      return choose<Fp8Format>(isa);
-    case Element::int8:
-      return choose<Int8Format>(isa);
-  }
-  return nullptr;
-}
-
-BlockFunction int4_block_function(Element element, Isa isa) {
-  if (element == Element::fp32) return choose<Int4Fp32Format>(isa);
-  return element == Element::fp16 ? choose<Int4Fp16Format>(isa) : choose<Int4Bf16Format>(isa);
-}
 
 /// Columns of a block of grouped products, whose rows vary.
 constexpr std::int64_t kGroupedColumns = kMostBlockOutputs / kMostBlockRows;
@@ -112,6 +58,11 @@ void multiply(const Product& product, std::int64_t m, BlockFunction function, Th
 }
 
 }  // namespace
+
+BlockFunction block_function(Element element, Isa isa) {
+  const bool wide = element == Element::fp32 || element == Element::bf16;
+  return wide ? wide_block_function(element, isa) : narrow_block_function(element, isa);
+}
 
 void gemm(const Gemm& gemm, ThreadPool& pool, Isa isa) {
   check(gemm);

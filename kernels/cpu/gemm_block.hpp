@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cpu/gemm_blocks.hpp"
 #include "kernels/cpu/gemm_format.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/thread_pool.hpp"
@@ -21,9 +22,7 @@
 
 namespace roofcast::kernels::cpu {
 
-inline constexpr std::int64_t kMostBlockRows = 48;
-inline constexpr std::int64_t kMostBlockOutputs = 48 * 48;  // 144 KiB of 16 lanes
-inline constexpr std::int64_t kPanelElements = 16 * 4096;   // 256 KiB of floats
+inline constexpr std::int64_t kPanelElements = 16 * 4096;  // 256 KiB of floats
 inline constexpr int kTileRows = 4;
 /// 16 or 8 sums beside 4 vectors of input and one of weight, in 32 or 16 registers.
 template <class Format>
@@ -116,11 +115,12 @@ ROOFCAST_INLINE void add_group(const typename Format::Panel* panel, const Produc
   for (; r + kTileRows <= rows; r += kTileRows) {
     add_rows<Format, kTileRows>(panel + r * part.padded, weight, columns, part, lanes + r, rows);
   }
-  panel += r * part.padded;
-  lanes += r;
-  if (rows - r == 3) add_rows<Format, 3>(panel, weight, columns, part, lanes, rows);
-  if (rows - r == 2) add_rows<Format, 2>(panel, weight, columns, part, lanes, rows);
-  if (rows - r == 1) add_rows<Format, 1>(panel, weight, columns, part, lanes, rows);
+  if (r + 2 <= rows) {
+    add_rows<Format, 2>(panel + r * part.padded, weight, columns, part, lanes + r, rows);
+    r += 2;
+  }
+  if (r < rows)
+    add_rows<Format, 1>(panel + r * part.padded, weight, columns, part, lanes + r, rows);
 }
 
 /// Multiplies the panel by both factors of GemmScale::block; n lies in one block of the weight.
@@ -209,7 +209,7 @@ ROOFCAST_INLINE void compute_block(const Product& product, Range m, Range n) {
   if (product.result == Element::int8) store<std::int8_t>(totals, product, m, n);
 }
 
-using BlockFunction = void (*)(const Product& product, Range m, Range n);
+// ---- one copy for each instruction set
 
 template <class Format>
 void block_portable(const Product& product, Range m, Range n) {
@@ -222,6 +222,20 @@ ROOFCAST_TARGET_AVX2 void block_avx2(const Product& product, Range m, Range n) {
 template <class Format>
 ROOFCAST_TARGET_AVX512 void block_avx512(const Product& product, Range m, Range n) {
   compute_block<Format>(product, m, n);
+}
+
+template <template <int> class Format>
+BlockFunction block_for(Isa isa) {
+  switch (isa) {
+    case Isa::portable:
+      return block_portable<Format<4>>;
+    case Isa::avx2:
+      return block_avx2<Format<8>>;
+    case Isa::avx512:
+    case Isa::avx512_bf16:
+      return block_avx512<Format<16>>;
+  }
+  return nullptr;
 }
 
 }  // namespace roofcast::kernels::cpu

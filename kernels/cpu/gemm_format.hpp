@@ -29,7 +29,7 @@ struct Product {
   int group_shift = 0;                // log2(group)
 };
 
-/// fp32, bf16, fp16 and fp8: widened to floats.
+/// fp32, fp16 and fp8: widened to floats.
 template <int N, class T>
 struct PlainFormat {
   using Input = T;
@@ -67,6 +67,60 @@ struct PlainFormat {
   }
   ROOFCAST_INLINE static void save(Lanes& lanes, const Floats<N>& sum, bool /*first*/) {
     lanes = sum;
+  }
+};
+
+/// bf16, two vectors at a time: words of memory hold a pair each, whose even element is the word
+/// shifted up and whose odd one the word without its lower half. That takes one instruction each,
+/// where bringing neighbours into lanes of their own takes three. The panel is in the same order.
+template <int N>
+struct Bf16Format : PlainFormat<N, Bf16> {
+  struct Operand {
+    Floats<N> even;
+    Floats<N> odd;
+  };
+  static constexpr int kStep = 2 * N;
+  using Row = const Bf16*;
+
+  ROOFCAST_INLINE static void part(Operand& to, const Bf16* from) {
+    Words<N> words;
+    std::memcpy(&words, from, sizeof words);
+    const Words<N> even = words << 16;
+    const Words<N> odd = words & 0xffff0000U;
+    copy_bits(to.even, even);
+    copy_bits(to.odd, odd);
+  }
+  ROOFCAST_INLINE static void part_some(Operand& to, const Bf16* from, std::int64_t count) {
+    Bf16 buffer[kStep] = {};
+    std::memcpy(buffer, from, static_cast<std::size_t>(count) * sizeof(Bf16));
+    part(to, buffer);
+  }
+
+  ROOFCAST_INLINE static void fill(float* panel, const Bf16* input, std::int64_t count,
+                                   std::int64_t padded) {
+    for (std::int64_t k = 0; k < padded; k += kStep) {
+      Operand pair;
+      if (k + kStep <= count) {
+        part(pair, input + k);
+      } else {
+        part_some(pair, input + k, count - k);
+      }
+      std::memcpy(panel + k, &pair, sizeof pair);
+    }
+  }
+  ROOFCAST_INLINE static void load_panel(Operand& to, const float* from) {
+    load<N>(to.even, from);
+    load<N>(to.odd, from + N);
+  }
+  ROOFCAST_INLINE static void load_weight(Operand& to, Row row, std::int64_t k) {
+    part(to, row + k);
+  }
+  ROOFCAST_INLINE static void load_last(Operand& to, Row row, std::int64_t k, std::int64_t count) {
+    part_some(to, row + k, count);
+  }
+  ROOFCAST_INLINE static void add_product(Floats<N>& sum, const Operand& a, const Operand& b) {
+    sum += a.even * b.even;
+    sum += a.odd * b.odd;
   }
 };
 
@@ -108,8 +162,11 @@ struct Int4Format : PlainFormat<N, T> {
     std::memcpy(&bytes, row.at + k / 2, sizeof bytes);
     Vector<std::uint8_t, N> nibbles;
     spread(nibbles, bytes, std::make_index_sequence<N / 2>());
-    const Ints<N> whole = __builtin_convertvector(nibbles, Ints<N>) - 8;
-    to = __builtin_convertvector(whole, Floats<N>) * to_float(row.scale[k >> row.shift]);
+    Words<N> wide;
+    extend<N>(wide, nibbles);
+    Ints<N> whole;
+    copy_bits(whole, wide);
+    to = __builtin_convertvector(whole - 8, Floats<N>) * to_float(row.scale[k >> row.shift]);
   }
   ROOFCAST_INLINE static void load_last(Floats<N>& to, const Row& row, std::int64_t k,
                                         std::int64_t /*count*/) {

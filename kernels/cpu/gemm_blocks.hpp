@@ -1,0 +1,27 @@
+// Blocks of products by format and instruction set; kernels/cpu/gemm_block.hpp says how they work.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/gemm_format.hpp"
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/thread_pool.hpp"
+#include "kernels/element.hpp"
+
+namespace roofcast::kernels::cpu {
+
+inline constexpr std::int64_t kMostBlockRows = 48;
+inline constexpr std::int64_t kMostBlockOutputs = 48 * 48;  // their lanes: 144 KiB in L2
+
+/// Rows m and columns n of a product: at most kMostBlockRows and kMostBlockOutputs.
+using BlockFunction = void (*)(const Product& product, Range m, Range n);
+
+/// For weights of an element, and for 4-bit weights with inputs of an element.
+BlockFunction block_function(Element element, Isa isa);
+BlockFunction int4_block_function(Element element, Isa isa);
+
+// Parts of block_function, apart so that they compile side by side.
+BlockFunction wide_block_function(Element element, Isa isa);    // fp32, bf16
+BlockFunction narrow_block_function(Element element, Isa isa);  // fp16, fp8, int8
+
+}  // namespace roofcast::kernels::cpu
