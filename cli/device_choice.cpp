@@ -5,9 +5,7 @@
 #include <charconv>
 #include <optional>
 
-#ifdef ROOFCAST_HAS_CUDA
 #include "kernels/cuda/cuda_backend.hpp"
-#endif
 #include "model/error.hpp"
 
 namespace roofcast {
@@ -30,16 +28,11 @@ std::optional<int> cuda_index(const std::string& device) {
   return index;
 }
 
-std::unique_ptr<kernels::Backend> open_cuda([[maybe_unused]] int index) {
-#ifdef ROOFCAST_HAS_CUDA
-  if (const std::string why = kernels::why_no_cuda_device(); !why.empty()) {
-    throw Error(fmt::format("--device cuda: {}{}", why, kInstead));
+std::unique_ptr<kernels::Backend> open_cuda(int index) {
+  if (const std::optional<std::string> why = kernels::why_no_cuda_device(index)) {
+    throw Error(fmt::format("--device cuda: {}{}", *why, kInstead));
   }
   return kernels::make_cuda_backend(index);
-#else
-  throw Error(
-      fmt::format("--device cuda: this roofcast was built without CUDA (nvcc){}", kInstead));
-#endif
 }
 
 }  // namespace

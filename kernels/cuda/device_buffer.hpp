@@ -40,6 +40,9 @@ class DeviceBuffer {
   /// Waits for the copy. `bytes` must not exceed size().
   void copy_from_host(const void* source, std::size_t bytes) {
     ROOFCAST_CUDA_CHECK(cudaMemcpy(data_, source, bytes, cudaMemcpyHostToDevice));
+    // Of memory that is not pinned, that call returns when the data has left it (CUDA runtime API,
+    // "API synchronization behavior").
+    ROOFCAST_CUDA_CHECK(cudaStreamSynchronize(cudaStreamLegacy));
   }
   void copy_to_host(void* destination, std::size_t bytes) const {
     ROOFCAST_CUDA_CHECK(cudaMemcpy(destination, data_, bytes, cudaMemcpyDeviceToHost));
