@@ -20,11 +20,12 @@ GraphTimer::GraphTimer(int multiprocessors, cudaStream_t stream)
                                     2 * kReadings * sizeof(ClockReading), cudaHostAllocMapped));
   ROOFCAST_CUDA_CHECK(cudaEventCreate(&start_));
   ROOFCAST_CUDA_CHECK(cudaEventCreate(&stop_));
+  ROOFCAST_CUDA_CHECK(cudaEventCreate(&before_));
+  ROOFCAST_CUDA_CHECK(cudaEventCreate(&after_));
 }
 
 GraphTimer::~GraphTimer() {
-  cudaEventDestroy(start_);
-  cudaEventDestroy(stop_);
+  for (const cudaEvent_t event : {start_, stop_, before_, after_}) cudaEventDestroy(event);
   cudaFreeHost(readings_);
 }
 
@@ -66,10 +67,15 @@ std::unique_ptr<Graph> GraphTimer::record(const std::function<void()>& launches)
 Sample GraphTimer::replay(Graph& graph) {
   constexpr double kMilli = 1e-3;
   std::fill_n(readings_, 2 * kReadings, ClockReading{});
+  ROOFCAST_CUDA_CHECK(cudaEventRecord(before_, stream_));
   ROOFCAST_CUDA_CHECK(cudaGraphLaunch(graph.get(), stream_));
+  ROOFCAST_CUDA_CHECK(cudaEventRecord(after_, stream_));
   ROOFCAST_CUDA_CHECK(cudaStreamSynchronize(stream_));
   float milliseconds = 0;
-  ROOFCAST_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start_, stop_));
+  if (cudaEventElapsedTime(&milliseconds, start_, stop_) != cudaSuccess) {
+    cudaGetLastError();
+    ROOFCAST_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, before_, after_));
+  }
   const std::span<const ClockReading> readings(readings_, 2 * kReadings);
   Sample sample;
   sample.seconds = double{milliseconds} * kMilli;

@@ -49,8 +49,10 @@ class GraphTimer {
   int multiprocessors_;
   cudaStream_t stream_;
   bool recording_ = false;
-  cudaEvent_t start_ = nullptr;
+  cudaEvent_t start_ = nullptr;  // within the graphs, around what was recorded
   cudaEvent_t stop_ = nullptr;
+  cudaEvent_t before_ = nullptr;  // around the graphs, where a driver does not time those
+  cudaEvent_t after_ = nullptr;
   ClockReading* readings_ = nullptr;  // in host memory that the GPU writes: before, then after
 };
 

@@ -160,6 +160,7 @@ TEST(CudaBackend, ComputesProductsByTheLibrary) {
   test::DevicePlace place;
   const Gemm gemm = problem(c, place);
   ASSERT_TRUE(backend->supports(gemm, KernelSource::library));
+  ROOFCAST_CUDA_CHECK(cudaDeviceSynchronize());
   backend->prepare(gemm, KernelSource::library);
   const auto recording = backend->record([&] { backend->launch(gemm, KernelSource::library); });
   backend->replay(*recording);
