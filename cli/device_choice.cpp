@@ -9,7 +9,6 @@
 #include "model/error.hpp"
 
 namespace roofcast {
-
 namespace {
 
 constexpr std::string_view kInstead =

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "cli/flag_values.hpp"
+#include "simulator/io/shown.hpp"
 
 namespace roofcast {
 namespace {
@@ -38,7 +39,7 @@ void take_speculative_config(EngineOverrides& knobs, const std::string& text) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) {
     throw UsageError(
-        flag + ": '" + text +
+        flag + ": '" + shown(text) +
         "' is not JSON such as {\"method\": \"eagle\", \"num_speculative_tokens\": 3}");
   }
   const auto number = json.find("num_speculative_tokens");

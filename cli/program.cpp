@@ -24,6 +24,8 @@ constexpr Command kCommands[] = {
      run_simulate},
     {"trace", "write a synthetic workload as a trace file", run_trace},
     {"calibrate", "time this machine's kernels: its hardware profile, measured", run_calibrate},
+    {"measure", "run a real model, random weights, on this machine: prefill, decode, a trace",
+     run_measure},
     {"runs", "what the store holds", run_runs},
     {"compare", "two runs of the store, metric by metric", run_compare},
 };

@@ -1,0 +1,99 @@
+// roofcast measure on the CPU: what it answers, never how fast.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const std::string kTiny = "measure --model gpt2 --layers 1 --isl 8 --osl 4 --threads 1 ";
+
+json answer(const std::string& line) {
+  const CommandResult result = run_command(line + " -o json");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return result.exit_code == 0 ? json::parse(result.out) : json();
+}
+
+TEST(Measure, RunsABatchAsATextbookProfilerDoes) {
+  const json result = answer(kTiny + "--batch 3 --no-store");
+  EXPECT_EQ(result["command"], "measure");
+  EXPECT_EQ(result["requests_completed"], 3);
+  EXPECT_EQ(result["inputs"]["layers"], 1);
+  // One step for all prompts, three for the tokens after the first.
+  EXPECT_EQ(result["steps"], 4);
+  EXPECT_EQ(result["textbook"]["decode_steps"], 3);
+  EXPECT_GT(result["textbook"]["prefill_s"].get<double>(), 0);
+  EXPECT_GT(result["copy_bandwidth_bytes_per_s"].get<double>(), 0);
+}
+
+TEST(Measure, ShowsTheStaircase) {
+  const json result = answer(kTiny + "--naive --no-store");
+  EXPECT_EQ(result["staircase"]["naive_token_s"].size(), 4U);
+  EXPECT_EQ(result["staircase"]["cached_token_s"].size(), 4U);
+}
+
+TEST(Measure, ServesALoadWithTheSimulatorsScheduler) {
+  const json result = answer(kTiny + "--num-prompts 5 --request-rate 100 --no-store");
+  EXPECT_EQ(result["requests_completed"], 5);
+  EXPECT_FALSE(result.contains("textbook"));
+  EXPECT_EQ(result["ttft_s"].contains("p99"), true);
+}
+
+TEST(Measure, KeepsARunToCompare) {
+  const TemporaryFolder folder;
+  const std::string store = " --store " + (folder.path() / "runs.db").string();
+  EXPECT_EQ(run_command(kTiny + store).exit_code, 0);
+  EXPECT_EQ(run_command(kTiny + store).exit_code, 0);
+  const json runs = answer("runs" + store);
+  ASSERT_EQ(runs["runs"].size(), 2U);
+  EXPECT_EQ(runs["runs"][0]["kind"], "measure");
+  const json comparison = answer("runs compare 1 2" + store);
+  EXPECT_THAT(comparison["metrics"].dump(), HasSubstr("decode_step_s"));
+}
+
+TEST(Measure, RunsInTheFormatAskedFor) {
+  const json result = answer(kTiny + "--no-store --dtype fp32");
+  EXPECT_EQ(result["inputs"]["element"], "fp32");
+}
+
+TEST(Measure, ServesWithAnyEnginesScheduler) {
+  for (const char* engine : {"vllm", "sglang", "trtllm", "static"}) {
+    const json result = answer(kTiny + "--batch 2 --no-store --engine " + engine);
+    EXPECT_EQ(result["requests_completed"], 2) << engine;
+  }
+}
+
+TEST(Measure, PutsTheEstimateOfAProfileBeside) {
+  // Any profile answers; how well is not asked here.
+  const json result = answer(kTiny + "--batch 2 --gpu h100 --no-store");
+  EXPECT_EQ(result["prediction"]["decode"]["steps"], 3);
+  EXPECT_EQ(result["prediction"]["prefill"]["steps"], 1);
+}
+
+TEST(Measure, RefusesInALine) {
+  const auto refusal = [](const std::string& line) { return run_command(line).err; };
+  EXPECT_THAT(refusal("measure --no-store"), HasSubstr("--model is missing"));
+  EXPECT_THAT(refusal("measure --model gpt2 --layers 99 --no-store"), HasSubstr("12 layers"));
+  EXPECT_THAT(refusal("measure --model gpt2 --device tpu --no-store"), HasSubstr("--device"));
+  EXPECT_THAT(refusal("measure --model gpt2 --naive --batch 2 --no-store"),
+              HasSubstr("--naive runs one request"));
+  EXPECT_THAT(refusal("measure --model deepseek-v3 --layers 1 --no-store"),
+              HasSubstr("latent attention"));
+  EXPECT_THAT(refusal("measure --model gpt2 --batch 1 --input-len uniform:1:5 --no-store"),
+              HasSubstr("one length"));
+  EXPECT_THAT(refusal(kTiny + "--no-store --tp 2"), HasSubstr("one device"));
+  EXPECT_THAT(refusal(kTiny + "--no-store --quantization fp8"), HasSubstr("fp32, fp16 or bf16"));
+  EXPECT_THAT(refusal(kTiny + "--no-store --kv-cache-dtype fp8"), HasSubstr("cannot be run"));
+  // GPT-2 has 1,024 positions.
+  EXPECT_THAT(refusal("measure --model gpt2 --layers 1 --isl 1020 --osl 5 --no-store"),
+              HasSubstr("longer than gpt2 states: 1,024"));
+}
+
+}  // namespace
+}  // namespace roofcast::test

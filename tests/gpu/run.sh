@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# All that needs an NVIDIA GPU, in one go of at most ten minutes: every CUDA kernel against its
+# reference, the calibration, real runs of models beside their estimate, and PyTorch on the same
+# shapes where it is installed. Ends in a short table.
+#
+#   OUT=FOLDER tests/gpu/run.sh
+#
+# Leaves in OUT (default build/gpu-results): profile.json, runs.db, report.txt, logs.tar.gz.
+# Programs: those of build/gpu/bin when they are there (tests/gpu/pack makes them for a machine
+# without the libraries); else built here by the preset "gpu". A part that fails or runs out of its
+# time is named at the end; the others go on.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+repository=$PWD
+out=${OUT:-build/gpu-results}
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+logs=$(mktemp -d)
+began=$SECONDS
+limit_s=${LIMIT_S:-585}
+failed=()
+
+say() { printf 'gpu: %s (%d s)\n' "$*" $((SECONDS - began)); }
+
+# left SECONDS: at most so many, and never past the end of the whole run.
+left() {
+  local rest=$((limit_s - (SECONDS - began)))
+  echo $((rest < $1 ? (rest > 1 ? rest : 1) : $1))
+}
+
+# part NAME SECONDS COMMAND...: runs it with a log of its own.
+part() {
+  local name=$1 most=$2
+  shift 2
+  say "$name"
+  if ! timeout "$(left "$most")" "$@" >"$logs/$name.log" 2>&1; then
+    failed+=("$name")
+    tail -n 15 "$logs/$name.log"
+  fi
+}
+
+# ---- programs
+
+if [ ! -x build/gpu/bin/roofcast ]; then
+  say "building"
+  { cmake --preset gpu && cmake --build --preset gpu; } >"$logs/build.log" 2>&1 ||
+    { tail -n 30 "$logs/build.log"; exit 1; }
+fi
+export LD_LIBRARY_PATH=$repository/build/gpu/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+roofcast=$repository/build/gpu/bin/roofcast
+kernel_tests=$repository/build/gpu/bin/kernel_cuda_tests
+
+nvidia-smi >"$logs/nvidia-smi.log" 2>&1 || true
+
+# ---- the parts, the most wanted first
+
+part kernels 150 "$kernel_tests" --gtest_output="json:$logs/kernels.json" --gtest_brief=1
+part calibrate 320 "$roofcast" calibrate --device cuda --full --out "$out/profile.json" --store "$out/runs.db"
+
+measure() { # NAME MODEL OPTIONS...: one run beside its estimate
+  local name=$1 model=$2
+  shift 2
+  part "measure-$name" 60 "$roofcast" measure --model "$model" --device cuda \
+    --gpu "$out/profile.json" --store "$out/runs.db" -o json "$@"
+}
+measure llama-decode llama-3.1-8b --batch 32 --isl 1024 --osl 64
+measure llama-long llama-3.1-8b --batch 1 --isl 8192 --osl 32
+measure qwen qwen2.5-7b --batch 128 --isl 512 --osl 32
+measure llama2 llama-2-7b --batch 8 --isl 2048 --osl 32
+measure staircase gpt2 --naive --isl 16 --osl 40
+measure serving llama-3.1-8b --num-prompts 64 --request-rate 8 --isl 512 --osl 64
+
+if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+  part torch 60 python3 tests/gpu/torch_side.py "$out/torch.json"
+fi
+
+# ---- the table
+
+{
+  echo "GPU run of $(date -u +%Y-%m-%dT%H:%M:%SZ)"
+  grep -m 1 -E 'NVIDIA [A-Z]' "$logs/nvidia-smi.log" || true
+  "$roofcast" gpus "$out/profile.json" 2>/dev/null || echo "no profile"
+  for log in "$logs"/measure-*.log; do
+    python3 tests/gpu/summarise.py "$log" 2>/dev/null || echo "$(basename "$log" .log): no result"
+  done
+  grep -E '^\[  (PASSED|FAILED|SKIPPED)' "$logs/kernels.log" || true
+  if [ -e "$out/torch.json" ]; then python3 tests/gpu/summarise.py --torch "$out/torch.json" "$out/profile.json"; fi
+  if [ ${#failed[@]} -gt 0 ]; then printf 'FAILED: %s\n' "${failed[*]}"; fi
+} | tee "$out/report.txt"
+tar -czf "$out/logs.tar.gz" -C "$logs" .
+rm -rf "$logs"
+say "done"
+[ ${#failed[@]} -eq 0 ]
