@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/cuda/attention_arguments.hpp"
 #include "tests/kernels/attention_case.hpp"
@@ -12,6 +13,16 @@
 
 namespace roofcast::kernels {
 namespace {
+
+/// bf16 and fp16 differ in single instructions alone, so that of fp16 the shapes of these names do.
+template <class Shape>
+std::vector<Shape> few(const std::vector<Shape>& shapes) {
+  std::vector<Shape> chosen;
+  for (const Shape& shape : shapes) {
+    if (shape.name == "ragged" || shape.name == "fp8") chosen.push_back(shape);
+  }
+  return chosen;
+}
 
 class EmulatedPrefill : public testing::TestWithParam<test::AttentionShape> {};
 
@@ -28,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(Bf16, EmulatedPrefill,
                          testing::ValuesIn(test::prefill_shapes(Element::bf16)),
                          testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Fp16, EmulatedPrefill,
-                         testing::ValuesIn(test::prefill_shapes(Element::fp16)),
+                         testing::ValuesIn(few(test::prefill_shapes(Element::fp16))),
                          testing::PrintToStringParamName());
 
 class EmulatedDecode : public testing::TestWithParam<test::AttentionShape> {};
@@ -50,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Bf16, EmulatedDecode,
                          testing::ValuesIn(test::decode_shapes(Element::bf16)),
                          testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Fp16, EmulatedDecode,
-                         testing::ValuesIn(test::decode_shapes(Element::fp16)),
+                         testing::ValuesIn(few(test::decode_shapes(Element::fp16))),
                          testing::PrintToStringParamName());
 
 class EmulatedLatent : public testing::TestWithParam<test::LatentShape> {};
@@ -72,9 +83,8 @@ TEST_P(EmulatedLatent, AgreesWithTheReference) {
 INSTANTIATE_TEST_SUITE_P(Bf16, EmulatedLatent,
                          testing::ValuesIn(test::latent_shapes(Element::bf16)),
                          testing::PrintToStringParamName());
-// The elements differ in single instructions alone.
 INSTANTIATE_TEST_SUITE_P(Fp16, EmulatedLatent,
-                         testing::Values(test::latent_shapes(Element::fp16).at(1)),
+                         testing::ValuesIn(few(test::latent_shapes(Element::fp16))),
                          testing::PrintToStringParamName());
 
 template <class T>
