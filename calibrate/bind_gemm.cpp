@@ -1,6 +1,11 @@
 // Matrix products: the weight is cold, activations stay.
+#include <algorithm>
+#include <functional>
+#include <utility>
+
 #include "calibrate/bind.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/rms_norm.hpp"
 
 namespace roofcast {
 
@@ -10,6 +15,9 @@ namespace {
 
 // fp8 and int8 take n and k in multiples of 16 (kernels/gemm.hpp); engines pad what is not.
 constexpr int kNarrowMultiple = 16;
+
+// Rows of a norm begin at multiples of so many bytes (kernels/rms_norm.hpp).
+constexpr std::size_t kVector = 16;
 
 // Slots of scratch memory.
 constexpr int kOutput = 0;
@@ -61,6 +69,27 @@ void set_scales(Operands& operands, kernels::Gemm& gemm) {
   gemm.weight_scale = scales;
 }
 
+/// The input, and what writes it before each call where the protocol asks for that: the norm of as
+/// many other values.
+void* input_of(Operands& operands, const kernels::Gemm& gemm, std::function<void()>& before) {
+  const double bytes = elements(gemm.m, gemm.k) * element_bytes(gemm.element);
+  const auto row = static_cast<std::size_t>(gemm.k) * kernels::size_of(gemm.element);
+  const bool normed = gemm.scale == kernels::GemmScale::none && gemm.k <= kernels::kMostHidden &&
+                      row % kVector == 0;
+  if (!operands.protocol().inputs_written || !normed) return operands.warm(gemm.element, bytes);
+  auto* input =
+      static_cast<std::byte*>(operands.warm(gemm.element, 2 * bytes + static_cast<double>(row)));
+  const std::size_t stride = static_cast<std::size_t>(gemm.m) * row;
+  const kernels::RmsNorm norm{.element = gemm.element,
+                              .rows = gemm.m,
+                              .hidden = gemm.k,
+                              .input = input + stride,
+                              .weight = input + 2 * stride,
+                              .output = input};
+  before = [&backend = operands.backend(), norm] { backend.launch(norm); };
+  return input;
+}
+
 }  // namespace
 
 kernels::Gemm gemm_of(const CalibrationCase& c) {
@@ -94,18 +123,23 @@ BoundCase bind_gemm(Operands& operands, const CalibrationCase& c) {
   kernels::Backend& backend = operands.backend();
   const double weight_bytes = elements(gemm.n, gemm.k) * element_bytes(gemm.element);
   const ColdCopies weights = operands.cold(gemm.element, weight_bytes);
-  gemm.input = operands.warm(gemm.element, elements(gemm.m, gemm.k) * element_bytes(gemm.element));
-  gemm.output = operands.scratch(kOutput, elements(gemm.m, gemm.n) * element_bytes(gemm.result));
+  std::function<void()> before;
+  gemm.input = input_of(operands, gemm, before);
+  const ColdCopies outputs =
+      operands.written(kOutput, elements(gemm.m, gemm.n) * element_bytes(gemm.result));
   set_scales(operands, gemm);
   gemm.weight = weights.at(0);
+  gemm.output = outputs.at(0);
   backend.prepare(gemm, c.source);
-  return {.work = {.copies = weights.count,
+  return {.work = {.copies = std::max(weights.count, outputs.count),
                    .launch =
-                       [&backend, gemm, weights, source = c.source](int copy) {
+                       [&backend, gemm, weights, outputs, source = c.source](int copy) {
                          kernels::Gemm call = gemm;
-                         call.weight = weights.at(copy);
+                         call.weight = weights.at(copy % weights.count);
+                         call.output = outputs.at(copy % outputs.count);
                          backend.launch(call, source);
-                       }},
+                       },
+                   .before = std::move(before)},
           .owned = {},
           .cold_bytes = weight_bytes};
 }

@@ -33,6 +33,19 @@ std::byte* behind(void* data, double bytes) {
   return static_cast<std::byte*>(data) + static_cast<std::size_t>(bytes);
 }
 
+/// A launch of `call` with its output at each place in turn.
+template <class Call>
+BoundCase bound(kernels::Backend& backend, const Call& call, const ColdCopies& outputs) {
+  return {.work = {.copies = outputs.count,
+                   .launch =
+                       [&backend, call, outputs](int copy) {
+                         Call now = call;
+                         now.output = outputs.at(copy);
+                         backend.launch(now);
+                       }},
+          .owned = {}};
+}
+
 template <class Call>
 BoundCase bound(kernels::Backend& backend, const Call& call) {
   return {.work = {.copies = 1, .launch = [&backend, call](int) { backend.launch(call); }},
@@ -48,13 +61,12 @@ BoundCase bind_norm(Operands& operands, const CalibrationCase& c) {
                         .rows = s.tokens,
                         .hidden = static_cast<int>(s.hidden),
                         .input = first,
-                        .weight = behind(first, 2 * rows),
-                        .output = operands.scratch(kOutput, rows)};
+                        .weight = behind(first, 2 * rows)};
   if (s.residual) {
     norm.residual = behind(first, rows);
     norm.residual_out = operands.scratch(kResidual, rows);
   }
-  return bound(operands.backend(), norm);
+  return bound(operands.backend(), norm, operands.written(kOutput, rows));
 }
 
 BoundCase bind_rope(Operands& operands, const CalibrationCase& c) {
@@ -176,8 +188,8 @@ BoundCase bind_activation(Operands& operands, const CalibrationCase& c) {
                                    .element = s.element,
                                    .rows = s.tokens,
                                    .width = static_cast<int>(s.hidden),
-                                   .input = operands.warm(s.element, (s.gated ? 2 : 1) * rows),
-                                   .output = operands.scratch(kOutput, rows)});
+                                   .input = operands.warm(s.element, (s.gated ? 2 : 1) * rows)},
+               operands.written(kOutput, rows));
 }
 
 /// Greedy.

@@ -34,6 +34,7 @@ std::vector<AxisPoint> token_axis(std::int64_t largest) {
   for (std::int64_t value = 1; value <= largest; value *= 2) {
     axis.push_back({value, pass_of_power(exponent++)});
   }
+  if (!axis.empty()) axis.back().pass = 0;  // beyond the last point everything is a guess
   return axis;
 }
 

@@ -142,7 +142,8 @@ std::vector<CalibrationCase> ceiling_cases(const kernels::Backend& backend,
   CaseBuilder builder(backend, {.every_source = false});
   builder.add({.kind = CaseKind::nothing, .role = CaseRole::ceiling});
   const double cache = static_cast<double>(backend.facts().cache_bytes);
-  const double most = std::min({kMostCopyBytes, memory_limit_bytes / 4,
+  const double most = std::min({is_cpu(backend.facts()) ? kMostCopyBytesOnCpu : kMostCopyBytes,
+                                memory_limit_bytes / 4,
                                 std::max(kCopiesBeyondCache * cache, 64 * kLeastCopyBytes)});
   for (double bytes = most; bytes >= kLeastCopyBytes; bytes /= 8) {
     builder.add({.kind = CaseKind::copy,

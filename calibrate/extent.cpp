@@ -31,10 +31,13 @@ CaseLimits limits_of(ExtentKind kind, bool cpu) {
           .every_source = !quick};
 }
 
+// A source that is slower by this does not become the faster one at a larger size.
+constexpr double kOutrun = 3;
+
 SweepOptions sweep_of(ExtentKind kind) {
   switch (kind) {
     case ExtentKind::quick:
-      return {.budget_s = 9, .most_call_s = 0.03};
+      return {.budget_s = 9, .most_call_s = 0.03, .outrun = kOutrun};
     case ExtentKind::model:
       return {.budget_s = 55, .most_call_s = 0.25};
     case ExtentKind::full:
@@ -43,10 +46,15 @@ SweepOptions sweep_of(ExtentKind kind) {
   return {.budget_s = 290, .most_call_s = 0.25};
 }
 
+// Buffers of a layer, as its residual and the wider ones between its products.
+constexpr int kWrittenPlacesOnCpu = 8;
+
 /// A quick look has a few hundred points in a few seconds: less warm-up, fewer samples of long
 /// ones.
-TimingProtocol protocol_of(ExtentKind kind) {
+TimingProtocol protocol_of(ExtentKind kind, bool cpu) {
   TimingProtocol protocol;
+  if (cpu) protocol.written_places = kWrittenPlacesOnCpu;
+  protocol.inputs_written = cpu;
   if (kind != ExtentKind::quick) return protocol;
   protocol.warm_up_s = 4e-3;
   protocol.stop.time_box_s = 12e-3;
@@ -61,7 +69,7 @@ Extent extent_of(ExtentKind kind, const kernels::DeviceFacts& device,
                  std::int64_t longest_context) {
   const bool cpu = is_cpu(device);
   Extent extent{
-      .limits = limits_of(kind, cpu), .sweep = sweep_of(kind), .protocol = protocol_of(kind)};
+      .limits = limits_of(kind, cpu), .sweep = sweep_of(kind), .protocol = protocol_of(kind, cpu)};
   extent.memory_bytes =
       static_cast<double>(device.free_memory_bytes) * (cpu ? kShareOfCpu : kShareOfGpu);
   double cached = extent.memory_bytes * kCachedShare;

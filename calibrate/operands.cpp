@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/error.hpp"
 #include "model/units.hpp"
@@ -20,6 +21,9 @@ constexpr double kAlignment = 256;  // of every copy, as allocate() aligns
 constexpr std::size_t kSeedBytes = std::size_t{16} << 20;
 
 constexpr std::uint64_t kSeed = 20251;
+
+// Of all places of one output: more has left any cache between two uses anyway.
+constexpr double kMostWritten = 256e6;
 
 /// Standard deviation of the values: such that products of a few thousand stay in range, and int8
 /// uses most of its range.
@@ -60,6 +64,15 @@ void* Operands::scratch(int slot, double bytes) {
     memory = take(bytes);
   }
   return memory.data();
+}
+
+ColdCopies Operands::written(int slot, double bytes) {
+  const double stride = aligned_up(std::max(bytes, 1.0));
+  const double fitting = std::floor(kMostWritten / stride);
+  const int places = std::clamp(static_cast<int>(fitting), 1, protocol_.written_places);
+  return {.first = static_cast<std::byte*>(scratch(slot, stride * places)),
+          .stride = static_cast<std::size_t>(stride),
+          .count = places};
 }
 
 void Operands::begin_case() { in_use_.clear(); }

@@ -43,10 +43,14 @@ class Operands {
 
   /// Random values that stay: what the operator before has just written.
   void* warm(kernels::Element element, double bytes);
-  /// Memory to write to; `slot` tells apart what one call uses at the same time.
+  /// Memory that a call writes its result to, in as many places as the protocol asks, as far as all
+  /// together are small beside large caches.
+  ColdCopies written(int slot, double bytes);
+  /// Memory for what passes within a call; `slot` tells apart what one call uses at the same time.
   void* scratch(int slot, double bytes);
 
   kernels::Backend& backend() const { return backend_; }
+  const TimingProtocol& protocol() const { return protocol_; }
   double memory_limit() const { return memory_limit_; }
 
  private:

@@ -141,6 +141,22 @@ class Sweep {
     });
   }
 
+  /// Whether another source of the shape was faster by far at the largest smaller size at which
+  /// both were timed.
+  bool outrun(const CalibrationCase& c) const {
+    const TimedCase* own = nullptr;
+    for (const TimedCase& t : result_.timed) {
+      if (!same_curve(t.c, c) || t.c.x > c.x || t.c.y > c.y) continue;
+      if (own == nullptr || std::pair(t.c.x, t.c.y) > std::pair(own->c.x, own->c.y)) own = &t;
+    }
+    if (own == nullptr) return false;
+    return std::any_of(result_.timed.begin(), result_.timed.end(), [&](const TimedCase& t) {
+      return t.c.shape == c.shape && t.c.kernel != c.kernel && t.c.x == own->c.x &&
+             t.c.y == own->c.y && own->c.role == t.c.role &&
+             own->timing.statistics.median > options_.outrun * t.timing.statistics.median;
+    });
+  }
+
   void time_cases() {
     const double until_s = options_.budget_s * (1.0 - options_.share_for_again);
     int since_sentinel = 0;
@@ -154,6 +170,11 @@ class Sweep {
       if (too_long(c)) {
         ++done_;
         result_.too_long.push_back(name_of(c));
+        continue;
+      }
+      if (options_.outrun > 0 && outrun(c)) {
+        ++done_;
+        ++result_.outrun;
         continue;
       }
       take(c);

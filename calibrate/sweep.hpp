@@ -24,6 +24,9 @@ struct SweepOptions {
   /// Cases that a rough guess, or a smaller size of the same curve, puts above this are left out.
   double most_call_s = 0.25;
   int sentinel_every = 100;  // points
+  /// A source that took this many times as long as another at a smaller size of the same shape is
+  /// not timed at larger ones. 0: every source at every size.
+  double outrun = 0;
   /// Share of the budget that is kept for points to be timed again.
   double share_for_again = 0.1;
 };
@@ -44,6 +47,7 @@ struct SweepResult {
   std::vector<std::string> too_long{};  // left out, by name
   std::vector<std::string> failed{};    // "NAME: WHY"
   int not_reached = 0;                  // cases that the budget did not reach
+  int outrun = 0;                       // cases left out because another source is faster by far
   SweepEnd end = SweepEnd::complete;
 };
 

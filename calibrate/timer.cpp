@@ -38,16 +38,19 @@ TimedSample per_call(const kernels::Sample& replay, int launches) {
 }  // namespace
 
 std::string describe(const TimingProtocol& protocol) {
-  return fmt::format(
+  std::string text = fmt::format(
       "random data; weights and KV rotated over {:.3g} times the last cache, or over the model's "
-      "size "
-      "where that is less; recordings of about "
-      "{:.3g} us replayed after {:.3g} ms of warm-up; median of at least {} samples, until their "
-      "deviation is below {:.3g} % or steady, or {:.3g} ms are over; samples below {:.3g} % of the "
-      "highest clock dropped",
+      "size where that is less; recordings of about {:.3g} us replayed after {:.3g} ms of warm-up; "
+      "median of at least {} samples, until their deviation is below {:.3g} % or steady, or "
+      "{:.3g} ms are over; samples below {:.3g} % of the highest clock dropped",
       protocol.cold_factor, protocol.recording_s * 1e6, protocol.warm_up_s * 1e3,
       protocol.stop.fewest_samples, protocol.stop.quiet_deviation * 100,
       protocol.stop.time_box_s * 1e3, protocol.throttled_share * 100);
+  if (protocol.written_places > 1) {
+    text += fmt::format("; outputs go to {} places in turn", protocol.written_places);
+  }
+  if (protocol.inputs_written) text += "; inputs of products are written before each call";
+  return text;
 }
 
 int copies_for(const TimingProtocol& protocol, double cold_bytes, double cache_bytes, double room) {
@@ -74,7 +77,10 @@ void Timer::sleep_for(double seconds) {
 
 std::unique_ptr<kernels::Recording> Timer::record(const TimedWork& work, int first, int launches) {
   return backend_.record([&] {
-    for (int i = 0; i < launches; ++i) work.launch((first + i) % work.copies);
+    for (int i = 0; i < launches; ++i) {
+      if (work.before) work.before();
+      work.launch((first + i) % work.copies);
+    }
   });
 }
 
@@ -144,6 +150,18 @@ void Timer::sample(std::vector<Recorded>& recordings, Timing& timing) {
 }
 
 Timing Timer::time(const TimedWork& work) {
+  if (!work.before) return time_all(work);
+  const TimedWork before{.launch = [&work](int) { work.before(); }};
+  const double before_s = time_all(before).statistics.median;
+  Timing timing = time_all(work);
+  for (TimedSample& sample : timing.samples) {
+    sample.seconds = std::max(sample.seconds - before_s, kClockTick);
+  }
+  timing.statistics = summarise(kept_seconds(timing.samples));
+  return timing;
+}
+
+Timing Timer::time_all(const TimedWork& work) {
   work.launch(0);  // modules load
   backend_.synchronize();
   std::vector<Recorded> recordings = record_all(work);

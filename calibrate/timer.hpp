@@ -26,6 +26,12 @@ struct TimingProtocol {
   /// whole model fits the cache, its weights are warm in serving too. 0: a model of any size.
   double step_bytes = 0;
   int most_copies = 512;
+  /// Places that an output goes to in turn. In a step the place was last used a layer ago, and a
+  /// CPU must fetch a line before it writes to it; a GPU writes whole lines without.
+  int written_places = 1;
+  /// Before each matrix product its input is written anew, by a norm whose own time is taken off:
+  /// half of it then lies in another core's cache, as in a step. GPUs have one cache.
+  bool inputs_written = false;
   /// A sample below this share of the highest clock seen is dropped: something else than the work
   /// slowed the device. nvbench's share.
   double throttled_share = 0.75;
@@ -48,6 +54,8 @@ int copies_for(const TimingProtocol& protocol, double cold_bytes, double cache_b
 struct TimedWork {
   int copies = 1;
   std::function<void(int copy)> launch{};
+  /// Launched before each of them and not counted; may be absent.
+  std::function<void()> before{};
 };
 
 /// A replay, as time of one call.
@@ -77,7 +85,8 @@ class Timer {
   /// `pause` waits; a test may let no time pass. The backend outlives the timer.
   Timer(kernels::Backend& backend, const TimingProtocol& protocol, Pause pause = sleep_for);
 
-  /// Records, warms up and samples. Exceptions of the launches pass through.
+  /// Records, warms up and samples; first what comes before each launch, if anything does.
+  /// Exceptions of the launches pass through.
   Timing time(const TimedWork& work);
 
   double highest_clock_hz() const { return highest_clock_hz_; }
@@ -90,6 +99,7 @@ class Timer {
     int launches = 0;
   };
 
+  Timing time_all(const TimedWork& work);
   /// Launches a recording that take about recording_s.
   int launches_for(const TimedWork& work);
   std::unique_ptr<kernels::Recording> record(const TimedWork& work, int first, int launches);

@@ -112,6 +112,10 @@ std::vector<std::string> notes_of(const CalibrationOutcome& outcome) {
         fmt::format("{}: uneven batches take {} of the time of even ones (median of {})",
                     name_of(family), as_percent(median(values), 0), values.size()));
   }
+  if (sweep.outrun > 0) {
+    lines.push_back(fmt::format("{} points of kernels that are slower by far were left out",
+                                with_separators(sweep.outrun)));
+  }
   if (sweep.not_reached > 0) {
     lines.push_back(fmt::format("{} finer points were not reached in time", sweep.not_reached));
   }

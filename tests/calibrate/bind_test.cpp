@@ -88,6 +88,24 @@ TEST_F(Bind, AGemmReadsAnotherWeightEachTime) {
   EXPECT_EQ(bound.cold_bytes, 4096.0 * 4096 * 2);
 }
 
+TEST_F(Bind, OnACpuOutputsMoveAndInputsAreFreshlyWritten) {
+  TimingProtocol protocol;
+  protocol.written_places = 8;
+  protocol.inputs_written = true;
+  Operands cpu_operands{backend, protocol, kMemory};
+  const BoundCase cpu = bind(cpu_operands, gemm_case("bf16", 128));
+  EXPECT_EQ(cpu.work.copies, 8);  // five weights, eight outputs
+  const auto recording = backend.record([&] { cpu.work.before(); });
+  backend.replay(*recording);
+  EXPECT_EQ(backend.last_calls().at(0).family, "rms_norm");
+  // 256 MB hold five places of 50 MB.
+  EXPECT_EQ(cpu_operands.written(0, 1e6).count, 8);
+  EXPECT_EQ(cpu_operands.written(0, 50e6).count, 5);
+  EXPECT_EQ(operands.written(0, 1e6).count, 1);
+  // Narrow inputs come with scales, which a norm does not write.
+  EXPECT_FALSE(bind(cpu_operands, gemm_case("fp8", 16)).work.before);
+}
+
 TEST_F(Bind, NarrowFormatsAreScaledAndPadded) {
   CalibrationCase c = gemm_case("fp8", 16);
   c.shape.outputs = 50257;

@@ -17,8 +17,8 @@ std::map<std::int64_t, int> passes(const std::vector<AxisPoint>& axis) {
   return result;
 }
 
-TEST(CaseGrid, TokensArePowersOfTwoAndOfEightFirst) {
-  const std::map<std::int64_t, int> expected{{1, 0}, {2, 1}, {4, 1}, {8, 0}, {16, 1}, {32, 1}};
+TEST(CaseGrid, TokensArePowersOfTwoThoseOfEightAndTheLargestFirst) {
+  const std::map<std::int64_t, int> expected{{1, 0}, {2, 1}, {4, 1}, {8, 0}, {16, 1}, {32, 0}};
   EXPECT_EQ(passes(token_axis(40)), expected);
 }
 
@@ -44,8 +44,10 @@ TEST(CaseGrid, DecodeHasTheLongestContextInEveryRow) {
   for (const GridPoint& point : grid) {
     if (point.pass == 0) coarse.emplace(point.x, point.y);
   }
-  const std::set<std::pair<std::int64_t, std::int64_t>> expected{{1, 128}, {1, 2048}, {1, 5000}};
-  EXPECT_EQ(coarse, expected);  // of the sequences only 1 is a power of eight
+  // Of the sequences 1 is a power of eight, 4 the largest.
+  const std::set<std::pair<std::int64_t, std::int64_t>> expected{{1, 128}, {1, 2048}, {1, 5000},
+                                                                 {4, 128}, {4, 2048}, {4, 5000}};
+  EXPECT_EQ(coarse, expected);
 }
 
 TEST(CaseGrid, DecodeIsBoundedByTheTokensThatFit) {
@@ -71,7 +73,7 @@ TEST(CaseGrid, FinerPassesAddToCoarseOnes) {
   for (const GridPoint& point : prefill_grid(8192, 131072)) {
     if (point.pass == 0) first.insert(point.x);
   }
-  EXPECT_EQ(first, (std::set<std::int64_t>{64, 512, 4096}));
+  EXPECT_EQ(first, (std::set<std::int64_t>{64, 512, 4096, 8192}));
 }
 
 }  // namespace

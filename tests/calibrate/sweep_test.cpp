@@ -127,6 +127,26 @@ TEST_F(SweepTest, AnInterruptKeepsWhatWasTimed) {
   EXPECT_EQ(result.timed.size(), 11u);  // with the sentinel
 }
 
+Timing timing_of(double seconds) {
+  Timing timing;
+  timing.statistics.median = seconds;
+  return timing;
+}
+
+TEST_F(SweepTest, ASourceThatIsSlowerByFarIsNotTimedAtLargerSizes) {
+  const auto slow = [](double tokens) { return gemm(tokens, "slow 1.0"); };
+  // Twice as long at 1 token, five times as long at 8.
+  known = {{name_of(gemm(1)), timing_of(1e-5)},
+           {name_of(slow(1)), timing_of(2e-5)},
+           {name_of(gemm(8)), timing_of(1e-5)},
+           {name_of(slow(8)), timing_of(5e-5)}};
+  const SweepResult result =
+      run({gemm(1), slow(1), gemm(8), slow(8), slow(4), slow(16), gemm(16)}, {.outrun = 3});
+  EXPECT_EQ(result.outrun, 1);  // 16 tokens; 4 lie above 1 only
+  EXPECT_EQ(curves_in(result), 6);
+  EXPECT_EQ(run({gemm(8), slow(8), slow(16)}).outrun, 0);  // nobody asked
+}
+
 TEST_F(SweepTest, KnownCasesAreNotTimedAgain) {
   Timing timing;
   timing.samples = {{.seconds = 1.0}};

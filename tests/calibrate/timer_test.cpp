@@ -106,6 +106,18 @@ TEST(Timer, RotatedOperandsAreCold) {
   EXPECT_NEAR(Timer(backend, quick()).time(warm.work()).statistics.median, 4.5e-6, 1e-11);
 }
 
+TEST(Timer, WhatComesBeforeALaunchIsNotCounted) {
+  // Each launch of 7 us with three more before it: 28 us a turn, of which 21 are taken off.
+  FakeBackend backend({.floor_s = 7e-6});
+  TimedWork work = nothing(backend);
+  work.before = [&backend] {
+    for (int i = 0; i < 3; ++i) backend.launch_nothing();
+  };
+  const Timing timing = Timer(backend, quick()).time(work);
+  EXPECT_NEAR(timing.statistics.median, 7e-6, 1e-12);
+  EXPECT_NEAR(timing.samples.front().seconds, 7e-6, 1e-12);
+}
+
 TEST(Timer, CopiesThatOneRecordingDoesNotHoldAreSpreadOverSeveral) {
   // 3 ms + 20 MB at 4 TB/s: one launch a recording, eight recordings in turn, all cold.
   FakeBackend backend({.floor_s = 3e-3});
