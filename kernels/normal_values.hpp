@@ -58,6 +58,7 @@ ROOFCAST_HOST_DEVICE float logarithm(float u) {
 /// polynomials answer for the rest, |x| <= pi / 4, with an error below 2^-24.
 ROOFCAST_HOST_DEVICE NormalPair cosine_and_sine(float u) {
   constexpr float kHalfPi = 1.57079633F;
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings): the same on host and device; u is below 1
   const auto q = static_cast<std::int32_t>(u * 4.0F + 0.5F);
   const float x = (u * 4.0F - static_cast<float>(q)) * kHalfPi;
   const float z = x * x;

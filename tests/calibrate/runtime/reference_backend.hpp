@@ -122,7 +122,8 @@ class ReferenceBackend final : public k::Backend {
   void launch(const k::KvWrite& write) override {
     check(write);
     const k::KvWriteAnswer answer = kv_write_reference(write);
-    const auto width = static_cast<std::size_t>(write.cache.kv_heads * write.cache.head_dim);
+    const auto width = static_cast<std::size_t>(write.cache.kv_heads) *
+                       static_cast<std::size_t>(write.cache.head_dim);
     for (std::size_t t = 0; t < static_cast<std::size_t>(write.tokens); ++t) {
       for (std::size_t i = 0; i < width; ++i) {
         const std::size_t at = static_cast<std::size_t>(write.slot[t]) * width + i;
@@ -187,7 +188,7 @@ class ReferenceBackend final : public k::Backend {
     for (std::size_t i = 0; i < values.size(); ++i) store(element, output, i, values[i]);
   }
   static void scatter(const k::Rope& rope, void* rows, int heads, std::span<const double> values) {
-    const auto width = static_cast<std::size_t>(heads * rope.head_dim);
+    const auto width = static_cast<std::size_t>(heads) * static_cast<std::size_t>(rope.head_dim);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::size_t at = i / width * static_cast<std::size_t>(rope.stride) + i % width;
       store(rope.element, rows, at, values[i]);

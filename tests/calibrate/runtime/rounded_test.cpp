@@ -1,0 +1,20 @@
+// The bound of rounded_models.hpp holds for a device that rounds and does nothing else.
+#include <gtest/gtest.h>
+
+#include "tests/calibrate/runtime/rounded_models.hpp"
+
+namespace roofcast::test {
+namespace {
+
+TEST(RoundedEngine, GeneratesLikelyTokens) {
+  ReferenceBackend backend;
+  expect_likely_tokens(backend, rounded_dense(kernels::Element::bf16));
+}
+
+TEST(RoundedEngine, GeneratesLikelyTokensByExperts) {
+  ReferenceBackend backend;
+  expect_likely_tokens(backend, rounded_experts(kernels::Element::bf16));
+}
+
+}  // namespace
+}  // namespace roofcast::test
