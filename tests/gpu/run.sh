@@ -46,15 +46,33 @@ if [ ! -x build/gpu/bin/roofcast ]; then
   { cmake --preset gpu && cmake --build --preset gpu; } >"$logs/build.log" 2>&1 ||
     { tail -n 30 "$logs/build.log"; exit 1; }
 fi
-export LD_LIBRARY_PATH=$repository/build/gpu/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# cuBLASLt, cuDNN and NCCL may lie in NVIDIA's wheels only, beside PyTorch.
+wheels=$(python3 -c 'import glob, sysconfig
+print(":".join(sorted(glob.glob(sysconfig.get_path("purelib") + "/nvidia/*/lib"))))' 2>/dev/null)
+export LD_LIBRARY_PATH=$repository/build/gpu/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}${wheels:+:$wheels}
 roofcast=$repository/build/gpu/bin/roofcast
-kernel_tests=$repository/build/gpu/bin/kernel_cuda_tests
 
 nvidia-smi >"$logs/nvidia-smi.log" 2>&1 || true
 
 # ---- the parts, the most wanted first
 
-part kernels 150 "$kernel_tests" --gtest_output="json:$logs/kernels.json" --gtest_brief=1
+# One process a family: a kernel that reads where nothing is ends the CUDA of its process for good.
+kernels() { # NAME FILTER
+  part "kernels-$1" 60 "$repository/build/gpu/bin/kernel_cuda_tests" --gtest_brief=1 \
+    --gtest_output="json:$logs/kernels-$1.json" --gtest_filter="$2"
+}
+attention='*PrefillCuda*:*DecodeCuda*:*LatentCuda*:AttentionCuda*'
+products='*GroupedGemmCuda*:*DenseGemmCuda*:*Int4GemmCuda*'
+cublaslt='*CublasLt*:*IntegerResult*'
+cudnn='*Cudnn*'
+devices='*CudaBackend*:*NoCudaDevice*:*Nccl*:*OneRank*'
+kernels attention "$attention"
+kernels products "$products"
+kernels tokens "-$attention:$products:$cublaslt:$cudnn:$devices"
+kernels cublaslt "$cublaslt"
+kernels devices "$devices"
+kernels cudnn "$cudnn"
+part engine 30 "$repository/build/gpu/bin/runtime_cuda_tests" --gtest_brief=1
 part calibrate 320 "$roofcast" calibrate --device cuda --full --out "$out/profile.json" --store "$out/runs.db"
 
 measure() { # NAME MODEL OPTIONS...: one run beside its estimate
@@ -83,7 +101,8 @@ fi
   for log in "$logs"/measure-*.log; do
     python3 tests/gpu/summarise.py "$log" 2>/dev/null || echo "$(basename "$log" .log): no result"
   done
-  grep -E '^\[  (PASSED|FAILED|SKIPPED)' "$logs/kernels.log" || true
+  grep -E '^\[  (PASSED|FAILED|SKIPPED)' "$logs"/kernels-*.log "$logs/engine.log" |
+    sed "s|^$logs/||; s|\.log:|: |" || true
   if [ -e "$out/torch.json" ]; then python3 tests/gpu/summarise.py --torch "$out/torch.json" "$out/profile.json"; fi
   if [ ${#failed[@]} -gt 0 ]; then printf 'FAILED: %s\n' "${failed[*]}"; fi
 } | tee "$out/report.txt"
