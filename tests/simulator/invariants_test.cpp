@@ -10,6 +10,7 @@
 #include "simulator/engine/admission.hpp"
 #include "simulator/random.hpp"
 #include "tests/simulator/support.hpp"
+#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -194,7 +195,7 @@ void check_result(const Case& c, const SimulationResult& result) {
 TEST(Invariants, HoldOnRandomSmallWorkloads) {
   const FakeStepTime step_time(Seconds{1});
   std::int64_t preemptions = 0, rejected = 0;
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(2000); ++seed) {
     SCOPED_TRACE(seed);
     const Case c = random_case(seed);
     const Replica replica = replica_of(c.engine, step_time, c.usable_blocks, c.block_tokens);

@@ -7,11 +7,14 @@
 
 #include "simulator/random.hpp"
 #include "tests/simulator/support.hpp"
+#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
 
 enum class Service { constant, exponential };  // of one second on average
+
+constexpr const char* kTooManyRequests = "millions of requests take minutes under the sanitisers";
 
 constexpr double kTokensPerSecond = 1e6;  // of a prompt: lengths stand for service times
 
@@ -76,6 +79,7 @@ TEST(Queueing, EveryWaitFollowsFromTheOneBefore) {
 }
 
 TEST(Queueing, ConstantServiceWaitsAsPollaczekAndKhinchineSay) {
+  if (kSanitised) GTEST_SKIP() << kTooManyRequests;
   // M/D/1: rho / (2 (1 - rho)) services, 0.5 at rho = 0.5. The wait's variance is
   // rho / (3 (1 - rho)) + rho^2 / (4 (1 - rho)^2) = 0.583 and its correlation time about
   // 2 rho / (1 - rho)^2 = 4 services, so over 4 * 10^6 requests the mean is known to
@@ -84,6 +88,7 @@ TEST(Queueing, ConstantServiceWaitsAsPollaczekAndKhinchineSay) {
 }
 
 TEST(Queueing, ExponentialServiceWaitsAsTheMm1Queue) {
+  if (kSanitised) GTEST_SKIP() << kTooManyRequests;
   // M/M/1: rho / (1 - rho) services, 1 at rho = 0.5. The mean of n waits has the variance
   // rho (2 + 5 rho - 4 rho^2 + rho^3) / (1 - rho)^4 / n (Daley 1968) = 29 / n: over 4 * 10^6
   // requests 0.27 %, of which one percent is more than three.

@@ -6,6 +6,7 @@
 
 #include "tests/simulator/cluster/cluster_support.hpp"
 #include "tests/simulator/engine/engine_cases.hpp"
+#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -162,7 +163,7 @@ void expect_same(const SimulationResult& plain, const SimulationResult& fast) {
 
 TEST(ClusterInvariants, EveryRequestEndsOnceAndBothEnginesAgree) {
   std::int64_t completed = 0, rejected = 0, lost = 0, preemptions = 0, retried = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(3000); ++seed) {
     SCOPED_TRACE(seed);
     const Case c(seed);
     const SimulationResult plain = c.run(EngineKind::plain);

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "tests/simulator/engine/engine_cases.hpp"
+#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -35,7 +36,7 @@ SimulationResult run(const EngineCase& c, EngineKind kind) {
 
 TEST(FastEngine, GivesEveryRequestTheLifeThatThePlainEngineGivesIt) {
   std::int64_t preemptions = 0, hits = 0, completed = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(3000); ++seed) {
     SCOPED_TRACE(seed);
     const EngineCase c = random_engine_case(seed);
     const SimulationResult plain = run(c, EngineKind::plain);

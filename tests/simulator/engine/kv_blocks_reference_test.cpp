@@ -11,6 +11,7 @@
 #include "simulator/engine/kv_blocks.hpp"
 #include "simulator/random.hpp"
 #include "tests/simulator/support.hpp"
+#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -195,7 +196,7 @@ class SideBySide {
 
 TEST(KvBlocks, AnswersAsAPoolOfSingleBlocks) {
   std::int64_t hits = 0, refusals = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(3000); ++seed) {
     SCOPED_TRACE(seed);
     SideBySide both(seed);
     ASSERT_NO_FATAL_FAILURE(both.run(120));

@@ -8,6 +8,7 @@
 #include "simulator/engine/admission.hpp"
 #include "simulator/engine/policy_sglang.hpp"
 #include "tests/simulator/engine/engine_cases.hpp"
+#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -102,7 +103,7 @@ void run_checked(const EngineCase& c) {
 }
 
 TEST(SglangInvariants, ThePoolAddsUpAtEveryStep) {
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(2000); ++seed) {
     SCOPED_TRACE(seed);
     ASSERT_NO_FATAL_FAILURE(run_checked(random_sglang_case(seed)));
   }
@@ -161,7 +162,7 @@ SimulationResult run(const EngineCase& c, EngineKind kind) {
 
 TEST(SglangInvariants, EveryRequestIsServedAndNoTokenLostByEitherEngine) {
   std::int64_t preemptions = 0, hits = 0, rejected = 0, completed = 0;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(1500); ++seed) {
     SCOPED_TRACE(seed);
     const EngineCase c = random_sglang_case(seed);
     const SimulationResult plain = run(c, EngineKind::plain);

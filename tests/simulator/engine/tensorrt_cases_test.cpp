@@ -7,6 +7,7 @@
 
 #include "simulator/engine/admission.hpp"
 #include "tests/simulator/engine/engine_cases.hpp"
+#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -140,7 +141,7 @@ class CaseRun {
 
 TEST(TensorrtCases, NoEvictNeverPreemptsAndAlwaysHasBlocksToTheEnd) {
   std::int64_t served = 0, hits = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(3000); ++seed) {
     SCOPED_TRACE(seed);
     CaseRun run(tensorrt_case(seed, CapacityPolicy::guaranteed_no_evict));
     ASSERT_NO_FATAL_FAILURE(run.run(check_reservations));
@@ -156,7 +157,7 @@ TEST(TensorrtCases, NoEvictNeverPreemptsAndAlwaysHasBlocksToTheEnd) {
 }
 
 TEST(TensorrtCases, FirstComeFirstServedStartsInOrderWithoutReuse) {
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(1000); ++seed) {
     SCOPED_TRACE(seed);
     EngineCase c = tensorrt_case(seed, CapacityPolicy::guaranteed_no_evict);
     c.engine.order = QueueOrder::fcfs;
@@ -174,7 +175,7 @@ TEST(TensorrtCases, FirstComeFirstServedStartsInOrderWithoutReuse) {
 
 TEST(TensorrtCases, MaxUtilizationPausesTheNewest) {
   std::int64_t paused = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(3000); ++seed) {
     SCOPED_TRACE(seed);
     EngineCase c = tensorrt_case(seed, CapacityPolicy::max_utilization);
     CaseRun run(c);
@@ -199,7 +200,7 @@ TEST(TensorrtCases, MaxUtilizationPausesTheNewest) {
 }
 
 TEST(TensorrtCases, AStaticBatchStartsWhenNobodyGenerates) {
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(1000); ++seed) {
     SCOPED_TRACE(seed);
     CaseRun run(tensorrt_case(seed, CapacityPolicy::static_batch));
     ASSERT_NO_FATAL_FAILURE(run.run([](const PlainEngine& engine) {
@@ -213,7 +214,7 @@ TEST(TensorrtCases, AStaticBatchStartsWhenNobodyGenerates) {
 
 TEST(StaticAndNaiveCases, ServeEverythingAndStartNothingBesideABatch) {
   for (const SchedulerKind kind : {SchedulerKind::static_batch, SchedulerKind::naive}) {
-    for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    for (std::uint64_t seed = 0; seed < trials(1000); ++seed) {
       SCOPED_TRACE(seed);
       EngineCase c = random_engine_case(seed);
       c.engine.scheduler = kind;

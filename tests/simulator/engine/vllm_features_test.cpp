@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/simulator/engine/engine_cases.hpp"
+#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -35,7 +36,7 @@ EngineCase case_with_features(std::uint64_t seed) {
 
 TEST(VllmFeatures, ServeEverybodyOnRandomSmallWorkloads) {
   std::int64_t loaded = 0, preemptions = 0, drafted = 0;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(1000); ++seed) {
     SCOPED_TRACE(seed);
     const EngineCase c = case_with_features(seed);
     const FakeStepTime step_time(telling_time, c.spans);

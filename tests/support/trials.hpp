@@ -1,0 +1,20 @@
+// How long random tests go on.
+#pragma once
+
+#include <cstdint>
+
+namespace roofcast::test {
+
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kSanitised = true;
+#else
+inline constexpr bool kSanitised = false;
+#endif
+
+/// Cases of a random test: a tenth under the sanitisers, where each takes ten times as long and
+/// what they look for, errors of memory, shows in the first ones.
+constexpr std::uint64_t trials(std::uint64_t count) {
+  return kSanitised ? (count + 9) / 10 : count;
+}
+
+}  // namespace roofcast::test
