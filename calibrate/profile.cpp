@@ -41,6 +41,11 @@ std::string compute_capability(const kernels::DeviceFacts& device) {
   return digits.substr(0, digits.size() - 1) + "." + digits.back();
 }
 
+std::string threads_of(const kernels::DeviceFacts& device) {
+  const int threads = device.multiprocessors;
+  return fmt::format("{} {}", threads, threads == 1 ? "thread" : "threads");
+}
+
 std::string or_unknown(const std::string& text) { return text.empty() ? "unknown" : text; }
 
 /// What a profile says of a device that nobody has described.
@@ -49,7 +54,7 @@ Gpu facts_of(const CalibrationData& data) {
   Gpu gpu;
   gpu.name = profile_name(device);
   gpu.display_name = device.name;
-  if (is_cpu(device)) gpu.display_name += fmt::format(", {} threads", device.multiprocessors);
+  if (is_cpu(device)) gpu.display_name += ", " + threads_of(device);
   gpu.vendor = or_unknown(device.vendor);
   gpu.architecture = or_unknown(device.architecture);
   gpu.compute_capability = compute_capability(device);
@@ -229,7 +234,7 @@ std::vector<CheckRatio> check_ratios(const std::vector<TimedCase>& timed) {
 
 std::string profile_name(const kernels::DeviceFacts& device) {
   std::string text = device.name;
-  if (is_cpu(device)) text += fmt::format(" {} threads", device.multiprocessors);
+  if (is_cpu(device)) text += " " + threads_of(device);
   std::string name;
   for (const char c : text) {
     const auto letter = static_cast<unsigned char>(c);

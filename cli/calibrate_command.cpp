@@ -36,7 +36,8 @@ Usage usage_of(Flags& flags, CalibrateOptions& options) {
               .positional = {}};
   usage.options.add_options()("device", po::value(&flags.device)->required()->value_name("DEVICE"),
                               "cpu, cuda (the first GPU) or cuda:N")(
-      "quick", po::bool_switch(&flags.quick), "about 10 s: coarse sizes, one kernel source")(
+      "quick", po::bool_switch(&flags.quick),
+      "about 10 s: as many sizes as there is time for, coarse ones first")(
       "full", po::bool_switch(&flags.full), "at most 5 minutes: shapes of many models")(
       "model", po::value(&options.model)->value_name("NAME|PATH"),
       "this model's own shapes, about a minute (default: gpt2 on a CPU, llama-3.1-8b on a GPU)")(

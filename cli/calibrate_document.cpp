@@ -21,6 +21,11 @@ namespace {
 constexpr std::size_t kWorstPoints = 5;
 constexpr std::size_t kListed = 5;  // names of a list that may be long
 
+// A product takes longer on a GPU that has grown warm, by some per cent; not by so much.
+constexpr double kSteady = 0.15;
+constexpr const char* kUnsteady =
+    ": the device was not steady, calibrate again when nothing else runs on it";
+
 std::string error_text(const FamilyError& family, double error) {
   return family.judged == 0 ? "-" : as_percent(error);
 }
@@ -100,8 +105,9 @@ std::vector<std::string> notes_of(const CalibrationOutcome& outcome) {
   std::vector<std::string> lines;
   if (sweep.drift.size() > 1) {
     const double drift = sweep.drift.back().seconds / sweep.drift.front().seconds - 1;
-    lines.push_back(fmt::format("the same product took {} {} at the end than at the start",
-                                as_percent(std::abs(drift)), drift < 0 ? "less" : "more"));
+    lines.push_back(fmt::format("the same product took {} {} at the end than at the start{}",
+                                as_percent(std::abs(drift)), drift < 0 ? "less" : "more",
+                                std::abs(drift) < kSteady ? "" : kUnsteady));
   }
   std::map<OperatorFamily, std::vector<double>> ratios;
   for (const CheckRatio& check : check_ratios(sweep.timed)) {
@@ -113,7 +119,7 @@ std::vector<std::string> notes_of(const CalibrationOutcome& outcome) {
                     name_of(family), as_percent(median(values), 0), values.size()));
   }
   if (sweep.outrun > 0) {
-    lines.push_back(fmt::format("{} points of kernels that are slower by far were left out",
+    lines.push_back(fmt::format("left out, another kernel being faster by far: {} of the points",
                                 with_separators(sweep.outrun)));
   }
   if (sweep.not_reached > 0) {

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <optional>
+#include <system_error>
 
 #include "kernels/cuda/cuda_backend.hpp"
 #include "model/error.hpp"
@@ -34,10 +35,19 @@ std::unique_ptr<kernels::Backend> open_cuda(int index) {
   return kernels::make_cuda_backend(index);
 }
 
+std::unique_ptr<kernels::Backend> open_cpu(int threads) {
+  try {
+    return kernels::make_cpu_backend(threads);
+  } catch (const std::system_error& error) {
+    throw Error(fmt::format("--threads {}: the system refuses so many ({})", threads,
+                            error.code().message()));
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<kernels::Backend> open_device(const std::string& device, int threads) {
-  if (device == "cpu") return kernels::make_cpu_backend(threads);
+  if (device == "cpu") return open_cpu(threads);
   if (const std::optional<int> index = cuda_index(device)) return open_cuda(*index);
   throw UsageError(fmt::format("--device: '{}' given, expected cpu, cuda or cuda:N", device));
 }

@@ -58,15 +58,28 @@ std::int64_t counter(std::string_view text, std::string_view name) {
   return parse_bytes(text.substr(0, text.find('\n'))).value_or(0);
 }
 
-/// What is left of a memory limit of this container; nothing without a limit. Files that are kept
-/// in memory count as used there and make room when it is needed (Linux, cgroup-v2.rst,
-/// memory.stat).
-std::optional<std::int64_t> left_in_cgroup() {
-  const auto most = parse_bytes(trimmed(read("/sys/fs/cgroup/memory.max")));
-  const auto used = parse_bytes(trimmed(read("/sys/fs/cgroup/memory.current")));
+/// What is left of a group's limit; nothing without one. Files that are kept in memory count as
+/// used there and make room when it is needed (Linux, cgroup-v2.rst and cgroup-v1/memory.rst).
+std::optional<std::int64_t> left_in(const MemoryGroup& group) {
+  const auto value = [&](const char* unified, const char* first) {
+    return parse_bytes(trimmed(read(group.folder + '/' + (group.unified ? unified : first))));
+  };
+  const auto most = value("memory.max", "memory.limit_in_bytes");
+  const auto used = value("memory.current", "memory.usage_in_bytes");
   if (!most.has_value() || !used.has_value()) return std::nullopt;
-  const std::int64_t files = counter(read("/sys/fs/cgroup/memory.stat"), "inactive_file");
+  const std::int64_t files = counter(read(group.folder + "/memory.stat"),
+                                     group.unified ? "inactive_file" : "total_inactive_file");
   return std::max<std::int64_t>(0, *most - *used + files);
+}
+
+/// Whether `list` ("cpu,memory") names memory.
+bool names_memory(std::string_view list) {
+  while (!list.empty()) {
+    const std::string_view name = list.substr(0, list.find(','));
+    if (name == "memory") return true;
+    list.remove_prefix(std::min(name.size() + 1, list.size()));
+  }
+  return false;
 }
 
 std::string list_of(const std::vector<int>& cores) {
@@ -109,7 +122,34 @@ std::string vendor_name(std::string_view vendor_id) {
 std::int64_t free_memory_bytes() {
   const std::int64_t available =
       parse_bytes(field(read("/proc/meminfo"), "MemAvailable")).value_or(0);
-  return std::min(available, left_in_cgroup().value_or(available));
+  std::int64_t least = available;
+  for (const MemoryGroup& group : memory_groups(read("/proc/self/cgroup"))) {
+    least = std::min(least, left_in(group).value_or(least));
+  }
+  return least;
+}
+
+std::vector<MemoryGroup> memory_groups(std::string_view self_cgroup) {
+  const std::string mount = "/sys/fs/cgroup";
+  std::vector<MemoryGroup> groups;
+  while (!self_cgroup.empty()) {
+    const std::string_view line = self_cgroup.substr(0, self_cgroup.find('\n'));
+    self_cgroup.remove_prefix(std::min(line.size() + 1, self_cgroup.size()));
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == std::string_view::npos || second == std::string_view::npos) continue;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1);
+    const bool unified = controllers.empty();
+    if (!unified && !names_memory(controllers)) continue;
+    const std::string root = unified ? mount : mount + "/memory";
+    std::string_view path = line.substr(second + 1);
+    while (path.size() > 1) {
+      groups.push_back({.folder = root + std::string(path), .unified = unified});
+      path = path.substr(0, path.rfind('/'));
+    }
+    groups.push_back({.folder = root, .unified = unified});
+  }
+  return groups;
 }
 
 DeviceFacts machine_facts(int threads, std::vector<int> cores, Isa isa) {

@@ -23,7 +23,17 @@ std::optional<std::int64_t> parse_bytes(std::string_view text);
 /// "Intel" for "GenuineIntel", "AMD" for "AuthenticAMD", else as it is.
 std::string vendor_name(std::string_view vendor_id);
 
-/// Memory that can be had without swapping, within the control group's limit; 0: not known.
+/// A control group that this process belongs to, as a folder.
+struct MemoryGroup {
+  std::string folder{};
+  bool unified = true;  // version 2; the files of version 1 have other names
+};
+
+/// From the lines of /proc/self/cgroup ("0::/job/step", "4:memory:/job"): the group and all above
+/// it, whose limits hold as well. A container that sees its own group as the root finds it there.
+std::vector<MemoryGroup> memory_groups(std::string_view self_cgroup);
+
+/// Memory that can be had without swapping, within the control groups' limits; 0: not known.
 std::int64_t free_memory_bytes();
 
 /// Facts of this machine for `threads` threads on `cores` (empty: not known). Peaks are absent: the

@@ -166,6 +166,24 @@ TEST(CpuBackend, GivesAlignedMemoryThatItCanFillAndCopy) {
   }
 }
 
+TEST(CpuMachine, MemoryIsLimitedByEveryGroupAboveTheProcess) {
+  const auto folders = [](const char* self_cgroup) {
+    std::vector<std::string> found;
+    for (const cpu::MemoryGroup& group : cpu::memory_groups(self_cgroup)) {
+      found.push_back((group.unified ? "2 " : "1 ") + group.folder);
+    }
+    return found;
+  };
+  using Folders = std::vector<std::string>;
+  EXPECT_EQ(folders("0::/job/step\n"),
+            (Folders{"2 /sys/fs/cgroup/job/step", "2 /sys/fs/cgroup/job", "2 /sys/fs/cgroup"}));
+  EXPECT_EQ(folders("5:cpu:/other\n4:blkio,memory:/job\n"),
+            (Folders{"1 /sys/fs/cgroup/memory/job", "1 /sys/fs/cgroup/memory"}));
+  EXPECT_EQ(folders("0::/\n"), (Folders{"2 /sys/fs/cgroup"}));
+  EXPECT_TRUE(folders("").empty());
+  EXPECT_TRUE(folders("nonsense\n1:name=systemd:/\n").empty());
+}
+
 TEST(CpuBackend, SaysSoWhenThereIsNoMemory) {
   const auto backend = make_cpu_backend(kThreads);
   EXPECT_THROW(backend->allocate(std::size_t{1} << 60), std::runtime_error);
