@@ -192,7 +192,7 @@ void read_facts(const Section& top, Gpu& gpu) {
 
 Json parse_json(const std::string& profile, const std::string& where) {
   try {
-    return Json::parse(profile, bounded_depth<Json>("hardware profile " + where));
+    return Json::parse(profile, strict_parsing<Json>("hardware profile " + where));
   } catch (const Json::parse_error& error) {
     const std::size_t end = std::min(error.byte, profile.size());
     const auto lines = std::count(profile.begin(), profile.begin() + static_cast<long>(end), '\n');

@@ -36,6 +36,8 @@ constexpr Range kHostRate{1e6, 1e15, "bytes per second"};
 
 // A calibration takes some 150 sizes of an operator; every estimate works through all of them.
 constexpr std::size_t kMostPoints = 2000;
+// The generic shapes with every kernel source are a few hundred.
+constexpr std::size_t kMostCurves = 4096;
 
 /// The family's keys of the shape itself.
 std::vector<std::string> shape_keys(OperatorFamily family) {
@@ -214,7 +216,9 @@ MeasuredCurve read_curve(const Section& section, const Gpu& gpu) {
 
 std::vector<MeasuredCurve> read_curves(const Section& measured, const Gpu& gpu) {
   const Json& list = required(measured, "curves");
-  if (!list.is_array()) fail(measured, "curves", "must be a list of curves");
+  if (!list.is_array() || list.size() > kMostCurves) {
+    fail(measured, "curves", fmt::format("must be a list of at most {} curves", kMostCurves));
+  }
   std::vector<MeasuredCurve> curves;
   std::set<std::pair<OperatorShape, std::string>> seen;
   for (std::size_t i = 0; i < list.size(); ++i) {

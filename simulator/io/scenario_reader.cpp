@@ -6,7 +6,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <vector>
 
 #include "model/error.hpp"
@@ -18,7 +17,6 @@
 #include "simulator/io/optional_keys.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 #include "simulator/io/scenario_keys.hpp"
-#include "simulator/io/shown.hpp"
 #include "simulator/io/synthetic_reader.hpp"
 
 namespace roofcast {
@@ -278,26 +276,9 @@ Scenario read_top(const JsonObject& top) {
   return scenario;
 }
 
-/// Refuses what the parser takes in silence: a key given twice, of which the last would win, and
-/// values nested too deep.
-nlohmann::json::parser_callback_t strictly(const std::string& where) {
-  using Json = nlohmann::json;
-  return [where, check_depth = bounded_depth<Json>(where),
-          keys = std::vector<std::set<std::string>>()](int depth, Json::parse_event_t event,
-                                                       Json& value) mutable {
-    check_depth(depth, event, value);
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event != Json::parse_event_t::key) return true;
-    const auto& key = value.get_ref<const std::string&>();
-    if (keys.back().insert(key).second) return true;
-    throw Error(fmt::format("{}: key '{}' is given twice in one object", where, shown(key)));
-  };
-}
-
 nlohmann::json parse_json(const std::string& text, const std::string& where) {
   try {
-    return nlohmann::json::parse(text, strictly(where));
+    return nlohmann::json::parse(text, strict_parsing<nlohmann::json>(where));
   } catch (const nlohmann::json::exception& error) {  // parse_error, out_of_range
     const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
     const std::size_t label = what.find("] ");

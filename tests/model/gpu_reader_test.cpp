@@ -188,6 +188,13 @@ TEST(GpuReader, SaysWhichLineIsNotJson) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "hardware profile deep.json: nests deeper than 64 levels");
   }
+  try {
+    parse_gpu(R"({"name": "one", "name": "other"})", "double.json");
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "hardware profile double.json: key 'name' is given twice in one object");
+  }
   EXPECT_THROW(parse_gpu("", "empty.json"), Error);
   EXPECT_THROW(parse_gpu("[]", "list.json"), Error);
   EXPECT_THROW(parse_gpu("{\"memory_bytes\": 1e999}", "huge.json"), Error);

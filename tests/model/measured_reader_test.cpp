@@ -298,7 +298,7 @@ TEST(MeasuredReader, DeepAndHugeInputsAreRefused) {
         for (int i = 0; i < 20000; ++i) curves += "{},";
         return curves;
       }());
-  EXPECT_THAT(error_of(many), HasSubstr("measured.curves[0].family: is missing"));
+  EXPECT_THAT(error_of(many), HasSubstr("measured.curves: must be a list of at most 4096 curves"));
 }
 
 TEST(JsonLine, FindsValuesInAnyLayout) {
