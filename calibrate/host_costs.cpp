@@ -16,6 +16,11 @@ constexpr int kLaunches = 200;
 constexpr std::size_t kCopyBytes = std::size_t{16} << 20;
 constexpr double kClockTick = 1e-9;
 
+// Of a decode step (calibrate/runtime/executor.cpp): tokens, positions, slots, first queries,
+// lengths, page tables and sampled rows, each of some kilobytes for some hundred sequences.
+constexpr int kStepArrays = 7;
+constexpr std::size_t kArrayBytes = 4096;
+
 template <class Work>
 double median_s(const std::function<double()>& now_s, const Work& work) {
   std::vector<double> seconds;
@@ -42,6 +47,16 @@ double graph_launch_s(kernels::Backend& backend, const std::function<double()>& 
   return median_s(now_s, [&] { return backend.replay(*recording).seconds; });
 }
 
+double engine_step_s(kernels::Backend& backend, const std::function<double()>& now_s) {
+  const kernels::Memory memory(backend, kArrayBytes);
+  std::vector<std::byte> host(kArrayBytes, std::byte{1});
+  return median_s(now_s, [&] {
+    for (int i = 0; i < kStepArrays; ++i) backend.upload(memory.data(), host.data(), kArrayBytes);
+    backend.download(host.data(), memory.data(), kArrayBytes);
+    return 0.0;
+  });
+}
+
 }  // namespace
 
 HostCosts measure_host_costs(kernels::Backend& backend, const std::function<double()>& now_s) {
@@ -58,6 +73,7 @@ HostCosts measure_host_costs(kernels::Backend& backend, const std::function<doub
   const Bytes copied{static_cast<double>(kCopyBytes)};
   return {.eager_launch = Seconds{eager_launch_s(backend, now_s)},
           .graph_launch = Seconds{graph_launch_s(backend, now_s)},
+          .engine_step = Seconds{engine_step_s(backend, now_s)},
           .upload = copied / Seconds{upload_s},
           .download = copied / Seconds{download_s}};
 }

@@ -12,6 +12,7 @@ namespace roofcast {
 struct HostCosts {
   Seconds eager_launch{};  // of one launch outside a recording, until the host may go on
   Seconds graph_launch{};  // of replaying a recording, beyond the device's own time
+  Seconds engine_step{};   // of copying a small engine's decode step in and its tokens out
   BytesPerSecond upload{};
   BytesPerSecond download{};
 };

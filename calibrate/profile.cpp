@@ -195,6 +195,7 @@ Gpu make_profile(const CalibrationData& data, const Gpu* known) {
   measured.kernel_floor = ceilings.kernel_floor;
   measured.eager_launch = data.host.eager_launch;
   measured.graph_launch = data.host.graph_launch;
+  measured.engine_step = data.host.engine_step;
 
   gpu.floors = derive_floors(measured, gpu.floors);
   Efficiencies derived = derive_efficiencies(gpu, measured, gpu.floors, calibrated);

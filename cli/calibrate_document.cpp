@@ -58,6 +58,7 @@ Section ceilings_section(const CalibrationOutcome& outcome) {
   add_time("empty kernel, back to back", measured.kernel_floor, "");
   add_time("launch outside a graph", measured.eager_launch, "of the host");
   add_time("replay of a recording", measured.graph_launch, "of the host");
+  add_time("a step's arrays in and tokens out", measured.engine_step, "of the host");
   add_rate("host to device", measured.upload_bandwidth, "");
   add_rate("device to host", measured.download_bandwidth, "");
   return {.heading = "", .lines = {}, .table = std::move(table)};
@@ -162,6 +163,7 @@ Json ceilings_json(const CalibrationOutcome& outcome) {
           {"kernel_floor_s", measured.kernel_floor.value},
           {"eager_launch_s", measured.eager_launch.value},
           {"graph_launch_s", measured.graph_launch.value},
+          {"engine_step_s", measured.engine_step.value},
           {"upload_bandwidth_bytes_per_s", measured.upload_bandwidth.value},
           {"download_bandwidth_bytes_per_s", measured.download_bandwidth.value}};
 }
