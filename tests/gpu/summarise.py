@@ -35,25 +35,44 @@ def curves(profile, family):
             yield curve
 
 
+def fastest(times):
+    """Of the kernels that were timed; None where none was."""
+    return min((t for t in times if t is not None), default=None)
+
+
+def time_at(curve, *place):
+    return next((p[len(place)] for p in curve["points"] if tuple(p[: len(place)]) == place), None)
+
+
+def profile_of(path):
+    try:
+        return json.load(open(path, encoding="utf-8"))
+    except (OSError, ValueError):
+        print("no profile to put it beside")
+        return {}
+
+
 def beside_torch(torch_path, profile_path):
     torch = json.load(open(torch_path, encoding="utf-8"))
-    profile = json.load(open(profile_path, encoding="utf-8"))
+    profile = profile_of(profile_path)
     print(f"PyTorch {torch['torch']} on {torch['gpu']}: seconds there over seconds here")
     for row in torch["rows"]:
         here = None
         if row["what"] == "gemm bf16":
-            for curve in curves(profile, "gemm"):
-                if (curve.get("outputs"), curve.get("inputs")) != (row["n"], row["k"]):
-                    continue
-                if curve.get("format") == "bf16":
-                    here = next((p[1] for p in curve["points"] if p[0] == row["m"]), None)
+            shape = ("bf16", row["n"], row["k"])
+            here = fastest(
+                time_at(c, row["m"])
+                for c in curves(profile, "gemm")
+                if (c.get("format"), c.get("outputs"), c.get("inputs")) == shape
+            )
         if row["what"].startswith("prefill"):
-            for curve in curves(profile, "prefill_attention"):
-                sizes = (curve.get("query_heads"), curve.get("kv_heads"), curve.get("head_dim"))
-                if sizes == (32, 8, 128):
-                    here = next(
-                        (p[2] for p in curve["points"] if p[0] == row["m"] and p[1] == 0), None
-                    )
+            shape = ("bf16", 32, 8, 128)
+            here = fastest(
+                time_at(c, row["m"], 0)
+                for c in curves(profile, "prefill_attention")
+                if (c.get("cache"), c.get("query_heads"), c.get("kv_heads"), c.get("head_dim"))
+                == shape
+            )
         ratio = f"{row['seconds'] / here:.2f}x" if here else "not timed here"
         label = " ".join(str(row[key]) for key in ("what", "n", "k", "m", "backend") if key in row)
         print(f"  {label}: {1e6 * row['seconds']:.1f} us, {ratio}")
