@@ -31,7 +31,12 @@ GemmChooser::Key GemmChooser::key_of(const kernels::Gemm& gemm) {
 
 void GemmChooser::choose(const kernels::Gemm& gemm) {
   const Key key = key_of(gemm);
-  if (gemm.m == 0 || chosen_.contains(key)) return;
+  if (gemm.m == 0) return;
+  if (const auto known = chosen_.find(key); known != chosen_.end()) {
+    // The source's algorithm is for this very number of rows: looking for it is no part of a step.
+    backend_.prepare(gemm, known->second);
+    return;
+  }
   double fastest = std::numeric_limits<double>::infinity();
   for (const auto& [source, name] : backend_.sources(kernels::KernelFamily::gemm)) {
     if (!backend_.supports(gemm, source)) continue;

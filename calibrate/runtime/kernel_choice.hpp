@@ -13,8 +13,9 @@ class GemmChooser {
  public:
   explicit GemmChooser(kernels::Backend& backend) : backend_(backend) {}
 
-  /// Times the sources for this product, unless it was done for as many rows up to the next power
-  /// of two. Overwrites the output. Throws Error when no source can compute it.
+  /// Prepares the product with the fastest source, which is found by timing them once for all
+  /// numbers of rows up to the next power of two. Overwrites the output. Throws Error when no
+  /// source can compute it.
   void choose(const kernels::Gemm& gemm);
 
   /// The choice for such a product; the preferred source that can where none was timed.

@@ -78,11 +78,12 @@ attention='*PrefillCuda*:*DecodeCuda*:*LatentCuda*:AttentionCuda*'
 products='*GroupedGemmCuda*:*DenseGemmCuda*:*Int4GemmCuda*'
 cublaslt='*CublasLt*:*IntegerResult*'
 cudnn='*Cudnn*'
-devices='*CudaBackend*:*NoCudaDevice*:*Nccl*:*OneRank*'
+nccl='*Nccl*:*OneRank*'
+devices='*CudaBackend*:*NoCudaDevice*'
 # Together short enough to leave the calibration its five minutes.
 kernels attention 45 "$attention"
 kernels products 30 "$products"
-kernels tokens 30 "-$attention:$products:$cublaslt:$cudnn:$devices"
+kernels tokens 30 "-$attention:$products:$cublaslt:$cudnn:$nccl:$devices"
 kernels cublaslt 40 "$cublaslt"
 kernels devices 40 "$devices"
 part engine 30 "${with_libraries[@]}" "$bin/runtime_cuda_tests" --gtest_brief=1
@@ -113,6 +114,7 @@ measure staircase gpt2 --naive --isl 16 --osl 40
 measure serving llama-3.1-8b --num-prompts 64 --request-rate 8 --isl 512 --osl 64
 
 kernels cudnn 60 "$cudnn"
+kernels nccl 40 "$nccl"
 if timeout -k 5 "$(left 30)" python3 -c 'import torch; assert torch.cuda.is_available()' \
   2>/dev/null; then
   part torch 60 python3 tests/gpu/torch_side.py "$out/torch.json"
