@@ -16,6 +16,10 @@ namespace {
 // fp8 and int8 take n and k in multiples of 16 (kernels/gemm.hpp); engines pad what is not.
 constexpr int kNarrowMultiple = 16;
 
+// Tokens of fp8 with block scales, as cuBLASLt takes them (kernels/cuda/cublaslt_gemm.cpp): padded
+// too.
+constexpr std::int64_t kBlockTokenMultiple = 8;
+
 // Rows of a norm begin at multiples of so many bytes (kernels/rms_norm.hpp).
 constexpr std::size_t kVector = 16;
 
@@ -106,6 +110,9 @@ kernels::Gemm gemm_of(const CalibrationCase& c) {
   gemm.scale = format == "fp8_block" ? kernels::GemmScale::block : kernels::GemmScale::tensor;
   gemm.n = padded(gemm.n, kNarrowMultiple);
   gemm.k = padded(gemm.k, format == "fp8_block" ? kernels::kScaleBlock : kNarrowMultiple);
+  if (format == "fp8_block") {
+    gemm.m = (gemm.m + kBlockTokenMultiple - 1) / kBlockTokenMultiple * kBlockTokenMultiple;
+  }
   return gemm;
 }
 

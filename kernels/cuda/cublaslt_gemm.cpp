@@ -32,6 +32,9 @@ constexpr std::uint32_t kAlignment = kVectorBytes;
 /// cuBLASLt wants each row of 128 x 128 block factors padded to a multiple of this (cuBLAS
 /// documentation, "Scaling Factors Layouts"); the contract's rows are not padded.
 constexpr int kBlockFactorMultiple = 4;
+/// Tokens whose factors are per 1 x 128 must be a multiple of this. Not in the documentation;
+/// NVIDIA's Transformer Engine demands it of its callers (gemm/cublaslt_gemm.cu, "observed").
+constexpr int kBlockTokenMultiple = 8;
 constexpr int kFp8Capability = 89;
 constexpr int kBlockScaleCapability = 90;  // of this one only
 
@@ -222,7 +225,7 @@ bool may_support(const Key& key, int compute_capability) {
   if (key.element != Element::fp8_e4m3) return true;
   if (compute_capability < kFp8Capability) return false;
   if (key.scale != GemmScale::block) return true;
-  return compute_capability == kBlockScaleCapability &&
+  return compute_capability == kBlockScaleCapability && key.m % kBlockTokenMultiple == 0 &&
          key.k / kScaleBlock % kBlockFactorMultiple == 0;
 }
 

@@ -112,8 +112,11 @@ TEST_F(Bind, NarrowFormatsAreScaledAndPadded) {
   EXPECT_EQ(gemm_of(c).n, 50272);  // the next multiple of 16
   EXPECT_EQ(gemm_of(c).scale, kernels::GemmScale::tensor);
   EXPECT_EQ(gemm_of(c).result, Element::bf16);
+  c.x = 33;
+  EXPECT_EQ(gemm_of(c).m, 33);
   c.shape.format = "fp8_block";
   EXPECT_EQ(gemm_of(c).scale, kernels::GemmScale::block);
+  EXPECT_EQ(gemm_of(c).m, 40);  // the next multiple of 8
   c.shape.format = "bf16";
   EXPECT_EQ(gemm_of(c).n, 50257);
   EXPECT_EQ(gemm_of(c).scale, kernels::GemmScale::none);

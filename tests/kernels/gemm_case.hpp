@@ -69,6 +69,7 @@ inline std::vector<GemmShape> scaled_gemm_shapes() {
   shapes.push_back({fp8_e4m3, bf16, GemmScale::block, 1, 128, 128});
   shapes.push_back({fp8_e4m3, bf16, GemmScale::block, 40, 256, 384});
   shapes.push_back({fp8_e4m3, fp32, GemmScale::block, 5, 576, 512});
+  shapes.push_back({fp8_e4m3, bf16, GemmScale::block, 24, 192, 512});
   return shapes;
 }
 
