@@ -15,7 +15,7 @@ namespace roofcast {
 
 namespace {
 
-/// So many failures of the device one after the other are no longer about the cases.
+/// After so many failures one after the other the device is asked whether it still works.
 constexpr int kMostFailuresInARow = 5;
 
 // Until ceilings and sentinel are timed, nothing is too long.
@@ -77,11 +77,23 @@ class Sweep {
       note(c, error);
     } catch (const Error& error) {  // more memory than there is
       note(c, error);
-    } catch (const std::runtime_error& error) {  // the device
+    } catch (const std::runtime_error& error) {  // a library that refuses, or the device
       note(c, error);
-      if (++failures_in_a_row_ >= kMostFailuresInARow) throw;
+      if (++failures_in_a_row_ >= kMostFailuresInARow && !still_works()) throw;
     }
     return std::nullopt;
+  }
+
+  /// If so, what failed was about the cases.
+  bool still_works() {
+    kernels::Backend& backend = operands_.backend();
+    try {
+      timer_.time({.launch = [&backend](int) { backend.launch_nothing(); }});
+    } catch (const std::runtime_error&) {
+      return false;
+    }
+    failures_in_a_row_ = 0;
+    return true;
   }
 
   void note(const CalibrationCase& c, const std::exception& error) {

@@ -60,8 +60,8 @@ struct SweepPlan {
   std::map<std::string, Timing> known{};
 };
 
-/// A case that fails is noted and left out; when the device fails several times in a row it is
-/// taken for lost, and the last failure passes through.
+/// A case that fails is noted and left out; when several in a row do and the device does not even
+/// run a kernel that does nothing, it is lost, and the last failure passes through.
 SweepResult run_sweep(Timer& timer, Operands& operands, const SweepPlan& plan,
                       const SweepOptions& options, const SweepHooks& hooks);
 

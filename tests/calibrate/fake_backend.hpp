@@ -38,6 +38,8 @@ struct FakeDevice {
   /// Called at each replay with its number: a factor on its time and the clock it reports.
   std::function<double(std::int64_t replay)> slow_down{};
   std::function<double(std::int64_t replay)> clock{};
+  /// Calls of this family fail, as by a library that cannot do what it is asked for.
+  std::string refused_family{};
 };
 
 class FakeRecording final : public kernels::Recording {
@@ -264,6 +266,9 @@ class FakeBackend final : public kernels::Backend {
   }
 
   void run(FakeCall call) {
+    if (call.family == device_.refused_family) {
+      throw std::runtime_error("fake library: cannot do " + call.family);
+    }
     ++launches_[call.family];
     if (recorder_ != nullptr) {
       recorder_->calls.push_back(std::move(call));

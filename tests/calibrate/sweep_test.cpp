@@ -174,6 +174,17 @@ TEST_F(SweepTest, SizesWithoutAKernelAreNoFailureOfTheDevice) {
   EXPECT_EQ(run(broken, {.most_call_s = 1e9}).failed.size(), 20u);
 }
 
+TEST_F(SweepTest, ALibraryThatRefusesManyCasesInARowCostsTheseAlone) {
+  make({.refused_family = "int4_gemm"});
+  std::vector<CalibrationCase> cases = gemms(20);
+  for (std::size_t i = 0; i < 12; ++i) cases[i].shape.format = "int4";
+  const SweepResult result = run(cases);
+  EXPECT_EQ(result.end, SweepEnd::complete);
+  EXPECT_EQ(curves_in(result), 8);
+  ASSERT_EQ(result.failed.size(), 12U);
+  EXPECT_THAT(result.failed.front(), HasSubstr("cannot do int4_gemm"));
+}
+
 TEST_F(SweepTest, ADeviceThatIsLostIsNoCasesFault) {
   make({.slow_down = [](std::int64_t replay) {
     if (replay > 500) throw std::runtime_error("device lost");
