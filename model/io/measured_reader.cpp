@@ -85,7 +85,7 @@ bool flag(const Section& section, const std::string& key) {
 }
 
 std::string format_at(const Section& section) {
-  const std::string name = text(section, "format");
+  std::string name = text(section, "format");
   if (kernel_format(name) == nullptr) {
     const std::vector<std::string> known = kernel_format_names();
     fail(section, "format",
