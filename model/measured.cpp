@@ -61,6 +61,10 @@ double place_of(const MeasuredCurve& curve, double x, double y) {
   return curve.shape.family == OperatorFamily::prefill_attention ? x + y : y;
 }
 
+/// How far `part` is along `whole`, both in octaves; at its start where two sizes are nearer to
+/// each other than logarithms tell apart.
+double share_of(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
+
 /// Along points of one x.
 Ratio along_y(const MeasuredCurve& curve, Points row, double y, int multiprocessors) {
   const auto after = std::lower_bound(row.begin(), row.end(), y,
@@ -77,7 +81,7 @@ Ratio along_y(const MeasuredCurve& curve, Points row, double y, int multiprocess
   const Ratio lower = at_point(curve, before, multiprocessors);
   if (after == row.end()) return held(lower, octaves(before.y, y));
   return between(lower, at_point(curve, *after, multiprocessors),
-                 octaves(before.y, y) / octaves(before.y, after->y));
+                 share_of(octaves(before.y, y), octaves(before.y, after->y)));
 }
 
 /// The points of the x that `some` has.
@@ -107,7 +111,8 @@ Ratio ratio_at(const MeasuredCurve& curve, Points points, double x, double y, in
   if (after == points.end() || (is_behind_step(curve, after->x) && x <= after->x - 1)) {
     return held(along(before), octaves(before.x, x));
   }
-  return between(along(before), along(*after), octaves(before.x, x) / octaves(before.x, after->x));
+  return between(along(before), along(*after),
+                 share_of(octaves(before.x, x), octaves(before.x, after->x)));
 }
 
 double deviation_of(const MeasuredCurve& curve, const Ratio& ratio) {

@@ -53,6 +53,18 @@ TEST(Measured, BetweenPointsTheRatioIsLinearInTheLogarithm) {
   EXPECT_NEAR(answer(curve, 32, 0, kUnits).time.value, 3e-6, 1e-18);
 }
 
+TEST(Measured, SizesNearerThanLogarithmsTellApartAreAnsweredByTheLower) {
+  // 16 + 1e-15 is 16 in a double, so that both prefixes stand at one place of their axis.
+  const MeasuredCurve prompts =
+      flat_base(OperatorFamily::prefill_attention, {at(16, 2), at(16, 3, 1e-15), at(16, 4, 1024)});
+  EXPECT_EQ(answer(prompts, 16, 5e-16, kUnits).time, us(2));
+  // Some dozen doubles lie between these two, and their logarithms are equal.
+  const double next = 0x1p40 * (1 + 0x1p-50);
+  const MeasuredCurve norms =
+      flat_base(OperatorFamily::memory_bound, {at(0x1p40 * (1 - 0x1p-50), 2), at(next, 3)});
+  EXPECT_TRUE(std::isfinite(answer(norms, 0x1p40, 0, kUnits).time.value));
+}
+
 TEST(Measured, TheBaseCarriesTheShapeOfTheTime) {
   // Base 1 us + 1 us a byte; measured at twice the base everywhere: so are all sizes between.
   MeasuredCurve curve = flat_base(OperatorFamily::memory_bound, {at(4, 10), at(1000, 2002)});
