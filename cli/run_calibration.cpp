@@ -130,12 +130,16 @@ CalibrationRow calibration_row(const kernels::DeviceFacts& device, const Plan& p
   return {.device = device.name, .identity = device.identity, .conditions = std::move(conditions)};
 }
 
+/// What was asked for.
+Json scenario_of(const CalibrateOptions& options, const Plan& plan) {
+  return {{"extent", name_of(options.extent)},
+          {"model", plan.model},
+          {"weight_format", options.weight_format.value_or("")},
+          {"kv_cache_dtype", options.kv_cache_dtype ? name_of(*options.kv_cache_dtype) : ""},
+          {"tensor_parallel_size", options.tensor_parallel}};
+}
+
 RunRow run_row(const CalibrateOptions& options, const Plan& plan, const Gpu& gpu) {
-  const Json scenario{{"extent", name_of(options.extent)},
-                      {"model", plan.model},
-                      {"weight_format", options.weight_format.value_or("")},
-                      {"tensor_parallel_size", options.tensor_parallel},
-                      {"cases", plan.sweep.cases.size()}};
   return {.kind = "calibrate",
           .created_at = utc_now(),
           .tool_version = kVersion,
@@ -143,14 +147,15 @@ RunRow run_row(const CalibrateOptions& options, const Plan& plan, const Gpu& gpu
           .model = plan.model.empty() ? "generic" : plan.model,
           .gpu = gpu.name,
           .engine = "-",
-          .scenario_json = scenario.dump(),
+          .scenario_json = scenario_of(options, plan).dump(),
           .profile_hash = "",
           .summary = "running, or ended without a word: --resume goes on"};
 }
 
-/// An interrupted calibration of this device, if its samples may be mixed with new ones.
+/// An interrupted calibration of this device, if it asked for the same and its samples may be mixed
+/// with new ones. Another model's may not: its size says how cold operands are.
 std::optional<UnfinishedCalibration> unfinished(const Store& store, const CalibrationRow& row,
-                                                const CalibrateOptions& options,
+                                                const Plan& plan, const CalibrateOptions& options,
                                                 const CalibrateHooks& hooks) {
   if (!options.resume) return std::nullopt;
   auto found = store.unfinished_calibration(row.identity);
@@ -164,16 +169,28 @@ std::optional<UnfinishedCalibration> unfinished(const Store& store, const Calibr
                            found->row.id, found->calibration.conditions));
     return std::nullopt;
   }
+  if (found->row.scenario_json != scenario_of(options, plan).dump()) {
+    hooks.tell(fmt::format("run {} was interrupted with other options ({}); starting anew",
+                           found->row.id, found->row.command_line));
+    return std::nullopt;
+  }
   hooks.tell(fmt::format("going on with run {}: {} points are there", found->row.id,
                          found->points.size()));
   return found;
 }
 
+/// Other commands tell a profile from the name of a GPU by its path.
+void check_profile_path(const std::string& path) {
+  if (is_profile_path(path)) return;
+  throw UsageError(
+      fmt::format("--out: '{}' reads like the name of a GPU; a profile ends in .json", path));
+}
+
 /// A calibration whose profile finds no place on the disk has lost nothing.
-void write_profile(const CalibrationOutcome& outcome, const CalibrateOptions& options,
-                   CalibrationRecord& record) {
+void write_profile(const std::string& text, const CalibrationOutcome& outcome,
+                   const CalibrateOptions& options, CalibrationRecord& record) {
   try {
-    write_whole(outcome.out, write_gpu(*outcome.gpu));
+    write_whole(outcome.out, text);
   } catch (const std::exception& error) {
     record.end({.summary = "the profile was not written; --resume goes on",
                 .profile_hash = "",
@@ -186,8 +203,8 @@ void write_profile(const CalibrationOutcome& outcome, const CalibrateOptions& op
   }
 }
 
-/// Reads back the profile that was written, for its hash.
-CalibrationEnd end_of(const CalibrationOutcome& outcome) {
+/// `profile_hash`: of the profile that was written; "" when interrupted.
+CalibrationEnd end_of(const CalibrationOutcome& outcome, const std::string& profile_hash) {
   const SweepResult& sweep = outcome.sweep;
   if (!outcome.gpu) {
     return {.summary =
@@ -199,7 +216,7 @@ CalibrationEnd end_of(const CalibrationOutcome& outcome) {
   const Measured& measured = *outcome.gpu->measured;
   CalibrationEnd end{.summary = fmt::format("{} points, {} curves in {}", sweep.timed.size(),
                                             measured.curves.size(), outcome.out),
-                     .profile_hash = load_gpu(outcome.out).hash,
+                     .profile_hash = profile_hash,
                      .metrics = {}};
   const auto add = [&](const char* name, double value) {
     if (std::isfinite(value)) {
@@ -253,11 +270,12 @@ CalibrationOutcome run_calibration(kernels::Backend& backend, const CalibrateOpt
                              .model = plan.model,
                              .untimed = plan.untimed,
                              .out = options.out.empty() ? named.name + ".json" : options.out};
+  check_profile_path(outcome.out);
   check_not_among(outcome.out, "--out", {options.store_path});
   check_writable(outcome.out);
   Store store(options.store_path, Store::Mode::write);
   const CalibrationRow row = calibration_row(backend.facts(), plan);
-  const auto earlier = unfinished(store, row, options, hooks);
+  const auto earlier = unfinished(store, row, plan, options, hooks);
   if (earlier) {
     plan.sweep.known = timings_of(earlier->points);
     outcome.resumed_points = static_cast<std::int64_t>(earlier->points.size());
@@ -277,6 +295,7 @@ CalibrationOutcome run_calibration(kernels::Backend& backend, const CalibrateOpt
                     "slow for --quick; what was timed is in {}",
                     outcome.elapsed_s, options.store_path));
   }
+  std::string profile_hash;
   if (outcome.sweep.end != SweepEnd::interrupted) {
     const CalibrationData data{.device = backend.facts(),
                                .timed = outcome.sweep.timed,
@@ -285,9 +304,11 @@ CalibrationOutcome run_calibration(kernels::Backend& backend, const CalibrateOpt
                                .date = utc_now(),
                                .tool = tool()};
     outcome.gpu = make_profile(data, known ? &*known : nullptr);
-    write_profile(outcome, options, record);
+    const std::string text = write_gpu(*outcome.gpu);
+    profile_hash = parse_profile(text, outcome.out).hash;  // and it can be read
+    write_profile(text, outcome, options, record);
   }
-  record.end(end_of(outcome));
+  record.end(end_of(outcome, profile_hash));
   return outcome;
 }
 

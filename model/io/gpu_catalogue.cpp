@@ -27,14 +27,6 @@ std::string fnv1a_hex(std::string_view text) {
   return fmt::format("{:016x}", hash);
 }
 
-bool is_path(const std::string& text) {
-  return text.ends_with(".json") || text.find('/') != std::string::npos;
-}
-
-GpuProfile parse_profile(const std::string& text, const std::string& where) {
-  return {.gpu = parse_gpu(text, where), .hash = fnv1a_hex(text)};
-}
-
 GpuProfile load_file(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) {
     throw Error(fmt::format("hardware profile {}: there is no such file", path));
@@ -87,6 +79,14 @@ std::string gpu_name_key(const std::string& spelling) {
   return key;
 }
 
+bool is_profile_path(const std::string& gpu) {
+  return gpu.ends_with(".json") || gpu.find('/') != std::string::npos;
+}
+
+GpuProfile parse_profile(const std::string& profile, const std::string& where) {
+  return {.gpu = parse_gpu(profile, where), .hash = fnv1a_hex(profile)};
+}
+
 std::vector<std::string> gpu_names() {
   std::vector<std::string> names;
   for (const EmbeddedText& profile : embedded_profiles()) names.emplace_back(profile.name);
@@ -95,7 +95,7 @@ std::vector<std::string> gpu_names() {
 }
 
 GpuProfile load_gpu(const std::string& gpu) {
-  if (is_path(gpu)) return load_file(gpu);
+  if (is_profile_path(gpu)) return load_file(gpu);
   const std::string key = gpu_name_key(gpu);
   std::vector<Gpu> gpus;
   for (const EmbeddedText& profile : embedded_profiles()) {

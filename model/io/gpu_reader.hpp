@@ -21,8 +21,12 @@ struct GpuProfile {
 /// Throws Error with the nearest names when nothing matches.
 GpuProfile load_gpu(const std::string& gpu);
 
+/// Whether load_gpu() takes it for a path and not for a name.
+bool is_profile_path(const std::string& gpu);
+
 /// `profile` is the text of a profile. Throws Error naming `where` and the key.
 Gpu parse_gpu(const std::string& profile, const std::string& where);
+GpuProfile parse_profile(const std::string& profile, const std::string& where);
 
 /// The profile as a text that parse_gpu() reads back to the same Gpu: keys in the order of
 /// hardware_profiles/README.md, a line for each point of a curve. Equal Gpus give equal bytes.

@@ -168,6 +168,12 @@ TEST(DerivedEfficiency, AFloorIsBelowTheShortestTime) {
   EXPECT_DOUBLE_EQ(derive_floors({.curves = {curve}}, {}).memory_bound.value, 3.6e-6);
 }
 
+TEST(Ceilings, AnEmptyCallIsNoShorterThanProfilesTake) {
+  const TimedCase nothing{.c = {.kind = CaseKind::nothing},
+                          .timing = {.statistics = {.count = 3, .median = 4e-10}}};
+  EXPECT_EQ(ceilings_of({nothing}).kernel_floor, Seconds{1e-9});
+}
+
 TEST(CheckRatios, CompareUnevenWithEvenBatches) {
   CalibrationCase even{
       .kind = CaseKind::decode_attention,

@@ -171,6 +171,18 @@ TEST_F(Calibrate, SamplesOfOtherConditionsAreNotMixed) {
   EXPECT_THAT(told, Contains(HasSubstr("under other conditions")));
 }
 
+TEST_F(Calibrate, AnotherModelDoesNotGoOnWithTheInterruptedOne) {
+  FakeBackend first;
+  most_points = 20;
+  run(first);
+  FakeBackend second;
+  options.resume = true;
+  options.model = "qwen2.5-0.5b";
+  EXPECT_EQ(run(second).resumed_points, 0);
+  EXPECT_THAT(told, Contains(HasSubstr("run 1 was interrupted with other options (roofcast cal")));
+  EXPECT_EQ(runs().size(), 2u);
+}
+
 TEST_F(Calibrate, WithNothingToResumeItStartsAnew) {
   FakeBackend backend;
   options.resume = true;
@@ -249,6 +261,12 @@ TEST(CalibrateCommand, SaysWhatItTakes) {
   EXPECT_THAT(other.err, HasSubstr("'tpu' given, expected cpu, cuda or cuda:N"));
   EXPECT_EQ(test::run_command("calibrate --device cuda:x").exit_code, 2);
   EXPECT_EQ(test::run_command("calibrate --device cpu --quick --full").exit_code, 2);
+}
+
+TEST(CalibrateCommand, AProfileIsNotCalledLikeAGpu) {
+  const test::CommandResult result = test::run_command("calibrate --device cpu --quick --out h200");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--out: 'h200' reads like the name of a GPU"));
 }
 
 TEST(CalibrateCommand, WithoutSuchAGpuItSaysWhatCanBeDone) {
