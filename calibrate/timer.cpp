@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <stdexcept>
 #include <thread>
 
 namespace roofcast {
@@ -17,6 +18,9 @@ constexpr int kGuesses = 3;
 
 /// No clock here tells shorter times apart; keeps a division from a time of zero.
 constexpr double kClockTick = 1e-9;
+
+/// What adds less than this to the time of what is launched before it is lost in the noise of both.
+constexpr double kLeastOwnShare = 0.05;
 
 /// Of one recording, so that recording takes little memory however short a call is.
 constexpr int kMostLaunches = 1000;
@@ -154,6 +158,9 @@ Timing Timer::time(const TimedWork& work) {
   const TimedWork before{.launch = [&work](int) { work.before(); }};
   const double before_s = time_all(before).statistics.median;
   Timing timing = time_all(work);
+  if (timing.statistics.median < before_s * (1 + kLeastOwnShare)) {
+    throw std::invalid_argument("too short to be told from writing its input");
+  }
   for (TimedSample& sample : timing.samples) {
     sample.seconds = std::max(sample.seconds - before_s, kClockTick);
   }

@@ -86,7 +86,8 @@ class Timer {
   Timer(kernels::Backend& backend, const TimingProtocol& protocol, Pause pause = sleep_for);
 
   /// Records, warms up and samples; first what comes before each launch, if anything does.
-  /// Exceptions of the launches pass through.
+  /// Throws std::invalid_argument for work that takes next to no time beside what comes before it;
+  /// exceptions of the launches pass through.
   Timing time(const TimedWork& work);
 
   double highest_clock_hz() const { return highest_clock_hz_; }

@@ -118,6 +118,16 @@ TEST(Timer, WhatComesBeforeALaunchIsNotCounted) {
   EXPECT_NEAR(timing.samples.front().seconds, 7e-6, 1e-12);
 }
 
+TEST(Timer, WhatIsLostBesideWhatComesBeforeItHasNoTime) {
+  // 25 launches before each of one: a twenty-fifth of their time is below a twentieth.
+  FakeBackend backend({.floor_s = 7e-6});
+  TimedWork work = nothing(backend);
+  work.before = [&backend] {
+    for (int i = 0; i < 25; ++i) backend.launch_nothing();
+  };
+  EXPECT_THROW(Timer(backend, quick()).time(work), std::invalid_argument);
+}
+
 TEST(Timer, CopiesThatOneRecordingDoesNotHoldAreSpreadOverSeveral) {
   // 3 ms + 20 MB at 4 TB/s: one launch a recording, eight recordings in turn, all cold.
   FakeBackend backend({.floor_s = 3e-3});
