@@ -1,6 +1,7 @@
 // roofcast measure: a real model with random weights, run on this machine.
 #include <fmt/format.h>
 
+#include <cassert>
 #include <optional>
 #include <ostream>
 
@@ -61,13 +62,22 @@ Usage measure_usage(MeasureOptions& target) {
   return usage;
 }
 
+/// The first flag given that says what requests arrive, and when; null when none does.
+const char* load_flag(const WorkloadOptions& given) {
+  if (given.trace) return "--trace";
+  if (given.num_prompts) return "--num-prompts";
+  if (given.request_rate) return "--request-rate";
+  if (given.burstiness) return "--burstiness";
+  return is_given(given.shape) ? "a load of another shape" : nullptr;
+}
+
 /// Requests all at once, of one length; short ones unless given, so that a CPU answers in seconds
-/// and the smallest models' contexts hold them.
+/// and the smallest models' contexts hold them. Precondition: a synthetic workload.
 void apply_textbook(std::int64_t batch, const WorkloadOptions& given, Scenario& scenario) {
   constexpr std::int64_t kInput = 128;
   constexpr std::int64_t kOutput = 32;
   auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
-  if (synthetic == nullptr) throw UsageError("--batch and --trace exclude each other");
+  assert(synthetic != nullptr);
   if (!given.input) synthetic->input = fixed_length(kInput);
   if (!given.output) synthetic->output = fixed_length(kOutput);
   if (synthetic->input.kind != LengthDistribution::Kind::fixed ||
@@ -93,8 +103,13 @@ MeasureQuestion question_of(const MeasureOptions& options) {
   scenario.weight_format = options.deployment.weight_format;
   scenario.overrides = options.deployment.overrides;
   apply(options.workload, scenario);
-  const bool own_load = options.workload.trace || options.workload.num_prompts;
-  if (options.batch || !own_load || options.naive) {
+  const char* own_load = load_flag(options.workload);
+  const bool textbook = options.batch || options.naive;
+  if (textbook && own_load != nullptr) {
+    throw UsageError(fmt::format("{} and {} exclude each other",
+                                 options.batch ? "--batch" : "--naive", own_load));
+  }
+  if (own_load == nullptr) {
     question.batch = options.batch.value_or(1);
     if (options.naive && *question.batch != 1) throw UsageError("--naive runs one request");
     apply_textbook(*question.batch, options.workload, scenario);

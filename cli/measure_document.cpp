@@ -50,13 +50,14 @@ struct PredictedTextbook {
   std::optional<Seconds> decode{};
 };
 
-PredictedTextbook predicted_textbook(const MeasuredLoop& loop) {
+PredictedTextbook predicted_textbook(const MeasuredLoop& loop, const runtime::TextbookLoad& load) {
   PredictedTextbook result;
   if (!loop.comparison) return result;
   result.prefill = loop.comparison->prefill.predicted;
   std::vector<double> decodes;
   for (std::size_t i = 0; i < loop.predicted.size(); ++i) {
-    if (loop.run.steps[i].batch.prefills.empty()) decodes.push_back(loop.predicted[i].value);
+    if (!runtime::decodes_whole_batch(loop.run.steps[i], load)) continue;
+    decodes.push_back(loop.predicted[i].value);
   }
   if (decodes.empty()) return result;
   const auto middle = decodes.begin() + std::ssize(decodes) / 2;
@@ -68,7 +69,7 @@ PredictedTextbook predicted_textbook(const MeasuredLoop& loop) {
 void add_textbook(Document& document, const Measurement& m) {
   const runtime::TextbookProfile& profile = *m.textbook;
   document.machine["textbook"] = textbook_json(profile);
-  const PredictedTextbook predicted = predicted_textbook(m.cached);
+  const PredictedTextbook predicted = predicted_textbook(m.cached, {.batch = *m.question.batch});
   const Request& request = m.workload.requests.front();
   const auto batch = static_cast<double>(*m.question.batch);
   Table table{.title = "", .columns = {{"", false}, {"", false}}, .rows = {}};
@@ -223,6 +224,10 @@ void add_notes(Document& document, const Measurement& m) {
       fmt::format("copy bandwidth of {} just before: {}", m.device.name, as_rate(m.bandwidth)));
   notes.push_back(
       "time is of whole steps: laying out, copying in, all kernels, sampling, copying out");
+  const bool decoded = m.textbook && m.textbook->decode_steps > 0;
+  if (m.textbook && !decoded && m.workload.requests.front().output_tokens > 1) {
+    notes.push_back("no decode step had the whole batch in it: the KV cache has room for fewer");
+  }
   if (!m.has_profile) {
     notes.push_back("--gpu PROFILE.json (of roofcast calibrate) puts the estimate beside it");
   }

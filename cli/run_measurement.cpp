@@ -108,6 +108,12 @@ EngineOverrides knobs_for(const MeasureQuestion& question, const Workload& workl
   const auto requests = static_cast<std::int64_t>(workload.requests.size());
   if (question.batch) {
     if (!knobs.max_num_seqs) knobs.max_num_seqs = requests;
+    if (*knobs.max_num_seqs < requests) {
+      throw UsageError(
+          fmt::format("--max-num-seqs: {} given, fewer than the {} requests of the "
+                      "batch, which run at once",
+                      *knobs.max_num_seqs, requests));
+    }
     if (!knobs.max_num_batched_tokens) {
       const std::int64_t all = std::min(prompt_tokens(workload), kMostPrefillTokens);
       knobs.max_num_batched_tokens = std::max({all, requests, std::int64_t{16}});
@@ -167,6 +173,16 @@ MeasuredLoop run_loop(runtime::Executor& executor, const Measurement& m, Schedul
   return loop;
 }
 
+/// A run in which nothing ran has measured nothing.
+void check_served(const Measurement& m) {
+  const SimulationResult& result = m.cached.run.result;
+  if (result.completed > 0 || result.rejected == 0) return;
+  throw Error(fmt::format(
+      "no request was served: all {} are longer than the engine takes (--max-model-len {}), or "
+      "than its cache",
+      with_separators(result.rejected), with_separators(m.deployment.engine.max_model_len)));
+}
+
 /// Model, profile and engine; the layers that run.
 void resolve_question(Measurement& m) {
   const Scenario& scenario = m.question.scenario;
@@ -208,6 +224,7 @@ Measurement measure(kernels::Backend& backend, const MeasureQuestion& question,
                                      .slo = question.scenario.slo,
                                      .progress = progress};
   m.cached = run_loop(executor, m, m.deployment.engine.scheduler, simulation);
+  check_served(m);
   if (question.naive) m.naive = run_loop(executor, m, SchedulerKind::naive, simulation);
   if (question.batch && !m.cached.run.steps.empty()) {
     const Request& first = m.workload.requests.front();

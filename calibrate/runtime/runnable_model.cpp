@@ -1,6 +1,7 @@
 #include "calibrate/runtime/runnable_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <variant>
@@ -150,9 +151,32 @@ double weight_bytes(const RunnableModel& model) {
   return sum * static_cast<double>(kernels::size_of(model.element));
 }
 
+double step_weight_bytes(const RunnableModel& model, std::int64_t tokens) {
+  const double embedding = static_cast<double>(model.hidden) * model.vocabulary;
+  double untouched = embedding;
+  for (const RunnableLayer& layer : model.layers) {
+    const RunnableExperts& experts = layer.experts;
+    if (experts.count == 0) continue;
+    const double missed = std::pow(1.0 - static_cast<double>(experts.per_token) / experts.count,
+                                   static_cast<double>(tokens));
+    untouched += missed * experts.count * 3.0 * model.hidden * experts.intermediate;
+  }
+  return weight_bytes(model) - untouched * static_cast<double>(kernels::size_of(model.element));
+}
+
 double kv_bytes_per_token(const RunnableModel& model) {
   double elements = 0;
   for (const RunnableLayer& layer : model.layers) elements += 2.0 * layer.attention.kv_width();
+  return elements * static_cast<double>(kernels::size_of(model.element));
+}
+
+double attended_kv_bytes(const RunnableModel& model, double tokens) {
+  double elements = 0;
+  for (const RunnableLayer& layer : model.layers) {
+    const RunnableAttention& attention = layer.attention;
+    const double seen = attention.window > 0 ? std::min<double>(attention.window, tokens) : tokens;
+    elements += 2.0 * attention.kv_width() * seen;
+  }
   return elements * static_cast<double>(kernels::size_of(model.element));
 }
 

@@ -63,7 +63,16 @@ double multiplied_parameters(const RunnableModel& model);
 /// Bytes of all weights as the engine holds them.
 double weight_bytes(const RunnableModel& model);
 
+/// Bytes of the weights that a step of `tokens` tokens reads once: all but the embedding table, and
+/// of E experts those that any token picks, E * (1 - (1 - k / E)^tokens) in the mean when tokens
+/// pick independently (as model/operators.cpp).
+double step_weight_bytes(const RunnableModel& model, std::int64_t tokens);
+
 /// Bytes of the keys and values of one token, all layers.
 double kv_bytes_per_token(const RunnableModel& model);
+
+/// Bytes of the keys and values that the next token of a sequence of `tokens` tokens attends to: of
+/// a layer with a window, those within it.
+double attended_kv_bytes(const RunnableModel& model, double tokens);
 
 }  // namespace roofcast::runtime

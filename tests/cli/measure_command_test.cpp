@@ -76,6 +76,25 @@ TEST(Measure, PutsTheEstimateOfAProfileBeside) {
   EXPECT_EQ(result["prediction"]["prefill"]["steps"], 1);
 }
 
+TEST(Measure, RefusesFlagsThatWouldChangeNothing) {
+  const auto refusal = [](const std::string& flags) {
+    const CommandResult result = run_command(kTiny + "--no-store " + flags);
+    EXPECT_EQ(result.exit_code, 2) << flags;
+    return result.err;
+  };
+  EXPECT_THAT(refusal("--batch 4 --num-prompts 10"),
+              HasSubstr("--batch and --num-prompts exclude each other"));
+  EXPECT_THAT(refusal("--batch 4 --request-rate 5"), HasSubstr("--batch and --request-rate"));
+  EXPECT_THAT(refusal("--naive --num-prompts 5"), HasSubstr("--naive and --num-prompts"));
+  EXPECT_THAT(refusal("--batch 3 --max-num-seqs 2"), HasSubstr("fewer than the 3 requests"));
+}
+
+TEST(Measure, ARunInWhichNothingRanIsAnError) {
+  const CommandResult result = run_command(kTiny + "--no-store --max-model-len 10");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("no request was served: all 1 are longer"));
+}
+
 TEST(Measure, RefusesInALine) {
   const auto refusal = [](const std::string& line) { return run_command(line).err; };
   EXPECT_THAT(refusal("measure --no-store"), HasSubstr("--model is missing"));

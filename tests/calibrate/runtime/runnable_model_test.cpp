@@ -7,6 +7,7 @@
 #include "model/io/model_reader.hpp"
 #include "model/kv_cache.hpp"
 #include "model/weights.hpp"
+#include "tests/calibrate/runtime/tiny_models.hpp"
 
 namespace roofcast::runtime {
 namespace {
@@ -31,6 +32,27 @@ TEST(RunnableModel, CountsTheExpertsThatATokenUses) {
   const double attention = 2.0 * 4096 * 4096 + 2.0 * 4096 * 1024;
   const double layer = attention + 2 * 3.0 * 4096 * 14336 + 4096 * 8;
   EXPECT_DOUBLE_EQ(multiplied_parameters(model), 32 * layer + 32000.0 * 4096);
+}
+
+TEST(RunnableModel, AStepReadsTheExpertsThatItsTokensPick) {
+  // 6 experts of 3 x 32 x 16, 2 a token, in each of two layers, 4 bytes: one token reads 2, two
+  // 6 * (1 - (2/3)^2) = 10/3, many all; and nobody reads the embedding table of 101 x 32.
+  const RunnableModel model = test::tiny_experts();
+  const double experts = 2 * 4.0 * 3 * 32 * 16;
+  const double all = weight_bytes(model) - 4.0 * 101 * 32;
+  EXPECT_NEAR(step_weight_bytes(model, 1), all - 4 * experts, 1e-6);
+  EXPECT_NEAR(step_weight_bytes(model, 2), all - (6 - 10.0 / 3) * experts, 1e-6);
+  EXPECT_NEAR(step_weight_bytes(model, 1000), all, 1e-6);
+  const RunnableModel dense = test::tiny_dense();
+  EXPECT_DOUBLE_EQ(step_weight_bytes(dense, 1), weight_bytes(dense) - 4.0 * 101 * 32);
+}
+
+TEST(RunnableModel, AWindowBoundsWhatATokenAttendsTo) {
+  // Keys and values of 2 x 16 elements, 4 bytes: 5 tokens in the layer with the window, 8 in the
+  // other; all 3 in both while the window is not full.
+  const RunnableModel model = test::tiny_windowed();
+  EXPECT_DOUBLE_EQ(attended_kv_bytes(model, 8), (5 + 8) * 2 * 32 * 4.0);
+  EXPECT_DOUBLE_EQ(attended_kv_bytes(model, 3), 3 * kv_bytes_per_token(model));
 }
 
 TEST(RunnableModel, CutsToItsFirstLayers) {

@@ -78,5 +78,17 @@ TEST(TextbookProfile, SumsPrefillStepsAndTakesTheMedianOfDecodeSteps) {
   EXPECT_DOUBLE_EQ(profile.decode_efficiency, (weights + cached) / 1e9 / 3e-3);
 }
 
+TEST(TextbookProfile, StepsOfAPartOfTheBatchSayNothingOfIt) {
+  const RunnableModel model = test::tiny_dense();
+  const TextbookLoad load{.batch = 2, .input_tokens = 4, .output_tokens = 3};
+  const TimedStep one{.batch = decodes(1), .time = Seconds{1e-3}};
+  const TimedStep both{.batch = decodes(2), .time = Seconds{5e-3}};
+  const TextbookProfile profile =
+      textbook_profile({one, one, both}, model, load, BytesPerSecond{1e9});
+  EXPECT_EQ(profile.decode_steps, 1);
+  EXPECT_DOUBLE_EQ(profile.decode_step.value, 5e-3);
+  EXPECT_EQ(textbook_profile({one, one}, model, load, BytesPerSecond{1e9}).decode_steps, 0);
+}
+
 }  // namespace
 }  // namespace roofcast::runtime
