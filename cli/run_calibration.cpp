@@ -252,10 +252,13 @@ SweepResult sweep(kernels::Backend& backend, const Plan& plan, const CalibrateHo
   }
 }
 
-bool has_products(const SweepResult& sweep) {
-  return std::any_of(sweep.timed.begin(), sweep.timed.end(), [](const TimedCase& timed) {
-    return timed.c.kind == CaseKind::gemm && timed.c.role == CaseRole::curve;
-  });
+/// Whether there is what make_profile() needs: a matrix product of the model and a copy.
+bool makes_profile(const SweepResult& sweep) {
+  const bool products =
+      std::any_of(sweep.timed.begin(), sweep.timed.end(), [](const TimedCase& timed) {
+        return timed.c.kind == CaseKind::gemm && timed.c.role == CaseRole::curve;
+      });
+  return products && ceilings_of(sweep.timed).copy.value > 0;
 }
 
 }  // namespace
@@ -288,12 +291,14 @@ CalibrationOutcome run_calibration(kernels::Backend& backend, const CalibrateOpt
   outcome.sweep = sweep(backend, plan, hooks, start_s, record);
   outcome.stored_points = record.points();
   outcome.elapsed_s = hooks.now_s() - start_s;
-  if (outcome.sweep.end == SweepEnd::out_of_time && !has_products(outcome.sweep)) {
+  if (outcome.sweep.end != SweepEnd::interrupted && !makes_profile(outcome.sweep)) {
     record.flush();
-    throw Error(
-        fmt::format("no matrix product was timed in {:.0f} s: the device is too busy, or too "
-                    "slow for --quick; what was timed is in {}",
-                    outcome.elapsed_s, options.store_path));
+    const std::vector<std::string>& failed = outcome.sweep.failed;
+    throw Error(fmt::format(
+        "no matrix product or no copy was timed in {:.0f} s: {}; what was timed is in {}",
+        outcome.elapsed_s,
+        failed.empty() ? "the device is too busy, or too slow for --quick" : failed.front(),
+        options.store_path));
   }
   std::string profile_hash;
   if (outcome.sweep.end != SweepEnd::interrupted) {

@@ -183,6 +183,13 @@ TEST_F(Calibrate, AnotherModelDoesNotGoOnWithTheInterruptedOne) {
   EXPECT_EQ(runs().size(), 2u);
 }
 
+TEST_F(Calibrate, WithoutAProductThereIsNoProfile) {
+  // At a million FLOP/s even GPT-2's smallest product, 1.2 MFLOP, is above what a quick look times.
+  FakeBackend slow({.flops_per_s = 1e6});
+  EXPECT_THROW(run(slow), Error);
+  EXPECT_FALSE(std::filesystem::exists(options.out));
+}
+
 TEST_F(Calibrate, WithNothingToResumeItStartsAnew) {
   FakeBackend backend;
   options.resume = true;
