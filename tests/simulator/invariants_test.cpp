@@ -195,7 +195,7 @@ void check_result(const Case& c, const SimulationResult& result) {
 TEST(Invariants, HoldOnRandomSmallWorkloads) {
   const FakeStepTime step_time(Seconds{1});
   std::int64_t preemptions = 0, rejected = 0;
-  for (std::uint64_t seed = 0; seed < trials(2000); ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(2000U); ++seed) {
     SCOPED_TRACE(seed);
     const Case c = random_case(seed);
     const Replica replica = replica_of(c.engine, step_time, c.usable_blocks, c.block_tokens);
@@ -208,8 +208,8 @@ TEST(Invariants, HoldOnRandomSmallWorkloads) {
     rejected += result.rejected;
   }
   // The cases reach what they are meant to reach.
-  EXPECT_GT(preemptions, 1000);
-  EXPECT_GT(rejected, 1000);
+  EXPECT_GT(preemptions, trials(1000));
+  EXPECT_GT(rejected, trials(1000));
 }
 
 }  // namespace

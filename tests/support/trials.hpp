@@ -1,8 +1,6 @@
 // How long random tests go on.
 #pragma once
 
-#include <cstdint>
-
 namespace roofcast::test {
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -12,8 +10,10 @@ inline constexpr bool kSanitised = false;
 #endif
 
 /// Cases of a random test: a tenth under the sanitisers, where each takes ten times as long and
-/// what they look for, errors of memory, shows in the first ones.
-constexpr std::uint64_t trials(std::uint64_t count) {
+/// what they look for, errors of memory, shows in the first ones. Also for how often the cases must
+/// have met what they are there for.
+template <class Count>
+constexpr Count trials(Count count) {
   return kSanitised ? (count + 9) / 10 : count;
 }
 

@@ -163,7 +163,7 @@ void expect_same(const SimulationResult& plain, const SimulationResult& fast) {
 
 TEST(ClusterInvariants, EveryRequestEndsOnceAndBothEnginesAgree) {
   std::int64_t completed = 0, rejected = 0, lost = 0, preemptions = 0, retried = 0;
-  for (std::uint64_t seed = 0; seed < trials(3000); ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(3000U); ++seed) {
     SCOPED_TRACE(seed);
     const Case c(seed);
     const SimulationResult plain = c.run(EngineKind::plain);
@@ -184,11 +184,11 @@ TEST(ClusterInvariants, EveryRequestEndsOnceAndBothEnginesAgree) {
     ASSERT_NO_FATAL_FAILURE(expect_same(plain, fast));
   }
   // The cases reach what they are meant to reach.
-  EXPECT_GT(completed, 20'000);
-  EXPECT_GT(rejected, 5000);
-  EXPECT_GT(lost, 1000);
-  EXPECT_GT(preemptions, 1000);
-  EXPECT_GT(retried, 500);
+  EXPECT_GT(completed, trials(20'000));
+  EXPECT_GT(rejected, trials(5000));
+  EXPECT_GT(lost, trials(1000));
+  EXPECT_GT(preemptions, trials(1000));
+  EXPECT_GT(retried, trials(500));
 }
 
 }  // namespace

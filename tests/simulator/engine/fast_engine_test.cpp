@@ -36,7 +36,7 @@ SimulationResult run(const EngineCase& c, EngineKind kind) {
 
 TEST(FastEngine, GivesEveryRequestTheLifeThatThePlainEngineGivesIt) {
   std::int64_t preemptions = 0, hits = 0, completed = 0;
-  for (std::uint64_t seed = 0; seed < trials(3000); ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(3000U); ++seed) {
     SCOPED_TRACE(seed);
     const EngineCase c = random_engine_case(seed);
     const SimulationResult plain = run(c, EngineKind::plain);
@@ -52,9 +52,9 @@ TEST(FastEngine, GivesEveryRequestTheLifeThatThePlainEngineGivesIt) {
     completed += plain.completed;
   }
   // The cases reach what they are meant to reach.
-  EXPECT_GT(preemptions, 5000);
-  EXPECT_GT(hits, 50'000);
-  EXPECT_GT(completed, 25'000);
+  EXPECT_GT(preemptions, trials(5000));
+  EXPECT_GT(hits, trials(50'000));
+  EXPECT_GT(completed, trials(25'000));
 }
 
 // TensorRT-LLM takes the blocks of a whole prompt when it starts. Pairs of 264 and 248 to 263

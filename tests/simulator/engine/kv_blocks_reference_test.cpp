@@ -196,7 +196,7 @@ class SideBySide {
 
 TEST(KvBlocks, AnswersAsAPoolOfSingleBlocks) {
   std::int64_t hits = 0, refusals = 0;
-  for (std::uint64_t seed = 0; seed < trials(3000); ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(3000U); ++seed) {
     SCOPED_TRACE(seed);
     SideBySide both(seed);
     ASSERT_NO_FATAL_FAILURE(both.run(120));
@@ -204,8 +204,8 @@ TEST(KvBlocks, AnswersAsAPoolOfSingleBlocks) {
     refusals += both.refusals();
   }
   // The sequences exercise what they are meant to.
-  EXPECT_GT(hits, 10'000);
-  EXPECT_GT(refusals, 10'000);
+  EXPECT_GT(hits, trials(10'000));
+  EXPECT_GT(refusals, trials(10'000));
 }
 
 }  // namespace

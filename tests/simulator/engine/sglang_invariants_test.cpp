@@ -103,7 +103,7 @@ void run_checked(const EngineCase& c) {
 }
 
 TEST(SglangInvariants, ThePoolAddsUpAtEveryStep) {
-  for (std::uint64_t seed = 0; seed < trials(2000); ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(2000U); ++seed) {
     SCOPED_TRACE(seed);
     ASSERT_NO_FATAL_FAILURE(run_checked(random_sglang_case(seed)));
   }
@@ -162,7 +162,7 @@ SimulationResult run(const EngineCase& c, EngineKind kind) {
 
 TEST(SglangInvariants, EveryRequestIsServedAndNoTokenLostByEitherEngine) {
   std::int64_t preemptions = 0, hits = 0, rejected = 0, completed = 0;
-  for (std::uint64_t seed = 0; seed < trials(1500); ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(1500U); ++seed) {
     SCOPED_TRACE(seed);
     const EngineCase c = random_sglang_case(seed);
     const SimulationResult plain = run(c, EngineKind::plain);
@@ -186,10 +186,10 @@ TEST(SglangInvariants, EveryRequestIsServedAndNoTokenLostByEitherEngine) {
     completed += plain.completed;
   }
   // The cases reach what they are meant to reach.
-  EXPECT_GT(preemptions, 300);
-  EXPECT_GT(hits, 10'000);
-  EXPECT_GT(rejected, 1000);
-  EXPECT_GT(completed, 10'000);
+  EXPECT_GT(preemptions, trials(300));
+  EXPECT_GT(hits, trials(10'000));
+  EXPECT_GT(rejected, trials(1000));
+  EXPECT_GT(completed, trials(10'000));
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ class CaseRun {
 
 TEST(TensorrtCases, NoEvictNeverPreemptsAndAlwaysHasBlocksToTheEnd) {
   std::int64_t served = 0, hits = 0;
-  for (std::uint64_t seed = 0; seed < trials(3000); ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(3000U); ++seed) {
     SCOPED_TRACE(seed);
     CaseRun run(tensorrt_case(seed, CapacityPolicy::guaranteed_no_evict));
     ASSERT_NO_FATAL_FAILURE(run.run(check_reservations));
@@ -152,12 +152,12 @@ TEST(TensorrtCases, NoEvictNeverPreemptsAndAlwaysHasBlocksToTheEnd) {
                             [](const RequestRecord& r) { return !r.rejected; });
   }
   // The cases reach what they are meant to reach.
-  EXPECT_GT(served, 20'000);
-  EXPECT_GT(hits, 20'000);
+  EXPECT_GT(served, trials(20'000));
+  EXPECT_GT(hits, trials(20'000));
 }
 
 TEST(TensorrtCases, FirstComeFirstServedStartsInOrderWithoutReuse) {
-  for (std::uint64_t seed = 0; seed < trials(1000); ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(1000U); ++seed) {
     SCOPED_TRACE(seed);
     EngineCase c = tensorrt_case(seed, CapacityPolicy::guaranteed_no_evict);
     c.engine.order = QueueOrder::fcfs;
@@ -175,7 +175,7 @@ TEST(TensorrtCases, FirstComeFirstServedStartsInOrderWithoutReuse) {
 
 TEST(TensorrtCases, MaxUtilizationPausesTheNewest) {
   std::int64_t paused = 0;
-  for (std::uint64_t seed = 0; seed < trials(3000); ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(3000U); ++seed) {
     SCOPED_TRACE(seed);
     EngineCase c = tensorrt_case(seed, CapacityPolicy::max_utilization);
     CaseRun run(c);
@@ -196,11 +196,11 @@ TEST(TensorrtCases, MaxUtilizationPausesTheNewest) {
       for (RequestId id : engine.plan().admitted) started[id] = step;
     }));
   }
-  EXPECT_GT(paused, 1000);
+  EXPECT_GT(paused, trials(1000));
 }
 
 TEST(TensorrtCases, AStaticBatchStartsWhenNobodyGenerates) {
-  for (std::uint64_t seed = 0; seed < trials(1000); ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(1000U); ++seed) {
     SCOPED_TRACE(seed);
     CaseRun run(tensorrt_case(seed, CapacityPolicy::static_batch));
     ASSERT_NO_FATAL_FAILURE(run.run([](const PlainEngine& engine) {
@@ -214,7 +214,7 @@ TEST(TensorrtCases, AStaticBatchStartsWhenNobodyGenerates) {
 
 TEST(StaticAndNaiveCases, ServeEverythingAndStartNothingBesideABatch) {
   for (const SchedulerKind kind : {SchedulerKind::static_batch, SchedulerKind::naive}) {
-    for (std::uint64_t seed = 0; seed < trials(1000); ++seed) {
+    for (std::uint64_t seed = 0; seed < trials(1000U); ++seed) {
       SCOPED_TRACE(seed);
       EngineCase c = random_engine_case(seed);
       c.engine.scheduler = kind;

@@ -36,7 +36,7 @@ EngineCase case_with_features(std::uint64_t seed) {
 
 TEST(VllmFeatures, ServeEverybodyOnRandomSmallWorkloads) {
   std::int64_t loaded = 0, preemptions = 0, drafted = 0;
-  for (std::uint64_t seed = 0; seed < trials(1000); ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(1000U); ++seed) {
     SCOPED_TRACE(seed);
     const EngineCase c = case_with_features(seed);
     const FakeStepTime step_time(telling_time, c.spans);
@@ -67,9 +67,9 @@ TEST(VllmFeatures, ServeEverybodyOnRandomSmallWorkloads) {
     preemptions += plain.use.preemptions;
     drafted += plain.use.draft_acceptance > 0 ? 1 : 0;
   }
-  EXPECT_GT(loaded, 1'000);
-  EXPECT_GT(preemptions, 1'000);
-  EXPECT_GT(drafted, 100);
+  EXPECT_GT(loaded, trials(1'000));
+  EXPECT_GT(preemptions, trials(1'000));
+  EXPECT_GT(drafted, trials(100));
 }
 
 }  // namespace
