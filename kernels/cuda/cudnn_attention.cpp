@@ -154,6 +154,21 @@ class Operands {
   std::vector<void*> data_;
 };
 
+/// What prefill and decode over a paged cache have in common.
+template <class Attention>
+void add_paged(Operands& operands, const Attention& attention, const void* query_lengths) {
+  const PagedCache& cache = attention.cache;
+  operands.add(kCudnnQuery, attention.query);
+  operands.add(kCudnnOutput, attention.output);
+  operands.add(kCudnnKeys, cache.keys);
+  operands.add(kCudnnValues, cache.values);
+  operands.add(kCudnnPageTable, cache.page_table);
+  operands.add(kCudnnValuePageTable, cache.page_table);
+  operands.add(kCudnnQueryLengths, query_lengths);
+  operands.add(kCudnnCacheLengths, attention.length);
+  operands.add(kCudnnScale, &attention.scale);
+}
+
 }  // namespace
 
 struct CudnnAttention::Implementation {
@@ -285,15 +300,7 @@ void CudnnAttention::launch(const PrefillAttention& attention, CUstream_st* stre
     operands.add(kCudnnOutputOffsets, output_offsets);
   }
   const float minus_infinity = -std::numeric_limits<float>::infinity();
-  operands.add(kCudnnQuery, attention.query);
-  operands.add(kCudnnOutput, attention.output);
-  operands.add(kCudnnKeys, attention.cache.keys);
-  operands.add(kCudnnValues, attention.cache.values);
-  operands.add(kCudnnPageTable, attention.cache.page_table);
-  operands.add(kCudnnValuePageTable, attention.cache.page_table);
-  operands.add(kCudnnQueryLengths, plan.query_lengths.data());
-  operands.add(kCudnnCacheLengths, attention.length);
-  operands.add(kCudnnScale, &attention.scale);
+  add_paged(operands, attention, plan.query_lengths.data());
   operands.add(kCudnnMinusInfinity, &minus_infinity);
   implementation_->execute(plan, operands, stream);
 }
@@ -304,15 +311,7 @@ void CudnnAttention::launch(const DecodeAttention& attention, CUstream_st* strea
   require_plain(attention);
   Prepared& plan = implementation_->find_or_throw(key_of(attention));
   Operands operands;
-  operands.add(kCudnnQuery, attention.query);
-  operands.add(kCudnnOutput, attention.output);
-  operands.add(kCudnnKeys, attention.cache.keys);
-  operands.add(kCudnnValues, attention.cache.values);
-  operands.add(kCudnnPageTable, attention.cache.page_table);
-  operands.add(kCudnnValuePageTable, attention.cache.page_table);
-  operands.add(kCudnnQueryLengths, plan.query_lengths.data());
-  operands.add(kCudnnCacheLengths, attention.length);
-  operands.add(kCudnnScale, &attention.scale);
+  add_paged(operands, attention, plan.query_lengths.data());
   implementation_->execute(plan, operands, stream);
 }
 
