@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "cli/flag_values.hpp"
-#include "simulator/io/shown.hpp"
+#include "model/io/text/shown.hpp"
 
 namespace roofcast {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "model/error.hpp"
+#include "model/io/text/shown.hpp"
 #include "model/suggest.hpp"
-#include "simulator/io/shown.hpp"
 
 namespace roofcast {
 namespace {

@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "model/error.hpp"
-#include "simulator/io/byte_source.hpp"
-#include "simulator/io/csv.hpp"
-#include "simulator/io/line_reader.hpp"
-#include "simulator/io/shown.hpp"
+#include "model/io/text/byte_source.hpp"
+#include "model/io/text/csv.hpp"
+#include "model/io/text/line_reader.hpp"
+#include "model/io/text/shown.hpp"
 #include "simulator/io/trace_columns.hpp"
 
 namespace roofcast {

@@ -10,7 +10,7 @@
 
 #include "model/error.hpp"
 #include "model/io/json_depth.hpp"
-#include "simulator/io/csv.hpp"
+#include "model/io/text/csv.hpp"
 #include "simulator/io/engine_features.hpp"
 #include "simulator/io/json_object.hpp"
 #include "simulator/io/length_table_reader.hpp"

@@ -5,14 +5,15 @@
 
 #include <array>
 #include <charconv>
+#include <istream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <streambuf>
 #include <vector>
 
 #include "model/error.hpp"
-#include "simulator/io/json_words.hpp"
-#include "simulator/io/shown.hpp"
+#include "model/io/text/json_buffer.hpp"
+#include "model/io/text/shown.hpp"
 #include "simulator/io/timestamp.hpp"
 #include "simulator/io/trace_builder.hpp"
 #include "simulator/io/trace_formats.hpp"
@@ -25,37 +26,6 @@ using Json = nlohmann::json;
 
 constexpr int kDeepest = 32;
 constexpr std::size_t kMostEntries = 10'000'000;
-constexpr std::size_t kLongestText = std::size_t{16} << 20;  // 16 MiB: a generated text is shorter
-
-/// The file as JSON without NaN and Infinity, read piece by piece.
-class JsonBuffer : public std::streambuf {
- public:
-  explicit JsonBuffer(ByteSource& bytes) : bytes_(bytes) {}
-
- protected:
-  int_type underflow() override {
-    constexpr std::size_t kChunk = 65'536;
-    piece_.clear();
-    while (piece_.empty() && !at_end_) {
-      chunk_.resize(kChunk);
-      chunk_.resize(bytes_.read(chunk_.data(), kChunk));
-      at_end_ = chunk_.empty();
-      at_end_ ? words_.finish(piece_) : words_.append(chunk_, piece_);
-      if (words_.open_text() > kLongestText) {
-        throw Error(fmt::format("{}: holds a text of over 16 MiB, expected a benchmark result",
-                                bytes_.name()));
-      }
-    }
-    setg(piece_.data(), piece_.data(), piece_.data() + piece_.size());
-    return piece_.empty() ? traits_type::eof() : traits_type::to_int_type(*gptr());
-  }
-
- private:
-  ByteSource& bytes_;
-  JsonWords words_;
-  std::string chunk_, piece_;
-  bool at_end_ = false;
-};
 
 constexpr std::array<std::string_view, 3> kArrays = {"input_lens", "output_lens", "start_times"};
 enum Array : std::size_t { kInputLens, kOutputLens, kStartTimes };
@@ -193,16 +163,6 @@ std::optional<std::int64_t> concurrency_limit(const ResultHandler& result,
   return limit;
 }
 
-bool is_blank(int letter) {
-  return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';
-}
-
-/// Whether anything comes after the document read.
-bool has_more(std::streambuf& text) {
-  while (is_blank(text.sgetc())) text.sbumpc();
-  return text.sgetc() != std::streambuf::traits_type::eof();
-}
-
 ResultHandler read_result(std::streambuf& text, const std::string& path) {
   ResultHandler result;
   std::istream stream(&text);
@@ -215,7 +175,7 @@ ResultHandler read_result(std::streambuf& text, const std::string& path) {
 }  // namespace
 
 Workload read_trace_bench(ByteSource& bytes, const TraceWorkload& spec) {
-  JsonBuffer text(bytes);
+  JsonBuffer text(bytes, NumberWords::become_null);
   const ResultHandler result = read_result(text, spec.path);
   if (spec.columns != TraceColumnNames{}) {
     throw Error(spec.path + ": is a benchmark result, which has no columns to be named");

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "model/error.hpp"
-#include "simulator/io/csv.hpp"
-#include "simulator/io/shown.hpp"
+#include "model/io/text/csv.hpp"
+#include "model/io/text/shown.hpp"
 #include "simulator/io/timestamp.hpp"
 #include "simulator/io/trace_order.hpp"
 #include "simulator/wording.hpp"

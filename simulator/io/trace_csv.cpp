@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "model/error.hpp"
-#include "simulator/io/csv.hpp"
-#include "simulator/io/line_reader.hpp"
-#include "simulator/io/shown.hpp"
+#include "model/io/text/csv.hpp"
+#include "model/io/text/line_reader.hpp"
+#include "model/io/text/shown.hpp"
 #include "simulator/io/trace_builder.hpp"
 #include "simulator/io/trace_formats.hpp"
 

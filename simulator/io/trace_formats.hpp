@@ -1,7 +1,7 @@
 // One reader a format: each puts the requests of a file into a TraceBuilder.
 #pragma once
 
-#include "simulator/io/byte_source.hpp"
+#include "model/io/text/byte_source.hpp"
 #include "simulator/workload/workload.hpp"
 
 namespace roofcast {

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "model/error.hpp"
-#include "simulator/io/json_words.hpp"
-#include "simulator/io/line_reader.hpp"
-#include "simulator/io/shown.hpp"
+#include "model/io/text/json_words.hpp"
+#include "model/io/text/line_reader.hpp"
+#include "model/io/text/shown.hpp"
 #include "simulator/io/trace_builder.hpp"
 #include "simulator/io/trace_formats.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "model/error.hpp"
-#include "simulator/io/byte_source.hpp"
+#include "model/io/text/byte_source.hpp"
 #include "simulator/io/trace_formats.hpp"
 
 namespace roofcast {

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "simulator/io/csv.hpp"
+#include "model/io/text/csv.hpp"
 #include "simulator/wording.hpp"
 
 namespace roofcast {

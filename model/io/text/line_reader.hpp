@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "simulator/io/byte_source.hpp"
+#include "model/io/text/byte_source.hpp"
 
 namespace roofcast {
 

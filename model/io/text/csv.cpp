@@ -1,4 +1,4 @@
-#include "simulator/io/csv.hpp"
+#include "model/io/text/csv.hpp"
 
 #include <algorithm>
 

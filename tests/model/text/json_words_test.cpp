@@ -1,4 +1,4 @@
-#include "simulator/io/json_words.hpp"
+#include "model/io/text/json_words.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,6 +22,14 @@ TEST(JsonWords, NumbersThatJsonDoesNotHaveBecomeNullWhereverThePiecesEnd) {
   for (std::size_t size = 1; size <= text.size(); ++size) {
     EXPECT_EQ(replaced(text, size), expected) << size;
   }
+}
+
+TEST(JsonWords, NumbersThatJsonDoesNotHaveBecomeTextsWhereThatIsAskedFor) {
+  JsonWords words(NumberWords::become_texts);
+  std::string out;
+  words.append(R"([NaN, -Infinity, "NaN"])", out);
+  words.finish(out);
+  EXPECT_EQ(out, R"(["NaN", "-Infinity", "NaN"])");
 }
 
 TEST(JsonWords, OtherWordsStayAsTheyAre) {

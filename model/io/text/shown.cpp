@@ -1,4 +1,4 @@
-#include "simulator/io/shown.hpp"
+#include "model/io/text/shown.hpp"
 
 namespace roofcast {
 

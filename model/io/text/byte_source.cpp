@@ -1,4 +1,4 @@
-#include "simulator/io/byte_source.hpp"
+#include "model/io/text/byte_source.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ constexpr std::size_t kPeeked = 65'536;
 
 std::unique_ptr<std::streambuf> open_file(const std::string& path) {
   if (std::filesystem::is_directory(path)) {
-    throw Error(fmt::format("{}: is a folder, expected a trace file", path));
+    throw Error(fmt::format("{}: is a folder, expected a file", path));
   }
   auto file = std::make_unique<std::filebuf>();
   if (file->open(path, std::ios::in | std::ios::binary) == nullptr) {

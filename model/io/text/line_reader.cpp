@@ -1,4 +1,4 @@
-#include "simulator/io/line_reader.hpp"
+#include "model/io/text/line_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -38,8 +38,8 @@ bool LineReader::next(std::string_view& line) {
   if (last) end = buffer_.size();
   ++line_number_;
   if (end - begin_ > kLongestLine) {
-    throw Error(fmt::format("{}:{}: line is longer than {} bytes: is this a trace?", source_.name(),
-                            line_number_, kLongestLine));
+    throw Error(fmt::format("{}:{}: line is longer than {} bytes", source_.name(), line_number_,
+                            kLongestLine));
   }
   if (line_number_ > kMostLines) {
     throw Error(fmt::format("{}: has more than {} lines", source_.name(), kMostLines));

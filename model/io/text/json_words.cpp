@@ -1,4 +1,4 @@
-#include "simulator/io/json_words.hpp"
+#include "model/io/text/json_words.hpp"
 
 namespace roofcast {
 namespace {
@@ -11,7 +11,13 @@ constexpr std::size_t kLongestWord = 9;  // "-Infinity"
 
 void JsonWords::end_word(std::string& out) {
   const bool number = word_ == "NaN" || word_ == "Infinity" || word_ == "-Infinity";
-  out += number ? "null" : word_;
+  if (!number) {
+    out += word_;
+  } else if (words_ == NumberWords::become_null) {
+    out += "null";
+  } else {
+    out.append(1, '"').append(word_).append(1, '"');
+  }
   word_.clear();
 }
 

@@ -7,9 +7,14 @@
 
 namespace roofcast {
 
-/// Copies JSON piece by piece, with null for those three words outside of texts.
+/// What those three words become: null, or texts of the same spelling.
+enum class NumberWords { become_null, become_texts };
+
+/// Copies JSON piece by piece, those three words replaced outside of texts.
 class JsonWords {
  public:
+  explicit JsonWords(NumberWords words = NumberWords::become_null) : words_(words) {}
+
   /// Appends what `piece` becomes to `out`. A word cut by the end of the piece is held back.
   void append(std::string_view piece, std::string& out);
   /// Appends what is held back at the end of the text.
@@ -21,6 +26,7 @@ class JsonWords {
  private:
   void end_word(std::string& out);
 
+  NumberWords words_;
   bool in_text_ = false;
   bool escaped_ = false;
   std::size_t text_length_ = 0;
