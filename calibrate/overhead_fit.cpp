@@ -1,0 +1,251 @@
+#include "calibrate/overhead_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "calibrate/fit.hpp"
+#include "calibrate/statistics.hpp"
+
+namespace roofcast {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Vector = Eigen::VectorXd;
+
+/// A term that moves no figure by this share is not in the data.
+constexpr double kLeastEffect = 1e-3;
+/// Share of a term's effect that the terms before it may explain.
+constexpr double kMostExplained = 0.99;
+constexpr int kMostRounds = 8;
+/// Halvings of a step that makes things worse, before the search ends.
+constexpr int kMostHalvings = 4;
+/// Relative fall of the squared error below which the search ends.
+constexpr double kEnough = 1e-4;
+
+/// The problem in relative terms: predictions over what was measured, so that 1 is exact.
+struct Problem {
+  const std::vector<OverheadTerm>& terms;
+  const std::vector<MeasuredFigure>& measured;
+  const PredictFigures& predict;
+
+  Vector at(const std::vector<double>& values) const {
+    const std::vector<double> predicted = predict(values);
+    assert(predicted.size() == measured.size());
+    Vector relative(static_cast<Eigen::Index>(predicted.size()));
+    for (std::size_t i = 0; i < predicted.size(); ++i) {
+      relative(static_cast<Eigen::Index>(i)) = predicted[i] / measured[i].value;
+    }
+    return relative;
+  }
+
+  /// [figures, terms], per `scale` of each term; one-sided, because terms may stand at 0.
+  Matrix derivatives(const std::vector<double>& values, const Vector& here) const {
+    constexpr double kStep = 0.5;  // of the scale
+    Matrix columns(here.size(), static_cast<Eigen::Index>(terms.size()));
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+      std::vector<double> moved = values;
+      moved[t] += kStep * terms[t].scale;
+      columns.col(static_cast<Eigen::Index>(t)) = (at(moved) - here) / kStep;
+    }
+    return columns;
+  }
+};
+
+double squared_error(const Vector& relative) { return (relative.array() - 1.0).square().sum(); }
+
+FigureErrors errors_of(const Vector& relative) {
+  std::vector<double> errors;
+  for (const double r : relative) errors.push_back(std::abs(r - 1.0));
+  std::sort(errors.begin(), errors.end());
+  FigureErrors result;
+  for (const double error : errors) result.mean += error / static_cast<double>(errors.size());
+  result.median = quantile(errors, 0.5);
+  result.p90 = quantile(errors, 0.9);
+  return result;
+}
+
+Matrix columns_of(const Matrix& all, const std::vector<std::size_t>& chosen) {
+  Matrix columns(all.rows(), static_cast<Eigen::Index>(chosen.size()));
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    columns.col(static_cast<Eigen::Index>(i)) = all.col(static_cast<Eigen::Index>(chosen[i]));
+  }
+  return columns;
+}
+
+/// The term, of those before, that does most nearly the same (largest cosine).
+std::size_t most_alike(const Matrix& effects, std::size_t term,
+                       const std::vector<std::size_t>& before) {
+  const Vector own = effects.col(static_cast<Eigen::Index>(term));
+  std::size_t best = before.front();
+  double largest = -1;
+  for (const std::size_t other : before) {
+    const Vector column = effects.col(static_cast<Eigen::Index>(other));
+    const double cosine = std::abs(own.dot(column)) / (own.norm() * column.norm());
+    if (cosine > largest) {
+      largest = cosine;
+      best = other;
+    }
+  }
+  return best;
+}
+
+/// Why a term is not in the data, given the terms before it that are; nothing when it is.
+std::optional<std::string> doubt_about(const Matrix& effects, std::size_t term,
+                                       const std::vector<std::size_t>& before,
+                                       const std::vector<OverheadTerm>& terms) {
+  const Vector own = effects.col(static_cast<Eigen::Index>(term));
+  if (own.cwiseAbs().maxCoeff() < kLeastEffect) return "moves no figure of these runs";
+  if (before.empty()) return std::nullopt;
+  const Matrix others = columns_of(effects, before);
+  const Vector rest = own - others * others.colPivHouseholderQr().solve(own);
+  if (rest.squaredNorm() > (1.0 - kMostExplained) * own.squaredNorm()) return std::nullopt;
+  return fmt::format("these runs do not tell it from {}",
+                     terms[most_alike(effects, term, before)].name);
+}
+
+/// The terms, in units of their scales and none negative, that come nearest to the targets.
+std::vector<double> solve_linear(const Matrix& effects, const Vector& targets) {
+  const std::vector<double> rows(effects.data(), effects.data() + effects.size());
+  const std::vector<double> wanted(targets.data(), targets.data() + targets.size());
+  return fit_non_negative(rows, static_cast<std::size_t>(effects.cols()), wanted);
+}
+
+/// The state of the search.
+struct Search {
+  std::vector<double> values;
+  Vector relative;
+  Matrix effects;  // of all terms, at `values`
+  std::vector<std::size_t> active;
+};
+
+/// The active terms' values in units of their scales.
+Vector in_scales(const Problem& problem, const Search& search) {
+  Vector values(static_cast<Eigen::Index>(search.active.size()));
+  for (std::size_t i = 0; i < search.active.size(); ++i) {
+    const std::size_t t = search.active[i];
+    values(static_cast<Eigen::Index>(i)) = search.values[t] / problem.terms[t].scale;
+  }
+  return values;
+}
+
+/// Values of all terms after a whole step of the linearised problem.
+std::vector<double> full_step(const Problem& problem, const Search& search) {
+  const Matrix effects = columns_of(search.effects, search.active);
+  Vector held(static_cast<Eigen::Index>(search.active.size()));
+  for (std::size_t i = 0; i < search.active.size(); ++i) {
+    const std::size_t t = search.active[i];
+    held(static_cast<Eigen::Index>(i)) = search.values[t] / problem.terms[t].scale;
+  }
+  const Vector targets = Vector::Ones(search.relative.size()) - search.relative + effects * held;
+  const std::vector<double> solved = solve_linear(effects, targets);
+  std::vector<double> values = search.values;
+  for (std::size_t i = 0; i < search.active.size(); ++i) {
+    values[search.active[i]] = solved[i] * problem.terms[search.active[i]].scale;
+  }
+  return values;
+}
+
+/// One round; whether it was worth it.
+bool improve(const Problem& problem, Search& search) {
+  const double before = squared_error(search.relative);
+  const std::vector<double> target = full_step(problem, search);
+  double share = 1.0;
+  for (int halving = 0; halving <= kMostHalvings; ++halving, share /= 2) {
+    std::vector<double> values = search.values;
+    for (const std::size_t t : search.active) values[t] += share * (target[t] - values[t]);
+    const Vector relative = problem.at(values);
+    const double after = squared_error(relative);
+    if (after >= before) continue;
+    search.values = values;
+    search.relative = relative;
+    return before - after > kEnough * before;
+  }
+  return false;
+}
+
+/// The linearised prediction of each run by the terms that the other runs give.
+Vector left_out_predictions(const Problem& problem, const Search& search) {
+  Vector predicted = search.relative;
+  if (search.active.empty()) return predicted;
+  const Matrix effects = columns_of(search.effects, search.active);
+  const auto count = static_cast<Eigen::Index>(search.active.size());
+  // Of each figure, what is there when all active terms are 0.
+  const Vector offsets = search.relative - effects * in_scales(problem, search);
+  std::size_t runs = 0;
+  for (const MeasuredFigure& figure : problem.measured) runs = std::max(runs, figure.run + 1);
+  for (std::size_t run = 0; run < runs; ++run) {
+    std::vector<Eigen::Index> kept, left;
+    for (std::size_t i = 0; i < problem.measured.size(); ++i) {
+      (problem.measured[i].run == run ? left : kept).push_back(static_cast<Eigen::Index>(i));
+    }
+    if (left.empty() || static_cast<Eigen::Index>(kept.size()) < count) continue;
+    const Matrix others = effects(kept, Eigen::all);
+    const Vector targets = Vector::Ones(others.rows()) - offsets(kept);
+    const std::vector<double> solved = solve_linear(others, targets);
+    const Eigen::Map<const Vector> values(solved.data(), count);
+    for (const Eigen::Index i : left) predicted(i) = offsets(i) + effects.row(i).dot(values);
+  }
+  return predicted;
+}
+
+/// Standard errors of the active terms: residual variance times the inverse of the normal matrix.
+void set_standard_errors(const Problem& problem, const Search& search,
+                         std::vector<FittedTerm>& terms) {
+  const auto spare =
+      static_cast<double>(problem.measured.size()) - static_cast<double>(search.active.size());
+  if (spare < 1 || search.active.empty()) return;
+  const Matrix effects = columns_of(search.effects, search.active);
+  const Matrix normal = effects.transpose() * effects;
+  const Matrix inverse = normal.inverse();
+  const double variance = squared_error(search.relative) / spare;
+  for (std::size_t i = 0; i < search.active.size(); ++i) {
+    const auto at = static_cast<Eigen::Index>(i);
+    terms[search.active[i]].standard_error =
+        std::sqrt(variance * inverse(at, at)) * problem.terms[search.active[i]].scale;
+  }
+}
+
+}  // namespace
+
+OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,
+                          const std::vector<MeasuredFigure>& measured,
+                          const PredictFigures& predict) {
+  assert(!terms.empty() && !measured.empty());
+  const Problem problem{terms, measured, predict};
+  OverheadFit fit;
+  fit.terms.resize(terms.size());
+  Search search;
+  for (const OverheadTerm& term : terms) search.values.push_back(term.start);
+  search.relative = problem.at(search.values);
+  search.effects = problem.derivatives(search.values, search.relative);
+  fit.start = errors_of(search.relative);
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    // More terms than figures cannot be told apart either.
+    const bool full = search.active.size() >= measured.size();
+    const std::optional<std::string> doubt =
+        full ? std::string("there are more terms than figures")
+             : doubt_about(search.effects, t, search.active, terms);
+    if (doubt) fit.terms[t].doubt = *doubt;
+    if (!doubt) search.active.push_back(t);
+  }
+  bool going = !search.active.empty();
+  while (going && fit.rounds < kMostRounds) {
+    going = improve(problem, search);
+    ++fit.rounds;
+    search.effects = problem.derivatives(search.values, search.relative);
+  }
+  for (std::size_t t = 0; t < terms.size(); ++t) fit.terms[t].value = search.values[t];
+  set_standard_errors(problem, search, fit.terms);
+  fit.fitted = errors_of(search.relative);
+  fit.leave_one_run_out = errors_of(left_out_predictions(problem, search));
+  return fit;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,124 @@
+#include "calibrate/overhead_fit.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <span>
+#include <vector>
+
+namespace roofcast {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// Time per token of a batch of `sequences`: device time, a step's own, and so much a sequence.
+double token_time(double device, double sequences, double per_step, double per_sequence) {
+  return device + per_step + per_sequence * sequences;
+}
+
+struct Batch {
+  double device = 0;
+  double sequences = 0;
+};
+const std::vector<Batch> kBatches{{8e-3, 1}, {8.5e-3, 8}, {9e-3, 32}, {11e-3, 128}};
+
+PredictFigures tokens_of(const std::vector<Batch>& batches) {
+  return [batches](std::span<const double> terms) {
+    std::vector<double> times;
+    for (const Batch& batch : batches) {
+      times.push_back(token_time(batch.device, batch.sequences, terms[0], terms[1]));
+    }
+    return times;
+  };
+}
+
+std::vector<MeasuredFigure> measured(const PredictFigures& truth, std::vector<double> terms) {
+  std::vector<MeasuredFigure> figures;
+  for (const double value : truth(terms)) figures.push_back({figures.size(), value});
+  return figures;
+}
+
+const std::vector<OverheadTerm> kTerms{{"per step", 0, 1e-3}, {"per sequence", 0, 1e-5}};
+
+TEST(OverheadFit, FindsWhatWasPlanted) {
+  const PredictFigures predict = tokens_of(kBatches);
+  const OverheadFit fit = fit_overheads(kTerms, measured(predict, {0.6e-3, 12e-6}), predict);
+  // The figures are linear in the terms and without noise: one step is exact but for rounding.
+  EXPECT_NEAR(fit.terms[0].value, 0.6e-3, 1e-9);
+  EXPECT_NEAR(fit.terms[1].value, 12e-6, 1e-11);
+  EXPECT_THAT(fit.terms[0].doubt, IsEmpty());
+  EXPECT_THAT(fit.terms[1].doubt, IsEmpty());
+  EXPECT_LT(fit.fitted.p90, 1e-6);
+  EXPECT_LT(fit.leave_one_run_out.p90, 1e-6);
+  // Before: 8 / 8.612, 8.5 / 9.196, 9 / 9.984 and 11 / 13.136 of what was measured.
+  EXPECT_NEAR(fit.start.mean, (0.0711 + 0.0757 + 0.0986 + 0.1626) / 4, 1e-4);
+}
+
+TEST(OverheadFit, ATermIsNeverNegative) {
+  const PredictFigures predict = tokens_of(kBatches);
+  const OverheadFit fit = fit_overheads(kTerms, measured(predict, {0.6e-3, -5e-6}), predict);
+  EXPECT_EQ(fit.terms[1].value, 0);
+  EXPECT_GT(fit.terms[0].value, 0);
+}
+
+TEST(OverheadFit, SaysWhichTermTheRunsDoNotTell) {
+  // One batch size only: a sequence's share looks like the step's.
+  const std::vector<Batch> alike{{8e-3, 32}, {8.1e-3, 32}, {7.9e-3, 32}};
+  const PredictFigures predict = tokens_of(alike);
+  std::vector<OverheadTerm> terms = kTerms;
+  terms[1].start = 2e-6;
+  const OverheadFit fit = fit_overheads(terms, measured(predict, {0.6e-3, 2e-6}), predict);
+  EXPECT_EQ(fit.terms[1].value, 2e-6);
+  EXPECT_EQ(fit.terms[1].doubt, "these runs do not tell it from per step");
+  EXPECT_NEAR(fit.terms[0].value, 0.6e-3, 1e-9);
+}
+
+TEST(OverheadFit, SaysWhichTermMovesNothing) {
+  const PredictFigures time = tokens_of(kBatches);
+  const PredictFigures predict = [&](std::span<const double> terms) {
+    const std::vector<double> used{terms[0], 0.0};
+    return time(used);
+  };
+  const OverheadFit fit = fit_overheads(kTerms, measured(predict, {0.6e-3, 0}), predict);
+  EXPECT_EQ(fit.terms[1].doubt, "moves no figure of these runs");
+}
+
+TEST(OverheadFit, WorksWhereHostTimeHidesBehindTheDevice) {
+  // The longer of device and host: the host shows in the small batches alone.
+  const PredictFigures predict = [](std::span<const double> terms) {
+    std::vector<double> times;
+    for (const Batch& batch : kBatches) {
+      times.push_back(std::max(batch.device, terms[0] + terms[1] * batch.sequences));
+    }
+    return times;
+  };
+  std::vector<OverheadTerm> terms = kTerms;
+  terms[0].start = 8.4e-3;
+  terms[1].start = 1e-5;
+  const OverheadFit fit = fit_overheads(terms, measured(predict, {8.9e-3, 1e-5}), predict);
+  EXPECT_LT(fit.fitted.p90, 1e-3);
+}
+
+TEST(OverheadFit, LeavingARunOutShowsWhatItAloneSaid) {
+  // Two small batches tell a step's time; the large one alone tells a sequence's, so that without
+  // it nothing is known of that term and its own figure is missed by all of it.
+  const std::vector<Batch> batches{{8e-3, 1}, {8e-3, 1}, {8e-3, 101}};
+  const PredictFigures predict = tokens_of(batches);
+  const OverheadFit fit = fit_overheads(kTerms, measured(predict, {1e-3, 1e-5}), predict);
+  EXPECT_LT(fit.fitted.p90, 1e-6);
+  // Of 10.01 ms, the 1 ms of a hundred more sequences: 10 %. It is the worst of three, so its share
+  // in the mean is a third at most, the others being exact.
+  EXPECT_GT(fit.leave_one_run_out.p90, 0.05);
+}
+
+TEST(OverheadFit, MoreTermsThanFiguresAreNotToldApart) {
+  const std::vector<Batch> one{{8e-3, 4}};
+  const PredictFigures predict = tokens_of(one);
+  const OverheadFit fit = fit_overheads(kTerms, measured(predict, {1e-3, 0}), predict);
+  EXPECT_NEAR(fit.terms[0].value, 1e-3, 1e-9);
+  EXPECT_THAT(fit.terms[1].doubt, HasSubstr("more terms than figures"));
+}
+
+}  // namespace
+}  // namespace roofcast
