@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "kernels/ceil_divide.hpp"
 #include "kernels/check.hpp"
 
 namespace roofcast::kernels {
@@ -17,8 +18,6 @@ constexpr std::int64_t kEnoughBlocks = 4096;
 constexpr std::int64_t kSplitsAlways = 8;
 /// Query heads of latent attention that one thread block takes: the rows of an MMA tile.
 constexpr std::int64_t kLatentTile = 16;
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// `blocks`: thread blocks without any split; `seen`: most tokens that a query attends to.
 int splits_for(std::int64_t blocks, std::int64_t seen) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "model/ceil_divide.hpp"
 #include "model/kv_cache.hpp"
 #include "model/weights.hpp"
 
@@ -16,10 +17,6 @@ namespace {
 constexpr std::int64_t kBlockAlignment = 16;
 // A type with fewer than 1.5 times the layers of the smallest is padded instead of divided.
 constexpr double kPaddingLimit = 1.5;
-
-std::int64_t ceil_divide(std::int64_t value, std::int64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
 
 /// Layers that keep the same amount for the same tokens.
 struct CacheType {

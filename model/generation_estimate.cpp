@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "model/ceil_divide.hpp"
 #include "model/kv_cache.hpp"
 #include "model/step_operators.hpp"
 #include "model/weights.hpp"
@@ -12,10 +13,6 @@ namespace roofcast {
 namespace {
 
 constexpr std::int64_t kLargestBatch = std::int64_t{1} << 20;
-
-std::int64_t ceil_divide(std::int64_t value, std::int64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
 
 /// Prompts in order, each step filled to the token budget. Without chunked prefill prompts stay
 /// whole, and one that exceeds the budget runs alone.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "model/ceil_divide.hpp"
 #include "model/weights.hpp"
 
 namespace roofcast {
@@ -11,10 +12,6 @@ namespace {
 // vLLM pads the vocabulary to a multiple of 64 before dividing it by TP
 // (DEFAULT_VOCAB_PADDING_SIZE in vllm/model_executor/layers/vocab_parallel_embedding.py).
 constexpr std::int64_t kVocabularyPadding = 64;
-
-std::int64_t ceil_divide(std::int64_t value, std::int64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
 
 /// The largest share of a dimension made of `pieces` equal, indivisible pieces.
 std::int64_t largest_share(std::int64_t dimension, std::int64_t pieces, std::int64_t ranks) {

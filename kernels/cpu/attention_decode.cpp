@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <bit>
 
+#include "kernels/ceil_divide.hpp"
 #include "kernels/cpu/attention.hpp"
 #include "kernels/cpu/attention_rows.hpp"
 
 namespace roofcast::kernels::cpu {
 namespace {
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 AttentionView view_of(const DecodeAttention& attention) {
   const PagedCache& cache = attention.cache;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "kernels/ceil_divide.hpp"
 #include "kernels/cpu/gemm_blocks.hpp"
 
 namespace roofcast::kernels::cpu {
@@ -11,8 +12,6 @@ namespace {
 
 /// Columns of a block of grouped products, whose rows vary.
 constexpr std::int64_t kGroupedColumns = kMostBlockOutputs / kMostBlockRows;
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Columns of a block with `rows` rows: enough that filling the panel (once a column block) is a
 /// few per cent of the work, few enough that each thread gets several blocks. A divisor of

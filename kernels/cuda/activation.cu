@@ -7,6 +7,7 @@
 // that a few wide rows, as in decode, still use many SMs. Arithmetic in fp32.
 #include <algorithm>
 
+#include "kernels/ceil_divide.hpp"
 #include "kernels/cuda/cuda_check.hpp"
 #include "kernels/cuda/token_operators.hpp"
 #include "kernels/cuda/vector.cuh"

@@ -7,6 +7,7 @@
 // cut into chunks of one CTA each, so that few tokens still use many SMs.
 #include <algorithm>
 
+#include "kernels/ceil_divide.hpp"
 #include "kernels/cuda/cuda_check.hpp"
 #include "kernels/cuda/token_operators.hpp"
 #include "kernels/cuda/vector.cuh"

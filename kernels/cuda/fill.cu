@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "kernels/ceil_divide.hpp"
 #include "kernels/cuda/cuda_check.hpp"
 #include "kernels/cuda/fill.hpp"
 #include "kernels/cuda/vector.cuh"

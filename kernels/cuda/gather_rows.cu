@@ -9,6 +9,7 @@
 // in a wide row.
 #include <algorithm>
 
+#include "kernels/ceil_divide.hpp"
 #include "kernels/cuda/cuda_check.hpp"
 #include "kernels/cuda/token_operators.hpp"
 #include "kernels/cuda/vector.cuh"

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "kernels/ceil_divide.hpp"
 #include "kernels/cuda/cuda_check.hpp"
 #include "kernels/cuda/gemm.hpp"
 #include "kernels/cuda/tensor_core.cuh"

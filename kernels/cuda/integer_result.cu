@@ -5,6 +5,7 @@
 //
 // Launch: a thread takes four neighbouring sums, 16 bytes. Arithmetic in fp32, of which an int32 is
 // rounded to 24 bits first.
+#include "kernels/ceil_divide.hpp"
 #include "kernels/cuda/cuda_check.hpp"
 #include "kernels/cuda/integer_result.hpp"
 #include "kernels/cuda/vector.cuh"

@@ -11,6 +11,7 @@
 
 #include <cuda_fp8.h>
 
+#include "kernels/ceil_divide.hpp"
 #include "kernels/cuda/cuda_check.hpp"
 #include "kernels/cuda/token_operators.hpp"
 #include "kernels/cuda/vector.cuh"

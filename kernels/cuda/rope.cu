@@ -10,6 +10,7 @@
 // turns one vector of 16 bytes and its partner in the head's other half. Arithmetic in fp32.
 #include <algorithm>
 
+#include "kernels/ceil_divide.hpp"
 #include "kernels/cuda/cuda_check.hpp"
 #include "kernels/cuda/token_operators.hpp"
 #include "kernels/cuda/vector.cuh"

@@ -91,8 +91,6 @@ __device__ T block_prefix(T value, T& total) {
   return sum - value;
 }
 
-constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// Calls `launch` with a value of the CUDA type of a plain element (kernels/check.hpp), whose type
 /// alone matters. Other elements, which check() refuses, are passed over.
 template <class Launch>
