@@ -6,6 +6,7 @@
 #include <optional>
 #include <system_error>
 
+#include "calibrate/profile.hpp"
 #include "kernels/cuda/cuda_backend.hpp"
 #include "model/error.hpp"
 
@@ -50,6 +51,18 @@ std::unique_ptr<kernels::Backend> open_device(const std::string& device, int thr
   if (device == "cpu") return open_cpu(threads);
   if (const std::optional<int> index = cuda_index(device)) return open_cuda(*index);
   throw UsageError(fmt::format("--device: '{}' given, expected cpu, cuda or cuda:N", device));
+}
+
+Gpu stand_in_gpu(const kernels::DeviceFacts& device) {
+  Gpu gpu;
+  gpu.name = profile_name(device);
+  gpu.display_name = device.name;
+  gpu.vendor = device.vendor;
+  gpu.memory = Bytes{static_cast<double>(device.memory_bytes)};
+  gpu.memory_visible = gpu.memory;
+  gpu.multiprocessors = device.multiprocessors;
+  gpu.gpus_per_node = 1;
+  return gpu;
 }
 
 }  // namespace roofcast

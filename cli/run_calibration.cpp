@@ -10,6 +10,7 @@
 #include "calibrate/cases.hpp"
 #include "calibrate/host_costs.hpp"
 #include "cli/calibration_record.hpp"
+#include "cli/device_choice.hpp"
 #include "cli/output_file.hpp"
 #include "cli/utc_time.hpp"
 #include "cli/version.hpp"
@@ -41,18 +42,6 @@ std::optional<Gpu> known_gpu(const kernels::DeviceFacts& device) {
     }
   }
   return std::nullopt;
-}
-
-/// Enough of a GPU for an engine to choose its knobs by.
-Gpu stand_in(const kernels::DeviceFacts& device) {
-  Gpu gpu;
-  gpu.name = profile_name(device);
-  gpu.memory = Bytes{static_cast<double>(device.memory_bytes)};
-  gpu.memory_visible = gpu.memory;
-  gpu.memory_bandwidth = BytesPerSecond{1e9};
-  gpu.multiprocessors = device.multiprocessors;
-  gpu.dense_peak[DType::fp32] = FlopsPerSecond{1e9};
-  return gpu;
 }
 
 Deployment deployment_of(const std::string& name, const CalibrateOptions& options, const Gpu& gpu) {
@@ -88,7 +77,7 @@ Plan plan_of(const kernels::Backend& backend, const CalibrateOptions& options,
   plan.extent = extent_of(options.extent, device, kAnyContext);
   if (!plan.model.empty()) {
     const Deployment deployment =
-        deployment_of(plan.model, options, known ? *known : stand_in(device));
+        deployment_of(plan.model, options, known ? *known : stand_in_gpu(device));
     const Extent own = extent_of(options.extent, device, deployment.engine.max_model_len);
     cases = model_cases(deployment, backend, own.limits);
     if (options.extent != ExtentKind::full) {
@@ -268,7 +257,7 @@ CalibrationOutcome run_calibration(kernels::Backend& backend, const CalibrateOpt
   const double start_s = hooks.now_s();
   const std::optional<Gpu> known = known_gpu(backend.facts());
   Plan plan = plan_of(backend, options, known);
-  const Gpu named = known ? *known : stand_in(backend.facts());
+  const Gpu named = known ? *known : stand_in_gpu(backend.facts());
   CalibrationOutcome outcome{.known_gpu = known.has_value(),
                              .model = plan.model,
                              .untimed = plan.untimed,

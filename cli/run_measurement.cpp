@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "calibrate/profile.hpp"
 #include "cli/cluster_of_scenario.hpp"
 #include "cli/deployment_options.hpp"
+#include "cli/device_choice.hpp"
 #include "model/error.hpp"
 #include "model/requantise.hpp"
 #include "model/step_estimate.hpp"
@@ -43,20 +43,6 @@ BytesPerSecond copy_bandwidth(kernels::Backend& backend) {
     fastest = std::max(fastest, 2.0 * static_cast<double>(kCopyBytes) / seconds);
   }
   return BytesPerSecond{fastest};
-}
-
-/// A stand-in for a device that nobody has described: what the engine's defaults and a store's row
-/// ask for. Nothing is predicted from it.
-Gpu device_gpu(const kernels::DeviceFacts& device) {
-  Gpu gpu;
-  gpu.name = profile_name(device);
-  gpu.display_name = device.name;
-  gpu.vendor = device.vendor;
-  gpu.memory = Bytes{static_cast<double>(device.memory_bytes)};
-  gpu.memory_visible = gpu.memory;
-  gpu.multiprocessors = device.multiprocessors;
-  gpu.gpus_per_node = 1;
-  return gpu;
 }
 
 /// What the engine computes in: what was asked for, else the model's activations. The estimate
@@ -196,7 +182,7 @@ void resolve_question(Measurement& m) {
     m.deployment = std::move(resolved.deployment);
     m.profile_hash = std::move(resolved.profile_hash);
   } else {
-    m.deployment = resolve_on(options, device_gpu(m.device));
+    m.deployment = resolve_on(options, stand_in_gpu(m.device));
   }
   Transformer& model = m.deployment.model;
   const DType format = number_format(scenario, model);
