@@ -28,6 +28,10 @@ namespace {
 constexpr const char* kModelOnCpu = "gpt2";
 constexpr const char* kModelOnGpu = "llama-3.1-8b";
 
+// Says only what the KV cache is stored in and how long a context may be: the project's own, whose
+// steps a calibration's kernels make up.
+constexpr const char* kEngine = "roofcast";
+
 std::string tool() { return std::string("roofcast ") + kVersion; }
 
 /// The catalogue's entry for this device; nothing for a device it does not have.
@@ -52,7 +56,7 @@ Deployment deployment_of(const std::string& name, const CalibrateOptions& option
   EngineOverrides overrides;
   overrides.kv_cache_dtype = options.kv_cache_dtype;
   deployment.engine =
-      resolve_engine("vllm-0.19", overrides, deployment.model, deployment.gpu, deployment.parallel);
+      resolve_engine(kEngine, overrides, deployment.model, deployment.gpu, deployment.parallel);
   return deployment;
 }
 
