@@ -136,10 +136,8 @@ runtime::ExecutorLimits limits_for(const Measurement& m) {
 }
 
 void put_to_estimate(MeasuredLoop& loop, const StepTime& estimate) {
-  loop.comparison = runtime::compare_steps(loop.run.steps, estimate);
-  for (const runtime::TimedStep& step : loop.run.steps) {
-    loop.predicted.push_back(estimate.seconds(step.batch));
-  }
+  loop.predicted = runtime::predicted_times(loop.run.steps, estimate);
+  loop.comparison = runtime::compare_steps(loop.run.steps, loop.predicted);
 }
 
 MeasuredLoop run_loop(runtime::Executor& executor, const Measurement& m, SchedulerKind scheduler,

@@ -1,6 +1,7 @@
 #include "calibrate/runtime/step_comparison.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "calibrate/statistics.hpp"
@@ -31,12 +32,22 @@ struct Tally {
 
 }  // namespace
 
-StepComparison compare_steps(const std::vector<TimedStep>& steps, const StepTime& predicted) {
+std::vector<Seconds> predicted_times(const std::vector<TimedStep>& steps,
+                                     const StepTime& estimate) {
+  std::vector<Seconds> times;
+  times.reserve(steps.size());
+  for (const TimedStep& step : steps) times.push_back(estimate.seconds(step.batch));
+  return times;
+}
+
+StepComparison compare_steps(const std::vector<TimedStep>& steps,
+                             std::span<const Seconds> predicted) {
+  assert(predicted.size() == steps.size());
   Tally decode;
   Tally prefill;
-  for (const TimedStep& step : steps) {
-    Tally& tally = step.batch.prefills.empty() ? decode : prefill;
-    tally.add(step.time, predicted.seconds(step.batch));
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Tally& tally = steps[i].batch.prefills.empty() ? decode : prefill;
+    tally.add(steps[i].time, predicted[i]);
   }
   return {.decode = decode.done(), .prefill = prefill.done()};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "calibrate/runtime/device_step.hpp"
@@ -23,7 +24,11 @@ struct StepComparison {
   ErrorSummary prefill{};  // the others
 };
 
-/// `predicted` asks for the same spans as the steps' batches were made with.
-StepComparison compare_steps(const std::vector<TimedStep>& steps, const StepTime& predicted);
+/// What `estimate`, which asks for the spans that the steps' batches were made with, says of each.
+std::vector<Seconds> predicted_times(const std::vector<TimedStep>& steps, const StepTime& estimate);
+
+/// `predicted`: one time a step.
+StepComparison compare_steps(const std::vector<TimedStep>& steps,
+                             std::span<const Seconds> predicted);
 
 }  // namespace roofcast::runtime

@@ -38,11 +38,11 @@ StepBatch prompt(std::int64_t tokens) {
 
 TEST(StepComparison, TellsDecodeFromPrefill) {
   // Decode: 2 ms predicted for 2, 2.5 and 1 ms: errors 0, 0.2 and 1; together 6 over 5.5 ms.
-  const StepComparison comparison = compare_steps({{.batch = decodes(2), .time = Seconds{2e-3}},
-                                                   {.batch = decodes(2), .time = Seconds{2.5e-3}},
-                                                   {.batch = decodes(2), .time = Seconds{1e-3}},
-                                                   {.batch = prompt(4), .time = Seconds{5e-2}}},
-                                                  Linear{});
+  const std::vector<TimedStep> steps = {{.batch = decodes(2), .time = Seconds{2e-3}},
+                                        {.batch = decodes(2), .time = Seconds{2.5e-3}},
+                                        {.batch = decodes(2), .time = Seconds{1e-3}},
+                                        {.batch = prompt(4), .time = Seconds{5e-2}}};
+  const StepComparison comparison = compare_steps(steps, predicted_times(steps, Linear{}));
   EXPECT_EQ(comparison.decode.steps, 3);
   EXPECT_NEAR(comparison.decode.median_error, 0.2, 1e-12);
   EXPECT_NEAR(comparison.decode.p95_error, 0.92, 1e-12);  // a tenth of the way from 1 to 0.2
@@ -52,7 +52,7 @@ TEST(StepComparison, TellsDecodeFromPrefill) {
 }
 
 TEST(StepComparison, SaysNothingOfStepsThatDidNotHappen) {
-  const StepComparison comparison = compare_steps({}, Linear{});
+  const StepComparison comparison = compare_steps({}, {});
   EXPECT_EQ(comparison.decode.steps, 0);
   EXPECT_EQ(comparison.decode.median_error, 0);
 }
