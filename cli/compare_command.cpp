@@ -17,9 +17,16 @@ namespace {
 
 using Key = std::pair<std::string, std::string>;  // name, statistic
 
-std::map<Key, double> metrics_of(const Run& run) {
-  std::map<Key, double> metrics;
-  for (const MetricRow& row : run.metrics) metrics[{row.name, row.statistic}] = row.value;
+/// A metric of either run; absent where a run has none of it.
+struct Pair {
+  std::optional<double> a;
+  std::optional<double> b;
+};
+
+std::map<Key, Pair> metrics_of(const Run& a, const Run& b) {
+  std::map<Key, Pair> metrics;
+  for (const MetricRow& row : a.metrics) metrics[{row.name, row.statistic}].a = row.value;
+  for (const MetricRow& row : b.metrics) metrics[{row.name, row.statistic}].b = row.value;
   return metrics;
 }
 
@@ -38,12 +45,19 @@ Json run_json(const Run& run) {
           {"created_at", run.row.created_at}};
 }
 
-/// b over a, less 1; nothing where a is 0 and b is not.
-std::optional<double> relative_difference(double a, double b) {
-  if (a == b) return 0.0;
-  if (a == 0) return std::nullopt;
-  return (b - a) / std::abs(a);
+/// b over a, less 1; nothing where one is absent, or a is 0 and b is not.
+std::optional<double> relative_difference(const Pair& pair) {
+  if (!pair.a || !pair.b) return std::nullopt;
+  if (*pair.a == *pair.b) return 0.0;
+  if (*pair.a == 0) return std::nullopt;
+  return (*pair.b - *pair.a) / std::abs(*pair.a);
 }
+
+std::string value_text(const std::optional<double>& value) {
+  return value ? fmt::format("{:.6g}", *value) : "-";
+}
+
+Json value_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Document compare_document(const Run& a, const Run& b, const std::string& path) {
   Document document{
@@ -57,19 +71,15 @@ Document compare_document(const Run& a, const Run& b, const std::string& path) {
               .columns = {{"Metric", false}, {"Statistic", false}, {name_a}, {name_b}, {"Change"}},
               .rows = {}};
   Json metrics = Json::array();
-  std::map<Key, double> of_b = metrics_of(b);
-  for (const auto& [key, value] : metrics_of(a)) {
-    const auto other = of_b.find(key);
-    if (other == of_b.end()) continue;
-    const std::optional<double> change = relative_difference(value, other->second);
-    table.rows.push_back({key.first, key.second, fmt::format("{:.6g}", value),
-                          fmt::format("{:.6g}", other->second),
+  for (const auto& [key, pair] : metrics_of(a, b)) {
+    const std::optional<double> change = relative_difference(pair);
+    table.rows.push_back({key.first, key.second, value_text(pair.a), value_text(pair.b),
                           change ? fmt::format("{:+.1f} %", 100 * *change) : ""});
     metrics.push_back({{"name", key.first},
                        {"statistic", key.second},
-                       {"a", value},
-                       {"b", other->second},
-                       {"relative_change", change ? Json(*change) : Json(nullptr)}});
+                       {"a", value_json(pair.a)},
+                       {"b", value_json(pair.b)},
+                       {"relative_change", value_json(change)}});
   }
   document.machine["metrics"] = std::move(metrics);
   document.sections.push_back({.heading = fmt::format("{} against {}", name_b, name_a),

@@ -40,15 +40,28 @@ class Compare : public testing::Test {
   std::string path_ = (folder_.path() / "runs.db").string();
 };
 
-TEST_F(Compare, ListsWhatBothRunsHaveAndHowItChanged) {
+TEST_F(Compare, ListsWhatTheRunsHaveAndHowItChanged) {
   const CommandResult result = run_command("compare 1 2 -o json --store " + path_);
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto json = nlohmann::json::parse(result.out);
-  ASSERT_EQ(json["metrics"].size(), 2U);
-  EXPECT_EQ(json["metrics"][0]["name"], "requests_lost");
-  EXPECT_EQ(json["metrics"][0]["relative_change"], 0.0);
-  EXPECT_EQ(json["metrics"][1]["name"], "ttft_s");
-  EXPECT_NEAR(json["metrics"][1]["relative_change"].get<double>(), 0.25, 1e-12);
+  ASSERT_EQ(json["metrics"].size(), 4U);  // by name
+  EXPECT_EQ(json["metrics"][2]["name"], "requests_lost");
+  EXPECT_EQ(json["metrics"][2]["relative_change"], 0.0);
+  EXPECT_EQ(json["metrics"][3]["name"], "ttft_s");
+  EXPECT_NEAR(json["metrics"][3]["relative_change"].get<double>(), 0.25, 1e-12);
+}
+
+TEST_F(Compare, AMetricOfOneRunStandsBesideADash) {
+  const auto json = nlohmann::json::parse(run_command("compare 1 2 -o json --store " + path_).out);
+  EXPECT_EQ(json["metrics"][0]["name"], "only_a");
+  EXPECT_EQ(json["metrics"][0]["a"], 1.0);
+  EXPECT_TRUE(json["metrics"][0]["b"].is_null());
+  EXPECT_TRUE(json["metrics"][0]["relative_change"].is_null());
+  EXPECT_EQ(json["metrics"][1]["name"], "only_b");
+  EXPECT_TRUE(json["metrics"][1]["a"].is_null());
+  const CommandResult table = run_command("compare 1 2 --store " + path_);
+  EXPECT_THAT(table.out, testing::ContainsRegex("only_a +mean +1 +- *\n"));
+  EXPECT_THAT(table.out, testing::ContainsRegex("only_b +mean +- +1 *\n"));
 }
 
 TEST_F(Compare, IsReachedThroughRunsAsWell) {
