@@ -7,6 +7,7 @@
 #include "cli/feature_options.hpp"
 #include "cli/flag_values.hpp"
 #include "model/error.hpp"
+#include "model/io/engine_profile.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
 #include "model/memory_plan.hpp"
@@ -122,8 +123,8 @@ po::options_description engine_options(DeploymentOptions& target) {
   };
   options.add_options()(
       "engine", po::value(&target.engine)->value_name("ERA"),
-      "vllm-0.11, vllm-0.19, vllm-0.29, sglang, trtllm, roofcast, textbook, static, naive "
-      "(default vllm-0.19)")(
+      "vllm-0.11, vllm-0.19, vllm-0.29, sglang, trtllm, roofcast, textbook, static, naive, or an "
+      "engine profile (FILE.json; default vllm-0.19)")(
       "gpu-memory-utilization",
       converted(knobs.gpu_memory_utilization, "--gpu-memory-utilization", parse_share)
           ->value_name("SHARE"),
@@ -221,28 +222,47 @@ Parallelism with_given(Parallelism parallel, const ParallelismOptions& given) {
 
 namespace {
 
+/// What --engine says: an era, or a profile of one.
+struct AskedEngine {
+  std::string era;
+  std::optional<EngineProfile> profile;
+};
+
+AskedEngine asked_engine(const std::string& text) {
+  if (text.empty()) return {.era = kDefaultEngine, .profile = {}};
+  if (!is_engine_profile_path(text)) return {.era = text, .profile = {}};
+  EngineProfile profile = load_engine_profile(text);
+  return {.era = profile.era, .profile = std::move(profile)};
+}
+
+/// The engine as it would start; the deployment's own is not looked at.
+Engine start(const AskedEngine& asked, const EngineOverrides& overrides,
+             const Deployment& deployment) {
+  Engine engine =
+      resolve_engine(asked.era, overrides, deployment.model, deployment.gpu, deployment.parallel);
+  return asked.profile ? with_profile(std::move(engine), *asked.profile) : engine;
+}
+
 /// vLLM's --max-model-len auto: the model's longest context if it fits, else the longest that does.
 /// Where not even one token does, the plan says so.
-void fit_model_len(Deployment& deployment, const EngineOverrides& overrides) {
+void fit_model_len(Deployment& deployment, const AskedEngine& asked,
+                   const EngineOverrides& overrides) {
   const MemoryPlan plan = plan_memory(deployment);
   if (plan.fits) return;
   EngineOverrides fitted = overrides;
   fitted.max_model_len = max_context_at(deployment, plan, 1);
   if (!fitted.max_model_len) return;
-  deployment.engine = resolve_engine(deployment.engine.name, fitted, deployment.model,
-                                     deployment.gpu, deployment.parallel);
+  deployment.engine = start(asked, fitted, deployment);
 }
 
 Deployment deploy(Transformer model, Gpu gpu, const DeploymentOptions& options) {
   const Parallelism parallel = with_given({}, options.parallel);
   check_parallelism(model, parallel);
-  const std::string era = options.engine.empty() ? kDefaultEngine : options.engine;
-  Engine engine = resolve_engine(era, options.overrides, model, gpu, parallel);
-  Deployment deployment{.model = std::move(model),
-                        .gpu = std::move(gpu),
-                        .parallel = parallel,
-                        .engine = std::move(engine)};
-  if (options.overrides.fit_model_len) fit_model_len(deployment, options.overrides);
+  const AskedEngine asked = asked_engine(options.engine);
+  Deployment deployment{
+      .model = std::move(model), .gpu = std::move(gpu), .parallel = parallel, .engine = {}};
+  deployment.engine = start(asked, options.overrides, deployment);
+  if (options.overrides.fit_model_len) fit_model_len(deployment, asked, options.overrides);
   return deployment;
 }
 

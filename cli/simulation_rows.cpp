@@ -10,6 +10,7 @@
 #include "cli/utc_time.hpp"
 #include "cli/version.hpp"
 #include "model/error.hpp"
+#include "model/io/engine_profile.hpp"
 #include "model/io/text/csv.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/io/length_table_reader.hpp"
@@ -171,9 +172,11 @@ Scenario with_absolute_paths(Scenario scenario) {
   std::error_code failure;  // what cannot be a path is a name
   if (std::filesystem::exists(scenario.model, failure)) make_absolute(scenario.model);
   if (is_profile(scenario.gpu)) make_absolute(scenario.gpu);
+  if (is_engine_profile_path(scenario.engine)) make_absolute(scenario.engine);
   if (!scenario.cluster) return scenario;
   for (PoolScenario& pool : scenario.cluster->pools) {
     if (pool.gpu && is_profile(*pool.gpu)) make_absolute(*pool.gpu);
+    if (pool.engine && is_engine_profile_path(*pool.engine)) make_absolute(*pool.engine);
   }
   return scenario;
 }

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "model/error.hpp"
-#include "model/io/json_depth.hpp"
 #include "model/io/measured_reader.hpp"
 #include "model/io/profile_section.hpp"
 
@@ -190,26 +189,11 @@ void read_facts(const Section& top, Gpu& gpu) {
   }
 }
 
-Json parse_json(const std::string& profile, const std::string& where) {
-  try {
-    return Json::parse(profile, strict_parsing<Json>("hardware profile " + where));
-  } catch (const Json::parse_error& error) {
-    const std::size_t end = std::min(error.byte, profile.size());
-    const auto lines = std::count(profile.begin(), profile.begin() + static_cast<long>(end), '\n');
-    throw Error(fmt::format("hardware profile {}: line {}: is not JSON", where, lines + 1));
-  } catch (const Json::exception&) {
-    throw Error(fmt::format("hardware profile {}: holds a number that no double can", where));
-  }
-}
-
 }  // namespace
 
 Gpu parse_gpu(const std::string& profile, const std::string& where) {
-  const Json json = parse_json(profile, where);
-  if (!json.is_object()) {
-    throw Error(fmt::format("hardware profile {}: must be one JSON object", where));
-  }
   const ProfileText source{.name = where, .text = profile};
+  const Json json = parse_profile_json(source);
   const Section top{json, "", source};
   check_keys(top, {"schema_version",
                    "name",

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "model/error.hpp"
+#include "model/io/json_depth.hpp"
 #include "model/suggest.hpp"
 
 namespace roofcast {
@@ -31,9 +32,26 @@ const std::vector<std::string> kFormatNames = {"fp32", "tf32", "fp16", "bf16",
 
 }  // namespace
 
+Json parse_profile_json(const ProfileText& source) {
+  const std::string place = fmt::format("{} {}", source.kind, source.name);
+  Json json;
+  try {
+    json = Json::parse(source.text, strict_parsing<Json>(place));
+  } catch (const Json::parse_error& error) {
+    const std::size_t end = std::min(error.byte, source.text.size());
+    const auto lines =
+        std::count(source.text.begin(), source.text.begin() + static_cast<long>(end), '\n');
+    throw Error(fmt::format("{}: line {}: is not JSON", place, lines + 1));
+  } catch (const Json::exception&) {
+    throw Error(place + ": holds a number that no double can");
+  }
+  if (!json.is_object()) throw Error(place + ": must be one JSON object");
+  return json;
+}
+
 void fail(const Section& section, const std::string& key, const std::string& what) {
-  throw Error(fmt::format("hardware profile {}: {}{}: {}", section.source.name, cut(section.path),
-                          cut(key), what));
+  throw Error(fmt::format("{} {}: {}{}: {}", section.source.kind, section.source.name,
+                          cut(section.path), cut(key), what));
 }
 
 std::string shown(const Json& value) {

@@ -1,5 +1,5 @@
-// Reading a hardware profile key by key: what a value may be, and errors of one line that say which
-// file and key. Internal to gpu_reader.cpp and measured_reader.cpp.
+// Reading a profile key by key: what a value may be, and errors of one line that say which
+// file and key. Internal to gpu_reader.cpp, measured_reader.cpp and engine_profile.cpp.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -26,7 +26,11 @@ inline constexpr Range kTime{1e-9, 1.0, "seconds"};
 struct ProfileText {
   std::string name;  // file name or other place, for errors
   std::string text;
+  std::string_view kind = "hardware profile";
 };
+
+/// Throws Error, one line, for what is not one JSON object, nests too deep or gives a key twice.
+nlohmann::json parse_profile_json(const ProfileText& source);
 
 /// A JSON object and where it stands.
 struct Section {
@@ -35,7 +39,7 @@ struct Section {
   const ProfileText& source;
 };
 
-/// Throws Error: "hardware profile FILE: PATH.KEY: WHAT".
+/// Throws Error: "KIND FILE: PATH.KEY: WHAT".
 [[noreturn]] void fail(const Section& section, const std::string& key, const std::string& what);
 
 /// A value as an error shows it: cut short, and lists and objects by their kind alone.
