@@ -1,0 +1,44 @@
+// Reads what other tools measured into MeasuredRun. The format is told by what a file holds, never
+// by its name; each is a file of this folder, and the table of all is in formats.cpp.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/io/text/byte_source.hpp"
+#include "reports/measured_run.hpp"
+
+namespace roofcast {
+
+struct ImportOptions {
+  std::string format{};  // a name of measured_formats(); empty: told by content
+  /// What the files do not say of their setting, under the keys of setting_keys.hpp; wins over what
+  /// they say. A key that is not known goes to MeasuredSetting::other.
+  std::map<std::string, std::string> meta{};
+  std::string since{};  // Prometheus: an earlier scrape of the same server, to be taken off
+};
+
+/// Every run of a file, or of all files below a folder in the order of their paths. Throws Error: a
+/// file that cannot be read, is broken or of no known format; a folder with no result in it.
+std::vector<MeasuredRun> read_measured(const std::string& path, const ImportOptions& options = {});
+
+/// The files that read_measured looks into: `path` itself, or what may hold a result below it. Left
+/// out there: what tools write beside their results (failed attempts, warm-ups, summaries of runs
+/// that are there one by one).
+std::vector<std::string> measured_files(const std::string& path);
+
+/// Every run of one file; nothing when it is of no known format. Throws Error when it is of one and
+/// broken, and for JSON that is none.
+std::optional<std::vector<MeasuredRun>> read_measured_file(const std::string& file,
+                                                           const ImportOptions& options = {});
+
+/// The same of bytes, whose name stands for the file.
+std::optional<std::vector<MeasuredRun>> read_measured_bytes(ByteSource& bytes,
+                                                            const ImportOptions& options = {});
+
+/// The names that ImportOptions::format takes.
+std::vector<std::string> measured_formats();
+
+}  // namespace roofcast

@@ -1,0 +1,24 @@
+// The flat keys in which vLLM's serving benchmark and those that follow it write latencies:
+// "mean_ttft_ms", "median_tpot_ms", "p99.9_itl_ms", "p95_e2el_ms".
+#pragma once
+
+#include <string_view>
+
+#include "reports/importers/json_fields.hpp"
+#include "reports/measured_run.hpp"
+
+namespace roofcast {
+
+/// How one tool ends its keys, and in what unit.
+struct LatencyKeys {
+  std::string_view suffix;  // "_ms"
+  double unit;              // seconds
+};
+
+/// Adds every latency of an object.
+void add_latency_keys(MeasuredRun& run, const JsonFields& object, const LatencyKeys& keys);
+
+/// Whether a key is one of them.
+bool is_latency_key(std::string_view key, std::string_view suffix);
+
+}  // namespace roofcast

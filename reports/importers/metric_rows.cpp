@@ -1,0 +1,123 @@
+#include "reports/importers/metric_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+namespace roofcast {
+namespace {
+
+/// Precondition: `sorted` is not empty.
+double percentile(const std::vector<double>& sorted, double percent) {
+  const double rank = percent / 100 * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(rank);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], rank - static_cast<double>(below));
+}
+
+bool is_digits(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// "99" of "p99", "99.9" of "p99.9", "p99p9" and "p999", "0.1" of "p0p1" and "p001".
+std::optional<std::string> percentile_in(std::string_view key) {
+  if (key.size() < 2 || (key[0] != 'p' && key[0] != 'P')) return std::nullopt;
+  std::string number(key.substr(1));
+  const std::size_t point = number.find_first_of("p.");
+  if (point != std::string::npos) {
+    number[point] = '.';
+    const bool digits = is_digits(number.substr(0, point)) && is_digits(number.substr(point + 1));
+    return digits ? std::optional(number) : std::nullopt;
+  }
+  if (!is_digits(number) || number == "100") return std::nullopt;
+  if (number == "001") return "0.1";  // guidellm, whose p01 is 1 % and p999 99.9 %
+  if (number == "999") return "99.9";
+  if (number.size() == 2 && number[0] == '0') return number.substr(1);
+  return number.size() <= 2 ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+void add_metric(MeasuredRun& run, std::string_view name, std::string_view statistic,
+                std::optional<double> value, double unit) {
+  if (!value || !std::isfinite(*value * unit) || find_metric(run, name, statistic)) return;
+  run.metrics.push_back({std::string(name), std::string(statistic), *value * unit});
+}
+
+std::optional<double> find_metric(const MeasuredRun& run, std::string_view name,
+                                  std::string_view statistic) {
+  for (const MetricRow& metric : run.metrics) {
+    if (metric.name == name && metric.statistic == statistic) return metric.value;
+  }
+  return std::nullopt;
+}
+
+void add_samples(MeasuredRun& run, std::string_view name, std::vector<double> samples) {
+  if (samples.empty()) return;
+  std::sort(samples.begin(), samples.end());
+  add_metric(
+      run, name, "mean",
+      std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size()));
+  constexpr std::array<int, 4> kPercentiles = {50, 90, 95, 99};
+  for (const int percent : kPercentiles) {
+    add_metric(run, name, fmt::format("p{}", percent), percentile(samples, percent));
+  }
+  add_metric(run, name, "min", samples.front());
+  add_metric(run, name, "max", samples.back());
+}
+
+std::optional<std::string> statistic_of(std::string_view key) {
+  struct Word {
+    std::string_view key, statistic;
+  };
+  constexpr std::array<Word, 12> kWords = {{{"mean", "mean"},
+                                            {"avg", "mean"},
+                                            {"average", "mean"},
+                                            {"median", "p50"},
+                                            {"std", "std"},
+                                            {"std_dev", "std"},
+                                            {"stddev", "std"},
+                                            {"min", "min"},
+                                            {"minimum", "min"},
+                                            {"max", "max"},
+                                            {"maximum", "max"},
+                                            {"p100", "max"}}};
+  for (const Word& word : kWords) {
+    if (word.key == key) return std::string(word.statistic);
+  }
+  const auto percent = percentile_in(key);
+  return percent ? std::optional("p" + *percent) : std::nullopt;
+}
+
+void add_statistics(MeasuredRun& run, std::string_view name, const JsonFields& statistics,
+                    double unit) {
+  for (const auto& [key, value] : statistics.value().items()) {
+    const auto statistic = statistic_of(key);
+    if (statistic) add_metric(run, name, *statistic, statistics.number(key), unit);
+  }
+}
+
+void add_request_metrics(MeasuredRun& run) {
+  std::vector<double> ttft;
+  std::vector<double> tpot;
+  std::vector<double> e2e;
+  for (const RequestRow& request : run.requests) {
+    if (!request.first_token_s || !request.finished_s) continue;
+    const double sent = request.sent_s.value_or(request.arrival_s);
+    ttft.push_back(*request.first_token_s - sent);
+    e2e.push_back(*request.finished_s - sent);
+    if (request.output_tokens < 2) continue;
+    tpot.push_back((*request.finished_s - *request.first_token_s) /
+                   static_cast<double>(request.output_tokens - 1));
+  }
+  add_samples(run, "ttft_s", std::move(ttft));
+  add_samples(run, "tpot_s", std::move(tpot));
+  add_samples(run, "e2e_s", std::move(e2e));
+}
+
+}  // namespace roofcast

@@ -1,0 +1,124 @@
+#include "reports/importers/setting_keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <variant>
+
+#include "model/error.hpp"
+
+namespace roofcast {
+namespace {
+
+using nlohmann::json;
+using Setting = MeasuredSetting;
+
+/// The member of a setting that a key stands for.
+using Member = std::variant<std::string Setting::*, std::optional<std::int64_t> Setting::*,
+                            std::optional<double> Setting::*>;
+
+struct SettingKey {
+  std::string_view name;
+  Member member;
+};
+
+const std::array kKeys = {
+    SettingKey{"model", &Setting::model},
+    SettingKey{"model_id", &Setting::model},
+    SettingKey{"model_name", &Setting::model},
+    SettingKey{"model_path", &Setting::model},
+    SettingKey{"gpu", &Setting::gpu},
+    SettingKey{"hw", &Setting::gpu},
+    SettingKey{"hardware", &Setting::gpu},
+    SettingKey{"accelerator", &Setting::gpu},
+    SettingKey{"engine", &Setting::engine},
+    SettingKey{"framework", &Setting::engine},
+    SettingKey{"engine_version", &Setting::engine_version},
+    SettingKey{"framework_version", &Setting::engine_version},
+    SettingKey{"vllm_version", &Setting::engine_version},
+    SettingKey{"sglang_version", &Setting::engine_version},
+    SettingKey{"quantization", &Setting::quantization},
+    SettingKey{"precision", &Setting::quantization},
+    SettingKey{"dtype", &Setting::quantization},
+    SettingKey{"tp", &Setting::tensor},
+    SettingKey{"tp_size", &Setting::tensor},
+    SettingKey{"tensor_parallel", &Setting::tensor},
+    SettingKey{"tensor_parallel_size", &Setting::tensor},
+    SettingKey{"pp", &Setting::pipeline},
+    SettingKey{"pp_size", &Setting::pipeline},
+    SettingKey{"pipeline_parallel", &Setting::pipeline},
+    SettingKey{"pipeline_parallel_size", &Setting::pipeline},
+    SettingKey{"dp", &Setting::data},
+    SettingKey{"dp_size", &Setting::data},
+    SettingKey{"data_parallel", &Setting::data},
+    SettingKey{"data_parallel_size", &Setting::data},
+    SettingKey{"gpus", &Setting::gpus},
+    SettingKey{"num_gpus", &Setting::gpus},
+    SettingKey{"gpu_count", &Setting::gpus},
+    SettingKey{"hardware_count", &Setting::gpus},
+    SettingKey{"request_rate", &Setting::request_rate_per_s},
+    SettingKey{"max_concurrency", &Setting::max_concurrency},
+    SettingKey{"concurrency", &Setting::max_concurrency},
+    SettingKey{"num_prompts", &Setting::requests},
+    SettingKey{"num_requests", &Setting::requests},
+    SettingKey{"requests", &Setting::requests},
+    SettingKey{"input_len", &Setting::mean_input_tokens},
+    SettingKey{"isl", &Setting::mean_input_tokens},
+    SettingKey{"output_len", &Setting::mean_output_tokens},
+    SettingKey{"osl", &Setting::mean_output_tokens},
+};
+
+const SettingKey* find_key(std::string_view name) {
+  const auto* found = std::find_if(kKeys.begin(), kKeys.end(),
+                                   [&](const SettingKey& key) { return key.name == name; });
+  return found == kKeys.end() ? nullptr : found;
+}
+
+}  // namespace
+
+std::string as_other(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+bool is_setting_key(std::string_view key) { return find_key(key) != nullptr; }
+
+void set_from_key(MeasuredSetting& setting, std::string_view key, const json& value,
+                  const std::string& where) {
+  if (value.is_null()) return;
+  const SettingKey* known = find_key(key);
+  if (known == nullptr) {
+    setting.other[std::string(key)] = as_other(value);
+    return;
+  }
+  const json holder = {{std::string(key), value}};
+  const JsonFields fields(holder, where);
+  if (const auto* text = std::get_if<std::string Setting::*>(&known->member)) {
+    setting.** text = value.is_string() ? value.get<std::string>() : as_other(value);
+  } else if (const auto* count =
+                 std::get_if<std::optional<std::int64_t> Setting::*>(&known->member)) {
+    setting.** count = fields.count(key);
+  } else {
+    setting.*std::get<std::optional<double> Setting::*>(known->member) = fields.number(key);
+  }
+}
+
+std::string engine_in(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  struct Name {
+    std::string_view part, engine;
+  };
+  constexpr std::array<Name, 4> kNames = {{{"vllm", "vllm"},
+                                           {"sglang", "sglang"},
+                                           {"trt", "tensorrt-llm"},
+                                           {"tensorrt", "tensorrt-llm"}}};
+  for (const Name& name : kNames) {
+    if (lower.find(name.part) != std::string::npos) return std::string(name.engine);
+  }
+  return {};
+}
+
+}  // namespace roofcast

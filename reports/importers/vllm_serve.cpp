@@ -1,0 +1,98 @@
+// `vllm bench serve --save-result [--save-detailed] [--append-result]`, and the same with the keys
+// of a sweep merged into it (vllm/benchmarks/serve.py and sweep/serve.py, 2025 and 2026).
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "reports/importers/detailed_requests.hpp"
+#include "reports/importers/formats.hpp"
+#include "reports/importers/latency_keys.hpp"
+#include "reports/importers/metric_rows.hpp"
+#include "reports/importers/setting_keys.hpp"
+
+namespace roofcast {
+namespace {
+
+using nlohmann::json;
+
+struct ValueKey {
+  std::string_view key, metric;
+};
+
+constexpr std::array kValues = {
+    ValueKey{"duration", "makespan_s"},
+    ValueKey{"completed", "requests_completed"},
+    ValueKey{"failed", "requests_failed"},
+    ValueKey{"total_input_tokens", "input_tokens"},
+    ValueKey{"total_output_tokens", "output_tokens"},
+    ValueKey{"request_throughput", "request_rate_per_s"},
+    ValueKey{"request_goodput", "goodput_per_s"},
+    ValueKey{"request_goodput:", "goodput_per_s"},  // as very old releases spell it
+    ValueKey{"output_throughput", "output_tokens_per_s"},
+    ValueKey{"total_token_throughput", "total_tokens_per_s"},
+    ValueKey{"max_output_tokens_per_s", "peak_output_tokens_per_s"},
+    ValueKey{"max_concurrent_requests", "peak_concurrency"},
+    ValueKey{"spec_decode_acceptance_length", "acceptance_length"},
+};
+
+bool is_value(std::string_view key) {
+  for (const ValueKey& known : kValues) {
+    if (known.key == key) return true;
+  }
+  return is_latency_key(key, "_ms");
+}
+
+void read_setting(MeasuredRun& run, const JsonFields& object) {
+  for (const auto& [key, value] : object.value().items()) {
+    if (value.is_array() || is_value(key)) continue;
+    set_from_key(run.setting, key, value, object.where());
+  }
+  // The client's protocol; it names the server only where that has one of its own. "openai" does
+  // not.
+  MeasuredSetting& setting = run.setting;
+  for (const char* key : {"endpoint_type", "backend"}) {
+    if (setting.engine.empty()) setting.engine = engine_in(object.text(key).value_or(""));
+  }
+  const double completed = find_metric(run, "requests_completed", "value").value_or(0);
+  if (completed == 0) return;
+  const auto mean = [&](const char* total) -> std::optional<double> {
+    const auto tokens = find_metric(run, total, "value");
+    return tokens ? std::optional(*tokens / completed) : std::nullopt;
+  };
+  setting.mean_input_tokens = mean("input_tokens");
+  setting.mean_output_tokens = mean("output_tokens");
+}
+
+/// The default of --percentile-metrics leaves E2E out.
+void derive_e2e(MeasuredRun& run) {
+  const auto ttft = find_metric(run, "ttft_s", "mean");
+  const auto tpot = find_metric(run, "tpot_s", "mean");
+  const auto tokens = run.setting.mean_output_tokens;
+  if (find_metric(run, "e2e_s", "mean") || !ttft || !tpot || !tokens || *tokens < 1) return;
+  add_metric(run, "e2e_s", "mean", *ttft + *tpot * (*tokens - 1));
+  run.warnings.emplace_back(
+      "the file has no E2E: its mean is TTFT + TPOT x (n - 1) of the means, inexact where lengths "
+      "differ");
+}
+
+}  // namespace
+
+bool is_vllm_serve(const json& first) {
+  const auto rate = first.find("request_throughput");
+  return rate != first.end() && rate->is_number() && first.contains("num_prompts") &&
+         first.contains("total_output_tokens");
+}
+
+void read_vllm_serve(const JsonFields& object, MeasuredRuns& runs) {
+  MeasuredRun run{.origin = object.where(), .format = "vllm-bench-serve"};
+  for (const ValueKey& known : kValues) {
+    add_metric(run, known.metric, "value", object.number(known.key));
+  }
+  add_latency_keys(run, object, {.suffix = "_ms", .unit = kSecondsPerMillisecond});
+  read_setting(run, object);
+  add_detailed_requests(run, object);
+  derive_e2e(run);
+  runs.push_back(std::move(run));
+}
+
+}  // namespace roofcast
