@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <span>
 #include <utility>
 
 #include "cli/cluster_of_scenario.hpp"
 #include "cli/step_description.hpp"
 #include "model/error.hpp"
-#include "model/step_estimate.hpp"
+#include "model/sampled_steps.hpp"
+#include "model/scaled_step_time.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/simulate.hpp"
@@ -19,54 +21,32 @@
 namespace roofcast {
 namespace {
 
-/// A replica of the pool by its mean number of running requests.
-double mean_running(const SimulationRun& run, const PoolRun& pool) {
-  if (run.result.replicas.empty()) return run.result.use.mean_running;
-  double sum = 0;
-  double replicas = 0;
-  for (const ReplicaResult& replica : run.result.replicas) {
-    if (replica.pool != pool.name) continue;
-    sum += replica.use.mean_running;
-    ++replicas;
-  }
-  return sum / std::max(1.0, replicas);
-}
-
-/// The step that a pool's engines ran most of the time: a decode of their mean batch at the
-/// workload's mean context; where they compute prompts alone, one mean prompt.
-StepBatch typical_step(const SimulationRun& run, const PoolRun& pool) {
-  std::int64_t inputs = 0;
-  std::int64_t contexts = 0;
-  for (const Request& request : run.workload.requests) {
-    inputs += request.input_tokens;
-    contexts += request.input_tokens + request.output_tokens / 2;
-  }
-  const auto requests = static_cast<std::int64_t>(run.workload.requests.size());
-  if (pool.role == PoolRole::prefill) return prefill_batch(1, inputs / requests);
-  const auto running = static_cast<std::int64_t>(
-      std::llround(mean_running(run, pool) / pool.deployment.parallel.data));
-  return decode_batch(pool.deployment.model, std::max<std::int64_t>(1, running),
-                      contexts / requests);
+/// The steps that a pool's engines ran, in a sample, as one.
+StepEstimate steps_of(const SampledSteps& sampled, const RooflineStepTime& step_time) {
+  std::vector<StepEstimate> steps;
+  for (const StepBatch& batch : sampled.sample()) steps.push_back(step_time.explain(batch));
+  return sum_of(steps);
 }
 
 /// What the numbers of one pool rest on; it is named when there are several.
 void note_precision(std::vector<std::string>& notes, const SimulationRun& run, const PoolRun& pool,
-                    const RooflineStepTime& step_time) {
+                    const StepEstimate& steps) {
   const std::string whose = run.pools.size() > 1 ? "pool " + pool.name + ": " : "";
-  const StepEstimate step = step_time.explain(typical_step(run, pool));
   const char* source = pool.deployment.gpu.measured ? "calibrated profile" : "roofline";
-  notes.push_back(fmt::format("{}step times: {}, {}; ±{} (one standard deviation)", whose, source,
-                              describe_rungs(step), as_percent(step.relative_uncertainty, 0)));
+  if (steps.total.value > 0) {  // or nothing was served
+    notes.push_back(fmt::format("{}step times: {}, {}; ±{} (one standard deviation)", whose, source,
+                                describe_rungs(steps), as_percent(steps.relative_uncertainty, 0)));
+  }
   notes.push_back(
       fmt::format("{}KV capacity: ±{}", whose, as_percent(pool.plan.relative_uncertainty)));
 }
 
 /// What the numbers rest on and leave out, for the user to read.
 std::vector<std::string> notes_on(const SimulationRun& run,
-                                  const std::deque<RooflineStepTime>& step_times) {
+                                  const std::vector<StepEstimate>& steps) {
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < run.pools.size(); ++i) {
-    note_precision(notes, run, run.pools[i], step_times[i]);
+    note_precision(notes, run, run.pools[i], steps[i]);
   }
   const auto caches = [](const PoolRun& pool) { return pool.deployment.engine.prefix_caching; };
   const auto staged = [](const PoolRun& pool) { return pool.deployment.parallel.pipeline > 1; };
@@ -125,6 +105,21 @@ PoolRun prepare_pool(const Scenario& scenario, const PoolScenario& pool) {
           .plan = std::move(plan)};
 }
 
+SimulationResult simulate_on(const SimulationRun& run, std::span<const PoolRun> pools,
+                             std::span<const StepTime* const> step_times,
+                             const ProgressFunction& progress) {
+  return simulate(cluster_of(run.scenario, pools, step_times), run.workload,
+                  {.max_concurrency = run.scenario.max_concurrency,
+                   .slo = run.scenario.slo,
+                   .progress = progress});
+}
+
+/// A figure's own factor at so many standard deviations: its logarithm is taken as normal, so that
+/// no time falls below zero; for a small uncertainty this is 1 + deviations * uncertainty.
+double factor_of(double deviations, double relative_uncertainty) {
+  return std::exp(deviations * relative_uncertainty);
+}
+
 }  // namespace
 
 SimulationRun prepare_simulation(const Scenario& scenario) {
@@ -145,17 +140,48 @@ SimulationRun prepare_simulation(const Scenario& scenario) {
   return run;
 }
 
-void run_simulation(SimulationRun& run, const ProgressFunction& progress) {
-  std::deque<RooflineStepTime> step_times;
+PoolStepTimes step_times_of(const SimulationRun& run) {
+  PoolStepTimes step_times;
+  for (const PoolRun& pool : run.pools) step_times.emplace_back(pool.deployment);
+  return step_times;
+}
+
+void run_simulation(SimulationRun& run, const PoolStepTimes& step_times,
+                    const ProgressFunction& progress) {
+  std::deque<SampledSteps> sampled;
   std::vector<const StepTime*> seams;
-  for (const PoolRun& pool : run.pools) {
-    seams.push_back(&step_times.emplace_back(pool.deployment));
+  for (const RooflineStepTime& step_time : step_times) {
+    seams.push_back(&sampled.emplace_back(step_time));
   }
-  run.result = simulate(cluster_of(run.scenario, run.pools, seams), run.workload,
-                        {.max_concurrency = run.scenario.max_concurrency,
-                         .slo = run.scenario.slo,
-                         .progress = progress});
-  run.notes = notes_on(run, step_times);
+  run.result = simulate_on(run, run.pools, seams, progress);
+  std::vector<StepEstimate> steps;
+  for (std::size_t i = 0; i < run.pools.size(); ++i) {
+    steps.push_back(steps_of(sampled[i], step_times[i]));
+    run.pools[i].step_uncertainty = steps.back().relative_uncertainty;
+  }
+  run.notes = notes_on(run, steps);
+}
+
+void run_simulation(SimulationRun& run, const ProgressFunction& progress) {
+  run_simulation(run, step_times_of(run), progress);
+}
+
+SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTimes& step_times,
+                                    const Deviations& deviations,
+                                    const ProgressFunction& progress) {
+  std::vector<PoolRun> pools = run.pools;
+  std::deque<ScaledStepTime> scaled;
+  std::vector<const StepTime*> seams;
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    PoolRun& pool = pools[i];
+    const double slower = factor_of(deviations.step_time, pool.step_uncertainty);
+    seams.push_back(&scaled.emplace_back(step_times[i], slower));
+    HostOverhead& host = pool.deployment.engine.host;
+    host.per_request = host.per_request * factor_of(deviations.per_request, kHostUncertainty);
+    const double more = factor_of(deviations.kv_capacity, pool.plan.relative_uncertainty);
+    pool.plan.kv_blocks = std::llround(static_cast<double>(pool.plan.kv_blocks) * more);
+  }
+  return simulate_on(run, pools, seams, progress);
 }
 
 }  // namespace roofcast

@@ -21,6 +21,9 @@ struct PoolRun {
   Deployment deployment;
   std::string profile_hash;
   MemoryPlan plan;
+  /// Of the steps that its engines ran: one standard deviation of their times, relative. Filled in
+  /// by run_simulation.
+  double step_uncertainty = 0;
 };
 
 /// A simulation with all that decided it.
@@ -43,6 +46,9 @@ bool holds(const SimulationResult& result);
 Document refusal_document(const SimulationRun& run);
 
 Document simulation_document(const SimulationRun& run);
+
+/// The figures of the result, as the store names them.
+std::vector<MetricRow> simulation_metrics(const SimulationRun& run);
 
 /// `keep_requests`: one row per request as well.
 Run simulation_row(const SimulationRun& run, const std::string& command_line, bool keep_requests);

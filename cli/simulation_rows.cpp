@@ -41,36 +41,6 @@ void add_kv_blocks(std::vector<MetricRow>& rows, const std::vector<PoolRun>& poo
   }
 }
 
-std::vector<MetricRow> metric_rows(const SimulationRun& run) {
-  const SimulationResult& result = run.result;
-  std::vector<MetricRow> rows;
-  auto value = [&](const std::string& name, double number) {
-    rows.push_back({name, "value", number});
-  };
-  value("requests_completed", static_cast<double>(result.completed));
-  value("requests_rejected", static_cast<double>(result.rejected));
-  if (result.lost > 0) value("requests_lost", static_cast<double>(result.lost));
-  value("makespan_s", result.makespan.value);
-  value("request_rate_per_s", result.request_rate_per_s);
-  value("offered_rate_per_s", result.offered_rate_per_s);
-  value("input_tokens_per_s", result.input_tokens_per_s);
-  value("output_tokens_per_s", result.output_tokens_per_s);
-  value("preemptions", static_cast<double>(result.use.preemptions));
-  add_kv_blocks(rows, run.pools);
-  value("kv_use_peak", result.use.peak_kv_use);
-  value("prefix_query_tokens", static_cast<double>(result.use.prefix_queries));
-  value("prefix_hit_tokens", static_cast<double>(result.use.prefix_hits));
-  if (result.goodput_per_s) value("goodput_per_s", *result.goodput_per_s);
-  if (!result.slo.empty()) value("slo_met", slo_met(result) ? 1.0 : 0.0);
-  add_distribution(rows, "ttft_s", result.ttft);
-  add_distribution(rows, "tpot_s", result.tpot);
-  add_distribution(rows, "itl_s", result.itl);
-  add_distribution(rows, "e2e_s", result.e2e);
-  add_distribution(rows, "queue_s", result.queue);
-  add_distribution(rows, "client_queue_s", result.client_queue);
-  return rows;
-}
-
 std::optional<double> when(Nanoseconds time) {
   if (time == kNever) return std::nullopt;
   return to_seconds(time).value;
@@ -183,6 +153,36 @@ Scenario with_absolute_paths(Scenario scenario) {
 
 }  // namespace
 
+std::vector<MetricRow> simulation_metrics(const SimulationRun& run) {
+  const SimulationResult& result = run.result;
+  std::vector<MetricRow> rows;
+  auto value = [&](const std::string& name, double number) {
+    rows.push_back({name, "value", number});
+  };
+  value("requests_completed", static_cast<double>(result.completed));
+  value("requests_rejected", static_cast<double>(result.rejected));
+  if (result.lost > 0) value("requests_lost", static_cast<double>(result.lost));
+  value("makespan_s", result.makespan.value);
+  value("request_rate_per_s", result.request_rate_per_s);
+  value("offered_rate_per_s", result.offered_rate_per_s);
+  value("input_tokens_per_s", result.input_tokens_per_s);
+  value("output_tokens_per_s", result.output_tokens_per_s);
+  value("preemptions", static_cast<double>(result.use.preemptions));
+  add_kv_blocks(rows, run.pools);
+  value("kv_use_peak", result.use.peak_kv_use);
+  value("prefix_query_tokens", static_cast<double>(result.use.prefix_queries));
+  value("prefix_hit_tokens", static_cast<double>(result.use.prefix_hits));
+  if (result.goodput_per_s) value("goodput_per_s", *result.goodput_per_s);
+  if (!result.slo.empty()) value("slo_met", slo_met(result) ? 1.0 : 0.0);
+  add_distribution(rows, "ttft_s", result.ttft);
+  add_distribution(rows, "tpot_s", result.tpot);
+  add_distribution(rows, "itl_s", result.itl);
+  add_distribution(rows, "e2e_s", result.e2e);
+  add_distribution(rows, "queue_s", result.queue);
+  add_distribution(rows, "client_queue_s", result.client_queue);
+  return rows;
+}
+
 Run simulation_row(const SimulationRun& run, const std::string& command_line, bool keep_requests) {
   const SimulationResult& result = run.result;
   Run row;
@@ -204,7 +204,7 @@ Run simulation_row(const SimulationRun& run, const std::string& command_line, bo
                              result.slo.empty() ? ""
                              : slo_met(result)  ? ", SLO met"
                                                 : ", SLO missed")};
-  row.metrics = metric_rows(run);
+  row.metrics = simulation_metrics(run);
   if (keep_requests) row.requests = request_rows(run);
   return row;
 }

@@ -14,9 +14,6 @@ namespace {
 // Steps of more tokens than this are not kept: no engine's budget reaches it.
 constexpr std::int64_t kLargestKept = std::int64_t{1} << 16;
 
-// Host constants come from other machines' CPUs; no figure for their spread was found (assumption).
-constexpr double kHostUncertainty = 0.5;
-
 /// Times by count, worked out on first use.
 class Table {
  public:
@@ -74,6 +71,18 @@ double combined_uncertainty(const std::vector<OperatorEstimate>& operators, Seco
 }
 
 }  // namespace
+
+StepEstimate sum_of(const std::vector<StepEstimate>& steps) {
+  StepEstimate sum;
+  for (const StepEstimate& step : steps) {
+    sum.total += step.total;
+    sum.device += step.device;
+    sum.host += step.host;
+    sum.operators.insert(sum.operators.end(), step.operators.begin(), step.operators.end());
+  }
+  sum.relative_uncertainty = combined_uncertainty(sum.operators, sum.host, sum.total);
+  return sum;
+}
 
 struct RooflineStepTime::Impl {
   explicit Impl(Deployment subject)

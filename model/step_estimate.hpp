@@ -20,6 +20,13 @@ struct StepEstimate {
   std::vector<OperatorEstimate> operators{};
 };
 
+/// One standard deviation of host times, relative: they come from other machines' CPUs, and no
+/// figure for their spread was found (assumption).
+inline constexpr double kHostUncertainty = 0.5;
+
+/// Several steps as one: times add up, and what errs together in a step errs together over all.
+StepEstimate sum_of(const std::vector<StepEstimate>& steps);
+
 /// Answers the seam operator by operator: from the GPU's measured curves where it has them, else by
 /// the roofline with its efficiencies. Copies what it needs. Calls with
 /// equal token counts reuse their GEMM times; safe to use from several threads only if each has
