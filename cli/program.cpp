@@ -26,6 +26,7 @@ constexpr Command kCommands[] = {
     {"calibrate", "time this machine's kernels: its hardware profile, measured", run_calibrate},
     {"measure", "run a real model, random weights, on this machine: prefill, decode, a trace",
      run_measure},
+    {"validate", "how far off: predictions beside measured runs, metric by metric", run_validate},
     {"runs", "what the store holds", run_runs},
     {"compare", "two runs of the store, metric by metric", run_compare},
 };

@@ -306,13 +306,16 @@ Scenario read_scenario(const std::string& path) {
     throw Error(fmt::format("{}: is larger than 16 MiB, expected a scenario file", path));
   }
   Scenario scenario = parse_scenario(text, path);
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  resolve_workload_files(scenario, std::filesystem::path(path).parent_path());
+  return scenario;
+}
+
+void resolve_workload_files(Scenario& scenario, const std::filesystem::path& folder) {
   if (auto* trace = std::get_if<TraceWorkload>(&scenario.workload)) {
     trace->path = (folder / trace->path).lexically_normal().string();
   } else {
     resolve_length_files(std::get<SyntheticWorkload>(scenario.workload), folder);
   }
-  return scenario;
 }
 
 }  // namespace roofcast

@@ -1,0 +1,29 @@
+// What Roofcast predicts for one measured run: figures as the store names them, each with its 80 %
+// interval.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/run_simulation.hpp"
+#include "cli/validate_manifest.hpp"
+#include "reports/store.hpp"
+#include "reports/validation.hpp"
+
+namespace roofcast {
+
+struct Prediction {
+  Run run{};                          // of kind "validate"; its command line is the caller's
+  std::vector<Interval> intervals{};  // one for each of run.metrics
+  std::string refusal{};              // why there are no figures: what does not fit
+  std::vector<std::string> notes{};   // what the figures rest on
+};
+
+/// Answers the case's question. The interval of a figure: the question asked again with each cause
+/// of error (step times, host work on a request, KV capacity) 1.28 standard deviations up and down;
+/// the causes are independent, so their effects combine in quadrature. Throws Error for a
+/// deployment that cannot be read or simulated; `progress` returning false ends a simulation, whose
+/// figures are then worth nothing.
+Prediction predict(const ValidationCase& question, const ProgressFunction& progress);
+
+}  // namespace roofcast

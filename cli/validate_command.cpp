@@ -1,0 +1,115 @@
+// roofcast validate: predictions beside measured runs, metric by metric.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <ostream>
+#include <thread>
+
+#include "cli/arguments.hpp"
+#include "cli/flag_values.hpp"
+#include "cli/progress.hpp"
+#include "cli/validate_document.hpp"
+#include "cli/validate_manifest.hpp"
+#include "model/suggest.hpp"
+
+namespace roofcast {
+namespace {
+
+struct ValidateOptions {
+  std::vector<std::string> files;
+  bool ledger = false;
+  std::vector<std::string> thresholds;
+};
+
+Usage validate_usage(ValidateOptions& target) {
+  Usage usage{.synopsis = "roofcast validate MANIFEST.json ... [options]",
+              .example = "roofcast validate my-runs.json --ledger --threshold 10% ttft_s=15%",
+              .options = option_group("Options"),
+              .unlisted = {},
+              .positional = {}};
+  usage.options.add_options()("file", po::value(&target.files)->value_name("FILE"),
+                              "manifests: measured runs and what they ran on "
+                              "(reports/validation.schema.json)")(
+      "ledger", po::bool_switch(&target.ledger),
+      "sum up by engine, GPU, model and group instead of listing every case")(
+      "threshold",
+      po::value(&target.thresholds)->multitoken()->value_name("[METRIC[:STATISTIC]=]SHARE"),
+      "exit 3 where the mean absolute error of a metric is past it: 10%, ttft_s=15%, "
+      "ttft_s:p99=30%");
+  usage.positional.add("file", -1);
+  return usage;
+}
+
+void check_metric(const std::string& name, const std::string& text) {
+  const std::vector<std::string>& known = comparable_metrics();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw UsageError(
+      fmt::format("--threshold: '{}' names no metric{}", text, did_you_mean(name, known)));
+}
+
+/// "10%", "ttft_s=15%", "ttft_s:p99=0.3".
+ErrorLimit parse_limit(const std::string& text) {
+  ErrorLimit limit;
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos) {
+    const std::string metric = text.substr(0, equals);
+    const std::size_t colon = std::min(metric.find(':'), metric.size());
+    limit.name = metric.substr(0, colon);
+    if (colon < metric.size()) limit.statistic = metric.substr(colon + 1);
+    check_metric(limit.name, text);
+  }
+  const std::string share = equals == std::string::npos ? text : text.substr(equals + 1);
+  const bool is_percent = share.ends_with('%');
+  limit.share =
+      parse_number_by({.what = "share", .examples = "10%, 0.1", .least = 0},
+                      is_percent ? share.substr(0, share.size() - 1) : share, "--threshold") /
+      (is_percent ? 100 : 1);
+  return limit;
+}
+
+ValidationReport read_cases(const ValidateOptions& options, std::vector<ValidationCase>& cases) {
+  ValidationReport report{.files = options.files, .sum_up = options.ledger};
+  for (const std::string& text : options.thresholds) report.limits.push_back(parse_limit(text));
+  for (const std::string& file : options.files) {
+    ValidationManifest manifest = read_manifest(file);
+    if (options.files.size() == 1) report.name = manifest.name;
+    std::move(manifest.cases.begin(), manifest.cases.end(), std::back_inserter(cases));
+  }
+  return report;
+}
+
+int exit_code(const ValidationReport& report) {
+  if (answered(report) == 0) return kExitFailed;
+  return report.exceeded.empty() ? kExitDone : kExitNo;
+}
+
+}  // namespace
+
+int run_validate(CommandContext& context) {
+  ValidateOptions options;
+  const auto common = parse(context, validate_usage(options));
+  if (!common) return kExitDone;
+  if (options.files.empty()) {
+    throw UsageError("validate: expected a manifest of measured runs (roofcast validate --help)");
+  }
+  std::vector<ValidationCase> cases;
+  ValidationReport report = read_cases(options, cases);
+  const int threads = static_cast<int>(std::thread::hardware_concurrency());
+  ProgressBar bar(context.err, "cases");
+  auto validated = run_validation(
+      cases, threads, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+  if (!validated) {
+    context.err << "interrupted\n";
+    return kExitFailed;
+  }
+  report.cases = *std::move(validated);
+  std::vector<ComparedCase> compared;
+  for (const ValidatedCase& one : report.cases) compared.push_back(one.compared);
+  report.ledger = ledger_of(compared);
+  report.exceeded = exceeded_limits(report.ledger, report.limits);
+  write(validation_document(report), common->output, context.out);
+  return exit_code(report);
+}
+
+}  // namespace roofcast

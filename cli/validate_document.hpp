@@ -1,0 +1,31 @@
+// What `roofcast validate` answers: case by case, and summed up.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/run_validation.hpp"
+#include "reports/document.hpp"
+#include "reports/validation.hpp"
+
+namespace roofcast {
+
+/// A validation with what its answer is about.
+struct ValidationReport {
+  std::vector<std::string> files{};  // as the user named them
+  std::string name{};                // of the manifest
+  std::vector<ValidatedCase> cases{};
+  std::vector<LedgerLine> ledger{};
+  std::vector<ErrorLimit> limits{};
+  std::vector<ExceededLimit> exceeded{};
+  bool sum_up = false;  // people see the ledger instead of every case
+};
+
+/// Cases with a prediction.
+std::int64_t answered(const ValidationReport& report);
+
+/// For machines every case and the ledger; for people one of the two, then what was not answered
+/// and what is past its limit.
+Document validation_document(const ValidationReport& report);
+
+}  // namespace roofcast

@@ -1,0 +1,298 @@
+#include "cli/validate_manifest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "cli/manifest_rows.hpp"
+#include "cli/parse_quantity.hpp"
+#include "model/error.hpp"
+#include "model/io/json_depth.hpp"
+#include "model/io/json_text.hpp"
+#include "model/io/text/shown.hpp"
+#include "model/suggest.hpp"
+#include "simulator/io/json_object.hpp"
+#include "simulator/io/scenario_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::array kTopKeys = {"$schema", "schema_version", "name", "defaults", "cases"};
+constexpr std::array kCaseKeys = {"name",     "group", "source",   "ask",
+                                  "scenario", "step",  "measured", "rows"};
+constexpr std::array kRowsKeys = {"file", "where"};
+constexpr std::array kStepKeys = {"prefills", "decode_sequences", "decode_context_tokens"};
+constexpr std::array kPrefillKeys = {"new_tokens", "context_tokens", "emits_token"};
+
+constexpr std::int64_t kMostStepTokens = std::int64_t{1} << 40;
+constexpr std::int64_t kMostStepSequences = 1 << 20;
+
+// ---- measured figures
+
+bool is_time(const std::string& metric) {
+  return metric.ends_with("_s") && !metric.ends_with("_per_s");
+}
+
+bool has_statistics(const std::string& metric) {
+  return is_time(metric) && metric != "step_s" && metric != "makespan_s";
+}
+
+/// "63.9 ms" of a time; "12,5" of nothing. Throws UsageError.
+double parse_figure(const std::string& metric, std::string text) {
+  std::erase(text, ' ');
+  if (is_time(metric)) return parse_time(text, metric).value;
+  if (metric.find("_per_s") != std::string::npos) {
+    return parse_number_by({.what = "rate per second", .examples = "12.5", .least = 0}, text,
+                           metric);
+  }
+  return parse_number_by({.what = "number", .examples = "2588", .least = 0}, text, metric);
+}
+
+double read_figure(const std::string& metric, const json& value, const std::string& place) {
+  if (value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() >= 0) {
+    return value.get<double>();
+  }
+  if (!value.is_string()) {
+    throw Error(
+        fmt::format("{}: is {}, expected a number of at least 0, or a text such as \"5 ms\"", place,
+                    shown(value.dump(), 40)));
+  }
+  try {
+    return parse_figure(metric, value.get<std::string>());
+  } catch (const UsageError& error) {
+    throw Error(fmt::format("{}: {}", place, error.what()));
+  }
+}
+
+void check_statistic(const std::string& statistic, const std::string& place) {
+  static const std::vector<std::string> known = {"mean", "p50", "p90", "p95", "p99", "max"};
+  if (std::find(known.begin(), known.end(), statistic) != known.end()) return;
+  throw Error(fmt::format("{}: unknown statistic, expected {}{}", place,
+                          "mean, p50, p90, p95, p99 or max", did_you_mean(statistic, known)));
+}
+
+std::vector<MetricRow> read_statistics(const std::string& metric, const json& value,
+                                       const std::string& place) {
+  std::vector<MetricRow> rows;
+  for (const auto& item : value.items()) {
+    const std::string at = place + "." + shown(item.key(), 40);
+    check_statistic(item.key(), at);
+    rows.push_back({metric, item.key(), read_figure(metric, item.value(), at)});
+  }
+  return rows;
+}
+
+std::vector<MetricRow> read_metric(const std::string& metric, const json& value,
+                                   const std::string& place) {
+  const std::vector<std::string>& known = comparable_metrics();
+  if (std::find(known.begin(), known.end(), metric) == known.end()) {
+    throw Error(fmt::format("{}: unknown metric{}", place, did_you_mean(metric, known)));
+  }
+  if (!has_statistics(metric)) return {{metric, "value", read_figure(metric, value, place)}};
+  if (value.is_object()) return read_statistics(metric, value, place);
+  throw Error(fmt::format("{}: is {}, expected its statistics, such as {{\"mean\": 0.05}}", place,
+                          shown(value.dump(), 40)));
+}
+
+std::vector<MetricRow> read_measured(const json& measured, const std::string& place) {
+  if (!measured.is_object()) throw Error(place + ": expected an object of metrics");
+  std::vector<MetricRow> metrics;
+  for (const auto& item : measured.items()) {
+    const std::vector<MetricRow> rows =
+        read_metric(item.key(), item.value(), place + "." + shown(item.key(), 40));
+    metrics.insert(metrics.end(), rows.begin(), rows.end());
+  }
+  if (metrics.empty()) throw Error(place + ": holds no metric");
+  return metrics;
+}
+
+// ---- the question
+
+ValidationAsk read_ask(const JsonObject& object) {
+  const std::string text = object.text("ask").value_or("simulate");
+  if (text == "simulate") return ValidationAsk::simulate;
+  if (text == "step") return ValidationAsk::step;
+  if (text == "memory") return ValidationAsk::memory;
+  if (text == "saturation") return ValidationAsk::saturation;
+  object.fail("ask", "simulate, step, memory or saturation");
+}
+
+StepQuestion read_step(const JsonObject& object) {
+  StepQuestion step;
+  for (const JsonObject& chunk : object.objects("prefills", kPrefillKeys)) {
+    const auto new_tokens = chunk.integer("new_tokens", 1, kMostStepTokens);
+    if (!new_tokens) chunk.fail_missing("new_tokens", "a number of tokens");
+    step.prefills.push_back(
+        {.new_tokens = *new_tokens,
+         .context_tokens = chunk.integer("context_tokens", 0, kMostStepTokens).value_or(0),
+         .emits_token = chunk.boolean("emits_token").value_or(true)});
+  }
+  step.decode_sequences = object.integer("decode_sequences", 0, kMostStepSequences).value_or(0);
+  step.decode_context_tokens =
+      object.integer("decode_context_tokens", 0, kMostStepTokens).value_or(0);
+  if (step.decode_sequences == 0 && step.decode_context_tokens > 0) {
+    object.fail("decode_context_tokens", "0 without decode_sequences");
+  }
+  if (step.decode_sequences == 0 && step.prefills.empty()) {
+    object.fail_missing("decode_sequences", "a batch: prefills, decode_sequences or both");
+  }
+  return step;
+}
+
+/// Where a case stands, and what its paths are relative to.
+struct CasePlace {
+  std::string file;
+  std::string path;  // "cases[3]"
+  std::string row;   // "runs.csv, line 12"; empty without rows
+  std::filesystem::path folder;
+
+  std::string where() const { return row.empty() ? file : file + ", " + row; }
+  std::string at(const char* key) const { return where() + ": " + path + "." + key; }
+};
+
+Scenario read_case_scenario(const json* value, const ValidationCase& question,
+                            const CasePlace& place) {
+  if (value == nullptr) {
+    throw Error(place.at("scenario") + " is missing, expected a scenario or the path of one");
+  }
+  if (value->is_string()) {
+    return read_scenario((place.folder / value->get<std::string>()).lexically_normal().string());
+  }
+  if (!value->is_object()) {
+    throw Error(place.at("scenario") + ": expected a scenario or the path of one");
+  }
+  json filled = *value;
+  const bool needs_load = question.ask == ValidationAsk::simulate;
+  if (!needs_load && !filled.contains("workload")) filled["workload"] = {{"type", "synthetic"}};
+  Scenario scenario = parse_scenario(filled.dump(), place.at("scenario"));
+  resolve_workload_files(scenario, place.folder);
+  return scenario;
+}
+
+bool names_num_prompts(const json* scenario) {
+  return scenario != nullptr && scenario->is_object() && scenario->contains("workload") &&
+         (*scenario)["workload"].contains("num_prompts");
+}
+
+void read_question(const JsonObject& object, const CasePlace& place, ValidationCase& result) {
+  result.name = object.text("name").value_or(result.name);
+  result.group = object.text("group").value_or("");
+  result.source = object.text("source").value_or("");
+  result.ask = read_ask(object);
+  const json* scenario = object.find("scenario");
+  result.scenario = read_case_scenario(scenario, result, place);
+  result.states_num_prompts = scenario->is_string() || names_num_prompts(scenario);
+  const auto step = object.object("step", kStepKeys);
+  if (result.ask == ValidationAsk::step) {
+    if (!step) object.fail_missing("step", "the batch of the step");
+    result.step = read_step(*step);
+  } else if (step) {
+    object.fail("step", "no such key unless \"ask\" is \"step\"");
+  }
+  const json* measured = object.find("measured");
+  if (measured == nullptr) object.fail_missing("measured", "metrics");
+  result.measured.origin = result.place;
+  result.measured.metrics = read_measured(*measured, place.at("measured"));
+}
+
+ValidationCase read_case(const json& described, const CasePlace& place) {
+  ValidationCase result;
+  result.name = place.path + (place.row.empty() ? "" : ", " + place.row);
+  result.place = place.where() + ": " + place.path;
+  const JsonObject object(described, place.where(), place.path, kCaseKeys);
+  try {
+    read_question(object, place, result);
+  } catch (const Error& error) {
+    result.problem = error.what();
+  }
+  return result;
+}
+
+// ---- the file
+
+/// The case's own pattern, a case for each of its rows.
+void add_rows(const json& described, const CasePlace& place, std::vector<ValidationCase>& cases) {
+  const JsonObject object(described, place.file, place.path, kCaseKeys);
+  json pattern = described;
+  pattern.erase("rows");
+  for (const PatternRow& row : read_pattern_rows(*object.object("rows", kRowsKeys), place.folder)) {
+    CasePlace of_row = place;
+    of_row.row = row.place;
+    ValidationCase unfilled{.name = place.path + ", " + row.place, .place = of_row.where()};
+    try {
+      cases.push_back(read_case(filled_in(pattern, row), of_row));
+    } catch (const Error& error) {
+      unfilled.problem = error.what();
+      cases.push_back(std::move(unfilled));
+    }
+  }
+}
+
+json parse_manifest(const std::string& path) {
+  try {
+    return json::parse(read_text_file(path), strict_parsing<json>(path));
+  } catch (const json::exception& error) {
+    const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
+    const std::size_t label = what.find("] ");
+    throw Error(fmt::format("{}: is not JSON: {}", path,
+                            label == std::string::npos ? what : what.substr(label + 2)));
+  }
+}
+
+}  // namespace
+
+const std::vector<std::string>& comparable_metrics() {
+  static const std::vector<std::string> names = {"ttft_s",
+                                                 "tpot_s",
+                                                 "itl_s",
+                                                 "e2e_s",
+                                                 "queue_s",
+                                                 "output_tokens_per_s",
+                                                 "output_tokens_per_s_per_gpu",
+                                                 "input_tokens_per_s",
+                                                 "request_rate_per_s",
+                                                 "makespan_s",
+                                                 "preemptions",
+                                                 "kv_blocks",
+                                                 "kv_tokens",
+                                                 "max_concurrency",
+                                                 "step_s"};
+  return names;
+}
+
+ValidationManifest read_manifest(const std::string& path) {
+  const json text = parse_manifest(path);
+  const JsonObject top(text, path, "", kTopKeys);
+  if (top.integer("schema_version", 0, kAnyInteger) != kSchemaVersion) {
+    top.fail("schema_version", fmt::format("{}", kSchemaVersion));
+  }
+  top.text("$schema");
+  ValidationManifest manifest{.name = top.text("name").value_or(""), .cases = {}};
+  const json* cases = top.find("cases");
+  if (cases == nullptr) top.fail_missing("cases", "a list of cases");
+  if (!cases->is_array() || cases->empty()) top.fail("cases", "a list of cases");
+  const json* defaults = top.find("defaults");
+  if (defaults != nullptr && !defaults->is_object()) top.fail("defaults", "an object");
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (std::size_t i = 0; i < cases->size(); ++i) {
+    const CasePlace place{
+        .file = path, .path = fmt::format("cases[{}]", i), .row = "", .folder = folder};
+    json described = defaults == nullptr ? json::object() : *defaults;
+    described.merge_patch((*cases)[i]);
+    if (described.is_object() && described.contains("rows")) {
+      add_rows(described, place, manifest.cases);
+    } else {
+      manifest.cases.push_back(read_case(described, place));
+    }
+  }
+  return manifest;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,180 @@
+#include "reports/validation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace roofcast {
+namespace {
+
+constexpr std::array kDimensions = {LedgerBy::all, LedgerBy::group, LedgerBy::engine, LedgerBy::gpu,
+                                    LedgerBy::model};
+
+const std::string& key_of(const ComparedCase& compared, LedgerBy by) {
+  static const std::string everything;
+  switch (by) {
+    case LedgerBy::group:
+      return compared.group;
+    case LedgerBy::engine:
+      return compared.engine;
+    case LedgerBy::gpu:
+      return compared.gpu;
+    case LedgerBy::model:
+      return compared.model;
+    case LedgerBy::all:
+      break;
+  }
+  return everything;
+}
+
+/// Linear interpolation between order statistics, as numpy's default. `sorted` is not empty.
+double quantile(const std::vector<double>& sorted, double share) {
+  const double position = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double part = position - static_cast<double>(below);
+  return sorted[below] + part * (sorted[above] - sorted[below]);
+}
+
+/// Errors of one line, as they come in.
+struct Tally {
+  std::vector<double> errors{};  // signed
+  std::int64_t covered = 0;
+
+  ErrorSummary summary() const {
+    const auto count = static_cast<double>(errors.size());
+    std::vector<double> sizes;
+    double sum = 0;
+    double sum_of_sizes = 0;
+    for (const double error : errors) {
+      sum += error;
+      sum_of_sizes += std::abs(error);
+      sizes.push_back(std::abs(error));
+    }
+    std::sort(sizes.begin(), sizes.end());
+    return {.figures = std::ssize(errors),
+            .bias = sum / count,
+            .mape = sum_of_sizes / count,
+            .median = quantile(sizes, 0.5),
+            .p90 = quantile(sizes, 0.9),
+            .coverage = static_cast<double>(covered) / count};
+  }
+};
+
+using Metric = std::pair<std::string, std::string>;  // name, statistic
+
+/// Tallies of one dimension, which remember the order in which their keys came.
+class Lines {
+ public:
+  explicit Lines(LedgerBy by) : by_(by) {}
+
+  void add(const ComparedCase& compared, std::vector<Metric>& metrics) {
+    const std::string& key = key_of(compared, by_);
+    if (by_ != LedgerBy::all && key.empty()) return;
+    for (const ComparedFigure& figure : compared.figures) {
+      const std::optional<double> error = relative_error(figure);
+      if (!error) continue;
+      const Metric metric{figure.name, figure.statistic};
+      remember(keys_, key);
+      remember(metrics, metric);
+      Tally& tally = tallies_[{key, metric}];
+      tally.errors.push_back(*error);
+      if (is_covered(figure)) ++tally.covered;
+    }
+  }
+
+  void append_to(std::vector<LedgerLine>& ledger, const std::vector<Metric>& metrics) const {
+    for (const std::string& key : keys_) {
+      for (const Metric& metric : metrics) {
+        const auto found = tallies_.find({key, metric});
+        if (found == tallies_.end()) continue;
+        ledger.push_back({.by = by_,
+                          .key = key,
+                          .name = metric.first,
+                          .statistic = metric.second,
+                          .errors = found->second.summary()});
+      }
+    }
+  }
+
+ private:
+  template <class Value>
+  static void remember(std::vector<Value>& values, const Value& value) {
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+
+  LedgerBy by_;
+  std::vector<std::string> keys_;
+  std::map<std::pair<std::string, Metric>, Tally> tallies_;
+};
+
+/// How closely a limit is about a metric: 0 not at all, 1 about all, 2 its name, 3 its statistic.
+int closeness(const ErrorLimit& limit, const LedgerLine& line) {
+  if (limit.name.empty()) return 1;
+  if (limit.name != line.name) return 0;
+  if (limit.statistic.empty()) return 2;
+  return limit.statistic == line.statistic ? 3 : 0;
+}
+
+}  // namespace
+
+std::optional<double> relative_error(const ComparedFigure& figure) {
+  if (figure.measured == figure.predicted) return 0.0;
+  if (figure.measured == 0) return std::nullopt;
+  return figure.predicted / figure.measured - 1;
+}
+
+bool is_covered(const ComparedFigure& figure) {
+  return figure.interval.low <= figure.measured && figure.measured <= figure.interval.high;
+}
+
+const char* name_of(LedgerBy by) {
+  switch (by) {
+    case LedgerBy::all:
+      return "all";
+    case LedgerBy::group:
+      return "group";
+    case LedgerBy::engine:
+      return "engine";
+    case LedgerBy::gpu:
+      return "gpu";
+    case LedgerBy::model:
+      break;
+  }
+  return "model";
+}
+
+std::vector<LedgerLine> ledger_of(const std::vector<ComparedCase>& cases) {
+  std::vector<LedgerLine> ledger;
+  std::vector<Metric> metrics;
+  for (const LedgerBy by : kDimensions) {
+    Lines lines(by);
+    for (const ComparedCase& compared : cases) lines.add(compared, metrics);
+    lines.append_to(ledger, metrics);
+  }
+  return ledger;
+}
+
+std::vector<ExceededLimit> exceeded_limits(const std::vector<LedgerLine>& ledger,
+                                           const std::vector<ErrorLimit>& limits) {
+  std::vector<ExceededLimit> exceeded;
+  for (const LedgerLine& line : ledger) {
+    if (line.by != LedgerBy::all) continue;
+    const ErrorLimit* closest = nullptr;
+    for (const ErrorLimit& limit : limits) {  // of equally close ones the last
+      const int least = closest == nullptr ? 1 : closeness(*closest, line);
+      if (closeness(limit, line) >= least) closest = &limit;
+    }
+    if (closest == nullptr || line.errors.mape <= closest->share) continue;
+    exceeded.push_back({.name = line.name,
+                        .statistic = line.statistic,
+                        .mape = line.errors.mape,
+                        .limit = closest->share});
+  }
+  return exceeded;
+}
+
+}  // namespace roofcast
