@@ -28,8 +28,11 @@ struct CacheType {
 };
 
 /// Sparse attention reads a choice of tokens but keeps them all.
-AttentionSpan kept_span(const AttentionSpan& span) {
-  return span.kind == AttentionSpan::Kind::sparse ? AttentionSpan{} : span;
+AttentionSpan kept_span(const AttentionSpan& span, ChunkedLayers chunked) {
+  const bool keeps_all =
+      span.kind == AttentionSpan::Kind::sparse ||
+      (span.kind == AttentionSpan::Kind::chunked && chunked == ChunkedLayers::as_full);
+  return keeps_all ? AttentionSpan{} : span;
 }
 
 void count_layer(std::vector<CacheType>& types, const CacheType& type) {
@@ -47,7 +50,7 @@ void count_layer(std::vector<CacheType>& types, const CacheType& type) {
 
 /// The cache types of a range of layers, in order of first appearance.
 std::vector<CacheType> cache_types(const Transformer& model, const LayerRange& range,
-                                   DType cache_dtype, int tensor) {
+                                   DType cache_dtype, int tensor, ChunkedLayers chunked) {
   std::vector<CacheType> types;
   for (std::int64_t i = range.first; i < range.last; ++i) {
     const Layer& layer = model.layers[static_cast<std::size_t>(i)];
@@ -63,9 +66,10 @@ std::vector<CacheType> cache_types(const Transformer& model, const LayerRange& r
       count_layer(types, {.layers = 1, .span = {}, .per_token = {}, .state = need.per_sequence});
     }
     if (need.per_token.value > 0) {
-      count_layer(
-          types,
-          {.layers = 1, .span = kept_span(need.span), .per_token = need.per_token, .state = {}});
+      count_layer(types, {.layers = 1,
+                          .span = kept_span(need.span, chunked),
+                          .per_token = need.per_token,
+                          .state = {}});
     }
   }
   return types;
@@ -185,7 +189,7 @@ std::int64_t sum_of_rows(const CacheLayout& layout, RowsOfGroup rows_of_group) {
 }  // namespace
 
 CacheLayout cache_layout(const Transformer& model, DType cache_dtype, const Parallelism& parallel,
-                         std::int64_t block_tokens) {
+                         std::int64_t block_tokens, ChunkedLayers chunked) {
   const auto layers = static_cast<std::int64_t>(model.layers.size());
   CacheLayout fullest;
   fullest.block_tokens = block_tokens;
@@ -193,7 +197,7 @@ CacheLayout cache_layout(const Transformer& model, DType cache_dtype, const Para
   for (int stage = 0; stage < parallel.pipeline; ++stage) {
     const LayerRange range = pipeline_stage(layers, parallel.pipeline, stage);
     const CacheLayout layout =
-        layout_of(cache_types(model, range, cache_dtype, parallel.tensor), block_tokens);
+        layout_of(cache_types(model, range, cache_dtype, parallel.tensor, chunked), block_tokens);
     const Bytes of_all_groups = layout.row_bytes() * static_cast<double>(layout.groups.size());
     if (of_all_groups > most) {
       fullest = layout;

@@ -371,6 +371,7 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
   engine.async_scheduling = overrides.async_scheduling.value_or(era.async_scheduling);
   engine.reserve_full_sequence =
       overrides.reserve_full_sequence.value_or(era.reserve_full_sequence);
+  engine.chunked_layers = era.chunked_layers;
   engine.long_prefill_token_threshold = overrides.long_prefill_token_threshold.value_or(0);
   engine.watermark = overrides.watermark.value_or(0.0);
   resolve_features(engine, overrides, model, gpu, parallel);

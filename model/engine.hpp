@@ -11,6 +11,7 @@
 
 #include "model/engine_features.hpp"
 #include "model/gpu.hpp"
+#include "model/kv_cache.hpp"
 #include "model/parallelism.hpp"
 #include "model/queue_order.hpp"
 #include "model/tensorrt_policies.hpp"
@@ -114,6 +115,7 @@ struct Engine {
   bool cuda_graphs = true;
   bool async_scheduling = true;
   bool reserve_full_sequence = true;
+  ChunkedLayers chunked_layers = ChunkedLayers::apart;
   std::int64_t long_prefill_token_threshold = 0;  // 0: off
   double watermark = 0.0;
   QueueOrder order = QueueOrder::fcfs;

@@ -104,8 +104,12 @@ MemoryConstants memory_of_tensorrt_llm() {
 /// with it shows the scheduling alone.
 ///
 /// Cut-offs of the vLLM eras, by what changed:
-///  0.8 - 0.16: sampler sorts the logits (38 bytes per element); scheduling is synchronous; a
+///  0.8 - 0.13: sampler sorts the logits (38 bytes per element); scheduling is synchronous; a
 ///              request is admitted when its first chunk fits.
+///  0.14 - 0.16: asynchronous scheduling by default (0.14.0, vllm-project/vllm pull 27614). Layers
+///              with chunked attention share a cache group with the others, as before (default of
+///              VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE; 8,253 blocks that 0.15.1
+///              printed for Llama-4-Scout on two H100 are a quarter of what groups would give).
 ///  0.17 - 0.20: sampler without the sort (15 bytes); asynchronous scheduling; a request is
 ///              admitted when its whole sequence fits. Its knobs are those that a vLLM 0.19.0 run
 ///              printed at start-up (configuration dump of a run on an RTX 4090).
@@ -121,9 +125,15 @@ std::vector<EraDefaults> make_table() {
       {.era = {"vllm-0.19", "vLLM 0.17 to 0.20: asynchronous scheduling, whole-prompt admission"},
        .first_minor = 17,
        .memory = memory_of_vllm_0_19()},
-      {.era = {"vllm-0.11", "vLLM V1 up to 0.16 (2025): synchronous, first-chunk admission"},
+      {.era = {"vllm-0.15", "vLLM 0.14 to 0.16: asynchronous scheduling, first-chunk admission"},
+       .reserve_full_sequence = false,
+       .chunked_layers = ChunkedLayers::as_full,
+       .first_minor = 14,
+       .memory = memory_of_vllm_0_11()},
+      {.era = {"vllm-0.11", "vLLM V1 up to 0.13 (2025): synchronous, first-chunk admission"},
        .async_scheduling = false,
        .reserve_full_sequence = false,
+       .chunked_layers = ChunkedLayers::as_full,
        .first_minor = 0,
        .memory = memory_of_vllm_0_11()},
       {.era = {"sglang", "SGLang: token pages, prefill first, static memory fraction"},
@@ -280,7 +290,7 @@ std::vector<std::int64_t> capture_sizes(const EraDefaults& era, std::int64_t lar
     add(272, 496, 16);
     add(512, largest, 32);
   } else if (!era.async_scheduling) {
-    add(8, largest, 8);  // vLLM up to 0.16: 67 sizes to 512
+    add(8, largest, 8);  // vLLM up to 0.13: 67 sizes to 512
   } else {
     add(8, 248, 8);  // vLLM 0.19: 51 sizes to 512, as a start-up dump prints them
     add(256, largest, 16);

@@ -20,6 +20,7 @@ struct EraDefaults {
   bool chunked_prefill = true;
   bool async_scheduling = true;
   bool reserve_full_sequence = true;
+  ChunkedLayers chunked_layers = ChunkedLayers::apart;
   int first_minor = 0;  // vLLM 0.x: the first x that behaves like this era
   Bytes overhead{};     // textbook rule: per GPU
   bool prefix_caching = true;

@@ -12,6 +12,12 @@
 
 namespace roofcast {
 
+/// Where the cache keeps layers with chunked attention (Llama 4) beside full ones.
+enum class ChunkedLayers {
+  apart,    // in groups of their own, which free what lies before the chunk
+  as_full,  // in one group with the others, whole sequences long
+};
+
 /// What one layer keeps, on one rank. Per token for attention, per sequence for recurrent state.
 struct CacheNeed {
   Bytes per_token{};     // attention K and V (or latent, plus an indexer's keys)
@@ -69,7 +75,7 @@ struct CacheLayout {
 /// Layers of the pipeline stage with the most cache only. A model without a cache has no groups.
 /// Neglects: kernels that ask for block sizes other than multiples of 16.
 CacheLayout cache_layout(const Transformer& model, DType cache_dtype, const Parallelism& parallel,
-                         std::int64_t block_tokens);
+                         std::int64_t block_tokens, ChunkedLayers chunked = ChunkedLayers::apart);
 
 /// Block ids that the engine reserves for a sequence of up to `tokens` tokens (max_model_len when
 /// it checks that one fits and prints its maximum concurrency), all groups together. `in_flight` is

@@ -170,8 +170,8 @@ MemoryPlan plan_memory(const Deployment& deployment) {
   MemoryPlan plan;
   plan.total = division.total;
   plan.kv_budget = std::max(Bytes{}, division.kv_budget);
-  plan.layout =
-      cache_layout(deployment.model, engine.kv_cache_dtype, deployment.parallel, engine.block_size);
+  plan.layout = cache_layout(deployment.model, engine.kv_cache_dtype, deployment.parallel,
+                             engine.block_size, engine.chunked_layers);
   plan.kv_blocks = count_blocks(engine, plan.layout, plan.kv_budget);
   plan.kv_tokens = tokens_in(plan.layout, plan.kv_blocks);
   plan.relative_uncertainty = uncertainty(deployment, division.kv_budget);

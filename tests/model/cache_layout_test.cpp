@@ -118,6 +118,18 @@ TEST(CacheLayout, ChunkedGroupsReserveTheChunkAndTheStep) {
   EXPECT_EQ(rows_per_sequence(layout, 100'000, 2048), 6250 + 3 * 640);
 }
 
+TEST(CacheLayout, ChunkedLayersMayShareTheGroupOfTheOthers) {
+  // vLLM 0.15.1 printed 8,253 blocks for Llama-4-Scout with fp8 experts on two H100: 4 heads of 128
+  // a rank, 16 tokens, 48 layers of 2 * 4 * 128 * 2 B * 16 = 32,768 B, 13.0 GB. Groups would divide
+  // 12 layers at a time, and leave 9.7 GB unused.
+  const CacheLayout layout =
+      cache_layout(test::llama_4_scout(), DType::bf16, {.tensor = 2}, 16, ChunkedLayers::as_full);
+  EXPECT_EQ(layout.groups.size(), 1U);
+  EXPECT_EQ(layout.layers_per_row, 48);
+  EXPECT_DOUBLE_EQ(layout.row_bytes().value, 48 * 32'768.0);
+  EXPECT_EQ(reserved_rows_per_sequence(layout, 100'000, 2048), 6250);
+}
+
 TEST(CacheLayout, NearlyEqualTypesArePaddedToTheLarger) {
   // 13 full and 12 windowed layers: 13 < 1.5 * 12, so groups of 13 with one place of padding.
   Transformer model = test::gpt_oss_20b();

@@ -46,7 +46,9 @@ TEST(EngineEras, NamesAreForgiving) {
 TEST(EngineEras, AVersionTakesTheEraWhoseBehaviourItShares) {
   EXPECT_EQ(era_of("vllm-0.8.5"), "vllm-0.11");
   EXPECT_EQ(era_of("vllm-0.10.2"), "vllm-0.11");
-  EXPECT_EQ(era_of("vllm-0.16.0"), "vllm-0.11");  // the last whose sampler sorts
+  EXPECT_EQ(era_of("vllm-0.13.0"), "vllm-0.11");  // the last that schedules synchronously
+  EXPECT_EQ(era_of("vllm-0.14.0"), "vllm-0.15");
+  EXPECT_EQ(era_of("vllm-0.16.0"), "vllm-0.15");  // the last whose sampler sorts
   EXPECT_EQ(era_of("vllm-0.17.0"), "vllm-0.19");
   EXPECT_EQ(era_of("vllm-0.20"), "vllm-0.19");
   EXPECT_EQ(era_of("vllm-0.21"), "vllm-0.29");  // subtracts CUDA graphs
@@ -59,8 +61,8 @@ TEST(EngineEras, AnUnknownNameIsAnsweredWithTheNearest) {
   const std::string message = message_of<Error>(test::h100(), "vlm-0.19", {});
   EXPECT_THAT(message, HasSubstr("unknown engine 'vlm-0.19'"));
   EXPECT_THAT(message, HasSubstr("did you mean 'vllm-0.19'"));
-  EXPECT_THAT(message, HasSubstr("vllm-0.29, vllm-0.19, vllm-0.11, sglang, trtllm, roofcast, "
-                                 "textbook"));
+  EXPECT_THAT(message, HasSubstr("vllm-0.29, vllm-0.19, vllm-0.15, vllm-0.11, sglang, trtllm, "
+                                 "roofcast, textbook"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-x", {}), HasSubstr("unknown engine"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-0.x", {}), HasSubstr("unknown engine"));
 }
@@ -70,7 +72,7 @@ TEST(EngineEras, TheV0EngineIsRefused) {
 }
 
 TEST(EngineEras, AreListedOncePerEraWithASummary) {
-  ASSERT_EQ(engine_eras().size(), 9u);
+  ASSERT_EQ(engine_eras().size(), 10u);
   EXPECT_EQ(engine_eras().front().name, "vllm-0.29");
   for (const EngineEra& era : engine_eras()) {
     EXPECT_FALSE(era.summary.empty()) << era.name;
@@ -97,6 +99,9 @@ TEST(EngineDefaults, DifferByEra) {
   EXPECT_FALSE(early.async_scheduling);
   EXPECT_FALSE(early.reserve_full_sequence);
   EXPECT_DOUBLE_EQ(early.gpu_memory_utilization, 0.90);
+  const Engine between = engine_on(test::h100(), "vllm-0.15");
+  EXPECT_TRUE(between.async_scheduling);
+  EXPECT_FALSE(between.reserve_full_sequence);
   const Engine middle = engine_on(test::h100(), "vllm-0.19");
   EXPECT_TRUE(middle.async_scheduling);
   EXPECT_TRUE(middle.reserve_full_sequence);
