@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -45,11 +46,13 @@ struct Problem {
     return relative;
   }
 
-  /// [figures, terms], per `scale` of each term; one-sided, because terms may stand at 0.
-  Matrix derivatives(const std::vector<double>& values, const Vector& here) const {
+  /// [figures, terms], per `scale` of each term of `wanted`, 0 for the others; one-sided, because
+  /// terms may stand at 0.
+  Matrix derivatives(const std::vector<double>& values, const Vector& here,
+                     const std::vector<std::size_t>& wanted) const {
     constexpr double kStep = 0.5;  // of the scale
-    Matrix columns(here.size(), static_cast<Eigen::Index>(terms.size()));
-    for (std::size_t t = 0; t < terms.size(); ++t) {
+    Matrix columns = Matrix::Zero(here.size(), static_cast<Eigen::Index>(terms.size()));
+    for (const std::size_t t : wanted) {
       std::vector<double> moved = values;
       moved[t] += kStep * terms[t].scale;
       columns.col(static_cast<Eigen::Index>(t)) = (at(moved) - here) / kStep;
@@ -224,7 +227,9 @@ OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,
   Search search;
   for (const OverheadTerm& term : terms) search.values.push_back(term.start);
   search.relative = problem.at(search.values);
-  search.effects = problem.derivatives(search.values, search.relative);
+  std::vector<std::size_t> every(terms.size());
+  std::iota(every.begin(), every.end(), std::size_t{0});
+  search.effects = problem.derivatives(search.values, search.relative, every);
   fit.start = errors_of(search.relative);
   for (std::size_t t = 0; t < terms.size(); ++t) {
     // More terms than figures cannot be told apart either.
@@ -239,7 +244,7 @@ OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,
   while (going && fit.rounds < kMostRounds) {
     going = improve(problem, search);
     ++fit.rounds;
-    search.effects = problem.derivatives(search.values, search.relative);
+    search.effects = problem.derivatives(search.values, search.relative, search.active);
   }
   for (std::size_t t = 0; t < terms.size(); ++t) fit.terms[t].value = search.values[t];
   set_standard_errors(problem, search, fit.terms);

@@ -42,6 +42,7 @@ int run_runs(CommandContext&);
 int run_compare(CommandContext&);
 int run_measure(CommandContext&);
 int run_validate(CommandContext&);
+int run_fit(CommandContext&);
 
 /// Finds and runs the command; the one place where errors become messages and exit codes.
 int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err);

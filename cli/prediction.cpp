@@ -88,18 +88,6 @@ std::int64_t gpus_of(const SimulationRun& run) {
   return gpus;
 }
 
-/// The store's figures, and those that are compared besides.
-std::vector<MetricRow> figures_of(const SimulationRun& run) {
-  std::vector<MetricRow> rows = simulation_metrics(run);
-  rows.push_back({"output_tokens_per_s_per_gpu", "value",
-                  run.result.output_tokens_per_s / static_cast<double>(gpus_of(run))});
-  if (!are_alike(run.pools)) return rows;
-  const MemoryPlan& plan = run.pools.front().plan;
-  rows.push_back({"kv_tokens", "value", static_cast<double>(plan.kv_tokens)});
-  rows.push_back({"max_concurrency", "value", plan.max_concurrency});
-  return rows;
-}
-
 /// Fewer blocks would change something: they run out, or prefixes are found in them.
 bool depends_on_capacity(const SimulationRun& run) {
   constexpr double kNearlyFull = 0.9;  // beyond what capacities err by
@@ -159,11 +147,6 @@ Prediction refused(const SimulationRun& run) {
   return prediction;
 }
 
-Prediction predict_simulation(const ValidationCase& question, const ProgressFunction& progress) {
-  SimulationRun run = prepare_simulation(question.scenario);
-  return run.refusal.empty() ? predict_load(run, progress) : refused(run);
-}
-
 // ---- saturation
 
 /// Requests that run at once at most, all replicas together.
@@ -188,7 +171,7 @@ std::int64_t mean_tokens(const Workload& workload) {
 
 /// Everything is sent at once. Of n waves the last runs with less and less; at twenty it is 5 % of
 /// the time, in which throughput falls short by half.
-Prediction predict_saturation(const ValidationCase& question, const ProgressFunction& progress) {
+SimulationRun prepare_saturation(const ValidationCase& question) {
   constexpr double kWaves = 20;
   constexpr double kMostRequests = 200'000;
   Scenario scenario = question.scenario;
@@ -198,26 +181,16 @@ Prediction predict_saturation(const ValidationCase& question, const ProgressFunc
   }
   synthetic->request_rate = kAllAtOnce;
   SimulationRun run = prepare_simulation(scenario);
-  if (!run.refusal.empty()) return refused(run);
-  if (!question.states_num_prompts) {
+  if (run.refusal.empty() && !question.states_num_prompts) {
     const double requests = kWaves * most_running(run, mean_tokens(run.workload));
     synthetic->num_prompts = std::llround(std::clamp(requests, 1.0, kMostRequests));
     run.scenario = scenario;
     run.workload = load_workload(scenario);
   }
-  return predict_load(run, progress);
+  return run;
 }
 
 // ---- one deployment
-
-/// Memory and single steps are of one engine.
-ResolvedDeployment deployment_of(const ValidationCase& question) {
-  const std::vector<PoolScenario> pools = pools_of(question.scenario);
-  if (pools.size() > 1) {
-    throw Error(question.place + ".scenario.cluster: expected one pool for memory and steps");
-  }
-  return resolve(deployment_options(question.scenario, pools.front()));
-}
 
 RunRow row_of(const ValidationCase& question, const ResolvedDeployment& resolved) {
   return {.id = 0,
@@ -253,24 +226,6 @@ Prediction predict_memory(const ValidationCase& question) {
   return prediction;
 }
 
-/// Sequences of one context each, as only the sum is known; full attention gets the sum itself.
-StepBatch batch_of(const StepQuestion& step, const Transformer& model) {
-  StepBatch batch;
-  if (step.decode_sequences > 0) {
-    const std::int64_t each = step.decode_context_tokens / step.decode_sequences;
-    batch = decode_batch(model, step.decode_sequences, each);
-    const std::vector<AttentionSpan> spans = attention_spans(model);
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      if (spans[i].kind != AttentionSpan::Kind::full) continue;
-      batch.decode_attended[i] = step.decode_context_tokens + step.decode_sequences;
-    }
-  } else {
-    batch.decode_attended.assign(attention_spans(model).size(), 0);
-  }
-  batch.prefills = step.prefills;
-  return batch;
-}
-
 Prediction predict_step(const ValidationCase& question) {
   const ResolvedDeployment resolved = deployment_of(question);
   const RooflineStepTime step_time(resolved.deployment);
@@ -290,14 +245,55 @@ Prediction answer(const ValidationCase& question, const ProgressFunction& progre
     case ValidationAsk::memory:
       return predict_memory(question);
     case ValidationAsk::saturation:
-      return predict_saturation(question, progress);
     case ValidationAsk::simulate:
       break;
   }
-  return predict_simulation(question, progress);
+  SimulationRun run = prepare(question);
+  return run.refusal.empty() ? predict_load(run, progress) : refused(run);
 }
 
 }  // namespace
+
+std::vector<MetricRow> figures_of(const SimulationRun& run) {
+  std::vector<MetricRow> rows = simulation_metrics(run);
+  rows.push_back({"output_tokens_per_s_per_gpu", "value",
+                  run.result.output_tokens_per_s / static_cast<double>(gpus_of(run))});
+  if (!are_alike(run.pools)) return rows;
+  const MemoryPlan& plan = run.pools.front().plan;
+  rows.push_back({"kv_tokens", "value", static_cast<double>(plan.kv_tokens)});
+  rows.push_back({"max_concurrency", "value", plan.max_concurrency});
+  return rows;
+}
+
+ResolvedDeployment deployment_of(const ValidationCase& question) {
+  const std::vector<PoolScenario> pools = pools_of(question.scenario);
+  if (pools.size() > 1) {
+    throw Error(question.place + ".scenario.cluster: expected one pool for memory and steps");
+  }
+  return resolve(deployment_options(question.scenario, pools.front()));
+}
+
+StepBatch batch_of(const StepQuestion& step, const Transformer& model) {
+  StepBatch batch;
+  if (step.decode_sequences > 0) {
+    const std::int64_t each = step.decode_context_tokens / step.decode_sequences;
+    batch = decode_batch(model, step.decode_sequences, each);
+    const std::vector<AttentionSpan> spans = attention_spans(model);
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      if (spans[i].kind != AttentionSpan::Kind::full) continue;
+      batch.decode_attended[i] = step.decode_context_tokens + step.decode_sequences;
+    }
+  } else {
+    batch.decode_attended.assign(attention_spans(model).size(), 0);
+  }
+  batch.prefills = step.prefills;
+  return batch;
+}
+
+SimulationRun prepare(const ValidationCase& question) {
+  return question.ask == ValidationAsk::saturation ? prepare_saturation(question)
+                                                   : prepare_simulation(question.scenario);
+}
 
 Prediction predict(const ValidationCase& question, const ProgressFunction& progress) {
   Prediction prediction = answer(question, progress);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/deployment_options.hpp"
 #include "cli/run_simulation.hpp"
 #include "cli/validate_manifest.hpp"
 #include "reports/store.hpp"
@@ -25,5 +26,19 @@ struct Prediction {
 /// deployment that cannot be read or simulated; `progress` returning false ends a simulation, whose
 /// figures are then worth nothing.
 Prediction predict(const ValidationCase& question, const ProgressFunction& progress);
+
+// ---- its parts, for who asks the same again with other terms
+
+/// The simulation of a case that asks for one, up to running it.
+SimulationRun prepare(const ValidationCase& question);
+
+/// Of a run with its result: the store's figures, and those that are compared besides.
+std::vector<MetricRow> figures_of(const SimulationRun& run);
+
+/// Memory and single steps are of one engine: throws Error when the case has several pools.
+ResolvedDeployment deployment_of(const ValidationCase& question);
+
+/// Sequences of one context each, as only the sum is known; full attention gets the sum itself.
+StepBatch batch_of(const StepQuestion& step, const Transformer& model);
 
 }  // namespace roofcast

@@ -27,6 +27,7 @@ constexpr Command kCommands[] = {
     {"measure", "run a real model, random weights, on this machine: prefill, decode, a trace",
      run_measure},
     {"validate", "how far off: predictions beside measured runs, metric by metric", run_validate},
+    {"fit", "what an engine adds to its kernels, learnt from measured runs", run_fit},
     {"runs", "what the store holds", run_runs},
     {"compare", "two runs of the store, metric by metric", run_compare},
 };

@@ -1,0 +1,137 @@
+// `roofcast fit` as a user runs it, on runs whose host terms are known because they were simulated
+// with them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr double kPerRequest = 0.006;
+constexpr double kGraphLaunch = 0.0007;
+
+json scenario_of(double request_rate) {
+  return {{"model", "llama-3.1-8b"},
+          {"gpu", "h100"},
+          {"engine", "vllm-0.19"},
+          {"workload",
+           {{"type", "synthetic"},
+            {"num_prompts", 30},
+            {"request_rate", request_rate},
+            {"input_len", 256},
+            {"output_len", 32}}}};
+}
+
+/// Measured runs of an engine with planted terms, in the folder that is current while a test runs.
+class Fit : public testing::Test {
+ protected:
+  Fit() {
+    std::ofstream("planted.json") << json{
+        {"schema_version", 1},
+        {"kind", "engine"},
+        {"name", "planted"},
+        {"era", "vllm-0.19"},
+        {"host", {{"per_request_s", kPerRequest}, {"graph_launch_s", kGraphLaunch}}}};
+    json cases = json::array();
+    for (const double rate : {1.0, 4.0, 16.0}) {
+      json planted = scenario_of(rate);
+      planted["engine"] = "planted.json";
+      std::ofstream("s.json") << planted;
+      const json run = json::parse(run_command("simulate s.json --no-store -o json").out);
+      json measured;
+      for (const char* metric : {"ttft_s", "tpot_s", "e2e_s"}) {
+        measured[metric]["mean"] = run[metric]["mean"];
+      }
+      cases.push_back({{"name", "at " + std::to_string(rate)},
+                       {"scenario", scenario_of(rate)},
+                       {"measured", measured}});
+    }
+    manifest_ = {{"schema_version", 1}, {"cases", cases}};
+  }
+
+  CommandResult fit(const std::string& options = "--out engine.json") const {
+    std::ofstream("m.json") << manifest_;
+    return run_command("fit m.json " + options);
+  }
+
+  json manifest_;
+
+ private:
+  TemporaryFolder folder_;
+};
+
+const json& term(const json& answer, const std::string& name) {
+  for (const json& one : answer["terms"]) {
+    if (one["name"] == name) return one;
+  }
+  throw std::runtime_error("no term " + name);
+}
+
+TEST_F(Fit, FindsThePlantedTermsAndValidatesWithThem) {
+  const CommandResult result = fit("--out engine.json --name ours -o json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json answer = json::parse(result.out);
+  // Within five standard errors of the fit's own.
+  for (const auto& [name, planted] :
+       {std::pair{"per_request_s", kPerRequest}, std::pair{"graph_launch_s", kGraphLaunch}}) {
+    const json& fitted = term(answer, name);
+    ASSERT_TRUE(fitted["identified"]) << name;
+    EXPECT_NEAR(fitted["value"], planted, 5 * fitted["standard_error"].get<double>()) << name;
+  }
+  EXPECT_GT(answer["errors"]["era"]["median"], 0.05);
+  // The figures were made by the same simulator: what is left is what the search leaves.
+  EXPECT_LT(answer["errors"]["fitted"]["p90"], 0.01);
+  for (json& one : manifest_["cases"]) one["scenario"]["engine"] = "engine.json";
+  std::ofstream("m.json") << manifest_;
+  const CommandResult validated = run_command("validate m.json --threshold 1% -o json");
+  EXPECT_EQ(validated.exit_code, 0) << validated.out << validated.err;
+  EXPECT_THAT(validated.out, HasSubstr("ours"));
+}
+
+TEST_F(Fit, SaysWhichTermsTheRunsDoNotTell) {
+  const json answer = json::parse(fit("--out engine.json -o json").out);
+  // Steps of some 6 ms on the device hide 0.3 ms of scheduling.
+  EXPECT_EQ(term(answer, "step_base_s")["identified"], false);
+  EXPECT_EQ(term(answer, "step_base_s")["reason"], "moves no figure of these runs");
+}
+
+TEST_F(Fit, LearnsOnlyTheTermsAskedFor) {
+  const json answer = json::parse(fit("--out engine.json --terms per_request_s -o json").out);
+  ASSERT_EQ(answer["terms"].size(), 1U);
+  EXPECT_EQ(answer["terms"][0]["name"], "per_request_s");
+}
+
+TEST_F(Fit, CasesOfTwoEnginesAreNotMixed) {
+  manifest_["cases"][1]["scenario"]["engine"] = "vllm-0.11";
+  const CommandResult result = fit();
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("two engines"));
+  EXPECT_EQ(fit("--out engine.json --engine vllm-0.11").exit_code, 0);
+}
+
+TEST_F(Fit, ACaseThatCannotBePredictedIsLeftOutWithItsReason) {
+  manifest_["cases"][0]["scenario"]["model"] = "no-such-model";
+  const CommandResult result = fit("--out engine.json -o json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json answer = json::parse(result.out);
+  ASSERT_EQ(answer["left_out"].size(), 1U);
+  EXPECT_THAT(answer["left_out"][0]["reason"].get<std::string>(), HasSubstr("no-such-model"));
+  EXPECT_EQ(answer["runs"], 2);
+}
+
+TEST_F(Fit, MisuseIsSaidInOneLine) {
+  EXPECT_EQ(run_command("fit --out e.json").exit_code, 2);
+  EXPECT_EQ(fit("--out engine").exit_code, 2);
+  EXPECT_THAT(fit("--out e.json --terms per_reqest_s").err, HasSubstr("per_request_s"));
+  EXPECT_EQ(fit("--out m.json").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace roofcast::test
