@@ -160,11 +160,12 @@ bool improve(const Problem& problem, Search& search) {
   const double before = squared_error(search.relative);
   const std::vector<double> target = full_step(problem, search);
   double share = 1.0;
-  for (int halving = 0; halving <= kMostHalvings; ++halving, share /= 2) {
+  for (int halving = 0; halving <= kMostHalvings; ++halving) {
     std::vector<double> values = search.values;
     for (const std::size_t t : search.active) values[t] += share * (target[t] - values[t]);
     const Vector relative = problem.at(values);
     const double after = squared_error(relative);
+    share /= 2;
     if (after >= before) continue;
     search.values = values;
     search.relative = relative;
