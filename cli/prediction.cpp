@@ -256,6 +256,8 @@ Prediction answer(const ValidationCase& question, const ProgressFunction& progre
 
 std::vector<MetricRow> figures_of(const SimulationRun& run) {
   std::vector<MetricRow> rows = simulation_metrics(run);
+  rows.push_back({"total_tokens_per_s", "value",
+                  run.result.input_tokens_per_s + run.result.output_tokens_per_s});
   rows.push_back({"output_tokens_per_s_per_gpu", "value",
                   run.result.output_tokens_per_s / static_cast<double>(gpus_of(run))});
   if (!are_alike(run.pools)) return rows;
@@ -291,8 +293,9 @@ StepBatch batch_of(const StepQuestion& step, const Transformer& model) {
 }
 
 SimulationRun prepare(const ValidationCase& question) {
-  return question.ask == ValidationAsk::saturation ? prepare_saturation(question)
-                                                   : prepare_simulation(question.scenario);
+  return question.ask == ValidationAsk::saturation
+             ? prepare_saturation(question)
+             : prepare_simulation(question.scenario, question.recorded);
 }
 
 Prediction predict(const ValidationCase& question, const ProgressFunction& progress) {

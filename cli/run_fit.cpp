@@ -102,7 +102,7 @@ std::string prepare_case(const ValidationCase& question, PreparedCase& prepared)
   }
   const auto always = [](std::int64_t, std::int64_t) { return true; };
   const std::vector<MetricRow> predicted = predicted_rows(prepared, always);
-  for (const MetricRow& row : fitted_rows(question.measured.metrics)) {
+  for (const MetricRow& row : fitted_rows(question.figures)) {
     const bool meets = std::any_of(predicted.begin(), predicted.end(), [&](const MetricRow& p) {
       return p.name == row.name && p.statistic == row.statistic && p.value > 0;
     });

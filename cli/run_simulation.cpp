@@ -122,7 +122,8 @@ double factor_of(double deviations, double relative_uncertainty) {
 
 }  // namespace
 
-SimulationRun prepare_simulation(const Scenario& scenario) {
+SimulationRun prepare_simulation(const Scenario& scenario,
+                                 const std::optional<Workload>& recorded) {
   SimulationRun run;
   run.scenario = scenario;
   run.pools.clear();
@@ -135,7 +136,7 @@ SimulationRun prepare_simulation(const Scenario& scenario) {
                               pool.deployment.gpu.display_name, pool.plan.reason);
     return run;
   }
-  run.workload = load_workload(scenario);
+  run.workload = recorded ? *recorded : load_workload(scenario);
   take_recorded_limit(run);
   return run;
 }

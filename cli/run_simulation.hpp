@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 
 #include "cli/simulate_document.hpp"
 #include "model/step_estimate.hpp"
@@ -15,8 +16,10 @@ using ProgressFunction = std::function<bool(std::int64_t, std::int64_t)>;
 using PoolStepTimes = std::deque<RooflineStepTime>;
 
 /// Everything but the simulation itself: model, GPU, memory plan and workload. Where the model does
-/// not fit there is a `refusal` and no workload. Throws Error when the workload cannot be read.
-SimulationRun prepare_simulation(const Scenario& scenario);
+/// not fit there is a `refusal` and no workload. `recorded` is the workload where it is at hand.
+/// Throws Error when the workload cannot be read.
+SimulationRun prepare_simulation(const Scenario& scenario,
+                                 const std::optional<Workload>& recorded = {});
 
 PoolStepTimes step_times_of(const SimulationRun& run);
 

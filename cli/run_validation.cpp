@@ -12,9 +12,9 @@ namespace roofcast {
 namespace {
 
 /// The figures of both sides that meet by name.
-void compare(const MeasuredRun& measured, ValidatedCase& validated) {
+void compare(const std::vector<MetricRow>& figures, ValidatedCase& validated) {
   const std::vector<MetricRow>& predicted = validated.prediction.run.metrics;
-  for (const MetricRow& row : measured.metrics) {
+  for (const MetricRow& row : figures) {
     const auto found = std::find_if(predicted.begin(), predicted.end(), [&](const MetricRow& p) {
       return p.name == row.name && p.statistic == row.statistic;
     });
@@ -48,7 +48,7 @@ ValidatedCase validated(const ValidationCase& question, const ProgressFunction& 
     compared.engine = result.prediction.run.row.engine;
     compared.gpu = result.prediction.run.row.gpu;
     compared.model = result.prediction.run.row.model;
-    if (compared.reason.empty()) compare(question.measured, result);
+    if (compared.reason.empty()) compare(question.figures, result);
     if (compared.reason.empty() && compared.figures.empty()) {
       compared.reason = "none of the measured figures is predicted";
     }

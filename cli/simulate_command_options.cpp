@@ -1,5 +1,7 @@
 #include "cli/simulate_command_options.hpp"
 
+#include <utility>
+
 #include "cli/feature_options.hpp"
 #include "cli/flag_values.hpp"
 #include "simulator/io/scenario_cluster.hpp"
@@ -119,6 +121,10 @@ Scenario simulate_scenario(const SimulateOptions& options) {
     refuse_trace(options.scenario_path);
     scenario = read_scenario(options.scenario_path);
   }
+  return with_flags(std::move(scenario), options);
+}
+
+Scenario with_flags(Scenario scenario, const SimulateOptions& options) {
   const DeploymentOptions& given = options.deployment;
   if (scenario.cluster) refuse_idle_flags(given, *scenario.cluster);
   if (!given.model.empty()) scenario.model = given.model;

@@ -26,4 +26,7 @@ Usage simulate_usage(SimulateOptions& target);
 /// The scenario file, if any, with the flags that were given on top.
 Scenario simulate_scenario(const SimulateOptions& options);
 
+/// `scenario` with the flags that were given on top.
+Scenario with_flags(Scenario scenario, const SimulateOptions& options);
+
 }  // namespace roofcast

@@ -2,41 +2,42 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <ostream>
 #include <thread>
 
 #include "cli/arguments.hpp"
 #include "cli/flag_values.hpp"
+#include "cli/measured_case.hpp"
 #include "cli/progress.hpp"
 #include "cli/validate_document.hpp"
-#include "cli/validate_manifest.hpp"
+#include "cli/validate_inputs.hpp"
 #include "model/suggest.hpp"
 
 namespace roofcast {
 namespace {
 
 struct ValidateOptions {
-  std::vector<std::string> files;
+  ValidationInputs inputs;
   bool ledger = false;
   std::vector<std::string> thresholds;
 };
 
 Usage validate_usage(ValidateOptions& target) {
-  Usage usage{.synopsis = "roofcast validate MANIFEST.json ... [options]",
+  Usage usage{.synopsis = "roofcast validate FILE|FOLDER ... [options]",
               .example = "roofcast validate my-runs.json --ledger --threshold 10% ttft_s=15%",
               .options = option_group("Options"),
               .unlisted = {},
               .positional = {}};
-  usage.options.add_options()("file", po::value(&target.files)->value_name("FILE"),
-                              "manifests: measured runs and what they ran on "
-                              "(reports/validation.schema.json)")(
+  usage.options.add_options()("file", po::value(&target.inputs.files)->value_name("FILE"),
+                              "manifests of measured runs (reports/validation.schema.json), "
+                              "results of benchmarks, folders of those")(
       "ledger", po::bool_switch(&target.ledger),
       "sum up by engine, GPU, model and group instead of listing every case")(
       "threshold",
       po::value(&target.thresholds)->multitoken()->value_name("[METRIC[:STATISTIC]=]SHARE"),
       "exit 3 where the mean absolute error of a metric is past it: 10%, ttft_s=15%, "
       "ttft_s:p99=30%");
+  add_result_options(usage, target.inputs);
   usage.positional.add("file", -1);
   return usage;
 }
@@ -68,17 +69,6 @@ ErrorLimit parse_limit(const std::string& text) {
   return limit;
 }
 
-ValidationReport read_cases(const ValidateOptions& options, std::vector<ValidationCase>& cases) {
-  ValidationReport report{.files = options.files, .sum_up = options.ledger};
-  for (const std::string& text : options.thresholds) report.limits.push_back(parse_limit(text));
-  for (const std::string& file : options.files) {
-    ValidationManifest manifest = read_manifest(file);
-    if (options.files.size() == 1) report.name = manifest.name;
-    std::move(manifest.cases.begin(), manifest.cases.end(), std::back_inserter(cases));
-  }
-  return report;
-}
-
 int exit_code(const ValidationReport& report) {
   if (answered(report) == 0) return kExitFailed;
   return report.exceeded.empty() ? kExitDone : kExitNo;
@@ -90,15 +80,18 @@ int run_validate(CommandContext& context) {
   ValidateOptions options;
   const auto common = parse(context, validate_usage(options));
   if (!common) return kExitDone;
-  if (options.files.empty()) {
-    throw UsageError("validate: expected a manifest of measured runs (roofcast validate --help)");
+  if (options.inputs.files.empty()) {
+    throw UsageError("validate: expected a manifest or the result of a benchmark");
   }
-  std::vector<ValidationCase> cases;
-  ValidationReport report = read_cases(options, cases);
+  ValidationReport report{.files = options.inputs.files, .sum_up = options.ledger};
+  for (const std::string& text : options.thresholds) report.limits.push_back(parse_limit(text));
+  const ValidationManifest asked = read_inputs(options.inputs);
+  report.name = asked.name;
   const int threads = static_cast<int>(std::thread::hardware_concurrency());
   ProgressBar bar(context.err, "cases");
   auto validated = run_validation(
-      cases, threads, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+      asked.cases, threads,
+      [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
   if (!validated) {
     context.err << "interrupted\n";
     return kExitFailed;

@@ -9,12 +9,14 @@
 #include <utility>
 
 #include "cli/manifest_rows.hpp"
+#include "cli/measured_case.hpp"
 #include "cli/parse_quantity.hpp"
 #include "model/error.hpp"
 #include "model/io/json_depth.hpp"
 #include "model/io/json_text.hpp"
 #include "model/io/text/shown.hpp"
 #include "model/suggest.hpp"
+#include "reports/importers/importer.hpp"
 #include "simulator/io/json_object.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
@@ -27,6 +29,7 @@ constexpr std::int64_t kSchemaVersion = 1;
 constexpr std::array kTopKeys = {"$schema", "schema_version", "name", "defaults", "cases"};
 constexpr std::array kCaseKeys = {"name",     "group", "source",   "ask",
                                   "scenario", "step",  "measured", "rows"};
+constexpr std::array kFileKeys = {"file", "format", "run"};
 constexpr std::array kRowsKeys = {"file", "where"};
 constexpr std::array kStepKeys = {"prefills", "decode_sequences", "decode_context_tokens"};
 constexpr std::array kPrefillKeys = {"new_tokens", "context_tokens", "emits_token"};
@@ -72,7 +75,7 @@ double read_figure(const std::string& metric, const json& value, const std::stri
 }
 
 void check_statistic(const std::string& statistic, const std::string& place) {
-  static const std::vector<std::string> known = {"mean", "p50", "p90", "p95", "p99", "max"};
+  const std::vector<std::string>& known = comparable_statistics();
   if (std::find(known.begin(), known.end(), statistic) != known.end()) return;
   throw Error(fmt::format("{}: unknown statistic, expected {}{}", place,
                           "mean, p50, p90, p95, p99 or max", did_you_mean(statistic, known)));
@@ -101,7 +104,7 @@ std::vector<MetricRow> read_metric(const std::string& metric, const json& value,
                           shown(value.dump(), 40)));
 }
 
-std::vector<MetricRow> read_measured(const json& measured, const std::string& place) {
+std::vector<MetricRow> read_measured_figures(const json& measured, const std::string& place) {
   if (!measured.is_object()) throw Error(place + ": expected an object of metrics");
   std::vector<MetricRow> metrics;
   for (const auto& item : measured.items()) {
@@ -153,26 +156,36 @@ struct CasePlace {
   std::string row;   // "runs.csv, line 12"; empty without rows
   std::filesystem::path folder;
 
+  std::string file_at(const std::string& relative) const {
+    return (folder / relative).lexically_normal().string();
+  }
   std::string where() const { return row.empty() ? file : file + ", " + row; }
   std::string at(const char* key) const { return where() + ": " + path + "." + key; }
 };
 
-Scenario read_case_scenario(const json* value, const ValidationCase& question,
+/// `given` is completed by what a measured file says of its setting.
+Scenario read_case_scenario(const json* given, const ValidationCase& question,
                             const CasePlace& place) {
-  if (value == nullptr) {
+  json filled = scenario_of(question.measured);
+  if (given == nullptr && filled.empty()) {
     throw Error(place.at("scenario") + " is missing, expected a scenario or the path of one");
   }
-  if (value->is_string()) {
-    return read_scenario((place.folder / value->get<std::string>()).lexically_normal().string());
+  if (given != nullptr && given->is_string()) {
+    return read_scenario(place.file_at(given->get<std::string>()));
   }
-  if (!value->is_object()) {
+  if (given != nullptr && !given->is_object()) {
     throw Error(place.at("scenario") + ": expected a scenario or the path of one");
   }
-  json filled = *value;
+  if (given != nullptr) {
+    if (given->contains("workload")) filled.erase("workload");
+    filled.merge_patch(*given);
+  }
   const bool needs_load = question.ask == ValidationAsk::simulate;
   if (!needs_load && !filled.contains("workload")) filled["workload"] = {{"type", "synthetic"}};
   Scenario scenario = parse_scenario(filled.dump(), place.at("scenario"));
-  resolve_workload_files(scenario, place.folder);
+  const auto* trace = std::get_if<TraceWorkload>(&scenario.workload);
+  const bool is_recorded = trace != nullptr && trace->path == question.measured.origin;
+  if (!is_recorded) resolve_workload_files(scenario, place.folder);
   return scenario;
 }
 
@@ -181,14 +194,46 @@ bool names_num_prompts(const json* scenario) {
          (*scenario)["workload"].contains("num_prompts");
 }
 
+/// The run of a file that another tool wrote.
+MeasuredRun read_result_file(const JsonObject& object, const CasePlace& place) {
+  const auto file = object.text("file");
+  if (!file || file->empty()) object.fail_missing("file", "a file or folder of results");
+  ImportOptions options{.format = object.text("format").value_or("auto")};
+  if (options.format == "auto") options.format.clear();
+  const std::string path = place.file_at(*file);
+  std::vector<MeasuredRun> runs = read_measured(path, options);
+  const auto number = object.integer("run", 1, std::ssize(runs));
+  if (!number && runs.size() > 1) {
+    object.fail_missing("run",
+                        fmt::format("1 to {}, since {} holds so many runs", runs.size(), path));
+  }
+  return std::move(runs[static_cast<std::size_t>(number.value_or(1) - 1)]);
+}
+
+void read_figures(const JsonObject& object, const CasePlace& place, ValidationCase& result) {
+  const json* measured = object.find("measured");
+  if (measured == nullptr) object.fail_missing("measured", "metrics, or the file of a result");
+  if (measured->is_object() && measured->contains("file")) {
+    result.measured = read_result_file(*object.object("measured", kFileKeys), place);
+    result.figures = comparable_figures(result.measured);
+    return;
+  }
+  result.measured.origin = result.place;
+  result.measured.metrics = read_measured_figures(*measured, place.at("measured"));
+  result.figures = result.measured.metrics;
+}
+
 void read_question(const JsonObject& object, const CasePlace& place, ValidationCase& result) {
   result.name = object.text("name").value_or(result.name);
   result.group = object.text("group").value_or("");
   result.source = object.text("source").value_or("");
   result.ask = read_ask(object);
+  read_figures(object, place, result);
   const json* scenario = object.find("scenario");
   result.scenario = read_case_scenario(scenario, result, place);
-  result.states_num_prompts = scenario->is_string() || names_num_prompts(scenario);
+  result.states_num_prompts =
+      names_num_prompts(scenario) || (scenario != nullptr && scenario->is_string());
+  take_recorded_requests(result);
   const auto step = object.object("step", kStepKeys);
   if (result.ask == ValidationAsk::step) {
     if (!step) object.fail_missing("step", "the batch of the step");
@@ -196,10 +241,6 @@ void read_question(const JsonObject& object, const CasePlace& place, ValidationC
   } else if (step) {
     object.fail("step", "no such key unless \"ask\" is \"step\"");
   }
-  const json* measured = object.find("measured");
-  if (measured == nullptr) object.fail_missing("measured", "metrics");
-  result.measured.origin = result.place;
-  result.measured.metrics = read_measured(*measured, place.at("measured"));
 }
 
 ValidationCase read_case(const json& described, const CasePlace& place) {
@@ -248,27 +289,17 @@ json parse_manifest(const std::string& path) {
 
 }  // namespace
 
-const std::vector<std::string>& comparable_metrics() {
-  static const std::vector<std::string> names = {"ttft_s",
-                                                 "tpot_s",
-                                                 "itl_s",
-                                                 "e2e_s",
-                                                 "queue_s",
-                                                 "output_tokens_per_s",
-                                                 "output_tokens_per_s_per_gpu",
-                                                 "input_tokens_per_s",
-                                                 "request_rate_per_s",
-                                                 "makespan_s",
-                                                 "preemptions",
-                                                 "kv_blocks",
-                                                 "kv_tokens",
-                                                 "max_concurrency",
-                                                 "step_s"};
-  return names;
+void take_recorded_requests(ValidationCase& question) {
+  const auto* trace = std::get_if<TraceWorkload>(&question.scenario.workload);
+  if (trace == nullptr || trace->path != question.measured.origin) return;
+  question.recorded = recorded_workload(question.measured);
 }
 
 ValidationManifest read_manifest(const std::string& path) {
   const json text = parse_manifest(path);
+  if (!text.is_object() || !text.contains("cases")) {
+    throw Error(path + ": is neither a manifest (no \"cases\") nor a result of a known format");
+  }
   const JsonObject top(text, path, "", kTopKeys);
   if (top.integer("schema_version", 0, kAnyInteger) != kSchemaVersion) {
     top.fail("schema_version", fmt::format("{}", kSchemaVersion));
@@ -276,7 +307,6 @@ ValidationManifest read_manifest(const std::string& path) {
   top.text("$schema");
   ValidationManifest manifest{.name = top.text("name").value_or(""), .cases = {}};
   const json* cases = top.find("cases");
-  if (cases == nullptr) top.fail_missing("cases", "a list of cases");
   if (!cases->is_array() || cases->empty()) top.fail("cases", "a list of cases");
   const json* defaults = top.find("defaults");
   if (defaults != nullptr && !defaults->is_object()) top.fail("defaults", "an object");

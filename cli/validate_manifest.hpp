@@ -39,6 +39,8 @@ struct ValidationCase {
   bool states_num_prompts = false;  // the scenario says how many requests there are
   StepQuestion step{};
   MeasuredRun measured{};
+  std::vector<MetricRow> figures{};    // of `measured`, those to be compared
+  std::optional<Workload> recorded{};  // the scenario's load, where it is the measured requests
   std::string problem{};  // why it cannot be asked, naming file and key; empty when it can
 };
 
@@ -47,8 +49,8 @@ struct ValidationManifest {
   std::vector<ValidationCase> cases{};
 };
 
-/// The figures that may be compared, as the store names them.
-const std::vector<std::string>& comparable_metrics();
+/// Sets `recorded` where the scenario's load is the measured run's own.
+void take_recorded_requests(ValidationCase& question);
 
 /// Reads a manifest and the files it names, whose paths are relative to it. What is wrong within
 /// one case is its `problem`. Throws Error naming file, case and key for anything else.

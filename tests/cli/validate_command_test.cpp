@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -112,6 +113,57 @@ TEST_F(Validate, AStepIsTheEstimateOfItsBatch) {
           .out);
   EXPECT_NEAR(answer["cases"][0]["figures"][0]["predicted"].get<double>(),
               estimate["decode_step_s"].get<double>(), 1e-6);
+}
+
+/// A result as `vllm bench serve --save-result --save-detailed` writes one, with invented figures.
+constexpr const char* kResult = R"({"endpoint_type": "vllm", "model_id": "llama-3.1-8b",
+    "num_prompts": 2, "request_rate": "inf", "burstiness": 1.0, "max_concurrency": null,
+    "duration": 0.2, "completed": 2, "total_input_tokens": 300, "total_output_tokens": 8,
+    "request_throughput": 10.0, "output_throughput": 40.0, "total_token_throughput": 1540.0,
+    "mean_ttft_ms": 20.0, "mean_tpot_ms": 7.0, "mean_itl_ms": 7.0,
+    "input_lens": [100, 200], "output_lens": [4, 4], "start_times": [5.0, 5.05],
+    "ttfts": [0.02, 0.02], "itls": [[0.007, 0.007, 0.007], [0.007, 0.007, 0.007]]})";
+
+TEST_F(Validate, AResultFileIsReplayedOnWhatTheFlagsSay) {
+  std::ofstream("bench.json") << kResult;
+  const CommandResult result = run_command("validate bench.json --gpu h100 -o json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json answer = json::parse(result.out)["cases"][0];
+  std::ofstream("trace.csv") << "arrival_s,input_tokens,output_tokens\n0,100,4\n0.05,200,4\n";
+  const json simulation = json::parse(
+      run_command("simulate --model llama-3.1-8b --gpu h100 --trace trace.csv --no-store -o json")
+          .out);
+  const auto& figures = answer["figures"];
+  const auto ttft = std::find_if(figures.begin(), figures.end(), [](const json& figure) {
+    return figure["name"] == "ttft_s" && figure["statistic"] == "mean";
+  });
+  ASSERT_NE(ttft, figures.end());
+  EXPECT_EQ((*ttft)["measured"], 0.02);
+  EXPECT_EQ((*ttft)["predicted"], simulation["ttft_s"]["mean"]);
+}
+
+TEST_F(Validate, AManifestNamesAResultFileAndCompletesIt) {
+  std::ofstream("bench.json") << kResult;
+  manifest_["cases"] = {{{"scenario", {{"gpu", "h100"}}}, {"measured", {{"file", "bench.json"}}}}};
+  const CommandResult by_manifest = validate("-o json");
+  ASSERT_EQ(by_manifest.exit_code, 0) << by_manifest.err;
+  const CommandResult by_flags = run_command("validate bench.json --gpu h100 -o json");
+  EXPECT_EQ(json::parse(by_manifest.out)["cases"][0]["figures"],
+            json::parse(by_flags.out)["cases"][0]["figures"]);
+}
+
+TEST_F(Validate, WhatAResultDoesNotSayIsAskedFor) {
+  std::ofstream("bench.json") << kResult;
+  const CommandResult result = run_command("validate bench.json");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, HasSubstr("does not say its gpu, expected --gpu"));
+  EXPECT_EQ(run_command("validate bench.json --meta gpu=h100").exit_code, 0);
+}
+
+TEST_F(Validate, FlagsThatAManifestSaysAreMisuse) {
+  const CommandResult result = validate("--gpu h100");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("m.json is a manifest"));
 }
 
 TEST_F(Validate, MisuseIsNamed) {

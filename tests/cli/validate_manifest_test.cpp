@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "cli/measured_case.hpp"
 #include "model/error.hpp"
 #include "tests/support/run_command.hpp"
 
@@ -108,10 +109,10 @@ TEST_F(Manifest, EveryRowOfATableIsACase) {
   ASSERT_EQ(cases.size(), 2U);
   EXPECT_EQ(cases[0].name, "h100 x1");
   EXPECT_EQ(cases[0].problem, "");
+  EXPECT_EQ(cases[0].scenario.parallel.tensor, 1);
   EXPECT_EQ(cases[0].source, "");
   EXPECT_DOUBLE_EQ(cases[0].measured.metrics.at(1).value, 0.0505);
   EXPECT_EQ(cases[1].name, "h200 x4");
-  EXPECT_EQ(cases[1].scenario.parallel.tensor, 4);
   EXPECT_EQ(cases[1].source, "slow");
   EXPECT_THAT(cases[1].problem, HasSubstr("ttft_s.mean"));  // " ms" is no time
 }
@@ -172,7 +173,8 @@ TEST_F(Manifest, AStepSaysItsBatch) {
   EXPECT_EQ(cases[0].step.prefills.at(0).context_tokens, 64);
   EXPECT_EQ(cases[0].step.decode_context_tokens, 3000);
   EXPECT_THAT(
-      cases_of(R"({"ask": "step", "scenario": {"model": "gpt2", "gpu": "h100"}})").at(0).problem,
+      cases_of(R"({"ask": "step", "scenario": {"model": "gpt2", "gpu": "h100"},
+                           "measured": {"step_s": 1}})").at(0).problem,
       HasSubstr("cases[0].step is missing"));
 }
 
@@ -180,7 +182,7 @@ TEST_F(Manifest, TheSchemaListsTheMetricsThatAreRead) {
   std::ifstream file(ROOFCAST_SOURCE_DIR "/reports/validation.schema.json");
   const auto schema = nlohmann::json::parse(file);
   std::vector<std::string> listed;
-  for (const auto& item : schema["$defs"]["case"]["properties"]["measured"]["properties"].items()) {
+  for (const auto& item : schema["$defs"]["figures"]["properties"].items()) {
     listed.push_back(item.key());
   }
   EXPECT_THAT(listed, testing::UnorderedElementsAreArray(comparable_metrics()));
@@ -188,10 +190,12 @@ TEST_F(Manifest, TheSchemaListsTheMetricsThatAreRead) {
 
 TEST_F(Manifest, WhatIsNoManifestIsRefusedByFileAndKey) {
   EXPECT_THAT(refusal("[]"), HasSubstr("m.json"));
+  EXPECT_THAT(refusal(R"({"a": 1})"), HasSubstr("neither a manifest"));
   EXPECT_THAT(refusal(R"({"cases": []})"), HasSubstr("schema_version"));
   EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": []})"), HasSubstr("cases"));
   EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [5]})"), HasSubstr("cases[0]"));
-  EXPECT_THAT(refusal(R"({"schema_version": 1, "case": [{}]})"), HasSubstr("'cases'"));
+  EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [{}], "default": {}})"),
+              HasSubstr("'defaults'"));
   EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [{"scenarios": 1}]})"),
               HasSubstr("did you mean 'scenario'"));
   EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [{"measured": {"kv_blocks": NaN}}]})"),

@@ -1,0 +1,27 @@
+// What a user gives to `roofcast validate`: manifests, results of benchmarks, folders of those; and
+// the flags that say what such results ran on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/simulate_command_options.hpp"
+#include "cli/validate_manifest.hpp"
+#include "reports/importers/importer.hpp"
+
+namespace roofcast {
+
+struct ValidationInputs {
+  std::vector<std::string> files;
+  ImportOptions import;   // of results
+  SimulateOptions given;  // of results: what they ran on, over what their files say
+};
+
+/// The flags of results: --format, --meta, and what they ran on.
+void add_result_options(Usage& usage, ValidationInputs& target);
+
+/// The cases of all files in their order. Throws Error for a file that cannot be read, UsageError
+/// for flags that say what a manifest says.
+ValidationManifest read_inputs(const ValidationInputs& inputs);
+
+}  // namespace roofcast
