@@ -122,8 +122,8 @@ po::options_description engine_options(DeploymentOptions& target) {
     return converted(knob, flag, parse_count)->value_name("N");
   };
   options.add_options()("engine", po::value(&target.engine)->value_name("ERA"),
-                        "vllm-0.11, -0.15, -0.19 (default), -0.29, sglang, trtllm, roofcast, "
-                        "textbook, static, naive, or a profile FILE.json")(
+                        "vllm-0.11, -0.15, -0.19 (default), -0.29, sglang, trtllm, -0.18, "
+                        "roofcast, textbook, static, naive, or a FILE.json")(
       "gpu-memory-utilization",
       converted(knobs.gpu_memory_utilization, "--gpu-memory-utilization", parse_share)
           ->value_name("SHARE"),

@@ -146,18 +146,30 @@ Curve default_gemm(FormatClass format) {
   return default_gemm_16();
 }
 
-/// The profile's curve for a weight format: by its own name, else by the plain format that runs the
-/// same kernels (fp16 as bf16; every 8-bit format without block scales as its arithmetic).
+/// The plain format that runs the same kernels: fp16 as bf16, every 8-bit format without block
+/// scales as its arithmetic; empty when there is none.
+std::string plain_format(const Work& work, FormatClass format) {
+  if (format == FormatClass::wide && bits_of(work.compute) == 16) return "bf16";
+  if (format == FormatClass::eight_bit) return std::string(name_of(work.compute));
+  if (format == FormatClass::block_scaled) return "fp8_block";
+  return {};
+}
+
+/// The profile's curve for a weight format: of the kernels' library ("tensorrt_llm:fp8") before
+/// anyone's, by the format's own name before the plain one.
 const Curve* profile_curve(const std::map<std::string, Curve>& curves, const Work& work,
                            FormatClass format) {
-  const auto own = curves.find(work.format);
-  if (own != curves.end()) return &own->second;
-  std::string plain;
-  if (format == FormatClass::wide && bits_of(work.compute) == 16) plain = "bf16";
-  if (format == FormatClass::eight_bit) plain = name_of(work.compute);
-  if (format == FormatClass::block_scaled) plain = "fp8_block";
-  const auto found = curves.find(plain);
-  return found == curves.end() ? nullptr : &found->second;
+  const std::string plain = plain_format(work, format);
+  std::vector<std::string> names{work.format, plain};
+  if (!work.library.empty()) {
+    const std::string prefix = work.library + ":";
+    names.insert(names.begin(), {prefix + work.format, prefix + plain});
+  }
+  for (const std::string& name : names) {
+    const auto found = curves.find(name);
+    if (found != curves.end()) return &found->second;
+  }
+  return nullptr;
 }
 
 Reach choose(const Curve* fitted, const Curve& otherwise, Spread spread) {

@@ -384,8 +384,12 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
       overrides.context_chunking_policy.value_or(ChunkingPolicy::first_come_first_served);
   engine.overhead = overrides.overhead.value_or(era.overhead);
   if (engine.cuda_graphs && !era.own_engine) engine.graph_batch_sizes = capture_sizes(era, graph);
+  engine.exact_graphs = era.exact_graphs;
+  engine.eager_prefill = era.eager_prefill;
+  engine.kernel_library = era.kernel_library;
+  engine.one_shot = era.one_shot;
   engine.memory = era.memory;
-  engine.host.source = "vllm-project/vllm issues 42131 and 46112 (schedule, update per request)";
+  engine.host = era.host;
   if (era.own_engine) engine.host = own_host(gpu);
   return engine;
 }

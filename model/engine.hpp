@@ -14,6 +14,7 @@
 #include "model/kv_cache.hpp"
 #include "model/parallelism.hpp"
 #include "model/queue_order.hpp"
+#include "model/roofline.hpp"
 #include "model/tensorrt_policies.hpp"
 #include "model/transformer.hpp"
 
@@ -66,13 +67,15 @@ struct EngineOverrides {
 };
 
 /// Host-side time of one step, by physical term. Not part of any kernel curve.
-/// Form and defaults: max(GPU + launch, host) when scheduling is asynchronous, else their sum.
+/// Form and defaults: max(GPU + launch, host) when scheduling is asynchronous, else their sum, and
+/// what is serial on top.
 struct HostOverhead {
   Seconds step_base{0.25e-3};    // schedule, prepare inputs
   Seconds per_sequence{1.0e-6};  // per running sequence
   Seconds output_base{0.05e-3};  // sample, copy tokens back, update
   Seconds output_per_sequence{1.1e-6};
   Seconds graph_launch{10e-6};
+  Seconds serial_per_sequence{};  // per sequence, while the GPU waits: hidden behind nothing
   /// Of one kernel outside a graph, hidden unless kernels are shorter (4 to 6 us measured on an RTX
   /// 5070 Ti, susun-blog.com; kernels of an eager step queue up behind it).
   Seconds kernel_launch{5e-6};
@@ -90,6 +93,7 @@ struct MemoryConstants {
   Bytes compile_peak{};                 // scratch of a cold torch.compile, when graphs are on
   Bytes non_torch_single{};             // CUDA context growth, cuBLAS workspace: one GPU
   Bytes non_torch_multi{};              // plus NCCL buffers: several GPUs
+  Bytes non_torch_doubling{};           // and for each doubling of them past two
   Bytes graphs_base{};                  // CUDA graphs: fixed part,
   Bytes graphs_per_layer{};             // and per layer of the stage
   bool subtracts_graphs = false;        // whether a CUDA-graph estimate is taken from the KV budget
@@ -130,6 +134,10 @@ struct Engine {
   Bytes overhead{};                                                          // textbook rule
   std::optional<Bytes> weight_bytes{};            // memory plan: whole checkpoint as stated
   std::vector<std::int64_t> graph_batch_sizes{};  // captured decode batch sizes, ascending
+  bool exact_graphs = false;                      // decode batches run in graphs of just their size
+  bool eager_prefill = false;    // a step with a prompt in it is launched kernel by kernel
+  std::string kernel_library{};  // of matrix products, where a profile tells them apart
+  OneShotAllReduce one_shot{};
   MemoryConstants memory{};
   HostOverhead host{};
 };

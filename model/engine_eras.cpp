@@ -18,6 +18,9 @@ namespace {
 /// memory profile.
 constexpr int kFirstMinorOfVllmV1 = 8;
 
+/// From TensorRT-LLM 0.19 on, PyTorch is the default backend; before, engines were built.
+constexpr int kFirstMinorOfTensorrtPyTorch = 19;
+
 constexpr Bytes gib(double value) { return Bytes{value * kGiB}; }
 
 /// How far the SGLang and TensorRT-LLM rules may be off, for want of logs with every term: an
@@ -26,6 +29,13 @@ constexpr Bytes kUnfittedResidual = gib(2.0);
 
 /// Textbook rule, per GPU: the 3 GB for two GPUs of the widely read example. An assumption.
 constexpr Bytes kTextbookOverhead{1.5e9};
+
+/// What TensorRT-LLM's one-pass all-reduce reaches of NVLink, and up to which message it is taken.
+/// Fitted: a decode step of Qwen3-32B on eight H100 grows by 33 us for each sequence beyond what
+/// its kernels do, on four by a sixth of that (closed loop of TensorRT-LLM 1.0.0rc3, aiconfigurator
+/// 095f58a): 10 KiB a sequence in each of 128 calls, read from seven ranks or three. The limit: the
+/// largest batch seen there is 1.3 MB, and prompts of 10 MB and more show nothing of it.
+constexpr OneShotAllReduce kOneShot{.link_share = 0.45, .limit = Bytes{2.0e6}};
 
 /// What the project's own engine takes beside weights and KV cache: the CUDA context, as of SGLang
 /// below, and as much for its buffers (an assumption).
@@ -91,13 +101,44 @@ MemoryConstants memory_of_sglang() {
           .source = "free memory at start in vLLM 0.19 logs; the rule itself is SGLang's"};
 }
 
-/// TensorRT-LLM: 3.5 GiB of context, cuBLAS, runtime and decoder buffers, plus 0.4 GiB of NCCL
-/// (constants of NVIDIA's aiconfigurator: other_mem and nccl_mem).
+/// TensorRT-LLM: context, cuBLAS, runtime and decoder buffers; NCCL and all-reduce workspaces grow
+/// with the ranks. Fitted on the sequences that 12 starts on H100 admitted (aiconfigurator 095f58a,
+/// test_trtllm_kv_cache_capacity.py: 8B and 32B, TP 1, 2 and 4): each start bounds what is gone to
+/// within one sequence, and these three numbers lie within all but one of the bounds (by 0.07 GiB).
 MemoryConstants memory_of_tensorrt_llm() {
-  return {.non_torch_single = gib(3.5),
+  return {.non_torch_single = gib(3.1),
           .non_torch_multi = gib(3.9),
-          .residual = kUnfittedResidual,
-          .source = "aiconfigurator's other_mem and nccl_mem"};
+          .non_torch_doubling = gib(0.8),
+          .residual = gib(1.0),
+          .source = "concurrency of 12 starts on H100, aiconfigurator 095f58a"};
+}
+
+/// Of vLLM, and of engines for which nothing else is known.
+HostOverhead host_of_vllm() {
+  return {.source = "vllm-project/vllm issues 42131 and 46112 (schedule, update per request)"};
+}
+
+/// SGLang handles every request of a batch by itself while the GPU waits for the result. Fitted:
+/// decode steps of Llama-3.1-8B on one to eight H200 (SGLang 0.5.6, closed loop of aiconfigurator
+/// 095f58a, 46 runs) take 17 us to 24 us a sequence longer than their kernels.
+HostOverhead host_of_sglang() {
+  return {.serial_per_sequence = Seconds{18e-6},
+          .per_request = Seconds{10e-3},
+          .source = "closed loop of SGLang 0.5.6 on H200"};
+}
+
+/// TensorRT-LLM's PyTorch loop. Fitted on 176 closed-loop runs of Qwen3-32B on one to eight H100
+/// (TensorRT-LLM 1.0.0rc3, aiconfigurator 095f58a):
+///  kernel_launch: a step with a prompt goes operator by operator through PyTorch. A prompt of 1024
+///    tokens on eight GPUs takes 34 ms however little they have to do, some 1,100 kernels.
+///  graph_launch: decode steps of 8 to 32 sequences take 0.5 ms longer than their kernels on any
+///    number of GPUs.
+///  per_request: frontend and client between a request's last token and its successor's admission.
+HostOverhead host_of_tensorrt_llm() {
+  return {.graph_launch = Seconds{0.5e-3},
+          .kernel_launch = Seconds{31e-6},
+          .per_request = Seconds{12e-3},
+          .source = "closed loop of TensorRT-LLM 1.0.0rc3 on H100"};
 }
 
 /// The static and naive loops capture decode graphs as synchronous vLLM does, so that a comparison
@@ -121,32 +162,52 @@ std::vector<EraDefaults> make_table() {
       {.era = {"vllm-0.29", "vLLM 0.21 and later (2026): CUDA graphs counted, utilisation 0.92"},
        .utilization = 0.92,
        .first_minor = 21,
-       .memory = memory_of_vllm_0_29()},
+       .memory = memory_of_vllm_0_29(),
+       .host = host_of_vllm()},
       {.era = {"vllm-0.19", "vLLM 0.17 to 0.20: asynchronous scheduling, whole-prompt admission"},
        .first_minor = 17,
-       .memory = memory_of_vllm_0_19()},
+       .memory = memory_of_vllm_0_19(),
+       .host = host_of_vllm()},
       {.era = {"vllm-0.15", "vLLM 0.14 to 0.16: asynchronous scheduling, first-chunk admission"},
        .reserve_full_sequence = false,
        .chunked_layers = ChunkedLayers::as_full,
        .first_minor = 14,
-       .memory = memory_of_vllm_0_11()},
+       .memory = memory_of_vllm_0_11(),
+       .host = host_of_vllm()},
       {.era = {"vllm-0.11", "vLLM V1 up to 0.13 (2025): synchronous, first-chunk admission"},
        .async_scheduling = false,
        .reserve_full_sequence = false,
        .chunked_layers = ChunkedLayers::as_full,
        .first_minor = 0,
-       .memory = memory_of_vllm_0_11()},
+       .memory = memory_of_vllm_0_11(),
+       .host = host_of_vllm()},
       {.era = {"sglang", "SGLang: token pages, prefill first, static memory fraction"},
        .memory_rule = MemoryRule::sglang,
        .scheduler = SchedulerKind::sglang,
        .block_size = 1,
-       .memory = memory_of_sglang()},
-      {.era = {"trtllm", "TensorRT-LLM: no-evict scheduler, fraction of the free memory"},
+       .eager_prefill = true,
+       .memory = memory_of_sglang(),
+       .host = host_of_sglang()},
+      {.era = {"trtllm", "TensorRT-LLM 0.19 on, PyTorch: no-evict scheduler, share of free memory"},
        .memory_rule = MemoryRule::tensorrt_llm,
        .scheduler = SchedulerKind::tensorrt_llm,
        .block_size = 32,
        .chunked_prefill = false,
-       .memory = memory_of_tensorrt_llm()},
+       .exact_graphs = true,
+       .eager_prefill = true,
+       .kernel_library = "tensorrt_llm",
+       .one_shot = kOneShot,
+       .memory = memory_of_tensorrt_llm(),
+       .host = host_of_tensorrt_llm()},
+      {.era = {"trtllm-0.18", "TensorRT-LLM up to 0.18: built engines, their C++ loop"},
+       .memory_rule = MemoryRule::tensorrt_llm,
+       .scheduler = SchedulerKind::tensorrt_llm,
+       .block_size = 32,
+       .chunked_prefill = false,
+       .exact_graphs = true,
+       .kernel_library = "tensorrt_llm",
+       .memory = memory_of_tensorrt_llm(),
+       .host = host_of_vllm()},
       {.era = {"roofcast", "the small engine of roofcast measure: vLLM's scheduler, exact batches"},
        .memory_rule = MemoryRule::textbook,
        .async_scheduling = false,
@@ -157,7 +218,8 @@ std::vector<EraDefaults> make_table() {
        .memory_rule = MemoryRule::textbook,
        .utilization = 1.0,
        .block_size = 1,
-       .overhead = kTextbookOverhead},
+       .overhead = kTextbookOverhead,
+       .host = host_of_vllm()},
       {.era = {"static",
                "static batching: a batch starts together, the next when all of it is done"},
        .memory_rule = MemoryRule::textbook,
@@ -166,7 +228,8 @@ std::vector<EraDefaults> make_table() {
        .block_size = 1,
        .chunked_prefill = false,
        .async_scheduling = false,
-       .overhead = kTextbookOverhead},
+       .overhead = kTextbookOverhead,
+       .host = host_of_vllm()},
       {.era = {"naive", "no KV cache: one request at a time, its whole sequence for every token"},
        .memory_rule = MemoryRule::textbook,
        .scheduler = SchedulerKind::naive,
@@ -174,7 +237,8 @@ std::vector<EraDefaults> make_table() {
        .block_size = 1,
        .chunked_prefill = false,
        .async_scheduling = false,
-       .overhead = kTextbookOverhead},
+       .overhead = kTextbookOverhead,
+       .host = host_of_vllm()},
   };
 }
 
@@ -264,7 +328,8 @@ const EraDefaults& find_era(std::string_view name) {
   } else if (parts.engine == "sglang" || parts.engine == "sgl") {
     found = era_named("sglang");
   } else if (parts.engine == "trtllm" || parts.engine == "tensorrtllm") {
-    found = era_named("trtllm");
+    const int minor = minor_version(parts.version).value_or(kFirstMinorOfTensorrtPyTorch);
+    found = era_named(minor < kFirstMinorOfTensorrtPyTorch ? "trtllm-0.18" : "trtllm");
   } else if (parts.version.empty()) {
     found = era_named(parts.engine);  // roofcast, textbook, static, naive
   }

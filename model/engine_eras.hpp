@@ -26,7 +26,12 @@ struct EraDefaults {
   bool prefix_caching = true;
   /// Records each step at its exact size, and states its own host time in the hardware profile.
   bool own_engine = false;
+  bool exact_graphs = false;     // Engine::exact_graphs
+  bool eager_prefill = false;    // Engine::eager_prefill
+  std::string kernel_library{};  // Engine::kernel_library
+  OneShotAllReduce one_shot{};
   MemoryConstants memory{};
+  HostOverhead host{};
 };
 
 /// Every era, newest of each engine first.

@@ -19,6 +19,8 @@ std::span<const HostTerm> host_terms() {
                "of each step on the host: sample, copy tokens back, update", 1e-4},
       HostTerm{"output_per_sequence_s", &HostOverhead::output_per_sequence,
                "of each step's output on the host, for each running sequence", 1e-6},
+      HostTerm{"serial_per_sequence_s", &HostOverhead::serial_per_sequence,
+               "of each step, for each running sequence, while the GPU waits", 1e-6},
       HostTerm{"kernel_launch_s", &HostOverhead::kernel_launch,
                "of each kernel outside a graph, where kernels are shorter", 1e-6},
   };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -16,10 +17,6 @@ namespace {
 
 /// A rounding difference between exact files and the count that is not worth a row.
 constexpr Bytes kNegligible{1.0};
-
-/// TensorRT-LLM keeps back 1.5 % of what its fraction gives (aiconfigurator's tolerance for
-/// trtllm, fitted there on measured start-ups).
-constexpr double kTensorrtTolerance = 0.015;
 
 double gib(Bytes bytes) { return bytes.value / kGiB; }
 
@@ -78,10 +75,13 @@ Bytes graph_bytes(const Deployment& deployment) {
 MemoryTerm non_torch_term(const Deployment& deployment) {
   const bool several = deployment.parallel.tensor > 1;
   const MemoryConstants& constants = deployment.engine.memory;
+  const auto ranks = static_cast<unsigned>(std::max(2, deployment.parallel.tensor));
+  const auto doublings = static_cast<double>(std::bit_width(ranks) - 2);
   return {.name = "non_torch",
           .detail = several ? "CUDA context growth, cuBLAS, NCCL buffers: " + constants.source
                             : "CUDA context growth, cuBLAS workspaces: " + constants.source,
-          .bytes = several ? constants.non_torch_multi : constants.non_torch_single};
+          .bytes = several ? constants.non_torch_multi + constants.non_torch_doubling * doublings
+                           : constants.non_torch_single};
 }
 
 /// vLLM, worker start-up: ceil(total * utilisation) is requested; what the profile run took is
@@ -160,12 +160,10 @@ MemoryDivision divide_for_tensorrt(const Deployment& deployment) {
       {.name = "activation_peak", .detail = peak.detail, .bytes = peak.bytes});
   division.before.push_back(non_torch_term(deployment));
   const Bytes free = division.total - sum(division.before);
-  const double share = engine.gpu_memory_utilization * (1.0 - kTensorrtTolerance);
-  division.kv_budget = free.value > 0 ? free * share : free;
+  division.kv_budget = free.value > 0 ? free * engine.gpu_memory_utilization : free;
   division.after.push_back(
       {.name = "reserve",
-       .detail = fmt::format("(1 - {:g}) of the free memory, and 1.5 % tolerance",
-                             engine.gpu_memory_utilization),
+       .detail = fmt::format("(1 - {:g}) of the free memory", engine.gpu_memory_utilization),
        .bytes = free - division.kv_budget});
   return division;
 }

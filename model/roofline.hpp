@@ -19,6 +19,13 @@ enum class Bound { compute, memory, latency, communication };
 std::string_view name_of(Bound bound);
 
 /// The work of one operator in one step on one rank.
+/// An all-reduce in one pass: every rank reads every other's message whole, which spares latency
+/// and costs bandwidth.
+struct OneShotAllReduce {
+  double link_share = 0;  // of the peer link's bandwidth that is reached; 0: never in one pass
+  Bytes limit{};          // larger messages take no less than one of this size, by another way
+};
+
 struct Work {
   std::string name{};
   OperatorFamily family = OperatorFamily::gemm;
@@ -28,11 +35,13 @@ struct Work {
   Bytes stored_bytes{};  // of them, weights and cache: in HBM when the step starts
   DType compute = DType::bf16;
   std::string format{};       // weight format name (gemm, moe)
+  std::string library{};      // whose kernels, where a profile tells them apart (gemm)
   double weight_bits = 16;    // of that format
   DType cache = DType::bf16;  // KV element type (attention)
   double scale = 1;           // the x of the family's efficiency curve: tokens, or bytes per call
   int ranks = 1;              // of a collective
   Exchange exchange = Exchange::all_reduce;
+  OneShotAllReduce one_shot{};
 };
 
 struct OperatorEstimate {

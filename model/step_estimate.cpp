@@ -127,12 +127,17 @@ struct RooflineStepTime::Impl {
     return total;
   }
 
+  bool captured(const StepBatch& batch, const StepCounts& counts) const {
+    const Engine& engine = deployment.engine;
+    if (!engine.cuda_graphs || (engine.eager_prefill && !batch.prefills.empty())) return false;
+    if (engine.exact_graphs && batch.prefills.empty()) return true;
+    return !engine.graph_batch_sizes.empty() && counts.tokens <= engine.graph_batch_sizes.back();
+  }
+
   /// Kernels wait for their launch unless a captured graph holds them.
   Seconds launch_time(const StepBatch& batch, const StepCounts& counts) const {
     const Engine& engine = deployment.engine;
-    const bool captured = engine.cuda_graphs && !engine.graph_batch_sizes.empty() &&
-                          counts.tokens <= engine.graph_batch_sizes.back();
-    if (captured) return {};
+    if (captured(batch, counts)) return {};
     const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
     const std::int64_t calls = fixed_calls + mixer_calls * (mixed ? 2 : 1);
     return engine.host.kernel_launch * static_cast<double>(calls);
@@ -147,19 +152,22 @@ struct RooflineStepTime::Impl {
     return std::max(kernels, launch_time(batch, counts));
   }
 
-  Seconds host_time(const StepBatch& batch) const {
+  Seconds host_time(double sequences) const {
     const HostOverhead& host = deployment.engine.host;
-    const auto sequences =
-        static_cast<double>(batch.decode_sequences) + static_cast<double>(batch.prefills.size());
     return host.step_base + host.output_base +
            (host.per_sequence + host.output_per_sequence) * sequences;
   }
 
   /// Asynchronous scheduling prepares the next step while this one runs.
   Seconds total_time(Seconds device, const StepBatch& batch) const {
-    const Seconds launched = device + deployment.engine.host.graph_launch;
-    const Seconds host = host_time(batch);
-    return deployment.engine.async_scheduling ? std::max(launched, host) : launched + host;
+    const HostOverhead& terms = deployment.engine.host;
+    const auto sequences =
+        static_cast<double>(batch.decode_sequences) + static_cast<double>(batch.prefills.size());
+    const Seconds launched = device + terms.graph_launch;
+    const Seconds host = host_time(sequences);
+    const Seconds overlapped =
+        deployment.engine.async_scheduling ? std::max(launched, host) : launched + host;
+    return overlapped + terms.serial_per_sequence * sequences;
   }
 };
 

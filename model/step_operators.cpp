@@ -70,6 +70,7 @@ LinearOperator gemm_operator(const Deployment& deployment, const Weight& whole,
   op.work.calls = calls;
   op.work.compute = weight.format.compute;
   op.work.format = weight.format.name;
+  op.work.library = deployment.engine.kernel_library;
   op.work.weight_bits = weight.format.bits_per_weight;
   op.flops_each = 2.0 * inputs * outputs;
   op.stored_fixed = inputs * outputs * weight.format.bits_per_weight / 8.0;
@@ -157,6 +158,15 @@ LinearOperator collective_operator(std::string name, Exchange exchange, int rank
   return op;
 }
 
+/// Over the ranks of tensor parallelism.
+LinearOperator all_reduce_operator(const Deployment& deployment, std::int64_t calls,
+                                   double bytes_each) {
+  LinearOperator op = collective_operator("all_reduce", Exchange::all_reduce,
+                                          deployment.parallel.tensor, calls, bytes_each);
+  op.work.one_shot = deployment.engine.one_shot;
+  return op;
+}
+
 void add_matrices(const Deployment& deployment, const LayerGroup& group, StepOperators& out) {
   const Transformer& model = deployment.model;
   const std::vector<Weight> weights = layer_weights(group.layer, model.hidden, model.activation);
@@ -229,9 +239,7 @@ void add_around(const Deployment& deployment, const LayerGroup& group, StepOpera
   // (Megatron-LM, arXiv 1909.08053 section 3).
   const int halves = (std::holds_alternative<std::monostate>(layer.mixer) ? 0 : 1) +
                      (std::holds_alternative<std::monostate>(layer.ffn) ? 0 : 1);
-  add_operator(out.per_token,
-               collective_operator("all_reduce", Exchange::all_reduce, deployment.parallel.tensor,
-                                   group.count * halves, row));
+  add_operator(out.per_token, all_reduce_operator(deployment, group.count * halves, row));
 }
 
 /// Embedding and final norm, what crosses pipeline stages, LM head and sampling.
@@ -246,8 +254,7 @@ void add_ends(const Deployment& deployment, StepOperators& out) {
     if (!weight.multiplies || weight.part == Part::lm_head) continue;
     add_operator(out.per_token, gemm_operator(deployment, weight, 1));
   }
-  add_operator(out.per_token,
-               collective_operator("all_reduce", Exchange::all_reduce, parallel.tensor, 1, row));
+  add_operator(out.per_token, all_reduce_operator(deployment, 1, row));
   const int stages = parallel.pipeline;
   add_operator(out.per_token,
                collective_operator("pipeline_send", Exchange::point_to_point,

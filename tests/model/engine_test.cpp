@@ -40,6 +40,9 @@ TEST(EngineEras, NamesAreForgiving) {
   EXPECT_EQ(era_of("sglang-0.5.14"), "sglang");
   EXPECT_EQ(era_of("TensorRT-LLM"), "trtllm");
   EXPECT_EQ(era_of("trt-llm 1.2"), "trtllm");
+  EXPECT_EQ(era_of("trtllm-1.0.0rc3"), "trtllm");
+  EXPECT_EQ(era_of("trtllm-0.21"), "trtllm");
+  EXPECT_EQ(era_of("TensorRT-LLM v0.13.0"), "trtllm-0.18");
   EXPECT_EQ(era_of("textbook"), "textbook");
 }
 
@@ -62,7 +65,7 @@ TEST(EngineEras, AnUnknownNameIsAnsweredWithTheNearest) {
   EXPECT_THAT(message, HasSubstr("unknown engine 'vlm-0.19'"));
   EXPECT_THAT(message, HasSubstr("did you mean 'vllm-0.19'"));
   EXPECT_THAT(message, HasSubstr("vllm-0.29, vllm-0.19, vllm-0.15, vllm-0.11, sglang, trtllm, "
-                                 "roofcast, textbook"));
+                                 "trtllm-0.18, roofcast, textbook"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-x", {}), HasSubstr("unknown engine"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-0.x", {}), HasSubstr("unknown engine"));
 }
@@ -72,7 +75,7 @@ TEST(EngineEras, TheV0EngineIsRefused) {
 }
 
 TEST(EngineEras, AreListedOncePerEraWithASummary) {
-  ASSERT_EQ(engine_eras().size(), 10u);
+  ASSERT_EQ(engine_eras().size(), 11u);
   EXPECT_EQ(engine_eras().front().name, "vllm-0.29");
   for (const EngineEra& era : engine_eras()) {
     EXPECT_FALSE(era.summary.empty()) << era.name;

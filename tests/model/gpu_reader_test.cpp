@@ -215,6 +215,7 @@ TEST(GpuNames, AcceptsTheSpellingsInUse) {
       {"nvidia-a100-pcie-40gb", {"NVIDIA A100-PCIE-40GB"}},
       {"nvidia-b200-sxm", {"B200", "b200_sxm", "NVIDIA B200"}},
       {"nvidia-gb200", {"GB200", "NVIDIA GB200"}},
+      {"nvidia-gb300", {"GB300", "NVIDIA GB300"}},
       {"nvidia-b300-sxm", {"B300", "NVIDIA B300 SXM6 AC", "b300_sxm"}},
       {"nvidia-l4", {"L4", "NVIDIA L4", "nvidia-l4"}},
       {"nvidia-l40s", {"L40S", "NVIDIA L40S"}},

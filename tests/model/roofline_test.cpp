@@ -123,6 +123,20 @@ TEST(Roofline, Fp16TakesTheCurveOfBf16) {
   EXPECT_EQ(estimate(work, gpu).rung, Rung::fitted);
 }
 
+TEST(Roofline, ALibrarysOwnCurveComesBeforeAnyones) {
+  Gpu gpu = round_gpu();
+  gpu.efficiencies.gemm["bf16"] = flat(0.5);
+  gpu.efficiencies.gemm["one:bf16"] = flat(0.25);
+  Work work = gemm(1e9, 1e9);  // 1 ms at full bandwidth, 4 us of floor
+  work.library = "one";
+  EXPECT_DOUBLE_EQ(estimate(work, gpu).time.value, 4e-6 + 1e-3 / 0.25);
+  work.format = "fp16";
+  work.compute = DType::fp16;
+  EXPECT_DOUBLE_EQ(estimate(work, gpu).time.value, 4e-6 + 1e-3 / 0.25);
+  work.library = "another";
+  EXPECT_DOUBLE_EQ(estimate(work, gpu).time.value, 4e-6 + 1e-3 / 0.5);
+}
+
 TEST(Roofline, RidgeOfAnA100Is156) {
   // 312 TFLOP/s over 2,000 GB/s.
   Gpu gpu = round_gpu();
@@ -182,6 +196,21 @@ TEST(Collective, NoisyPointsNeverMakeALargerMessageFaster) {
     EXPECT_GE(time, last) << bytes;
     last = time;
   }
+}
+
+TEST(Collective, InOnePassEveryRankReadsEveryOthersMessage) {
+  Gpu gpu = round_gpu();  // 100 GB/s between GPUs, all-reduces of 5 us at least
+  gpu.efficiencies.all_reduce[8] = {.points = {{1, 10e-6}, {1e9, 10e-3}}, .source = ""};
+  Work work = all_reduce(1e6, 8, 2);
+  work.one_shot = {.link_share = 0.5, .limit = Bytes{2e6}};
+  // 5 us + 7 * 1 MB / 50 GB/s = 145 us, where the curve says 20 us.
+  EXPECT_NEAR(estimate(work, gpu).time.value, 2 * 145e-6, 1e-12);
+  // Past the limit no less than there: 5 us + 7 * 2 MB / 50 GB/s = 285 us.
+  work = all_reduce(4e6, 8);
+  work.one_shot = {.link_share = 0.5, .limit = Bytes{2e6}};
+  EXPECT_NEAR(estimate(work, gpu).time.value, 285e-6, 1e-12);
+  gpu.peer.reset();  // over PCIe nobody does so
+  EXPECT_EQ(estimate(work, gpu).time, estimate(all_reduce(4e6, 8), gpu).time);
 }
 
 TEST(Collective, WithoutMeasurementsARingOverTheLink) {

@@ -127,6 +127,23 @@ TEST(StepEstimate, EagerKernelsWaitForTheirLaunch) {
   EXPECT_NEAR(small.device.value, 5e-6 * static_cast<double>(calls), 1e-12);
 }
 
+// A second for each kernel is more than any takes: what is launched one by one shows.
+TEST(StepEstimate, GraphsOfDecodesOnlySpareNoPromptItsLaunches) {
+  Deployment deployment = deployment_of(test::gpt2_small(), round_gpu());
+  Engine& engine = deployment.engine;
+  engine.host.kernel_launch = Seconds{1.0};
+  const StepBatch prompt = prefill_batch(1, 8);
+  const StepBatch decodes = decode_batch(deployment.model, 3, 10);
+  EXPECT_LT(RooflineStepTime(deployment).explain(prompt).device.value, 1.0);
+  engine.eager_prefill = true;
+  EXPECT_GT(RooflineStepTime(deployment).explain(prompt).device.value, 1.0);
+  EXPECT_LT(RooflineStepTime(deployment).explain(decodes).device.value, 1.0);
+  engine.graph_batch_sizes.clear();
+  EXPECT_GT(RooflineStepTime(deployment).explain(decodes).device.value, 1.0);
+  engine.exact_graphs = true;
+  EXPECT_LT(RooflineStepTime(deployment).explain(decodes).device.value, 1.0);
+}
+
 TEST(StepEstimate, MoreTokensNeverTakeLessTime) {
   // Efficiencies that jump: from 0.1 to 0.9 over one doubling, and back.
   Gpu gpu = round_gpu();
