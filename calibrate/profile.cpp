@@ -148,7 +148,8 @@ Measured provenance_of(const CalibrationData& data) {
                     .identity = data.device.identity,
                     .date = data.date,
                     .tool = data.tool,
-                    .protocol = describe(data.protocol)};
+                    .protocol = describe(data.protocol),
+                    .incomplete = data.incomplete};
   measured.versions.assign(data.device.versions.begin(), data.device.versions.end());
   measured.clock_hz = median_clock(data.timed);
   for (const TimedCase& t : data.timed) measured.dropped_samples += t.timing.dropped();

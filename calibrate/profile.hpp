@@ -20,8 +20,9 @@ struct CalibrationData {
   std::vector<TimedCase> timed{};
   HostCosts host{};
   TimingProtocol protocol{};
-  std::string date{};  // ISO 8601, UTC
-  std::string tool{};  // "roofcast 0.1.0"
+  std::string date{};        // ISO 8601, UTC
+  std::string tool{};        // "roofcast 0.1.0"
+  std::string incomplete{};  // why it ended before its end; empty: it did not
 };
 
 /// What the device was seen to do at most; 0 and absent: not timed.

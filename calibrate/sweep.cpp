@@ -44,19 +44,22 @@ class Sweep {
     rates_ = rates();
     time_cases();
     time_bimodal_again();
-    if (!interrupted()) visit_sentinel();
+    visit_sentinel();
+    if (failures_in_a_row_ > 0 && !stopped() && !still_works()) lose_device();
     return std::move(result_);
   }
 
  private:
   double elapsed_s() const { return hooks_.now_s() - start_s_; }
-  bool interrupted() const { return result_.end == SweepEnd::interrupted; }
+  bool stopped() const {
+    return result_.end == SweepEnd::interrupted || result_.end == SweepEnd::device_lost;
+  }
 
-  /// False once the user has asked to stop.
+  /// False once the user has asked to stop, or the device is lost.
   bool going_on() {
-    if (interrupted()) return false;
+    if (stopped()) return false;
     if (hooks_.go_on && !hooks_.go_on(done_, likely_total())) result_.end = SweepEnd::interrupted;
-    return !interrupted();
+    return !stopped();
   }
 
   /// Cases that the budget allows at the rate so far.
@@ -79,9 +82,15 @@ class Sweep {
       note(c, error);
     } catch (const std::runtime_error& error) {  // a library that refuses, or the device
       note(c, error);
-      if (++failures_in_a_row_ >= kMostFailuresInARow && !still_works()) throw;
+      last_failure_ = error.what();
+      if (++failures_in_a_row_ >= kMostFailuresInARow && !still_works()) lose_device();
     }
     return std::nullopt;
+  }
+
+  void lose_device() {
+    result_.end = SweepEnd::device_lost;
+    result_.fault = last_failure_;
   }
 
   /// If so, what failed was about the cases.
@@ -118,7 +127,7 @@ class Sweep {
   }
 
   void visit_sentinel() {
-    if (interrupted()) return;
+    if (stopped()) return;
     const std::optional<Timing> timing = time(plan_.sentinel);
     if (!timing) return;
     const Statistics& statistics = timing->statistics;
@@ -220,6 +229,7 @@ class Sweep {
   SweepResult result_{};
   int done_ = 0;
   int failures_in_a_row_ = 0;
+  std::string last_failure_{};
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ struct SweepHooks {
   std::function<bool(int done, int total)> go_on{};  // false: stop as soon as possible
 };
 
-enum class SweepEnd { complete, out_of_time, interrupted };
+enum class SweepEnd { complete, out_of_time, interrupted, device_lost };
 
 struct SweepResult {
   std::vector<TimedCase> timed{};       // each case once, the better of two timings; the sentinel's
@@ -49,6 +49,7 @@ struct SweepResult {
   int not_reached = 0;                  // cases that the budget did not reach
   int outrun = 0;                       // cases left out because another source is faster by far
   SweepEnd end = SweepEnd::complete;
+  std::string fault{};  // device_lost: what the device said last
 };
 
 /// What is timed.
@@ -60,8 +61,8 @@ struct SweepPlan {
   std::map<std::string, Timing> known{};
 };
 
-/// A case that fails is noted and left out; when several in a row do and the device does not even
-/// run a kernel that does nothing, it is lost, and the last failure passes through.
+/// A case that fails is noted and left out; when several in a row do, or the last, and the device
+/// does not even run a kernel that does nothing, it is lost, and the sweep ends.
 SweepResult run_sweep(Timer& timer, Operands& operands, const SweepPlan& plan,
                       const SweepOptions& options, const SweepHooks& hooks);
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
 #include <ostream>
 
 #include "cli/arguments.hpp"
@@ -108,7 +109,10 @@ int run_calibrate(CommandContext& context) {
                    "are what was measured\n";
   }
   write(calibration_document(outcome), common->output, context.out);
-  return kExitDone;
+  const std::optional<std::string> failure = failure_of(outcome);
+  if (!failure) return kExitDone;
+  context.err << "roofcast: " << *failure << "\n";
+  return kExitFailed;
 }
 
 }  // namespace roofcast

@@ -104,6 +104,8 @@ void add_list(std::vector<std::string>& lines, const std::string& what,
 std::vector<std::string> notes_of(const CalibrationOutcome& outcome) {
   const SweepResult& sweep = outcome.sweep;
   std::vector<std::string> lines;
+  const std::string& incomplete = outcome.gpu->measured->incomplete;
+  if (!incomplete.empty()) lines.push_back("the profile is incomplete: " + incomplete);
   if (sweep.drift.size() > 1) {
     const double drift = sweep.drift.back().seconds / sweep.drift.front().seconds - 1;
     lines.push_back(fmt::format("the same product took {} {} at the end than at the start{}",
@@ -185,6 +187,7 @@ Document calibration_document(const CalibrationOutcome& outcome) {
   json["elapsed_s"] = outcome.elapsed_s;
   json["ceilings"] = ceilings_json(outcome);
   json.update(errors_json(errors));
+  json["incomplete"] = gpu.measured->incomplete;
   json["dropped_samples"] = gpu.measured->dropped_samples;
   json["rejected"] = gpu.measured->rejected;
   json["too_long"] = outcome.sweep.too_long;
@@ -204,6 +207,14 @@ Document calibration_document(const CalibrationOutcome& outcome) {
   document.sections.push_back(worst_section(errors.worst));
   document.sections.push_back({.heading = "", .lines = notes_of(outcome), .table = {}});
   return document;
+}
+
+std::optional<std::string> failure_of(const CalibrationOutcome& outcome) {
+  if (outcome.sweep.end != SweepEnd::device_lost) return std::nullopt;
+  return fmt::format(
+      "the device failed: {}; {} holds what was timed before and says that it is incomplete; the "
+      "same command with --resume goes on",
+      outcome.sweep.fault, outcome.out);
 }
 
 }  // namespace roofcast

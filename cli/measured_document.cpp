@@ -207,6 +207,7 @@ Table provenance_table(const Measured& measured) {
   row("date", measured.date);
   row("tool", measured.tool);
   row("protocol", measured.protocol);
+  row("incomplete", measured.incomplete);
   for (const auto& [name, version] : measured.versions) row(name, version);
   if (measured.clock_hz > 0) row("clock, median", fixed(measured.clock_hz / 1e9, 2) + " GHz");
   row("dropped samples", with_separators(measured.dropped_samples));
@@ -242,6 +243,7 @@ Json measured_json(const Gpu& gpu) {
                {"date", measured.date},
                {"tool", measured.tool},
                {"protocol", measured.protocol}};
+  if (!measured.incomplete.empty()) json["incomplete"] = measured.incomplete;
   json["versions"] = Json::object();
   for (const auto& [name, version] : measured.versions) json["versions"][name] = version;
   json["clock_hz"] = measured.clock_hz > 0 ? Json(measured.clock_hz) : Json(nullptr);

@@ -199,12 +199,13 @@ void write_profile(const std::string& text, const CalibrationOutcome& outcome,
 /// `profile_hash`: of the profile that was written; "" when interrupted.
 CalibrationEnd end_of(const CalibrationOutcome& outcome, const std::string& profile_hash) {
   const SweepResult& sweep = outcome.sweep;
-  if (!outcome.gpu) {
-    return {.summary =
-                fmt::format("interrupted after {} points; --resume goes on", outcome.stored_points),
-            .profile_hash = "",
-            .metrics = {},
-            .complete = false};
+  if (!outcome.gpu || sweep.end == SweepEnd::device_lost) {
+    const char* how = outcome.gpu ? "the device failed" : "interrupted";
+    return {
+        .summary = fmt::format("{} after {} points; --resume goes on", how, outcome.stored_points),
+        .profile_hash = profile_hash,
+        .metrics = {},
+        .complete = false};
   }
   const Measured& measured = *outcome.gpu->measured;
   CalibrationEnd end{.summary = fmt::format("{} points, {} curves in {}", sweep.timed.size(),
@@ -254,6 +255,38 @@ bool makes_profile(const SweepResult& sweep) {
   return products && ceilings_of(sweep.timed).copy.value > 0;
 }
 
+/// Throws Error, once what was timed is stored, when it makes no profile.
+void check_makes_profile(const CalibrationOutcome& outcome, const CalibrateOptions& options,
+                         CalibrationRecord& record) {
+  const SweepResult& sweep = outcome.sweep;
+  if (sweep.end == SweepEnd::interrupted || makes_profile(sweep)) return;
+  record.flush();
+  if (sweep.end == SweepEnd::device_lost) {
+    throw Error(
+        fmt::format("the device failed: {}; what was timed makes no profile and is in {}: the same "
+                    "command with --resume goes on",
+                    sweep.fault, options.store_path));
+  }
+  throw Error(
+      fmt::format("no matrix product or no copy was timed in {:.0f} s: {}; what was timed "
+                  "is in {}",
+                  outcome.elapsed_s,
+                  sweep.failed.empty() ? "the device is too busy, or too slow for --quick"
+                                       : sweep.failed.front(),
+                  options.store_path));
+}
+
+/// Makes and writes the profile; its hash.
+std::string put_profile(const CalibrationData& data, const std::optional<Gpu>& known,
+                        const CalibrateOptions& options, CalibrationOutcome& outcome,
+                        CalibrationRecord& record) {
+  outcome.gpu = make_profile(data, known ? &*known : nullptr);
+  const std::string text = write_gpu(*outcome.gpu);
+  const std::string hash = parse_profile(text, outcome.out).hash;  // and it can be read
+  write_profile(text, outcome, options, record);
+  return hash;
+}
+
 }  // namespace
 
 CalibrationOutcome run_calibration(kernels::Backend& backend, const CalibrateOptions& options,
@@ -284,27 +317,19 @@ CalibrationOutcome run_calibration(kernels::Backend& backend, const CalibrateOpt
   outcome.sweep = sweep(backend, plan, hooks, start_s, record);
   outcome.stored_points = record.points();
   outcome.elapsed_s = hooks.now_s() - start_s;
-  if (outcome.sweep.end != SweepEnd::interrupted && !makes_profile(outcome.sweep)) {
-    record.flush();
-    const std::vector<std::string>& failed = outcome.sweep.failed;
-    throw Error(fmt::format(
-        "no matrix product or no copy was timed in {:.0f} s: {}; what was timed is in {}",
-        outcome.elapsed_s,
-        failed.empty() ? "the device is too busy, or too slow for --quick" : failed.front(),
-        options.store_path));
-  }
+  check_makes_profile(outcome, options, record);
   std::string profile_hash;
   if (outcome.sweep.end != SweepEnd::interrupted) {
-    const CalibrationData data{.device = backend.facts(),
-                               .timed = outcome.sweep.timed,
-                               .host = host,
-                               .protocol = plan.extent.protocol,
-                               .date = utc_now(),
-                               .tool = tool()};
-    outcome.gpu = make_profile(data, known ? &*known : nullptr);
-    const std::string text = write_gpu(*outcome.gpu);
-    profile_hash = parse_profile(text, outcome.out).hash;  // and it can be read
-    write_profile(text, outcome, options, record);
+    const std::string& fault = outcome.sweep.fault;
+    const CalibrationData data{
+        .device = backend.facts(),
+        .timed = outcome.sweep.timed,
+        .host = host,
+        .protocol = plan.extent.protocol,
+        .date = utc_now(),
+        .tool = tool(),
+        .incomplete = fault.empty() ? "" : "the device failed before the end: " + fault};
+    profile_hash = put_profile(data, known, options, outcome, record);
   }
   record.end(end_of(outcome, profile_hash));
   return outcome;

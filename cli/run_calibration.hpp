@@ -44,8 +44,9 @@ struct CalibrationOutcome {
   double elapsed_s = 0;
 };
 
-/// Throws Error for a model, store or file that cannot be used, before anything is timed. What the
-/// device throws passes through, after what was measured is stored.
+/// Throws Error for a model, store or file that cannot be used, before anything is timed. A device
+/// that is lost on the way (SweepEnd::device_lost) leaves a profile marked incomplete, or an Error
+/// where too little was timed for one; either way what was measured is stored.
 CalibrationOutcome run_calibration(kernels::Backend& backend, const CalibrateOptions& options,
                                    const CalibrateHooks& hooks);
 

@@ -65,11 +65,12 @@ struct Measured {
   Seconds graph_launch{};               // host time of launching a recorded step
   Seconds engine_step{};                // host time of a step of the small engine, launch excluded
   // Provenance, as shown to a user.
-  std::string device{};                                         // as the device names itself
-  std::string identity{};                                       // UUID
-  std::string date{};                                           // ISO 8601, UTC
-  std::string tool{};                                           // "roofcast 0.1.0"
-  std::string protocol{};                                       // one sentence
+  std::string device{};      // as the device names itself
+  std::string identity{};    // UUID
+  std::string date{};        // ISO 8601, UTC
+  std::string tool{};        // "roofcast 0.1.0"
+  std::string protocol{};    // one sentence
+  std::string incomplete{};  // why fewer points were timed than planned; empty: none was lost
   std::vector<std::pair<std::string, std::string>> versions{};  // "driver" -> "580.65.06"
   double clock_hz = 0;                  // median over all samples; 0: not known
   std::int64_t dropped_samples = 0;     // throttled

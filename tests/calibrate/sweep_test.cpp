@@ -192,8 +192,25 @@ TEST_F(SweepTest, ADeviceThatIsLostIsNoCasesFault) {
   }});
   int timed = 0;
   hooks.on_timed = [&](const TimedCase&) { ++timed; };
-  EXPECT_THROW(run(gemms(100)), std::runtime_error);
+  const SweepResult result = run(gemms(100));
+  EXPECT_EQ(result.end, SweepEnd::device_lost);
+  EXPECT_EQ(result.fault, "device lost");
   EXPECT_GT(timed, 5);
+  EXPECT_EQ(static_cast<int>(result.timed.size()), timed);
+  EXPECT_LT(result.failed.size(), 10U);  // it stops asking
+}
+
+TEST_F(SweepTest, ADeviceThatIsLostAtTheVeryEndIsLostToo) {
+  // The same sweep twice; the second time the device dies in its last replay, of the sentinel.
+  run(gemms(1));
+  const std::int64_t replays = backend->replays();
+  make({.slow_down = [replays](std::int64_t replay) {
+    if (replay >= replays - 1) throw std::runtime_error("device lost");
+    return 1.0;
+  }});
+  const SweepResult result = run(gemms(1));
+  EXPECT_EQ(result.end, SweepEnd::device_lost);
+  EXPECT_EQ(curves_in(result), 1);
 }
 
 }  // namespace

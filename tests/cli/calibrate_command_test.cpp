@@ -144,16 +144,50 @@ TEST_F(Calibrate, AnInterruptedOneKeepsItsPointsAndGoesOn) {
   }
 }
 
-TEST_F(Calibrate, ADeviceThatIsLostKeepsWhatWasTimed) {
-  FakeBackend dying({.slow_down = [](std::int64_t replay) {
-    if (replay > 2000) throw std::runtime_error("device lost");
+/// Answers `replays` of them, and then no more, as after a fault of a CUDA kernel.
+FakeBackend dying_after(std::int64_t replays) {
+  return FakeBackend({.slow_down = [replays](std::int64_t replay) {
+    if (replay >= replays) throw std::runtime_error("an illegal memory access was encountered");
     return 1.0;
   }});
-  EXPECT_THROW(run(dying), std::runtime_error);
-  EXPECT_GT(Store(options.store_path, Store::Mode::read).timed_points(1).size(), 20u);
+}
+
+TEST_F(Calibrate, ADeviceThatIsLostKeepsWhatWasTimed) {
+  FakeBackend dying = dying_after(60);  // before the first product
+  try {
+    run(dying);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the device failed: an illegal memory access"));
+    EXPECT_THAT(error.what(), HasSubstr("--resume"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(options.out));
+  EXPECT_GE(Store(options.store_path, Store::Mode::read).timed_points(1).size(), 1u);
   FakeBackend healthy;
   options.resume = true;
   EXPECT_TRUE(run(healthy).gpu.has_value());
+  EXPECT_EQ(runs().size(), 1u);
+}
+
+TEST_F(Calibrate, ADeviceThatIsLostLeavesAProfileThatSaysSo) {
+  FakeBackend dying = dying_after(2000);
+  const CalibrationOutcome outcome = run(dying);
+  EXPECT_EQ(outcome.sweep.end, SweepEnd::device_lost);
+  ASSERT_TRUE(outcome.gpu.has_value());
+  const Gpu written = load_gpu(options.out).gpu;
+  EXPECT_THAT(written.measured->incomplete, HasSubstr("illegal memory access"));
+  EXPECT_GT(written.measured->curves.size(), 0u);
+  EXPECT_THAT(failure_of(outcome).value(),
+              HasSubstr("the device failed: an illegal memory access"));
+  EXPECT_THAT(test::run_command("gpus " + options.out).out, HasSubstr("incomplete"));
+  EXPECT_THAT(runs().at(0).summary, HasSubstr("the device failed after"));
+
+  FakeBackend healthy;
+  options.resume = true;
+  const CalibrationOutcome whole = run(healthy);
+  EXPECT_GT(whole.resumed_points, 0);
+  EXPECT_EQ(failure_of(whole), std::nullopt);
+  EXPECT_EQ(load_gpu(options.out).gpu.measured->incomplete, "");
   EXPECT_EQ(runs().size(), 1u);
 }
 
