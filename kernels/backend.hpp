@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "kernels/attention.hpp"
+#include "kernels/device_group.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/recorder.hpp"
 #include "kernels/rms_norm.hpp"
 #include "kernels/token_operators.hpp"
 
@@ -56,19 +58,6 @@ struct DeviceFacts {
   std::map<std::string, std::string> versions;  // "driver", "cuBLASLt", "oneDNN" -> version
 };
 
-/// One replay of a recording.
-struct Sample {
-  double seconds = 0;
-  double clock_hz = 0;  // over this replay; 0: not known
-  std::optional<double> energy_joule;
-};
-
-/// Work that was recorded once and can be replayed: a CUDA graph; on the CPU a list of calls.
-class Recording {
- public:
-  virtual ~Recording() = default;
-};
-
 class Backend;
 
 /// Device memory with an owner.
@@ -106,11 +95,12 @@ class Memory {
 /// Launches are in order and need not have finished on return; synchronize() waits. A launch checks
 /// its parameters (std::invalid_argument), neither allocates nor waits, and may be recorded.
 /// A failed device call throws std::runtime_error.
-class Backend {
+class Backend : public Recorder {
  public:
-  virtual ~Backend() = default;
-
   virtual const DeviceFacts& facts() const = 0;
+
+  /// Looks for them; none by default.
+  virtual Peers peers() const { return {}; }
 
   /// The sources of a family here, the preferred one first, with the name that profiles show:
   /// "cuBLASLt 13.1", "oneDNN 2.6.3", "roofcast 0.1.0 split-KV". Empty: the family cannot run here.
@@ -160,14 +150,6 @@ class Backend {
   virtual void launch_copy(void* to, const void* from, std::size_t bytes) = 0;
   /// Does nothing: what a launch costs.
   virtual void launch_nothing() = 0;
-
-  virtual void synchronize() = 0;
-
-  // ---- recording and timing
-
-  virtual std::unique_ptr<Recording> record(const std::function<void()>& launches) = 0;
-  /// Replays once and returns when it is done.
-  virtual Sample replay(Recording& recording) = 0;
 };
 
 inline Memory::Memory(Backend& backend, std::size_t bytes)

@@ -16,6 +16,7 @@
 #include "kernels/cuda/fill.hpp"
 #include "kernels/cuda/gemm.hpp"
 #include "kernels/cuda/graph_replay.hpp"
+#include "kernels/cuda/nccl_group.hpp"
 #include "kernels/cuda/nvml.hpp"
 #include "kernels/cuda/probes.hpp"
 #include "kernels/cuda/rms_norm.hpp"
@@ -60,18 +61,25 @@ class CudaBackend final : public Backend {
  public:
   CudaBackend(int device, const cuda::LibraryPlaces& places)
       : device_(device),
+        places_(places),
         facts_(cuda::read_facts(device)),
         nvml_(facts_.identity),
         stream_(device),
         timer_(facts_.multiprocessors, stream_.get()) {
     facts_.power_limit_w = nvml_.power_limit_w();
     if (const auto driver = nvml_.driver_version()) facts_.versions["driver"] = *driver;
-    open_libraries(places);
+    open_libraries();
     // Without what this device, its libraries and their workspaces have taken by now.
     facts_.free_memory_bytes = cuda::free_memory_bytes(device);
   }
 
   const DeviceFacts& facts() const override { return facts_; }
+
+  Peers peers() const override {
+    Peers found = cuda::nccl_peers(device_, places_);
+    use_device();
+    return found;
+  }
 
   std::vector<std::pair<KernelSource, std::string>> sources(KernelFamily family) const override {
     std::vector<std::pair<KernelSource, std::string>> found{
@@ -242,17 +250,17 @@ class CudaBackend final : public Backend {
     return "CUDA";
   }
 
-  void open_libraries(const cuda::LibraryPlaces& places) {
+  void open_libraries() {
     try {
       cublaslt_ = std::make_unique<cuda::CublasLtGemm>(
-          places, cuda::CublasLtDevice{.compute_capability = cuda::compute_capability(device_),
-                                       .l2_bytes = facts_.cache_bytes});
+          places_, cuda::CublasLtDevice{.compute_capability = cuda::compute_capability(device_),
+                                        .l2_bytes = facts_.cache_bytes});
       facts_.versions["cuBLASLt"] = cublaslt_->version();
     } catch (const std::runtime_error& error) {
       facts_.versions["cuBLASLt"] = std::string("not used: ") + error.what();
     }
     try {
-      cudnn_ = std::make_unique<cuda::CudnnAttention>(places);
+      cudnn_ = std::make_unique<cuda::CudnnAttention>(places_);
       facts_.versions["cuDNN"] = cudnn_->version();
     } catch (const std::runtime_error& error) {
       facts_.versions["cuDNN"] = std::string("not used: ") + error.what();
@@ -276,6 +284,7 @@ class CudaBackend final : public Backend {
   }
 
   int device_;
+  cuda::LibraryPlaces places_;
   DeviceFacts facts_;
   cuda::Nvml nvml_;
   Stream stream_;

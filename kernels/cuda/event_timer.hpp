@@ -26,10 +26,31 @@ class EventTimer {
   /// host takes to queue the work counts when the stream is idle: let something run before.
   template <class Work>
   float milliseconds(cudaStream_t stream, const Work& work) {
-    ROOFCAST_CUDA_CHECK(cudaEventRecord(start_, stream));
+    start(stream);
     work();
-    ROOFCAST_CUDA_CHECK(cudaEventRecord(stop_, stream));
+    stop(stream);
     ROOFCAST_CUDA_CHECK(cudaEventSynchronize(stop_));
+    return milliseconds_between();
+  }
+
+  // The same in pieces; the stream's device is the current one.
+
+  void start(cudaStream_t stream) { ROOFCAST_CUDA_CHECK(cudaEventRecord(start_, stream)); }
+  void stop(cudaStream_t stream) { ROOFCAST_CUDA_CHECK(cudaEventRecord(stop_, stream)); }
+
+  /// Whether the stream has reached the start by now.
+  bool started() const {
+    const cudaError_t code = cudaEventQuery(start_);
+    if (code == cudaErrorNotReady) {
+      cudaGetLastError();  // an answer, not to be found by a later check
+      return false;
+    }
+    ROOFCAST_CUDA_CHECK(code);
+    return true;
+  }
+
+  /// Precondition: the stream has passed both.
+  float milliseconds_between() const {
     float milliseconds = 0;
     ROOFCAST_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start_, stop_));
     return milliseconds;

@@ -7,7 +7,7 @@
 
 #include "kernels/check.hpp"
 #include "kernels/cuda/cuda_check.hpp"
-#include "kernels/cuda/event_timer.hpp"
+#include "kernels/cuda/device_guard.hpp"
 
 namespace roofcast::kernels::cuda {
 namespace {
@@ -29,6 +29,7 @@ struct Library {
   Result (*init_all)(Communicator*, int, const int*) =
       library.function<Result(Communicator*, int, const int*)>("ncclCommInitAll");
   Result (*destroy)(Communicator) = library.function<Result(Communicator)>("ncclCommDestroy");
+  Result (*abort)(Communicator) = library.function<Result(Communicator)>("ncclCommAbort");
   Result (*group_start)() = library.function<Result()>("ncclGroupStart");
   Result (*group_end)() = library.function<Result()>("ncclGroupEnd");
   // input, output, elements, data type, operation, communicator, stream
@@ -49,6 +50,10 @@ struct Library {
   }
 };
 
+Library open_library(const LibraryPlaces& places) {
+  return {.library = {{.name = "NCCL", .files = {"libnccl.so.2"}}, places}};
+}
+
 /// ncclDataType_t
 int data_type(Element element) {
   switch (element) {
@@ -66,23 +71,18 @@ int data_type(Element element) {
   return 10;
 }
 
-/// Back to the device that was current.
-class DeviceGuard {
- public:
-  DeviceGuard() { ROOFCAST_CUDA_CHECK(cudaGetDevice(&device_)); }
-  ~DeviceGuard() { cudaSetDevice(device_); }
-  DeviceGuard(const DeviceGuard&) = delete;
-  DeviceGuard& operator=(const DeviceGuard&) = delete;
-
- private:
-  int device_ = 0;
-};
-
 }  // namespace
 
 std::string nccl_version_text(int version) {
   return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);
+}
+
+std::string nccl_version(const LibraryPlaces& places) {
+  const Library library = open_library(places);
+  int version = 0;
+  library.check(library.get_version(&version), "ncclGetVersion");
+  return nccl_version_text(version);
 }
 
 struct Collectives::Implementation {
@@ -92,8 +92,7 @@ struct Collectives::Implementation {
   std::vector<cudaStream_t> streams{};
 
   Implementation(std::vector<int> devices_in, const LibraryPlaces& places)
-      : library{.library = {{.name = "NCCL", .files = {"libnccl.so.2"}}, places}},
-        devices(std::move(devices_in)) {
+      : library(open_library(places)), devices(std::move(devices_in)) {
     require(!devices.empty(), kFamily, "at least one device must be given");
     const DeviceGuard guard;
     try {
@@ -121,11 +120,15 @@ struct Collectives::Implementation {
   }
 
   void stop() noexcept {
+    bool done = true;
     for (const cudaStream_t stream : streams) {
-      cudaStreamSynchronize(stream);
+      done = cudaStreamSynchronize(stream) == cudaSuccess && done;
       cudaStreamDestroy(stream);
     }
-    for (const Communicator communicator : communicators) library.destroy(communicator);
+    // Destroying waits for calls that on a lost device never end.
+    for (const Communicator communicator : communicators) {
+      done ? library.destroy(communicator) : library.abort(communicator);
+    }
   }
 
   /// call(rank) for each rank, as one operation.
@@ -166,12 +169,6 @@ Collectives::Collectives(std::vector<int> devices, const LibraryPlaces& places)
     : implementation_(std::make_unique<Implementation>(std::move(devices), places)) {}
 
 Collectives::~Collectives() = default;
-
-std::string Collectives::version() const {
-  int version = 0;
-  implementation_->library.check(implementation_->library.get_version(&version), "ncclGetVersion");
-  return nccl_version_text(version);
-}
 
 int Collectives::ranks() const { return static_cast<int>(implementation_->devices.size()); }
 
@@ -220,16 +217,6 @@ void Collectives::synchronize() {
   for (const cudaStream_t stream : implementation_->streams) {
     ROOFCAST_CUDA_CHECK(cudaStreamSynchronize(stream));
   }
-}
-
-double Collectives::seconds(const std::function<void()>& calls) {
-  constexpr double kMilli = 1e-3;
-  const DeviceGuard guard;
-  ROOFCAST_CUDA_CHECK(cudaSetDevice(implementation_->devices.front()));
-  EventTimer timer;
-  const double milliseconds = timer.milliseconds(implementation_->streams.front(), calls);
-  synchronize();
-  return milliseconds * kMilli;
 }
 
 }  // namespace roofcast::kernels::cuda

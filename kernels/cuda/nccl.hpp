@@ -3,26 +3,23 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "kernels/cuda/loaded_library.hpp"
+#include "kernels/device_group.hpp"
 #include "kernels/element.hpp"
 
 struct CUstream_st;  // what cudaStream_t points to, so that this header needs no CUDA
 
 namespace roofcast::kernels::cuda {
 
-/// One rank's memory, on its device.
-struct RankBuffers {
-  const void* input = nullptr;
-  void* output = nullptr;
-};
-
 /// "2.28.9" of 22809, as ncclGetVersion() gives it.
 std::string nccl_version_text(int version);
+
+/// Of the library that would be opened. Throws std::runtime_error, one line, when there is none.
+std::string nccl_version(const LibraryPlaces& places);
 
 /// A failed call throws std::runtime_error. Calls queue work on each rank's own stream and return.
 class Collectives {
@@ -33,7 +30,6 @@ class Collectives {
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
 
-  std::string version() const;
   int ranks() const;
   CUstream_st* stream(int rank) const;
 
@@ -51,9 +47,6 @@ class Collectives {
 
   /// Waits for all ranks.
   void synchronize();
-
-  /// Seconds between `calls` starting and being done on rank 0's stream, by its events.
-  double seconds(const std::function<void()>& calls);
 
  private:
   struct Implementation;

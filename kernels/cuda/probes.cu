@@ -1,4 +1,4 @@
-// The GPU's clocks, and the empty kernel.
+// The GPU's clocks, the empty kernel and the delay.
 //
 // Launch: the clock probe has one thread a multiprocessor; the scheduler spreads CTAs over an idle
 // device before it doubles up, and a multiprocessor that got none is left out of the result. A
@@ -29,6 +29,12 @@ __global__ void clock_probe_kernel(ClockReading* readings) {
 
 __global__ void empty_kernel() {}
 
+__global__ void delay_kernel(std::uint64_t nanoseconds) {
+  constexpr unsigned kNap = 200;  // nanoseconds between two looks
+  const std::uint64_t start = global_nanoseconds();
+  while (global_nanoseconds() - start < nanoseconds) __nanosleep(kNap);
+}
+
 }  // namespace
 
 void launch_clock_probe(ClockReading* readings, int multiprocessors, CUstream_st* stream) {
@@ -38,6 +44,11 @@ void launch_clock_probe(ClockReading* readings, int multiprocessors, CUstream_st
 
 void launch_empty(CUstream_st* stream) {
   empty_kernel<<<1, 1, 0, stream>>>();
+  ROOFCAST_CUDA_CHECK(cudaGetLastError());
+}
+
+void launch_delay(std::uint64_t nanoseconds, CUstream_st* stream) {
+  delay_kernel<<<1, 1, 0, stream>>>(nanoseconds);
   ROOFCAST_CUDA_CHECK(cudaGetLastError());
 }
 

@@ -1,5 +1,8 @@
-// Kernels that do nothing but be there: one that reads the GPU's clocks, one that is empty.
+// Kernels that do nothing but be there: one that reads the GPU's clocks, one that is empty, one
+// that waits.
 #pragma once
+
+#include <cstdint>
 
 #include "kernels/cuda/clock_reading.hpp"
 
@@ -16,5 +19,8 @@ inline constexpr int kMostMultiprocessors = 512;
 void launch_clock_probe(ClockReading* readings, int multiprocessors, CUstream_st* stream);
 
 void launch_empty(CUstream_st* stream);
+
+/// What is queued behind it on the stream starts after so many nanoseconds at the earliest.
+void launch_delay(std::uint64_t nanoseconds, CUstream_st* stream);
 
 }  // namespace roofcast::kernels::cuda
