@@ -15,22 +15,6 @@ namespace {
 // 2.27; all from aiconfigurator 095f58a).
 constexpr double kLinkEfficiency = 0.70;
 
-/// What a rank sends in one call, as a share of the message: ring algorithms (nccl-tests,
-/// PERFORMANCE.md).
-double ring_share(Exchange exchange, int ranks) {
-  const double others = static_cast<double>(ranks - 1) / static_cast<double>(ranks);
-  switch (exchange) {
-    case Exchange::all_reduce:
-      return 2.0 * others;
-    case Exchange::all_gather:
-    case Exchange::all_to_all:
-      return others;
-    case Exchange::point_to_point:
-      return 1.0;
-  }
-  return 1.0;
-}
-
 /// Seconds of one call over a measured curve. Between points the time is linear in the bytes, as
 /// latency plus bytes over bandwidth is; past the last point the last slope goes on.
 double measured_seconds(const Curve& curve, double bytes) {
@@ -66,6 +50,21 @@ Seconds one_shot_time(const Work& work, const Gpu& gpu) {
 bool within_node(const Gpu& gpu, int ranks) { return ranks <= gpu.gpus_per_node; }
 
 }  // namespace
+
+double ring_share(Exchange exchange, int ranks) {
+  const double others = static_cast<double>(ranks - 1) / static_cast<double>(ranks);
+  switch (exchange) {
+    case Exchange::all_reduce:
+      return 2.0 * others;
+    case Exchange::all_gather:
+    case Exchange::reduce_scatter:
+    case Exchange::all_to_all:
+      return others;
+    case Exchange::point_to_point:
+      return 1.0;
+  }
+  return 1.0;
+}
 
 const Link& link_between(const Gpu& gpu, int ranks) {
   if (within_node(gpu, ranks)) {

@@ -47,6 +47,10 @@ OperatorEstimate estimate(const Work& work, const Gpu& gpu, const Reach& reach);
 /// Fixed time of one call of this family.
 Seconds floor_of(const Work& work, const Gpu& gpu);
 
+/// What a rank sends in one call, as a share of the message: ring algorithms (nccl-tests,
+/// PERFORMANCE.md).
+double ring_share(Exchange exchange, int ranks);
+
 /// Time of a collective, floors included: the profile's measured curve, else link and latency.
 Seconds collective_time(const Work& work, const Gpu& gpu);
 /// The link that `ranks` GPUs talk over. Throws Error when the profile has none.

@@ -153,6 +153,8 @@ std::string_view name_of(Exchange exchange) {
       return "all_reduce";
     case Exchange::all_gather:
       return "all_gather";
+    case Exchange::reduce_scatter:
+      return "reduce_scatter";
     case Exchange::all_to_all:
       return "all_to_all";
     case Exchange::point_to_point:

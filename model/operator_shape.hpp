@@ -28,7 +28,7 @@ constexpr int kOperatorFamilies = 6;
 std::string_view name_of(OperatorFamily family);
 
 /// What a collective does with its message.
-enum class Exchange { all_reduce, all_gather, all_to_all, point_to_point };
+enum class Exchange { all_reduce, all_gather, reduce_scatter, all_to_all, point_to_point };
 
 std::string_view name_of(Exchange exchange);
 
@@ -98,7 +98,7 @@ struct ShapeWork {
 ///   decode_attention    x sequences, y tokens attended by each (the mean)
 ///   memory_bound        x bytes read and written
 ///   collective          x bytes of the message: of the gathered result for a gather, of all that a
-///                       rank holds before for an all-to-all
+///                       rank holds before for a reduce-scatter and an all-to-all
 /// y is 0 where there is one axis. Waves: tiles of 128 x 128 outputs (gemm, moe), tiles of 128
 /// queries of one head (prefill), (sequence, KV head) pairs beyond the first wave (decode). They
 /// are not rounded up to whole ones: kernels choose other tiles and split the inner dimension, so

@@ -148,7 +148,7 @@ LinearOperator collective_operator(std::string name, Exchange exchange, int rank
   op.work.exchange = exchange;
   op.activation_each = bytes_each;
   // A switch that reduces spares an all-reduce the ring's second pass, never the message itself;
-  // gathers and all-to-alls keep a rank's own share at home.
+  // the others keep a rank's own share at home.
   const bool whole = exchange == Exchange::all_reduce || exchange == Exchange::point_to_point;
   op.wire_share = whole ? 1.0 : to_double(ranks - 1) / to_double(ranks);
   op.shape = {.family = OperatorFamily::collective,
@@ -193,10 +193,10 @@ void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGro
   if (!parallel.expert_parallel) {
     // Every rank needs every token: gathered before the experts, reduced to its owner behind them.
     const double wide = to_double(deployment.model.hidden) * element * to_double(parallel.data);
-    for (const char* name : {"expert_gather", "expert_scatter"}) {
-      add_operator(out.per_token, collective_operator(name, Exchange::all_gather, parallel.data,
-                                                      group.count, wide));
-    }
+    add_operator(out.per_token, collective_operator("expert_gather", Exchange::all_gather,
+                                                    parallel.data, group.count, wide));
+    add_operator(out.per_token, collective_operator("expert_scatter", Exchange::reduce_scatter,
+                                                    parallel.data, group.count, wide));
     return;
   }
   // Each token goes to at most top-k ranks, in the width of the arithmetic, and comes back in the

@@ -20,7 +20,8 @@ inline constexpr std::array kFamilies{
 };
 
 inline constexpr std::array kExchanges{Exchange::all_reduce, Exchange::all_gather,
-                                       Exchange::all_to_all, Exchange::point_to_point};
+                                       Exchange::reduce_scatter, Exchange::all_to_all,
+                                       Exchange::point_to_point};
 
 /// A whole number of a shape.
 struct SizeKey {

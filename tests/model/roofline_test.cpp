@@ -175,6 +175,18 @@ Work all_reduce(double message, int ranks, std::int64_t calls = 1) {
   return work;
 }
 
+TEST(Collective, AScatterSendsWhatAGatherDoes) {
+  // Over 4, 3/4 of the message; the wire is the round GPU's.
+  const OperatorShape gather{
+      .family = OperatorFamily::collective, .ranks = 4, .exchange = Exchange::all_gather};
+  OperatorShape scatter = gather;
+  scatter.exchange = Exchange::reduce_scatter;
+  const Work work = work_of(scatter, 1e6, 0);
+  EXPECT_EQ(work.bytes.value, 0.75e6);
+  EXPECT_EQ(collective_time(work, round_gpu()),
+            collective_time(work_of(gather, 1e6, 0), round_gpu()));
+}
+
 TEST(Collective, MeasuredAllReduceIsLinearInBytesBetweenPoints) {
   Gpu gpu = round_gpu();
   gpu.efficiencies.all_reduce[2] = {.points = {{1000, 10e-6}, {3000, 30e-6}}, .source = ""};
