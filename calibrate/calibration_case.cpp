@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
+
 namespace roofcast {
 
 namespace {
@@ -16,6 +18,7 @@ std::string size_text(const CalibrationCase& c) {
       return fmt::format("new={:.0f} cached={:.0f}", c.x, c.y);
     case CaseKind::decode_attention:
       return fmt::format("sequences={:.0f} context={:.0f}", c.x, c.y);
+    case CaseKind::collective:
     case CaseKind::copy:
       return fmt::format("bytes={:.0f}", c.x);
     case CaseKind::nothing:
@@ -51,6 +54,9 @@ std::string shape_name(const CalibrationCase& c) {
     case CaseKind::decode_attention:
       return fmt::format("{} {} heads={}/{} dim={}/{}", name_of(s.family), name_of(s.cache),
                          s.query_heads, s.kv_heads, s.head_dim, s.value_dim);
+    case CaseKind::collective:
+      return fmt::format("{} {} ranks={}", name_of(s.exchange), kernels::name_of(c.element),
+                         s.ranks);
     case CaseKind::copy:
       return "copy";
     case CaseKind::nothing:
@@ -77,6 +83,7 @@ std::string family_of(const CalibrationCase& c) {
 }
 
 kernels::KernelFamily kernel_family(const CalibrationCase& c) {
+  assert(c.kind != CaseKind::collective);
   switch (c.kind) {
     case CaseKind::gemm:
       return is_int4(c.shape) ? kernels::KernelFamily::int4_gemm : kernels::KernelFamily::gemm;

@@ -22,6 +22,7 @@ enum class CaseKind {
   embedding,
   sampling,
   routing,
+  collective,  // of several devices (collective_timer.hpp)
   copy,
   nothing,  // an empty kernel
 };
@@ -76,7 +77,8 @@ std::string family_of(const CalibrationCase& c);
 /// Weights of 4 bits beside 16-bit activations.
 bool is_int4(const OperatorShape& shape);
 
-/// The family of kernels that computes it.
+/// The family of kernels that computes it. Precondition: not a collective, which is no one
+/// device's.
 kernels::KernelFamily kernel_family(const CalibrationCase& c);
 
 }  // namespace roofcast

@@ -12,6 +12,7 @@ constexpr std::int64_t kFirstStep = 16;
 constexpr std::int64_t kLeastContext = 128;
 constexpr std::int64_t kLeastChunk = 16;
 constexpr std::int64_t kLeastPrefix = 256;
+constexpr std::int64_t kLeastMessage = 4096;
 
 /// 0 for powers of 8, 1 for the other powers of two.
 int pass_of_power(int exponent) { return exponent % 3 == 0 ? 0 : 1; }
@@ -62,6 +63,16 @@ std::vector<GridPoint> decode_grid(std::int64_t most_sequences, std::int64_t lon
     }
   }
   return grid;
+}
+
+std::vector<AxisPoint> message_axis(std::int64_t largest, int octaves) {
+  std::vector<AxisPoint> axis;
+  int exponent = 0;
+  for (std::int64_t value = kLeastMessage; value <= largest; value <<= octaves) {
+    axis.push_back({value, octaves > 1 ? 0 : pass_of_power(exponent++)});
+  }
+  if (!axis.empty()) axis.back().pass = 0;
+  return axis;
 }
 
 std::vector<GridPoint> prefill_grid(std::int64_t most_new, std::int64_t longest) {

@@ -40,4 +40,9 @@ std::vector<GridPoint> decode_grid(std::int64_t most_sequences, std::int64_t lon
 /// and so on, together at most `longest`.
 std::vector<GridPoint> prefill_grid(std::int64_t most_new, std::int64_t longest);
 
+/// Bytes of a message: 4 KiB (a token of the smallest models that are split) times powers of two,
+/// to `largest`, `octaves` apart. Pass 0: every third, and the largest; 1: the others; all of pass
+/// 0 where the sizes are further than an octave apart.
+std::vector<AxisPoint> message_axis(std::int64_t largest, int octaves);
+
 }  // namespace roofcast

@@ -16,13 +16,15 @@ struct CaseLimits {
   std::int64_t most_sequences = 256;  // that decode at once
   std::int64_t longest_context = 131072;
   double cached_bytes = 16e9;  // of keys and values in one call
+  double message_bytes = 0;    // of a collective's message
+  int message_octaves = 1;     // between two sizes of messages
   bool every_source = true;    // false: each family's preferred kernels alone
 };
 
 /// The cases of one rank's operators of a deployment (its own N and K, heads and widths), coarse
 /// before fine, the sources of each family one after the other. Operators that no kernel here
-/// computes (a recurrent state's scan, quantised activations) are left out; collectives take
-/// several devices.
+/// computes (a recurrent state's scan, quantised activations) are left out; collectives are
+/// collective_cases.hpp's.
 std::vector<CalibrationCase> model_cases(const Deployment& deployment,
                                          const kernels::Backend& backend, const CaseLimits& limits);
 

@@ -30,11 +30,14 @@ double work_term(const ShapeWork& work, int term) {
   }
 }
 
-/// What shares a base.
-using FamilyKey = std::tuple<OperatorFamily, std::string, DType, std::string, bool, std::string>;
+/// What shares a base. Of collectives each has its own: what a byte takes depends on all that their
+/// shape says.
+using FamilyKey =
+    std::tuple<OperatorFamily, std::string, DType, std::string, bool, Exchange, int, std::string>;
 
 FamilyKey family_key(const TimedPoint& p) {
-  return {p.shape.family, p.shape.format, p.shape.cache, p.shape.name, p.shape.latent, p.kernel};
+  const OperatorShape& s = p.shape;
+  return {s.family, s.format, s.cache, s.name, s.latent, s.exchange, s.ranks, p.kernel};
 }
 
 using CurveKey = std::tuple<OperatorShape, std::string>;

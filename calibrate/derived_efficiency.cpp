@@ -165,6 +165,7 @@ Floors derive_floors(const Measured& measured, const Floors& otherwise) {
   derive(&Floors::moe, {OperatorFamily::moe});
   derive(&Floors::attention, {OperatorFamily::prefill_attention, OperatorFamily::decode_attention});
   derive(&Floors::memory_bound, {OperatorFamily::memory_bound});
+  derive(&Floors::all_reduce, {OperatorFamily::collective});
   return floors;
 }
 

@@ -15,6 +15,12 @@ constexpr double kCachedShare = 0.25;
 constexpr double kMostCachedQuick = 4e9;
 constexpr double kMostCachedOnCpu = 1e9;
 
+// The all-reduce of a prefill step of 16 Ki tokens of 8192 elements. Every group of devices keeps
+// two of it on each, beside what operands may take.
+constexpr double kMostMessage = 256.0 * 1024 * 1024;
+constexpr double kMessageShare = 1.0 / 64;
+constexpr int kMessageOctavesQuick = 4;
+
 CaseLimits limits_of(ExtentKind kind, bool cpu) {
   const bool quick = kind == ExtentKind::quick;
   if (cpu) {
@@ -37,13 +43,13 @@ constexpr double kOutrun = 3;
 SweepOptions sweep_of(ExtentKind kind) {
   switch (kind) {
     case ExtentKind::quick:
-      return {.budget_s = 9, .most_call_s = 0.03, .outrun = kOutrun};
+      return {.budget_s = 9, .collective_budget_s = 6, .most_call_s = 0.03, .outrun = kOutrun};
     case ExtentKind::model:
-      return {.budget_s = 55, .most_call_s = 0.25};
+      return {.budget_s = 55, .collective_budget_s = 25, .most_call_s = 0.25};
     case ExtentKind::full:
       break;
   }
-  return {.budget_s = 290, .most_call_s = 0.25};
+  return {.budget_s = 290, .collective_budget_s = 40, .most_call_s = 0.25};
 }
 
 // Buffers of a layer, as its residual and the wider ones between its products.
@@ -76,6 +82,9 @@ Extent extent_of(ExtentKind kind, const kernels::DeviceFacts& device,
   if (kind == ExtentKind::quick) cached = std::min(cached, kMostCachedQuick);
   if (cpu) cached = std::min(cached, kMostCachedOnCpu);
   extent.limits.cached_bytes = cached;
+  const double message = std::min(kMostMessage, extent.memory_bytes * kMessageShare);
+  extent.limits.message_bytes = cpu ? 0 : message;
+  if (kind == ExtentKind::quick) extent.limits.message_octaves = kMessageOctavesQuick;
   extent.limits.longest_context = std::min(extent.limits.longest_context, longest_context);
   return extent;
 }

@@ -9,6 +9,7 @@
 
 namespace roofcast {
 
+/// Where several devices exchange messages, that takes 6, 25 or 40 s more.
 enum class ExtentKind {
   quick,  // about 10 s, the preferred kernels of one model's shapes
   model,  // about a minute, one model's shapes, every kernel source

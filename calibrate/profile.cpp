@@ -12,6 +12,7 @@
 #include "calibrate/derived_efficiency.hpp"
 #include "calibrate/extent.hpp"
 #include "calibrate/statistics.hpp"
+#include "model/efficiency.hpp"
 
 namespace roofcast {
 
@@ -66,7 +67,7 @@ Gpu facts_of(const CalibrationData& data) {
   gpu.l2_cache = Bytes{static_cast<double>(device.cache_bytes)};
   gpu.multiprocessors = std::max(1, device.multiprocessors);
   if (device.clock_hz > 0) gpu.boost_clock_hz = device.clock_hz;
-  gpu.gpus_per_node = 1;
+  gpu.gpus_per_node = data.devices;
   if (device.power_limit_w) gpu.board_power = Watts{*device.power_limit_w};
   for (const char* key :
        {"memory_bytes", "memory_visible_bytes", "l2_cache_bytes", "multiprocessors"}) {
@@ -115,6 +116,27 @@ void set_ceilings(Gpu& gpu, const CalibrationData& data, const Ceilings& ceiling
       fmt::format("assumption: not timed; at most the rate of {}", name_of(slowest->first));
 }
 
+/// What collectives were seen to send at best, as a ring sends; the wire itself is faster.
+std::optional<Link> measured_link(const std::vector<TimedCase>& timed) {
+  std::optional<Link> link;
+  for (const TimedCase& t : timed) {
+    if (t.c.kind != CaseKind::collective) continue;
+    const Seconds time{t.timing.statistics.median};
+    const Bytes sent{t.c.x * ring_share(t.c.shape.exchange, t.c.shape.ranks)};
+    if (!link) link = Link{.name = "as measured", .bandwidth = sent / time, .latency = time};
+    link->bandwidth = std::max(link->bandwidth, sent / time);
+    link->latency = std::min(link->latency, time);
+  }
+  return link;
+}
+
+void set_link(Gpu& gpu, const CalibrationData& data) {
+  gpu.peer = measured_link(data.timed);
+  if (!gpu.peer) return;
+  gpu.sources["peer_link"] =
+      fmt::format("measured {}: the fastest collective, and the shortest", data.date);
+}
+
 std::vector<TimedPoint> curve_points(const std::vector<TimedCase>& timed) {
   std::vector<TimedPoint> points;
   for (const TimedCase& t : timed) {
@@ -150,6 +172,10 @@ Measured provenance_of(const CalibrationData& data) {
                     .tool = data.tool,
                     .protocol = describe(data.protocol),
                     .incomplete = data.incomplete};
+  const bool collectives =
+      std::any_of(data.timed.begin(), data.timed.end(),
+                  [](const TimedCase& t) { return t.c.kind == CaseKind::collective; });
+  if (collectives) measured.protocol += "; " + describe_collectives(data.protocol);
   measured.versions.assign(data.device.versions.begin(), data.device.versions.end());
   measured.clock_hz = median_clock(data.timed);
   for (const TimedCase& t : data.timed) measured.dropped_samples += t.timing.dropped();
@@ -185,7 +211,11 @@ Gpu make_profile(const CalibrationData& data, const Gpu* known) {
   const std::optional<Gpu> stated = known != nullptr ? *known : physics_of(data);
   const std::string calibrated = fmt::format("calibrated {} by {}", data.date, data.tool);
   Gpu gpu = known != nullptr ? *known : facts_of(data);
-  if (known == nullptr) set_ceilings(gpu, data, ceilings);
+  if (known == nullptr) {
+    set_ceilings(gpu, data, ceilings);
+    set_link(gpu, data);
+  }
+  gpu.gpus_per_node = std::max(gpu.gpus_per_node, data.devices);
 
   const std::vector<TimedPoint> points = curve_points(data.timed);
   FittedCurves fitted = fit_curves(points, gpu.multiprocessors, stated ? &*stated : nullptr);
@@ -201,6 +231,7 @@ Gpu make_profile(const CalibrationData& data, const Gpu* known) {
   measured.graph_launch = data.host.graph_launch;
   measured.engine_step = data.host.engine_step;
 
+  const Seconds stated_all_reduce = gpu.floors.all_reduce;
   gpu.floors = derive_floors(measured, gpu.floors);
   Efficiencies derived = derive_efficiencies(gpu, measured, gpu.floors, calibrated);
   // Formats that were not timed keep what was known of them.
@@ -212,7 +243,8 @@ Gpu make_profile(const CalibrationData& data, const Gpu* known) {
   derived.all_reduce = gpu.efficiencies.all_reduce;
   gpu.efficiencies = std::move(derived);
   for (auto& [key, source] : gpu.sources) {
-    if (key.starts_with("floors_s.") && key != "floors_s.all_reduce") source = calibrated;
+    const bool kept = key == "floors_s.all_reduce" && gpu.floors.all_reduce == stated_all_reduce;
+    if (key.starts_with("floors_s.") && !kept) source = calibrated;
   }
   gpu.measured = std::move(measured);
   return gpu;

@@ -17,6 +17,7 @@ namespace roofcast {
 /// All that a calibration measured, and when.
 struct CalibrationData {
   kernels::DeviceFacts device{};
+  int devices = 1;  // of this kind in the machine
   std::vector<TimedCase> timed{};
   HostCosts host{};
   TimingProtocol protocol{};

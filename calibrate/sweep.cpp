@@ -28,13 +28,15 @@ bool same_curve(const CalibrationCase& a, const CalibrationCase& b) {
 class Sweep {
  public:
   Sweep(Timer& timer, Operands& operands, const SweepPlan& plan, const SweepOptions& options,
-        const SweepHooks& hooks)
+        const SweepHooks& hooks, CollectiveTimer* collectives)
       : timer_(timer),
         operands_(operands),
+        collectives_(collectives),
         plan_(plan),
         options_(options),
         hooks_(hooks),
-        start_s_(hooks.now_s()) {}
+        start_s_(hooks.now_s()),
+        budget_s_(options.budget_s) {}
 
   SweepResult run() {
     for (const CalibrationCase& c : plan_.ceilings) {
@@ -42,7 +44,8 @@ class Sweep {
     }
     visit_sentinel();
     rates_ = rates();
-    time_cases();
+    time_cases(plan_.cases, budget_s_ * (1.0 - options_.share_for_again));
+    time_collectives();
     time_bimodal_again();
     visit_sentinel();
     if (failures_in_a_row_ > 0 && !stopped() && !still_works()) lose_device();
@@ -64,16 +67,17 @@ class Sweep {
 
   /// Cases that the budget allows at the rate so far.
   int likely_total() const {
-    const auto all = static_cast<double>(plan_.cases.size() + plan_.ceilings.size());
-    const double share = elapsed_s() / (options_.budget_s * (1.0 - options_.share_for_again));
+    const auto all =
+        static_cast<double>(plan_.cases.size() + plan_.ceilings.size() + plan_.collectives.size());
+    const double share = elapsed_s() / (budget_s_ * (1.0 - options_.share_for_again));
     const double reached = done_ > 0 && share > 0 ? std::max(1.0, done_ / share) : all;
     return std::max(done_, static_cast<int>(std::min(all, reached)));
   }
 
   std::optional<Timing> time(const CalibrationCase& c) {
     try {
-      BoundCase bound = bind(operands_, c);
-      Timing timing = timer_.time(bound.work);
+      Timing timing =
+          c.kind == CaseKind::collective ? collectives_->time(c) : time_on_this_device(c);
       failures_in_a_row_ = 0;
       return timing;
     } catch (const std::invalid_argument& error) {  // no kernel for this size
@@ -86,6 +90,11 @@ class Sweep {
       if (++failures_in_a_row_ >= kMostFailuresInARow && !still_works()) lose_device();
     }
     return std::nullopt;
+  }
+
+  Timing time_on_this_device(const CalibrationCase& c) {
+    BoundCase bound = bind(operands_, c);
+    return timer_.time(bound.work);
   }
 
   void lose_device() {
@@ -178,14 +187,13 @@ class Sweep {
     });
   }
 
-  void time_cases() {
-    const double until_s = options_.budget_s * (1.0 - options_.share_for_again);
+  void time_cases(const std::vector<CalibrationCase>& cases, double until_s) {
     int since_sentinel = 0;
-    for (std::size_t i = 0; i < plan_.cases.size() && going_on(); ++i) {
-      const CalibrationCase& c = plan_.cases[i];
+    for (std::size_t i = 0; i < cases.size() && going_on(); ++i) {
+      const CalibrationCase& c = cases[i];
       if (elapsed_s() > until_s) {
         result_.end = SweepEnd::out_of_time;
-        result_.not_reached = static_cast<int>(plan_.cases.size() - i);
+        result_.not_reached += static_cast<int>(cases.size() - i);
         return;
       }
       if (too_long(c)) {
@@ -205,11 +213,19 @@ class Sweep {
     }
   }
 
+  /// With a budget of their own, so that neither these nor the others are crowded out.
+  void time_collectives() {
+    if (plan_.collectives.empty() || stopped()) return;
+    const double before_s = elapsed_s();
+    time_cases(plan_.collectives, before_s + options_.collective_budget_s);
+    budget_s_ += elapsed_s() - before_s;
+  }
+
   /// In reverse order, so that a drift over the sweep shows in points timed first and last.
   void time_bimodal_again() {
     for (auto timed = result_.timed.rbegin(); timed != result_.timed.rend(); ++timed) {
       if (!timed->timing.statistics.bimodal) continue;
-      if (elapsed_s() > options_.budget_s || !going_on()) return;
+      if (elapsed_s() > budget_s_ || !going_on()) return;
       std::optional<Timing> timing = time(timed->c);
       if (!timing) continue;
       TimedCase again{.c = timed->c, .timing = std::move(*timing), .again = true};
@@ -221,10 +237,12 @@ class Sweep {
 
   Timer& timer_;
   Operands& operands_;
+  CollectiveTimer* collectives_;
   const SweepPlan& plan_;
   const SweepOptions& options_;
   const SweepHooks& hooks_;
   double start_s_ = 0;
+  double budget_s_ = 0;
   RoughRates rates_ = kAnyRates;
   SweepResult result_{};
   int done_ = 0;
@@ -235,8 +253,9 @@ class Sweep {
 }  // namespace
 
 SweepResult run_sweep(Timer& timer, Operands& operands, const SweepPlan& plan,
-                      const SweepOptions& options, const SweepHooks& hooks) {
-  return Sweep(timer, operands, plan, options, hooks).run();
+                      const SweepOptions& options, const SweepHooks& hooks,
+                      CollectiveTimer* collectives) {
+  return Sweep(timer, operands, plan, options, hooks, collectives).run();
 }
 
 }  // namespace roofcast

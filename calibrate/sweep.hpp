@@ -1,5 +1,5 @@
 // Times a list of cases one after the other: within a time budget, with a sentinel in between for
-// the drift, and bimodal points once more at the end.
+// the drift, and bimodal points once more at the end; collectives behind the others.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibrate/calibration_case.hpp"
+#include "calibrate/collective_timer.hpp"
 #include "calibrate/operands.hpp"
 #include "calibrate/timer.hpp"
 
@@ -21,6 +22,7 @@ struct TimedCase {
 
 struct SweepOptions {
   double budget_s = 60;
+  double collective_budget_s = 20;  // beside the other, where collectives are planned
   /// Cases that a rough guess, or a smaller size of the same curve, puts above this are left out.
   double most_call_s = 0.25;
   int sentinel_every = 100;  // points
@@ -56,14 +58,17 @@ struct SweepResult {
 struct SweepPlan {
   std::vector<CalibrationCase> ceilings{};  // first, whatever the budget
   CalibrationCase sentinel{};
-  std::vector<CalibrationCase> cases{};  // in this order
+  std::vector<CalibrationCase> cases{};        // in this order
+  std::vector<CalibrationCase> collectives{};  // behind them
   /// By name: timings of an earlier, interrupted sweep, taken over.
   std::map<std::string, Timing> known{};
 };
 
 /// A case that fails is noted and left out; when several in a row do, or the last, and the device
-/// does not even run a kernel that does nothing, it is lost, and the sweep ends.
+/// does not even run a kernel that does nothing, it is lost, and the sweep ends. `collectives` may
+/// be null where none are planned.
 SweepResult run_sweep(Timer& timer, Operands& operands, const SweepPlan& plan,
-                      const SweepOptions& options, const SweepHooks& hooks);
+                      const SweepOptions& options, const SweepHooks& hooks,
+                      CollectiveTimer* collectives = nullptr);
 
 }  // namespace roofcast

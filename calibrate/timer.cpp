@@ -72,15 +72,15 @@ int Timing::dropped() const {
                                         [](const TimedSample& s) { return s.dropped; }));
 }
 
-Timer::Timer(kernels::Backend& backend, const TimingProtocol& protocol, Pause pause)
-    : backend_(backend), protocol_(protocol), pause_(std::move(pause)) {}
+Timer::Timer(kernels::Recorder& device, const TimingProtocol& protocol, Pause pause)
+    : device_(device), protocol_(protocol), pause_(std::move(pause)) {}
 
 void Timer::sleep_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
 std::unique_ptr<kernels::Recording> Timer::record(const TimedWork& work, int first, int launches) {
-  return backend_.record([&] {
+  return device_.record([&] {
     for (int i = 0; i < launches; ++i) {
       if (work.before) work.before();
       work.launch((first + i) % work.copies);
@@ -92,7 +92,7 @@ int Timer::launches_for(const TimedWork& work) {
   int launches = 1;
   for (int guess = 0; guess < kGuesses; ++guess) {
     const auto recording = record(work, 0, launches);
-    const double call_s = std::max(backend_.replay(*recording).seconds / launches, kClockTick);
+    const double call_s = std::max(device_.replay(*recording).seconds / launches, kClockTick);
     const double wanted = std::ceil(protocol_.recording_s / call_s);
     const int next = static_cast<int>(std::clamp(wanted, 1.0, double{kMostLaunches}));
     if (next <= launches) return next;
@@ -125,7 +125,7 @@ void Timer::warm_up(std::vector<Recorded>& recordings) {
   double elapsed_s = 0;
   std::size_t i = 0;
   do {
-    const kernels::Sample replay = backend_.replay(*recordings[i].recording);
+    const kernels::Sample replay = device_.replay(*recordings[i].recording);
     highest_clock_hz_ = std::max(highest_clock_hz_, replay.clock_hz);
     elapsed_s += std::max(replay.seconds, kClockTick);
     i = (i + 1) % recordings.size();
@@ -136,7 +136,7 @@ void Timer::sample(std::vector<Recorded>& recordings, Timing& timing) {
   double elapsed_s = 0;
   int dropped = 0;
   for (std::size_t i = 0; timing.stop == StopReason::none; i = (i + 1) % recordings.size()) {
-    const kernels::Sample replay = backend_.replay(*recordings[i].recording);
+    const kernels::Sample replay = device_.replay(*recordings[i].recording);
     TimedSample sample = per_call(replay, recordings[i].launches);
     highest_clock_hz_ = std::max(highest_clock_hz_, sample.clock_hz);
     elapsed_s += replay.seconds;
@@ -170,7 +170,7 @@ Timing Timer::time(const TimedWork& work) {
 
 Timing Timer::time_all(const TimedWork& work) {
   work.launch(0);  // modules load
-  backend_.synchronize();
+  device_.synchronize();
   std::vector<Recorded> recordings = record_all(work);
   Timing timing{.launches = recordings.front().launches,
                 .recordings = static_cast<int>(recordings.size())};

@@ -9,7 +9,7 @@
 
 #include "calibrate/statistics.hpp"
 #include "calibrate/stopping.hpp"
-#include "kernels/backend.hpp"
+#include "kernels/recorder.hpp"
 
 namespace roofcast {
 
@@ -77,13 +77,13 @@ struct Timing {
   int dropped() const;
 };
 
-/// Times work on one device, and remembers the highest clock that it saw.
+/// Times work on one device, or on several together, and remembers the highest clock that it saw.
 class Timer {
  public:
   using Pause = std::function<void(double seconds)>;
 
-  /// `pause` waits; a test may let no time pass. The backend outlives the timer.
-  Timer(kernels::Backend& backend, const TimingProtocol& protocol, Pause pause = sleep_for);
+  /// `pause` waits; a test may let no time pass. The device outlives the timer.
+  Timer(kernels::Recorder& device, const TimingProtocol& protocol, Pause pause = sleep_for);
 
   /// Records, warms up and samples; first what comes before each launch, if anything does.
   /// Throws std::invalid_argument for work that takes next to no time beside what comes before it;
@@ -108,7 +108,7 @@ class Timer {
   void warm_up(std::vector<Recorded>& recordings);
   void sample(std::vector<Recorded>& recordings, Timing& timing);
 
-  kernels::Backend& backend_;
+  kernels::Recorder& device_;
   TimingProtocol protocol_;
   Pause pause_;
   double highest_clock_hz_ = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "calibrate/cases.hpp"
+#include "calibrate/collective_cases.hpp"
 #include "calibrate/host_costs.hpp"
 #include "cli/calibration_record.hpp"
 #include "cli/device_choice.hpp"
@@ -66,7 +67,25 @@ struct Plan {
   SweepPlan sweep{};
   std::string model{};
   std::vector<std::string> untimed{};
+  kernels::Peers peers{};
 };
+
+/// Collectives, and a word to the user where there are none.
+void plan_collectives(Plan& plan, const kernels::Backend& backend, const CalibrateHooks& hooks) {
+  plan.peers = backend.peers();
+  plan.sweep.collectives = collective_cases(plan.peers, plan.extent.limits);
+  if (!plan.peers.why_not.empty()) {
+    hooks.tell("collectives are not timed: " + plan.peers.why_not);
+  }
+}
+
+/// With what exchanges messages, as other libraries are listed.
+kernels::DeviceFacts facts_with(const kernels::DeviceFacts& device, const kernels::Peers& peers) {
+  kernels::DeviceFacts facts = device;
+  if (!peers.library.empty()) facts.versions["collectives"] = peers.library;
+  if (!peers.why_not.empty()) facts.versions["collectives"] = "not timed: " + peers.why_not;
+  return facts;
+}
 
 Plan plan_of(const kernels::Backend& backend, const CalibrateOptions& options,
              const std::optional<Gpu>& known) {
@@ -95,6 +114,7 @@ Plan plan_of(const kernels::Backend& backend, const CalibrateOptions& options,
   plan.sweep = {.ceilings = ceiling_cases(backend, plan.extent.memory_bytes),
                 .sentinel = sentinel_case(backend),
                 .cases = runnable(std::move(cases), backend, plan.untimed),
+                .collectives = {},
                 .known = {}};
   if (plan.sweep.cases.empty()) {
     throw Error("no kernel of this device computes any operator of " +
@@ -232,6 +252,7 @@ SweepResult sweep(kernels::Backend& backend, const Plan& plan, const CalibrateHo
                   double start_s, CalibrationRecord& record) {
   Timer timer(backend, plan.extent.protocol);
   Operands operands(backend, plan.extent.protocol, plan.extent.memory_bytes);
+  CollectiveTimer collectives(plan.peers, plan.extent.protocol, plan.extent.limits.message_bytes);
   SweepOptions options = plan.extent.sweep;
   options.budget_s -= hooks.now_s() - start_s;
   const SweepHooks sweep_hooks{
@@ -239,7 +260,7 @@ SweepResult sweep(kernels::Backend& backend, const Plan& plan, const CalibrateHo
       .on_timed = [&](const TimedCase& timed) { record.add(timed, hooks.now_s()); },
       .go_on = hooks.go_on};
   try {
-    return run_sweep(timer, operands, plan.sweep, options, sweep_hooks);
+    return run_sweep(timer, operands, plan.sweep, options, sweep_hooks, &collectives);
   } catch (...) {
     record.flush();
     throw;
@@ -294,6 +315,7 @@ CalibrationOutcome run_calibration(kernels::Backend& backend, const CalibrateOpt
   const double start_s = hooks.now_s();
   const std::optional<Gpu> known = known_gpu(backend.facts());
   Plan plan = plan_of(backend, options, known);
+  plan_collectives(plan, backend, hooks);
   const Gpu named = known ? *known : stand_in_gpu(backend.facts());
   CalibrationOutcome outcome{.known_gpu = known.has_value(),
                              .model = plan.model,
@@ -322,7 +344,8 @@ CalibrationOutcome run_calibration(kernels::Backend& backend, const CalibrateOpt
   if (outcome.sweep.end != SweepEnd::interrupted) {
     const std::string& fault = outcome.sweep.fault;
     const CalibrationData data{
-        .device = backend.facts(),
+        .device = facts_with(backend.facts(), plan.peers),
+        .devices = plan.peers.devices,
         .timed = outcome.sweep.timed,
         .host = host,
         .protocol = plan.extent.protocol,

@@ -70,6 +70,7 @@ class FakeBackend final : public kernels::Backend {
   }
 
   kernels::DeviceFacts facts_{};
+  kernels::Peers peers_{};
   std::map<kernels::KernelFamily, std::vector<std::pair<kernels::KernelSource, std::string>>>
       sources_{};
 
@@ -81,6 +82,7 @@ class FakeBackend final : public kernels::Backend {
   const std::vector<FakeCall>& last_calls() const { return last_calls_; }
 
   const kernels::DeviceFacts& facts() const override { return facts_; }
+  kernels::Peers peers() const override { return peers_; }
   std::vector<std::pair<kernels::KernelSource, std::string>> sources(
       kernels::KernelFamily family) const override {
     const auto found = sources_.find(family);

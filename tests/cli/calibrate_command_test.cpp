@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -15,6 +16,7 @@
 #include "model/io/gpu_reader.hpp"
 #include "reports/store.hpp"
 #include "tests/calibrate/fake_backend.hpp"
+#include "tests/calibrate/fake_group.hpp"
 #include "tests/support/run_command.hpp"
 
 namespace roofcast {
@@ -189,6 +191,38 @@ TEST_F(Calibrate, ADeviceThatIsLostLeavesAProfileThatSaysSo) {
   EXPECT_EQ(failure_of(whole), std::nullopt);
   EXPECT_EQ(load_gpu(options.out).gpu.measured->incomplete, "");
   EXPECT_EQ(runs().size(), 1u);
+}
+
+TEST_F(Calibrate, SeveralGpusAlsoTimeWhatTheySendEachOther) {
+  FakeBackend backend;
+  backend.peers_ = test::fake_peers({.devices = 4});
+  const CalibrationOutcome outcome = run(backend);
+  ASSERT_TRUE(outcome.gpu.has_value());
+  EXPECT_TRUE(outcome.sweep.failed.empty());
+  EXPECT_THAT(told, testing::Each(testing::Not(HasSubstr("collectives"))));
+  // 2 and 4 of them, four exchanges, five sizes of a quick look.
+  const auto points = Store(options.store_path, Store::Mode::read).timed_points(outcome.run_id);
+  EXPECT_EQ(std::count_if(points.begin(), points.end(),
+                          [](const TimedPointRow& row) { return row.family == "collective"; }),
+            2 * 4 * 5);
+  const test::CommandResult shown = test::run_command("gpus " + options.out);
+  EXPECT_THAT(shown.out, HasSubstr("reduce_scatter of 4 GPUs"));
+  EXPECT_THAT(shown.out, HasSubstr("NCCL 9.9.9"));
+  const test::CommandResult estimate =
+      test::run_command("estimate --model gpt2 --tp 4 --ops --gpu " + options.out);
+  EXPECT_EQ(estimate.exit_code, 0) << estimate.err;
+  EXPECT_THAT(estimate.out,
+              testing::ContainsRegex("all_reduce[^\n]*(measured|interpolated|extended)"));
+}
+
+TEST_F(Calibrate, OneGpuSaysWhyNoCollectiveIsTimed) {
+  FakeBackend backend;
+  backend.peers_.why_not = "there is one Fake Accelerator in this machine";
+  run(backend);
+  EXPECT_THAT(told, Contains("collectives are not timed: there is one Fake Accelerator in this "
+                             "machine"));
+  EXPECT_THAT(test::run_command("gpus " + options.out).out,
+              HasSubstr("not timed: there is one Fake Accelerator"));
 }
 
 TEST_F(Calibrate, SamplesOfOtherConditionsAreNotMixed) {
