@@ -118,10 +118,15 @@ Efficiencies derive_efficiencies(const Gpu& gpu, const Measured& measured, const
     const auto same_cache = [&own](const OperatorShape& shape) {
       return shape.family == own.family && shape.cache == own.cache;
     };
-    if (own.family == OperatorFamily::gemm) result.gemm.try_emplace(own.format, merge(same_format));
-    if (own.family == OperatorFamily::moe) result.moe.try_emplace(own.format, merge(same_format));
-    if (own.family == OperatorFamily::decode_attention && !own.latent) {
-      result.decode_attention.try_emplace(own.cache, merge(same_cache));
+    if (own.family == OperatorFamily::gemm && !result.gemm.contains(own.format)) {
+      result.gemm.emplace(own.format, merge(same_format));
+    }
+    if (own.family == OperatorFamily::moe && !result.moe.contains(own.format)) {
+      result.moe.emplace(own.format, merge(same_format));
+    }
+    if (own.family == OperatorFamily::decode_attention && !own.latent &&
+        !result.decode_attention.contains(own.cache)) {
+      result.decode_attention.emplace(own.cache, merge(same_cache));
     }
   }
   const auto none = [](const auto& entry) { return entry.second.points.empty(); };

@@ -38,6 +38,7 @@ int run_staircase(CommandContext&);
 int run_simulate(CommandContext&);
 int run_trace(CommandContext&);
 int run_calibrate(CommandContext&);
+int run_profile(CommandContext&);
 int run_runs(CommandContext&);
 int run_compare(CommandContext&);
 int run_measure(CommandContext&);

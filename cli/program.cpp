@@ -24,6 +24,7 @@ constexpr Command kCommands[] = {
      run_simulate},
     {"trace", "write a synthetic workload as a trace file", run_trace},
     {"calibrate", "time this machine's kernels: its hardware profile, measured", run_calibrate},
+    {"profile", "kernel tables that others measured as a hardware profile", run_profile},
     {"measure", "run a real model, random weights, on this machine: prefill, decode, a trace",
      run_measure},
     {"validate", "how far off: predictions beside measured runs, metric by metric", run_validate},

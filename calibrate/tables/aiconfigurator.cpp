@@ -1,0 +1,311 @@
+#include "calibrate/tables/aiconfigurator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "calibrate/tables/table_file.hpp"
+#include "model/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr double kMilliseconds = 1e-3;
+constexpr double kBytesPerElement = 2.0;
+
+// DeepSeek-V2 and V3, arXiv 2412.19437 section 4.2: the only latent attention these tables time.
+constexpr std::int64_t kLatentRank = 512;
+constexpr std::int64_t kLatentRotary = 64;
+
+constexpr const char* kNoNumber = "a size or time is not a number in its range";
+
+// 80 % of what one GPU of a type may differ from another by: medians of 1 % to 3 % and p90 of 4 %
+// to 12 % between two collections of one table on two H200.
+constexpr double kSpread = 0.05;
+
+/// Names of number formats there, and here.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kFormats{{
+    {"bfloat16", "bf16"},
+    {"float16", "fp16"},
+    {"fp8", "fp8"},
+    {"fp8_static", "fp8"},
+    {"fp8_block", "fp8_block"},
+    {"sq", "int8"},
+    {"int4_wo", "int4"},
+    {"w4a16_mxfp4", "mxfp4"},
+    {"mxfp4", "mxfp4"},
+    {"nvfp4", "nvfp4"},
+}};
+
+std::optional<std::string> format_of(const std::string& name) {
+  for (const auto& [theirs, ours] : kFormats) {
+    if (theirs == name) return std::string(ours);
+  }
+  return std::nullopt;
+}
+
+std::string framework_of(const std::string& name) { return name == "VLLM" ? "vLLM" : name; }
+
+/// "vllm_flash_attn_fa3, vLLM 0.24.0".
+std::string kernel_of(const TableFile& table) {
+  const std::string framework = framework_of(table.text("framework"));
+  const std::string kernel = table.text("kernel_source");
+  const std::string engine = framework + " " + table.text("version");
+  return kernel.empty() || kernel == framework ? engine : kernel + ", " + engine;
+}
+
+/// Adds the row at (x, y) of `shape`; its latency is read here.
+void add_row(const TableFile& table, OperatorShape shape, double x, double y, ImportedRows& rows) {
+  const auto latency = table.number("latency");
+  if (!latency) {
+    leave_out(rows.refused, kNoNumber, table.place());
+    return;
+  }
+  add_point(rows, {.shape = std::move(shape),
+                   .kernel = kernel_of(table),
+                   .point = {.x = x,
+                             .y = y,
+                             .time = Seconds{*latency * kMilliseconds},
+                             .relative_spread = kSpread,
+                             .samples = 1},
+                   .name = table.place()});
+}
+
+void read_gemm(const TableFile& table, ImportedRows& rows) {
+  const auto format = format_of(table.text("gemm_dtype"));
+  if (!format) {
+    leave_out(rows.unused, "number format " + table.text("gemm_dtype"), table.place());
+    return;
+  }
+  const auto m = table.count("m", 1);
+  const auto n = table.count("n", 1);
+  const auto k = table.count("k", 1);
+  if (!m || !n || !k) {
+    leave_out(rows.refused, kNoNumber, table.place());
+    return;
+  }
+  add_row(table, {.family = OperatorFamily::gemm, .format = *format, .outputs = *n, .inputs = *k},
+          static_cast<double>(*m), 0, rows);
+}
+
+std::optional<DType> cache_of(const std::string& name) {
+  if (name == "bfloat16") return DType::bf16;
+  if (name == "float16") return DType::fp16;
+  if (name == "fp8") return DType::fp8;
+  return std::nullopt;
+}
+
+/// What keeps an attention row from use; nothing when it is of use.
+std::optional<std::string> attention_of_no_use(const TableFile& table, bool context) {
+  const std::string& window = table.text("window_size");
+  if (!window.empty() && window != "0") return "sliding windows: they follow from full attention";
+  const std::string& beams = table.text("beam_width");
+  if (!beams.empty() && beams != "1") return "beam search";
+  if (!cache_of(table.text("kv_cache_dtype"))) {
+    return "KV cache of " + table.text("kv_cache_dtype");
+  }
+  const std::string& arithmetic = table.text("attn_dtype");
+  if (arithmetic != "bfloat16" && arithmetic != "float16") {
+    return "attention computed in " + arithmetic;
+  }
+  if (context && table.text("batch_size") != "1") return "several prompts of one length at once";
+  return std::nullopt;
+}
+
+void read_attention(const TableFile& table, ImportedRows& rows) {
+  const bool context = table.text("op_name").starts_with("context");
+  if (const auto reason = attention_of_no_use(table, context)) {
+    leave_out(rows.unused, *reason, table.place());
+    return;
+  }
+  const auto batch = table.count("batch_size", 1);
+  const auto isl = table.count("isl", 1);
+  const auto step = table.count("step");
+  const auto heads = table.count("num_heads", 1);
+  auto kv_heads = table.count("num_key_value_heads");
+  const auto head_dim = table.count("head_dim", 1);
+  if (!batch || !isl || !step || !heads || !kv_heads || !head_dim || *kv_heads > *heads) {
+    leave_out(rows.refused, kNoNumber, table.place());
+    return;
+  }
+  if (*kv_heads == 0) kv_heads = heads;
+  const OperatorShape shape{
+      .family = context ? OperatorFamily::prefill_attention : OperatorFamily::decode_attention,
+      .cache = *cache_of(table.text("kv_cache_dtype")),
+      .query_heads = *heads,
+      .kv_heads = *kv_heads,
+      .head_dim = *head_dim,
+      .value_dim = *head_dim};
+  const auto y = static_cast<double>(context ? *step : *step + *isl);
+  add_row(table, shape, static_cast<double>(context ? *isl : *batch), y, rows);
+}
+
+void read_moe(const TableFile& table, ImportedRows& rows) {
+  const auto format = format_of(table.text("moe_dtype"));
+  if (!format) {
+    leave_out(rows.unused, "number format " + table.text("moe_dtype"), table.place());
+    return;
+  }
+  if (table.text("distribution") != "balanced") {
+    leave_out(rows.unused, "experts picked unevenly: the model's are balanced", table.place());
+    return;
+  }
+  if (table.text("moe_ep_size") != "1") {
+    leave_out(rows.unused, "experts spread over GPUs: one rank's tokens are not stated",
+              table.place());
+    return;
+  }
+  const auto tokens = table.count("num_tokens", 1);
+  const auto hidden = table.count("hidden_size", 1);
+  const auto width = table.count("inter_size", 1);
+  const auto picked = table.count("topk", 1);
+  const auto experts = table.count("num_experts", 1);
+  const auto ranks = table.count("moe_tp_size", 1);
+  if (!tokens || !hidden || !width || !picked || !experts || !ranks || *picked > *experts ||
+      *width % *ranks != 0) {
+    leave_out(rows.refused, kNoNumber, table.place());
+    return;
+  }
+  add_row(table,
+          {.family = OperatorFamily::moe,
+           .format = *format,
+           .outputs = *width / *ranks,
+           .inputs = *hidden,
+           .experts = *experts,
+           .experts_per_token = *picked,
+           .gated = true},
+          static_cast<double>(*tokens), 0, rows);
+}
+
+void read_latent(const TableFile& table, ImportedRows& rows) {
+  if (!table.text("op_name").starts_with("generation")) {
+    leave_out(rows.unused, "prefill of latent attention: keys and values are rebuilt apart",
+              table.place());
+    return;
+  }
+  const auto cache = cache_of(table.text("kv_cache_dtype"));
+  if (!cache) {
+    leave_out(rows.unused, "KV cache of " + table.text("kv_cache_dtype"), table.place());
+    return;
+  }
+  const auto batch = table.count("batch_size", 1);
+  const auto isl = table.count("isl", 1);
+  const auto step = table.count("step");
+  const auto heads = table.count("num_heads", 1);
+  if (!batch || !isl || !step || !heads) {
+    leave_out(rows.refused, kNoNumber, table.place());
+    return;
+  }
+  add_row(table,
+          {.family = OperatorFamily::decode_attention,
+           .cache = *cache,
+           .query_heads = *heads,
+           .kv_heads = 1,
+           .head_dim = kLatentRank + kLatentRotary,
+           .value_dim = kLatentRank,
+           .latent = true},
+          static_cast<double>(*batch), static_cast<double>(*step + *isl), rows);
+}
+
+/// What takes part, and how much is sent; `exchange` as the caller knows it.
+void read_message(const TableFile& table, Exchange exchange, ImportedRows& rows) {
+  const auto ranks = table.count("num_gpus", 2);
+  const auto elements = table.count("message_size", 1);
+  if (!ranks || !elements) {
+    leave_out(rows.refused, kNoNumber, table.place());
+    return;
+  }
+  add_row(table,
+          {.family = OperatorFamily::collective,
+           .ranks = static_cast<int>(*ranks),
+           .exchange = exchange},
+          static_cast<double>(*elements) * kBytesPerElement, 0, rows);
+}
+
+void read_all_reduce(const TableFile& table, ImportedRows& rows) {
+  if (table.text("kernel_source").ends_with("_eager")) {
+    leave_out(rows.unused, "all-reduce launched outside a graph", table.place());
+    return;
+  }
+  read_message(table, Exchange::all_reduce, rows);
+}
+
+void read_nccl(const TableFile& table, ImportedRows& rows) {
+  if (table.text("nccl_dtype") != "half") {
+    leave_out(rows.unused, "collective of " + table.text("nccl_dtype"), table.place());
+    return;
+  }
+  const std::string& op = table.text("op_name");
+  if (op == "all_reduce") return read_message(table, Exchange::all_reduce, rows);
+  if (op == "all_gather") return read_message(table, Exchange::all_gather, rows);
+  if (op == "alltoall") return read_message(table, Exchange::all_to_all, rows);
+  leave_out(rows.unused, "collective " + op, table.place());
+}
+
+/// A table by the columns that it alone has.
+struct Kind {
+  std::vector<std::string_view> columns;
+  void (*read)(const TableFile&, ImportedRows&);
+};
+
+void leave_module(const TableFile& table, ImportedRows& rows) {
+  leave_out(rows.unused, "whole attention modules: their projections stand in the gemm table",
+            table.place());
+}
+
+/// The first that fits is meant.
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = {
+      {{"gemm_type", "op_name"}, leave_module},
+      {{"gemm_dtype", "m", "n", "k"}, read_gemm},
+      {{"attn_dtype", "kv_cache_dtype", "op_name", "batch_size", "isl", "num_heads",
+        "num_key_value_heads", "head_dim", "step"},
+       read_attention},
+      {{"moe_dtype", "num_tokens", "hidden_size", "inter_size", "topk", "num_experts",
+        "moe_tp_size", "moe_ep_size", "distribution"},
+       read_moe},
+      {{"mla_dtype", "kv_cache_dtype", "op_name", "num_heads", "batch_size", "isl", "step"},
+       read_latent},
+      {{"allreduce_dtype", "num_gpus", "message_size"}, read_all_reduce},
+      {{"nccl_dtype", "op_name", "num_gpus", "message_size"}, read_nccl},
+  };
+  return all;
+}
+
+const Kind& kind_of(const TableFile& table, const std::string& path) {
+  for (const Kind& kind : kinds()) {
+    const bool all = std::all_of(kind.columns.begin(), kind.columns.end(),
+                                 [&](std::string_view column) { return table.has(column); });
+    if (all && table.has("latency") && table.has("version")) return kind;
+  }
+  throw Error(fmt::format(
+      "{}: no table of kernel times: it has the columns {}; expected those of aiconfigurator's "
+      "gemm, context or generation attention, moe, generation MLA, all-reduce or NCCL",
+      path, fmt::join(table.columns(), ", ")));
+}
+
+}  // namespace
+
+void read_aiconfigurator(const std::string& path, ImportedRows& rows) {
+  TableFile table(path);
+  const Kind& kind = kind_of(table, path);
+  while (table.next()) {
+    ++rows.rows;
+    if (!table.whole()) {
+      leave_out(rows.refused, "not as many fields as columns", table.place());
+      continue;
+    }
+    if (!table.text("device").empty()) ++rows.devices[table.text("device")];
+    add_version(rows, framework_of(table.text("framework")), table.text("version"));
+    kind.read(table, rows);
+  }
+  if (rows.rows == 0) throw Error(path + ": a head without rows");
+}
+
+}  // namespace roofcast

@@ -1,0 +1,77 @@
+#include "calibrate/tables/import_profile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "calibrate/curve_fit.hpp"
+#include "calibrate/derived_efficiency.hpp"
+#include "model/error.hpp"
+#include "model/roofline.hpp"
+
+namespace roofcast {
+
+namespace {
+
+void refuse_beyond_physics(ImportedRows& rows, const Gpu& gpu) {
+  std::vector<TimedPoint> kept;
+  for (TimedPoint& p : rows.points) {
+    if (beats_physics(p.shape, p.point, gpu)) {
+      leave_out(rows.refused, "faster than the GPU's peaks and bandwidths allow", p.name);
+    } else {
+      kept.push_back(std::move(p));
+    }
+  }
+  rows.points = std::move(kept);
+}
+
+std::string joined_devices(const ImportedRows& rows) {
+  std::string names;
+  for (const auto& [device, count] : rows.devices) names += (names.empty() ? "" : ", ") + device;
+  return names.empty() ? "not stated" : names;
+}
+
+Measured provenance_of(const ImportedRows& rows, const ImportRecord& record) {
+  Measured measured{.device = joined_devices(rows),
+                    .date = record.date,
+                    .tool = record.tool,
+                    .protocol =
+                        "imported from kernel tables that others measured, on the date of "
+                        "the import; each curve names its kernel and engine"};
+  for (const auto& [what, version] : rows.versions) measured.versions.emplace_back(what, version);
+  for (const auto& [reason, left_out] : rows.refused) {
+    measured.rejected.push_back(fmt::format(
+        "{} rows: {} ({}{})", left_out.rows, reason, fmt::join(left_out.first, ", "),
+        static_cast<std::size_t>(left_out.rows) > left_out.first.size() ? ", ..." : ""));
+  }
+  return measured;
+}
+
+}  // namespace
+
+Gpu import_profile(ImportedRows& rows, const Gpu& known, const ImportRecord& record) {
+  refuse_beyond_physics(rows, known);
+  refuse_cached_reads(rows, known);
+  settle_duplicates(rows);
+  if (rows.points.empty()) {
+    throw Error(fmt::format("none of {} rows is of use: no profile", rows.rows));
+  }
+  Gpu gpu = known;
+  Measured measured = provenance_of(rows, record);
+  measured.curves = fit_curves(rows.points, known.multiprocessors, nullptr).curves;
+  const std::string source =
+      fmt::format("imported {} by {}: {}", record.date, record.tool, measured.device);
+  Efficiencies derived = derive_efficiencies(gpu, measured, gpu.floors, source);
+  derived.gemm.merge(gpu.efficiencies.gemm);
+  derived.moe.merge(gpu.efficiencies.moe);
+  derived.decode_attention.merge(gpu.efficiencies.decode_attention);
+  if (!derived.prefill_attention) derived.prefill_attention = gpu.efficiencies.prefill_attention;
+  if (!derived.memory_bound) derived.memory_bound = gpu.efficiencies.memory_bound;
+  derived.all_reduce = gpu.efficiencies.all_reduce;
+  gpu.efficiencies = std::move(derived);
+  gpu.measured = std::move(measured);
+  return gpu;
+}
+
+}  // namespace roofcast

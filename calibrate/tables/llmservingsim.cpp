@@ -1,0 +1,222 @@
+#include "calibrate/tables/llmservingsim.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "calibrate/tables/table_file.hpp"
+#include "model/error.hpp"
+#include "model/step_operators.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr double kMicroseconds = 1e-6;
+constexpr const char* kNoNumber = "a size or time is not a number in its range";
+
+// As aiconfigurator.cpp: what two collections of one table differ by.
+constexpr double kSpread = 0.05;
+
+/// Their layers, and our operators. Each of two norms of a layer is timed as one.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kLayers{{
+    {"qkv_proj", "qkv_proj"},
+    {"o_proj", "o_proj"},
+    {"gate_up_proj", "mlp.gate_up_proj"},
+    {"down_proj", "mlp.down_proj"},
+    {"act_fn", "activation"},
+    {"layernorm", "norms"},
+    {"rotary_emb", "rope"},
+    {"embedding", "embedding"},
+    {"lm_head", "lm_head"},
+    {"sampler", "sampling"},
+}};
+
+/// What follows "key:" on a line without indent, quotes removed; nothing on other lines.
+std::optional<std::string> value_of(std::string_view line, std::string_view key) {
+  if (!line.starts_with(key) || !line.substr(key.size()).starts_with(":")) return std::nullopt;
+  line.remove_prefix(key.size() + 1);
+  const auto is_padding = [](char c) { return c == ' ' || c == '\'' || c == '"' || c == '\r'; };
+  while (!line.empty() && is_padding(line.front())) line.remove_prefix(1);
+  while (!line.empty() && is_padding(line.back())) line.remove_suffix(1);
+  return std::string(line);
+}
+
+/// DIR/NAME.csv, else the same compressed; throws Error when neither is there.
+std::string table_path(const std::string& folder, const std::string& name) {
+  const std::filesystem::path plain = std::filesystem::path(folder) / (name + ".csv");
+  if (std::filesystem::exists(plain)) return plain.string();
+  const std::string packed = plain.string() + ".gz";
+  if (std::filesystem::exists(packed)) return packed;
+  throw Error(folder + ": no " + name + ".csv or " + name +
+              ".csv.gz, which a profiler's folder has");
+}
+
+void check_columns(const TableFile& table, const std::string& path,
+                   const std::vector<std::string>& expected) {
+  if (table.columns() == expected) return;
+  throw Error(fmt::format("{}: the columns are {}; expected {}", path,
+                          fmt::join(table.columns(), ", "), fmt::join(expected, ", ")));
+}
+
+/// The operator of that name; null when the model has none.
+const LinearOperator* find_operator(const StepOperators& operators, std::string_view name) {
+  for (const auto* list : {&operators.per_token, &operators.per_row}) {
+    const auto found = std::find_if(list->begin(), list->end(),
+                                    [&](const LinearOperator& op) { return op.work.name == name; });
+    if (found != list->end()) return &*found;
+  }
+  return nullptr;
+}
+
+/// One folder on its way into `rows`.
+struct Reading {
+  const ProfilerMeta& meta;
+  StepOperators operators{};
+  std::string kernel{};
+  std::set<OperatorShape> known{};  // from other folders
+  ImportedRows& rows;
+
+  void add(OperatorShape shape, double x, double y, double time_us,
+           const std::string& place) const {
+    add_point(rows, {.shape = std::move(shape),
+                     .kernel = kernel,
+                     .point = {.x = x,
+                               .y = y,
+                               .time = Seconds{time_us * kMicroseconds},
+                               .relative_spread = kSpread,
+                               .samples = meta.samples},
+                     .name = place});
+  }
+};
+
+/// dense (by "tokens") and per_sequence (by "sequences"): alike but for that.
+void read_layers(const Reading& reading, const std::string& path, const std::string& size) {
+  TableFile table(path);
+  check_columns(table, path, {"layer", size, "time_us"});
+  ImportedRows& rows = reading.rows;
+  while (table.next()) {
+    ++rows.rows;
+    const auto count = table.whole() ? table.count(size, 1) : std::nullopt;
+    const auto time = table.whole() ? table.number("time_us") : std::nullopt;
+    if (!count || !time) {
+      leave_out(rows.refused, kNoNumber, table.place());
+      continue;
+    }
+    const std::string& layer = table.text("layer");
+    const auto known = std::find_if(kLayers.begin(), kLayers.end(),
+                                    [&](const auto& pair) { return pair.first == layer; });
+    const LinearOperator* op =
+        known == kLayers.end() ? nullptr : find_operator(reading.operators, known->second);
+    if (op == nullptr) {
+      leave_out(rows.unused, "layer " + layer, table.place());
+      continue;
+    }
+    // Known by their bytes alone, and those of another tensor parallelism are other rows of them.
+    if (op->work.family == OperatorFamily::memory_bound && reading.known.contains(op->shape)) {
+      leave_out(rows.unused, "token operators of a second tensor parallelism", table.place());
+      continue;
+    }
+    reading.add(op->shape, static_cast<double>(*count) * op->shape_each, 0, *time, table.place());
+  }
+}
+
+/// A row of the attention grid: one kernel over both sides.
+struct GridRow {
+  std::int64_t chunk = 0;
+  std::int64_t cached = 0;  // of the chunk's prompt
+  std::int64_t sequences = 0;
+  std::int64_t attended = 0;  // by each
+  double time_us = 0;
+};
+
+std::optional<GridRow> grid_row(const TableFile& table) {
+  if (!table.whole()) return std::nullopt;
+  const auto chunk = table.count("prefill_chunk");
+  const auto cached = table.count("kv_prefill");
+  const auto sequences = table.count("n_decode");
+  const auto attended = table.count("kv_decode");
+  const auto time = table.number("time_us");
+  if (!chunk || !cached || !sequences || !attended || !time) return std::nullopt;
+  return GridRow{*chunk, *cached, *sequences, *attended, *time};
+}
+
+/// The one attention of the model that a kernel over a plain cache computes.
+const AttentionOperator& attention_of(const Reading& reading, const std::string& path) {
+  const auto& all = reading.operators.attention;
+  if (all.size() == 1 && all[0].decode_shape && all[0].prefill_shape) return all[0];
+  throw Error(path + ": the attention of " + reading.meta.model +
+              " differs between layers, or is not over a plain cache: one table cannot tell");
+}
+
+void read_attention(const Reading& reading, const std::string& path) {
+  TableFile table(path);
+  check_columns(table, path, {"prefill_chunk", "kv_prefill", "n_decode", "kv_decode", "time_us"});
+  const AttentionOperator& op = attention_of(reading, path);
+  ImportedRows& rows = reading.rows;
+  while (table.next()) {
+    ++rows.rows;
+    const auto row = grid_row(table);
+    if (!row) {
+      leave_out(rows.refused, kNoNumber, table.place());
+    } else if (row->chunk > 0 && row->sequences > 0) {
+      leave_out(rows.unused, "prefill and decode in one kernel", table.place());
+    } else if (row->chunk > 0) {
+      reading.add(*op.prefill_shape, static_cast<double>(row->chunk),
+                  static_cast<double>(row->cached), row->time_us, table.place());
+    } else if (row->sequences > 0 && row->attended > 0) {
+      reading.add(*op.decode_shape, static_cast<double>(row->sequences),
+                  static_cast<double>(row->attended), row->time_us, table.place());
+    } else {
+      leave_out(rows.refused, kNoNumber, table.place());
+    }
+  }
+}
+
+}  // namespace
+
+ProfilerMeta read_profiler_meta(const std::string& path) {
+  ByteSource bytes(path);
+  LineReader lines(bytes);
+  ProfilerMeta meta;
+  std::string_view line;
+  while (lines.next(line)) {
+    if (const auto model = value_of(line, "model")) meta.model = *model;
+    if (const auto gpu = value_of(line, "gpu")) meta.gpu = *gpu;
+    if (const auto version = value_of(line, "vllm_version")) meta.vllm_version = *version;
+    if (const auto samples = value_of(line, "measurement_iterations")) {
+      const auto [rest, failed] =
+          std::from_chars(samples->data(), samples->data() + samples->size(), meta.samples);
+      if (failed != std::errc{} || meta.samples < 1) meta.samples = 1;
+    }
+  }
+  if (meta.model.empty() || meta.gpu.empty() || meta.vllm_version.empty()) {
+    throw Error(path + ": does not state model, gpu and vllm_version, as a profiler's meta.yaml");
+  }
+  return meta;
+}
+
+void read_llmservingsim(const std::string& folder, const ProfilerMeta& meta,
+                        const Deployment& deployment, ImportedRows& rows) {
+  Reading reading{.meta = meta,
+                  .operators = step_operators(deployment),
+                  .kernel = "vLLM " + meta.vllm_version,
+                  .rows = rows};
+  for (const TimedPoint& point : rows.points) reading.known.insert(point.shape);
+  const std::int64_t before = rows.rows;
+  read_layers(reading, table_path(folder, "dense"), "tokens");
+  read_layers(reading, table_path(folder, "per_sequence"), "sequences");
+  read_attention(reading, table_path(folder, "attention"));
+  rows.devices[meta.gpu] += rows.rows - before;
+  add_version(rows, "vLLM", meta.vllm_version);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,68 @@
+#include "calibrate/tables/table_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include "model/error.hpp"
+#include "model/io/text/csv.hpp"
+
+namespace roofcast {
+
+namespace {
+
+const std::string kNothing;
+
+constexpr double kLargestCount = 1e9;
+
+}  // namespace
+
+TableFile::TableFile(const std::string& path)
+    : bytes_(path), lines_(bytes_), name_(std::filesystem::path(path).filename().string()) {
+  std::string_view line;
+  if (!lines_.next_filled(line)) throw Error(path + ": empty, expected a table with a head");
+  if (!split_csv(line, columns_)) throw Error(path + ": a quote is left open in the head");
+}
+
+bool TableFile::next() {
+  std::string_view line;
+  if (!lines_.next_filled(line)) return false;
+  whole_ = split_csv(line, fields_) && fields_.size() == columns_.size();
+  return true;
+}
+
+std::optional<std::size_t> TableFile::place_of(std::string_view column) const {
+  const auto found = std::find(columns_.begin(), columns_.end(), column);
+  if (found == columns_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - columns_.begin());
+}
+
+const std::string& TableFile::text(std::string_view column) const {
+  const auto place = place_of(column);
+  return place ? fields_[*place] : kNothing;
+}
+
+std::optional<double> TableFile::number(std::string_view column) const {
+  const std::string& field = text(column);
+  double value = 0;
+  const char* end = field.data() + field.size();
+  const auto [rest, failed] = std::from_chars(field.data(), end, value);
+  if (failed != std::errc{} || rest != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> TableFile::count(std::string_view column, std::int64_t least) const {
+  const auto value = number(column);
+  if (!value || *value != std::floor(*value)) return std::nullopt;
+  if (*value < static_cast<double>(least) || *value > kLargestCount) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+
+std::string TableFile::place() const {
+  return fmt::format("{} line {}", name_, lines_.line_number());
+}
+
+}  // namespace roofcast

@@ -1,0 +1,274 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "calibrate/tables/aiconfigurator.hpp"
+#include "calibrate/tables/import_profile.hpp"
+#include "calibrate/tables/llmservingsim.hpp"
+#include "model/error.hpp"
+#include "model/io/gpu_reader.hpp"
+#include "model/io/model_reader.hpp"
+#include "tests/support/shared_data.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace roofcast {
+namespace {
+
+using testing::HasSubstr;
+
+class KernelTables : public testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& text) {
+    const auto path = std::filesystem::path(folder_.path()) / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return path.string();
+  }
+
+  ImportedRows read(const std::string& text) {
+    ImportedRows rows;
+    read_aiconfigurator(file("table.csv", text), rows);
+    return rows;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+constexpr const char* kGemmHead =
+    "framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency\n";
+
+TEST_F(KernelTables, AGemmRowIsAPointInSecondsAtItsTokens) {
+  const ImportedRows rows = read(std::string(kGemmHead) +
+                                 "VLLM,0.24.0,NVIDIA H200,gemm,cublas,bfloat16,16,4096,1024,0.5\n");
+  ASSERT_EQ(rows.points.size(), 1u);
+  const TimedPoint& p = rows.points[0];
+  EXPECT_EQ(
+      p.shape,
+      (OperatorShape{
+          .family = OperatorFamily::gemm, .format = "bf16", .outputs = 4096, .inputs = 1024}));
+  EXPECT_EQ(p.kernel, "cublas, vLLM 0.24.0");
+  EXPECT_EQ(p.point.x, 16);
+  EXPECT_DOUBLE_EQ(p.point.time.value, 0.5e-3);  // 0.5 ms
+  EXPECT_EQ(rows.devices.at("NVIDIA H200"), 1);
+  EXPECT_EQ(rows.versions.at("vLLM"), "0.24.0");
+}
+
+TEST_F(KernelTables, ContextOfADecodeIsStepAndInput) {
+  const ImportedRows rows = read(
+      "framework,version,device,op_name,kernel_source,batch_size,isl,num_heads,"
+      "num_key_value_heads,head_dim,beam_width,attn_dtype,kv_cache_dtype,step,latency\n"
+      "VLLM,0.14.0,NVIDIA A100,generation_attention,fa,32,1,8,0,128,1,bfloat16,bfloat16,127,0.1\n"
+      "VLLM,0.14.0,NVIDIA A100,context_attention,fa,1,512,8,2,128,1,bfloat16,bfloat16,64,0.1\n"
+      "VLLM,0.14.0,NVIDIA A100,context_attention,fa,4,512,8,2,128,1,bfloat16,bfloat16,0,0.1\n");
+  ASSERT_EQ(rows.points.size(), 2u);
+  EXPECT_EQ(rows.points[0].point.x, 32);
+  EXPECT_EQ(rows.points[0].point.y, 128);       // 127 + 1
+  EXPECT_EQ(rows.points[0].shape.kv_heads, 8);  // 0: as many as query heads
+  EXPECT_EQ(rows.points[1].point.x, 512);
+  EXPECT_EQ(rows.points[1].point.y, 64);
+  EXPECT_EQ(rows.unused.at("several prompts of one length at once").rows, 1);
+}
+
+TEST_F(KernelTables, MessagesAreElementsOfTwoBytes) {
+  const ImportedRows rows = read(
+      "framework,version,device,op_name,kernel_source,allreduce_dtype,num_gpus,message_size,"
+      "latency,backend\n"
+      "vLLM,0.14.0,NVIDIA L40S,all_reduce,vLLM_custom_graph,bfloat16,4,1024,0.006,vllm_graph\n"
+      "vLLM,0.14.0,NVIDIA L40S,all_reduce,vLLM_custom_eager,bfloat16,4,1024,0.02,vllm_eager\n");
+  ASSERT_EQ(rows.points.size(), 1u);  // engines launch it within graphs
+  EXPECT_EQ(rows.points[0].point.x, 2048);
+  EXPECT_EQ(rows.points[0].shape.ranks, 4);
+  EXPECT_EQ(rows.unused.size(), 1u);
+}
+
+TEST_F(KernelTables, ExpertsOfOneRankAreNarrower) {
+  const ImportedRows rows = read(
+      "framework,version,device,op_name,kernel_source,moe_dtype,num_tokens,hidden_size,inter_size,"
+      "topk,num_experts,moe_tp_size,moe_ep_size,distribution,latency\n"
+      "VLLM,0.24.0,NVIDIA H100,moe,triton,fp8_block,8,4096,2048,6,256,4,1,balanced,0.08\n"
+      "VLLM,0.24.0,NVIDIA H100,moe,triton,fp8_block,8,4096,2048,6,256,1,8,balanced,0.08\n"
+      "VLLM,0.24.0,NVIDIA H100,moe,triton,fp8_block,8,4096,2048,6,256,1,1,power_law_1.2,0.08\n");
+  ASSERT_EQ(rows.points.size(), 1u);
+  EXPECT_EQ(rows.points[0].shape.outputs, 512);  // 2048 over 4 ranks
+  EXPECT_EQ(rows.points[0].shape.inputs, 4096);
+  EXPECT_EQ(rows.unused.size(), 2u);
+}
+
+TEST_F(KernelTables, WhatCannotBeReadIsRefusedWithItsLine) {
+  const ImportedRows rows = read(std::string(kGemmHead) +
+                                 "VLLM,0.24.0,NVIDIA H200,gemm,cublas,bfloat16,16,4096,1024,0.5\n"
+                                 "VLLM,0.24.0,NVIDIA H200,gemm,cublas,bfloat16,16,4096\n"
+                                 "VLLM,0.24.0,NVIDIA H200,gemm,cublas,bfloat16,-16,4096,1024,0.5\n"
+                                 "VLLM,0.24.0,NVIDIA H200,gemm,cublas,bfloat16,16,4096,1024,nan\n"
+                                 "VLLM,0.24.0,NVIDIA H200,gemm,cublas,bfloat16,16,4096,1024,0\n"
+                                 "VLLM,0.24.0,NVIDIA H200,gemm,cublas,int3,16,4096,1024,1\n");
+  EXPECT_EQ(rows.rows, 6);
+  EXPECT_EQ(rows.points.size(), 1u);
+  EXPECT_EQ(rows.refused.at("not as many fields as columns").first[0], "table.csv line 3");
+  EXPECT_EQ(rows.refused.at("a size or time is not a number in its range").rows, 2);
+  EXPECT_EQ(rows.refused.at("time is not above 0").rows, 1);
+  EXPECT_EQ(rows.unused.at("number format int3").rows, 1);
+}
+
+TEST_F(KernelTables, AFileThatIsNoTableIsAnErrorThatNamesItsColumns) {
+  try {
+    read("when,what\n1,2\n");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("when, what"));
+  }
+  EXPECT_THROW(read(""), Error);
+  EXPECT_THROW(read(kGemmHead), Error);
+}
+
+TimedPoint decode(double sequences, double attended, double seconds) {
+  return {.shape = {.family = OperatorFamily::decode_attention,
+                    .query_heads = 32,
+                    .kv_heads = 8,
+                    .head_dim = 128,
+                    .value_dim = 128},
+          .kernel = "some",
+          .point = {.x = sequences, .y = attended, .time = Seconds{seconds}, .samples = 1},
+          .name = "here"};
+}
+
+TEST(ImportedRowsTest, RowsOfOneSizeAreAveragedOrRefusedTogether) {
+  ImportedRows rows;
+  rows.points = {decode(1, 16, 10e-6), decode(1, 16, 12e-6),   // 20 % apart
+                 decode(2, 16, 10e-6), decode(2, 16, 13e-6)};  // 30 % apart: over a quarter
+  settle_duplicates(rows);
+  ASSERT_EQ(rows.points.size(), 1u);
+  EXPECT_DOUBLE_EQ(rows.points[0].point.time.value, 11e-6);
+  EXPECT_EQ(rows.points[0].point.samples, 2);
+  EXPECT_EQ(rows.refused.at("rows of one size that disagree").rows, 2);
+}
+
+TEST(ImportedRowsTest, ReadsThatTheCacheServedAreRefused) {
+  Gpu gpu;
+  gpu.memory_bandwidth = BytesPerSecond{1e12};
+  gpu.l2_cache = Bytes{64e6};
+  // A cached token of 8 heads of 128 keys and 128 values in 16 bits is 4,096 bytes: 16 sequences of
+  // 1,000 tokens read 65.5 MB, 65.5 us from memory on top of the shortest call of 10 us. 300,000
+  // tokens are 1.2 GB, beyond any cache.
+  ImportedRows rows;
+  rows.points = {decode(1, 1, 10e-6), decode(16, 1000, 60e-6), decode(16, 1001, 80e-6),
+                 decode(300, 1000, 1000e-6)};
+  refuse_cached_reads(rows, gpu);
+  EXPECT_EQ(rows.points.size(), 3u);
+  EXPECT_EQ(rows.refused.at("keys and values read from the L2 cache").rows, 1);
+}
+
+TEST(ImportProfile, KeepsFactsRefusesWhatBeatsPhysicsAndSaysSo) {
+  const Gpu known = load_gpu("h200").gpu;
+  const OperatorShape shape{
+      .family = OperatorFamily::gemm, .format = "bf16", .outputs = 4096, .inputs = 4096};
+  // 4096 x 4096 weights of 16 bits are 33.6 MB: 7 us at 4.8 TB/s.
+  ImportedRows rows;
+  for (const double m : {1.0, 2.0, 4.0, 8.0}) {
+    rows.points.push_back({.shape = shape,
+                           .kernel = "some",
+                           .point = {.x = m, .time = Seconds{10e-6}, .samples = 1},
+                           .name = "fine"});
+  }
+  rows.points.push_back({.shape = shape,
+                         .kernel = "some",
+                         .point = {.x = 16, .time = Seconds{5e-6}, .samples = 1},
+                         .name = "too fast"});
+  rows.devices["NVIDIA H200"] = 5;
+  const Gpu gpu =
+      import_profile(rows, known, {.date = "2026-11-21T10:15:00Z", .tool = "roofcast 0.1.0"});
+  ASSERT_EQ(gpu.measured->curves.size(), 1u);
+  EXPECT_EQ(gpu.measured->curves[0].points.size(), 4u);
+  EXPECT_EQ(gpu.memory, known.memory);
+  EXPECT_EQ(gpu.measured->device, "NVIDIA H200");
+  ASSERT_EQ(gpu.measured->rejected.size(), 1u);
+  EXPECT_THAT(gpu.measured->rejected[0], HasSubstr("too fast"));
+  EXPECT_EQ(parse_gpu(write_gpu(gpu), "here"), gpu);
+
+  ImportedRows nothing;
+  EXPECT_THROW(import_profile(nothing, known, {}), Error);
+}
+
+class ProfilerFolder : public KernelTables {
+ protected:
+  void SetUp() override {
+    file("meta.yaml",
+         "vllm_version: 0.19.0\ngpu: NVIDIA GeForce RTX 4090\nmodel: meta-llama/Llama-3.1-8B\n"
+         "measurement_iterations: 3\nengine:\n  model: /tmp/x\n");
+    file("tp1/dense.csv", "layer,tokens,time_us\nqkv_proj,16,56.5\nlayernorm,16,2\nsecret,16,2\n");
+    file("tp1/per_sequence.csv", "layer,sequences,time_us\nlm_head,4,1106.9\nsampler,4,27\n");
+    file("tp1/attention.csv",
+         "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n"
+         "0,0,8,1024,56\n512,128,0,0,50\n512,0,8,1024,130\n");
+  }
+
+  ImportedRows read_folder() {
+    const Gpu gpu = load_gpu("rtx-4090").gpu;
+    Deployment deployment{.model = load_model("llama-3.1-8b"), .gpu = gpu};
+    deployment.engine = resolve_engine("vllm-0.19", {}, deployment.model, gpu, {});
+    ImportedRows rows;
+    const std::filesystem::path top = folder_.path();
+    read_llmservingsim((top / "tp1").string(), read_profiler_meta((top / "meta.yaml").string()),
+                       deployment, rows);
+    return rows;
+  }
+};
+
+TEST_F(ProfilerFolder, LayersBecomeTheModelsOperators) {
+  const ImportedRows rows = read_folder();
+  ASSERT_EQ(rows.points.size(), 6u);
+  // LLaMA-3.1-8B: (32 + 2 * 8) heads of 128 from 4,096.
+  EXPECT_EQ(rows.points[0].shape.outputs, 6144);
+  EXPECT_EQ(rows.points[0].shape.inputs, 4096);
+  EXPECT_DOUBLE_EQ(rows.points[0].point.time.value, 56.5e-6);
+  EXPECT_EQ(rows.points[0].point.samples, 3);
+  EXPECT_EQ(rows.points[1].shape.name, "norms");
+  EXPECT_EQ(rows.points[1].point.x, 16 * 4 * 4096 * 2);  // input, residual: read and written
+  EXPECT_EQ(rows.points[2].shape.outputs, 128256);       // the LM head, by sequences
+  EXPECT_EQ(rows.points[2].point.x, 4);
+  EXPECT_EQ(rows.points[4].shape.family, OperatorFamily::decode_attention);
+  EXPECT_EQ(rows.points[4].point.x, 8);
+  EXPECT_EQ(rows.points[4].point.y, 1024);
+  EXPECT_EQ(rows.points[5].point.x, 512);
+  EXPECT_EQ(rows.points[5].point.y, 128);
+  EXPECT_EQ(rows.unused.at("layer secret").rows, 1);
+  EXPECT_EQ(rows.versions.at("vLLM"), "0.19.0");
+}
+
+TEST_F(ProfilerFolder, AMissingTableIsNamed) {
+  std::filesystem::remove(std::filesystem::path(folder_.path()) / "tp1" / "attention.csv");
+  try {
+    read_folder();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("attention.csv"));
+  }
+}
+
+TEST_F(ProfilerFolder, AMetaFileWithoutGpuIsRefused) {
+  file("meta.yaml", "model: meta-llama/Llama-3.1-8B\nvllm_version: 0.19.0\n");
+  EXPECT_THROW(read_folder(), Error);
+}
+
+TEST(KernelTablesOfOthers, Fp8ProductsBeyondThePeakOfAnL40sAreRefused) {
+  const std::string name = "kernel_tables/aiconfigurator/l40s_vllm0.24.0_gemm.csv.gz";
+  SKIP_WITHOUT_SHARED_DATA(name);
+  ImportedRows rows;
+  read_aiconfigurator(test::shared_data(name).string(), rows);
+  EXPECT_EQ(rows.rows, 107066);  // lines of the file without its head
+  const Gpu gpu = import_profile(rows, load_gpu("l40s").gpu,
+                                 {.date = "2026-11-21T10:15:00Z", .tool = "roofcast 0.1.0"});
+  // Some reach 1.17 of the peak, of which a tenth is let through.
+  EXPECT_TRUE(rows.refused.contains("faster than the GPU's peaks and bandwidths allow"));
+  for (const MeasuredCurve& curve : gpu.measured->curves) {
+    EXPECT_EQ(curve.shape.family, OperatorFamily::gemm);
+    EXPECT_GT(curve.p90_error, 0);
+  }
+}
+
+}  // namespace
+}  // namespace roofcast
