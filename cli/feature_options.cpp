@@ -16,6 +16,11 @@ DraftMethod parse_method(const std::string& text, const std::string& flag) {
   throw UsageError(flag + ": '" + text + "' is not a method (" + kDraftMethods + ")");
 }
 
+SamplingKind parse_sampling_kind(const std::string& text, const std::string& flag) {
+  if (const auto sampling = parse_sampling(text)) return *sampling;
+  throw UsageError(flag + ": '" + text + "' is not one of " + kSamplings);
+}
+
 double parse_fraction(const std::string& text, const std::string& flag) {
   return parse_number_by({.what = "share", .examples = "0.7", .least = 0, .most = 1}, text, flag);
 }
@@ -58,12 +63,15 @@ void take_speculative_config(EngineOverrides& knobs, const std::string& text) {
 }  // namespace
 
 po::options_description feature_options(EngineOverrides& knobs) {
-  po::options_description options = option_group("Drafts, adapters, K and V in host memory (vLLM)");
+  po::options_description options =
+      option_group("Sampling, drafts, adapters, K and V in host memory (vLLM)");
   const auto add = [&](const char* name, auto& knob, auto convert, const char* unit,
                        const char* help) {
     options.add_options()(
         name, converted(knob, std::string("--") + name, convert)->value_name(unit), help);
   };
+  add("sampling", knobs.sampling, parse_sampling_kind, "KIND",
+      "plain, top_p or penalty (default: as the model asks)");
   options.add_options()("speculative-config",
                         po::value<std::string>()->value_name("JSON")->notifier(
                             [&knobs](const std::string& t) { take_speculative_config(knobs, t); }),
@@ -93,6 +101,7 @@ po::options_description feature_options(EngineOverrides& knobs) {
 }
 
 void take_features(EngineOverrides& knobs, const EngineOverrides& given) {
+  take(knobs.sampling, given.sampling);
   take(knobs.num_speculative_tokens, given.num_speculative_tokens);
   take(knobs.speculative_method, given.speculative_method);
   take(knobs.acceptance_rate, given.acceptance_rate);
@@ -107,6 +116,7 @@ void take_features(EngineOverrides& knobs, const EngineOverrides& given) {
 }
 
 void describe_features(const Engine& engine, Json& json) {
+  json["sampling"] = name_of(engine.sampling);
   if (const Speculation& speculation = engine.speculation; speculation.on()) {
     json["speculation"] = {{"method", name_of(speculation.method)},
                            {"num_speculative_tokens", speculation.draft_tokens},

@@ -311,6 +311,7 @@ HostOverhead own_host(const Gpu& gpu) {
                     .output_per_sequence = Seconds{},
                     .graph_launch = Seconds{},
                     .kernel_launch = Seconds{},
+                    .rank_skew = Seconds{},
                     .per_request = Seconds{},
                     .source = "none: the profile was not measured"};
   if (!gpu.measured) return host;
@@ -375,6 +376,9 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
   engine.long_prefill_token_threshold = overrides.long_prefill_token_threshold.value_or(0);
   engine.watermark = overrides.watermark.value_or(0.0);
   resolve_features(engine, overrides, model, gpu, parallel);
+  const bool vllm = era.memory_rule == MemoryRule::vllm;  // of others' sampling nothing is known
+  engine.sampling = overrides.sampling.value_or(vllm ? model.sampling : SamplingKind::plain);
+  engine.sorts_logits = era.sorts_logits;
   engine.order = overrides.scheduling_policy.value_or(QueueOrder::fcfs);
   // Defaults of SchedulerConfig in tensorrt_llm/llmapi/llm_args.py, and of what the PyTorch backend
   // takes when no chunking policy is given (pyexecutor/py_executor_creator.py).

@@ -15,6 +15,7 @@
 #include "model/parallelism.hpp"
 #include "model/queue_order.hpp"
 #include "model/roofline.hpp"
+#include "model/sampling.hpp"
 #include "model/tensorrt_policies.hpp"
 #include "model/transformer.hpp"
 
@@ -46,6 +47,7 @@ struct EngineOverrides {
   std::optional<std::int64_t> long_prefill_token_threshold{};
   std::optional<double> watermark{};
   std::optional<QueueOrder> scheduling_policy{};
+  std::optional<SamplingKind> sampling{};             // unset: as the model asks
   std::optional<std::int64_t> max_prefill_tokens{};   // SGLang
   std::optional<double> schedule_conservativeness{};  // SGLang
   std::optional<bool> enable_mixed_chunk{};           // SGLang
@@ -79,6 +81,8 @@ struct HostOverhead {
   /// Of one kernel outside a graph, hidden unless kernels are shorter (4 to 6 us measured on an RTX
   /// 5070 Ti, susun-blog.com; kernels of an eager step queue up behind it).
   Seconds kernel_launch{5e-6};
+  /// Of one collective: ranks do not come to it at once, and the first waits for the last.
+  Seconds rank_skew{};
   Seconds per_request{0.5e-3};  // tokenise, HTTP, IPC: added to TTFT, not to the step
   std::string source{};
 };
@@ -123,6 +127,8 @@ struct Engine {
   std::int64_t long_prefill_token_threshold = 0;  // 0: off
   double watermark = 0.0;
   QueueOrder order = QueueOrder::fcfs;
+  SamplingKind sampling = SamplingKind::plain;
+  bool sorts_logits = false;                // for top-p; otherwise its time is not counted
   std::int64_t max_prefill_tokens = 16384;  // SGLang
   double schedule_conservativeness = 1.0;   // SGLang
   bool mixed_chunk = false;                 // SGLang

@@ -31,6 +31,7 @@ struct EraDefaults {
   std::string kernel_library{};  // Engine::kernel_library
   OneShotAllReduce one_shot{};
   MemoryConstants memory{};
+  bool sorts_logits = false;  // for top-p
   HostOverhead host{};
 };
 

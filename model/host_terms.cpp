@@ -11,6 +11,8 @@ std::span<const HostTerm> host_terms() {
                "added to each step's device time: launching its graph", 1e-4},
       HostTerm{"per_request_s", &HostOverhead::per_request,
                "added to each request's first token: HTTP, tokenising", 1e-3},
+      HostTerm{"rank_skew_s", &HostOverhead::rank_skew,
+               "added to each collective: ranks wait for the last", 1e-6},
       HostTerm{"step_base_s", &HostOverhead::step_base,
                "of each step on the host: schedule, prepare inputs", 1e-4},
       HostTerm{"per_sequence_s", &HostOverhead::per_sequence,

@@ -36,7 +36,8 @@ bool same_shape(const LinearOperator& a, const LinearOperator& b) {
   return a.work.name == b.work.name && a.work.format == b.work.format &&
          a.flops_each == b.flops_each && a.activation_each == b.activation_each &&
          a.stored_fixed == b.stored_fixed && a.experts == b.experts &&
-         a.expert_bytes == b.expert_bytes && a.shape == b.shape;
+         a.expert_bytes == b.expert_bytes && a.wait == b.wait && a.serial == b.serial &&
+         a.shape == b.shape;
 }
 
 /// Equal layers, counted once, in order of first appearance.
@@ -164,6 +165,7 @@ LinearOperator all_reduce_operator(const Deployment& deployment, std::int64_t ca
   LinearOperator op = collective_operator("all_reduce", Exchange::all_reduce,
                                           deployment.parallel.tensor, calls, bytes_each);
   op.work.one_shot = deployment.engine.one_shot;
+  op.wait = deployment.engine.host.rank_skew;
   return op;
 }
 
@@ -270,6 +272,10 @@ void add_ends(const Deployment& deployment, StepOperators& out) {
   sampling.shape_each = vocabulary * element;
   sampling.calls_of_shape = kSamplingCalls;
   add_operator(out.per_row, std::move(sampling));
+  if (deployment.engine.sampling == SamplingKind::plain || !deployment.engine.sorts_logits) return;
+  LinearOperator sort = memory_bound_operator(deployment, "top_p_sort", 1, vocabulary * element);
+  sort.serial = sort_time(model.vocabulary);
+  add_operator(out.per_row, std::move(sort));
 }
 
 }  // namespace

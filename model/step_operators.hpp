@@ -10,6 +10,7 @@
 
 #include "model/operator_shape.hpp"
 #include "model/operators.hpp"
+#include "model/sampling.hpp"
 
 namespace roofcast {
 
@@ -27,6 +28,9 @@ struct LinearOperator {
   double expert_bytes = 0;        // weights of one expert on this rank
   // What measured curves know it by: a timed call of this shape, at the size n * shape_each, stands
   // for `calls_of_shape` of the calls above.
+  // Time beside the roofline's, measured or not.
+  Seconds wait{};       // of one call
+  SerialTime serial{};  // of n
   OperatorShape shape{};
   double shape_each = 1;
   std::int64_t calls_of_shape = 1;

@@ -93,6 +93,10 @@ Seconds TimedOperator::measured_time(std::int64_t n, const Gpu& gpu) const {
 }
 
 Seconds TimedOperator::time(std::int64_t n, const Gpu& gpu) const {
+  return kernel_time(n, gpu) + op_.wait * static_cast<double>(op_.work.calls) + op_.serial.of(n);
+}
+
+Seconds TimedOperator::kernel_time(std::int64_t n, const Gpu& gpu) const {
   if (measured_) return measured_time(n, gpu);
   const Seconds own = unbent_time(n, gpu);
   const auto after = std::upper_bound(bend_.begin(), bend_.end(), n);
@@ -108,6 +112,7 @@ OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu) const {
   }
   OperatorEstimate result = estimate(scratch_, gpu, reach_);
   result.time = total;
+  if (op_.serial.of(n) > total / 2.0) result.bound = Bound::latency;
   return result;
 }
 

@@ -30,6 +30,7 @@ class TimedOperator {
   std::int64_t calls() const { return op_.work.calls; }
 
  private:
+  Seconds kernel_time(std::int64_t n, const Gpu& gpu) const;
   Seconds unbent_time(std::int64_t n, const Gpu& gpu) const;
   Seconds measured_time(std::int64_t n, const Gpu& gpu) const;
   double size_of(std::int64_t n) const { return static_cast<double>(n) * op_.shape_each; }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/dtype.hpp"
+#include "model/sampling.hpp"
 #include "model/units.hpp"
 
 namespace roofcast {
@@ -192,11 +193,12 @@ struct Transformer {
   std::vector<ExtraWeight> extra{};  // weights of no layer, counted with the embedding
   WeightFormat embedding_format{};
   WeightFormat lm_head_format{};
-  DType activation = DType::bf16;         // dtype of activations, norms and routers
-  DType state_dtype = DType::bf16;        // recurrent (SSM) state; fp32 where the config says so
-  std::optional<DType> kv_cache_dtype{};  // what the checkpoint asks for; else `activation`
-  std::int64_t vision_parameters = 0;     // encoder and projector of a multimodal model, 16-bit
-  std::int64_t next_token_layers = 0;     // multi-token-prediction blocks, not counted in `layers`
+  DType activation = DType::bf16;   // dtype of activations, norms and routers
+  DType state_dtype = DType::bf16;  // recurrent (SSM) state; fp32 where the config says so
+  SamplingKind sampling = SamplingKind::plain;  // that generation_config.json asks for
+  std::optional<DType> kv_cache_dtype{};        // what the checkpoint asks for; else `activation`
+  std::int64_t vision_parameters = 0;  // encoder and projector of a multimodal model, 16-bit
+  std::int64_t next_token_layers = 0;  // multi-token-prediction blocks, not counted in `layers`
   std::optional<Bytes> checkpoint_bytes{};  // exact, from safetensors or GGUF, when they were there
   std::vector<std::string> notes{};         // what was assumed or left out, for the user to read
   std::string source{};                     // where the facts come from

@@ -64,6 +64,16 @@ bool is_called(const CatalogueEntry& entry, std::string_view name) {
                   name, hint));
 }
 
+/// The entry's "sampling"; plain where it has none.
+SamplingKind sampling_of(const json& document, const std::string& file) {
+  const Fields fields(document, file);
+  const std::string text = fields.text({"sampling"});
+  if (text.empty()) return SamplingKind::plain;
+  const auto sampling = parse_sampling(text);
+  if (!sampling) fields.fail("sampling", fmt::format("is '{}', expected {}", text, kSamplings));
+  return *sampling;
+}
+
 }  // namespace
 
 std::vector<CatalogueEntry> catalogue() {
@@ -91,6 +101,7 @@ Transformer load_catalogue_model(const std::string& name) {
     Transformer model = parse_model(config->dump(), {}, file_of(text));
     model.name = entry.name;
     model.source = entry.source;
+    model.sampling = sampling_of(document, file_of(text));
     return model;
   }
   fail_unknown(name, known);

@@ -207,12 +207,25 @@ void use_checkpoint(const fs::path& folder, Transformer& model) {
                   checkpoint->source, checkpoint->bytes.value / 1e9, formula.value / 1e9));
 }
 
+/// What vLLM takes from the generation_config.json beside a config
+/// (ModelConfig.get_diff_sampling_param); temperature takes no time.
+SamplingKind read_sampling(const fs::path& file) {
+  if (!fs::exists(file)) return SamplingKind::plain;
+  const json document = parse_json(read_text_file(file.string()), file.string());
+  const Fields fields(document, file.string());
+  if (fields.number({"repetition_penalty"}).value_or(1.0) != 1.0) return SamplingKind::penalty;
+  const bool filtered =
+      fields.number({"top_p"}).value_or(1.0) < 1.0 || fields.number({"top_k"}).value_or(0.0) > 0.0;
+  return filtered ? SamplingKind::top_p : SamplingKind::plain;
+}
+
 Transformer load_config(const fs::path& file) {
   const fs::path folder = file.parent_path();
   const fs::path beside = folder / "hf_quant_config.json";
   const std::string quantization =
       fs::exists(beside) ? read_text_file(beside.string()) : std::string{};
   Transformer model = parse_model(read_text_file(file.string()), quantization, file.string());
+  model.sampling = read_sampling(folder / "generation_config.json");
   use_checkpoint(folder.empty() ? fs::path(".") : folder, model);
   return model;
 }

@@ -38,9 +38,18 @@ std::optional<DraftMethod> read_method(const JsonObject& object, const char* key
   return method;
 }
 
+std::optional<SamplingKind> read_sampling(const JsonObject& object, const char* key) {
+  const auto text = object.text(key);
+  if (!text) return std::nullopt;
+  const auto sampling = parse_sampling(*text);
+  if (!sampling) object.fail(key, kSamplings);
+  return sampling;
+}
+
 }  // namespace
 
 void read_engine_features(const JsonObject& object, EngineOverrides& options) {
+  options.sampling = read_sampling(object, "sampling");
   options.num_speculative_tokens = object.integer("num_speculative_tokens", 1, kMostDrafts);
   options.speculative_method = read_method(object, "speculative_method");
   options.acceptance_rate = object.fraction("acceptance_rate");
@@ -59,6 +68,7 @@ void read_engine_features(const JsonObject& object, EngineOverrides& options) {
 }
 
 void write_engine_features(const EngineOverrides& options, nlohmann::ordered_json& json) {
+  if (options.sampling) json["sampling"] = name_of(*options.sampling);
   put(json, "num_speculative_tokens", options.num_speculative_tokens);
   if (options.speculative_method) json["speculative_method"] = name_of(*options.speculative_method);
   put(json, "acceptance_rate", options.acceptance_rate);
