@@ -90,7 +90,8 @@ Curve merged(const Gpu& bare, const Measured& measured, const Floors& floors,
              const std::string& source, const std::function<bool(const OperatorShape&)>& of_it) {
   Octaves octaves;
   for (const MeasuredCurve& curve : measured.curves) {
-    const bool taken = of_it(curve.shape) && !curve.shape.latent;
+    const bool plain = !curve.shape.latent && !curve.shape.beside_prefill;
+    const bool taken = of_it(curve.shape) && plain;
     if (!taken || find_curve(measured, curve.shape) != &curve) continue;
     add_curve(curve, bare, floor_for(curve.shape.family, floors), octaves);
   }

@@ -44,9 +44,10 @@ std::string describe(const OperatorShape& shape) {
     case OperatorFamily::prefill_attention:
     case OperatorFamily::decode_attention:
       return fmt::format(
-          "{} on {} heads of {}{}, {} cache{}", shape.query_heads, shape.kv_heads, shape.head_dim,
+          "{} on {} heads of {}{}, {} cache{}{}", shape.query_heads, shape.kv_heads, shape.head_dim,
           shape.value_dim == shape.head_dim ? "" : fmt::format(" and {}", shape.value_dim),
-          name_of(shape.cache), shape.latent ? ", latent" : "");
+          name_of(shape.cache), shape.latent ? ", latent" : "",
+          shape.beside_prefill ? ", beside prefill" : "");
     case OperatorFamily::memory_bound:
       return shape.name;
     case OperatorFamily::collective:

@@ -83,6 +83,7 @@ Document import_document(const ProfileImport& import) {
   document.machine["rows"] = rows.rows;
   document.machine["curves"] = import.gpu.measured->curves.size();
   document.machine["points"] = points;
+  document.machine["rows_of_mixed_calls"] = rows.mixed;
   document.machine["refused"] = left_out_json(rows.refused);
   document.machine["unused"] = left_out_json(rows.unused);
   document.machine["families"] = families_json(families);
@@ -96,6 +97,10 @@ Document import_document(const ProfileImport& import) {
       with_separators(total_of(rows.refused)), with_separators(total_of(rows.unused)),
       with_separators(static_cast<std::int64_t>(points)),
       with_separators(static_cast<std::int64_t>(curves)), curves == 1 ? "curve" : "curves"));
+  if (rows.mixed > 0) {
+    head.lines.push_back(fmt::format("{} rows of prefill and decode in one call made one curve",
+                                     with_separators(rows.mixed)));
+  }
   head.lines.push_back(fmt::format("use it as --gpu {}", import.out));
   document.sections.push_back(std::move(head));
   document.sections.push_back(families_section(families));

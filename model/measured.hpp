@@ -45,6 +45,9 @@ struct MeasuredCurve {
   std::string kernel{};  // source: "cuBLASLt 13.1", "roofcast 0.1.0 split-KV"
   PhysicalTerms terms{};
   std::vector<MeasuredPoint> points{};  // ascending by (x, y)
+  /// Of decode attention beside prefill: a tile of one head's queries that a sequence does not fill
+  /// (model/measured_mixer.hpp); 0: not known.
+  Seconds empty_tile{};
   /// Relative error of answering each point from the others ("leave one out", set_errors());
   /// 0: too few points.
   double median_error = 0;

@@ -1,10 +1,14 @@
 #include "model/measured_mixer.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace roofcast {
 
 namespace {
+
+// Queries that a thread block of FlashAttention computes.
+constexpr double kQueryTile = 128.0;
 
 struct Size {
   double x = 0;
@@ -20,6 +24,24 @@ Size chunk_size(const PrefillChunk& chunk) {
   return {static_cast<double>(chunk.new_tokens), static_cast<double>(chunk.context_tokens)};
 }
 
+double tiles_of(std::int64_t queries) {
+  return std::ceil(static_cast<double>(queries) / kQueryTile);
+}
+
+/// Tiles of queries that no sequence fills, all heads.
+double empty_tiles(const AttentionOperator& op, const StepBatch& batch) {
+  std::int64_t longest = 0;
+  double filled = 0;
+  for (const PrefillChunk& chunk : batch.prefills) {
+    longest = std::max(longest, chunk.new_tokens);
+    filled += tiles_of(chunk.new_tokens);
+  }
+  const auto decoding = static_cast<double>(batch.decode_sequences);
+  const double sequences = decoding + static_cast<double>(batch.prefills.size());
+  const double empty = sequences * tiles_of(longest) - filled - decoding;
+  return empty * static_cast<double>(op.decode_shape->query_heads);
+}
+
 double bytes_of_one_call(const Work& work) {
   return work.bytes.value / static_cast<double>(work.calls);
 }
@@ -33,7 +55,9 @@ OperatorShape recurrent_shape(const Work& work) {
 Seconds measured_decode(const MeasuredTimes& times, const AttentionOperator& op,
                         const StepBatch& batch, const Work&) {
   const Size size = decode_size(op, batch);
-  return times.at(size.x, size.y);
+  Seconds total = times.at(size.x, size.y);
+  if (times.empty_tile().value > 0) total += times.empty_tile() * empty_tiles(op, batch);
+  return total;
 }
 
 Seconds measured_decode(const MeasuredTimes& times, const RecurrentOperator&, const StepBatch&,

@@ -17,6 +17,12 @@ OperatorShape recurrent_shape(const Work& work);
 inline std::optional<OperatorShape> decode_shape(const AttentionOperator& op) {
   return op.decode_shape;
 }
+inline std::optional<OperatorShape> beside_shape(const AttentionOperator& op) {
+  std::optional<OperatorShape> shape = op.decode_shape;
+  if (shape) shape->beside_prefill = true;
+  return shape;
+}
+inline std::optional<OperatorShape> beside_shape(const RecurrentOperator&) { return std::nullopt; }
 inline std::optional<OperatorShape> prefill_shape(const AttentionOperator& op) {
   return op.prefill_shape;
 }
@@ -31,7 +37,9 @@ inline AttentionSpan span_of(const RecurrentOperator&) { return {}; }
 
 /// Measured time of one of the operator's calls in this step, whose work is `work`.
 ///  Decode: at the number of sequences and the mean of what they attend to. Several new tokens a
-///  sequence read the cache once, and are taken to cost no more while memory bounds the kernel.
+///  sequence read the cache once, and are taken to cost no more while memory bounds the kernel. In
+///  a kernel that computes prompts too, every sequence gets as many tiles of queries as the longest
+///  chunk: those that it does not fill are paid for besides.
 ///  Prefill: a ragged kernel computes all chunks in one call. Each chunk adds what it takes alone
 ///  beyond the kernel's fixed time, which is paid once.
 Seconds measured_decode(const MeasuredTimes& times, const AttentionOperator& op,

@@ -59,6 +59,7 @@ MeasuredTimes::MeasuredTimes(CurveBlend blend, int multiprocessors, const Attent
   table_.emplace(x_nodes(), y_nodes(),
                  [this](double x, double y) { return curve_answer(x, y).time; });
   fixed_ = std::min(fixed_, table_->least());
+  empty_tile_ = blend_.parts.front().curve.empty_tile;
 }
 
 std::vector<double> MeasuredTimes::x_nodes() const {

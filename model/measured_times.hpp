@@ -26,6 +26,9 @@ class MeasuredTimes {
   /// at()'s time with the rung and uncertainty of the curves' answer.
   CurveAnswer explain(double x, double y) const;
 
+  /// Beside prefill: of a tile of one head's queries that a sequence does not fill.
+  Seconds empty_tile() const { return empty_tile_; }
+
   /// Of at(), what is paid once however many sequences one call computes.
   Seconds fixed() const { return fixed_; }
 
@@ -39,6 +42,7 @@ class MeasuredTimes {
   int multiprocessors_ = 1;
   AttentionSpan span_{};
   Seconds fixed_{};
+  Seconds empty_tile_{};
   std::optional<MonotoneTable> table_;
 };
 

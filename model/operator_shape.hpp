@@ -37,7 +37,8 @@ std::string_view name_of(Exchange exchange);
 ///   moe                format, outputs (width of one expert), inputs (hidden size), experts,
 ///                      experts_per_token, gated: a layer's experts on one rank, from token-expert
 ///                      pairs that are chosen and sorted to the weighted sum of their results
-///   *_attention        cache, query_heads, kv_heads, head_dim, value_dim, latent
+///   *_attention        cache, query_heads, kv_heads, head_dim, value_dim, latent; decode also
+///                      beside_prefill
 ///   memory_bound       name
 ///   collective         exchange, ranks
 struct OperatorShape {
@@ -56,6 +57,8 @@ struct OperatorShape {
   std::int64_t value_dim = 0;
   /// One cached row per token is key and value of all heads (absorbed latent attention).
   bool latent = false;
+  /// What decoding sequences take of a kernel that computes prompts in the same call.
+  bool beside_prefill = false;
   int ranks = 1;
   Exchange exchange = Exchange::all_reduce;
 

@@ -35,7 +35,7 @@ StepEstimate sum_of(const std::vector<StepEstimate>& steps);
 /// Under pipeline parallelism a step is the way of its tokens through all stages; that other
 /// batches fill the other stages meanwhile is not modelled. Under data parallelism it is the step
 /// of one rank, the others being equally loaded. Prefill and decode attention of a mixed step are
-/// two kernels.
+/// two kernels, unless what decoding takes beside prefill was measured.
 class RooflineStepTime final : public StepTime {
  public:
   explicit RooflineStepTime(Deployment deployment);

@@ -51,14 +51,15 @@ class TimedMixer {
   TimedMixer(Operator op, const Gpu& gpu)
       : op_(std::move(op)),
         decode_(op_.decode, decode_shape(op_), {}, gpu),
+        beside_(op_.decode, beside_shape(op_), {}, gpu),
         prefill_(op_.prefill, prefill_shape(op_), span_of(op_), gpu) {}
 
   Seconds decode_time(const StepBatch& batch, const Gpu& gpu) const {
-    Work& work = decode_.scratch;
+    const Side& side = decode_side(batch);
+    Work& work = side.scratch;
     set_decode_work(op_, batch, work);
-    if (!decode_.measured) return expected_time(work, gpu, decode_.reach);
-    return measured_total(measured_decode(*decode_.measured, op_, batch, work), work.calls, work,
-                          gpu);
+    if (!side.measured) return expected_time(work, gpu, side.reach);
+    return measured_total(measured_decode(*side.measured, op_, batch, work), work.calls, work, gpu);
   }
   Seconds prefill_time(const StepBatch& batch, const Gpu& gpu) const {
     Work& work = prefill_.scratch;
@@ -69,9 +70,10 @@ class TimedMixer {
   }
   OperatorEstimate explain_decode(const StepBatch& batch, const Gpu& gpu) const {
     const Seconds total = decode_time(batch, gpu);  // which fills in the work
-    if (!decode_.measured) return estimate(decode_.scratch, gpu, decode_.reach);
-    return decode_.measured_estimate(
-        roofcast::explain_decode(*decode_.measured, op_, batch, decode_.scratch), total, gpu);
+    const Side& side = decode_side(batch);
+    if (!side.measured) return estimate(side.scratch, gpu, side.reach);
+    return side.measured_estimate(
+        roofcast::explain_decode(*side.measured, op_, batch, side.scratch), total, gpu);
   }
   OperatorEstimate explain_prefill(const StepBatch& batch, const Gpu& gpu) const {
     const Seconds total = prefill_time(batch, gpu);
@@ -82,7 +84,7 @@ class TimedMixer {
   std::int64_t calls() const { return op_.decode.calls; }
 
  private:
-  /// One of the operator's two kernels.
+  /// One of the operator's kernels.
   struct Side {
     Side(const Work& work, const std::optional<OperatorShape>& shape, const AttentionSpan& span,
          const Gpu& gpu)
@@ -99,8 +101,14 @@ class TimedMixer {
     mutable Work scratch;
   };
 
+  /// The kernel that decodes in this step: the prompts' own, where that was timed.
+  const Side& decode_side(const StepBatch& batch) const {
+    return !batch.prefills.empty() && beside_.measured ? beside_ : decode_;
+  }
+
   Operator op_;
   Side decode_;
+  Side beside_;
   Side prefill_;
 };
 

@@ -243,6 +243,7 @@ void read_nccl(const TableFile& table, ImportedRows& rows) {
   }
   const std::string& op = table.text("op_name");
   if (op == "all_reduce") return read_message(table, Exchange::all_reduce, rows);
+  if (op == "reduce_scatter") return read_message(table, Exchange::reduce_scatter, rows);
   if (op == "all_gather") return read_message(table, Exchange::all_gather, rows);
   if (op == "alltoall") return read_message(table, Exchange::all_to_all, rows);
   leave_out(rows.unused, "collective " + op, table.place());

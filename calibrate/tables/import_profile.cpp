@@ -60,6 +60,12 @@ Gpu import_profile(ImportedRows& rows, const Gpu& known, const ImportRecord& rec
   Gpu gpu = known;
   Measured measured = provenance_of(rows, record);
   measured.curves = fit_curves(rows.points, known.multiprocessors, nullptr).curves;
+  for (MeasuredCurve& curve : measured.curves) {
+    for (const DecodeKernel& known_kernel : rows.decode_kernels) {
+      if (curve.shape != known_kernel.shape || curve.kernel != known_kernel.kernel) continue;
+      curve.empty_tile = known_kernel.empty_tile;
+    }
+  }
   const std::string source =
       fmt::format("imported {} by {}: {}", record.date, record.tool, measured.device);
   Efficiencies derived = derive_efficiencies(gpu, measured, gpu.floors, source);

@@ -17,16 +17,22 @@ struct LeftOut {
   std::vector<std::string> first{};  // a few, to look at: "gemm.csv line 12"
 };
 
+/// What a decode kernel's curve states beside its points (MeasuredCurve).
+struct DecodeKernel {
+  OperatorShape shape{};
+  std::string kernel{};
+  Seconds empty_tile{};
+};
+
 struct ImportedRows {
   std::vector<TimedPoint> points{};
   std::int64_t rows = 0;
+  std::int64_t mixed = 0;  // of calls over prompts and decodes, of which few become points
   std::map<std::string, LeftOut> refused{};       // by reason: cannot be true, or cannot be read
   std::map<std::string, LeftOut> unused{};        // by reason: true perhaps, but of no use here
   std::map<std::string, std::int64_t> devices{};  // as the tables name them, with their rows
   std::map<std::string, std::string> versions{};  // "vLLM" -> "0.24.0"; several joined by commas
-  /// Of a kernel that computes prompts and decodes together (KernelKey of its decode curve): what a
-  /// query tile costs that a sequence does not fill.
-  std::map<std::pair<OperatorShape, std::string>, double> seconds_per_empty_tile{};
+  std::vector<DecodeKernel> decode_kernels{};
 };
 
 void leave_out(std::map<std::string, LeftOut>& list, const std::string& reason,

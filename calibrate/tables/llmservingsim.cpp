@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/tables/mixed_attention.hpp"
 #include "calibrate/tables/table_file.hpp"
 #include "model/error.hpp"
 #include "model/step_operators.hpp"
@@ -129,24 +130,20 @@ void read_layers(const Reading& reading, const std::string& path, const std::str
   }
 }
 
-/// A row of the attention grid: one kernel over both sides.
-struct GridRow {
-  std::int64_t chunk = 0;
-  std::int64_t cached = 0;  // of the chunk's prompt
-  std::int64_t sequences = 0;
-  std::int64_t attended = 0;  // by each
-  double time_us = 0;
-};
-
-std::optional<GridRow> grid_row(const TableFile& table) {
+std::optional<AttentionCall> call_of(const TableFile& table) {
   if (!table.whole()) return std::nullopt;
   const auto chunk = table.count("prefill_chunk");
   const auto cached = table.count("kv_prefill");
   const auto sequences = table.count("n_decode");
   const auto attended = table.count("kv_decode");
   const auto time = table.number("time_us");
-  if (!chunk || !cached || !sequences || !attended || !time) return std::nullopt;
-  return GridRow{*chunk, *cached, *sequences, *attended, *time};
+  if (!chunk || !cached || !sequences || !attended || !time || *time <= 0) return std::nullopt;
+  if (*chunk + *sequences == 0 || (*sequences > 0 && *attended == 0)) return std::nullopt;
+  return AttentionCall{.chunk = *chunk,
+                       .cached = *cached,
+                       .sequences = *sequences,
+                       .attended = *attended,
+                       .time = Seconds{*time * kMicroseconds}};
 }
 
 /// The one attention of the model that a kernel over a plain cache computes.
@@ -157,28 +154,45 @@ const AttentionOperator& attention_of(const Reading& reading, const std::string&
               " differs between layers, or is not over a plain cache: one table cannot tell");
 }
 
+/// What decoding takes beside prefill.
+void add_mixed(const Reading& reading, const std::vector<AttentionCall>& calls,
+               const OperatorShape& decode) {
+  const MixedAttention mixed = mixed_attention(calls, decode.query_heads);
+  OperatorShape beside = decode;
+  beside.beside_prefill = true;
+  for (const MeasuredPoint& point : mixed.beside) {
+    reading.add(beside, point.x, point.y, point.time.value / kMicroseconds, "beside prefill");
+  }
+  reading.rows.decode_kernels.push_back(
+      {.shape = beside, .kernel = reading.kernel, .empty_tile = mixed.empty_tile});
+}
+
 void read_attention(const Reading& reading, const std::string& path) {
   TableFile table(path);
   check_columns(table, path, {"prefill_chunk", "kv_prefill", "n_decode", "kv_decode", "time_us"});
   const AttentionOperator& op = attention_of(reading, path);
   ImportedRows& rows = reading.rows;
+  std::vector<AttentionCall> calls;
   while (table.next()) {
     ++rows.rows;
-    const auto row = grid_row(table);
-    if (!row) {
+    const auto call = call_of(table);
+    if (!call) {
       leave_out(rows.refused, kNoNumber, table.place());
-    } else if (row->chunk > 0 && row->sequences > 0) {
-      leave_out(rows.unused, "prefill and decode in one kernel", table.place());
-    } else if (row->chunk > 0) {
-      reading.add(*op.prefill_shape, static_cast<double>(row->chunk),
-                  static_cast<double>(row->cached), row->time_us, table.place());
-    } else if (row->sequences > 0 && row->attended > 0) {
-      reading.add(*op.decode_shape, static_cast<double>(row->sequences),
-                  static_cast<double>(row->attended), row->time_us, table.place());
+      continue;
+    }
+    calls.push_back(*call);
+    const double time_us = call->time.value / kMicroseconds;
+    if (call->sequences == 0) {
+      reading.add(*op.prefill_shape, static_cast<double>(call->chunk),
+                  static_cast<double>(call->cached), time_us, table.place());
+    } else if (call->chunk == 0) {
+      reading.add(*op.decode_shape, static_cast<double>(call->sequences),
+                  static_cast<double>(call->attended), time_us, table.place());
     } else {
-      leave_out(rows.refused, kNoNumber, table.place());
+      ++rows.mixed;
     }
   }
+  add_mixed(reading, calls, *op.decode_shape);
 }
 
 }  // namespace

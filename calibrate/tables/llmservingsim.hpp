@@ -3,8 +3,9 @@
 //   dense         of one layer and one rank, by tokens of the step
 //   per_sequence  LM head and sampling, by sequences
 //   attention     one kernel over a prompt's chunk and decoding sequences of equal context; either
-//                 may be absent
-// Times are microseconds. Whatever skew.csv and skew_fit.csv hold is not taken.
+//                 may be absent (mixed_attention.hpp)
+// Times are microseconds. skew.csv is not taken: its times are sums of three calls, and no term
+// here stands for sequences of unequal length.
 #pragma once
 
 #include <string>

@@ -101,6 +101,7 @@ Json shape_json(const OperatorShape& shape) {
   for (const SizeKey& size : size_keys(shape.family)) json[size.key] = shape.*size.field;
   if (shape.family == OperatorFamily::moe) json["gated"] = shape.gated;
   if (shape.latent) json["latent"] = true;
+  if (shape.beside_prefill) json["beside_prefill"] = true;
   return json;
 }
 
@@ -111,6 +112,7 @@ Json measured_curve_json(const MeasuredCurve& curve) {
                    {"seconds_per_flop", number(curve.terms.seconds_per_flop)},
                    {"seconds_per_byte", number(curve.terms.seconds_per_byte)},
                    {"seconds_per_wave", number(curve.terms.seconds_per_wave)}};
+  if (curve.empty_tile.value > 0) json["empty_tile_s"] = number(curve.empty_tile);
   json["median_error"] = number(curve.median_error);
   json["p90_error"] = number(curve.p90_error);
   Json points = Json::array();

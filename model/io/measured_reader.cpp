@@ -53,6 +53,8 @@ std::vector<std::string> shape_keys(OperatorFamily family) {
     case OperatorFamily::prefill_attention:
     case OperatorFamily::decode_attention:
       keys.insert(keys.end(), {"cache", "latent"});
+      if (family == OperatorFamily::prefill_attention) break;
+      keys.insert(keys.end(), {"beside_prefill", "empty_tile_s"});
       break;
     case OperatorFamily::memory_bound:
       keys.emplace_back("name");
@@ -121,6 +123,7 @@ OperatorShape read_shape(const Section& section, OperatorFamily family) {
     case OperatorFamily::decode_attention:
       shape.cache = dtype_at(section, "cache");
       if (has(section, "latent")) shape.latent = flag(section, "latent");
+      if (has(section, "beside_prefill")) shape.beside_prefill = flag(section, "beside_prefill");
       break;
     case OperatorFamily::memory_bound:
       shape.name = text(section, "name");
@@ -207,6 +210,9 @@ MeasuredCurve read_curve(const Section& section, const Gpu& gpu) {
   check_keys(section, keys);
   MeasuredCurve curve{.shape = read_shape(section, family), .kernel = text(section, "kernel")};
   curve.terms = read_terms(section);
+  if (has(section, "empty_tile_s")) {
+    curve.empty_tile = Seconds{number(section, "empty_tile_s", kTime)};
+  }
   if (has(section, "median_error")) curve.median_error = number(section, "median_error", kError);
   if (has(section, "p90_error")) curve.p90_error = number(section, "p90_error", kError);
   if (curve.median_error > curve.p90_error) fail(section, "median_error", "is above p90_error");

@@ -68,7 +68,8 @@ const char* const kProfile = R"({
        "terms": {"floor_s": 3e-6, "seconds_per_flop": 1e-14, "seconds_per_byte": 1e-12, "seconds_per_wave": 1e-7},
        "points": [[16, 0, 1e-5, 0, 1], [16, 1024, 2e-5, 0, 1]]},
       {"family": "decode_attention", "cache": "fp8", "query_heads": 16, "kv_heads": 1, "head_dim": 576,
-       "value_dim": 512, "latent": true, "kernel": "own",
+       "value_dim": 512, "latent": true, "beside_prefill": true, "kernel": "own",
+       "empty_tile_s": 3e-9,
        "terms": {"floor_s": 3e-6, "seconds_per_flop": 0, "seconds_per_byte": 1e-12, "seconds_per_wave": 1e-7},
        "points": [[1, 128, 1e-5, 0, 1], [4, 128, 1e-5, 0, 1]]},
       {"family": "memory_bound", "name": "norms", "kernel": "own",
@@ -116,6 +117,8 @@ TEST(MeasuredReader, ReadsWhatAProfileSays) {
   EXPECT_EQ(gemm.shape,
             (OperatorShape{
                 .family = OperatorFamily::gemm, .format = "bf16", .outputs = 1024, .inputs = 512}));
+  EXPECT_TRUE(measured.curves[3].shape.beside_prefill);
+  EXPECT_EQ(measured.curves[3].empty_tile.value, 3e-9);
   EXPECT_EQ(gemm.kernel, "library 3");
   EXPECT_EQ(gemm.terms.seconds_per_byte, 1e-12);
   EXPECT_EQ(gemm.p90_error, 0.05);

@@ -1,6 +1,7 @@
 // Step times of a device that was calibrated: which source answers, and what still holds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -59,6 +60,32 @@ TEST(MeasuredStep, AttentionIsAskedBySequencesAndTheirMeanContext) {
   EXPECT_NEAR(attention.time.value, 32 * (5e-6 + flops * 2e-14 + bytes * 2e-12), 1e-10);
   EXPECT_EQ(attention.rung, Rung::interpolated);
   EXPECT_NEAR(attention.relative_uncertainty, 0.05 / 1.6449, 1e-12);
+}
+
+TEST(MeasuredStep, DecodingBesidePrefillIsAskedOfThePromptsKernel) {
+  Deployment deployment = calibrated(test::llama_3_1_8b());
+  const RooflineStepTime apart(deployment);
+  auto& curves = deployment.gpu.measured->curves;
+  const auto decode = std::find_if(curves.begin(), curves.end(), [](const MeasuredCurve& curve) {
+    return curve.shape.family == OperatorFamily::decode_attention;
+  });
+  MeasuredCurve beside = *decode;
+  beside.shape.beside_prefill = true;
+  beside.empty_tile = Seconds{3e-9};
+  for (MeasuredPoint& point : beside.points) point.time = point.time * 2.0;
+  curves.push_back(beside);
+  const RooflineStepTime together(deployment);
+
+  StepBatch batch = decode_batch(deployment.model, 64, 1023);
+  EXPECT_EQ(together.seconds(batch), apart.seconds(batch));
+  const double alone = named(apart.explain(batch), "decode_attention").time.value;
+  batch.prefills = {{.new_tokens = 384}, {.new_tokens = 100}};
+  // Twice as long, and 384 queries are 3 tiles: 2 empty ones for each decode and 2 for the shorter
+  // prompt, of 32 heads, in 32 layers.
+  const double empty = (64 * 2 + 2) * 32 * 3e-9 * 32;
+  EXPECT_NEAR(named(together.explain(batch), "decode_attention").time.value, 2 * alone + empty,
+              1e-10);
+  EXPECT_NEAR(named(apart.explain(batch), "decode_attention").time.value, alone, 1e-12);
 }
 
 TEST(MeasuredStep, ChunksOfOneStepPayTheFixedTimeOnce) {
