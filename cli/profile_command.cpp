@@ -101,20 +101,19 @@ struct Flags {
 };
 
 Usage usage_of(Flags& flags) {
-  Usage usage{.synopsis = "roofcast profile import PATH... --gpu NAME [options]",
-              .example = "roofcast profile import RTX4090/ --gpu rtx-4090 --out rtx-4090-vllm.json",
-              .options = option_group("Options"),
-              .unlisted = option_group(""),
-              .positional = {}};
+  Usage usage{
+      .synopsis = "roofcast profile import PATH... --gpu NAME [options]",
+      .example = "roofcast profile import RTX4090/ --gpu rtx-4090 --out rtx-4090-vllm.json",
+      .options = option_group(
+          "Options (PATH: aiconfigurator's CSV tables or LLMServingSim's profiler folders)"),
+      .unlisted = option_group(""),
+      .positional = {}};
   usage.options.add_options()("gpu", po::value(&flags.gpu)->required()->value_name("NAME|FILE"),
                               "the GPU of the tables: its facts are kept")(
       "out", po::value(&flags.out)->value_name("FILE"),
       "the profile (default: the GPU's name + -imported.json)");
   usage.unlisted.add_options()("words", po::value(&flags.words), "import, and the paths");
   usage.positional.add("words", -1);
-  usage.more =
-      "PATH: tables of aiconfigurator as .csv or .csv.gz, folders of LLMServingSim's profiler, or "
-      "a folder of either.";
   return usage;
 }
 

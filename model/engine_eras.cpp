@@ -133,7 +133,7 @@ HostOverhead host_of_vllm() {
 /// inside the engine only, and keep what IPC and tokenising take.
 HostOverhead host_of_vllm_over_http() {
   HostOverhead host = host_of_vllm();
-  host.per_request = Seconds{7.2e-3};
+  host.per_request = Seconds{7.8e-3};
   return host;
 }
 

@@ -196,8 +196,8 @@ TEST(ImportProfile, KeepsFactsRefusesWhatBeatsPhysicsAndSaysSo) {
 
 TEST(MixedAttentionTest, WhatDecodingTakesBesideAChunkIsToldApart) {
   // Chunks alone: 10, 40 and 100 us. Beside the shortest, 16 sequences of 512 tokens take 50 us
-  // more. A chunk of 512 has 3 tiles of 128 queries more
-  // than one, of 16 sequences and 4 heads: 192 empty tiles, here 9.6 us of 40 + 50 + 9.6.
+  // more. A chunk of 512 has 3 tiles of 128 queries more than one, of 16 sequences and 4 heads: 192
+  // empty tiles, here 9.6 us of 40 + 50 + 9.6.
   const std::vector<AttentionCall> calls = {
       {.chunk = 16, .time = Seconds{10e-6}},
       {.chunk = 512, .time = Seconds{40e-6}},

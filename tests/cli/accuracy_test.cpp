@@ -1,5 +1,5 @@
 // Predictions beside runs that others measured, whose figures tests/accuracy holds with their
-// sources: errors stay below what is aimed at.
+// sources: errors stay below what is aimed at, or, where that is missed, do not grow.
 #include <gtest/gtest.h>
 
 #include "tests/support/run_command.hpp"
@@ -13,7 +13,8 @@ CommandResult validated(const std::string& manifest, const std::string& limits) 
                      " --ledger --threshold " + limits);
 }
 
-// Mean absolute errors over eleven runs of vLLM 0.15.1 on H100.
+// Mean absolute errors over eleven runs of vLLM 0.15.1 on H100. TTFT is aimed at 8 % and misses it
+// (8.8 %): nearly half of its error is one run whose prompts seem to have missed the prefix cache.
 TEST(Accuracy, OpenLoopOfVllmOnH100) {
   const CommandResult result = validated("vllm_h100_open_loop.json", "e2e_s=4% ttft_s=9% itl_s=5%");
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
