@@ -12,6 +12,7 @@
 
 #include "model/error.hpp"
 #include "reports/importers/metric_rows.hpp"
+#include "reports/importers/request_statistics.hpp"
 
 namespace roofcast {
 namespace {
@@ -102,6 +103,7 @@ void add_detailed_requests(MeasuredRun& run, const JsonFields& object) {
   for (std::size_t i = 0; i < arrays.inputs.size(); ++i) {
     run.requests.push_back(request_row(arrays, i, first_start, object));
   }
+  check_requests(run);
   add_request_metrics(run);
   std::vector<double> pooled;
   for (const std::vector<double>& gaps : arrays.gaps) {

@@ -31,9 +31,44 @@ MeasuredRuns each_object(ResultObjects& objects) {
   return runs;
 }
 
-// ---- one file each
+// ---- what tells each format, and what reads one result of it
 
 bool is_vllm_serve(const nlohmann::json& first);
 void read_vllm_serve(const JsonFields& object, MeasuredRuns& runs);
+bool is_vllm_latency(const nlohmann::json& first);
+void read_vllm_latency(const JsonFields& object, MeasuredRuns& runs);
+bool is_vllm_throughput(const nlohmann::json& first);
+void read_vllm_throughput(const JsonFields& object, MeasuredRuns& runs);
+bool is_sglang_serving(const nlohmann::json& first);
+void read_sglang_serving(const JsonFields& object, MeasuredRuns& runs);
+bool is_sglang_batch(const nlohmann::json& first);
+void read_sglang_batch(const JsonFields& object, MeasuredRuns& runs);
+bool is_genai_perf(const nlohmann::json& first);
+void read_genai_perf(const JsonFields& object, MeasuredRuns& runs);
+bool is_aiperf(const nlohmann::json& first);
+void read_aiperf(const JsonFields& object, MeasuredRuns& runs);
+bool is_guidellm(const nlohmann::json& first);
+void read_guidellm(const JsonFields& object, MeasuredRuns& runs);
+bool is_inference_perf(const nlohmann::json& first);
+void read_inference_perf(const JsonFields& object, MeasuredRuns& runs);
+bool is_llmperf_summary(const nlohmann::json& first);
+void read_llmperf_summary(const JsonFields& object, MeasuredRuns& runs);
+bool is_trtllm_bench(const nlohmann::json& first);
+void read_trtllm_bench(const JsonFields& object, MeasuredRuns& runs);
+bool is_llmd_report(const nlohmann::json& first);
+void read_llmd_report(const JsonFields& object, MeasuredRuns& runs);
+bool is_inferencex(const nlohmann::json& first);
+void read_inferencex(const JsonFields& object, MeasuredRuns& runs);
+bool is_llama_bench(const nlohmann::json& first);
+void read_llama_bench(const JsonFields& object, MeasuredRuns& runs);
+
+// ---- those of which a whole file is one result
+
+bool is_aiperf_records(const nlohmann::json& first);
+MeasuredRuns read_aiperf_records(ResultObjects& objects);
+bool is_llmperf_individual(const nlohmann::json& first);
+MeasuredRuns read_llmperf_individual(ResultObjects& objects);
+bool is_request_log(const nlohmann::json& first);
+MeasuredRuns read_request_log(ResultObjects& objects);
 
 }  // namespace roofcast

@@ -5,31 +5,33 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
+#include <span>
 
 #include "model/error.hpp"
 #include "model/io/text/shown.hpp"
 #include "reports/importers/consistency.hpp"
 #include "reports/importers/formats.hpp"
 #include "reports/importers/setting_keys.hpp"
+#include "reports/importers/text_formats.hpp"
 
 namespace roofcast {
 namespace {
 
 namespace fs = std::filesystem;
 
-const JsonFormat* find_format(std::string_view name) {
-  for (const JsonFormat& format : json_formats()) {
-    if (format.name == name) return &format;
-  }
-  return nullptr;
+template <class Format>
+const Format* named(std::span<const Format> formats, std::string_view name) {
+  const auto found = std::find_if(formats.begin(), formats.end(),
+                                  [&](const Format& format) { return format.name == name; });
+  return found == formats.end() ? nullptr : &*found;
 }
 
-const JsonFormat* sniff(const nlohmann::json* first) {
-  if (first == nullptr) return nullptr;
-  for (const JsonFormat& format : json_formats()) {
-    if (format.matches(*first)) return &format;
-  }
-  return nullptr;
+template <class Format, class Content>
+const Format* matching(std::span<const Format> formats, const Content& content) {
+  const auto found = std::find_if(formats.begin(), formats.end(),
+                                  [&](const Format& format) { return format.matches(content); });
+  return found == formats.end() ? nullptr : &*found;
 }
 
 /// JSON begins with a brace, or with a bracket and, of a list of objects, a brace.
@@ -45,6 +47,31 @@ bool looks_like_json(std::string_view head) {
   head.remove_prefix(1);
   skip_blanks();
   return head.starts_with('{');
+}
+
+/// Nothing: of no known format.
+std::optional<MeasuredRuns> read_by_content(ByteSource& bytes, const ImportOptions& options) {
+  const bool json = looks_like_json(bytes.peek());
+  // Texts are told by words that a JSON file may hold as well, but for the answer of an HTTP API.
+  const TextFormat* text =
+      json && !is_prometheus(bytes.peek()) ? nullptr : matching(text_formats(), bytes.peek());
+  if (text != nullptr) return text->read(bytes, options);
+  if (!json) return std::nullopt;
+  ResultObjects objects(bytes);
+  const nlohmann::json* first = objects.first();
+  const JsonFormat* format = first == nullptr ? nullptr : matching(json_formats(), *first);
+  return format == nullptr ? std::nullopt : std::optional(format->read(objects));
+}
+
+MeasuredRuns read_as(const std::string& name, ByteSource& bytes, const ImportOptions& options) {
+  if (const TextFormat* text = named(text_formats(), name)) return text->read(bytes, options);
+  const JsonFormat* format = named(json_formats(), name);
+  if (format == nullptr) {
+    throw Error(fmt::format("format '{}' is not known, expected one of {}", shown(name),
+                            fmt::join(measured_formats(), ", ")));
+  }
+  ResultObjects objects(bytes);
+  return format->read(objects);
 }
 
 void apply_meta(MeasuredRun& run, const ImportOptions& options) {
@@ -64,10 +91,27 @@ bool is_companion(const std::string& name) {
 }
 
 bool may_hold_results(const std::string& name) {
-  constexpr std::array<std::string_view, 5> kEndings = {".json", ".jsonl", ".json.gz", ".jsonl.gz",
-                                                        ".ndjson"};
+  constexpr std::array<std::string_view, 11> kEndings = {
+      ".json", ".jsonl", ".json.gz", ".jsonl.gz", ".ndjson", ".csv",
+      ".txt",  ".log",   ".prom",    ".yaml",     ".yml"};
   return std::any_of(kEndings.begin(), kEndings.end(),
                      [&](std::string_view ending) { return has_ending(name, ending); });
+}
+
+bool is_summary(const std::string& file) {
+  const std::string name = fs::path(file).filename().string();
+  return name == "summary.json" || name == "summary.csv";
+}
+
+/// A sweep's summaries repeat its runs: summary.json those of its folder, summary.csv all below.
+bool repeats_runs(const std::string& file, const std::vector<std::string>& files) {
+  const std::string folder = fs::path(file).parent_path().string() + "/";
+  const bool table = file.ends_with(".csv");
+  return std::any_of(files.begin(), files.end(), [&](const std::string& other) {
+    const std::string name = fs::path(other).filename().string();
+    return other.starts_with(folder) &&
+           (name.starts_with("run=") || (table && name == "summary.json"));
+  });
 }
 
 std::vector<std::string> files_below(const std::string& folder) {
@@ -83,7 +127,11 @@ std::vector<std::string> files_below(const std::string& folder) {
   }
   if (failure) throw Error(fmt::format("{}: cannot be read: {}", folder, failure.message()));
   std::sort(files.begin(), files.end());
-  return files;
+  std::vector<std::string> kept;
+  std::copy_if(files.begin(), files.end(), std::back_inserter(kept), [&](const std::string& file) {
+    return !is_summary(file) || !repeats_runs(file, files);
+  });
+  return kept;
 }
 
 }  // namespace
@@ -91,6 +139,7 @@ std::vector<std::string> files_below(const std::string& folder) {
 std::vector<std::string> measured_formats() {
   std::vector<std::string> names;
   for (const JsonFormat& format : json_formats()) names.emplace_back(format.name);
+  for (const TextFormat& format : text_formats()) names.emplace_back(format.name);
   return names;
 }
 
@@ -102,17 +151,10 @@ std::optional<std::vector<MeasuredRun>> read_measured_file(const std::string& fi
 
 std::optional<std::vector<MeasuredRun>> read_measured_bytes(ByteSource& bytes,
                                                             const ImportOptions& options) {
-  if (options.format.empty() && !looks_like_json(bytes.peek())) return std::nullopt;
-  ResultObjects objects(bytes);
-  const JsonFormat* format =
-      options.format.empty() ? sniff(objects.first()) : find_format(options.format);
-  if (format == nullptr) {
-    if (options.format.empty()) return std::nullopt;
-    throw Error(fmt::format("format '{}' is not known, expected one of {}", shown(options.format),
-                            fmt::join(measured_formats(), ", ")));
-  }
-  std::vector<MeasuredRun> runs = format->read(objects);
-  for (MeasuredRun& run : runs) {
+  auto runs = options.format.empty() ? read_by_content(bytes, options)
+                                     : std::optional(read_as(options.format, bytes, options));
+  if (!runs) return std::nullopt;
+  for (MeasuredRun& run : *runs) {
     apply_meta(run, options);
     check_consistency(run);
   }

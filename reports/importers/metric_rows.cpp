@@ -49,6 +49,12 @@ void add_metric(MeasuredRun& run, std::string_view name, std::string_view statis
   run.metrics.push_back({std::string(name), std::string(statistic), *value * unit});
 }
 
+void add_values(MeasuredRun& run, const JsonFields& object, std::span<const ValueKey> keys) {
+  for (const ValueKey& known : keys) {
+    add_metric(run, known.metric, "value", object.number(known.key), known.unit);
+  }
+}
+
 std::optional<double> find_metric(const MeasuredRun& run, std::string_view name,
                                   std::string_view statistic) {
   for (const MetricRow& metric : run.metrics) {
@@ -58,6 +64,7 @@ std::optional<double> find_metric(const MeasuredRun& run, std::string_view name,
 }
 
 void add_samples(MeasuredRun& run, std::string_view name, std::vector<double> samples) {
+  std::erase_if(samples, [](double sample) { return !std::isfinite(sample); });
   if (samples.empty()) return;
   std::sort(samples.begin(), samples.end());
   add_metric(
@@ -100,6 +107,17 @@ void add_statistics(MeasuredRun& run, std::string_view name, const JsonFields& s
     const auto statistic = statistic_of(key);
     if (statistic) add_metric(run, name, *statistic, statistics.number(key), unit);
   }
+}
+
+void set_mean_lengths(MeasuredRun& run) {
+  const double completed = find_metric(run, "requests_completed", "value").value_or(0);
+  if (completed == 0) return;
+  const auto set_mean = [&](const char* total, std::optional<double>& mean) {
+    const auto tokens = find_metric(run, total, "value");
+    if (tokens) mean = *tokens / completed;
+  };
+  set_mean("input_tokens", run.setting.mean_input_tokens);
+  set_mean("output_tokens", run.setting.mean_output_tokens);
 }
 
 void add_request_metrics(MeasuredRun& run) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,15 @@ inline constexpr double kSecondsPerMillisecond = 1e-3;
 /// Adds a metric that is there and finite, in `unit`s. What has that name and statistic stays.
 void add_metric(MeasuredRun& run, std::string_view name, std::string_view statistic,
                 std::optional<double> value, double unit = 1);
+
+/// A key of a result that holds one number, and the metric that it is.
+struct ValueKey {
+  std::string_view key, metric;
+  double unit = 1;
+};
+
+/// Adds those that are there, as statistic `value`.
+void add_values(MeasuredRun& run, const JsonFields& object, std::span<const ValueKey> keys);
 
 std::optional<double> find_metric(const MeasuredRun& run, std::string_view name,
                                   std::string_view statistic);
@@ -35,6 +45,9 @@ std::optional<std::string> statistic_of(std::string_view key);
 /// matter.
 void add_statistics(MeasuredRun& run, std::string_view name, const JsonFields& statistics,
                     double unit);
+
+/// `setting`'s mean lengths as totals over completed requests, where the run has both.
+void set_mean_lengths(MeasuredRun& run);
 
 /// TTFT, TPOT and E2E of the run's requests, those statistics that are not there yet. TPOT is
 /// (last - first token) / (n - 1) and has no value for a request of one token, as in vLLM.

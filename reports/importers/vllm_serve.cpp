@@ -15,10 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-struct ValueKey {
-  std::string_view key, metric;
-};
-
 constexpr std::array kValues = {
     ValueKey{"duration", "makespan_s"},
     ValueKey{"completed", "requests_completed"},
@@ -53,14 +49,7 @@ void read_setting(MeasuredRun& run, const JsonFields& object) {
   for (const char* key : {"endpoint_type", "backend"}) {
     if (setting.engine.empty()) setting.engine = engine_in(object.text(key).value_or(""));
   }
-  const double completed = find_metric(run, "requests_completed", "value").value_or(0);
-  if (completed == 0) return;
-  const auto mean = [&](const char* total) -> std::optional<double> {
-    const auto tokens = find_metric(run, total, "value");
-    return tokens ? std::optional(*tokens / completed) : std::nullopt;
-  };
-  setting.mean_input_tokens = mean("input_tokens");
-  setting.mean_output_tokens = mean("output_tokens");
+  set_mean_lengths(run);
 }
 
 /// The default of --percentile-metrics leaves E2E out.
@@ -85,9 +74,7 @@ bool is_vllm_serve(const json& first) {
 
 void read_vllm_serve(const JsonFields& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "vllm-bench-serve"};
-  for (const ValueKey& known : kValues) {
-    add_metric(run, known.metric, "value", object.number(known.key));
-  }
+  add_values(run, object, kValues);
   add_latency_keys(run, object, {.suffix = "_ms", .unit = kSecondsPerMillisecond});
   read_setting(run, object);
   add_detailed_requests(run, object);

@@ -1,0 +1,123 @@
+// aiperf's profile_export_aiperf.json and genai-perf's profile_export_genai_perf.json: an object a
+// metric, with its unit. Their inter_token_latency is one mean a request, TPOT here; what streams
+// between chunks is their inter_chunk_latency.
+#include <array>
+#include <string>
+
+#include "reports/importers/formats.hpp"
+#include "reports/importers/metric_rows.hpp"
+#include "reports/importers/metric_units.hpp"
+#include "reports/importers/setting_keys.hpp"
+
+namespace roofcast {
+namespace {
+
+using nlohmann::json;
+
+struct Tag {
+  std::string_view tag, metric;
+};
+
+constexpr std::array kDistributions = {
+    Tag{"time_to_first_token", "ttft_s"},
+    Tag{"time_to_second_token", "time_to_second_token_s"},
+    Tag{"inter_token_latency", "tpot_s"},
+    Tag{"inter_chunk_latency", "itl_s"},
+    Tag{"request_latency", "e2e_s"},
+    Tag{"output_token_throughput_per_user", "output_tokens_per_s_per_user"},
+};
+
+constexpr std::array kValues = {
+    Tag{"benchmark_duration", "makespan_s"},
+    Tag{"request_count", "requests_completed"},
+    Tag{"error_request_count", "requests_failed"},
+    Tag{"request_throughput", "request_rate_per_s"},
+    Tag{"output_token_throughput", "output_tokens_per_s"},
+    Tag{"total_output_tokens", "output_tokens"},
+    Tag{"goodput", "goodput_per_s"},
+    Tag{"request_goodput", "goodput_per_s"},
+};
+
+double unit_of(const JsonFields& metric) {
+  const auto factor = unit_in_si(metric.text("unit").value_or(""));
+  if (!factor) metric.fail("unit", "a unit such as ms, sec, tokens/sec");
+  return *factor;
+}
+
+void read_metrics(MeasuredRun& run, const JsonFields& object) {
+  for (const Tag& known : kDistributions) {
+    if (!object.has(known.tag)) continue;
+    const JsonFields metric = object.object(known.tag);
+    add_statistics(run, known.metric, metric, unit_of(metric));
+  }
+  for (const Tag& known : kValues) {
+    if (!object.has(known.tag)) continue;
+    const JsonFields metric = object.object(known.tag);
+    add_metric(run, known.metric, "value", metric.number("avg"), unit_of(metric));
+  }
+}
+
+/// The first of a list of texts.
+std::string first_name(const JsonFields& object, const char* key) {
+  if (!object.has(key)) return {};
+  const json& names = object.value().at(key);
+  if (names.is_string()) return names.get<std::string>();
+  if (!names.is_array() || names.empty() || !names[0].is_string()) {
+    object.fail(key, "a list of names");
+  }
+  return names[0].get<std::string>();
+}
+
+void read_setting(MeasuredSetting& setting, const JsonFields& object) {
+  const JsonFields input = object.object("input_config");
+  const JsonFields endpoint = input.object("endpoint");
+  setting.model = first_name(endpoint, "model_names");
+  if (setting.model.empty()) setting.model = first_name(input, "model_names");
+  // Where the load is described: aiperf, genai-perf.
+  for (const JsonFields& load :
+       {input.object("loadgen"), input.object("perf_analyzer").object("stimulus")}) {
+    if (load.has("concurrency")) setting.max_concurrency = load.count("concurrency");
+    if (load.has("request_rate")) setting.request_rate_per_s = load.number("request_rate");
+    if (load.has("request_count")) setting.requests = load.count("request_count");
+  }
+  setting.mean_input_tokens = object.object("input_sequence_length").number("avg");
+  setting.mean_output_tokens = object.object("output_sequence_length").number("avg");
+  for (const char* key : {"start_time", "end_time", "was_cancelled"}) {
+    if (object.has(key)) setting.other[key] = as_other(object.value().at(key));
+  }
+}
+
+MeasuredRun read_profile(const JsonFields& object, const char* format) {
+  MeasuredRun run{.origin = object.where(), .format = format};
+  read_metrics(run, object);
+  read_setting(run.setting, object);
+  if (run.setting.other.contains("was_cancelled") && run.setting.other["was_cancelled"] == "true") {
+    run.warnings.emplace_back("the benchmark was cancelled");
+  }
+  return run;
+}
+
+bool has_units(const json& first) {
+  const auto rate = first.find("request_throughput");
+  return rate != first.end() && rate->is_object() && rate->contains("unit") &&
+         first.contains("input_config");
+}
+
+}  // namespace
+
+bool is_genai_perf(const json& first) {
+  return has_units(first) && first["input_config"].is_object() &&
+         first["input_config"].contains("perf_analyzer");
+}
+
+void read_genai_perf(const JsonFields& object, MeasuredRuns& runs) {
+  runs.push_back(read_profile(object, "genai-perf"));
+}
+
+bool is_aiperf(const json& first) { return has_units(first); }
+
+void read_aiperf(const JsonFields& object, MeasuredRuns& runs) {
+  runs.push_back(read_profile(object, "aiperf"));
+}
+
+}  // namespace roofcast

@@ -1,0 +1,141 @@
+// guidellm's benchmarks.json, versions 1 and 2: an entry a rate. Its inter_token_latency is TPOT
+// here, and its time_per_output_token counts the first token, so it is E2E over all tokens
+// (ntpot_s).
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "reports/importers/formats.hpp"
+#include "reports/importers/metric_rows.hpp"
+#include "reports/importers/request_statistics.hpp"
+#include "reports/importers/setting_keys.hpp"
+
+namespace roofcast {
+namespace {
+
+using nlohmann::json;
+
+struct Metric {
+  std::string_view key, metric;
+  double unit;
+};
+
+constexpr std::array kDistributions = {
+    Metric{"request_latency", "e2e_s", 1},
+    Metric{"time_to_first_token_ms", "ttft_s", kSecondsPerMillisecond},
+    Metric{"inter_token_latency_ms", "tpot_s", kSecondsPerMillisecond},
+    Metric{"time_per_output_token_ms", "ntpot_s", kSecondsPerMillisecond},
+};
+
+constexpr std::array kValues = {
+    Metric{"requests_per_second", "request_rate_per_s", 1},
+    Metric{"request_concurrency", "mean_concurrency", 1},
+    Metric{"output_tokens_per_second", "output_tokens_per_s", 1},
+    Metric{"tokens_per_second", "total_tokens_per_s", 1},
+};
+
+/// Every metric is split by how requests ended.
+JsonFields successful(const JsonFields& metrics, std::string_view key) {
+  return metrics.object(key).object("successful");
+}
+
+void read_metrics(MeasuredRun& run, const JsonFields& benchmark) {
+  const JsonFields metrics = benchmark.object("metrics");
+  for (const Metric& known : kDistributions) {
+    const JsonFields distribution = successful(metrics, known.key);
+    add_statistics(run, known.metric, distribution, known.unit);
+    add_statistics(run, known.metric, distribution.object("percentiles"), known.unit);
+  }
+  for (const Metric& known : kValues) {
+    add_metric(run, known.metric, "value", successful(metrics, known.key).number("mean"),
+               known.unit);
+  }
+  run.setting.mean_input_tokens = successful(metrics, "prompt_token_count").number("mean");
+  run.setting.mean_output_tokens = successful(metrics, "output_token_count").number("mean");
+}
+
+/// Version 2 has the counts in scheduler_metrics, version 1 in run_stats or request_totals.
+void read_counts(MeasuredRun& run, const JsonFields& benchmark) {
+  add_metric(run, "makespan_s", "value", benchmark.number("duration"));
+  for (const JsonFields& counts : {benchmark.object("scheduler_metrics").object("requests_made"),
+                                   benchmark.object("run_stats").object("requests_made"),
+                                   benchmark.object("request_totals")}) {
+    add_metric(run, "requests_completed", "value", counts.number("successful"));
+    add_metric(run, "requests_failed", "value", counts.number("errored"));
+    add_metric(run, "requests_incomplete", "value", counts.number("incomplete"));
+  }
+}
+
+void read_strategy(MeasuredSetting& setting, const JsonFields& strategy) {
+  setting.request_rate_per_s = strategy.number("rate");
+  for (const char* key : {"streams", "max_concurrency"}) {
+    if (strategy.has(key)) setting.max_concurrency = strategy.count(key);
+  }
+  const std::string type = strategy.text("type_").value_or("");
+  if (type == "synchronous") setting.max_concurrency = 1;
+  if (!type.empty()) setting.other["strategy"] = as_other(json(type));
+}
+
+/// What `backend` names in version 2; version 1 has a text there and the model beside it.
+std::string model_of(const JsonFields& report) {
+  const JsonFields spec = report.object("config").object("spec");
+  if (spec.has("backend")) return spec.object("backend").text("model").value_or("");
+  return report.object("args").text("model").value_or("");
+}
+
+/// Whichever of several keys is there: they were renamed between versions.
+std::optional<double> either(const JsonFields& object, const char* key, const char* other) {
+  const auto value = object.number(key);
+  return value ? value : object.number(other);
+}
+
+void read_requests(MeasuredRun& run, const JsonFields& benchmark) {
+  const auto requests = benchmark.object("requests").objects("successful");
+  if (requests.empty()) return;
+  const double origin = either(requests.front(), "request_start_time", "start_time").value_or(0);
+  for (const JsonFields& request : requests) {
+    const auto start = either(request, "request_start_time", "start_time");
+    const auto latency = request.number("request_latency");
+    const auto ttft = request.number("time_to_first_token_ms");
+    if (!start || !latency) continue;
+    RequestRow row{.index = static_cast<std::int64_t>(run.requests.size()),
+                   .arrival_s = *start - origin,
+                   .input_tokens = request.count("prompt_tokens").value_or(0),
+                   .output_tokens = request.count("output_tokens").value_or(0)};
+    row.sent_s = row.arrival_s;
+    row.finished_s = row.arrival_s + *latency;
+    if (ttft) row.first_token_s = row.arrival_s + *ttft * kSecondsPerMillisecond;
+    run.requests.push_back(row);
+  }
+  check_requests(run);
+  add_request_metrics(run);
+}
+
+}  // namespace
+
+bool is_guidellm(const json& first) {
+  const auto benchmarks = first.find("benchmarks");
+  return benchmarks != first.end() && benchmarks->is_array() &&
+         (first.contains("metadata") || first.contains("config") || first.contains("args") ||
+          (!benchmarks->empty() && (*benchmarks)[0].is_object() &&
+           (*benchmarks)[0].contains("metrics")));
+}
+
+void read_guidellm(const JsonFields& report, MeasuredRuns& runs) {
+  std::size_t place = 0;
+  for (const JsonFields& benchmark : report.objects("benchmarks")) {
+    MeasuredRun run{.origin = fmt::format("{}, benchmark {}", report.where(), ++place),
+                    .format = "guidellm"};
+    run.setting.model = model_of(report);
+    const bool nested = benchmark.object("config").has("strategy");
+    read_strategy(run.setting, nested ? benchmark.object("config").object("strategy")
+                                      : benchmark.object("args").object("strategy"));
+    read_metrics(run, benchmark);
+    read_counts(run, benchmark);
+    read_requests(run, benchmark);
+    runs.push_back(std::move(run));
+  }
+}
+
+}  // namespace roofcast

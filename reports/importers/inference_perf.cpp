@@ -1,0 +1,105 @@
+// inference-perf (kubernetes-sigs): stage_N_lifecycle_metrics.json and
+// summary_lifecycle_metrics.json, seconds throughout. Not read: the Prometheus files beside them.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "reports/importers/formats.hpp"
+#include "reports/importers/metric_rows.hpp"
+#include "reports/numbers.hpp"
+
+namespace roofcast {
+namespace {
+
+using nlohmann::json;
+
+struct Metric {
+  std::string_view key, metric;
+};
+
+constexpr std::array kDistributions = {
+    Metric{"request_latency", "e2e_s"},
+    Metric{"time_to_first_token", "ttft_s"},
+    Metric{"normalized_time_per_output_token", "ntpot_s"},
+};
+
+constexpr std::array kValues = {
+    ValueKey{"input_tokens_per_sec", "input_tokens_per_s"},
+    ValueKey{"output_tokens_per_sec", "output_tokens_per_s"},
+    ValueKey{"total_tokens_per_sec", "total_tokens_per_s"},
+    ValueKey{"requests_per_sec", "request_rate_per_s"},
+};
+
+// Releases of 2025 recorded two events a token, which halves their TPOT; others agree with E2E,
+// TTFT and length to within what varying lengths do to a ratio of means.
+constexpr double kTpotTolerance = 0.10;
+
+/// Newer releases write prompt_tokens and output_tokens for prompt_len and output_len.
+std::optional<double> mean_tokens(const JsonFields& successes, const char* key, const char* newer) {
+  const auto tokens = successes.object(key).number("mean");
+  return tokens ? tokens : successes.object(newer).number("mean");
+}
+
+/// TPOT by its definition, where the file's own does not follow it; then neither do its gaps, and
+/// both keep names of their own.
+void read_token_times(MeasuredRun& run, const JsonFields& latency) {
+  const JsonFields tpot = latency.object("time_per_output_token");
+  const JsonFields gaps = latency.object("inter_token_latency");
+  const auto told = tpot.number("mean");
+  const auto e2e = find_metric(run, "e2e_s", "mean");
+  const auto ttft = find_metric(run, "ttft_s", "mean");
+  const auto tokens = run.setting.mean_output_tokens;
+  const bool known = e2e && ttft && tokens && *tokens > 1;
+  const double defined = known ? (*e2e - *ttft) / (*tokens - 1) : 0;
+  if (!known || !told || std::abs(*told - defined) <= kTpotTolerance * defined) {
+    add_statistics(run, "tpot_s", tpot, 1);
+    add_statistics(run, "itl_s", gaps, 1);
+    return;
+  }
+  add_metric(run, "tpot_s", "mean", defined);
+  add_statistics(run, "reported_tpot_s", tpot, 1);
+  add_statistics(run, "reported_itl_s", gaps, 1);
+  run.warnings.push_back(fmt::format(
+      "the file's TPOT, {}, is not (E2E - TTFT) / (n - 1): that, {}, is taken; older releases "
+      "counted two events a token",
+      as_time(Seconds{*told}), as_time(Seconds{defined})));
+}
+
+void read_load(MeasuredRun& run, const JsonFields& load) {
+  run.setting.request_rate_per_s = load.number("requested_rate");
+  run.setting.max_concurrency = load.count("concurrency");
+  run.setting.requests = load.count("count");
+  add_metric(run, "offered_rate_per_s", "value", load.number("achieved_rate"));
+  add_metric(run, "send_duration_s", "value", load.number("send_duration"));
+  // From when the load asked for a request to when it was sent: clients have limits of their own.
+  add_statistics(run, "client_queue_s", load.object("schedule_delay"), 1);
+}
+
+}  // namespace
+
+bool is_inference_perf(const json& first) {
+  return first.contains("load_summary") && first.contains("successes");
+}
+
+void read_inference_perf(const JsonFields& object, MeasuredRuns& runs) {
+  MeasuredRun run{.origin = object.where(), .format = "inference-perf"};
+  read_load(run, object.object("load_summary"));
+  const JsonFields successes = object.object("successes");
+  add_metric(run, "requests_completed", "value", successes.number("count"));
+  add_metric(run, "requests_failed", "value", object.object("failures").number("count"));
+  run.setting.mean_input_tokens = mean_tokens(successes, "prompt_len", "prompt_tokens");
+  run.setting.mean_output_tokens = mean_tokens(successes, "output_len", "output_tokens");
+  const JsonFields latency = successes.object("latency");
+  for (const Metric& known : kDistributions) {
+    add_statistics(run, known.metric, latency.object(known.key), 1);
+  }
+  add_values(run, successes.object("throughput"), kValues);
+  add_metric(run, "goodput_per_s", "value",
+             successes.object("goodput_metrics").number("request_goodput"));
+  read_token_times(run, latency);
+  runs.push_back(std::move(run));
+}
+
+}  // namespace roofcast

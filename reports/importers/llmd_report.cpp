@@ -1,0 +1,119 @@
+// llm-d's benchmark report 0.2 (JSON, or YAML read as JSON): a stack, a load and aggregate results,
+// each figure with its units.
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "reports/importers/formats.hpp"
+#include "reports/importers/metric_rows.hpp"
+#include "reports/importers/metric_units.hpp"
+#include "reports/importers/setting_keys.hpp"
+
+namespace roofcast {
+namespace {
+
+using nlohmann::json;
+
+struct Metric {
+  std::string_view key, metric;
+};
+
+constexpr std::array kLatencies = {
+    Metric{"time_to_first_token", "ttft_s"}, Metric{"time_per_output_token", "tpot_s"},
+    Metric{"inter_token_latency", "itl_s"},  Metric{"normalized_time_per_output_token", "ntpot_s"},
+    Metric{"request_latency", "e2e_s"},
+};
+
+constexpr std::array kThroughputs = {
+    Metric{"output_token_rate", "output_tokens_per_s"},
+    Metric{"input_token_rate", "input_tokens_per_s"},
+    Metric{"total_token_rate", "total_tokens_per_s"},
+    Metric{"request_rate", "request_rate_per_s"},
+};
+
+double unit_of(const JsonFields& figure) {
+  const auto factor = unit_in_si(figure.text("units").value_or(""));
+  if (!factor) figure.fail("units", "units such as s, ms, tokens/s");
+  return *factor;
+}
+
+void read_results(MeasuredRun& run, const JsonFields& aggregate) {
+  const JsonFields latency = aggregate.object("latency");
+  const JsonFields throughput = aggregate.object("throughput");
+  const JsonFields requests = aggregate.object("requests");
+  for (const Metric& known : kLatencies) {
+    if (!latency.has(known.key)) continue;
+    const JsonFields figure = latency.object(known.key);
+    add_statistics(run, known.metric, figure, unit_of(figure));
+  }
+  for (const Metric& known : kThroughputs) {
+    if (!throughput.has(known.key)) continue;
+    const JsonFields figure = throughput.object(known.key);
+    add_metric(run, known.metric, "value", figure.number("mean"), unit_of(figure));
+  }
+  const auto total = requests.number("total");
+  const double failed = requests.number("failures").value_or(0);
+  run.setting.requests = requests.count("total");
+  if (total) add_metric(run, "requests_completed", "value", *total - failed);
+  add_metric(run, "requests_failed", "value", failed);
+  run.setting.mean_input_tokens = requests.object("input_length").number("mean");
+  run.setting.mean_output_tokens = requests.object("output_length").number("mean");
+}
+
+/// The first engine of the stack: reports of pools that differ keep the rest under `other`.
+void read_stack(MeasuredSetting& setting, const JsonFields& scenario) {
+  for (const JsonFields& component : scenario.objects("stack")) {
+    const JsonFields standard = component.object("standardized");
+    if (standard.text("kind").value_or("") != "inference_engine") continue;
+    if (!setting.engine.empty()) {
+      setting.other["stack"] = as_other(scenario.value().at("stack"));
+      return;
+    }
+    const std::string tool = standard.text("tool").value_or("");
+    const std::string known = engine_in(tool);
+    setting.engine = known.empty() ? tool : known;
+    setting.engine_version = standard.text("tool_version").value_or("");
+    setting.model = standard.object("model").text("name").value_or("");
+    const JsonFields accelerator = standard.object("accelerator");
+    const JsonFields parallel = accelerator.object("parallelism");
+    setting.gpu = accelerator.text("model").value_or("");
+    setting.gpus = accelerator.count("count");
+    setting.tensor = parallel.count("tp");
+    setting.pipeline = parallel.count("pp");
+    setting.data = parallel.count("dp");
+    for (const char* key : {"role", "replicas"}) {
+      if (standard.has(key)) setting.other[key] = as_other(standard.value().at(key));
+    }
+    const JsonFields arguments = component.object("native").object("args");
+    if (!arguments.value().empty()) setting.other["args"] = as_other(arguments.value());
+  }
+}
+
+void read_load(MeasuredSetting& setting, const JsonFields& load) {
+  setting.request_rate_per_s = load.number("rate_qps");
+  const auto concurrency = load.number("concurrency");
+  if (concurrency && std::isfinite(*concurrency)) {
+    setting.max_concurrency = load.count("concurrency");
+  }
+  for (const char* key : {"tool", "stage", "prefix", "input_seq_len", "output_seq_len"}) {
+    if (load.has(key)) setting.other[std::string("load_") + key] = as_other(load.value().at(key));
+  }
+}
+
+}  // namespace
+
+bool is_llmd_report(const json& first) {
+  return first.contains("version") && first.contains("run") && first.contains("results") &&
+         first["results"].is_object() && first["results"].contains("request_performance");
+}
+
+void read_llmd_report(const JsonFields& report, MeasuredRuns& runs) {
+  MeasuredRun run{.origin = report.where(), .format = "llm-d-report"};
+  read_results(run, report.object("results").object("request_performance").object("aggregate"));
+  read_stack(run.setting, report.object("scenario"));
+  read_load(run.setting, report.object("scenario").object("load").object("standardized"));
+  run.created_at = report.object("run").object("time").text("start").value_or("");
+  runs.push_back(std::move(run));
+}
+
+}  // namespace roofcast

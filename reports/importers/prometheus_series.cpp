@@ -1,0 +1,152 @@
+#include "reports/importers/prometheus_series.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "model/error.hpp"
+#include "model/io/text/line_reader.hpp"
+#include "model/io/text/shown.hpp"
+#include "reports/importers/json_fields.hpp"
+#include "reports/importers/result_objects.hpp"
+
+namespace roofcast {
+namespace {
+
+bool is_ours(std::string_view name) {
+  return name.starts_with("vllm:") || name.starts_with("sglang:");
+}
+
+std::string_view without_blanks(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return text;
+}
+
+/// `rest` begins behind the opening quote and ends behind the closing one; nothing when there is
+/// none. \" \\ and \n are undone.
+std::optional<std::string> read_quoted(std::string_view& rest) {
+  std::string value;
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    if (rest[i] == '"') {
+      rest.remove_prefix(i + 1);
+      return value;
+    }
+    if (rest[i] == '\\' && i + 1 < rest.size()) ++i;
+    value += rest[i];
+  }
+  return std::nullopt;
+}
+
+/// `rest` begins behind the opening brace and ends behind the closing one. False when it is broken.
+bool read_labels(std::string_view& rest, Labels& labels) {
+  for (;;) {
+    rest = without_blanks(rest);
+    if (rest.starts_with('}')) {
+      rest.remove_prefix(1);
+      return true;
+    }
+    const std::size_t equals = rest.find("=\"");
+    if (equals == std::string_view::npos) return false;
+    const std::string name(rest.substr(0, equals));
+    rest.remove_prefix(equals + 2);
+    auto value = read_quoted(rest);
+    if (!value) return false;
+    labels[name] = *std::move(value);
+    rest = without_blanks(rest);
+    if (rest.starts_with(',')) rest.remove_prefix(1);
+  }
+}
+
+/// "name{label="value"} 12 1700000000"
+bool read_sample(std::string_view line, Scrape& scrape) {
+  const std::size_t end = line.find_first_of("{ \t");
+  if (end == std::string_view::npos) return false;
+  const std::string name(line.substr(0, end));
+  std::string_view rest = line.substr(end);
+  Labels labels;
+  if (rest.starts_with('{')) {
+    rest.remove_prefix(1);
+    if (!read_labels(rest, labels)) return false;
+  }
+  rest = without_blanks(rest);
+  const auto value = number_in(rest.substr(0, rest.find_first_of(" \t")));
+  if (value && std::isfinite(*value)) scrape.series[name][labels] = *value;
+  return value.has_value();
+}
+
+Scrape read_text(ByteSource& bytes) {
+  Scrape scrape;
+  LineReader lines(bytes);
+  std::string_view line;
+  while (lines.next(line)) {
+    line = without_blanks(line);
+    if (!is_ours(line) || read_sample(line, scrape)) continue;
+    throw Error(fmt::format("{}:{}: '{}' is no sample, expected NAME{{LABELS}} VALUE", bytes.name(),
+                            lines.line_number(), shown(line)));
+  }
+  return scrape;
+}
+
+/// The last value of a query_range, or the value of a query: [time, "text"].
+std::optional<double> value_of(const JsonFields& result) {
+  const nlohmann::json* pair = nullptr;
+  if (result.has("value")) pair = &result.value().at("value");
+  if (result.has("values")) {
+    const nlohmann::json& pairs = result.value().at("values");
+    if (pairs.is_array() && !pairs.empty()) pair = &pairs.back();
+  }
+  if (pair == nullptr || !pair->is_array() || pair->size() != 2) return std::nullopt;
+  return number_in((*pair)[1]);
+}
+
+void add_answer(const JsonFields& answer, Scrape& scrape) {
+  for (const JsonFields& result : answer.object("data").objects("result")) {
+    const JsonFields metric = result.object("metric");
+    const std::string name = metric.text("__name__").value_or("");
+    if (!is_ours(name)) continue;
+    const auto value = value_of(result);
+    if (!value) result.fail("value", "[time, \"number\"]");
+    Labels labels;
+    for (const auto& [key, text] : metric.value().items()) {
+      if (key != "__name__") labels[key] = metric.text(key).value_or("");
+    }
+    if (std::isfinite(*value)) scrape.series[name][labels] = *value;
+  }
+}
+
+bool counts_up(const std::string& name) {
+  return name.ends_with("_total") || name.ends_with("_bucket") || name.ends_with("_sum") ||
+         name.ends_with("_count");
+}
+
+}  // namespace
+
+Scrape read_scrape(ByteSource& bytes) {
+  const std::string_view head = without_blanks(bytes.peek());
+  if (!head.starts_with('{')) return read_text(bytes);
+  Scrape scrape;
+  ResultObjects answers(bytes);
+  while (const auto answer = answers.next()) add_answer(*answer, scrape);
+  return scrape;
+}
+
+Scrape since(const Scrape& after, const Scrape& before, int& restarts) {
+  Scrape difference = after;
+  for (auto& [name, samples] : difference.series) {
+    const auto earlier = before.series.find(name);
+    if (!counts_up(name) || earlier == before.series.end()) continue;
+    for (auto& [labels, value] : samples) {
+      const auto old = earlier->second.find(labels);
+      if (old == earlier->second.end()) continue;
+      const bool restarted = value < old->second;
+      restarts += restarted ? 1 : 0;
+      if (!restarted) value -= old->second;
+    }
+  }
+  return difference;
+}
+
+}  // namespace roofcast

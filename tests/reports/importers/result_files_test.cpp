@@ -1,0 +1,122 @@
+// Files and folders of results, and logs of requests with what lies beside them.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/reports/importers/import_text.hpp"
+#include "tests/support/shared_data.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class ResultFiles : public testing::Test {
+ protected:
+  ResultFiles() {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(testing::TempDir()) / (std::string("roofcast_results_") + test->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~ResultFiles() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << text;
+  }
+
+  fs::path folder_;
+};
+
+std::string result(int seqs) {
+  return R"({"request_throughput":1.0,"num_prompts":1,"total_output_tokens":5,"max_num_seqs":)" +
+         std::to_string(seqs) + "}";
+}
+
+TEST_F(ResultFiles, OfASweepAreItsRunsAndNothingTwice) {
+  write("x/SERVE-a-BENCH-b/run=0.json", result(1));
+  write("x/SERVE-a-BENCH-b/run=1.json", result(2));
+  write("x/SERVE-a-BENCH-b/run=2.failure.json", R"({"run_number":2,"error":"e"})");
+  write("x/SERVE-a-BENCH-b/warmup.json", result(9));
+  write("x/SERVE-a-BENCH-b/summary.json", "[" + result(1) + "," + result(2) + "]");
+  write("x/summary.csv", "request_throughput,num_prompts,total_output_tokens\n1,1,5\n1,1,5\n");
+  write("x/run=0.pytorch.json", "[{}]");
+  write("x/notes.md", "no result");
+  const auto runs = read_measured(folder_.string());
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_THAT(runs[0].origin, testing::EndsWith("run=0.json"));
+  EXPECT_EQ(runs[1].setting.other.at("max_num_seqs"), "2");
+}
+
+TEST_F(ResultFiles, SummariesCountWhereTheRunsAreGone) {
+  write("a/summary.json", "[" + result(1) + "," + result(2) + "]");
+  write("summary.csv", "request_throughput,num_prompts,total_output_tokens\n1,1,5\n1,1,5\n");
+  EXPECT_EQ(read_measured(folder_.string()).size(), 2U);
+  fs::remove_all(folder_ / "a");
+  EXPECT_EQ(read_measured(folder_.string()).size(), 2U);
+}
+
+TEST_F(ResultFiles, AFolderWithoutResultsSaysSo) {
+  write("config.json", R"({"architectures":["X"]})");
+  EXPECT_THROW(read_measured(folder_.string()), Error);
+  EXPECT_THROW(read_measured((folder_ / "absent.json").string()), Error);
+}
+
+// Two requests: the second arrives 1 s after the first and is queued 0.25 s later than the first
+// would have it, so it waited in the front end.
+constexpr const char* kRequests =
+    R"({"request_id":"0","input_toks":10,"output_toks":3,"arrival_time":1000.0,"queued_ts":50.0,"scheduled_ts":50.125,"first_token_ts":50.5,"last_token_ts":51.5}
+{"request_id":"1","input_toks":20,"output_toks":2,"arrival_time":1001.0,"queued_ts":51.25,"scheduled_ts":51.25,"first_token_ts":51.5,"last_token_ts":51.75}
+)";
+
+TEST_F(ResultFiles, RequestLogTakesItsSettingFromTheMetaBesideIt) {
+  write("requests.jsonl", kRequests);
+  write("meta.json", R"({"model":"org/m","vllm_version":"0.19.0","num_requests":2,
+"engine_kwargs":{"model":"org/m","tensor_parallel_size":2,"max_num_seqs":256},
+"started_at":"2026-01-02T03:04:05Z","kv_cache":{"num_gpu_blocks":100,"block_size":16},
+"hardware":{"device_name":"NVIDIA X"}})");
+  const auto runs = read_measured(folder_.string());
+  ASSERT_EQ(runs.size(), 1U);
+  const MeasuredRun& run = runs[0];
+  EXPECT_EQ(run.format, "request-log");
+  EXPECT_EQ(run.setting.model, "org/m");
+  EXPECT_EQ(run.setting.gpu, "NVIDIA X");
+  EXPECT_EQ(run.setting.tensor, 2);
+  EXPECT_EQ(run.setting.engine_version, "0.19.0");
+  EXPECT_EQ(run.setting.other.at("max_num_seqs"), "256");
+  EXPECT_EQ(run.created_at, "2026-01-02T03:04:05Z");
+  EXPECT_EQ(metric(run, "kv_blocks"), 100);
+  // TTFT from queued_ts: 0.5 and 0.25 s; TPOT 1.0 / 2 and 0.25 / 1.
+  EXPECT_NEAR(metric(run, "ttft_s", "mean"), 0.375, 1e-12);
+  EXPECT_NEAR(metric(run, "tpot_s", "mean"), 0.375, 1e-12);
+  EXPECT_NEAR(metric(run, "e2e_s", "max"), 1.5, 1e-12);
+  ASSERT_EQ(run.requests.size(), 2U);
+  EXPECT_NEAR(run.requests[1].arrival_s, 1.0, 1e-12);
+  EXPECT_NEAR(run.requests[1].sent_s.value(), 1.25, 1e-12);
+  EXPECT_NEAR(metric(run, "makespan_s"), 1.75, 1e-12);
+}
+
+TEST_F(ResultFiles, RequestLogOfARealServerAgreesWithItsAuthors) {
+  const std::string run_folder = "vllm_runs/RTX4090__Llama-3.1-8B";
+  SKIP_WITHOUT_SHARED_DATA(run_folder);
+  const auto runs = read_measured(shared_data(run_folder).string());
+  ASSERT_EQ(runs.size(), 1U);
+  const MeasuredRun& run = runs[0];
+  // summary.txt beside the requests: TTFT mean 65,456.6 ms, median 60,110.9, P99 137,356.3; TPOT
+  // mean 32.4 ms; latency mean 86,578.3 ms.
+  EXPECT_NEAR(metric(run, "ttft_s", "mean"), 65.4566, 0.00005);
+  EXPECT_NEAR(metric(run, "ttft_s", "p50"), 60.1109, 0.00005);
+  EXPECT_NEAR(metric(run, "ttft_s", "p99"), 137.3563, 0.00005);
+  EXPECT_NEAR(metric(run, "tpot_s", "mean"), 0.0324, 0.00005);
+  EXPECT_NEAR(metric(run, "e2e_s", "mean"), 86.5783, 0.00005);
+  EXPECT_EQ(metric(run, "requests_completed"), 300);
+  EXPECT_EQ(metric(run, "kv_blocks"), 2588);
+  EXPECT_EQ(run.setting.gpu, "NVIDIA GeForce RTX 4090");
+  EXPECT_EQ(run.setting.engine_version, "0.19.0");
+}
+
+}  // namespace
+}  // namespace roofcast::test
