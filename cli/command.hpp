@@ -41,6 +41,7 @@ int run_calibrate(CommandContext&);
 int run_profile(CommandContext&);
 int run_runs(CommandContext&);
 int run_compare(CommandContext&);
+int run_import(CommandContext&);  // as `runs import`
 int run_measure(CommandContext&);
 int run_validate(CommandContext&);
 int run_fit(CommandContext&);

@@ -1,4 +1,4 @@
-// roofcast runs [ID]: what the store holds, or one run in full.
+// roofcast runs [ID]: what the store holds, or one run in full; `runs import` and `runs compare`.
 #include <fmt/format.h>
 
 #include <utility>
@@ -83,9 +83,13 @@ int run_runs(CommandContext& context) {
     context.arguments.erase(context.arguments.begin());
     return run_compare(context);
   }
+  if (!context.arguments.empty() && context.arguments.front() == "import") {
+    context.arguments.erase(context.arguments.begin());
+    return run_import(context);
+  }
   std::string path = "roofcast.db";
   std::int64_t id = 0;
-  Usage usage{.synopsis = "roofcast runs [ID] [--store FILE]",
+  Usage usage{.synopsis = "roofcast runs [ID] [--store FILE]; roofcast runs import --help",
               .example = "roofcast runs --store roofcast.db",
               .options = option_group("Options"),
               .unlisted = {},

@@ -1,0 +1,77 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "reports/store.hpp"
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Import : public testing::Test {
+ protected:
+  Import() {
+    std::ofstream("bench.json")
+        << R"({"backend":"vllm","model_id":"org/m","num_prompts":2,"request_rate":"inf",
+"duration":2.0,"completed":2,"total_input_tokens":200,"total_output_tokens":22,
+"request_throughput":1.0,"output_throughput":11.0,"mean_ttft_ms":50.0,"mean_tpot_ms":10.0,
+"mean_e2el_ms":150.0,"input_lens":[100,100],"output_lens":[11,11],"ttfts":[0.05,0.05]})";
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Import, StoresMeasuredRunsAndPrintsWhatItUnderstood) {
+  const CommandResult result =
+      run_command("runs import bench.json --meta gpu=h100 tp=2 vllm_version=0.19.0 -o json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("1 run kept in roofcast.db"));
+  const auto run = nlohmann::json::parse(result.out)["runs"][0];
+  EXPECT_EQ(run["setting"]["tensor"], 2);
+  EXPECT_EQ(run["setting"]["request_rate"], "inf");
+  EXPECT_EQ(run["format"], "vllm-bench-serve");
+  const auto stored = Store("roofcast.db", Store::Mode::read).run(run["id"]);
+  ASSERT_TRUE(stored.has_value());
+  EXPECT_EQ(stored->row.kind, "measured");
+  EXPECT_EQ(stored->row.model, "org/m");
+  EXPECT_EQ(stored->row.gpu, "h100 x 2");
+  EXPECT_EQ(stored->row.engine, "vllm-0.19.0");
+  EXPECT_TRUE(stored->requests.empty());
+  // A stored run is shown as any other.
+  EXPECT_THAT(run_command("runs 1").out, AllOf(HasSubstr("measured"), HasSubstr("ttft_s")));
+}
+
+TEST_F(Import, KeepsRequestsWhereAskedTo) {
+  ASSERT_EQ(run_command("runs import bench.json --keep-requests").exit_code, 0);
+  EXPECT_EQ(Store("roofcast.db", Store::Mode::read).run(1)->requests.size(), 2U);
+}
+
+TEST_F(Import, ReadsTheRestWhenOneFileIsBroken) {
+  std::filesystem::create_directory("results");
+  std::filesystem::rename("bench.json", "results/b.json");
+  std::ofstream("results/a.json") << R"({"request_throughput":1.0,"num_prompts":)";
+  const CommandResult result = run_command("runs import results --no-store");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("roofcast: results/a.json:1: is not JSON"));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("org/m"), HasSubstr("150.0 ms")));
+  EXPECT_FALSE(std::filesystem::exists("roofcast.db"));
+}
+
+TEST_F(Import, RefusesWhatItCannotUse) {
+  EXPECT_EQ(run_command("runs import").exit_code, 2);
+  EXPECT_EQ(run_command("runs import bench.json --meta gpu").exit_code, 2);
+  EXPECT_EQ(run_command("runs import bench.json --format excel").exit_code, 2);
+  EXPECT_EQ(run_command("runs import absent.json").exit_code, 1);
+  std::ofstream("notes.txt") << "hello";
+  const CommandResult result = run_command("runs import notes.txt");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("notes.txt: holds no result of a known format"));
+}
+
+}  // namespace
+}  // namespace roofcast::test
