@@ -1,4 +1,5 @@
 // Results that are broken, hostile or contradict themselves.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "tests/reports/importers/import_text.hpp"
@@ -52,6 +53,12 @@ TEST(BrokenResults, GetOneLineThatNamesFileAndKey) {
 TEST(BrokenResults, AFormatThatIsNotKnownIsRefusedWithThoseThatAre) {
   EXPECT_THAT(import_error("{}", {.format = "excel", .meta = {}, .since = ""}),
               AllOf(HasSubstr("format 'excel' is not known"), HasSubstr("vllm-bench-serve")));
+}
+
+TEST(BrokenResults, WithAThousandFiguresIsNoResult) {
+  std::string keys = R"("label":"x")";
+  for (int i = 0; i < 1001; ++i) keys += fmt::format(R"(,"p50.{:04}_ttft_ms":1)", i + 1);
+  EXPECT_THAT(import_error(result_with(keys)), HasSubstr("has over 1000 figures"));
 }
 
 TEST(Contradictions, OfAResultAreWarnings) {
