@@ -22,7 +22,8 @@ struct Prediction {
 
 /// Answers the case's question. The interval of a figure: the question asked again with each cause
 /// of error (step times, host work on a request, KV capacity) 1.28 standard deviations up and down;
-/// the causes are independent, so their effects combine in quadrature. Throws Error for a
+/// the causes are independent, so their effects combine in quadrature. Neglects chance: other
+/// arrivals and lengths of the same distributions. Throws Error for a
 /// deployment that cannot be read or simulated; `progress` returning false ends a simulation, whose
 /// figures are then worth nothing.
 Prediction predict(const ValidationCase& question, const ProgressFunction& progress);

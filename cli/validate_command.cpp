@@ -2,23 +2,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
 #include <thread>
 
 #include "cli/arguments.hpp"
 #include "cli/flag_values.hpp"
 #include "cli/measured_case.hpp"
+#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/validate_document.hpp"
 #include "cli/validate_inputs.hpp"
+#include "cli/validate_plot.hpp"
 #include "model/suggest.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
 
 struct ValidateOptions {
   ValidationInputs inputs;
+  bool store = true;
+  std::string store_path = "roofcast.db";
   bool ledger = false;
+  std::string plot_path;
   std::vector<std::string> thresholds;
 };
 
@@ -33,10 +40,15 @@ Usage validate_usage(ValidateOptions& target) {
                               "results of benchmarks, folders of those")(
       "ledger", po::bool_switch(&target.ledger),
       "sum up by engine, GPU, model and group instead of listing every case")(
+      "plot", po::value(&target.plot_path)->value_name("FILE.svg"),
+      "a figure of predicted against measured, a panel a metric")(
       "threshold",
       po::value(&target.thresholds)->multitoken()->value_name("[METRIC[:STATISTIC]=]SHARE"),
       "exit 3 where the mean absolute error of a metric is past it: 10%, ttft_s=15%, "
-      "ttft_s:p99=30%");
+      "ttft_s:p99=30%")("store", po::value(&target.store_path)->value_name("FILE"),
+                        "the SQLite store of both sides (default roofcast.db)")(
+      "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
+      "keep nothing");
   add_result_options(usage, target.inputs);
   usage.positional.add("file", -1);
   return usage;
@@ -69,6 +81,29 @@ ErrorLimit parse_limit(const std::string& text) {
   return limit;
 }
 
+void check_plot_path(const ValidateOptions& options) {
+  std::vector<std::string> used = options.inputs.files;
+  if (options.store) used.push_back(options.store_path);
+  check_not_among(options.plot_path, "--plot", used);
+  check_writable(options.plot_path);
+}
+
+/// Nothing when the user interrupted it.
+std::optional<std::vector<ValidatedCase>> validate_with_progress(
+    const std::vector<ValidationCase>& cases, std::ostream& err) {
+  ProgressBar bar(err, "cases");
+  return run_validation(
+      cases, static_cast<int>(std::thread::hardware_concurrency()),
+      [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+}
+
+void sum_up(ValidationReport& report) {
+  std::vector<ComparedCase> compared;
+  for (const ValidatedCase& one : report.cases) compared.push_back(one.compared);
+  report.ledger = ledger_of(compared);
+  report.exceeded = exceeded_limits(report.ledger, report.limits);
+}
+
 int exit_code(const ValidationReport& report) {
   if (answered(report) == 0) return kExitFailed;
   return report.exceeded.empty() ? kExitDone : kExitNo;
@@ -87,20 +122,27 @@ int run_validate(CommandContext& context) {
   for (const std::string& text : options.thresholds) report.limits.push_back(parse_limit(text));
   const ValidationManifest asked = read_inputs(options.inputs);
   report.name = asked.name;
-  const int threads = static_cast<int>(std::thread::hardware_concurrency());
-  ProgressBar bar(context.err, "cases");
-  auto validated = run_validation(
-      asked.cases, threads,
-      [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+  // Opened before the work: what cannot be written should not cost a validation.
+  if (!options.plot_path.empty()) check_plot_path(options);
+  std::optional<Store> store;
+  if (options.store) store.emplace(options.store_path, Store::Mode::write);
+  auto validated = validate_with_progress(asked.cases, context.err);
   if (!validated) {
-    context.err << "interrupted\n";
+    context.err << "interrupted; nothing was stored\n";
     return kExitFailed;
   }
   report.cases = *std::move(validated);
-  std::vector<ComparedCase> compared;
-  for (const ValidatedCase& one : report.cases) compared.push_back(one.compared);
-  report.ledger = ledger_of(compared);
-  report.exceeded = exceeded_limits(report.ledger, report.limits);
+  sum_up(report);
+  if (store) {
+    const auto runs = validation_runs(report, asked.cases, context.command_line);
+    store->add_validations(runs);
+    context.err << counted(std::ssize(runs), "case") << " kept in " << options.store_path
+                << ", both sides (roofcast runs --store " << options.store_path << ")\n";
+  }
+  if (!options.plot_path.empty()) {
+    const std::string title = report.name.empty() ? "Predicted against measured" : report.name;
+    write_whole(options.plot_path, scatter_svg(validation_plot(title, report.cases)));
+  }
   write(validation_document(report), common->output, context.out);
   return exit_code(report);
 }

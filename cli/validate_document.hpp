@@ -6,6 +6,7 @@
 
 #include "cli/run_validation.hpp"
 #include "reports/document.hpp"
+#include "reports/store.hpp"
 #include "reports/validation.hpp"
 
 namespace roofcast {
@@ -20,6 +21,12 @@ struct ValidationReport {
   std::vector<ExceededLimit> exceeded{};
   bool sum_up = false;  // people see the ledger instead of every case
 };
+
+/// Both sides of the cases that have an answer, in order; `cases` are the questions of the
+/// report's.
+std::vector<ValidationRuns> validation_runs(const ValidationReport& report,
+                                            const std::vector<ValidationCase>& cases,
+                                            const std::string& command_line);
 
 /// Cases with a prediction.
 std::int64_t answered(const ValidationReport& report);

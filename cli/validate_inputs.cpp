@@ -48,7 +48,8 @@ Scenario base_scenario(const MeasuredRun& run, const SimulateOptions& given) {
     }
     scenario["workload"] = {{"type", "synthetic"}};
   }
-  return parse_scenario(scenario.dump(), run.origin);
+  constexpr auto kReplace = json::error_handler_t::replace;  // of bytes that are no UTF-8
+  return parse_scenario(scenario.dump(-1, ' ', false, kReplace), run.origin);
 }
 
 ValidationCase case_of(MeasuredRun run, const SimulateOptions& given) {

@@ -37,6 +37,11 @@ constexpr std::array kPrefillKeys = {"new_tokens", "context_tokens", "emits_toke
 constexpr std::int64_t kMostStepTokens = std::int64_t{1} << 40;
 constexpr std::int64_t kMostStepSequences = 1 << 20;
 
+/// As JSON, whatever bytes a table's fields hold.
+std::string text_of(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 // ---- measured figures
 
 bool is_time(const std::string& metric) {
@@ -65,7 +70,7 @@ double read_figure(const std::string& metric, const json& value, const std::stri
   if (!value.is_string()) {
     throw Error(
         fmt::format("{}: is {}, expected a number of at least 0, or a text such as \"5 ms\"", place,
-                    shown(value.dump(), 40)));
+                    shown(text_of(value), 40)));
   }
   try {
     return parse_figure(metric, value.get<std::string>());
@@ -101,7 +106,7 @@ std::vector<MetricRow> read_metric(const std::string& metric, const json& value,
   if (!has_statistics(metric)) return {{metric, "value", read_figure(metric, value, place)}};
   if (value.is_object()) return read_statistics(metric, value, place);
   throw Error(fmt::format("{}: is {}, expected its statistics, such as {{\"mean\": 0.05}}", place,
-                          shown(value.dump(), 40)));
+                          shown(text_of(value), 40)));
 }
 
 std::vector<MetricRow> read_measured_figures(const json& measured, const std::string& place) {
@@ -182,7 +187,7 @@ Scenario read_case_scenario(const json* given, const ValidationCase& question,
   }
   const bool needs_load = question.ask == ValidationAsk::simulate;
   if (!needs_load && !filled.contains("workload")) filled["workload"] = {{"type", "synthetic"}};
-  Scenario scenario = parse_scenario(filled.dump(), place.at("scenario"));
+  Scenario scenario = parse_scenario(text_of(filled), place.at("scenario"));
   const auto* trace = std::get_if<TraceWorkload>(&scenario.workload);
   const bool is_recorded = trace != nullptr && trace->path == question.measured.origin;
   if (!is_recorded) resolve_workload_files(scenario, place.folder);

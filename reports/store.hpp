@@ -17,7 +17,7 @@ namespace roofcast {
 /// One row of `runs`.
 struct RunRow {
   std::int64_t id = 0;     // given by the store
-  std::string kind;        // "simulate", "calibrate", later "measure", "plan"
+  std::string kind;        // "simulate", "calibrate", "validate", "measured"
   std::string created_at;  // ISO 8601, UTC
   std::string tool_version;
   std::string command_line;
@@ -68,6 +68,22 @@ struct CalibrationEnd {
   bool complete = true;  // false: interrupted
 };
 
+/// One row of `intervals`: ends of a predicted figure's interval, in the figure's unit.
+struct IntervalRow {
+  std::string name;
+  std::string statistic;
+  double low = 0;
+  double high = 0;
+};
+
+/// Both sides of a case of `roofcast validate`.
+struct ValidationRuns {
+  Run predicted{};
+  Run measured{};
+  std::vector<IntervalRow> intervals{};  // of figures that both have
+  std::string name{}, group{}, source{};
+};
+
 /// An open store. Throws Error: not a SQLite file, another program's, from a newer version, not
 /// writable, disk full, locked for longer than `wait`. Opening an absent file for writing creates
 /// it, so a command that takes long opens its store before it starts. Not for two threads at once.
@@ -95,6 +111,11 @@ class Store {
   /// The newest of this device that has not come to its end.
   std::optional<UnfinishedCalibration> unfinished_calibration(const std::string& identity) const;
   std::vector<TimedPointRow> timed_points(std::int64_t run) const;  // in order of time
+
+  // ---- predictions beside measured runs (store_validation.cpp)
+
+  /// All or nothing; returns the ids of the predicted runs, in order.
+  std::vector<std::int64_t> add_validations(std::span<const ValidationRuns> validations);
 
  private:
   struct Impl;

@@ -43,7 +43,7 @@ using store_detail::explaining;
 
 // Both are set by schema.sql.
 constexpr std::int32_t kApplicationId = 0x52464354;  // "RFCT"
-constexpr std::int32_t kSchemaVersion = 2;
+constexpr std::int32_t kSchemaVersion = 3;
 
 // embedded_schema() holds schema.sql, then the steps from version 1 to 2, 2 to 3, ...
 constexpr std::size_t kFirstStep = 1;
@@ -116,7 +116,7 @@ void bring_up(SQLite::Database& database, const std::string& path) {
   transaction.commit();
 }
 
-/// A reader takes an older store as it is: every version so far only added tables.
+/// A reader takes an older store as it is: every version so far only added tables and views.
 void prepare(SQLite::Database& database, const std::string& path, Store::Mode mode) {
   const std::int32_t version = version_of(database, path);
   if (mode == Store::Mode::read) {

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/support/run_command.hpp"
 
@@ -101,6 +103,27 @@ TEST_F(Validate, IsTheSameEveryTime) {
   EXPECT_EQ(validate("-o json").out, validate("-o json").out);
 }
 
+TEST_F(Validate, BothSidesAreKeptAndCanBeCompared) {
+  const CommandResult result = validate("--store runs.db");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("1 case kept in runs.db"));
+  // The measured side comes first.
+  const json compared = json::parse(run_command("compare 1 2 --store runs.db -o json").out);
+  EXPECT_EQ(compared["a"]["kind"], "measured");
+  EXPECT_EQ(compared["b"]["kind"], "validate");
+  EXPECT_EQ(validate("--no-store").err, "");
+}
+
+TEST_F(Validate, ThePlotHasAPanelAMetricAndWritesOverNothingThatIsRead) {
+  EXPECT_EQ(validate("--no-store --plot p.svg").exit_code, 0);
+  std::ostringstream text;
+  text << std::ifstream("p.svg").rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr("kv_blocks"));
+  EXPECT_THAT(text.str(), HasSubstr("tpot_s mean"));
+  EXPECT_THAT(text.str(), HasSubstr(">a group<"));
+  EXPECT_EQ(validate("--no-store --plot m.json").exit_code, 2);
+}
+
 TEST_F(Validate, AStepIsTheEstimateOfItsBatch) {
   manifest_["cases"] = {{{"ask", "step"},
                          {"step", {{"decode_sequences", 32}, {"decode_context_tokens", 32 * 1000}}},
@@ -164,6 +187,20 @@ TEST_F(Validate, FlagsThatAManifestSaysAreMisuse) {
   const CommandResult result = validate("--gpu h100");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("m.json is a manifest"));
+}
+
+TEST_F(Validate, TheIntervalOfAMemoryPlanIsItsOwnUncertainty) {
+  manifest_["cases"] = {{{"ask", "memory"},
+                         {"scenario", {{"model", "llama-3.1-8b"}, {"gpu", "h100"}}},
+                         {"measured", {{"kv_blocks", 27000}}}}};
+  const json figure = json::parse(validate("-o json").out)["cases"][0]["figures"][0];
+  const json plan = json::parse(run_command("memory --model llama-3.1-8b --gpu h100 -o json").out);
+  EXPECT_EQ(figure["predicted"], plan["kv_blocks"]);
+  // The 0.9 quantile of the normal distribution, of the logarithm.
+  const double factor = std::exp(1.2816 * plan["relative_uncertainty"].get<double>());
+  const double blocks = plan["kv_blocks"];
+  EXPECT_NEAR(figure["interval_low"].get<double>(), blocks / factor, 1e-6 * blocks);
+  EXPECT_NEAR(figure["interval_high"].get<double>(), blocks * factor, 1e-6 * blocks);
 }
 
 TEST_F(Validate, MisuseIsNamed) {
