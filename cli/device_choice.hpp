@@ -14,8 +14,8 @@ namespace roofcast {
 /// there is no such device. `threads` is for the CPU; 0: all cores.
 std::unique_ptr<kernels::Backend> open_device(const std::string& device, int threads);
 
-/// A device that nobody has described: its name and memory, by which an engine chooses its knobs and
-/// a store's row is found again. It has no rates, because nothing is predicted from it.
+/// A device that nobody has described: its name and memory, by which an engine chooses its knobs
+/// and a store's row is found again. It has no rates, because nothing is predicted from it.
 Gpu stand_in_gpu(const kernels::DeviceFacts& device);
 
 }  // namespace roofcast

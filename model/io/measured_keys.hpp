@@ -88,8 +88,10 @@ struct TextKey {
   bool required;
 };
 inline constexpr std::array kProvenance{
-    TextKey{"device", &Measured::device, true},     TextKey{"identity", &Measured::identity, false},
-    TextKey{"date", &Measured::date, true},         TextKey{"tool", &Measured::tool, true},
+    TextKey{"device", &Measured::device, true},
+    TextKey{"identity", &Measured::identity, false},
+    TextKey{"date", &Measured::date, true},
+    TextKey{"tool", &Measured::tool, true},
     TextKey{"protocol", &Measured::protocol, true},
     TextKey{"incomplete", &Measured::incomplete, false},
 };

@@ -172,10 +172,11 @@ TEST_F(Manifest, AStepSaysItsBatch) {
   ASSERT_EQ(cases.at(0).problem, "");
   EXPECT_EQ(cases[0].step.prefills.at(0).context_tokens, 64);
   EXPECT_EQ(cases[0].step.decode_context_tokens, 3000);
-  EXPECT_THAT(
-      cases_of(R"({"ask": "step", "scenario": {"model": "gpt2", "gpu": "h100"},
-                           "measured": {"step_s": 1}})").at(0).problem,
-      HasSubstr("cases[0].step is missing"));
+  EXPECT_THAT(cases_of(R"({"ask": "step", "scenario": {"model": "gpt2", "gpu": "h100"},
+                           "measured": {"step_s": 1}})")
+                  .at(0)
+                  .problem,
+              HasSubstr("cases[0].step is missing"));
 }
 
 TEST_F(Manifest, TheSchemaListsTheMetricsThatAreRead) {
