@@ -102,7 +102,7 @@ struct MemoryConstants {
   Bytes graphs_per_layer{};             // and per layer of the stage
   bool subtracts_graphs = false;        // whether a CUDA-graph estimate is taken from the KV budget
   Bytes residual{};  // root mean square of logged minus planned KV bytes, where it was fitted
-  std::string source{};
+  std::string_view source{};  // a literal
 };
 
 /// An engine with every knob resolved: what memory planning, step time and simulator work from.

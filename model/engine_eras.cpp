@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "model/error.hpp"
 #include "model/suggest.hpp"
@@ -176,7 +177,7 @@ HostOverhead host_of_tensorrt_llm() {
 ///  0.21 on:    an estimate of CUDA-graph memory is taken from the KV budget (default since 0.21.0
 ///              by the engine's own log message); utilisation 0.92.
 /// The scheduling changes are dated to within a few versions only.
-std::vector<EraDefaults> make_table() {
+std::vector<EraDefaults> vllm_eras() {
   return {
       {.era = {"vllm-0.29", "vLLM 0.21 and later (2026): CUDA graphs counted, utilisation 0.92"},
        .utilization = 0.92,
@@ -202,6 +203,11 @@ std::vector<EraDefaults> make_table() {
        .memory = memory_of_vllm_0_11(),
        .sorts_logits = true,
        .host = host_of_vllm_over_http()},
+  };
+}
+
+std::vector<EraDefaults> eras_of_other_engines() {
+  return {
       {.era = {"sglang", "SGLang: token pages, prefill first, static memory fraction"},
        .memory_rule = MemoryRule::sglang,
        .scheduler = SchedulerKind::sglang,
@@ -229,6 +235,12 @@ std::vector<EraDefaults> make_table() {
        .kernel_library = "tensorrt_llm",
        .memory = memory_of_tensorrt_llm(),
        .host = plain_host()},
+  };
+}
+
+/// What is no serving engine of others.
+std::vector<EraDefaults> plain_eras() {
+  return {
       {.era = {"roofcast", "the small engine of roofcast measure: vLLM's scheduler, exact batches"},
        .memory_rule = MemoryRule::textbook,
        .async_scheduling = false,
@@ -261,6 +273,13 @@ std::vector<EraDefaults> make_table() {
        .overhead = kTextbookOverhead,
        .host = host_of_vllm()},
   };
+}
+
+std::vector<EraDefaults> make_table() {
+  std::vector<EraDefaults> table = vllm_eras();
+  for (EraDefaults& era : eras_of_other_engines()) table.push_back(std::move(era));
+  for (EraDefaults& era : plain_eras()) table.push_back(std::move(era));
+  return table;
 }
 
 /// Lower case without separators other than the version's dots: "TensorRT_LLM" -> "tensorrtllm".

@@ -77,9 +77,10 @@ MemoryTerm non_torch_term(const Deployment& deployment) {
   const MemoryConstants& constants = deployment.engine.memory;
   const auto ranks = static_cast<unsigned>(std::max(2, deployment.parallel.tensor));
   const auto doublings = static_cast<double>(std::bit_width(ranks) - 2);
+  const std::string source(constants.source);
   return {.name = "non_torch",
-          .detail = several ? "CUDA context growth, cuBLAS, NCCL buffers: " + constants.source
-                            : "CUDA context growth, cuBLAS workspaces: " + constants.source,
+          .detail = several ? "CUDA context growth, cuBLAS, NCCL buffers: " + source
+                            : "CUDA context growth, cuBLAS workspaces: " + source,
           .bytes = several ? constants.non_torch_multi + constants.non_torch_doubling * doublings
                            : constants.non_torch_single};
 }
