@@ -20,7 +20,7 @@ constexpr Range kHostTime{0, 60, "seconds"};
 constexpr Range kError{0, 1e3, "of the figures"};
 constexpr std::string_view kKind = "engine profile";
 
-std::vector<EngineProfile::Value> read_host(const Section& host) {
+std::vector<EngineProfile::Value> read_host(const ProfileSection& host) {
   std::vector<std::string> known;
   for (const HostTerm& term : host_terms()) known.emplace_back(term.name);
   check_keys(host, known);
@@ -51,7 +51,7 @@ EngineProfile load_engine_profile(const std::string& path) {
 EngineProfile parse_engine_profile(const std::string& text, const std::string& where) {
   const ProfileText source{.name = where, .text = text, .kind = kKind};
   const nlohmann::json json = parse_profile_json(source);
-  const Section top{json, "", source};
+  const ProfileSection top{json, "", source};
   check_keys(top, {"schema_version", "kind", "name", "era", "host", "source", "median_error"});
   number(top, "schema_version", kVersion);
   if (roofcast::text(top, "kind") != "engine") fail(top, "kind", "must be \"engine\"");

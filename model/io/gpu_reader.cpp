@@ -32,8 +32,8 @@ constexpr Range kCurveX{1, 1e15, "tokens or bytes"};
 constexpr Range kCount{1, 1e6, "pieces"};
 constexpr Range kVersion{kSchemaVersion, kSchemaVersion, "(the version this program reads)"};
 
-std::map<DType, FlopsPerSecond> read_peaks(const Section& top) {
-  const Section section = subsection(top, "dense_peak_flops_per_s");
+std::map<DType, FlopsPerSecond> read_peaks(const ProfileSection& top) {
+  const ProfileSection section = subsection(top, "dense_peak_flops_per_s");
   std::map<DType, FlopsPerSecond> result;
   for (const auto& [key, value] : section.object.items()) {
     result[dtype_key(section, key)] = FlopsPerSecond{checked(section, key, value, kPeak)};
@@ -42,17 +42,17 @@ std::map<DType, FlopsPerSecond> read_peaks(const Section& top) {
   return result;
 }
 
-std::optional<Link> read_link(const Section& top, const std::string& key) {
+std::optional<Link> read_link(const ProfileSection& top, const std::string& key) {
   if (!has(top, key)) return std::nullopt;
-  const Section section = subsection(top, key);
+  const ProfileSection section = subsection(top, key);
   check_keys(section, {"name", "bandwidth_bytes_per_s", "latency_s"});
   return Link{.name = text(section, "name"),
               .bandwidth = BytesPerSecond{number(section, "bandwidth_bytes_per_s", kLinkRate)},
               .latency = Seconds{number(section, "latency_s", kTime)}};
 }
 
-Curve read_curve(const Section& parent, const std::string& key, const Range& y) {
-  const Section section = subsection(parent, key);
+Curve read_curve(const ProfileSection& parent, const std::string& key, const Range& y) {
+  const ProfileSection section = subsection(parent, key);
   check_keys(section, {"points", "source"});
   Curve curve;
   curve.source = text(section, "source");
@@ -74,27 +74,27 @@ Curve read_curve(const Section& parent, const std::string& key, const Range& y) 
   return curve;
 }
 
-std::map<std::string, Curve> read_curves(const Section& parent, const std::string& key,
+std::map<std::string, Curve> read_curves(const ProfileSection& parent, const std::string& key,
                                          const Range& y) {
   std::map<std::string, Curve> result;
   if (!has(parent, key)) return result;
-  const Section section = subsection(parent, key);
+  const ProfileSection section = subsection(parent, key);
   for (const auto& [name, value] : section.object.items()) {
     result.emplace(name, read_curve(section, name, y));
   }
   return result;
 }
 
-std::map<DType, Curve> read_decode_attention(const Section& section) {
+std::map<DType, Curve> read_decode_attention(const ProfileSection& section) {
   std::map<DType, Curve> result;
   for (auto& [name, curve] : read_curves(section, "decode_attention", kShare)) {
-    const Section named{section.object, section.path + "decode_attention.", section.source};
+    const ProfileSection named{section.object, section.path + "decode_attention.", section.source};
     result.emplace(dtype_key(named, name), std::move(curve));
   }
   return result;
 }
 
-std::map<int, Curve> read_all_reduce(const Section& section) {
+std::map<int, Curve> read_all_reduce(const ProfileSection& section) {
   std::map<int, Curve> result;
   for (auto& [name, curve] : read_curves(section, "all_reduce_s", kTime)) {
     const Json ranks = Json::parse(name, nullptr, false);
@@ -106,10 +106,10 @@ std::map<int, Curve> read_all_reduce(const Section& section) {
   return result;
 }
 
-Efficiencies read_efficiencies(const Section& top) {
+Efficiencies read_efficiencies(const ProfileSection& top) {
   Efficiencies result;
   if (!has(top, "efficiency")) return result;
-  const Section section = subsection(top, "efficiency");
+  const ProfileSection section = subsection(top, "efficiency");
   check_keys(section, {"gemm", "moe", "prefill_attention", "decode_attention", "memory_bound",
                        "all_reduce_s"});
   result.gemm = read_curves(section, "gemm", kShare);
@@ -125,10 +125,10 @@ Efficiencies read_efficiencies(const Section& top) {
   return result;
 }
 
-Floors read_floors(const Section& top) {
+Floors read_floors(const ProfileSection& top) {
   Floors result;
   if (!has(top, "floors_s")) return result;
-  const Section section = subsection(top, "floors_s");
+  const ProfileSection section = subsection(top, "floors_s");
   check_keys(section, {"gemm", "moe", "attention", "memory_bound", "all_reduce"});
   for (const auto& [key, floor] : {std::pair{"gemm", &Floors::gemm}, std::pair{"moe", &Floors::moe},
                                    std::pair{"attention", &Floors::attention},
@@ -150,8 +150,8 @@ bool leads_somewhere(const Json& profile, const std::string& key) {
   return true;
 }
 
-std::map<std::string, std::string> read_sources(const Section& top) {
-  const Section section = subsection(top, "sources");
+std::map<std::string, std::string> read_sources(const ProfileSection& top) {
+  const ProfileSection section = subsection(top, "sources");
   std::map<std::string, std::string> result;
   for (const auto& [key, value] : section.object.items()) {
     if (!leads_somewhere(top.object, key)) {
@@ -162,7 +162,7 @@ std::map<std::string, std::string> read_sources(const Section& top) {
   return result;
 }
 
-void read_facts(const Section& top, Gpu& gpu) {
+void read_facts(const ProfileSection& top, Gpu& gpu) {
   gpu.name = text(top, "name");
   gpu.display_name = text(top, "display_name");
   gpu.aliases = texts(top, "aliases");
@@ -194,7 +194,7 @@ void read_facts(const Section& top, Gpu& gpu) {
 Gpu parse_gpu(const std::string& profile, const std::string& where) {
   const ProfileText source{.name = where, .text = profile};
   const Json json = parse_profile_json(source);
-  const Section top{json, "", source};
+  const ProfileSection top{json, "", source};
   check_keys(top, {"schema_version",
                    "name",
                    "display_name",

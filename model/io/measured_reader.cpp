@@ -68,7 +68,7 @@ std::vector<std::string> shape_keys(OperatorFamily family) {
 
 /// One of several names at `key`.
 template <class Values>
-auto one_of(const Section& section, const std::string& key, const Values& values) {
+auto one_of(const ProfileSection& section, const std::string& key, const Values& values) {
   const std::string given = text(section, key);
   std::vector<std::string> names;
   for (const auto value : values) {
@@ -80,13 +80,13 @@ auto one_of(const Section& section, const std::string& key, const Values& values
            did_you_mean(given, names));
 }
 
-bool flag(const Section& section, const std::string& key) {
+bool flag(const ProfileSection& section, const std::string& key) {
   const Json& value = required(section, key);
   if (!value.is_boolean()) fail(section, key, "must be true or false");
   return value.get<bool>();
 }
 
-std::string format_at(const Section& section) {
+std::string format_at(const ProfileSection& section) {
   std::string name = text(section, "format");
   if (kernel_format(name) == nullptr) {
     const std::vector<std::string> known = kernel_format_names();
@@ -97,7 +97,7 @@ std::string format_at(const Section& section) {
   return name;
 }
 
-void check_shape(const Section& section, const OperatorShape& shape) {
+void check_shape(const ProfileSection& section, const OperatorShape& shape) {
   if (shape.experts_per_token > shape.experts) {
     fail(section, "experts_per_token", "is more than experts");
   }
@@ -107,7 +107,7 @@ void check_shape(const Section& section, const OperatorShape& shape) {
   }
 }
 
-OperatorShape read_shape(const Section& section, OperatorFamily family) {
+OperatorShape read_shape(const ProfileSection& section, OperatorFamily family) {
   OperatorShape shape{.family = family};
   for (const SizeKey& size : size_keys(family)) {
     shape.*size.field = whole_number(section, size.key, kSize);
@@ -137,8 +137,8 @@ OperatorShape read_shape(const Section& section, OperatorFamily family) {
   return shape;
 }
 
-PhysicalTerms read_terms(const Section& curve) {
-  const Section section = subsection(curve, "terms");
+PhysicalTerms read_terms(const ProfileSection& curve) {
+  const ProfileSection section = subsection(curve, "terms");
   check_keys(section, {"floor_s", "seconds_per_flop", "seconds_per_byte", "seconds_per_wave"});
   return {.floor = Seconds{number(section, "floor_s", kFloor)},
           .seconds_per_flop = number(section, "seconds_per_flop", kTerm),
@@ -151,7 +151,7 @@ Range range_of_x(OperatorFamily family) {
   return bytes ? kMessage : kTokens;
 }
 
-MeasuredPoint read_point(const Section& curve, const std::string& where, const Json& values,
+MeasuredPoint read_point(const ProfileSection& curve, const std::string& where, const Json& values,
                          OperatorFamily family) {
   const bool two = has_second_axis(family);
   const std::size_t columns = two ? 5 : 4;
@@ -169,8 +169,8 @@ MeasuredPoint read_point(const Section& curve, const std::string& where, const J
 }
 
 /// A point among the others of its curve, on its base and against physics.
-void check_point(const Section& section, const std::string& where, const MeasuredCurve& curve,
-                 const Gpu& gpu) {
+void check_point(const ProfileSection& section, const std::string& where,
+                 const MeasuredCurve& curve, const Gpu& gpu) {
   const MeasuredPoint& point = curve.points.back();
   if (curve.points.size() > 1) {
     const MeasuredPoint& before = *(curve.points.end() - 2);
@@ -191,7 +191,7 @@ void check_point(const Section& section, const std::string& where, const Measure
                    point.time.value, limit.value));
 }
 
-void read_points(const Section& section, const Gpu& gpu, MeasuredCurve& curve) {
+void read_points(const ProfileSection& section, const Gpu& gpu, MeasuredCurve& curve) {
   const Json& points = required(section, "points");
   if (!points.is_array() || points.empty() || points.size() > kMostPoints) {
     fail(section, "points", fmt::format("must be a list of 1 to {} points", kMostPoints));
@@ -203,7 +203,7 @@ void read_points(const Section& section, const Gpu& gpu, MeasuredCurve& curve) {
   }
 }
 
-MeasuredCurve read_curve(const Section& section, const Gpu& gpu) {
+MeasuredCurve read_curve(const ProfileSection& section, const Gpu& gpu) {
   const OperatorFamily family = one_of(section, "family", kFamilies);
   std::vector<std::string> keys = shape_keys(family);
   keys.insert(keys.end(), {"family", "kernel", "terms", "median_error", "p90_error", "points"});
@@ -220,7 +220,7 @@ MeasuredCurve read_curve(const Section& section, const Gpu& gpu) {
   return curve;
 }
 
-std::vector<MeasuredCurve> read_curves(const Section& measured, const Gpu& gpu) {
+std::vector<MeasuredCurve> read_curves(const ProfileSection& measured, const Gpu& gpu) {
   const Json& list = required(measured, "curves");
   if (!list.is_array() || list.size() > kMostCurves) {
     fail(measured, "curves", fmt::format("must be a list of at most {} curves", kMostCurves));
@@ -249,7 +249,7 @@ bool is_utc_time(const std::string& date) {
   return true;
 }
 
-void read_provenance(const Section& section, Measured& measured) {
+void read_provenance(const ProfileSection& section, Measured& measured) {
   for (const TextKey& key : kProvenance) {
     if (key.required || has(section, key.key)) measured.*key.field = text(section, key.key);
   }
@@ -257,7 +257,7 @@ void read_provenance(const Section& section, Measured& measured) {
     fail(section, "date", fmt::format("{} is not like 2026-11-21T10:15:00Z", shown(measured.date)));
   }
   if (has(section, "versions")) {
-    const Section versions = subsection(section, "versions");
+    const ProfileSection versions = subsection(section, "versions");
     for (const auto& [name, value] : versions.object.items()) {
       measured.versions.emplace_back(name, text(versions, name));
     }
@@ -271,7 +271,7 @@ void read_provenance(const Section& section, Measured& measured) {
 
 }  // namespace
 
-Measured read_measured(const Section& section, const Gpu& gpu) {
+Measured read_measured(const ProfileSection& section, const Gpu& gpu) {
   std::vector<std::string> keys = {"versions", "clock_hz", "dropped_samples", "rejected", "curves"};
   for (const TextKey& key : kProvenance) keys.emplace_back(key.key);
   for (const RateKey& key : kRates) keys.emplace_back(key.key);

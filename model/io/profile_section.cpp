@@ -49,7 +49,7 @@ Json parse_profile_json(const ProfileText& source) {
   return json;
 }
 
-void fail(const Section& section, const std::string& key, const std::string& what) {
+void fail(const ProfileSection& section, const std::string& key, const std::string& what) {
   throw Error(fmt::format("{} {}: {}{}: {}", section.source.kind, section.source.name,
                           cut(section.path), cut(key), what));
 }
@@ -60,21 +60,23 @@ std::string shown(const Json& value) {
   return cut(value.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
-bool has(const Section& section, const std::string& key) { return section.object.contains(key); }
+bool has(const ProfileSection& section, const std::string& key) {
+  return section.object.contains(key);
+}
 
-const Json& required(const Section& section, const std::string& key) {
+const Json& required(const ProfileSection& section, const std::string& key) {
   const auto found = section.object.find(key);
   if (found == section.object.end()) fail(section, key, "is missing");
   return *found;
 }
 
-Section subsection(const Section& section, const std::string& key) {
+ProfileSection subsection(const ProfileSection& section, const std::string& key) {
   const Json& value = required(section, key);
   if (!value.is_object()) fail(section, key, "must be an object");
   return {value, section.path + key + ".", section.source};
 }
 
-void check_keys(const Section& section, const std::vector<std::string>& known) {
+void check_keys(const ProfileSection& section, const std::vector<std::string>& known) {
   for (const auto& [key, value] : section.object.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       fail(section, key, "is not a key of a hardware profile" + did_you_mean(key, known));
@@ -82,7 +84,7 @@ void check_keys(const Section& section, const std::vector<std::string>& known) {
   }
 }
 
-double checked(const Section& section, const std::string& key, const Json& value,
+double checked(const ProfileSection& section, const std::string& key, const Json& value,
                const Range& range) {
   if (!value.is_number()) {
     fail(section, key, fmt::format("must be a number, but is {}", shown(value)));
@@ -96,22 +98,23 @@ double checked(const Section& section, const std::string& key, const Json& value
   return number;
 }
 
-double number(const Section& section, const std::string& key, const Range& range) {
+double number(const ProfileSection& section, const std::string& key, const Range& range) {
   return checked(section, key, required(section, key), range);
 }
 
-std::int64_t whole(const Section& section, const std::string& key, const Json& value,
+std::int64_t whole(const ProfileSection& section, const std::string& key, const Json& value,
                    const Range& range) {
   const double number = checked(section, key, value, range);
   if (number != std::floor(number)) fail(section, key, "must be a whole number");
   return static_cast<std::int64_t>(number);
 }
 
-std::int64_t whole_number(const Section& section, const std::string& key, const Range& range) {
+std::int64_t whole_number(const ProfileSection& section, const std::string& key,
+                          const Range& range) {
   return whole(section, key, required(section, key), range);
 }
 
-std::string text(const Section& section, const std::string& key) {
+std::string text(const ProfileSection& section, const std::string& key) {
   const Json& value = required(section, key);
   if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
     fail(section, key, "must be a text that is not empty");
@@ -119,7 +122,7 @@ std::string text(const Section& section, const std::string& key) {
   return value.get<std::string>();
 }
 
-std::vector<std::string> texts(const Section& section, const std::string& key) {
+std::vector<std::string> texts(const ProfileSection& section, const std::string& key) {
   const Json& list = required(section, key);
   if (!list.is_array()) fail(section, key, "must be a list of texts");
   std::vector<std::string> result;
@@ -132,13 +135,13 @@ std::vector<std::string> texts(const Section& section, const std::string& key) {
   return result;
 }
 
-DType dtype_key(const Section& section, const std::string& key) {
+DType dtype_key(const ProfileSection& section, const std::string& key) {
   const std::optional<DType> dtype = parse_dtype(key);
   if (!dtype) fail(section, key, "is not a number format" + did_you_mean(key, kFormatNames));
   return *dtype;
 }
 
-DType dtype_at(const Section& section, const std::string& key) {
+DType dtype_at(const ProfileSection& section, const std::string& key) {
   const std::string spelling = text(section, key);
   const std::optional<DType> dtype = parse_dtype(spelling);
   if (!dtype) {

@@ -33,35 +33,37 @@ struct ProfileText {
 nlohmann::json parse_profile_json(const ProfileText& source);
 
 /// A JSON object and where it stands.
-struct Section {
+struct ProfileSection {
   const nlohmann::json& object;
   std::string path;  // "" at the top, "efficiency.gemm."
   const ProfileText& source;
 };
 
 /// Throws Error: "KIND FILE: PATH.KEY: WHAT".
-[[noreturn]] void fail(const Section& section, const std::string& key, const std::string& what);
+[[noreturn]] void fail(const ProfileSection& section, const std::string& key,
+                       const std::string& what);
 
 /// A value as an error shows it: cut short, and lists and objects by their kind alone.
 std::string shown(const nlohmann::json& value);
 
-bool has(const Section& section, const std::string& key);
-const nlohmann::json& required(const Section& section, const std::string& key);
-Section subsection(const Section& section, const std::string& key);
+bool has(const ProfileSection& section, const std::string& key);
+const nlohmann::json& required(const ProfileSection& section, const std::string& key);
+ProfileSection subsection(const ProfileSection& section, const std::string& key);
 /// Refuses keys that are not among `known`, naming the nearest.
-void check_keys(const Section& section, const std::vector<std::string>& known);
+void check_keys(const ProfileSection& section, const std::vector<std::string>& known);
 
-double checked(const Section& section, const std::string& key, const nlohmann::json& value,
+double checked(const ProfileSection& section, const std::string& key, const nlohmann::json& value,
                const Range& range);
-double number(const Section& section, const std::string& key, const Range& range);
-std::int64_t whole(const Section& section, const std::string& key, const nlohmann::json& value,
-                   const Range& range);
-std::int64_t whole_number(const Section& section, const std::string& key, const Range& range);
-std::string text(const Section& section, const std::string& key);
+double number(const ProfileSection& section, const std::string& key, const Range& range);
+std::int64_t whole(const ProfileSection& section, const std::string& key,
+                   const nlohmann::json& value, const Range& range);
+std::int64_t whole_number(const ProfileSection& section, const std::string& key,
+                          const Range& range);
+std::string text(const ProfileSection& section, const std::string& key);
 /// A list of texts that are not empty.
-std::vector<std::string> texts(const Section& section, const std::string& key);
+std::vector<std::string> texts(const ProfileSection& section, const std::string& key);
 /// `key` itself, or `spelling` at it, as a number format.
-DType dtype_key(const Section& section, const std::string& key);
-DType dtype_at(const Section& section, const std::string& key);
+DType dtype_key(const ProfileSection& section, const std::string& key);
+DType dtype_at(const ProfileSection& section, const std::string& key);
 
 }  // namespace roofcast
