@@ -7,16 +7,10 @@
 #include "cli/feature_options.hpp"
 #include "cli/flag_values.hpp"
 #include "model/error.hpp"
-#include "model/io/engine_profile.hpp"
-#include "model/io/gpu_reader.hpp"
-#include "model/io/model_reader.hpp"
-#include "model/memory_plan.hpp"
 #include "reports/numbers.hpp"
 
 namespace roofcast {
 namespace {
-
-constexpr const char* kDefaultEngine = "vllm-0.19";
 
 int parse_degree(const std::string& text, const std::string& flag) {
   const CountRule rule{.what = "number of GPUs", .examples = "1, 8", .least = 1, .most = 4096};
@@ -77,15 +71,6 @@ po::typed_value<bool>* disables(std::optional<bool>& knob) {
   return po::bool_switch()->notifier([&knob](bool off) {
     if (off) knob = false;
   });
-}
-
-Transformer resolve_model(const DeploymentOptions& options) {
-  if (options.model.empty()) {
-    throw UsageError("--model is missing (a name such as llama-3.1-8b, or a model folder)");
-  }
-  Transformer model = load_model(options.model);
-  if (options.weight_format) requantise(model, *options.weight_format);
-  return model;
 }
 
 }  // namespace
@@ -209,75 +194,6 @@ po::options_description scheduler_options(DeploymentOptions& target) {
       "TensorRT-LLM: FIRST_COME_FIRST_SERVED (default) or EQUAL_PROGRESS");
   add_sglang_options(options, knobs);
   return options;
-}
-
-Parallelism with_given(Parallelism parallel, const ParallelismOptions& given) {
-  parallel.tensor = given.tensor.value_or(parallel.tensor);
-  parallel.pipeline = given.pipeline.value_or(parallel.pipeline);
-  parallel.data = given.data.value_or(parallel.data);
-  parallel.expert_parallel = given.expert_parallel.value_or(parallel.expert_parallel);
-  return parallel;
-}
-
-namespace {
-
-/// What --engine says: an era, or a profile of one.
-struct AskedEngine {
-  std::string era;
-  std::optional<EngineProfile> profile;
-};
-
-AskedEngine asked_engine(const std::string& text) {
-  if (text.empty()) return {.era = kDefaultEngine, .profile = {}};
-  if (!is_engine_profile_path(text)) return {.era = text, .profile = {}};
-  EngineProfile profile = load_engine_profile(text);
-  return {.era = profile.era, .profile = std::move(profile)};
-}
-
-/// The engine as it would start; the deployment's own is not looked at.
-Engine start(const AskedEngine& asked, const EngineOverrides& overrides,
-             const Deployment& deployment) {
-  Engine engine =
-      resolve_engine(asked.era, overrides, deployment.model, deployment.gpu, deployment.parallel);
-  return asked.profile ? with_profile(std::move(engine), *asked.profile) : engine;
-}
-
-/// vLLM's --max-model-len auto: the model's longest context if it fits, else the longest that does.
-/// Where not even one token does, the plan says so.
-void fit_model_len(Deployment& deployment, const AskedEngine& asked,
-                   const EngineOverrides& overrides) {
-  const MemoryPlan plan = plan_memory(deployment);
-  if (plan.fits) return;
-  EngineOverrides fitted = overrides;
-  fitted.max_model_len = max_context_at(deployment, plan, 1);
-  if (!fitted.max_model_len) return;
-  deployment.engine = start(asked, fitted, deployment);
-}
-
-Deployment deploy(Transformer model, Gpu gpu, const DeploymentOptions& options) {
-  const Parallelism parallel = with_given({}, options.parallel);
-  check_parallelism(model, parallel);
-  const AskedEngine asked = asked_engine(options.engine);
-  Deployment deployment{
-      .model = std::move(model), .gpu = std::move(gpu), .parallel = parallel, .engine = {}};
-  deployment.engine = start(asked, options.overrides, deployment);
-  if (options.overrides.fit_model_len) fit_model_len(deployment, asked, options.overrides);
-  return deployment;
-}
-
-}  // namespace
-
-ResolvedDeployment resolve(const DeploymentOptions& options) {
-  if (options.gpu.empty())
-    throw UsageError("--gpu is missing (a name such as h100; roofcast gpus)");
-  Transformer model = resolve_model(options);
-  GpuProfile profile = load_gpu(options.gpu);
-  return {.deployment = deploy(std::move(model), std::move(profile.gpu), options),
-          .profile_hash = profile.hash};
-}
-
-Deployment resolve_on(const DeploymentOptions& options, Gpu gpu) {
-  return deploy(resolve_model(options), std::move(gpu), options);
 }
 
 Json describe(const Deployment& deployment) {

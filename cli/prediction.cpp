@@ -6,13 +6,13 @@
 #include <cmath>
 #include <utility>
 
-#include "cli/cluster_of_scenario.hpp"
 #include "cli/pool_description.hpp"
 #include "cli/utc_time.hpp"
 #include "cli/version.hpp"
 #include "model/error.hpp"
 #include "model/memory_plan.hpp"
 #include "model/operators.hpp"
+#include "planner/scenario_run.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"

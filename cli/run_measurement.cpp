@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/cluster_of_scenario.hpp"
 #include "cli/deployment_options.hpp"
 #include "cli/device_choice.hpp"
 #include "model/error.hpp"
 #include "model/requantise.hpp"
 #include "model/step_estimate.hpp"
+#include "planner/scenario_run.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/io/scenario_workload.hpp"
 

@@ -10,6 +10,7 @@
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_simulation.hpp"
+#include "cli/simulate_document.hpp"
 #include "cli/simulate_command_options.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/io/scenario_workload.hpp"

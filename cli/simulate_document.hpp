@@ -4,37 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "model/deployment.hpp"
-#include "model/memory_plan.hpp"
+#include "planner/scenario_run.hpp"
 #include "reports/document.hpp"
 #include "reports/store.hpp"
-#include "simulator/results/result.hpp"
-#include "simulator/scenario.hpp"
 
 namespace roofcast {
-
-/// What one pool of a cluster runs on.
-struct PoolRun {
-  std::string name;
-  PoolRole role = PoolRole::both;
-  std::int32_t replicas = 1;
-  Deployment deployment;
-  std::string profile_hash;
-  MemoryPlan plan;
-  /// Of the steps that its engines ran: one standard deviation of their times, relative. Filled in
-  /// by run_simulation.
-  double step_uncertainty = 0;
-};
-
-/// A simulation with all that decided it.
-struct SimulationRun {
-  Scenario scenario;
-  std::vector<PoolRun> pools = std::vector<PoolRun>(1);  // one at least
-  std::string refusal;  // why it cannot run: what does not fit; empty when all fits
-  Workload workload;
-  SimulationResult result;
-  std::vector<std::string> notes;  // what the numbers rest on, for the user to read
-};
 
 /// The SLO is met, or there is none.
 bool slo_met(const SimulationResult& result);

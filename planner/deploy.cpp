@@ -1,0 +1,89 @@
+#include "planner/deploy.hpp"
+
+#include <utility>
+
+#include "model/error.hpp"
+#include "model/io/engine_profile.hpp"
+#include "model/io/gpu_reader.hpp"
+#include "model/io/model_reader.hpp"
+#include "model/memory_plan.hpp"
+#include "model/requantise.hpp"
+
+namespace roofcast {
+namespace {
+
+/// The engine as it would start; the deployment's own is not looked at.
+Engine start(const EngineChoice& asked, const EngineOverrides& overrides,
+             const Deployment& deployment) {
+  Engine engine =
+      resolve_engine(asked.era, overrides, deployment.model, deployment.gpu, deployment.parallel);
+  return asked.profile ? with_profile(std::move(engine), *asked.profile) : engine;
+}
+
+/// vLLM's --max-model-len auto: the model's longest context if it fits, else the longest that does.
+/// Where not even one token does, the plan says so.
+void fit_model_len(Deployment& deployment, const EngineChoice& asked,
+                   const EngineOverrides& overrides) {
+  const MemoryPlan plan = plan_memory(deployment);
+  if (plan.fits) return;
+  EngineOverrides fitted = overrides;
+  fitted.max_model_len = max_context_at(deployment, plan, 1);
+  if (!fitted.max_model_len) return;
+  deployment.engine = start(asked, fitted, deployment);
+}
+
+Deployment deploy_on(const DeploymentOptions& options, Gpu gpu) {
+  Transformer model = load_model_as(options.model, options.weight_format);
+  return deploy(std::move(model), std::move(gpu), with_given({}, options.parallel),
+                engine_choice(options.engine), options.overrides);
+}
+
+}  // namespace
+
+Parallelism with_given(Parallelism parallel, const ParallelismOptions& given) {
+  parallel.tensor = given.tensor.value_or(parallel.tensor);
+  parallel.pipeline = given.pipeline.value_or(parallel.pipeline);
+  parallel.data = given.data.value_or(parallel.data);
+  parallel.expert_parallel = given.expert_parallel.value_or(parallel.expert_parallel);
+  return parallel;
+}
+
+EngineChoice engine_choice(const std::string& text) {
+  if (text.empty()) return {.era = kDefaultEngine};
+  if (!is_engine_profile_path(text)) return {.era = text};
+  EngineProfile profile = load_engine_profile(text);
+  return {.era = profile.era, .profile = std::move(profile)};
+}
+
+Transformer load_model_as(const std::string& model,
+                          const std::optional<std::string>& weight_format) {
+  if (model.empty()) {
+    throw UsageError("--model is missing (a name such as llama-3.1-8b, or a model folder)");
+  }
+  Transformer loaded = load_model(model);
+  if (weight_format) requantise(loaded, *weight_format);
+  return loaded;
+}
+
+Deployment deploy(Transformer model, Gpu gpu, const Parallelism& parallel,
+                  const EngineChoice& engine, const EngineOverrides& overrides) {
+  check_parallelism(model, parallel);
+  Deployment deployment{
+      .model = std::move(model), .gpu = std::move(gpu), .parallel = parallel, .engine = {}};
+  deployment.engine = start(engine, overrides, deployment);
+  if (overrides.fit_model_len) fit_model_len(deployment, engine, overrides);
+  return deployment;
+}
+
+ResolvedDeployment resolve(const DeploymentOptions& options) {
+  if (options.gpu.empty())
+    throw UsageError("--gpu is missing (a name such as h100; roofcast gpus)");
+  GpuProfile profile = load_gpu(options.gpu);
+  return {.deployment = deploy_on(options, std::move(profile.gpu)), .profile_hash = profile.hash};
+}
+
+Deployment resolve_on(const DeploymentOptions& options, Gpu gpu) {
+  return deploy_on(options, std::move(gpu));
+}
+
+}  // namespace roofcast

@@ -1,0 +1,66 @@
+// From what a user names (model, GPU, engine, knobs) to a deployment with every knob resolved.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "model/deployment.hpp"
+#include "model/host_terms.hpp"
+
+namespace roofcast {
+
+inline constexpr const char* kDefaultEngine = "vllm-0.19";
+
+/// Degrees as given; what was not is 1.
+struct ParallelismOptions {
+  std::optional<int> tensor{};
+  std::optional<int> pipeline{};
+  std::optional<int> data{};
+  std::optional<bool> expert_parallel{};
+};
+
+/// What was given; what was not follows the scenario file, or its defaults.
+struct DeploymentOptions {
+  std::string model{};   // catalogue name or path
+  std::string gpu{};     // name in any usual spelling, or a profile's path
+  std::string engine{};  // era or the path of an engine profile; empty: kDefaultEngine
+  std::optional<std::string> weight_format{};  // --quantization or --dtype
+  ParallelismOptions parallel{};
+  EngineOverrides overrides{};
+};
+
+/// A deployment with where its hardware numbers come from.
+struct ResolvedDeployment {
+  Deployment deployment{};
+  std::string profile_hash{};
+};
+
+/// An engine asked for: an era, or what was learnt of one.
+struct EngineChoice {
+  std::string era{};
+  std::optional<EngineProfile> profile{};
+};
+
+/// `parallel` with what was given put over it.
+Parallelism with_given(Parallelism parallel, const ParallelismOptions& given);
+
+/// Reads the engine profile that `text` names, if it names one; an era is not looked up here.
+EngineChoice engine_choice(const std::string& text);
+
+/// The model in `weight_format`, or as its checkpoint has it. Throws UsageError for an empty name.
+Transformer load_model_as(const std::string& model,
+                          const std::optional<std::string>& weight_format);
+
+/// `model` and `gpu` under the engine as it would start. Reads nothing. Throws Error as
+/// check_parallelism and resolve_engine do.
+Deployment deploy(Transformer model, Gpu gpu, const Parallelism& parallel,
+                  const EngineChoice& engine, const EngineOverrides& overrides);
+
+/// Loads model and GPU, applies the weight format, resolves the engine. Throws UsageError when
+/// model or GPU is missing.
+ResolvedDeployment resolve(const DeploymentOptions& options);
+
+/// The same on a GPU that is at hand; options.gpu is not looked at.
+Deployment resolve_on(const DeploymentOptions& options, Gpu gpu);
+
+}  // namespace roofcast

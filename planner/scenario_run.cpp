@@ -1,0 +1,206 @@
+#include "planner/scenario_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "model/error.hpp"
+#include "model/sampled_steps.hpp"
+#include "model/scaled_step_time.hpp"
+#include "simulator/io/scenario_workload.hpp"
+#include "simulator/simulate.hpp"
+#include "simulator/wording.hpp"
+
+namespace roofcast {
+namespace {
+
+/// The steps that a pool's engines ran, in a sample, as one.
+StepEstimate steps_of(const SampledSteps& sampled, const RooflineStepTime& step_time) {
+  std::vector<StepEstimate> steps;
+  for (const StepBatch& batch : sampled.sample()) steps.push_back(step_time.explain(batch));
+  return sum_of(steps);
+}
+
+std::int64_t adapters_of(const Scenario& scenario) {
+  const auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
+  return synthetic == nullptr ? 0 : synthetic->lora.count;
+}
+
+/// Adapters are simulated for vLLM; what describes them changes nothing where no request has one.
+void check_adapters(const Scenario& scenario, const PoolScenario& pool, const Engine& engine) {
+  if (adapters_of(scenario) > 0) {
+    if (engine.scheduler == SchedulerKind::vllm_v1) return;
+    throw UsageError(
+        fmt::format("lora_adapters: given for {}, expected one of the vLLM engines", engine.name));
+  }
+  const EngineOverrides overrides = pool.overrides.value_or(scenario.overrides);
+  const char* knob = overrides.max_loras           ? "max_loras"
+                     : overrides.lora_step_time    ? "lora_step_time"
+                     : overrides.lora_adapter_time ? "lora_adapter_time"
+                                                   : nullptr;
+  if (knob != nullptr) throw UsageError(fmt::format("{}: given without lora_adapters", knob));
+}
+
+/// A closed loop is replayed as one, unless the user sets another limit.
+void take_recorded_limit(SimulationRun& run) {
+  if (!run.workload.max_concurrency || run.scenario.max_concurrency) return;
+  run.scenario.max_concurrency = run.workload.max_concurrency;
+  run.workload.notes.push_back(
+      fmt::format("at most {} in flight, as in the recorded run (--max-concurrency sets another "
+                  "limit)",
+                  counted(*run.workload.max_concurrency, "request")));
+}
+
+PoolRun prepare_pool(const Scenario& scenario, const PoolScenario& pool) {
+  ResolvedDeployment resolved = resolve(deployment_options(scenario, pool));
+  check_adapters(scenario, pool, resolved.deployment.engine);
+  MemoryPlan plan = plan_memory(resolved.deployment);
+  return {.name = pool.name,
+          .role = pool.role,
+          .replicas = pool.replicas,
+          .deployment = std::move(resolved.deployment),
+          .profile_hash = std::move(resolved.profile_hash),
+          .plan = std::move(plan)};
+}
+
+Pool pool_of(const PoolScenario& asked, const PoolRun& run, const StepTime* step_time) {
+  // Only vLLM counts its null block among them.
+  const bool has_null_block = run.deployment.engine.memory_rule == MemoryRule::vllm;
+  Pool pool{.name = asked.name, .role = asked.role, .replicas = asked.replicas};
+  pool.replica = {.engine = run.deployment.engine,
+                  .layout = run.plan.layout,
+                  .kv_blocks = run.plan.kv_blocks + (has_null_block ? 0 : 1),
+                  .step_time = step_time};
+  pool.ranks = run.deployment.parallel.data;
+  pool.lockstep = steps_in_lockstep(asked, run.deployment.model);
+  if (asked.rank_router) pool.rank_router.policy = *asked.rank_router;
+  pool.autoscaling = asked.autoscaling;
+  return pool;
+}
+
+SimulationResult simulate_on(const SimulationRun& run, std::span<const PoolRun> pools,
+                             std::span<const StepTime* const> step_times,
+                             const ProgressFunction& progress) {
+  return simulate(cluster_of(run.scenario, pools, step_times), run.workload,
+                  {.max_concurrency = run.scenario.max_concurrency,
+                   .slo = run.scenario.slo,
+                   .progress = progress});
+}
+
+/// A figure's own factor at so many standard deviations: its logarithm is taken as normal, so that
+/// no time falls below zero; for a small uncertainty this is 1 + deviations * uncertainty.
+double factor_of(double deviations, double relative_uncertainty) {
+  return std::exp(deviations * relative_uncertainty);
+}
+
+}  // namespace
+
+std::vector<PoolScenario> pools_of(const Scenario& scenario) {
+  if (scenario.cluster && !scenario.cluster->pools.empty()) return scenario.cluster->pools;
+  return {PoolScenario{}};
+}
+
+DeploymentOptions deployment_options(const Scenario& scenario, const PoolScenario& pool) {
+  const Parallelism parallel = pool.parallel.value_or(scenario.parallel);
+  return {.model = scenario.model,
+          .gpu = pool.gpu.value_or(scenario.gpu),
+          .engine = pool.engine.value_or(scenario.engine),
+          .weight_format = pool.weight_format ? pool.weight_format : scenario.weight_format,
+          .parallel = {.tensor = parallel.tensor,
+                       .pipeline = parallel.pipeline,
+                       .data = parallel.data,
+                       .expert_parallel = parallel.expert_parallel},
+          .overrides = pool.overrides.value_or(scenario.overrides)};
+}
+
+bool steps_in_lockstep(const PoolScenario& pool, const Transformer& model) {
+  const auto has_experts = [](const Layer& layer) {
+    return std::holds_alternative<MoeFfn>(layer.ffn);
+  };
+  return pool.lockstep.value_or(std::any_of(model.layers.begin(), model.layers.end(), has_experts));
+}
+
+Cluster cluster_of(const Scenario& scenario, std::span<const PoolRun> pools,
+                   std::span<const StepTime* const> step_times) {
+  const ClusterScenario asked = scenario.cluster.value_or(ClusterScenario{});
+  const std::vector<PoolScenario> named = pools_of(scenario);
+  Cluster cluster{.router = asked.router,
+                  .decode_router = asked.decode_router,
+                  .link = asked.link,
+                  .failures = asked.failures,
+                  .seed = scenario.seed};
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    cluster.pools.push_back(pool_of(named[i], pools[i], step_times[i]));
+    cluster.pools.back().replica.seed = scenario.seed;
+  }
+  return cluster;
+}
+
+SimulationRun deploy_scenario(const Scenario& scenario) {
+  SimulationRun run;
+  run.scenario = scenario;
+  run.pools.clear();
+  for (const PoolScenario& pool : pools_of(scenario)) {
+    run.pools.push_back(prepare_pool(scenario, pool));
+  }
+  for (const PoolRun& pool : run.pools) {
+    if (pool.plan.fits) continue;
+    run.refusal = fmt::format("{} does not fit on {}: {}", pool.deployment.model.name,
+                              pool.deployment.gpu.display_name, pool.plan.reason);
+    break;
+  }
+  return run;
+}
+
+SimulationRun prepare_simulation(const Scenario& scenario,
+                                 const std::optional<Workload>& recorded) {
+  SimulationRun run = deploy_scenario(scenario);
+  if (!run.refusal.empty()) return run;
+  run.workload = recorded ? *recorded : load_workload(scenario);
+  take_recorded_limit(run);
+  return run;
+}
+
+PoolStepTimes step_times_of(const SimulationRun& run) {
+  PoolStepTimes step_times;
+  for (const PoolRun& pool : run.pools) step_times.emplace_back(pool.deployment);
+  return step_times;
+}
+
+std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,
+                                           const ProgressFunction& progress) {
+  std::deque<SampledSteps> sampled;
+  std::vector<const StepTime*> seams;
+  for (const RooflineStepTime& step_time : step_times) {
+    seams.push_back(&sampled.emplace_back(step_time));
+  }
+  run.result = simulate_on(run, run.pools, seams, progress);
+  std::vector<StepEstimate> steps;
+  for (std::size_t i = 0; i < run.pools.size(); ++i) {
+    steps.push_back(steps_of(sampled[i], step_times[i]));
+    run.pools[i].step_uncertainty = steps.back().relative_uncertainty;
+  }
+  return steps;
+}
+
+SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTimes& step_times,
+                                    const Deviations& deviations,
+                                    const ProgressFunction& progress) {
+  std::vector<PoolRun> pools = run.pools;
+  std::deque<ScaledStepTime> scaled;
+  std::vector<const StepTime*> seams;
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    PoolRun& pool = pools[i];
+    const double slower = factor_of(deviations.step_time, pool.step_uncertainty);
+    seams.push_back(&scaled.emplace_back(step_times[i], slower));
+    HostOverhead& host = pool.deployment.engine.host;
+    host.per_request = host.per_request * factor_of(deviations.per_request, kHostUncertainty);
+    const double more = factor_of(deviations.kv_capacity, pool.plan.relative_uncertainty);
+    pool.plan.kv_blocks = std::llround(static_cast<double>(pool.plan.kv_blocks) * more);
+  }
+  return simulate_on(run, pools, seams, progress);
+}
+
+}  // namespace roofcast
