@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <exception>
 #include <new>
-#include <thread>
 #include <utility>
+
+#include "planner/evaluate_all.hpp"
 
 namespace roofcast {
 namespace {
@@ -60,43 +60,20 @@ ValidatedCase validated(const ValidationCase& question, const ProgressFunction& 
   return result;
 }
 
-/// What the threads have in common.
-struct SharedWork {
-  const std::vector<ValidationCase>& cases;
-  std::vector<ValidatedCase> results;
-  std::atomic<std::size_t> next{0};
-  std::atomic<std::int64_t> done{0};
-  std::atomic<bool> stopped{false};
-};
-
-void work_on(SharedWork& work) {
-  const auto go_on = [&](std::int64_t, std::int64_t) { return !work.stopped; };
-  while (!work.stopped) {
-    const std::size_t index = work.next++;
-    if (index >= work.cases.size()) return;
-    work.results[index] = validated(work.cases[index], go_on);
-    ++work.done;
-  }
-}
-
 }  // namespace
 
 std::optional<std::vector<ValidatedCase>> run_validation(const std::vector<ValidationCase>& cases,
                                                          int threads,
                                                          const ProgressFunction& progress) {
-  constexpr std::chrono::milliseconds kLook{20};
-  SharedWork work{.cases = cases, .results = std::vector<ValidatedCase>(cases.size())};
-  const auto all = std::ssize(cases);
-  const auto used = std::clamp<std::ptrdiff_t>(threads, 1, std::max<std::ptrdiff_t>(1, all));
-  std::vector<std::jthread> others;  // joined at the end, whatever happens
-  for (std::ptrdiff_t i = 0; i < used; ++i) others.emplace_back([&work] { work_on(work); });
-  while (work.done < all && !work.stopped) {
-    work.stopped = !progress(work.done, all);
-    std::this_thread::sleep_for(kLook);
-  }
-  others.clear();
-  if (work.stopped) return std::nullopt;
-  return std::move(work.results);
+  std::atomic<bool> stopped{false};
+  const auto go_on = [&](std::int64_t, std::int64_t) { return !stopped; };
+  const auto one = [&](std::int64_t i) {
+    return validated(cases[static_cast<std::size_t>(i)], go_on);
+  };
+  return answers_of(std::ssize(cases), threads, one, [&](std::int64_t done, std::int64_t all) {
+    stopped = !progress(done, all);
+    return !stopped;
+  });
 }
 
 }  // namespace roofcast

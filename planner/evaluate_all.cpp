@@ -1,0 +1,85 @@
+#include "planner/evaluate_all.hpp"
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <limits>
+#include <mutex>
+
+namespace roofcast {
+namespace {
+
+/// What the threads have in common. Indices are handed out in their order, so when a call fails all
+/// lesser ones have begun, and the least that fails is the same in every run.
+struct SharedWork {
+  std::int64_t count = 0;
+  const std::function<void(std::int64_t)>& fn;
+  std::atomic<std::int64_t> next{0};
+  std::atomic<std::int64_t> done{0};
+  std::atomic<bool> stopped{false};
+
+  std::mutex mutex{};  // guards what follows
+  std::condition_variable changed{};
+  int workers = 0;  // that have not come to their end
+  std::int64_t failed_index = std::numeric_limits<std::int64_t>::max();
+  std::exception_ptr failure{};
+};
+
+void note_failure(SharedWork& work, std::int64_t index) {
+  const std::lock_guard lock(work.mutex);
+  work.stopped = true;
+  if (index > work.failed_index) return;
+  work.failed_index = index;
+  work.failure = std::current_exception();
+}
+
+void work_on(SharedWork& work) {
+  while (!work.stopped) {
+    const std::int64_t index = work.next++;
+    if (index >= work.count) break;
+    try {
+      work.fn(index);
+      ++work.done;
+    } catch (...) {  // also what is no std::exception: it is thrown again as it is
+      note_failure(work, index);
+    }
+  }
+  const std::lock_guard lock(work.mutex);
+  --work.workers;
+  work.changed.notify_all();
+}
+
+}  // namespace
+
+int available_threads() { return std::max(1, oneapi::tbb::info::default_concurrency()); }
+
+bool for_each_index(std::int64_t count, int threads, const std::function<void(std::int64_t)>& fn,
+                    const std::function<bool(std::int64_t, std::int64_t)>& progress) {
+  constexpr std::chrono::milliseconds kLook{20};  // soon enough for Ctrl-C and a progress bar
+  if (progress && !progress(0, count)) return false;
+  if (count <= 0) return true;
+  const int used = static_cast<int>(std::clamp<std::int64_t>(threads, 1, count));
+  // Threads of TBB's own, as many as asked for even where there are fewer cores; this one waits.
+  const oneapi::tbb::global_control allow(oneapi::tbb::global_control::max_allowed_parallelism,
+                                          static_cast<std::size_t>(used) + 1);
+  oneapi::tbb::task_arena arena(used, 0);
+  SharedWork work{.count = count, .fn = fn, .workers = used};
+  for (int i = 0; i < used; ++i) arena.enqueue([&work] { work_on(work); });
+  std::unique_lock lock(work.mutex);
+  const auto ended = [&work] { return work.workers == 0; };
+  while (!work.changed.wait_for(lock, kLook, ended)) {
+    lock.unlock();
+    if (progress && !work.stopped && !progress(work.done, count)) work.stopped = true;
+    lock.lock();
+  }
+  if (work.failure) std::rethrow_exception(work.failure);
+  return !work.stopped;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,99 @@
+#include "planner/evaluate_all.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace roofcast {
+namespace {
+
+TEST(EvaluateAll, AnswersStandInTheOrderOfTheIndicesWhateverTheThreads) {
+  const auto square = [](std::int64_t i) { return i * i; };
+  for (const int threads : {1, 2, 4, 7}) {
+    const auto answers = answers_of(1000, threads, square, {});
+    ASSERT_TRUE(answers);
+    ASSERT_EQ(answers->size(), 1000u);
+    for (std::int64_t i = 0; i < 1000; ++i) {
+      EXPECT_EQ((*answers)[static_cast<std::size_t>(i)], i * i);
+    }
+  }
+}
+
+TEST(EvaluateAll, NothingToDoIsDone) {
+  EXPECT_TRUE(for_each_index(0, 4, [](std::int64_t) { FAIL(); }, {}));
+}
+
+TEST(EvaluateAll, WorksOnAsManyThreadsAsAskedForAlsoBeyondTheCores) {
+  // Each call waits for the other three: with fewer than four threads none would end.
+  std::atomic<int> arrived{0};
+  const auto meet = [&](std::int64_t) {
+    ++arrived;
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (arrived < 4 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+    EXPECT_EQ(arrived, 4);
+  };
+  EXPECT_TRUE(for_each_index(4, 4, meet, {}));
+}
+
+TEST(EvaluateAll, ProgressComesFromTheCallerAndEndsTheWork) {
+  const auto caller = std::this_thread::get_id();
+  std::atomic<int> begun{0};
+  int looks = 0;
+  const auto nap = [&](std::int64_t) {
+    ++begun;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  const bool all = for_each_index(100000, 2, nap, [&](std::int64_t done, std::int64_t total) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    EXPECT_EQ(total, 100000);
+    EXPECT_LE(done, begun);
+    return ++looks < 2;
+  });
+  EXPECT_FALSE(all);
+  EXPECT_EQ(looks, 2);       // not asked again once it has ended the work
+  EXPECT_LT(begun, 100000);  // which would take 50 s
+}
+
+TEST(EvaluateAll, WorkThatWasEndedIsNotDoneThoughItsLastCallCameToAnEnd) {
+  int looks = 0;
+  const auto nap = [](std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(60)); };
+  EXPECT_FALSE(for_each_index(1, 1, nap, [&](std::int64_t, std::int64_t) { return ++looks < 2; }));
+}
+
+TEST(EvaluateAll, OfSeveralFailuresTheLeastIndexIsThrown) {
+  // 3 fails after 40 has: the one that comes first in time must not win.
+  const auto fail = [](std::int64_t i) {
+    if (i == 3) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    if (i == 3 || i == 4) throw std::runtime_error(std::to_string(i));
+  };
+  for (const int threads : {1, 4}) {
+    try {
+      for_each_index(100, threads, fail, {});
+      FAIL() << "no failure";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "3");
+    }
+  }
+}
+
+TEST(EvaluateAll, CallsEveryIndexOnce) {
+  std::mutex mutex;
+  std::multiset<std::int64_t> called;
+  for_each_index(500, 4,
+                 [&](std::int64_t i) {
+                   const std::lock_guard lock(mutex);
+                   called.insert(i);
+                 },
+                 {});
+  EXPECT_EQ(called.size(), 500u);
+  EXPECT_EQ(std::set<std::int64_t>(called.begin(), called.end()).size(), 500u);
+}
+
+}  // namespace
+}  // namespace roofcast
