@@ -1,0 +1,58 @@
+// What a plan minimises and what it must not exceed: sums over GPUs, so that they are known before
+// anything is simulated.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/gpu.hpp"
+#include "planner/candidate.hpp"
+
+namespace roofcast {
+
+enum class PlanObjective {
+  cost,    // dollars per hour
+  gpus,    // their number
+  energy,  // watts of all boards at their limit
+};
+
+/// "cost", "gpus" or "energy"; nothing for another text.
+std::optional<PlanObjective> parse_plan_objective(std::string_view text);
+std::string_view name_of(PlanObjective objective);
+inline constexpr const char* kPlanObjectives = "cost, gpus or energy";
+
+/// By the name of the GPU's profile. What is unset limits nothing.
+struct PlanLimits {
+  std::optional<double> budget_per_hour{};  // dollars
+  std::optional<double> power_w{};          // of the boards
+  std::map<std::string, std::int64_t> available{};
+  std::map<std::string, double> prices{};  // dollars per GPU and hour, in place of the profile's
+};
+
+/// What one unit of a shape needs.
+struct UnitNeeds {
+  std::int64_t gpus = 0;
+  std::optional<double> cost_per_hour{};
+  std::optional<double> power_w{};
+};
+
+UnitNeeds needs_of(const Shape& shape, const Gpu& gpu, const PlanLimits& limits);
+
+/// What the objective is for one unit. Throws UsageError naming the GPU whose price or power is not
+/// known where the objective or a limit is about it.
+double objective_of(const UnitNeeds& needs, const Gpu& gpu, PlanObjective objective,
+                    const PlanLimits& limits);
+
+/// The most units within all limits, and the limit that decides.
+struct UnitLimit {
+  std::int64_t units = 0;
+  std::string by{};  // "4 available", "budget of $10.00 per hour"; empty: the search's own
+};
+
+UnitLimit most_units(const UnitNeeds& needs, const std::string& gpu, const PlanLimits& limits,
+                     std::int64_t most);
+
+}  // namespace roofcast
