@@ -1,0 +1,213 @@
+#include "planner/plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "planner/pareto.hpp"
+
+namespace roofcast {
+namespace {
+
+// How many of those that came nearest are shown when none holds.
+constexpr std::size_t kClosest = 3;
+
+/// Everything that was simulated, by shape and units.
+using Tried = std::map<std::pair<std::size_t, std::int64_t>, CandidateFigures>;
+
+/// Items of the search with the shapes that they stand for.
+struct Searched {
+  std::vector<SearchItem> items{};
+  std::vector<std::size_t> shapes{};
+};
+
+Searched search_items(const std::vector<PlannedShape>& shapes) {
+  Searched searched;
+  std::map<std::string, std::int64_t> placements;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const PlannedShape& planned = shapes[i];
+    if (planned.fate != ShapeFate::searched) continue;
+    const auto group = placements.try_emplace(placement_key(planned.shape), std::ssize(placements));
+    searched.shapes.push_back(i);
+    searched.items.push_back({.least_units = planned.bound.least_units,
+                              .most_units = planned.limit.units,
+                              .unit_objective = planned.unit_objective,
+                              .group = group.first->second});
+  }
+  return searched;
+}
+
+/// Asks in one batch; nothing when the user ended it.
+std::optional<std::vector<std::string>> ask(Evaluations& evaluations,
+                                            const std::vector<std::string>& questions,
+                                            std::int64_t done_before,
+                                            const ProgressFunction& progress) {
+  return evaluations.answers(questions, [&](std::int64_t done, std::int64_t total) {
+    return !progress || progress(done_before + done, done_before + total);
+  });
+}
+
+/// The search's trials through `evaluations`; what they came to is added to `tried`.
+TrialFunction trials_through(Evaluations& evaluations, const std::string& digest,
+                             const Searched& searched, Tried& tried,
+                             const ProgressFunction& progress) {
+  return [&](std::span<const Trial> trials) {
+    std::vector<std::string> questions;
+    for (const Trial& trial : trials) {
+      questions.push_back(trial_question(digest, searched.shapes[trial.item], trial.units));
+    }
+    std::vector<TrialAnswer> answers;
+    const auto texts = ask(evaluations, questions, std::ssize(tried), progress);
+    if (!texts) return answers;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      CandidateFigures figures = candidate_figures((*texts)[i]);
+      answers.push_back({.holds = figures.verdict.holds, .margin = figures.verdict.worst_margin});
+      tried.emplace(std::pair(searched.shapes[trials[i].item], trials[i].units),
+                    std::move(figures));
+    }
+    return answers;
+  };
+}
+
+void tell_fates(std::vector<PlannedShape>& shapes, const Searched& searched,
+                const SearchResult& result) {
+  for (std::size_t i = 0; i < searched.shapes.size(); ++i) {
+    const ItemOutcome& outcome = result.items[i];
+    PlannedShape& planned = shapes[searched.shapes[i]];
+    const bool misses = !outcome.holds_at && outcome.fails_at == planned.limit.units;
+    planned.fate = misses ? ShapeFate::misses : ShapeFate::dearer;
+  }
+  for (const Found& found : result.best) {
+    shapes[searched.shapes[found.item]].fate = ShapeFate::ranked;
+  }
+}
+
+template <class Value>
+std::optional<Value> times(const std::optional<Value>& each, std::int64_t units) {
+  if (!each) return std::nullopt;
+  return *each * static_cast<double>(units);
+}
+
+RankedCandidate ranked_candidate(const PlannedShape& planned, std::size_t shape, std::int64_t units,
+                                 const CandidateFigures& figures) {
+  RankedCandidate ranked;
+  ranked.shape = shape;
+  ranked.units = units;
+  ranked.figures = figures;
+  ranked.needs = {.gpus = planned.needs.gpus * units,
+                  .cost_per_hour = times(planned.needs.cost_per_hour, units),
+                  .power_w = times(planned.needs.power_w, units)};
+  return ranked;
+}
+
+/// Cost (or the number of GPUs where no price is known), latency as a share of the tightest limit,
+/// throughput.
+void mark_pareto(std::vector<RankedCandidate>& ranked) {
+  const bool priced = std::all_of(ranked.begin(), ranked.end(), [](const RankedCandidate& one) {
+    return one.needs.cost_per_hour.has_value();
+  });
+  std::vector<std::vector<double>> points;
+  for (const RankedCandidate& one : ranked) {
+    const double cost = priced ? *one.needs.cost_per_hour : static_cast<double>(one.needs.gpus);
+    points.push_back({cost, -one.figures.verdict.worst_margin, -one.finalist.capacity_rate_per_s});
+  }
+  for (const std::size_t i : pareto_set(points)) ranked[i].pareto = true;
+}
+
+/// False when the user ended it.
+bool ask_finalists(PlanAnswer& answer, const std::string& digest, Evaluations& evaluations,
+                   const ProgressFunction& progress) {
+  std::vector<std::string> questions;
+  for (const RankedCandidate& one : answer.ranked) {
+    questions.push_back(finalist_question(digest, one.shape, one.units));
+  }
+  const auto texts = ask(evaluations, questions, answer.simulations, progress);
+  if (!texts) return false;
+  for (std::size_t i = 0; i < texts->size(); ++i) {
+    answer.ranked[i].finalist = finalist_figures((*texts)[i]);
+    answer.finalist_simulations += answer.ranked[i].finalist.simulations;
+  }
+  return true;
+}
+
+/// The nearest first: by margin, then by shape and units.
+std::vector<TriedCandidate> by_margin(const Tried& tried) {
+  std::vector<TriedCandidate> all;
+  for (const auto& [key, figures] : tried) {
+    all.push_back({.shape = key.first, .units = key.second, .figures = figures});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const TriedCandidate& a, const TriedCandidate& b) {
+    return a.figures.verdict.worst_margin > b.figures.verdict.worst_margin;
+  });
+  return all;
+}
+
+/// How near a shape came that was not simulated: by how far it was looked at, then by its bound
+/// against the limit.
+auto nearness(const PlannedShape& planned) {
+  const ShapeBound& bound = planned.bound;
+  const double beyond = bound.limit_s > 0 ? bound.at_least_s / bound.limit_s : 0;
+  const double needed = planned.unit_objective * static_cast<double>(bound.least_units);
+  return std::tuple(-static_cast<int>(planned.fate), beyond, needed);
+}
+
+/// Of a GPU: the simulated candidate of most margin, those that held and were dearer included; else
+/// the shape that was looked at longest.
+NearestLoser nearest_of(const std::string& gpu, const PlanAnswer& answer,
+                        const std::vector<TriedCandidate>& nearest_first) {
+  for (const TriedCandidate& tried : nearest_first) {
+    if (answer.shapes[tried.shape].shape.gpu == gpu) return {.shape = tried.shape, .tried = tried};
+  }
+  std::optional<std::size_t> nearest;
+  for (std::size_t i = 0; i < answer.shapes.size(); ++i) {
+    if (answer.shapes[i].shape.gpu != gpu) continue;
+    if (!nearest || nearness(answer.shapes[i]) < nearness(answer.shapes[*nearest])) nearest = i;
+  }
+  return {.shape = nearest.value_or(0)};
+}
+
+void tell_losers(PlanAnswer& answer, const std::vector<std::string>& gpus, const Tried& tried) {
+  std::set<std::string> winners;
+  for (const RankedCandidate& one : answer.ranked)
+    winners.insert(answer.shapes[one.shape].shape.gpu);
+  std::vector<TriedCandidate> nearest_first = by_margin(tried);
+  for (const std::string& gpu : gpus) {
+    if (winners.contains(gpu)) continue;
+    answer.losers.push_back(nearest_of(gpu, answer, nearest_first));
+  }
+  if (!answer.ranked.empty()) return;
+  nearest_first.resize(std::min(nearest_first.size(), kClosest));
+  answer.closest = std::move(nearest_first);
+}
+
+}  // namespace
+
+PlanAnswer make_plan(const PlanQuestion& question, const PlanCatalogue& catalogue,
+                     std::vector<PlannedShape> shapes, Evaluations& evaluations,
+                     const ProgressFunction& progress) {
+  PlanAnswer answer;
+  const std::string digest = plan_digest(catalogue, question, shapes);
+  for (const PlannedShape& planned : shapes) answer.candidates += planned.limit.units;
+  const Searched searched = search_items(shapes);
+  Tried tried;
+  const SearchResult result =
+      find_cheapest(searched.items, {.keep = question.keep},
+                    trials_through(evaluations, digest, searched, tried, progress));
+  answer.stopped = result.stopped;
+  answer.simulations = result.trials;
+  tell_fates(shapes, searched, result);
+  answer.shapes = std::move(shapes);
+  for (const Found& found : result.best) {
+    const std::size_t shape = searched.shapes[found.item];
+    answer.ranked.push_back(
+        ranked_candidate(answer.shapes[shape], shape, found.units, tried.at({shape, found.units})));
+  }
+  if (!answer.stopped) answer.stopped = !ask_finalists(answer, digest, evaluations, progress);
+  mark_pareto(answer.ranked);
+  tell_losers(answer, question.space.gpus, tried);
+  return answer;
+}
+
+}  // namespace roofcast

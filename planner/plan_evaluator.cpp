@@ -1,0 +1,141 @@
+#include "planner/plan_evaluator.hpp"
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <span>
+#include <sstream>
+#include <string_view>
+
+#include "planner/capacity.hpp"
+#include "planner/offered_load.hpp"
+#include "simulator/hash_mix.hpp"
+#include "simulator/io/scenario_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr const char* kTrial = "trial";
+constexpr const char* kFinalist = "finalist";
+
+// The capacity of what holds the load lies little above it: one that carries sixteen times as much
+// was not chosen by this plan's objective.
+constexpr double kCapacityGuess = 1.1;
+constexpr double kMostFactor = 16;
+constexpr double kLeastFactor = 1.0 / 16;
+
+/// FNV-1a, 64 bits (Fowler, Noll and Vo).
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+  return hash;
+}
+
+std::uint64_t hash_of(const Workload& workload) {
+  std::uint64_t hash = 0;
+  const auto mix = [&hash](std::int64_t value) {
+    hash = hash_mix(hash, static_cast<std::uint64_t>(value));
+  };
+  for (const Request& request : workload.requests) {
+    mix(request.arrival);
+    mix(request.input_tokens);
+    mix(request.output_tokens);
+    mix(request.slo_class);
+    mix(request.follows);
+  }
+  for (const ContentSpan& span : workload.contents) {
+    mix(static_cast<std::int64_t>(span.content));
+    mix(span.tokens);
+  }
+  return hash;
+}
+
+std::string question_text(const char* kind, const std::string& digest, std::size_t shape,
+                          std::int64_t units) {
+  return fmt::format("{} {} {} {}", kind, shape, units, digest);
+}
+
+CandidateFigures figures_of(const SimulationResult& result, const SloRequirement& requirement) {
+  return {.verdict = judge(result, requirement),
+          .offered_rate_per_s = result.offered_rate_per_s,
+          .request_rate_per_s = result.request_rate_per_s,
+          .output_tokens_per_s = result.output_tokens_per_s,
+          .ttft_p95_s = result.ttft.p95,
+          .tpot_p95_s = result.tpot.p95,
+          .e2e_p95_s = result.e2e.p95,
+          .mean_kv_use = result.use.mean_kv_use,
+          .busy_share = result.use.busy_share,
+          .requests = std::ssize(result.requests)};
+}
+
+/// The most load as a factor; `run` is left with another load.
+Capacity capacity_of(SimulationRun& run, const SloRequirement& requirement) {
+  const Workload as_asked = run.workload;
+  const LoadTrial trial = [&](std::span<const double> factors) {
+    std::vector<LoadPoint> points;
+    for (const double factor : factors) {
+      run.workload = at_factor(as_asked, factor);
+      points.push_back(load_point(factor, simulate_candidate(run), requirement));
+    }
+    return points;
+  };
+  return find_capacity(trial,
+                       {.least = kLeastFactor, .guess = kCapacityGuess, .greatest = kMostFactor});
+}
+
+FinalistFigures finalist_figures_of(SimulationRun run, const SloRequirement& requirement) {
+  const PoolStepTimes step_times = step_times_of(run);
+  simulate_sampled(run, step_times, {});
+  FinalistFigures figures{.confidence = confidence_of(run, step_times, requirement)};
+  figures.simulations = figures.confidence.simulations + 1;
+  if (run.scenario.max_concurrency || offered_rate_per_s(run.workload) <= 0) return figures;
+  const Capacity capacity = capacity_of(run, requirement);
+  figures.capacity_factor = capacity.load;
+  figures.capacity_bounded = capacity.bounded;
+  figures.capacity_rate_per_s = point_of(capacity).offered_rate_per_s;
+  figures.simulations += std::ssize(capacity.points);
+  return figures;
+}
+
+}  // namespace
+
+std::string plan_digest(const PlanCatalogue& catalogue, const PlanQuestion& question,
+                        const std::vector<PlannedShape>& shapes) {
+  std::string text = to_json(catalogue.base);
+  for (const auto& [name, profile] : catalogue.gpus)
+    text += fmt::format("|{} {}", name, profile.hash);
+  for (const PlannedShape& planned : shapes) {
+    text += "|" + to_json(scenario_of({}, {.shape = planned.shape, .units = 1}));
+  }
+  if (question.requirement.least_goodput_share) {
+    text += fmt::format("|{}", *question.requirement.least_goodput_share);
+  }
+  return fmt::format("{:016x}{:016x}", hash_of(text), hash_of(catalogue.workload));
+}
+
+std::string trial_question(const std::string& digest, std::size_t shape, std::int64_t units) {
+  return question_text(kTrial, digest, shape, units);
+}
+
+std::string finalist_question(const std::string& digest, std::size_t shape, std::int64_t units) {
+  return question_text(kFinalist, digest, shape, units);
+}
+
+Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanQuestion& question,
+                         const std::vector<PlannedShape>& shapes) {
+  return [&catalogue, &question, &shapes](const std::string& text) {
+    std::istringstream words(text);
+    std::string kind;
+    std::size_t shape = 0;
+    std::int32_t units = 1;
+    words >> kind >> shape >> units;
+    assert(words && shape < shapes.size());
+    SimulationRun run = run_of(catalogue, {.shape = shapes[shape].shape, .units = units});
+    if (kind == kFinalist) {
+      return to_text(finalist_figures_of(std::move(run), question.requirement));
+    }
+    return to_text(figures_of(simulate_candidate(run), question.requirement));
+  };
+}
+
+}  // namespace roofcast

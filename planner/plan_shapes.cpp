@@ -1,0 +1,134 @@
+#include "planner/plan_shapes.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "model/error.hpp"
+#include "planner/evaluate_all.hpp"
+#include "simulator/wording.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Indices of shapes whose steps have the same floor.
+using FloorGroup = std::vector<std::size_t>;
+
+/// What a step's operators depend on: the placement, and nothing of the scheduler.
+std::vector<FloorGroup> floor_groups(const std::vector<PlannedShape>& shapes) {
+  std::map<std::string, std::size_t> place;
+  std::vector<FloorGroup> groups;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const std::string key = placement_key(shapes[i].shape);
+    const auto [at, first] = place.try_emplace(key, groups.size());
+    if (first) groups.emplace_back();
+    groups[at->second].push_back(i);
+  }
+  return groups;
+}
+
+/// The shape deployed, if it can run.
+std::optional<Deployment> deployed(const PlanCatalogue& catalogue, PlannedShape& planned) {
+  try {
+    return deploy(catalogue, planned.shape);
+  } catch (const Error& error) {
+    planned.fate = ShapeFate::cannot_run;
+    planned.why = error.what();
+  }
+  return std::nullopt;
+}
+
+std::string too_slow_text(const ShapeBound& bound) {
+  return fmt::format("{} of {} at least, even unloaded; the limit is {}", bound.what,
+                     duration(bound.at_least_s), duration(bound.limit_s));
+}
+
+std::string beyond_limits_text(const PlannedShape& planned) {
+  const std::string units = planned.shape.split.apart() ? "unit" : "replica";
+  const std::string by = planned.limit.by.empty() ? "the search" : planned.limit.by;
+  return fmt::format("needs {} at least; {} allows {}", counted(planned.bound.least_units, units),
+                     by, planned.limit.units);
+}
+
+/// What can be told without a simulation. `floor` is made by the first of a group that runs.
+void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape& planned,
+             std::optional<StepFloor>& floor) {
+  const std::optional<Deployment> deployment = deployed(catalogue, planned);
+  if (!deployment) return;
+  const MemoryPlan plan = plan_memory(*deployment);
+  if (!plan.fits) {
+    planned.fate = ShapeFate::does_not_fit;
+    planned.why = plan.reason;
+    return;
+  }
+  try {
+    if (!floor) floor.emplace(*deployment);
+  } catch (const Error& error) {  // no link between so many GPUs
+    planned.fate = ShapeFate::cannot_run;
+    planned.why = error.what();
+    return;
+  }
+  planned.bound = bound_shape(planned.shape, deployment->engine, *floor, load);
+  if (planned.bound.verdict == ShapeBound::Verdict::too_slow) {
+    planned.fate = ShapeFate::too_slow;
+    planned.why = too_slow_text(planned.bound);
+  } else if (planned.bound.least_units > planned.limit.units) {
+    planned.fate = ShapeFate::beyond_limits;
+    planned.why = beyond_limits_text(planned);
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(ShapeFate fate) {
+  switch (fate) {
+    case ShapeFate::cannot_run:
+      return "cannot_run";
+    case ShapeFate::does_not_fit:
+      return "does_not_fit";
+    case ShapeFate::too_slow:
+      return "too_slow";
+    case ShapeFate::beyond_limits:
+      return "beyond_limits";
+    case ShapeFate::searched:
+      return "searched";
+    case ShapeFate::dearer:
+      return "dearer";
+    case ShapeFate::misses:
+      return "misses";
+    case ShapeFate::ranked:
+      break;
+  }
+  return "ranked";
+}
+
+std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
+                                                     const PlanQuestion& question, int threads,
+                                                     const ProgressFunction& progress) {
+  std::vector<PlannedShape> shapes;
+  for (Shape& shape : shapes_of(question.space)) {
+    const Gpu& gpu = catalogue.gpus.at(shape.gpu).gpu;
+    shape.gpu_title = gpu.display_name;
+    PlannedShape planned{.shape = std::move(shape)};
+    planned.needs = needs_of(planned.shape, gpu, question.limits);
+    planned.unit_objective = objective_of(planned.needs, gpu, question.objective, question.limits);
+    planned.limit =
+        most_units(planned.needs, planned.shape.gpu, question.limits, question.space.most_units);
+    shapes.push_back(std::move(planned));
+  }
+  const PlanLoad load = plan_load(catalogue.workload, catalogue.base.max_concurrency.has_value(),
+                                  catalogue.base.slo, question.requirement);
+  const std::vector<FloorGroup> groups = floor_groups(shapes);
+  const auto one_group = [&](std::int64_t group) {
+    std::optional<StepFloor> floor;
+    for (const std::size_t i : groups[static_cast<std::size_t>(group)]) {
+      look_at(catalogue, load, shapes[i], floor);
+    }
+  };
+  if (!for_each_index(std::ssize(groups), threads, one_group, progress)) return std::nullopt;
+  return shapes;
+}
+
+}  // namespace roofcast

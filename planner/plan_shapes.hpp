@@ -1,0 +1,56 @@
+// The shapes of a plan before anything is simulated: which can run and fit, how many each bound
+// asks for and the limits allow.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/bounds.hpp"
+#include "planner/plan_catalogue.hpp"
+#include "planner/plan_limits.hpp"
+#include "planner/search_space.hpp"
+
+namespace roofcast {
+
+struct PlanQuestion {
+  Scenario base{};  // model, load, SLO, seed; what it deploys is replaced
+  SearchSpace space{};
+  SloRequirement requirement{};
+  PlanLimits limits{};
+  PlanObjective objective = PlanObjective::cost;
+  std::int64_t keep = 5;  // placements in the answer
+};
+
+/// What becomes of a shape, in the order in which it is found out.
+enum class ShapeFate {
+  cannot_run,     // the engine or the model refuses the combination
+  does_not_fit,   // in memory
+  too_slow,       // a promise is missed even unloaded
+  beyond_limits,  // more are needed than budget, power, GPUs or the search allow
+  searched,       // left to the search:
+  dearer,         // another does it for less (or for as much, with more to spare)
+  misses,         // as many as allowed were simulated and missed the SLO
+  ranked,         // in the answer
+};
+
+std::string_view name_of(ShapeFate fate);
+
+struct PlannedShape {
+  Shape shape{};
+  ShapeFate fate = ShapeFate::searched;
+  std::string why{};  // of the first four fates, in words
+  UnitNeeds needs{};
+  double unit_objective = 0;
+  UnitLimit limit{};
+  ShapeBound bound{};
+};
+
+/// In the order of shapes_of. `catalogue` was loaded for this space, whose order of GPUs it shares.
+/// Uses several threads; nothing when `progress` ended it. Throws UsageError where an objective or
+/// a limit is about a price or a power that is not known.
+std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
+                                                     const PlanQuestion& question, int threads,
+                                                     const ProgressFunction& progress);
+
+}  // namespace roofcast
