@@ -19,8 +19,9 @@
 #include "kernels/cuda/attention_tile.hpp"
 #include "kernels/cuda/warp.hpp"
 #include "kernels/element.hpp"
+#include "tests/support/sanitised.hpp"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ROOFCAST_SANITISED)
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -71,7 +72,7 @@ struct Cta {
   int current = 0;
   ucontext_t scheduler{};
   std::string error{};
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ROOFCAST_SANITISED)
   const void* scheduler_stack = nullptr;
   std::size_t scheduler_stack_bytes = 0;
 #endif
@@ -82,18 +83,18 @@ Cta* cta = nullptr;  // the one that runs
 // The address sanitiser wants to know when the stack changes.
 void switch_to(ucontext_t& from, ucontext_t& to, [[maybe_unused]] const void* stack,
                [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool for_ever = false) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ROOFCAST_SANITISED)
   void* fake = nullptr;
   __sanitizer_start_switch_fiber(for_ever ? nullptr : &fake, stack, bytes);
 #endif
   swapcontext(&from, &to);
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ROOFCAST_SANITISED)
   __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
 #endif
 }
 
 void leave(bool for_ever = false) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ROOFCAST_SANITISED)
   switch_to(cta->threads[static_cast<std::size_t>(cta->current)].context, cta->scheduler,
             cta->scheduler_stack, cta->scheduler_stack_bytes, for_ever);
 #else
@@ -151,7 +152,7 @@ Lane meet(const char* operation, const Lane& brought, const std::function<void(W
 }
 
 void run_thread() {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ROOFCAST_SANITISED)
   __sanitizer_finish_switch_fiber(nullptr, &cta->scheduler_stack, &cta->scheduler_stack_bytes);
 #endif
   try {

@@ -1,9 +1,11 @@
 // How long random tests go on.
 #pragma once
 
+#include "tests/support/sanitised.hpp"
+
 namespace roofcast::test {
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ROOFCAST_SANITISED)
 inline constexpr bool kSanitised = true;
 #else
 inline constexpr bool kSanitised = false;
