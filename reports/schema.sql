@@ -1,11 +1,11 @@
 -- The store of roofcast: one SQLite file, one row of `runs` per run. SI units, named in the column.
 -- The comments inside the statements stay in the file: `sqlite3 FILE .schema` shows them.
 PRAGMA application_id = 1380336468;  -- "RFCT" in ASCII: this file is a roofcast store
-PRAGMA user_version = 3;             -- version of this schema
+PRAGMA user_version = 4;             -- version of this schema
 
 CREATE TABLE runs (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice, also after a deletion
-  kind          TEXT NOT NULL,  -- what made it: 'simulate', 'calibrate', 'validate', 'measured'
+  kind          TEXT NOT NULL,  -- what made it: 'simulate', 'calibrate', 'validate', 'measured', 'plan'
   created_at    TEXT NOT NULL,  -- ISO 8601, UTC: '2026-01-31T12:00:00Z'
   tool_version  TEXT NOT NULL,  -- of roofcast
   command_line  TEXT NOT NULL,  -- as it could be typed again
@@ -155,3 +155,21 @@ JOIN intervals AS i ON i.run_id = v.run_id
 JOIN metrics AS p ON p.run_id = v.run_id AND p.name = i.name AND p.statistic = i.statistic
 JOIN metrics AS m
   ON m.run_id = v.measured_run_id AND m.name = i.name AND m.statistic = i.statistic;
+
+-- Plans: what `roofcast plan` searched for and chose. `runs` has one row of kind 'plan' for each.
+CREATE TABLE plans (
+  run_id      INTEGER PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+  complete    INTEGER NOT NULL CHECK (complete IN (0, 1)),  -- 0: interrupted, or still running
+  answer_json TEXT NOT NULL  -- as the command prints it; '' until it is complete
+);
+
+-- Candidates that plans simulated, each at a load. Their rows appear while a plan runs, so that an
+-- interrupted one keeps what it simulated; any later plan finds them here.
+CREATE TABLE evaluations (
+  key          TEXT PRIMARY KEY,  -- of version and question: FNV-1a 64, hex
+  run_id       INTEGER NOT NULL REFERENCES plans (run_id) ON DELETE CASCADE,  -- first to ask
+  tool_version TEXT NOT NULL,  -- of roofcast: another may answer otherwise
+  question     TEXT NOT NULL,  -- candidate, load and the hashes of their files; JSON
+  answer       TEXT NOT NULL   -- JSON
+);
+CREATE INDEX evaluations_by_run ON evaluations (run_id);

@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "reports/calibration_rows.hpp"
+#include "reports/plan_rows.hpp"
 
 namespace roofcast {
 
 /// One row of `runs`.
 struct RunRow {
   std::int64_t id = 0;     // given by the store
-  std::string kind;        // "simulate", "calibrate", "validate", "measured"
+  std::string kind;        // "simulate", "calibrate", "validate", "measured", "plan"
   std::string created_at;  // ISO 8601, UTC
   std::string tool_version;
   std::string command_line;
@@ -116,6 +117,19 @@ class Store {
 
   /// All or nothing; returns the ids of the predicted runs, in order.
   std::vector<std::int64_t> add_validations(std::span<const ValidationRuns> validations);
+
+  // ---- plans, which keep what they have simulated while they run (store_plans.cpp)
+
+  /// Starts one, or goes on with one that did not come to its end: of equal scenario_json, seed and
+  /// tool_version. Returns its run's id.
+  std::int64_t begin_plan(const RunRow& row);
+  /// All or nothing. What is there already stays.
+  void add_evaluations(std::int64_t plan, std::span<const EvaluationRow> evaluations);
+  /// What any plan of this version of the program came to.
+  std::optional<std::string> evaluation(const std::string& tool_version,
+                                        const std::string& question) const;
+  /// Metrics of an earlier end are replaced.
+  void end_plan(std::int64_t plan, const PlanEnd& end, const std::vector<MetricRow>& metrics);
 
  private:
   struct Impl;

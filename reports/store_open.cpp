@@ -43,7 +43,7 @@ using store_detail::explaining;
 
 // Both are set by schema.sql.
 constexpr std::int32_t kApplicationId = 0x52464354;  // "RFCT"
-constexpr std::int32_t kSchemaVersion = 3;
+constexpr std::int32_t kSchemaVersion = 4;
 
 // embedded_schema() holds schema.sql, then the steps from version 1 to 2, 2 to 3, ...
 constexpr std::size_t kFirstStep = 1;

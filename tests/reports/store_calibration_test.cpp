@@ -144,6 +144,7 @@ void make_version_1(const std::string& path) {
   Store(path, Store::Mode::write).add(run_of(4, "of schema 1"));
   SQLite::Database database(path, SQLite::OPEN_READWRITE);
   database.exec(
+      "DROP TABLE evaluations; DROP TABLE plans;"
       "DROP VIEW validation_errors; DROP TABLE intervals; DROP TABLE validations;"
       "DROP TABLE samples; DROP TABLE timed_points; DROP TABLE calibrations;"
       "PRAGMA user_version = 1");
@@ -175,7 +176,7 @@ TEST_F(StoreCalibration, AnOlderStoreIsBroughtUpWhenItIsWrittenTo) {
   }
   EXPECT_EQ(columns_of(path()), columns_of(path("fresh.db")));
   SQLite::Database database(path());
-  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 3);
+  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 4);
 }
 
 TEST_F(StoreCalibration, AnOlderStoreIsReadAsItIs) {

@@ -1,0 +1,20 @@
+-- Brings a store of schema 3 to schema 4: plans and what they simulated, as in schema.sql.
+PRAGMA user_version = 4;
+
+-- Plans: what `roofcast plan` searched for and chose. `runs` has one row of kind 'plan' for each.
+CREATE TABLE plans (
+  run_id      INTEGER PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+  complete    INTEGER NOT NULL CHECK (complete IN (0, 1)),  -- 0: interrupted, or still running
+  answer_json TEXT NOT NULL  -- as the command prints it; '' until it is complete
+);
+
+-- Candidates that plans simulated, each at a load. Their rows appear while a plan runs, so that an
+-- interrupted one keeps what it simulated; any later plan finds them here.
+CREATE TABLE evaluations (
+  key          TEXT PRIMARY KEY,  -- of version and question: FNV-1a 64, hex
+  run_id       INTEGER NOT NULL REFERENCES plans (run_id) ON DELETE CASCADE,  -- first to ask
+  tool_version TEXT NOT NULL,  -- of roofcast: another may answer otherwise
+  question     TEXT NOT NULL,  -- candidate, load and the hashes of their files; JSON
+  answer       TEXT NOT NULL   -- JSON
+);
+CREATE INDEX evaluations_by_run ON evaluations (run_id);
