@@ -255,4 +255,34 @@ std::string headline(const Deployment& deployment) {
   return deployment.model.name + " on " + placement(deployment);
 }
 
+void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {
+  take(knobs.gpu_memory_utilization, given.gpu_memory_utilization);
+  if (given.max_model_len || given.fit_model_len) {
+    knobs.max_model_len = given.max_model_len;
+    knobs.fit_model_len = given.fit_model_len;
+  }
+  take(knobs.max_num_seqs, given.max_num_seqs);
+  take(knobs.max_num_batched_tokens, given.max_num_batched_tokens);
+  take(knobs.block_size, given.block_size);
+  take(knobs.num_gpu_blocks_override, given.num_gpu_blocks_override);
+  take(knobs.kv_cache_memory, given.kv_cache_memory);
+  take(knobs.kv_cache_dtype, given.kv_cache_dtype);
+  take(knobs.enable_chunked_prefill, given.enable_chunked_prefill);
+  take(knobs.enable_prefix_caching, given.enable_prefix_caching);
+  take(knobs.enforce_eager, given.enforce_eager);
+  take(knobs.async_scheduling, given.async_scheduling);
+  take(knobs.reserve_full_sequence, given.reserve_full_sequence);
+  take(knobs.long_prefill_token_threshold, given.long_prefill_token_threshold);
+  take(knobs.watermark, given.watermark);
+  take(knobs.scheduling_policy, given.scheduling_policy);
+  take(knobs.max_prefill_tokens, given.max_prefill_tokens);
+  take(knobs.schedule_conservativeness, given.schedule_conservativeness);
+  take(knobs.enable_mixed_chunk, given.enable_mixed_chunk);
+  take(knobs.capacity_scheduler_policy, given.capacity_scheduler_policy);
+  take(knobs.context_chunking_policy, given.context_chunking_policy);
+  take(knobs.overhead, given.overhead);
+  take(knobs.weight_bytes, given.weight_bytes);
+  take_features(knobs, given);
+}
+
 }  // namespace roofcast

@@ -17,6 +17,9 @@ po::options_description engine_options(DeploymentOptions& target);
 /// Knobs of the engine's scheduler, which decide what runs when but not what fits.
 po::options_description scheduler_options(DeploymentOptions& target);
 
+/// Takes those of `given` that are set.
+void take_overrides(EngineOverrides& knobs, const EngineOverrides& given);
+
 /// "inputs" of a result: the deployment as understood, every knob resolved.
 Json describe(const Deployment& deployment);
 

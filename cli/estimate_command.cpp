@@ -2,6 +2,7 @@
 #include "cli/deployment_options.hpp"
 #include "cli/estimate_document.hpp"
 #include "cli/flag_values.hpp"
+#include "cli/from_command.hpp"
 
 namespace roofcast {
 
@@ -9,12 +10,14 @@ int run_estimate(CommandContext& context) {
   DeploymentOptions options;
   EstimateQuestion question;
   bool operators = false;
+  std::string line;
   Usage usage{
-      .synopsis = "roofcast estimate --model M --gpu G [options]",
+      .synopsis = "roofcast estimate --model M|--from-cmd LINE --gpu G [options]",
       .example = "roofcast estimate --model llama-3.1-8b --gpu h100 --batch 32 --isl 1k --osl 256",
       .options = option_group("Options"),
-      .unlisted = scheduler_options(options),
+      .unlisted = from_command_option(line),
       .positional = {}};
+  usage.unlisted.add(scheduler_options(options));
   usage.options.add_options()("batch",
                               converted(question.batch, "--batch", parse_positive)->value_name("N"),
                               "sequences at once (default 1)")(
@@ -29,6 +32,8 @@ int run_estimate(CommandContext& context) {
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
   question.list_operators = operators;
+  take_from_command(options, line, context.err);
+  leave_out_drafts(options, context.err);
 
   write(estimate_document(options, question), common->output, context.out);
   return kExitDone;

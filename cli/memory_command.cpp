@@ -1,6 +1,7 @@
 // roofcast memory: what fits, term by term; --solve for the largest batch, context or smallest TP.
 #include "cli/deployment_options.hpp"
 #include "cli/flag_values.hpp"
+#include "cli/from_command.hpp"
 #include "cli/memory_document.hpp"
 #include "model/error.hpp"
 
@@ -9,12 +10,14 @@ namespace roofcast {
 int run_memory(CommandContext& context) {
   DeploymentOptions options;
   MemoryQuestion question;
+  std::string line;
   Usage usage{
-      .synopsis = "roofcast memory --model M --gpu G [options]",
+      .synopsis = "roofcast memory --model M|--from-cmd LINE --gpu G [options]",
       .example = "roofcast memory --model llama-3.1-70b --gpu h200 --tp 2 --max-model-len 32k",
       .options = option_group("Options"),
-      .unlisted = scheduler_options(options),
+      .unlisted = from_command_option(line),
       .positional = {}};
+  usage.unlisted.add(scheduler_options(options));
   usage.options.add_options()(
       "solve",
       converted(question.solve, "--solve",
@@ -28,6 +31,8 @@ int run_memory(CommandContext& context) {
   usage.options.add(machine_options(options)).add(engine_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
+  take_from_command(options, line, context.err);
+  leave_out_drafts(options, context.err);
 
   const MemoryAnswer answer = answer_memory(options, question);
   write(answer.document, common->output, context.out);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cli/command.hpp"
+#include "cli/from_command.hpp"
 #include "cli/version.hpp"
 #include "model/error.hpp"
 #include "model/suggest.hpp"
@@ -69,10 +70,19 @@ std::string quoted(const std::string& argument) {
   return text + "'";
 }
 
-/// The command line as it could be typed again.
+/// The command line as it could be typed again, but for the secrets of a server's.
 std::string joined(int argc, const char* const* argv) {
   std::string line;
-  for (int i = 0; i < argc; ++i) line += (i == 0 ? "roofcast" : " " + quoted(argv[i]));
+  bool is_line = false;  // of a server, after --from-cmd
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const bool names_line =
+        argument.starts_with("--from-cmd") || argument.starts_with("--from_cmd");
+    const std::string shown =
+        is_line || names_line ? without_secrets(argument) : std::string(argument);
+    line += i == 0 ? "roofcast" : " " + quoted(shown);
+    is_line = names_line;
+  }
   return line;
 }
 

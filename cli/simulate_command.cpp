@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/from_command.hpp"
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_simulation.hpp"
-#include "cli/simulate_document.hpp"
 #include "cli/simulate_command_options.hpp"
+#include "cli/simulate_document.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/wording.hpp"
@@ -54,6 +55,7 @@ int run_simulate(CommandContext& context) {
   const auto common = parse(context, simulate_usage(options));
   if (!common) return kExitDone;
 
+  take_from_command(options.deployment, options.from_command, context.err);
   const Scenario scenario = simulate_scenario(options);
   if (!options.requests_out.empty()) {
     check_not_among(options.requests_out, "--requests-out", files_used(options, scenario));

@@ -3,47 +3,15 @@
 #include <utility>
 
 #include "cli/feature_options.hpp"
-#include "cli/flag_values.hpp"
+#include "cli/from_command.hpp"
+#include "model/error.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
-namespace {
-
-void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {
-  take(knobs.gpu_memory_utilization, given.gpu_memory_utilization);
-  if (given.max_model_len || given.fit_model_len) {
-    knobs.max_model_len = given.max_model_len;
-    knobs.fit_model_len = given.fit_model_len;
-  }
-  take(knobs.max_num_seqs, given.max_num_seqs);
-  take(knobs.max_num_batched_tokens, given.max_num_batched_tokens);
-  take(knobs.block_size, given.block_size);
-  take(knobs.num_gpu_blocks_override, given.num_gpu_blocks_override);
-  take(knobs.kv_cache_memory, given.kv_cache_memory);
-  take(knobs.kv_cache_dtype, given.kv_cache_dtype);
-  take(knobs.enable_chunked_prefill, given.enable_chunked_prefill);
-  take(knobs.enable_prefix_caching, given.enable_prefix_caching);
-  take(knobs.enforce_eager, given.enforce_eager);
-  take(knobs.async_scheduling, given.async_scheduling);
-  take(knobs.reserve_full_sequence, given.reserve_full_sequence);
-  take(knobs.long_prefill_token_threshold, given.long_prefill_token_threshold);
-  take(knobs.watermark, given.watermark);
-  take(knobs.scheduling_policy, given.scheduling_policy);
-  take(knobs.max_prefill_tokens, given.max_prefill_tokens);
-  take(knobs.schedule_conservativeness, given.schedule_conservativeness);
-  take(knobs.enable_mixed_chunk, given.enable_mixed_chunk);
-  take(knobs.capacity_scheduler_policy, given.capacity_scheduler_policy);
-  take(knobs.context_chunking_policy, given.context_chunking_policy);
-  take(knobs.overhead, given.overhead);
-  take(knobs.weight_bytes, given.weight_bytes);
-  take_features(knobs, given);
-}
-
-}  // namespace
 
 Usage simulate_usage(SimulateOptions& target) {
-  Usage usage{.synopsis = "roofcast simulate [SCENARIO.json] [options]",
+  Usage usage{.synopsis = "roofcast simulate [SCENARIO.json] [--from-cmd LINE] [options]",
               .example =
                   "roofcast simulate --model llama-3.1-8b --gpu h100 --request-rate 10 "
                   "--slo p95:ttft:500ms",
@@ -65,12 +33,14 @@ Usage simulate_usage(SimulateOptions& target) {
       .add(objective_options(target.workload))
       .add(cluster_options(target.cluster))
       .add(engine_options(target.deployment));
-  usage.unlisted.add(load_shape_options(target.workload.shape))
+  usage.unlisted.add(from_command_option(target.from_command))
+      .add(load_shape_options(target.workload.shape))
       .add(trace_form_options(target.workload))
       .add(scheduler_options(target.deployment))
       .add(feature_options(target.deployment.overrides));
   usage.more =
-      "More: load shapes (--stages, --prefix-len, --turns ...), forms of traces, the scheduler's "
+      "More: --from-cmd LINE, load shapes (--stages, --turns ...), forms of traces, the "
+      "scheduler's "
       "knobs,\ndrafts, LoRA adapters, K and V in host memory";
   usage.positional.add("scenario", 1);
   return usage;

@@ -11,6 +11,7 @@ namespace roofcast {
 
 struct SimulateOptions {
   std::string scenario_path;  // empty: flags alone
+  std::string from_command;   // the line that starts the engine; empty: flags alone
   DeploymentOptions deployment;
   ClusterOptions cluster;
   WorkloadOptions workload;

@@ -1,0 +1,277 @@
+#include "planner/launch/launcher.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "model/error.hpp"
+#include "planner/launch/shell_text.hpp"
+
+namespace roofcast {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr const char* kExpected =
+    "expected vllm serve, python -m vllm.entrypoints.openai.api_server, python -m "
+    "sglang.launch_server, sglang serve, trtllm-serve, or docker run of an image of theirs";
+
+struct Program {
+  std::array<std::string_view, 2> words;  // the second may be empty
+  ServeEngine engine;
+};
+
+/// Longer ones first where one begins another.
+constexpr std::array<Program, 9> kPrograms = {{
+    {{"vllm", "serve"}, ServeEngine::vllm},
+    {{"vllm.entrypoints.cli.main", "serve"}, ServeEngine::vllm},
+    {{"vllm.entrypoints.openai.api_server", ""}, ServeEngine::vllm},
+    {{"vllm.entrypoints.api_server", ""}, ServeEngine::vllm},
+    {{"sglang", "serve"}, ServeEngine::sglang},
+    {{"sglang.launch_server", ""}, ServeEngine::sglang},
+    {{"sglang.cli.main", "serve"}, ServeEngine::sglang},
+    {{"trtllm-serve", "serve"}, ServeEngine::tensorrt_llm},
+    {{"trtllm-serve", ""}, ServeEngine::tensorrt_llm},
+}};
+
+/// Images by the last part of their name, "vllm-openai" of vllm/vllm-openai:v0.11.0.
+struct Image {
+  std::string_view part;
+  ServeEngine engine;
+  bool starts_server;  // without a command: the image's own is the server
+};
+constexpr std::array<Image, 3> kImages = {{{"vllm", ServeEngine::vllm, true},
+                                           {"sglang", ServeEngine::sglang, false},
+                                           {"tensorrt-llm", ServeEngine::tensorrt_llm, false}}};
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+/// Words of `words` at `at` that start a program; 0 when they do not.
+std::size_t match(const Program& program, std::span<const std::string> words) {
+  if (base_name(words[0]) != program.words[0]) return 0;
+  if (program.words[1].empty()) return 1;
+  return words.size() > 1 && words[1] == program.words[1] ? 2 : 0;
+}
+
+/// "0.11.0" of "v0.11.0-cu129" and "vllm==0.11.0"; empty when no release leads.
+std::string release_of(std::string_view text) {
+  if (text.starts_with('v')) text.remove_prefix(1);
+  const std::size_t end = text.find_first_not_of("0123456789.");
+  std::string_view release = text.substr(0, end);
+  while (release.ends_with('.')) release.remove_suffix(1);
+  const bool dotted = release.find('.') != std::string_view::npos;
+  return dotted && std::isdigit(static_cast<unsigned char>(release.front())) ? std::string(release)
+                                                                             : "";
+}
+
+// ---- containers
+
+/// Options of `docker run` that take nothing after them; all others with one dash or two do.
+bool is_bare_option(std::string_view word) {
+  constexpr std::array<std::string_view, 9> kBare = {
+      "--rm",   "--detach",    "--interactive", "--tty",  "--privileged",
+      "--init", "--read-only", "--publish-all", "--quiet"};
+  if (std::find(kBare.begin(), kBare.end(), word) != kBare.end()) return true;
+  if (word.starts_with("--")) return word.find('=') != std::string_view::npos;
+  return word.find_first_not_of("ditqP", 1) == std::string_view::npos;
+}
+
+struct Container {
+  std::string image{};
+  std::string entrypoint{};
+  Words command{};
+  Words environment{};
+};
+
+std::string variable_name(const std::string& assignment) {
+  return assignment.substr(0, assignment.find('='));
+}
+
+/// What `docker run` or `podman run` runs; nothing for other commands.
+std::optional<Container> container_of(const Words& words) {
+  const auto is_runtime = [](const std::string& word) {
+    return base_name(word) == "docker" || base_name(word) == "podman" ||
+           base_name(word) == "nerdctl";
+  };
+  const auto runtime = std::find_if(words.begin(), words.end(), is_runtime);
+  if (runtime == words.end() || std::next(runtime) == words.end()) return std::nullopt;
+  if (*std::next(runtime) != "run") return std::nullopt;
+  Container container;
+  auto at = runtime + 2;
+  for (; at != words.end() && at->starts_with('-'); ++at) {
+    const std::size_t equals = at->find('=');
+    const std::string name = at->substr(0, equals);
+    const bool bare = is_bare_option(*at);
+    if (!bare && std::next(at) == words.end()) break;
+    const std::string value =
+        bare ? (equals == std::string::npos ? "" : at->substr(equals + 1)) : *++at;
+    if (name == "-e" || name == "--env") container.environment.push_back(variable_name(value));
+    if (name == "--entrypoint") container.entrypoint = value;
+  }
+  if (at == words.end()) return std::nullopt;
+  container.image = *at;
+  container.command.assign(std::next(at), words.end());
+  if (!container.entrypoint.empty()) {
+    container.command.insert(container.command.begin(), container.entrypoint);
+  }
+  return container;
+}
+
+const Image* image_of(const std::string& name) {
+  const std::string without_tag = name.substr(0, name.find(':', name.rfind('/') + 1));
+  const auto* image = std::find_if(kImages.begin(), kImages.end(), [&](const Image& known) {
+    return without_tag.find(known.part) != std::string::npos;
+  });
+  return image == kImages.end() ? nullptr : image;
+}
+
+// ---- the search
+
+class LaunchFinder {
+ public:
+  void search(const std::string& text, int depth) {
+    constexpr int kDeepest = 4;  // bash -c "bash -c ..."
+    if (depth > kDeepest) return;
+    ShellScript script = read_shell(text);
+    files_.merge(script.files);
+    for (const ShellCommand& command : script.commands) look_at(command, depth);
+  }
+
+  Launch result() {
+    if (found_.empty()) {
+      throw UsageError(fmt::format("no engine is started in the command ({})", kExpected));
+    }
+    if (found_.size() > 1) {
+      throw UsageError(fmt::format("the command starts {} servers, expected one", found_.size()));
+    }
+    Launch launch = std::move(found_.front());
+    if (launch.version.empty()) launch.version = installed_[launch.engine];
+    launch.environment.insert(launch.environment.begin(), exported_.begin(), exported_.end());
+    launch.files = std::move(files_);
+    return launch;
+  }
+
+ private:
+  void look_at(const ShellCommand& command, int depth) {
+    const Words& words = command.words;
+    Words variables;
+    for (const auto& assignment : command.assignments) variables.push_back(assignment.first);
+    if (words.empty()) {
+      if (command.exports) exported_.insert(exported_.end(), variables.begin(), variables.end());
+      return;
+    }
+    note_versions(words);
+    const auto container = container_of(words);
+    if (!container) {
+      run(words, {.environment = variables}, depth);
+      return;
+    }
+    const Image* image = image_of(container->image);
+    Launch launch{.environment = container->environment};
+    if (image != nullptr) {
+      const std::size_t tag = container->image.find(':', container->image.rfind('/') + 1);
+      if (tag != std::string::npos) launch.version = release_of(container->image.substr(tag + 1));
+    }
+    const std::size_t before = found_.size();
+    run(container->command, launch, depth);
+    if (found_.size() > before || image == nullptr || !image->starts_server) return;
+    launch.engine = image->engine;
+    launch.arguments = container->command;
+    found_.push_back(std::move(launch));
+  }
+
+  /// A command as it is, or one that it hands on.
+  void run(const Words& words, Launch launch, int depth) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (is_shell_command(words, i)) {
+        const std::size_t before = found_.size();
+        search(words[i], depth + 1);
+        for (std::size_t j = before; j < found_.size(); ++j) join(found_[j], launch);
+        return;
+      }
+      const std::span<const std::string> rest(words.begin() + static_cast<std::ptrdiff_t>(i),
+                                              words.end());
+      for (const Program& program : kPrograms) {
+        const std::size_t taken = match(program, rest);
+        if (taken == 0) continue;
+        launch.engine = program.engine;
+        launch.arguments.assign(rest.begin() + static_cast<std::ptrdiff_t>(taken), rest.end());
+        add_wrapper_variables(words, i, launch);
+        found_.push_back(std::move(launch));
+        return;
+      }
+    }
+  }
+
+  static void join(Launch& found, const Launch& outer) {
+    if (found.version.empty()) found.version = outer.version;
+    found.environment.insert(found.environment.begin(), outer.environment.begin(),
+                             outer.environment.end());
+  }
+
+  /// bash -c 'COMMAND', at COMMAND.
+  static bool is_shell_command(const Words& words, std::size_t at) {
+    if (at < 2) return false;
+    const std::string_view shell = base_name(words[at - 2]);
+    const std::string& flag = words[at - 1];
+    return (shell == "bash" || shell == "sh" || shell == "zsh") && flag.starts_with("-") &&
+           flag.ends_with("c");
+  }
+
+  /// env A=b, mpirun -x A=b and the like.
+  static void add_wrapper_variables(const Words& words, std::size_t end, Launch& launch) {
+    for (std::size_t i = 0; i < end; ++i) {
+      if (words[i].starts_with("-")) continue;
+      if (words[i].find('=') != std::string::npos) {
+        launch.environment.push_back(variable_name(words[i]));
+      }
+    }
+  }
+
+  /// pip install vllm==0.11.0
+  void note_versions(const Words& words) {
+    for (const std::string& word : words) {
+      const std::size_t equals = word.find("==");
+      if (equals == std::string::npos) continue;
+      const std::string package = word.substr(0, word.find_first_of("[="));
+      const std::string version = release_of(std::string_view(word).substr(equals + 2));
+      if (package == "vllm") installed_[ServeEngine::vllm] = version;
+      if (package == "sglang") installed_[ServeEngine::sglang] = version;
+      if (package == "tensorrt-llm" || package == "tensorrt_llm") {
+        installed_[ServeEngine::tensorrt_llm] = version;
+      }
+    }
+  }
+
+  std::vector<Launch> found_{};
+  Words exported_{};
+  std::map<ServeEngine, std::string> installed_{};
+  std::map<std::string, std::string> files_{};
+};
+
+}  // namespace
+
+std::string name_of(ServeEngine engine) {
+  switch (engine) {
+    case ServeEngine::sglang:
+      return "sglang";
+    case ServeEngine::tensorrt_llm:
+      return "trtllm";
+    case ServeEngine::vllm:
+      break;
+  }
+  return "vllm";
+}
+
+Launch find_launch(const std::string& script) {
+  LaunchFinder finder;
+  finder.search(script, 0);
+  return finder.result();
+}
+
+}  // namespace roofcast

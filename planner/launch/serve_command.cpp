@@ -1,0 +1,335 @@
+#include "planner/launch/serve_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "model/error.hpp"
+#include "planner/launch/launcher.hpp"
+#include "planner/launch/serve_parallelism.hpp"
+#include "planner/launch/serve_yaml.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Underscores and dashes are the same in a flag's name.
+std::string plain(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+bool is_flag(const std::string& word) {
+  // "-1" is a value.
+  return word.size() > 1 && word[0] == '-' &&
+         (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])));
+}
+
+bool is_switch_word(const std::string& word) {
+  constexpr std::array<std::string_view, 4> kWords = {"true", "false", "True", "False"};
+  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+}
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+/// What the words of one launch say.
+class ServeReader {
+ public:
+  ServeReader(Launch launch, const ReadTextFile& read_file)
+      : launch_(std::move(launch)), read_file_(read_file), table_(serve_flags(launch_.engine)) {}
+
+  ServeCommand read() {
+    command_.engine = launch_.engine;
+    read_files();
+    if (!table_.file_wins) apply_files();
+    read_arguments();
+    apply_dotted();
+    if (table_.file_wins) apply_files();
+    sort_environment();
+    finish();
+    return std::move(command_);
+  }
+
+ private:
+  // ---- finding rows
+
+  struct Found {
+    const ServeFlag* row = nullptr;
+    bool negated = false;
+  };
+
+  /// Exactly, as --no-x, or by a beginning that no other flag has, as Python's argparse does.
+  Found find(const std::string& name) const {
+    const std::string wanted = plain(name);
+    const ServeFlag* begun = nullptr;
+    int candidates = 0;
+    for (const ServeFlag& row : table_.flags) {
+      if (is_called(row, wanted)) return {&row, false};
+      if (table_.has_negations && row.takes == Takes::nothing && wanted.starts_with("--no-") &&
+          is_called(row, "--" + wanted.substr(5))) {
+        return {&row, true};
+      }
+      if (wanted.size() > 4 && plain(row.spelling).starts_with(wanted)) {
+        begun = &row;
+        ++candidates;
+      }
+    }
+    if (candidates == 1 && launch_.engine != ServeEngine::tensorrt_llm) return {begun, false};
+    return {};
+  }
+
+  static bool is_called(const ServeFlag& row, const std::string& wanted) {
+    return plain(row.spelling) == wanted ||
+           std::any_of(row.others.begin(), row.others.end(),
+                       [&](const std::string& other) { return plain(other) == wanted; });
+  }
+
+  bool is_file_flag(const std::string& name) const {
+    const auto& flags = table_.file_flags;
+    return std::any_of(flags.begin(), flags.end(),
+                       [&](const std::string& flag) { return plain(flag) == plain(name); });
+  }
+
+  // ---- what a row says
+
+  void apply(const ServeFlag& row, const std::string& name, const std::string& value) {
+    if (row.knob == nullptr) {
+      add_once(row.effect == Effect::none ? command_.ignored : command_.not_modelled, name);
+      return;
+    }
+    if (value.find('$') != std::string::npos || value.find('`') != std::string::npos) {
+      throw UsageError(
+          fmt::format("{}: '{}' has no value in the command; write it out", name, value));
+    }
+    row.knob->read(words_, value, name);
+  }
+
+  void apply_switch(const ServeFlag& row, const std::string& name, bool on) {
+    const bool says = row.says != "false";
+    apply(row, name, says == on ? "true" : "false");
+  }
+
+  // ---- arguments
+
+  void read_arguments() {
+    const std::vector<std::string>& arguments = launch_.arguments;
+    for (std::size_t i = 0; i < arguments.size();) {
+      if (!is_flag(arguments[i])) {
+        take_model(arguments[i++]);
+      } else {
+        i = read_flag(i);
+      }
+    }
+  }
+
+  void take_model(const std::string& word) {
+    if (word.find('$') != std::string::npos) {
+      throw UsageError(fmt::format("'{}' has no value in the command; write it out", word));
+    }
+    serve_knobs::kModel.read(words_, word, "'" + word + "'");
+  }
+
+  /// Returns where the next argument begins.
+  std::size_t read_flag(std::size_t at) {
+    const std::vector<std::string>& arguments = launch_.arguments;
+    const std::size_t equals = arguments[at].find('=');
+    std::string name = arguments[at].substr(0, equals);
+    std::optional<std::string> value;
+    if (equals != std::string::npos) value = arguments[at].substr(equals + 1);
+    if (is_file_flag(name)) return value ? at + 1 : at + 2;  // read_files() has it
+    if (take_level(name, value)) return at + 1;
+    const Found found = find(name);
+    if (found.row == nullptr) return read_unlisted(at, name, value);
+    if (found.row->takes == Takes::nothing) return read_switch(at, found, name, value);
+    std::size_t next = at + 1;
+    if (!value) {
+      if (next >= arguments.size() || is_flag(arguments[next])) {
+        throw UsageError(fmt::format("{}: its value is missing in the command", name));
+      }
+      value = arguments[next++];
+    }
+    apply(*found.row, name, *value);
+    const bool several = found.row->takes == Takes::several;
+    while (several && next < arguments.size() && !is_flag(arguments[next])) ++next;
+    return next;
+  }
+
+  /// vLLM's -O3 and -O.mode=3, which are --compilation-config.
+  bool take_level(const std::string& name, const std::optional<std::string>& value) {
+    if (!name.starts_with("-O") || (name == "-O" && !value)) return false;
+    const Found found = find("-O");
+    if (found.row == nullptr) return false;
+    apply(*found.row, "-O", "");
+    return true;
+  }
+
+  std::size_t read_switch(std::size_t at, const Found& found, const std::string& name,
+                          const std::optional<std::string>& value) {
+    const std::vector<std::string>& arguments = launch_.arguments;
+    // Earlier versions of vLLM took a value here.
+    const bool follows = !value && at + 1 < arguments.size() && is_switch_word(arguments[at + 1]);
+    bool on = !found.negated;
+    if (value || follows) on = read_serve_switch(value ? *value : arguments[at + 1], name) == on;
+    apply_switch(*found.row, name, on);
+    return follows ? at + 2 : at + 1;
+  }
+
+  /// --speculative-config.method eagle is one key of --speculative-config; else no table lists it.
+  std::size_t read_unlisted(std::size_t at, const std::string& name,
+                            const std::optional<std::string>& value) {
+    const std::vector<std::string>& arguments = launch_.arguments;
+    const bool follows = !value && at + 1 < arguments.size() && !is_flag(arguments[at + 1]);
+    const std::string said = value ? *value : (follows ? arguments[at + 1] : "true");
+    const std::size_t dot = name.find('.');
+    if (dot != std::string::npos && find(name.substr(0, dot)).row != nullptr) {
+      put_dotted(name.substr(0, dot), name.substr(dot + 1), said);
+    } else {
+      add_once(command_.unknown, name);
+    }
+    return follows ? at + 2 : at + 1;
+  }
+
+  void put_dotted(const std::string& flag, const std::string& key, const std::string& text) {
+    nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
+    if (value.is_discarded()) value = text;
+    dotted_[flag][key] = std::move(value);
+  }
+
+  void apply_dotted() {
+    for (const auto& [flag, keys] : dotted_) {
+      apply(*find(flag).row, flag,
+            keys.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    }
+  }
+
+  // ---- configuration files
+
+  using Values = std::vector<std::pair<std::string, std::string>>;
+
+  void read_files() {
+    const std::vector<std::string>& arguments = launch_.arguments;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const std::size_t equals = arguments[i].find('=');
+      const std::string name = arguments[i].substr(0, equals);
+      if (!is_flag(arguments[i]) || !is_file_flag(name)) continue;
+      if (equals == std::string::npos && i + 1 >= arguments.size()) {
+        throw UsageError(fmt::format("{}: its value is missing in the command", name));
+      }
+      const std::string path =
+          equals == std::string::npos ? arguments[i + 1] : arguments[i].substr(equals + 1);
+      const auto text = file_text(path);
+      if (!text) {
+        command_.notes.push_back(fmt::format(
+            "{} {}: the file is not at hand, and what it says is not counted", name, path));
+        continue;
+      }
+      for (auto& value : read_serve_yaml(*text, path)) file_values_.push_back(std::move(value));
+    }
+  }
+
+  std::optional<std::string> file_text(const std::string& path) const {
+    const auto written = launch_.files.find(path);
+    if (written != launch_.files.end()) return written->second;
+    return read_file_ ? read_file_(path) : std::nullopt;
+  }
+
+  void apply_files() {
+    for (const auto& [key, value] : file_values_) {
+      if (launch_.engine == ServeEngine::tensorrt_llm) {
+        apply_key(key, value);
+      } else {
+        apply_file_flag(key, value);
+      }
+    }
+  }
+
+  /// vLLM and SGLang: keys are the names of flags.
+  void apply_file_flag(const std::string& key, const std::string& value) {
+    const std::string name = "--" + key;
+    const Found found = find(name);
+    if (found.row == nullptr) {
+      add_once(command_.unknown, key);
+    } else if (found.row->takes == Takes::nothing) {
+      apply_switch(*found.row, key, read_serve_switch(value, key) != found.negated);
+    } else {
+      apply(*found.row, key, value);
+    }
+  }
+
+  void apply_key(const std::string& key, const std::string& value) {
+    const auto row = std::find_if(table_.keys.begin(), table_.keys.end(),
+                                  [&](const ServeFlag& known) { return known.spelling == key; });
+    if (row == table_.keys.end()) {
+      // Every key of LlmArgs may change performance, unless the table says otherwise.
+      add_once(command_.not_modelled, key);
+    } else if (row->inverted) {
+      apply(*row, key, read_serve_switch(value, key) ? "false" : "true");
+    } else {
+      apply(*row, key, value);
+    }
+  }
+
+  // ---- what surrounds the words
+
+  /// Variables that engines read for speed begin like this; of these, some do not matter.
+  void sort_environment() {
+    constexpr std::array<std::string_view, 10> kTelling = {
+        "VLLM_", "SGLANG_",     "SGL_",  "TRTLLM_",  "TLLM_",
+        "NCCL_", "FLASHINFER_", "TORCH", "PYTORCH_", "CUDA_LAUNCH_BLOCKING"};
+    constexpr std::array<std::string_view, 9> kIdle = {
+        "VLLM_API_KEY",     "VLLM_LOGGING_", "VLLM_CACHE_ROOT",
+        "VLLM_HOST_IP",     "VLLM_PORT",     "VLLM_USE_MODELSCOPE",
+        "VLLM_CONFIG_ROOT", "NCCL_DEBUG",    "SGLANG_USE_MODELSCOPE"};
+    const auto begins = [](const std::string& name, const auto& beginnings) {
+      return std::any_of(beginnings.begin(), beginnings.end(),
+                         [&](std::string_view beginning) { return name.starts_with(beginning); });
+    };
+    for (const std::string& name : launch_.environment) {
+      const bool telling = begins(name, kTelling) && !begins(name, kIdle);
+      add_once(telling ? command_.not_modelled : command_.ignored, name);
+    }
+  }
+
+  void finish() {
+    if (words_.model.empty()) throw UsageError("the command names no model");
+    DeploymentOptions& deployment = command_.deployment;
+    deployment.model = words_.model;
+    deployment.engine = words_.era.empty() ? name_of(launch_.engine) : words_.era;
+    if (words_.era.empty() && !launch_.version.empty()) deployment.engine += "-" + launch_.version;
+    deployment.weight_format = words_.weight_format;
+    // 16 bits are what checkpoints have, and of a quantised one the dtype is its activations'.
+    if (words_.dtype == DType::fp32 && !words_.weight_format) deployment.weight_format = "fp32";
+    deployment.parallel = understood(launch_.engine, words_, command_.notes);
+    deployment.overrides = words_.overrides;
+    if (words_.kv_tokens) {
+      const std::int64_t block =
+          words_.overrides.block_size.value_or(default_block(launch_.engine));
+      deployment.overrides.num_gpu_blocks_override =
+          *words_.kv_tokens / std::max<std::int64_t>(1, block);
+    }
+    for (const std::string& value : words_.not_modelled) add_once(command_.not_modelled, value);
+  }
+
+  Launch launch_;
+  const ReadTextFile& read_file_;
+  const ServeFlags& table_;
+  ServeWords words_{};
+  Values file_values_{};
+  std::map<std::string, nlohmann::json> dotted_{};
+  ServeCommand command_{};
+};
+
+}  // namespace
+
+ServeCommand read_serve_command(const std::string& text, const ReadTextFile& read_file) {
+  return ServeReader(find_launch(text), read_file).read();
+}
+
+}  // namespace roofcast

@@ -1,0 +1,195 @@
+#include "planner/launch/serve_command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "model/error.hpp"
+#include "model/requantise.hpp"
+#include "planner/launch/serve_parallelism.hpp"
+#include "planner/launch/serve_yaml.hpp"
+#include "planner/launch/shell_text.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr const char* kYamlFile = "serve.yaml";
+
+/// Formats that engines make of a 16-bit checkpoint while loading it; the others need their own.
+bool is_made_on_loading(ServeEngine engine, const std::string& format) {
+  return engine != ServeEngine::tensorrt_llm && format == "fp8";
+}
+
+/// Sixteen and 32 bits are --dtype, all else --quantization.
+void put_weight_format(ServeEngine engine, const std::string& name, ServeWords& words,
+                       std::vector<std::string>& notes) {
+  const std::string format = weight_format_named(name).name;
+  if (format == "bf16" || format == "fp16" || format == "fp32") {
+    words.dtype = parse_dtype(format);
+    return;
+  }
+  words.weight_format = format;
+  if (!is_made_on_loading(engine, format)) {
+    notes.push_back(fmt::format("weights as {}: name a checkpoint in that format", format));
+  }
+}
+
+/// SGLang and TensorRT-LLM are told tokens, not blocks.
+void put_kv_tokens(ServeEngine engine, ServeWords& words) {
+  EngineOverrides& knobs = words.overrides;
+  if (engine == ServeEngine::vllm || !knobs.num_gpu_blocks_override) return;
+  words.kv_tokens =
+      *knobs.num_gpu_blocks_override * knobs.block_size.value_or(default_block(engine));
+  knobs.num_gpu_blocks_override.reset();
+}
+
+/// What the flags of a row say of its knob; nothing when the row is not to be written.
+std::optional<std::string> row_text(const ServeFlags& table, const ServeFlag& row,
+                                    const ServeWords& words) {
+  if (row.knob == nullptr || !row.written) return std::nullopt;
+  const auto value = row.knob->write(words);
+  if (!value) return std::nullopt;
+  if (row.takes != Takes::nothing) return " " + row.spelling + " " + shell_quoted(*value);
+  if (*value == row.says) return " " + row.spelling;
+  if (table.has_negations) return " --no-" + row.spelling.substr(2);
+  return std::nullopt;
+}
+
+std::string inverted(const std::string& value) { return value == "true" ? "false" : "true"; }
+
+class LineWriter {
+ public:
+  LineWriter(ServeEngine engine, const ServeWords& words)
+      : engine_(engine), words_(words), table_(serve_flags(engine)) {}
+
+  std::string line() {
+    std::string text = head();
+    for (const ServeFlag& row : table_.flags) {
+      if (const auto said = row_text(table_, row, words_)) {
+        text += *said;
+        said_.insert(row.knob->name);
+      }
+    }
+    const std::string yaml = configuration();
+    if (yaml.empty()) return text;
+    return fmt::format("cat > {0} <<'EOF'\n{1}EOF\n{2} {3} {0}", kYamlFile, yaml, text,
+                       table_.file_flags.front());
+  }
+
+  /// Knobs that are set and that no row said. A default that goes without saying is none of them.
+  std::vector<std::string> unsaid() const {
+    std::vector<std::string> names;
+    for (const ServeEngine other :
+         {ServeEngine::vllm, ServeEngine::sglang, ServeEngine::tensorrt_llm}) {
+      add_unsaid(serve_flags(other).flags, names);
+      add_unsaid(serve_flags(other).keys, names);
+    }
+    return names;
+  }
+
+ private:
+  std::string head() const {
+    const std::string model = shell_quoted(words_.model);
+    switch (engine_) {
+      case ServeEngine::sglang:
+        return "python -m sglang.launch_server";
+      case ServeEngine::tensorrt_llm:
+        return "trtllm-serve " + model;
+      case ServeEngine::vllm:
+        break;
+    }
+    return "vllm serve " + model;
+  }
+
+  std::string configuration() {
+    std::vector<std::pair<std::string, std::string>> values;
+    for (const ServeFlag& row : table_.keys) {
+      if (row.knob == nullptr || !row.written) continue;
+      const auto value = row.knob->write(words_);
+      if (!value) continue;
+      values.emplace_back(row.spelling, row.inverted ? inverted(*value) : *value);
+      said_.insert(row.knob->name);
+    }
+    return write_serve_yaml(values);
+  }
+
+  void add_unsaid(const std::vector<ServeFlag>& rows, std::vector<std::string>& names) const {
+    for (const ServeFlag& row : rows) {
+      if (row.knob == nullptr || !row.knob->write(words_) || said_.contains(row.knob->name)) {
+        continue;
+      }
+      const std::string name(row.knob->name);
+      const bool known = std::find(names.begin(), names.end(), name) != names.end();
+      // The model is the line's head, and its format a checkpoint's where no flag says it.
+      if (!known && name != "model" && name != "quantization" && name != "dtype") {
+        names.push_back(name);
+      }
+    }
+  }
+
+  ServeEngine engine_;
+  const ServeWords& words_;
+  const ServeFlags& table_;
+  std::set<std::string_view> said_{};
+};
+
+/// A draft that is a model of its own has a name, which a deployment does not say.
+void note_draft(const EngineOverrides& knobs, std::vector<std::string>& notes) {
+  const bool drafts = knobs.num_speculative_tokens.value_or(0) > 0;
+  const DraftMethod method = knobs.speculative_method.value_or(DraftMethod::ngram);
+  if (!drafts || (method != DraftMethod::eagle && method != DraftMethod::draft_model)) return;
+  notes.emplace_back("--speculative-config: add \"model\", the draft's checkpoint");
+}
+
+/// "--disable-radix-cache" says off; on is the engine's own default and goes without saying.
+bool is_default(const std::string& knob, const ServeWords& words, ServeEngine engine) {
+  const EngineOverrides& knobs = words.overrides;
+  if (engine == ServeEngine::vllm) return false;
+  if (knob == "enable_prefix_caching") return knobs.enable_prefix_caching.value_or(true);
+  if (knob == "async_scheduling") return knobs.async_scheduling.value_or(true);
+  if (knob == "enforce_eager") return !knobs.enforce_eager.value_or(false);
+  if (knob == "enable_chunked_prefill" && engine == ServeEngine::sglang) return true;
+  if (knob == "enable_mixed_chunk") return !knobs.enable_mixed_chunk.value_or(false);
+  return false;
+}
+
+}  // namespace
+
+std::optional<ServeEngine> serve_engine_of(std::string_view era) {
+  for (const auto& [name, engine] :
+       {std::pair{"vllm", ServeEngine::vllm}, std::pair{"sgl", ServeEngine::sglang},
+        std::pair{"trt", ServeEngine::tensorrt_llm},
+        std::pair{"tensorrt", ServeEngine::tensorrt_llm}}) {
+    if (era.starts_with(name)) return engine;
+  }
+  return std::nullopt;
+}
+
+ServeLine serve_command_line(const DeploymentOptions& options, bool has_experts) {
+  const auto engine =
+      serve_engine_of(options.engine.empty() ? std::string(kDefaultEngine) : options.engine);
+  if (!engine) {
+    throw UsageError(fmt::format("no command starts engine '{}', expected vllm, sglang or trtllm",
+                                 options.engine));
+  }
+  ServeLine line;
+  ServeWords words{.model = options.model, .overrides = options.overrides};
+  if (options.engine == "trtllm-0.18") words.era = options.engine;
+  if (options.weight_format) {
+    put_weight_format(*engine, *options.weight_format, words, line.notes);
+  }
+  put_parallelism(*engine, options.parallel, has_experts, words, line.notes);
+  put_kv_tokens(*engine, words);
+  LineWriter writer(*engine, words);
+  line.text = writer.line();
+  note_draft(options.overrides, line.notes);
+  for (const std::string& knob : writer.unsaid()) {
+    if (is_default(knob, words, *engine)) continue;
+    line.notes.push_back(fmt::format("{}: no flag of the engine says it", knob));
+  }
+  return line;
+}
+
+}  // namespace roofcast

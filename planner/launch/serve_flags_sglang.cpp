@@ -1,0 +1,114 @@
+// SGLang's flags: sglang/srt/server_args.py, and those of earlier versions that posted lines still
+// carry.
+#include "planner/launch/serve_flags.hpp"
+
+namespace roofcast {
+namespace {
+
+using namespace serve_knobs;
+
+void add_knobs(std::vector<ServeFlag>& rows) {
+  const ServeFlag on{.takes = Takes::nothing, .says = "true"};
+  const ServeFlag off{.takes = Takes::nothing, .says = "false"};
+  const ServeFlag read_only{.takes = Takes::nothing, .says = "true", .written = false};
+  add_flag(rows, "--model-path|--model", kModel);
+  add_flag(rows, "--tp-size|--tp|--tensor-parallel-size", kTensor);
+  add_flag(rows, "--pp-size|--pp|--pipeline-parallel-size", kPipeline);
+  add_flag(rows, "--dp-size|--dp|--data-parallel-size", kData);
+  add_flag(rows, "--ep-size|--ep|--expert-parallel-size", kExpertRanks);
+  add_flag(rows, "--enable-dp-attention", kDataParallelAttention, on);
+  add_flag(rows, "--enable-ep-moe", kSharedExperts, read_only);
+  add_flag(rows, "--enable-deepep-moe", kSharedExperts, read_only);
+  add_flag(rows, "--moe-a2a-backend", kSharedExperts, {.written = false});
+  add_flag(rows, "--quantization", kWeightFormat);
+  add_flag(rows, "--dtype", kDtype);
+  add_flag(rows, "--kv-cache-dtype", kSglangCacheDtype);
+  add_flag(rows, "--context-length", kSglangModelLen);
+  add_flag(rows, "--max-running-requests", kMaxSeqs);
+  add_flag(rows, "--chunked-prefill-size", kChunkSize);
+  add_flag(rows, "--max-prefill-tokens", kPrefillTokens);
+  add_flag(rows, "--mem-fraction-static", kMemoryShare);
+  add_flag(rows, "--max-total-tokens", kKvTokens);
+  add_flag(rows, "--page-size", kBlockSize);
+  add_flag(rows, "--schedule-policy", kSglangOrder);
+  add_flag(rows, "--schedule-conservativeness", kConservativeness);
+  add_flag(rows, "--enable-mixed-chunk", kMixedChunk, on);
+  add_flag(rows, "--disable-radix-cache", kPrefixCaching, off);
+  add_flag(rows, "--disable-overlap-schedule", kAsync, off);
+  add_flag(rows, "--disable-cuda-graph", kEager, on);
+}
+
+/// The front end, logging, loading, names and places.
+void add_idle_flags(std::vector<ServeFlag>& rows) {
+  add_flags(rows, Effect::none, Takes::value,
+            "--host --port --fastapi-root-path --api-key --admin-api-key --served-model-name "
+            "--chat-template --completion-template --tool-call-parser --reasoning-parser "
+            "--tokenizer-path --tokenizer-mode --load-format --model-loader-extra-config "
+            "--revision --download-dir --log-level --log-level-http --log-requests-level "
+            "--crash-dump-folder --decode-log-interval --file-storage-path --random-seed "
+            "--nccl-port --dist-init-addr|--nccl-init-addr --dist-timeout --node-rank "
+            "--base-gpu-id --gpu-id-step --device --watchdog-timeout --grammar-backend "
+            "--bucket-time-to-first-token --bucket-inter-token-latency "
+            "--bucket-e2e-request-latency --collect-tokens-histogram --warmups "
+            "--preferred-sampling-params --sampling-defaults --storage-path "
+            "--kv-events-config --lora-backend --max-lora-rank --otlp-traces-endpoint");
+  add_flags(rows, Effect::none, Takes::nothing,
+            "--trust-remote-code --skip-tokenizer-init --skip-server-warmup --log-requests "
+            "--show-time-cost --enable-metrics --enable-metrics-for-all-schedulers "
+            "--enable-request-time-stats-logging --enable-cache-report --enable-trace "
+            "--enable-custom-logit-processor --enable-memory-saver --enable-lora "
+            "--constrained-json-disable-any-whitespace --allow-auto-truncate --is-embedding");
+  add_flags(rows, Effect::none, Takes::several, "--lora-paths");
+}
+
+/// Kernels, communication, graphs, memory and scheduling that are not modelled.
+void add_telling_flags(std::vector<ServeFlag>& rows) {
+  add_flags(rows, Effect::possible, Takes::value,
+            "--nnodes --attention-backend --prefill-attention-backend --decode-attention-backend "
+            "--sampling-backend --mm-attention-backend --moe-runner-backend --fp8-gemm-backend "
+            "--deepep-mode --deepep-config --ep-num-redundant-experts --ep-dispatch-algorithm "
+            "--eplb-algorithm --moe-dense-tp-size --load-balance-method --cuda-graph-max-bs "
+            "--cuda-graph-backend --torch-compile-max-bs --torchao-config --stream-interval "
+            "--num-continuous-decode-steps --schedule-low-priority-values-first "
+            "--max-queued-requests --swa-full-tokens-ratio --mamba-full-memory-ratio "
+            "--mamba-ssm-dtype --max-mamba-cache-size --radix-eviction-policy --cpu-offload-gb "
+            "--offload-group-size --hicache-ratio --hicache-size --hicache-write-policy "
+            "--hicache-io-backend --hicache-storage-backend --hicache-mem-layout "
+            "--speculative-algorithm|--speculative-algo --speculative-draft-model-path|"
+            "--speculative-draft-model --speculative-num-steps --speculative-eagle-topk "
+            "--speculative-num-draft-tokens --speculative-token-map "
+            "--speculative-attention-mode --disaggregation-mode "
+            "--disaggregation-transfer-backend --disaggregation-bootstrap-port "
+            "--disaggregation-ib-device --disaggregation-prefill-pp "
+            "--disaggregation-decode-tp --tbo-token-distribution-threshold "
+            "--json-model-override-args --model-impl --tokenizer-worker-num "
+            "--max-loras-per-batch --max-loaded-loras --quantization-param-path "
+            "--attention-context-parallel-size|--attn-cp-size --kt-method --nsa-prefill-backend "
+            "--nsa-decode-backend");
+  add_flags(rows, Effect::possible, Takes::nothing,
+            "--enable-torch-compile --enable-two-batch-overlap --enable-single-batch-overlap "
+            "--enable-eplb --enable-dp-lm-head --enable-p2p-check --enable-nccl-nvls "
+            "--enable-symm-mem --enable-mscclpp --enable-flashinfer-allreduce-fusion "
+            "--enable-flashinfer-moe --enable-hierarchical-cache --enable-lmcache "
+            "--enable-priority-scheduling --enable-piecewise-cuda-graph "
+            "--disable-piecewise-cuda-graph --disable-cuda-graph-padding "
+            "--disable-custom-all-reduce --disable-chunked-prefix-cache "
+            "--disable-shared-experts-fusion --disable-hybrid-swa-memory "
+            "--disable-fast-image-processor --enable-multimodal --enable-flashmla "
+            "--enable-flashinfer-mla --triton-attention-reduce-in-fp32 "
+            "--delete-ckpt-after-loading --enable-deterministic-inference "
+            "--disable-outlines-disk-cache --enable-tokenizer-batch-encode");
+  add_flags(rows, Effect::possible, Takes::several, "--cuda-graph-bs");
+}
+
+}  // namespace
+
+ServeFlags make_sglang_flags() {
+  ServeFlags table{.file_flags = {"--config"}};
+  add_knobs(table.flags);
+  add_idle_flags(table.flags);
+  add_telling_flags(table.flags);
+  return table;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,120 @@
+// vLLM's flags: docs.vllm.ai, "vllm serve" (0.11 to 0.19), and those of earlier versions that
+// posted lines still carry.
+#include "planner/launch/serve_flags.hpp"
+
+namespace roofcast {
+namespace {
+
+using namespace serve_knobs;
+
+void add_knobs(std::vector<ServeFlag>& rows) {
+  const ServeFlag on{.takes = Takes::nothing, .says = "true"};
+  add_flag(rows, "--model", kModel, {.written = false});  // stands first, without a flag
+  add_flag(rows, "--tensor-parallel-size|-tp|--tp", kTensor);
+  add_flag(rows, "--pipeline-parallel-size|-pp|--pp", kPipeline);
+  add_flag(rows, "--data-parallel-size|-dp|--dp", kData);
+  add_flag(rows, "--enable-expert-parallel|-ep", kExpertParallel, on);
+  add_flag(rows, "--quantization|-q", kWeightFormat);
+  add_flag(rows, "--dtype", kDtype);
+  add_flag(rows, "--kv-cache-dtype", kVllmCacheDtype);
+  add_flag(rows, "--max-model-len", kModelLen);
+  add_flag(rows, "--max-num-seqs", kMaxSeqs);
+  add_flag(rows, "--max-num-batched-tokens", kBatchedTokens);
+  add_flag(rows, "--gpu-memory-utilization", kMemoryShare);
+  add_flag(rows, "--kv-cache-memory-bytes|--kv-cache-memory", kKvMemory);
+  add_flag(rows, "--num-gpu-blocks-override", kBlocks);
+  add_flag(rows, "--block-size", kBlockSize);
+  add_flag(rows, "--enable-chunked-prefill", kChunkedPrefill, on);
+  add_flag(rows, "--enable-prefix-caching", kPrefixCaching, on);
+  add_flag(rows, "--enforce-eager", kEager, on);
+  add_flag(rows, "--async-scheduling", kAsync, on);
+  add_flag(rows, "--scheduler-reserve-full-isl", kReserveFull, on);
+  add_flag(rows, "--long-prefill-token-threshold", kLongPrefill);
+  add_flag(rows, "--watermark", kWatermark);
+  add_flag(rows, "--scheduling-policy", kVllmOrder);
+  add_flag(rows, "--generation-config", kGenerationConfig);
+  add_flag(rows, "--speculative-config|-sc", kDrafts);
+  add_flag(rows, "--max-loras", kMaxLoras);
+  add_flag(rows, "--kv-offloading-size", kOffloadingSize);
+}
+
+/// The front end, logging, loading, names and places.
+void add_idle_flags(std::vector<ServeFlag>& rows) {
+  add_flags(rows, Effect::none, Takes::value,
+            "--host --port --uds --uvicorn-log-level --disable-access-log-for-endpoints "
+            "--allowed-origins --allowed-methods --allowed-headers --api-key --ssl-keyfile "
+            "--ssl-certfile --ssl-ca-certs --ssl-cert-reqs --ssl-ciphers --root-path --middleware "
+            "--h11-max-incomplete-event-size --h11-max-header-count --chat-template "
+            "--chat-template-content-format --default-chat-template-kwargs --response-role "
+            "--tool-call-parser --tool-parser-plugin --tool-server --reasoning-parser "
+            "--reasoning-parser-plugin --log-config-file --max-log-len --tokenizer "
+            "--tokenizer-mode --tokenizer-revision --revision --code-revision --hf-config-path "
+            "--hf-token --config-format --allowed-local-media-path --max-logprobs --logprobs-mode "
+            "--load-format --download-dir --safetensors-load-strategy --model-loader-extra-config "
+            "--ignore-patterns --pt-load-map-location --seed --swap-space --kv-offloading-backend "
+            "--max-parallel-loading-workers --master-addr --master-port --node-rank|-r "
+            "--data-parallel-address|-dpa --data-parallel-rpc-port|-dpp --data-parallel-rank|-dpn "
+            "--data-parallel-start-rank|-dpr --data-parallel-size-local|-dpl "
+            "--distributed-timeout-seconds --otlp-traces-endpoint --collect-detailed-traces "
+            "--show-hidden-metrics-for-version --kv-events-config --shutdown-timeout "
+            "--kv-cache-metrics-sample --task --runner --convert --max-lora-rank --max-cpu-loras "
+            "--lora-dtype --lora-extra-vocab-size --guided-decoding-backend "
+            "--structured-outputs-config --prefix-caching-hash-algo --profiler-config "
+            "--expert-placement-strategy --num-lookahead-slots --tokenizer-pool-size");
+  add_flags(rows, Effect::none, Takes::nothing,
+            "--headless --disable-log-stats --disable-log-requests --enable-log-requests "
+            "--aggregate-engine-logging --trust-request-chat-template "
+            "--return-tokens-as-token-ids --enable-auto-tool-choice --enable-reasoning "
+            "--exclude-tools-when-tool-choice-none --enable-prompt-tokens-details "
+            "--enable-server-load-tracking --enable-force-include-usage "
+            "--enable-tokenizer-info-endpoint --enable-log-outputs --enable-log-deltas "
+            "--log-error-stack --disable-uvicorn-access-log --allow-credentials "
+            "--enable-ssl-refresh --enable-request-id-headers --disable-fastapi-docs "
+            "--trust-remote-code --use-tqdm-on-load --enable-sleep-mode --enable-lora "
+            "--kv-cache-metrics --cudagraph-metrics --enable-mfu-metrics --calculate-kv-scales "
+            "--use-v2-block-manager --disable-mm-preprocessor-cache");
+  add_flags(rows, Effect::none, Takes::several, "--served-model-name --lora-modules");
+}
+
+/// Kernels, communication, graphs, memory and scheduling that are not modelled.
+void add_telling_flags(std::vector<ServeFlag>& rows) {
+  add_flags(rows, Effect::possible, Takes::value,
+            "--api-server-count|-asc --attention-backend --attention-config|-ac "
+            "--compilation-config|-cc|-O --optimization-level --performance-mode --kernel-config "
+            "--moe-backend --gdn-prefill-backend --all2all-backend --distributed-executor-backend "
+            "--nnodes|-n --decode-context-parallel-size|-dcp --prefill-context-parallel-size|-pcp "
+            "--data-parallel-backend|-dpb --eplb-config --ubatch-size "
+            "--dbo-decode-token-threshold --dbo-prefill-token-threshold --cpu-offload-gb "
+            "--offload-backend --offload-group-size --offload-num-in-group "
+            "--offload-prefetch-step --kv-transfer-config --ec-transfer-config --hf-overrides "
+            "--rope-scaling --rope-theta --override-generation-config --model-impl "
+            "--max-num-partial-prefills --max-long-partial-prefills --scheduler-cls "
+            "--scheduler-delay-factor --num-scheduler-steps --stream-interval "
+            "--max-seq-len-to-capture --max-cudagraph-capture-size --mamba-cache-dtype "
+            "--mamba-ssm-cache-dtype --mamba-block-size --mamba-cache-mode --limit-mm-per-prompt "
+            "--mm-processor-kwargs --mm-processor-cache-gb --mm-encoder-tp-mode "
+            "--media-io-kwargs --video-pruning-rate --logits-processors --additional-config "
+            "--speculative-model --num-speculative-tokens --worker-cls --tokenizer-pool-type");
+  add_flags(rows, Effect::possible, Takes::nothing,
+            "--enable-eplb --enable-dbo --enable-elastic-ep --disable-custom-all-reduce "
+            "--disable-sliding-window --disable-cascade-attn --disable-hybrid-kv-cache-manager "
+            "--disable-chunked-mm-input --disable-frontend-multiprocessing "
+            "--data-parallel-hybrid-lb|-dph --data-parallel-external-lb|-dpe "
+            "--kv-sharing-fast-prefill --fully-sharded-loras --enable-prompt-embeds "
+            "--language-model-only --skip-mm-profiling --mm-encoder-only "
+            "--enable-flashinfer-autotune --disable-async-output-proc --enable-lora-bias");
+  add_flags(rows, Effect::possible, Takes::several,
+            "--cuda-graph-sizes --cudagraph-capture-sizes --kv-cache-dtype-skip-layers");
+}
+
+}  // namespace
+
+ServeFlags make_vllm_flags() {
+  ServeFlags table{.has_negations = true, .file_flags = {"--config"}};
+  add_knobs(table.flags);
+  add_idle_flags(table.flags);
+  add_telling_flags(table.flags);
+  return table;
+}
+
+}  // namespace roofcast

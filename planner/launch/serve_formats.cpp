@@ -1,0 +1,92 @@
+#include "planner/launch/serve_formats.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "model/error.hpp"
+#include "model/requantise.hpp"
+
+namespace roofcast {
+namespace {
+
+using Text = std::optional<std::string>;
+
+std::string in_lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// As Python spells it: what vLLM and SGLang take.
+Text long_name(const std::optional<DType>& dtype) {
+  if (!dtype) return std::nullopt;
+  switch (*dtype) {
+    case DType::fp32:
+      return "float32";
+    case DType::fp16:
+      return "float16";
+    case DType::bf16:
+      return "bfloat16";
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void read_weight_format(ServeWords& words, const std::string& text, const std::string& flag) {
+  // These say how the checkpoint is to be read; its config says what it holds.
+  constexpr std::array<std::string_view, 6> kAsCheckpoint = {
+      "none", "auto", "compressed-tensors", "compressed_tensors", "gguf", "auto-round"};
+  const std::string method = in_lower_case(text);
+  if (std::find(kAsCheckpoint.begin(), kAsCheckpoint.end(), method) != kAsCheckpoint.end()) return;
+  try {
+    words.weight_format = weight_format_named(method).name;
+  } catch (const Error&) {
+    words.not_modelled.push_back(flag + " " + text);
+  }
+}
+
+Text write_weight_format(const ServeWords& words) { return words.weight_format; }
+
+void read_dtype(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (text == "auto") return;
+  const auto dtype = parse_dtype(text == "float" ? "float32" : text);
+  if (!dtype) throw UsageError(fmt::format("{}: '{}' is not a dtype", flag, text));
+  words.dtype = dtype;
+}
+
+Text write_dtype(const ServeWords& words) { return long_name(words.dtype); }
+
+void read_cache_dtype(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (text == "auto") return;
+  // fp8_inc and fp8_ds_mla of vLLM are fp8 in another layout.
+  const auto dtype = text.starts_with("fp8") ? DType::fp8 : parse_dtype(text);
+  if (dtype) {
+    words.overrides.kv_cache_dtype = dtype;
+  } else {
+    words.not_modelled.push_back(flag + " " + text);
+  }
+}
+
+Text write_vllm_cache_dtype(const ServeWords& words) {
+  const auto& dtype = words.overrides.kv_cache_dtype;
+  return dtype == DType::fp8 ? "fp8" : long_name(dtype);
+}
+
+Text write_sglang_cache_dtype(const ServeWords& words) {
+  const auto& dtype = words.overrides.kv_cache_dtype;
+  if (dtype == DType::fp8) return "fp8_e4m3";
+  return dtype == DType::bf16 ? Text("bfloat16") : Text();
+}
+
+/// TensorRT-LLM names only what differs from the model's.
+Text write_tensorrt_cache_dtype(const ServeWords& words) {
+  return words.overrides.kv_cache_dtype == DType::fp8 ? Text("fp8") : Text();
+}
+
+}  // namespace roofcast

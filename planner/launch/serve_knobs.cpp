@@ -1,0 +1,386 @@
+#include "planner/launch/serve_knobs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
+
+#include "model/error.hpp"
+#include "planner/launch/serve_formats.hpp"
+
+namespace roofcast {
+namespace {
+
+using Text = std::optional<std::string>;
+
+[[noreturn]] void refuse(const std::string& flag, const std::string& text, const char* expected) {
+  constexpr std::size_t kShown = 40;
+  throw UsageError(fmt::format("{}: '{}' is not {}", flag, text.substr(0, kShown), expected));
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// Nothing when the text is no number.
+std::optional<double> plain_number(std::string_view text) {
+  double value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = failed == std::errc{} && end == text.data() + text.size();
+  if (!whole || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+double read_number(const std::string& text, const std::string& flag) {
+  const auto value = plain_number(text);
+  if (!value || *value < 0) refuse(flag, text, "a number");
+  return *value;
+}
+
+std::string number_text(double value) { return fmt::format("{}", value); }
+
+/// A member of the words, or of their overrides.
+template <auto kMember, class Words>
+auto& at(Words& words) {
+  if constexpr (std::is_invocable_v<decltype(kMember), Words&>) {
+    return words.*kMember;
+  } else {
+    return words.overrides.*kMember;
+  }
+}
+
+// ---- one reader and writer a type
+
+template <auto kMember>
+constexpr ServeKnob count_knob(std::string_view name) {
+  return {
+      .name = name,
+      .read = [](ServeWords& words, const std::string& text,
+                 const std::string& flag) { at<kMember>(words) = read_serve_count(text, flag); },
+      .write = [](const ServeWords& words) -> Text {
+        const auto& count = at<kMember>(words);
+        return count ? Text(fmt::format("{}", *count)) : Text();
+      }};
+}
+
+template <auto kMember>
+constexpr ServeKnob degree_knob(std::string_view name) {
+  return {.name = name,
+          .read =
+              [](ServeWords& words, const std::string& text, const std::string& flag) {
+                constexpr std::int64_t kMostRanks = 4096;
+                const std::int64_t degree = read_serve_count(text, flag);
+                if (degree < 1 || degree > kMostRanks) refuse(flag, text, "a number of GPUs");
+                at<kMember>(words) = static_cast<int>(degree);
+              },
+          .write = [](const ServeWords& words) -> Text {
+            const auto& degree = at<kMember>(words);
+            return degree ? Text(fmt::format("{}", *degree)) : Text();
+          }};
+}
+
+template <auto kMember>
+constexpr ServeKnob number_knob(std::string_view name) {
+  return {.name = name,
+          .read = [](ServeWords& words, const std::string& text,
+                     const std::string& flag) { at<kMember>(words) = read_number(text, flag); },
+          .write = [](const ServeWords& words) -> Text {
+            const auto& number = at<kMember>(words);
+            return number ? Text(number_text(*number)) : Text();
+          }};
+}
+
+template <auto kMember>
+constexpr ServeKnob switch_knob(std::string_view name) {
+  return {
+      .name = name,
+      .read = [](ServeWords& words, const std::string& text,
+                 const std::string& flag) { at<kMember>(words) = read_serve_switch(text, flag); },
+      .write = [](const ServeWords& words) -> Text {
+        const auto& on = at<kMember>(words);
+        return on ? Text(*on ? "true" : "false") : Text();
+      }};
+}
+
+// ---- knobs with values of their own
+
+/// trtllm-serve --backend: "tensorrt" runs built engines, as all versions did up to 0.18.
+void read_backend(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (text == "pytorch") return;
+  if (text == "tensorrt" || text == "trt") {
+    words.era = "trtllm-0.18";
+  } else {
+    words.not_modelled.push_back(flag + " " + text);
+  }
+}
+
+Text write_backend(const ServeWords& words) {
+  return words.era == "trtllm-0.18" ? Text("tensorrt") : Text();
+}
+
+void read_model(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (!words.model.empty() && words.model != text) {
+    throw UsageError(
+        fmt::format("{}: the command names two models, '{}' and '{}'", flag, words.model, text));
+  }
+  words.model = text;
+}
+
+Text write_model(const ServeWords& words) {
+  return words.model.empty() ? Text() : Text(words.model);
+}
+
+void read_model_len(ServeWords& words, const std::string& text, const std::string& flag) {
+  EngineOverrides& knobs = words.overrides;
+  knobs.max_model_len.reset();
+  knobs.fit_model_len = text == "auto" || text == "-1";
+  if (!knobs.fit_model_len) knobs.max_model_len = read_serve_count(text, flag);
+}
+
+Text write_model_len(const ServeWords& words) {
+  if (words.overrides.fit_model_len) return "auto";
+  return serve_knobs::kSglangModelLen.write(words);
+}
+
+/// SGLang's chunked_prefill_size, of which -1 turns chunked prefill off.
+void read_chunk_size(ServeWords& words, const std::string& text, const std::string& flag) {
+  words.overrides.enable_chunked_prefill = text != "-1";
+  if (text != "-1") words.overrides.max_num_batched_tokens = read_serve_count(text, flag);
+}
+
+Text write_chunk_size(const ServeWords& words) {
+  if (words.overrides.enable_chunked_prefill == false) return "-1";
+  return serve_knobs::kBatchedTokens.write(words);
+}
+
+void read_kv_memory(ServeWords& words, const std::string& text, const std::string& flag) {
+  words.overrides.kv_cache_memory = Bytes{static_cast<double>(read_serve_count(text, flag))};
+}
+
+Text write_kv_memory(const ServeWords& words) {
+  const auto& bytes = words.overrides.kv_cache_memory;
+  return bytes ? Text(fmt::format("{:.0f}", bytes->value)) : Text();
+}
+
+constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;  // the unit of vLLM's --kv-offloading-size
+
+void read_offloading_size(ServeWords& words, const std::string& text, const std::string& flag) {
+  words.overrides.kv_offloading_size = Bytes{read_number(text, flag) * kGibibyte};
+}
+
+Text write_offloading_size(const ServeWords& words) {
+  const auto& bytes = words.overrides.kv_offloading_size;
+  return bytes ? Text(number_text(bytes->value / kGibibyte)) : Text();
+}
+
+void read_order(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (const auto order = parse_queue_order(text)) {
+    words.overrides.scheduling_policy = order;
+  } else {
+    words.not_modelled.push_back(flag + " " + text);
+  }
+}
+
+Text write_order(const ServeWords& words, bool sglang) {
+  const auto& order = words.overrides.scheduling_policy;
+  if (!order) return std::nullopt;
+  const bool only_sglang =
+      *order == QueueOrder::longest_prefix || *order == QueueOrder::longest_output;
+  const bool only_vllm = *order == QueueOrder::priority;
+  if (sglang ? only_vllm : only_sglang) return std::nullopt;
+  return name_of(*order);
+}
+
+/// "vllm" stops the model's generation_config.json from asking for top-p or penalties.
+void read_generation_config(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (text == "auto") return;
+  if (text == "vllm") {
+    words.overrides.sampling = SamplingKind::plain;
+  } else {
+    words.not_modelled.push_back(flag + " " + text);
+  }
+}
+
+Text write_generation_config(const ServeWords& words) {
+  return words.overrides.sampling == SamplingKind::plain ? Text("vllm") : Text();
+}
+
+/// The method that vLLM's name is scheduled as: EAGLE-3 and each model's own MTP differ in the head
+/// alone.
+std::optional<DraftMethod> draft_method(const std::string& name) {
+  if (name == "eagle3") return DraftMethod::eagle;
+  if (name.ends_with("mtp")) return DraftMethod::mtp;
+  return parse_draft_method(name);
+}
+
+void read_drafts(ServeWords& words, const std::string& text, const std::string& flag) {
+  using nlohmann::json;
+  const json config = json::parse(text, nullptr, false);
+  if (!config.is_object()) refuse(flag, text, "JSON such as {\"num_speculative_tokens\": 3}");
+  const auto number = config.find("num_speculative_tokens");
+  const auto method = config.find("method");
+  const bool named = method != config.end() && method->is_string();
+  const auto known = named ? draft_method(method->get<std::string>())
+                           : std::optional<DraftMethod>(DraftMethod::draft_model);
+  if (!known || number == config.end() || !number->is_number_integer()) {
+    words.not_modelled.push_back(flag + " " + text);
+    return;
+  }
+  words.overrides.num_speculative_tokens = number->get<std::int64_t>();
+  words.overrides.speculative_method = known;
+}
+
+Text write_drafts(const ServeWords& words) {
+  const EngineOverrides& knobs = words.overrides;
+  if (knobs.num_speculative_tokens.value_or(0) == 0) return std::nullopt;
+  return fmt::format("{{\"method\": \"{}\", \"num_speculative_tokens\": {}}}",
+                     name_of(knobs.speculative_method.value_or(DraftMethod::ngram)),
+                     *knobs.num_speculative_tokens);
+}
+
+/// TensorRT-LLM's cuda_graph_config: null turns graphs off; a mapping, here of other keys, does
+/// not.
+void read_graph_config(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (text == "null" || text == "~" || text == "None") {
+    words.overrides.enforce_eager = true;
+  } else {
+    words.not_modelled.push_back(flag + " " + text);
+  }
+}
+
+Text write_graph_config(const ServeWords& words) {
+  return words.overrides.enforce_eager.value_or(false) ? Text("null") : Text();
+}
+
+void read_capacity_policy(ServeWords& words, const std::string& text, const std::string& flag) {
+  words.overrides.capacity_scheduler_policy = parse_capacity_policy(text);
+  if (!words.overrides.capacity_scheduler_policy) refuse(flag, text, kCapacityPolicies);
+}
+
+Text write_capacity_policy(const ServeWords& words) {
+  const auto& policy = words.overrides.capacity_scheduler_policy;
+  return policy ? Text(name_of(*policy)) : Text();
+}
+
+void read_chunking_policy(ServeWords& words, const std::string& text, const std::string& flag) {
+  words.overrides.context_chunking_policy = parse_chunking_policy(text);
+  if (!words.overrides.context_chunking_policy) refuse(flag, text, kChunkingPolicies);
+}
+
+Text write_chunking_policy(const ServeWords& words) {
+  const auto& policy = words.overrides.context_chunking_policy;
+  return policy ? Text(name_of(*policy)) : Text();
+}
+
+/// Expert parallelism that comes with an all-to-all of another name than "none".
+void read_shared_experts(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (text == "none") return;
+  words.expert_parallel = true;
+  if (text != "true") words.not_modelled.push_back(flag + " " + text);
+}
+
+}  // namespace
+
+namespace serve_knobs {
+
+using O = EngineOverrides;
+using W = ServeWords;
+
+const ServeKnob kModel{"model", read_model, write_model};
+const ServeKnob kWeightFormat{"quantization", read_weight_format, write_weight_format};
+const ServeKnob kDtype{"dtype", read_dtype, write_dtype};
+const ServeKnob kBackend{"engine", read_backend, write_backend};
+const ServeKnob kTensor = degree_knob<&W::tensor>("tensor");
+const ServeKnob kPipeline = degree_knob<&W::pipeline>("pipeline");
+const ServeKnob kData = degree_knob<&W::data>("data");
+const ServeKnob kExpertRanks = degree_knob<&W::expert_ranks>("expert");
+const ServeKnob kExpertParallel = switch_knob<&W::expert_parallel>("expert");
+const ServeKnob kSharedExperts{"expert", read_shared_experts, [](const W&) { return Text(); }};
+const ServeKnob kDataParallelAttention =
+    switch_knob<&W::data_parallel_attention>("data_parallel_attention");
+const ServeKnob kMemoryShare = number_knob<&O::gpu_memory_utilization>("gpu_memory_utilization");
+const ServeKnob kModelLen{"max_model_len", read_model_len, write_model_len};
+const ServeKnob kSglangModelLen = count_knob<&O::max_model_len>("max_model_len");
+const ServeKnob kMaxSeqs = count_knob<&O::max_num_seqs>("max_num_seqs");
+const ServeKnob kBatchedTokens = count_knob<&O::max_num_batched_tokens>("max_num_batched_tokens");
+const ServeKnob kChunkSize{"max_num_batched_tokens", read_chunk_size, write_chunk_size};
+const ServeKnob kBlockSize = count_knob<&O::block_size>("block_size");
+const ServeKnob kBlocks = count_knob<&O::num_gpu_blocks_override>("num_gpu_blocks_override");
+const ServeKnob kKvTokens = count_knob<&W::kv_tokens>("num_gpu_blocks_override");
+const ServeKnob kKvMemory{"kv_cache_memory_bytes", read_kv_memory, write_kv_memory};
+const ServeKnob kVllmCacheDtype{"kv_cache_dtype", read_cache_dtype, write_vllm_cache_dtype};
+const ServeKnob kSglangCacheDtype{"kv_cache_dtype", read_cache_dtype, write_sglang_cache_dtype};
+const ServeKnob kTensorrtCacheDtype{"kv_cache_dtype", read_cache_dtype, write_tensorrt_cache_dtype};
+const ServeKnob kChunkedPrefill = switch_knob<&O::enable_chunked_prefill>("enable_chunked_prefill");
+const ServeKnob kPrefixCaching = switch_knob<&O::enable_prefix_caching>("enable_prefix_caching");
+const ServeKnob kEager = switch_knob<&O::enforce_eager>("enforce_eager");
+const ServeKnob kNoGraphs{"enforce_eager", read_graph_config, write_graph_config};
+const ServeKnob kAsync = switch_knob<&O::async_scheduling>("async_scheduling");
+const ServeKnob kReserveFull = switch_knob<&O::reserve_full_sequence>("scheduler_reserve_full_isl");
+const ServeKnob kLongPrefill =
+    count_knob<&O::long_prefill_token_threshold>("long_prefill_token_threshold");
+const ServeKnob kWatermark = number_knob<&O::watermark>("watermark");
+const ServeKnob kVllmOrder{"scheduling_policy", read_order,
+                           [](const W& words) { return write_order(words, false); }};
+const ServeKnob kSglangOrder{"scheduling_policy", read_order,
+                             [](const W& words) { return write_order(words, true); }};
+const ServeKnob kGenerationConfig{"sampling", read_generation_config, write_generation_config};
+const ServeKnob kPrefillTokens = count_knob<&O::max_prefill_tokens>("max_prefill_tokens");
+const ServeKnob kConservativeness =
+    number_knob<&O::schedule_conservativeness>("schedule_conservativeness");
+const ServeKnob kMixedChunk = switch_knob<&O::enable_mixed_chunk>("enable_mixed_chunk");
+const ServeKnob kDrafts{"num_speculative_tokens", read_drafts, write_drafts};
+const ServeKnob kMaxLoras = count_knob<&O::max_loras>("max_loras");
+const ServeKnob kOffloadingSize{"kv_offloading_size", read_offloading_size, write_offloading_size};
+const ServeKnob kCapacityPolicy{"capacity_scheduler_policy", read_capacity_policy,
+                                write_capacity_policy};
+const ServeKnob kChunkingPolicy{"context_chunking_policy", read_chunking_policy,
+                                write_chunking_policy};
+
+}  // namespace serve_knobs
+
+std::int64_t read_serve_count(const std::string& text, const std::string& flag) {
+  constexpr std::string_view kPrefixes = "kmgt";
+  double unit = 1;
+  std::string_view digits = text;
+  if (!digits.empty() && std::isalpha(static_cast<unsigned char>(digits.back()))) {
+    const char prefix = digits.back();
+    const bool binary = std::isupper(static_cast<unsigned char>(prefix)) != 0;
+    const auto power =
+        kPrefixes.find(static_cast<char>(std::tolower(static_cast<unsigned char>(prefix))));
+    if (power == std::string_view::npos) refuse(flag, text, "a whole number");
+    unit = std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(power + 1));
+    digits.remove_suffix(1);
+  }
+  const auto number = plain_number(digits);
+  const double count = number.value_or(-1) * unit;
+  // Beyond 2^53 a double does not hold every count; none is that large.
+  constexpr double kMost = 9007199254740992.0;
+  const double whole = std::round(count);
+  if (!number || count < 0 || count > kMost || std::abs(count - whole) > 1e-6 * unit) {
+    refuse(flag, text, "a whole number");
+  }
+  return static_cast<std::int64_t>(whole);
+}
+
+bool read_serve_switch(const std::string& text, const std::string& flag) {
+  const std::string word = lower(text);
+  for (const char* yes : {"true", "1", "on", "yes"}) {
+    if (word == yes) return true;
+  }
+  for (const char* no : {"false", "0", "off", "no"}) {
+    if (word == no) return false;
+  }
+  refuse(flag, text, "true or false");
+}
+
+}  // namespace roofcast

@@ -1,0 +1,85 @@
+#include "planner/launch/serve_parallelism.hpp"
+
+#include <fmt/format.h>
+
+#include "model/error.hpp"
+
+namespace roofcast {
+namespace {
+
+/// SGLang and TensorRT-LLM count the ranks of experts; here they are all or none.
+std::optional<bool> all_experts(const ServeWords& words, int ranks,
+                                std::vector<std::string>& notes) {
+  if (words.expert_parallel) return words.expert_parallel;
+  if (!words.expert_ranks) return std::nullopt;
+  const int asked = *words.expert_ranks;
+  if (asked > 1 && asked != ranks) {
+    notes.push_back(
+        fmt::format("experts over {} of {} ranks are counted as over all of them", asked, ranks));
+  }
+  return asked > 1;
+}
+
+}  // namespace
+
+ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
+                              std::vector<std::string>& notes) {
+  ParallelismOptions parallel{.tensor = words.tensor,
+                              .pipeline = words.pipeline,
+                              .data = words.data,
+                              .expert_parallel = words.expert_parallel};
+  if (engine == ServeEngine::vllm) return parallel;
+  const int ranks = words.tensor.value_or(1);
+  parallel.expert_parallel = all_experts(words, ranks, notes);
+  const bool shared = words.data_parallel_attention.value_or(false);
+  // TensorRT-LLM's attention is data parallel over all ranks of a stage, or over none.
+  const int data = engine == ServeEngine::tensorrt_llm ? ranks : words.data.value_or(1);
+  if (!shared) {
+    if (parallel.data.value_or(1) > 1) {
+      notes.push_back(
+          "--dp-size without --enable-dp-attention starts servers that share nothing; if the model "
+          "has experts, they are counted here as shared");
+    }
+    return parallel;
+  }
+  if (ranks % data != 0) {
+    throw UsageError(
+        fmt::format("--dp-size: {} does not divide the {} ranks of --tp-size, expected with "
+                    "--enable-dp-attention",
+                    data, ranks));
+  }
+  parallel.tensor = ranks / data;
+  parallel.data = data;
+  return parallel;
+}
+
+void put_parallelism(ServeEngine engine, const ParallelismOptions& parallel, bool has_experts,
+                     ServeWords& words, std::vector<std::string>& notes) {
+  words.tensor = parallel.tensor;
+  words.pipeline = parallel.pipeline;
+  words.data = parallel.data;
+  words.expert_parallel = parallel.expert_parallel;
+  if (engine == ServeEngine::vllm) return;
+  words.expert_parallel.reset();
+  const int data = parallel.data.value_or(1);
+  const int ranks = parallel.tensor.value_or(1) * data;
+  const bool experts = parallel.expert_parallel.value_or(false);
+  if (experts) words.expert_ranks = ranks;
+  if (data == 1) return;
+  if (engine == ServeEngine::tensorrt_llm) {
+    words.data.reset();
+    if (parallel.tensor.value_or(1) > 1 || !(has_experts || experts)) {
+      notes.push_back(fmt::format(
+          "TensorRT-LLM has no flags for {} data-parallel ranks of TP {}: start {} such servers "
+          "behind one address",
+          data, parallel.tensor.value_or(1), data));
+      if (experts) words.expert_ranks = parallel.tensor.value_or(1);
+      return;
+    }
+  }
+  if (!has_experts && !experts) return;
+  words.tensor = ranks;
+  words.data_parallel_attention = true;
+}
+
+}  // namespace roofcast

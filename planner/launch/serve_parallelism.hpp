@@ -1,0 +1,23 @@
+// Degrees of parallelism between an engine's words and this program's, where DP ranks share the
+// experts (model/parallelism.hpp).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/deploy.hpp"
+#include "planner/launch/serve_flags.hpp"
+
+namespace roofcast {
+
+/// What the words mean here; what they say that cannot be said here goes to `notes`. Throws
+/// UsageError for degrees that contradict each other.
+ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
+                              std::vector<std::string>& notes);
+
+/// Puts the degrees as the engine says them. `has_experts`: the model has some, which SGLang's and
+/// TensorRT-LLM's DP ranks share only with attention alone data parallel.
+void put_parallelism(ServeEngine engine, const ParallelismOptions& parallel, bool has_experts,
+                     ServeWords& words, std::vector<std::string>& notes);
+
+}  // namespace roofcast

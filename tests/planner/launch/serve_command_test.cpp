@@ -1,0 +1,292 @@
+// Lines in the form in which users post them, with what they decide worked out from the engines'
+// documentation.
+#include "planner/launch/serve_command.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "model/error.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// ---- vLLM
+
+TEST(ServeCommand, AVllmLineDecidesWhatItsFlagsSay) {
+  const ServeCommand command = read_serve_command(
+      "vllm serve meta-llama/Llama-3.1-70B-Instruct --tensor-parallel-size 4 --max-model-len 32k "
+      "--max-num-seqs=256 --gpu-memory-utilization 0.95 --kv-cache-dtype fp8_e5m2 "
+      "--max-num-batched-tokens 8K --no-enable-prefix-caching --enforce-eager "
+      "--scheduling-policy priority -q fp8");
+  EXPECT_EQ(command.engine, ServeEngine::vllm);
+  const DeploymentOptions& deployment = command.deployment;
+  EXPECT_EQ(deployment.model, "meta-llama/Llama-3.1-70B-Instruct");
+  EXPECT_EQ(deployment.engine, "vllm");
+  EXPECT_EQ(deployment.weight_format, "fp8");
+  EXPECT_EQ(deployment.parallel.tensor, 4);
+  EXPECT_FALSE(deployment.parallel.pipeline);
+  const EngineOverrides& knobs = deployment.overrides;
+  EXPECT_EQ(knobs.max_model_len, 32000);  // k is decimal
+  EXPECT_EQ(knobs.max_num_seqs, 256);
+  EXPECT_EQ(knobs.gpu_memory_utilization, 0.95);
+  EXPECT_EQ(knobs.kv_cache_dtype, DType::fp8);
+  EXPECT_EQ(knobs.max_num_batched_tokens, 8192);  // K is binary
+  EXPECT_EQ(knobs.enable_prefix_caching, false);
+  EXPECT_EQ(knobs.enforce_eager, true);
+  EXPECT_EQ(knobs.scheduling_policy, QueueOrder::priority);
+  EXPECT_THAT(command.ignored, IsEmpty());
+  EXPECT_THAT(command.not_modelled, IsEmpty());
+  EXPECT_THAT(command.unknown, IsEmpty());
+}
+
+TEST(ServeCommand, UnderscoresShortFormsAndBeginningsAreTheSameFlags) {
+  const ServeCommand command = read_serve_command(
+      "python3 -m vllm.entrypoints.openai.api_server --model m -tp 2 -pp=2 -dp 4 -ep "
+      "--max_num_seqs 8 --gpu-memory-util 0.8");
+  const ParallelismOptions& parallel = command.deployment.parallel;
+  EXPECT_EQ(parallel.tensor, 2);
+  EXPECT_EQ(parallel.pipeline, 2);
+  EXPECT_EQ(parallel.data, 4);
+  EXPECT_EQ(parallel.expert_parallel, true);
+  EXPECT_EQ(command.deployment.overrides.max_num_seqs, 8);
+  EXPECT_EQ(command.deployment.overrides.gpu_memory_utilization, 0.8);
+}
+
+TEST(ServeCommand, WhatIsNotModelledIsTold) {
+  const ServeCommand command = read_serve_command(
+      "HF_TOKEN=secret VLLM_USE_V1=1 vllm serve m --host 0.0.0.0 --port 8000 --api-key secret "
+      "--trust-remote-code --attention-backend FLASHINFER -O3 --quantization bitsandbytes "
+      "--brand-new-flag 7 --no-enable-log-requests --served-model-name a b --cuda-graph-sizes 1 2");
+  EXPECT_THAT(command.ignored,
+              ElementsAre("--host", "--port", "--api-key", "--trust-remote-code",
+                          "--no-enable-log-requests", "--served-model-name", "HF_TOKEN"));
+  EXPECT_THAT(command.not_modelled, ElementsAre("--attention-backend", "-O", "--cuda-graph-sizes",
+                                                "VLLM_USE_V1", "--quantization bitsandbytes"));
+  EXPECT_THAT(command.unknown, ElementsAre("--brand-new-flag"));
+  EXPECT_EQ(command.deployment.model, "m");
+}
+
+TEST(ServeCommand, SpeculationIsReadFromJsonAndFromDottedKeys) {
+  for (const char* flags :
+       {R"(--speculative-config '{"method": "eagle3", "model": "d", "num_speculative_tokens": 3}')",
+        R"(--speculative_config={\"method\":\"eagle3\",\"num_speculative_tokens\":3})",
+        "--speculative-config.method eagle3 --speculative-config.num_speculative_tokens 3"}) {
+    const ServeCommand command = read_serve_command(std::string("vllm serve m ") + flags);
+    EXPECT_EQ(command.deployment.overrides.num_speculative_tokens, 3) << flags;
+    EXPECT_EQ(command.deployment.overrides.speculative_method, DraftMethod::eagle) << flags;
+  }
+  const ServeCommand medusa = read_serve_command(
+      R"(vllm serve m --speculative-config '{"method": "medusa", "num_speculative_tokens": 3}')");
+  EXPECT_FALSE(medusa.deployment.overrides.num_speculative_tokens);
+  EXPECT_THAT(medusa.not_modelled, Contains(HasSubstr("medusa")));
+}
+
+TEST(ServeCommand, ADtypeOfSixteenBitsLeavesTheCheckpointAsItIs) {
+  EXPECT_FALSE(read_serve_command("vllm serve m --dtype bfloat16").deployment.weight_format);
+  EXPECT_FALSE(read_serve_command("vllm serve m --dtype auto").deployment.weight_format);
+  EXPECT_EQ(read_serve_command("vllm serve m --dtype half -q awq").deployment.weight_format, "awq");
+  EXPECT_EQ(read_serve_command("vllm serve m --dtype float").deployment.weight_format, "fp32");
+}
+
+TEST(ServeCommand, GenerationConfigVllmMeansPlainSampling) {
+  EXPECT_EQ(
+      read_serve_command("vllm serve m --generation-config vllm").deployment.overrides.sampling,
+      SamplingKind::plain);
+}
+
+TEST(ServeCommand, AnOldSwitchMayHaveAValue) {
+  const auto chunked = [](const std::string& flag) {
+    return read_serve_command("vllm serve " + flag + " m")
+        .deployment.overrides.enable_chunked_prefill;
+  };
+  EXPECT_EQ(chunked("--enable-chunked-prefill=False"), false);
+  EXPECT_EQ(chunked("--enable-chunked-prefill False"), false);
+  EXPECT_EQ(chunked("--enable-chunked-prefill"), true);
+  EXPECT_EQ(chunked("--no-enable-chunked-prefill"), false);
+}
+
+// ---- containers and scripts
+
+TEST(ServeCommand, AContainersTagIsTheEngineVersion) {
+  const ServeCommand command = read_serve_command(R"(docker run --runtime nvidia --gpus all \
+    -v ~/.cache/huggingface:/root/.cache/huggingface \
+    --env "HF_TOKEN=$HF_TOKEN" -p 8000:8000 --ipc=host -it --name vllm-server \
+    vllm/vllm-openai:v0.11.0 \
+    --model mistralai/Mistral-7B-v0.1 --max-model-len 4096)");
+  EXPECT_EQ(command.deployment.engine, "vllm-0.11.0");
+  EXPECT_EQ(command.deployment.model, "mistralai/Mistral-7B-v0.1");
+  EXPECT_EQ(command.deployment.overrides.max_model_len, 4096);
+  EXPECT_THAT(command.ignored, ElementsAre("HF_TOKEN"));
+}
+
+TEST(ServeCommand, AContainerMayNameItsProgram) {
+  EXPECT_EQ(read_serve_command("docker run --entrypoint vllm --rm vllm/vllm-openai serve m -tp 2")
+                .deployment.parallel.tensor,
+            2);
+  const ServeCommand sglang = read_serve_command(
+      "docker run --gpus all --shm-size 32g -p 30000:30000 lmsysorg/sglang:v0.5.3-cu126 "
+      "bash -c \"python3 -m sglang.launch_server --model-path m --tp 2 > log 2>&1\"");
+  EXPECT_EQ(sglang.engine, ServeEngine::sglang);
+  EXPECT_EQ(sglang.deployment.engine, "sglang-0.5.3");
+  EXPECT_EQ(sglang.deployment.parallel.tensor, 2);
+}
+
+TEST(ServeCommand, AScriptSetsVariablesAndInstallsAVersion) {
+  const ServeCommand command = read_serve_command(
+      "#!/bin/bash\n"
+      "pip install vllm==0.10.2\n"
+      "export VLLM_LOGGING_LEVEL=DEBUG\n"
+      "MODEL=\"Qwen/Qwen3-8B\"  # small\n"
+      "nohup vllm serve $MODEL --port ${PORT:-8000} \\\n"
+      "  --max-model-len 16384 > serve.log 2>&1 &\n"
+      "echo started\n");
+  EXPECT_EQ(command.deployment.engine, "vllm-0.10.2");
+  EXPECT_EQ(command.deployment.model, "Qwen/Qwen3-8B");
+  EXPECT_EQ(command.deployment.overrides.max_model_len, 16384);
+  EXPECT_THAT(command.ignored, ElementsAre("--port", "VLLM_LOGGING_LEVEL"));
+}
+
+// ---- SGLang
+
+TEST(ServeCommand, AnSglangLineDecidesWhatItsFlagsSay) {
+  const ServeCommand command = read_serve_command(
+      "python -m sglang.launch_server --model-path m --tp 4 --mem-fraction-static 0.85 "
+      "--chunked-prefill-size -1 --max-running-requests 128 --disable-radix-cache "
+      "--disable-overlap-schedule --schedule-policy lpm --context-length 8192 --page-size 16 "
+      "--max-total-tokens 65536 --speculative-algorithm EAGLE");
+  EXPECT_EQ(command.deployment.engine, "sglang");
+  const EngineOverrides& knobs = command.deployment.overrides;
+  EXPECT_EQ(knobs.gpu_memory_utilization, 0.85);
+  EXPECT_EQ(knobs.enable_chunked_prefill, false);
+  EXPECT_EQ(knobs.max_num_seqs, 128);
+  EXPECT_EQ(knobs.enable_prefix_caching, false);
+  EXPECT_EQ(knobs.async_scheduling, false);
+  EXPECT_EQ(knobs.scheduling_policy, QueueOrder::longest_prefix);
+  EXPECT_EQ(knobs.max_model_len, 8192);
+  EXPECT_EQ(knobs.num_gpu_blocks_override, 4096);  // 65536 tokens in pages of 16
+  EXPECT_THAT(command.not_modelled, ElementsAre("--speculative-algorithm"));
+}
+
+TEST(ServeCommand, SglangsDataParallelAttentionDividesItsTensorRanks) {
+  // --tp-size is the number of GPUs then: 8 attention ranks of one GPU each, experts over all.
+  const ServeCommand shared = read_serve_command(
+      "sglang serve --model-path m --tp-size 8 --dp-size 8 --enable-dp-attention --ep-size 8");
+  EXPECT_EQ(shared.deployment.parallel.tensor, 1);
+  EXPECT_EQ(shared.deployment.parallel.data, 8);
+  EXPECT_EQ(shared.deployment.parallel.expert_parallel, true);
+  EXPECT_THAT(shared.notes, IsEmpty());
+  const ServeCommand apart = read_serve_command("sglang serve --model-path m --tp 2 --dp 4");
+  EXPECT_EQ(apart.deployment.parallel.tensor, 2);
+  EXPECT_EQ(apart.deployment.parallel.data, 4);
+  EXPECT_THAT(apart.notes, ElementsAre(HasSubstr("share nothing")));
+}
+
+// ---- TensorRT-LLM
+
+TEST(ServeCommand, TrtllmServeIsCompletedByItsYaml) {
+  const ServeCommand command = read_serve_command(R"(#!/usr/bin/env bash
+EXTRA=/tmp/extra.yml
+cat > ${EXTRA} <<EOF
+enable_attention_dp: true   # one KV cache a rank
+cuda_graph_config:
+    enable_padding: true
+    batch_sizes:
+    - 1
+    - 2
+kv_cache_config:
+    dtype: fp8
+    free_gpu_memory_fraction: 0.8
+    enable_block_reuse: false
+disable_overlap_scheduler: true
+scheduler_config:
+  capacity_scheduler_policy: MAX_UTILIZATION
+print_iter_log: true
+EOF
+mpirun -n 1 --allow-run-as-root trtllm-serve deepseek-ai/DeepSeek-R1 --tp_size 8 --ep_size 8 \
+    --max_batch_size 384 --max-num-tokens 1536 --kv_cache_free_gpu_memory_fraction 0.9 \
+    --extra_llm_api_options $EXTRA --log_level info)");
+  EXPECT_EQ(command.engine, ServeEngine::tensorrt_llm);
+  EXPECT_EQ(command.deployment.engine, "trtllm");
+  EXPECT_EQ(command.deployment.parallel.tensor, 1);
+  EXPECT_EQ(command.deployment.parallel.data, 8);
+  EXPECT_EQ(command.deployment.parallel.expert_parallel, true);
+  const EngineOverrides& knobs = command.deployment.overrides;
+  EXPECT_EQ(knobs.max_num_seqs, 384);
+  EXPECT_EQ(knobs.max_num_batched_tokens, 1536);
+  EXPECT_EQ(knobs.gpu_memory_utilization, 0.8);  // the file wins over the flag
+  EXPECT_EQ(knobs.kv_cache_dtype, DType::fp8);
+  EXPECT_EQ(knobs.enable_prefix_caching, false);
+  EXPECT_EQ(knobs.async_scheduling, false);
+  EXPECT_EQ(knobs.capacity_scheduler_policy, CapacityPolicy::max_utilization);
+  EXPECT_THAT(command.not_modelled,
+              ElementsAre("cuda_graph_config.enable_padding", "cuda_graph_config.batch_sizes"));
+  EXPECT_THAT(command.ignored, ElementsAre("--log_level", "print_iter_log"));
+}
+
+TEST(ServeCommand, BuiltEnginesAreAnEraOfTheirOwn) {
+  EXPECT_EQ(read_serve_command("trtllm-serve m --backend tensorrt").deployment.engine,
+            "trtllm-0.18");
+  EXPECT_EQ(read_serve_command("trtllm-serve serve m --backend pytorch").deployment.engine,
+            "trtllm");
+}
+
+TEST(ServeCommand, AConfigurationFileIsReadWhereItIsAtHand) {
+  const auto read = [](const std::string& path) -> std::optional<std::string> {
+    if (path != "c.yaml") return std::nullopt;
+    return "tensor-parallel-size: 2\nmax_num_seqs: 8\nenforce-eager: true\nport: 1\n";
+  };
+  const ServeCommand here =
+      read_serve_command("vllm serve m --config c.yaml --max-num-seqs 16", read);
+  EXPECT_EQ(here.deployment.parallel.tensor, 2);
+  EXPECT_EQ(here.deployment.overrides.max_num_seqs, 16);  // the flag wins over vLLM's file
+  EXPECT_EQ(here.deployment.overrides.enforce_eager, true);
+  const ServeCommand gone = read_serve_command("vllm serve m --config other.yaml", read);
+  EXPECT_THAT(gone.notes, ElementsAre(HasSubstr("other.yaml")));
+}
+
+// ---- bad input
+
+void expect_refused(const std::string& text, const std::string& part) {
+  try {
+    read_serve_command(text);
+    FAIL() << "accepted: " << text.substr(0, 60);
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(part));
+    EXPECT_THAT(error.what(), testing::Not(HasSubstr("\n")));
+    EXPECT_LT(std::string(error.what()).size(), 400U);
+  }
+}
+
+TEST(ServeCommand, BadLinesAreRefusedInALine) {
+  expect_refused("vllm serve 'm", "is not closed");
+  expect_refused("", "no engine is started");
+  expect_refused("llama-server -m x.gguf", "no engine is started");
+  expect_refused("vllm bench serve --model m", "no engine is started");
+  expect_refused("vllm serve m & vllm serve n", "2 servers");
+  expect_refused("vllm serve m --model n", "two models");
+  expect_refused("vllm serve m n", "two models");
+  expect_refused("vllm serve --port 8000", "names no model");
+  expect_refused("vllm serve m --max-model-len", "--max-model-len: its value is missing");
+  expect_refused("vllm serve m --max-num-seqs --port 8000", "--max-num-seqs: its value is missing");
+  expect_refused("vllm serve m --max-num-seqs many", "--max-num-seqs: 'many' is not");
+  expect_refused("vllm serve m --max-num-seqs 1e400", "is not a whole number");
+  expect_refused("vllm serve m --gpu-memory-utilization nan", "is not a number");
+  expect_refused("vllm serve m -tp 0", "-tp: '0' is not a number of GPUs");
+  expect_refused("vllm serve m --speculative-config {", "is not JSON");
+  expect_refused("vllm serve $MODEL", "'$MODEL' has no value");
+  expect_refused("vllm serve m -tp $TP", "-tp: '$TP' has no value");
+  expect_refused("sglang serve --model-path m --tp 4 --dp 3 --enable-dp-attention",
+                 "does not divide");
+  expect_refused("vllm serve " + std::string(1 << 20, 'x'), "bytes long");
+  expect_refused("trtllm-serve m --config", "--config: its value is missing");
+}
+
+}  // namespace
+}  // namespace roofcast::test
