@@ -24,6 +24,7 @@ constexpr std::array kJsonFormats = {
     JsonFormat{"llama-bench", is_llama_bench, each_object<read_llama_bench>},
     JsonFormat{"aiperf-records", is_aiperf_records, read_aiperf_records},
     JsonFormat{"llmperf-individual", is_llmperf_individual, read_llmperf_individual},
+    JsonFormat{"inference-perf-requests", is_inference_perf_requests, read_inference_perf_requests},
     JsonFormat{"request-log", is_request_log, read_request_log},
 };
 

@@ -68,6 +68,8 @@ bool is_aiperf_records(const nlohmann::json& first);
 MeasuredRuns read_aiperf_records(ResultObjects& objects);
 bool is_llmperf_individual(const nlohmann::json& first);
 MeasuredRuns read_llmperf_individual(ResultObjects& objects);
+bool is_inference_perf_requests(const nlohmann::json& first);
+MeasuredRuns read_inference_perf_requests(ResultObjects& objects);
 bool is_request_log(const nlohmann::json& first);
 MeasuredRuns read_request_log(ResultObjects& objects);
 

@@ -9,7 +9,7 @@ std::optional<double> unit_in_si(std::string_view unit) {
     std::string_view name;
     double factor;
   };
-  constexpr std::array<Unit, 27> kUnits = {{{"s", 1},
+  constexpr std::array<Unit, 28> kUnits = {{{"s", 1},
                                             {"sec", 1},
                                             {"secs", 1},
                                             {"second", 1},
@@ -35,6 +35,7 @@ std::optional<double> unit_in_si(std::string_view unit) {
                                             {"requests/s", 1},
                                             {"requests/sec", 1},
                                             {"queries/s", 1},
+                                            {"per sec", 1},
                                             {"tokens/s/user", 1}}};
   for (const Unit& known : kUnits) {
     if (known.name == unit) return known.factor;

@@ -27,6 +27,12 @@ bool is_prometheus(std::string_view head);
 MeasuredRuns read_prometheus(ByteSource& bytes, const ImportOptions& options);
 bool is_start_up_log(std::string_view head);
 MeasuredRuns read_start_up_log(ByteSource& bytes, const ImportOptions& options);
+bool is_aiperf_table(std::string_view head);
+MeasuredRuns read_aiperf_table(ByteSource& bytes, const ImportOptions& options);
+bool is_guidellm_table(std::string_view head);
+MeasuredRuns read_guidellm_table(ByteSource& bytes, const ImportOptions& options);
+bool is_guidellm_yaml(std::string_view head);
+MeasuredRuns read_guidellm_yaml(ByteSource& bytes, const ImportOptions& options);
 bool is_llmd_yaml(std::string_view head);
 MeasuredRuns read_llmd_yaml(ByteSource& bytes, const ImportOptions& options);
 
