@@ -55,6 +55,7 @@ struct Evaluations::Impl {
   Clock::time_point last_kept = Clock::now();
   std::int64_t next_id = 0;
   std::int64_t evaluated = 0;
+  std::int64_t elsewhere = 0;
 
   bool is_known(const std::string& question);
   Batch batch_of(std::span<const std::string> questions);
@@ -143,7 +144,7 @@ void Evaluations::Impl::hand_out(Batch& batch) {
 void Evaluations::Impl::note(Batch& batch, FinishedEvaluation one) {
   const auto found = batch.under_way.find(one.id);
   if (found == batch.under_way.end()) return;  // of a rank that was given up too soon
-  const std::int64_t index = found->second.index;
+  const auto [index, rank] = found->second;
   batch.under_way.erase(found);
   if (one.failed) {
     if (index < batch.failed_index) batch.failure = std::move(one.answer);
@@ -152,6 +153,7 @@ void Evaluations::Impl::note(Batch& batch, FinishedEvaluation one) {
   }
   --batch.left;
   ++evaluated;
+  if (rank != kThisRank) ++elsewhere;
   const std::string& question = *batch.questions[static_cast<std::size_t>(index)];
   if (options.kept.keep) unkept.push_back({.question = question, .answer = one.answer});
   known.emplace(question, std::move(one.answer));
@@ -207,5 +209,7 @@ std::optional<std::vector<std::string>> Evaluations::answers(
 void Evaluations::keep() { impl_->keep(); }
 
 std::int64_t Evaluations::evaluated() const { return impl_->evaluated; }
+
+std::int64_t Evaluations::evaluated_elsewhere() const { return impl_->elsewhere; }
 
 }  // namespace roofcast

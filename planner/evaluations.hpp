@@ -51,6 +51,7 @@ class Evaluations {
   /// Answers that were evaluated, not found: what this run cost. Differs between a run and its
   /// resumption, so it has no place in an answer.
   std::int64_t evaluated() const;
+  std::int64_t evaluated_elsewhere() const;  // of these, by other ranks
 
  private:
   struct Impl;

@@ -169,7 +169,7 @@ CREATE TABLE evaluations (
   key          TEXT PRIMARY KEY,  -- of version and question: FNV-1a 64, hex
   run_id       INTEGER NOT NULL REFERENCES plans (run_id) ON DELETE CASCADE,  -- first to ask
   tool_version TEXT NOT NULL,  -- of roofcast: another may answer otherwise
-  question     TEXT NOT NULL,  -- candidate, load and the hashes of their files; JSON
-  answer       TEXT NOT NULL   -- JSON
+  question     TEXT NOT NULL,  -- all that decides the answer, or a hash of it
+  answer       TEXT NOT NULL
 );
 CREATE INDEX evaluations_by_run ON evaluations (run_id);
