@@ -200,11 +200,15 @@ PlanAnswer make_plan(const PlanQuestion& question, const PlanCatalogue& catalogu
   tell_fates(shapes, searched, result);
   answer.shapes = std::move(shapes);
   for (const Found& found : result.best) {
+    if (answer.stopped) break;
     const std::size_t shape = searched.shapes[found.item];
     answer.ranked.push_back(
         ranked_candidate(answer.shapes[shape], shape, found.units, tried.at({shape, found.units})));
   }
-  if (!answer.stopped) answer.stopped = !ask_finalists(answer, digest, evaluations, progress);
+  if (!answer.stopped && !ask_finalists(answer, digest, evaluations, progress)) {
+    answer.stopped = true;
+    answer.ranked.clear();
+  }
   mark_pareto(answer.ranked);
   tell_losers(answer, question.space.gpus, tried);
   return answer;

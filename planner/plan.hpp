@@ -35,7 +35,7 @@ struct NearestLoser {
 struct PlanAnswer {
   std::vector<PlannedShape> shapes{};     // each with its fate
   std::vector<RankedCandidate> ranked{};  // the best first; empty: none holds
-  std::vector<TriedCandidate> closest{};  // when none holds: those simulated that came nearest
+  std::vector<TriedCandidate> closest{};  // when none is ranked: those simulated that came nearest
   std::vector<NearestLoser> losers{};     // in order of the search's GPUs
   std::int64_t candidates = 0;            // shapes, each as often as its limits allow
   std::int64_t simulations = 0;           // of the search, and

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace roofcast {
@@ -87,7 +88,8 @@ std::optional<std::int64_t> next_units(const State& state, double limit) {
 }
 
 /// The trials of a round: of the items that may enter the answer, those of least possible
-/// objective.
+/// objective. While nothing limits a group, one item of it at a time: what it comes to limits the
+/// others.
 std::vector<Trial> next_trials(const std::vector<State>& states, const Incumbents& incumbents,
                                std::int64_t round) {
   const std::vector<Found> best = incumbents.best();
@@ -96,11 +98,14 @@ std::vector<Trial> next_trials(const std::vector<State>& states, const Incumbent
     const auto units = next_units(states[i], incumbents.limit(states[i].item.group, best));
     if (units) open.push_back({states[i].least_objective(), {.item = i, .units = *units}});
   }
-  const auto count = std::min<std::ptrdiff_t>(round, std::ssize(open));
-  std::partial_sort(open.begin(), open.begin() + count, open.end());
+  std::sort(open.begin(), open.end());
   std::vector<Trial> trials;
-  for (std::ptrdiff_t i = 0; i < count; ++i) {
-    trials.push_back(open[static_cast<std::size_t>(i)].second);
+  std::set<std::int64_t> unlimited;
+  for (const auto& [objective, trial] : open) {
+    if (std::ssize(trials) == round) break;
+    const std::int64_t group = states[trial.item].item.group;
+    const bool limited = std::isfinite(incumbents.limit(group, best));
+    if (limited || unlimited.insert(group).second) trials.push_back(trial);
   }
   return trials;
 }

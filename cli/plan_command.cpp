@@ -1,0 +1,161 @@
+// roofcast plan: the cheapest deployments that hold the SLO; kept in the store while it searches.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "cli/output_file.hpp"
+#include "cli/plan_document.hpp"
+#include "cli/plan_json.hpp"
+#include "cli/plan_launch.hpp"
+#include "cli/plan_options.hpp"
+#include "cli/progress.hpp"
+#include "cli/utc_time.hpp"
+#include "cli/version.hpp"
+#include "planner/evaluate_all.hpp"
+#include "reports/store.hpp"
+#include "simulator/io/scenario_workload.hpp"
+
+namespace roofcast {
+namespace {
+
+/// The store's side of a plan.
+struct PlanStore {
+  Store store;
+  std::int64_t id = 0;
+};
+
+RunRow plan_row(const PlanQuestion& question, const PlanCatalogue& catalogue,
+                const std::string& command_line) {
+  RunRow row;
+  row.kind = "plan";
+  row.created_at = utc_now();
+  row.tool_version = kVersion;
+  row.command_line = command_line;
+  row.model = catalogue.base.model;
+  row.scenario_json = plan_inputs(question, catalogue).dump();
+  row.seed = question.base.seed;
+  return row;
+}
+
+KeptAnswers kept_in(std::optional<PlanStore>& kept) {
+  if (!kept) return {};
+  PlanStore& plan = *kept;
+  return {
+      .find = [&plan](const std::string& text) { return plan.store.evaluation(kVersion, text); },
+      .keep =
+          [&plan](std::span<const AnsweredQuestion> answered) {
+            std::vector<EvaluationRow> rows;
+            for (const AnsweredQuestion& one : answered) {
+              rows.push_back({.question = one.question, .answer = one.answer});
+            }
+            plan.store.add_evaluations(plan.id, rows);
+          }};
+}
+
+/// What the list of runs shows, and the figures of the first.
+void end_plan(PlanStore& plan, const PlanReport& report, const Document& document) {
+  PlanEnd end{.summary = plan_headline(report), .answer_json = document.machine.dump()};
+  std::vector<MetricRow> metrics = {
+      {"simulations", "value", static_cast<double>(report.answer.simulations)}};
+  if (!report.answer.ranked.empty()) {
+    const RankedCandidate& best = report.answer.ranked.front();
+    const Shape& shape = report.answer.shapes[best.shape].shape;
+    end.gpu = shape.gpu;
+    end.engine = shape.engine;
+    end.profile_hash = report.catalogue.gpus.at(shape.gpu).hash;
+    metrics.push_back({"gpus", "value", static_cast<double>(best.needs.gpus)});
+    metrics.push_back({"probability", "value", best.finalist.confidence.probability});
+    metrics.push_back({"ttft_s", "p95", best.figures.ttft_p95_s});
+    metrics.push_back({"tpot_s", "p95", best.figures.tpot_p95_s});
+    if (best.needs.cost_per_hour) {
+      metrics.push_back({"cost_usd_per_h", "value", *best.needs.cost_per_hour});
+    }
+  }
+  plan.store.end_plan(plan.id, end, metrics);
+}
+
+void write_manifest(const PlanReport& report, const std::string& path) {
+  if (report.answer.ranked.empty()) return;
+  write_whole(path, kubernetes_manifest(report, report.answer.ranked.front()));
+}
+
+/// Files that the plan reads, so that none is written over.
+std::vector<std::string> files_used(const PlanOptions& options, const PlanQuestion& question) {
+  std::vector<std::string> files = input_files(question.base);
+  files.push_back(options.simulate.scenario_path);
+  files.insert(files.end(), question.space.gpus.begin(), question.space.gpus.end());
+  if (options.simulate.store) files.push_back(options.simulate.store_path);
+  return files;
+}
+
+/// Nothing when the user interrupted it.
+std::optional<std::vector<PlannedShape>> look_at_shapes(const PlanQuestion& question,
+                                                        const PlanCatalogue& catalogue, int threads,
+                                                        std::ostream& err) {
+  ProgressBar bar(err, "placements");
+  return plan_shapes(catalogue, question, threads,
+                     [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+}
+
+/// The plan through threads and the store.
+PlanAnswer answered(const PlanQuestion& question, const PlanCatalogue& catalogue,
+                    std::vector<PlannedShape> shapes, const EvaluationOptions& how,
+                    std::ostream& err) {
+  ProgressBar bar(err, "simulations");
+  const std::vector<PlannedShape> asked_about = shapes;
+  Evaluations evaluations(plan_evaluator(catalogue, question, asked_about), how);
+  PlanAnswer answer =
+      make_plan(question, catalogue, std::move(shapes), evaluations,
+                [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+  evaluations.keep();
+  return answer;
+}
+
+int threads_of(const PlanOptions& options) {
+  const std::int64_t most = available_threads();
+  return static_cast<int>(std::min(options.threads.value_or(most), most));
+}
+
+}  // namespace
+
+int run_plan(CommandContext& context) {
+  PlanOptions options;
+  const auto common = parse(context, plan_usage(options));
+  if (!common) return kExitDone;
+  PlanQuestion question = plan_question(options);
+  if (!options.kubernetes.empty()) {
+    check_not_among(options.kubernetes, "--kubernetes", files_used(options, question));
+    check_writable(options.kubernetes);
+  }
+  const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
+  std::optional<PlanStore> kept;
+  if (options.simulate.store) {
+    kept.emplace(PlanStore{.store = Store(options.simulate.store_path, Store::Mode::write)});
+    kept->id = kept->store.begin_plan(plan_row(question, catalogue, context.command_line));
+  }
+  const int threads = threads_of(options);
+  auto shapes = look_at_shapes(question, catalogue, threads, context.err);
+  if (!shapes) {
+    context.err << "interrupted before any simulation\n";
+    return kExitFailed;
+  }
+  const PlanAnswer answer = answered(question, catalogue, *std::move(shapes),
+                                     {.threads = threads, .kept = kept_in(kept)}, context.err);
+  const PlanReport report{
+      .question = question, .catalogue = catalogue, .answer = answer, .explain = options.explain};
+  const Document document = plan_document(report);
+  write(document, common->output, context.out);
+  if (answer.stopped) {
+    context.err << "interrupted" << (kept ? "; the same command goes on from here" : "") << "\n";
+    return kExitFailed;
+  }
+  if (kept) {
+    end_plan(*kept, report, document);
+    context.err << fmt::format("run {} kept in {}\n", kept->id, options.simulate.store_path);
+  }
+  if (!options.kubernetes.empty()) write_manifest(report, options.kubernetes);
+  return answer.ranked.empty() ? kExitNo : kExitDone;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,18 @@
+// The machine-readable answer of `roofcast plan`.
+#pragma once
+
+#include <optional>
+
+#include "cli/plan_document.hpp"
+
+namespace roofcast {
+
+/// The question as understood, complete.
+Json plan_inputs(const PlanQuestion& question, const PlanCatalogue& catalogue);
+
+Json plan_json(const PlanReport& report);
+
+/// At the load asked about; nothing without a price or without tokens.
+std::optional<double> dollars_per_million_output_tokens(const RankedCandidate& one);
+
+}  // namespace roofcast

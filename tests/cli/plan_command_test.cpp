@@ -1,0 +1,101 @@
+// What `roofcast plan` says to people who ask well, and to those who do not.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using nlohmann::json;
+
+const std::string kLoad =
+    "plan --model llama-3.1-8b --request-rate 10 --num-prompts 100 --output-len 32 "
+    "--search tp=1,2 --max-replicas 4 --top 2 ";
+const std::string kPromise = "--slo p95:ttft:500ms p95:tpot:40ms ";
+
+CommandResult plan(const std::string& more) { return run_command(kLoad + more); }
+
+void expect_misuse(const std::string& more, const std::string& text) {
+  const CommandResult result = plan(more + " --no-store");
+  EXPECT_EQ(result.exit_code, 2) << more;
+  EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+}
+
+TEST(PlanCommand, SaysTheCheapestAloudAndHowToRunIt) {
+  const CommandResult result = plan("--gpu h100,l40s " + kPromise + "--no-store");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("Cheapest: "), std::string::npos);
+  EXPECT_NE(result.out.find("holds with probability"), std::string::npos);
+  EXPECT_NE(result.out.find("vllm serve llama-3.1-8b"), std::string::npos);
+}
+
+TEST(PlanCommand, PromisesItsKeys) {
+  const CommandResult result = plan("--gpu h100,l40s " + kPromise + "--no-store -o json");
+  const json answer = json::parse(result.out);
+  for (const char* key : {"inputs", "holds", "answer", "ranked", "closest", "losers", "shapes",
+                          "candidates", "simulations", "finalist_simulations"}) {
+    EXPECT_TRUE(answer.contains(key)) << key;
+  }
+  const json& first = answer["ranked"][0];
+  for (const char* key : {"deployment", "units", "result", "gpus", "cost_usd_per_h", "pareto",
+                          "usd_per_million_output_tokens", "probability", "capacity_factor",
+                          "capacity_rate_per_s", "launch"}) {
+    EXPECT_TRUE(first.contains(key)) << key;
+  }
+  EXPECT_EQ(first["result"]["targets"].size(), 2U);
+}
+
+TEST(PlanCommand, AnswersNoWithTheClosest) {
+  // 16 GB of weights over 3.35 TB/s are 4.8 ms, over two GPUs 2.4 ms.
+  const CommandResult result = plan("--gpu h100 --slo p95:tpot:1ms --no-store");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.out.find("No deployment"), std::string::npos);
+  EXPECT_NE(result.out.find("even unloaded; the limit is 1"), std::string::npos);
+}
+
+TEST(PlanCommand, NamesTheLimitThatContradicts) {
+  const CommandResult result = plan("--gpu h100 --budget 1 " + kPromise + "--no-store");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.out.find("the budget of $1.00 per hour allows 0"), std::string::npos);
+}
+
+TEST(PlanCommand, RefusesWhatIsMissingOrIdle) {
+  expect_misuse("--gpu h100", "what is promised");
+  expect_misuse(kPromise, "--gpu is missing");
+  expect_misuse("--gpu h100 --available l40s=2 " + kPromise, "not among the GPUs");
+  expect_misuse("--gpu h100 --available h100 " + kPromise, "expected GPU=NUMBER");
+  expect_misuse("--gpu h100 --goodput-share 0.9 " + kPromise, "without --goodput");
+  expect_misuse("--gpu mi325x " + kPromise, "--price amd-mi325x=2.5");
+  expect_misuse("--gpu h100 --objective joy " + kPromise, "cost, gpus or energy");
+  expect_misuse("--gpu h100 --budget -1 " + kPromise, "--budget");
+  expect_misuse("--gpu h100 --search speed=1,2 " + kPromise, "cannot be searched");
+}
+
+TEST(PlanCommand, GoesOnFromItsStoreWithTheSameAnswer) {
+  const TemporaryFolder folder;
+  const std::string line = "--gpu h100,l40s " + kPromise + "--store plans.db";
+  const CommandResult first = plan(line);
+  const CommandResult again = plan(line);
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(first.out, again.out);
+  EXPECT_NE(run_command("runs --store plans.db").out.find("Cheapest"), std::string::npos);
+}
+
+TEST(PlanCommand, WritesAManifestOfTheBest) {
+  const TemporaryFolder folder;
+  const CommandResult result = plan("--gpu h100 " + kPromise + "--no-store --kubernetes m.yaml");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  std::stringstream text;
+  text << std::ifstream("m.yaml").rdbuf();
+  for (const char* part : {"kind: Deployment", "kind: Service", "nvidia.com/gpu: 1",
+                           "  name: llama-3-1-8b\n", "vllm serve llama-3.1-8b", "--port 8000"}) {
+    EXPECT_NE(text.str().find(part), std::string::npos) << part;
+  }
+}
+
+}  // namespace
+}  // namespace roofcast::test
