@@ -10,6 +10,7 @@
 #include "cli/plan_launch.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/progress.hpp"
+#include "cli/started_together.hpp"
 #include "cli/utc_time.hpp"
 #include "cli/version.hpp"
 #include "planner/evaluate_all.hpp"
@@ -112,14 +113,30 @@ PlanAnswer answered(const PlanQuestion& question, const PlanCatalogue& catalogue
   return answer;
 }
 
-int threads_of(const PlanOptions& options) {
-  const std::int64_t most = available_threads();
-  return static_cast<int>(std::min(options.threads.value_or(most), most));
+int threads_of(const PlanOptions& options, const Ranks& ranks) {
+  const std::int64_t given = options.threads.value_or(ranks.threads_each());
+  return static_cast<int>(std::min<std::int64_t>(given, available_threads()));
 }
 
-}  // namespace
+/// Of a rank that does not lead: reads the same inputs, answers questions and prints nothing. What
+/// is wrong with the inputs the leader says for all; what is wrong here alone it is told.
+int serve_plan(const CommandContext& context, Ranks& ranks) {
+  std::ostream nowhere(nullptr);
+  CommandContext quiet{context.arguments, context.command_line, nowhere, nowhere};
+  try {
+    PlanOptions options;
+    if (!parse(quiet, plan_usage(options))) return kExitDone;
+    PlanQuestion question = plan_question(options);
+    const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
+    const std::vector<PlannedShape> shapes = unseen_shapes(catalogue, question);
+    ranks.serve(plan_evaluator(catalogue, question, shapes), threads_of(options, ranks));
+  } catch (const std::exception& error) {
+    ranks.excuse(error.what());
+  }
+  return kExitDone;
+}
 
-int run_plan(CommandContext& context) {
+int lead_plan(CommandContext& context, Ranks& ranks) {
   PlanOptions options;
   const auto common = parse(context, plan_usage(options));
   if (!common) return kExitDone;
@@ -134,14 +151,16 @@ int run_plan(CommandContext& context) {
     kept.emplace(PlanStore{.store = Store(options.simulate.store_path, Store::Mode::write)});
     kept->id = kept->store.begin_plan(plan_row(question, catalogue, context.command_line));
   }
-  const int threads = threads_of(options);
+  const int threads = threads_of(options, ranks);
   auto shapes = look_at_shapes(question, catalogue, threads, context.err);
   if (!shapes) {
     context.err << "interrupted before any simulation\n";
     return kExitFailed;
   }
-  const PlanAnswer answer = answered(question, catalogue, *std::move(shapes),
-                                     {.threads = threads, .kept = kept_in(kept)}, context.err);
+  const PlanAnswer answer =
+      answered(question, catalogue, *std::move(shapes),
+               {.threads = threads, .kept = kept_in(kept), .ranks = &ranks}, context.err);
+  for (const std::string& absent : ranks.absent()) context.err << absent << "\n";
   const PlanReport report{
       .question = question, .catalogue = catalogue, .answer = answer, .explain = options.explain};
   const Document document = plan_document(report);
@@ -156,6 +175,13 @@ int run_plan(CommandContext& context) {
   }
   if (!options.kubernetes.empty()) write_manifest(report, options.kubernetes);
   return answer.ranked.empty() ? kExitNo : kExitDone;
+}
+
+}  // namespace
+
+int run_plan(CommandContext& context) {
+  Ranks ranks(started_together());
+  return ranks.leads() ? lead_plan(context, ranks) : serve_plan(context, ranks);
 }
 
 }  // namespace roofcast

@@ -104,9 +104,8 @@ std::string_view name_of(ShapeFate fate) {
   return "ranked";
 }
 
-std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
-                                                     const PlanQuestion& question, int threads,
-                                                     const ProgressFunction& progress) {
+std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue,
+                                        const PlanQuestion& question) {
   std::vector<PlannedShape> shapes;
   for (Shape& shape : shapes_of(question.space)) {
     const Gpu& gpu = catalogue.gpus.at(shape.gpu).gpu;
@@ -118,6 +117,13 @@ std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalo
         most_units(planned.needs, planned.shape.gpu, question.limits, question.space.most_units);
     shapes.push_back(std::move(planned));
   }
+  return shapes;
+}
+
+std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
+                                                     const PlanQuestion& question, int threads,
+                                                     const ProgressFunction& progress) {
+  std::vector<PlannedShape> shapes = unseen_shapes(catalogue, question);
   const PlanLoad load = plan_load(catalogue.workload, catalogue.base.max_concurrency.has_value(),
                                   catalogue.base.slo, question.requirement);
   const std::vector<FloorGroup> groups = floor_groups(shapes);

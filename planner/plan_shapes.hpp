@@ -46,6 +46,11 @@ struct PlannedShape {
   ShapeBound bound{};
 };
 
+/// Every shape of the space, not looked at yet: all that an evaluator needs to know of them. Throws
+/// as plan_shapes.
+std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue,
+                                        const PlanQuestion& question);
+
 /// In the order of shapes_of. `catalogue` was loaded for this space, whose order of GPUs it shares.
 /// Uses several threads; nothing when `progress` ended it. Throws UsageError where an objective or
 /// a limit is about a price or a power that is not known.

@@ -46,11 +46,15 @@ class Ranks {
   void begin(int rank, std::int64_t id, const std::string& question);
   /// What has arrived since the last call.
   std::vector<FinishedEvaluation> finished();
+  /// Of ranks that are gone or given up although nobody let them go: "rank 3: no such file".
+  std::vector<std::string> absent() const;
 
   // ---- of the others
 
   /// Answers questions until the leader lets go.
   void serve(const Evaluator& evaluate, int threads);
+  /// Why this one does not serve; the leader is told.
+  void excuse(const std::string& reason);
 
  private:
   struct Impl;

@@ -21,6 +21,8 @@ int Ranks::threads_each() const { return available_threads(); }
 std::vector<ServingRank> Ranks::serving() { return {}; }
 void Ranks::begin(int /*rank*/, std::int64_t /*id*/, const std::string& /*question*/) {}
 std::vector<FinishedEvaluation> Ranks::finished() { return {}; }
+std::vector<std::string> Ranks::absent() const { return {}; }
+void Ranks::excuse(const std::string& /*reason*/) {}
 void Ranks::serve(const Evaluator& /*evaluate*/, int /*threads*/) {}
 
 }  // namespace roofcast

@@ -33,7 +33,7 @@ enum class Kind : int {
   answer,
   failure,  // why there is no answer
   let_go,   // of the leader: no more questions
-  gone,     // of another rank: the last that it says
+  gone,     // of another rank: the last that it says, with a reason if it is none of the leader's
   end       // of the leader, to those that have gone; with kAllGone when none was given up
 };
 
@@ -125,6 +125,7 @@ struct Peer {
   int threads = 0;  // 0: not ready
   bool gone = false;
   bool given_up = false;
+  std::string reason{};  // to be gone or given up before it was let go
   Clock::time_point heard = Clock::now();
 };
 
@@ -150,6 +151,7 @@ struct Ranks::Impl {
   bool let_go();
 
   // of the others
+  std::string reason{};
   bool go();
 };
 
@@ -185,6 +187,7 @@ void Ranks::Impl::hear(Message message) {
     }
     case Kind::gone:
       peer.gone = true;
+      peer.reason = std::move(message.bytes);
       break;
     default:
       break;
@@ -201,7 +204,9 @@ void Ranks::Impl::look() {
   looked = now;
   for (Message& message : arrived()) hear(std::move(message));
   for (Peer& peer : peers) {
-    if (peer.threads > 0 && Clock::now() - peer.heard > kRankSilence) peer.given_up = true;
+    if (peer.threads == 0 || peer.gone || Clock::now() - peer.heard <= kRankSilence) continue;
+    peer.given_up = true;
+    peer.reason = "silent, given up";
   }
 }
 
@@ -233,7 +238,7 @@ bool Ranks::Impl::let_go() {
 
 /// Of another rank: whether all have gone.
 bool Ranks::Impl::go() {
-  outbox.send(kLeader, Kind::gone, "");
+  outbox.send(kLeader, Kind::gone, reason);
   const Clock::time_point start = Clock::now();
   while (Clock::now() - start < 2 * kRankSilence) {  // the leader waits for others meanwhile
     for (const Message& message : arrived()) {
@@ -289,6 +294,17 @@ std::vector<FinishedEvaluation> Ranks::finished() {
   if (impl_->count > 1) impl_->look();
   return std::exchange(impl_->ended, {});
 }
+
+std::vector<std::string> Ranks::absent() const {
+  std::vector<std::string> texts;
+  for (std::size_t rank = 1; rank < impl_->peers.size(); ++rank) {
+    const std::string& reason = impl_->peers[rank].reason;
+    if (!reason.empty()) texts.push_back(fmt::format("rank {}: {}", rank, reason));
+  }
+  return texts;
+}
+
+void Ranks::excuse(const std::string& reason) { impl_->reason = reason; }
 
 void Ranks::serve(const Evaluator& evaluate, int threads) {
   LocalWorkers local(evaluate, threads);
