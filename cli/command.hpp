@@ -36,6 +36,7 @@ int run_memory(CommandContext&);
 int run_estimate(CommandContext&);
 int run_staircase(CommandContext&);
 int run_simulate(CommandContext&);
+int run_capacity(CommandContext&);
 int run_plan(CommandContext&);
 int run_trace(CommandContext&);
 int run_calibrate(CommandContext&);

@@ -23,6 +23,8 @@ constexpr Command kCommands[] = {
     {"staircase", "what a KV cache saves: the naive loop against the cached one", run_staircase},
     {"simulate", "will it hold the SLO: a trace or synthetic load through the engine",
      run_simulate},
+    {"capacity", "how much it carries within the SLO, how sure, what ends it, what a loss does",
+     run_capacity},
     {"plan", "the cheapest deployment that holds the SLO: which GPUs, how many, configured how",
      run_plan},
     {"trace", "write a synthetic workload as a trace file", run_trace},

@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "cli/from_command.hpp"
+#include "cli/limits_section.hpp"
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_simulation.hpp"
 #include "cli/simulate_command_options.hpp"
 #include "cli/simulate_document.hpp"
+#include "planner/evaluate_all.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/wording.hpp"
@@ -25,6 +27,22 @@ bool run_with_progress(SimulationRun& run, std::ostream& err) {
   ProgressBar bar(err, "requests");
   run_simulation(run, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
   return !bar.interrupted();
+}
+
+/// The answer with what its limits are. The run is simulated again with each of them wider; an
+/// interrupted account is left out.
+Document explained(const SimulationRun& run, std::ostream& err) {
+  Document document = simulation_document(run);
+  ProgressBar bar(err, "simulations");
+  SimulationRun counted{.scenario = run.scenario, .pools = run.pools, .workload = run.workload};
+  const LimitAccount account = simulate_with_account(counted, step_times_of(counted), {});
+  const auto report =
+      report_limits(counted, account, available_threads(),
+                    [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+  if (!report) return document;
+  document.machine["limits"] = limits_json(*report);
+  document.sections.push_back(limits_section(*report, run.pools));
+  return document;
 }
 
 /// What was done and what was not, in a line.
@@ -81,7 +99,8 @@ int run_simulate(CommandContext& context) {
     context.err << "run " << id << " kept in " << options.store_path << " (roofcast runs " << id
                 << " --store " << options.store_path << ")\n";
   }
-  write(simulation_document(run), common->output, context.out);
+  write(options.explain ? explained(run, context.err) : simulation_document(run), common->output,
+        context.out);
   return holds(run.result) ? kExitDone : kExitNo;
 }
 

@@ -26,7 +26,8 @@ Usage simulate_usage(SimulateOptions& target) {
       "keep nothing")("keep-requests", po::bool_switch(&target.keep_requests),
                       "store every request as well")(
       "requests-out", po::value(&target.requests_out)->value_name("FILE"),
-      "one row per request, .csv or .jsonl");
+      "one row per request, .csv or .jsonl")("explain", po::bool_switch(&target.explain),
+                                             "which limit binds, what a tenth more of each gains");
   usage.options.add(machine_options(target.deployment))
       .add(synthetic_options(target.workload))
       .add(trace_options(target.workload))

@@ -19,6 +19,7 @@ struct SimulateOptions {
   std::string store_path = "roofcast.db";
   bool keep_requests = false;
   std::string requests_out;
+  bool explain = false;
 };
 
 /// Options that fill `target`, which must outlive the parse.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 namespace roofcast {
 namespace {
@@ -77,17 +78,25 @@ std::vector<double> between(double low, double high, const CapacityQuestion& que
   return loads;
 }
 
-/// From the guess upwards until something fails, or downwards until something holds.
+/// From the guess upwards until something fails, or downwards until something holds. Each stride is
+/// the square of the one before, as far as an octave or two.
 void find_bracket(Bracket& bracket, const CapacityQuestion& question) {
-  bracket.try_loads({question.guess / 2, question.guess});
+  constexpr double kLongest = 4;
+  std::vector<double> first = question.also;
+  first.insert(first.end(), {question.guess / question.stride, question.guess});
+  bracket.try_loads(std::move(first));
+  double stride = question.stride;
   for (double load = question.guess; !bracket.fails_somewhere() && load < question.greatest;) {
-    load = std::min(2 * load, question.greatest);
+    load = std::min(stride * load, question.greatest);
     bracket.try_loads({load});
+    stride = std::min(stride * stride, kLongest);
   }
-  constexpr double kDown = 4;  // a guess this far off is no guess: go faster
-  for (double load = question.guess / 2; !bracket.holds_somewhere() && load > question.least;) {
-    load = std::max(load / kDown, question.least);
+  stride = question.stride;
+  for (double load = question.guess / stride;
+       !bracket.holds_somewhere() && load > question.least;) {
+    load = std::max(load / stride, question.least);
     bracket.try_loads({load});
+    stride = std::min(stride * stride, kLongest);
   }
 }
 
@@ -108,7 +117,8 @@ LoadPoint load_point(double load, const SimulationResult& result,
 
 Capacity find_capacity(const LoadTrial& trial, const CapacityQuestion& question) {
   assert(question.least > 0 && question.least <= question.guess &&
-         question.guess <= question.greatest && question.at_once > 0 && question.tolerance > 0);
+         question.guess <= question.greatest && question.at_once > 0 && question.tolerance > 0 &&
+         question.stride > 1);
   Bracket bracket(trial, question);
   find_bracket(bracket, question);
   while (bracket.holds_somewhere() && bracket.fails_somewhere() && !bracket.is_narrow()) {

@@ -34,8 +34,10 @@ struct CapacityQuestion {
   double guess = 0;         // where the end is expected: the load is tried there first
   double greatest = 0;      // nothing beyond is tried
   double tolerance = 0.01;  // relative, between the greatest that holds and the least that fails
-  bool whole = false;       // loads are whole numbers (a concurrency)
-  int at_once = 1;          // loads of one round: more take fewer rounds and more simulations
+  double stride = 2;   // above 1; first step of the way from the guess to a bracket, then squared
+  bool whole = false;  // loads are whole numbers (a concurrency)
+  std::vector<double> also{};  // tried before anything else: what fails among them is heeded
+  int at_once = 1;             // loads of one round: more take fewer rounds and more simulations
 };
 
 struct Capacity {
@@ -47,7 +49,8 @@ struct Capacity {
   std::vector<LoadPoint> points{};  // all that were tried, by load
 };
 
-/// Brackets the capacity by doubling or halving from the guess, then cuts the bracket into at_once
+/// Brackets the capacity by strides that grow from the guess upwards or downwards, then cuts the
+/// bracket into at_once
 /// + 1 equal parts (of the logarithm) until it is within the tolerance.
 Capacity find_capacity(const LoadTrial& trial, const CapacityQuestion& question);
 

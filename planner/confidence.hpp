@@ -26,7 +26,8 @@ struct Confidence {
   std::int64_t simulations = 0;
 };
 
-/// The verdict with numbers that are off by so many of their standard deviations.
+/// The verdict with numbers that are off by so many of their standard deviations. Called from
+/// several threads where several are allowed.
 using DeviatingVerdict = std::function<bool(const Deviations&)>;
 
 /// Probability that the verdict is yes: step time, host work per request and KV capacity err
@@ -39,6 +40,10 @@ using DeviatingVerdict = std::function<bool(const Deviations&)>;
 /// never to help. Neglects chance (other arrivals of the same rate), causes that turn nothing
 /// within +-4, and the boundary's curvature.
 Confidence confidence_of(const DeviatingVerdict& holds);
+
+/// The same on several threads; nothing when `progress` ended it, which is asked now and then.
+std::optional<Confidence> confidence_of(const DeviatingVerdict& holds, int threads,
+                                        const ProgressFunction& progress);
 
 /// Of a run that simulate_sampled has filled in. At most 25 simulations.
 Confidence confidence_of(const SimulationRun& run, const PoolStepTimes& step_times,

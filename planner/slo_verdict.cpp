@@ -17,7 +17,9 @@ TargetMargin margin_of(const TargetOutcome& outcome) {
                       .limit_s = target.limit.value,
                       .achieved_s = outcome.achieved,
                       .margin = (target.limit.value - outcome.achieved) / target.limit.value};
-  if (!outcome.slo_class.empty()) margin.what += " of " + outcome.slo_class;
+  // "all" is how results name targets of every class.
+  const bool of_class = !outcome.slo_class.empty() && outcome.slo_class != "all";
+  if (of_class) margin.what += " of " + outcome.slo_class;
   // Achieved tells of the completed requests alone; the percentile fell on another.
   if (!outcome.met && margin.margin >= 0) margin.margin = kMarginWithoutService;
   return margin;

@@ -5,7 +5,7 @@ PRAGMA user_version = 4;             -- version of this schema
 
 CREATE TABLE runs (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice, also after a deletion
-  kind          TEXT NOT NULL,  -- what made it: 'simulate', 'calibrate', 'validate', 'measured', 'plan'
+  kind          TEXT NOT NULL,  -- what made it: 'simulate', 'calibrate', 'validate', 'measured', 'plan', 'capacity'
   created_at    TEXT NOT NULL,  -- ISO 8601, UTC: '2026-01-31T12:00:00Z'
   tool_version  TEXT NOT NULL,  -- of roofcast
   command_line  TEXT NOT NULL,  -- as it could be typed again

@@ -1,0 +1,29 @@
+// What `roofcast capacity` answers, and what it keeps in the store.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "planner/capacity_answer.hpp"
+#include "planner/growth.hpp"
+#include "reports/document.hpp"
+#include "reports/store.hpp"
+
+namespace roofcast {
+
+/// Growth that was asked about.
+struct GrowthQuestion {
+  Growth growth{};
+  std::optional<std::chrono::sys_days> from{};  // today's date, where one is given
+};
+
+Document capacity_document(const CapacityAnswer& answer,
+                           const std::optional<GrowthQuestion>& growth, std::int64_t simulations);
+
+/// The answer to a deployment that does not fit.
+Document capacity_refusal(const LoadStudy& study);
+
+Run capacity_row(const CapacityAnswer& answer, const std::string& command_line);
+
+}  // namespace roofcast

@@ -1,0 +1,140 @@
+// roofcast capacity as users call it: what it answers, what it refuses, what it keeps.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+/// Prompts of 1,500 tokens and short answers: few steps, and TTFT is what fails.
+const std::string kDeployment =
+    "capacity --model llama-3.1-8b --gpu h100 --input-len 1500 --output-len 20 --seed 1 "
+    "--num-prompts 200 --no-store ";
+
+json answer(const std::string& flags, int exit_code) {
+  const CommandResult result = run_command(kDeployment + flags + " -o json");
+  EXPECT_EQ(result.exit_code, exit_code) << flags << ": " << result.err;
+  return json::parse(result.out);
+}
+
+void expect_one_line(const CommandResult& result, int exit_code, const std::string& what) {
+  EXPECT_EQ(result.exit_code, exit_code);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr(what));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+}
+
+TEST(CapacityCommand, AnswersUnderStableKeys) {
+  const json found = answer("--request-rate 3 --slo p95:ttft:500ms", 0);
+  for (const char* key :
+       {"schema_version", "inputs",           "fits",          "load",        "holds",
+        "capacity",       "capacity_low",     "capacity_high", "bounded",     "monotone",
+        "asked",          "headroom",         "growth",        "curve",       "points",
+        "limits",         "one_replica_lost", "requests",      "simulations", "notes"}) {
+    EXPECT_TRUE(found.contains(key)) << key;
+  }
+  EXPECT_EQ(found["load"], "rate_per_s");
+  EXPECT_DOUBLE_EQ(found["headroom"].get<double>(), found["capacity"].get<double>() / 3);
+  EXPECT_EQ(found["asked"]["rate_per_s"], 3);
+  EXPECT_GT(found["asked"]["probability"].get<double>(), 0.5);
+  EXPECT_FALSE(found["limits"]["limits"].empty());
+}
+
+TEST(CapacityCommand, ALoadBeyondTheCapacityIsANo) {
+  const json found = answer("--request-rate 200 --slo p95:ttft:100ms", 3);
+  EXPECT_FALSE(found["asked"]["holds"].get<bool>());
+  EXPECT_LT(found["headroom"].get<double>(), 1);
+  EXPECT_LT(found["asked"]["probability"].get<double>(), 0.5);
+}
+
+TEST(CapacityCommand, AnSloThatNothingHoldsNamesTheTargetAndTheFigure) {
+  const CommandResult result = run_command(kDeployment + "--slo p95:ttft:1ms");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.out, HasSubstr("No load holds: at "));
+  EXPECT_THAT(result.out, HasSubstr("p95 ttft is "));
+  EXPECT_THAT(result.out, HasSubstr("of 1.0 ms"));
+}
+
+TEST(CapacityCommand, WithoutALoadThereIsNoHeadroom) {
+  const json found = answer("--slo p95:ttft:500ms", 0);
+  EXPECT_TRUE(found["asked"].is_null());
+  EXPECT_TRUE(found["headroom"].is_null());
+  EXPECT_GT(found["capacity"].get<double>(), 0);
+}
+
+TEST(CapacityCommand, AClosedLoopHasAConcurrency) {
+  const json found = answer("--max-concurrency 2 --slo p95:ttft:500ms", 0);
+  EXPECT_EQ(found["load"], "concurrency");
+  EXPECT_EQ(found["asked"]["concurrency"], 2);
+}
+
+TEST(CapacityCommand, GrowthNamesADateOnlyWhereOneIsGiven) {
+  const std::string load = "--request-rate 3 --slo p95:ttft:500ms --growth 10%/month";
+  EXPECT_TRUE(answer(load, 0)["growth"]["date"].is_null());
+  const json dated = answer(load + " --from 2026-11-22", 0)["growth"];
+  EXPECT_TRUE(dated["date"].is_string());
+  // ln(headroom) / ln(1.1) months.
+  const double headroom = answer(load, 0)["headroom"].get<double>();
+  EXPECT_NEAR(dated["periods_until_it_fails"].get<double>(), std::log(headroom) / std::log(1.1),
+              1e-9);
+}
+
+TEST(CapacityCommand, TheLossOfTheOnlyReplicaIsANo) {
+  const json found = answer("--request-rate 3 --slo p95:ttft:500ms --lose-one", 3);
+  EXPECT_EQ(found["one_replica_lost"][0]["replicas_left"], 0);
+}
+
+TEST(CapacityCommand, FlagsThatChangeNothingAreRefused) {
+  expect_one_line(run_command(kDeployment + "--from 2026-11-22"), 2, "--growth");
+  expect_one_line(run_command(kDeployment + "--least-goodput 99%"), 2, "--goodput");
+  expect_one_line(run_command(kDeployment + "--growth 5%/week"), 2, "--request-rate");
+}
+
+TEST(CapacityCommand, BadInputIsOneLine) {
+  expect_one_line(run_command(kDeployment + "--growth fast"), 2, "10%/month");
+  expect_one_line(run_command(kDeployment + "--growth 5%/week --from today"), 2, "2026-11-22");
+  expect_one_line(run_command(kDeployment + "--least-goodput 2"), 2, "--least-goodput");
+  expect_one_line(run_command("capacity --no-store --model llama-3.1-8b --gpu h100 --num-prompts 1 "
+                              "--request-rate 1"),
+                  1, "rate");
+}
+
+TEST(CapacityCommand, WhatDoesNotFitIsANo) {
+  const CommandResult result =
+      run_command("capacity --model llama-3.1-70b --gpu h100 --no-store --slo p95:ttft:1s");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.out, HasSubstr("does not fit"));
+}
+
+TEST(CapacityCommand, KeepsARunOfItsOwnKind) {
+  const TemporaryFolder folder;
+  const CommandResult result = run_command(
+      "capacity --model llama-3.1-8b --gpu h100 --input-len 1500 --output-len 20 --num-prompts 200 "
+      "--request-rate 3 --slo p95:ttft:500ms");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("run 1 kept in roofcast.db"));
+  const json run = json::parse(run_command("runs 1 -o json").out);
+  EXPECT_THAT(run.dump(), HasSubstr("capacity_rate_per_s"));
+}
+
+TEST(SimulateCommand, ExplainSaysWhichLimitBinds) {
+  const CommandResult result = run_command(
+      "simulate --model llama-3.1-8b --gpu h100 --num-prompts 30 --input-len 64 --output-len 64 "
+      "--max-num-seqs 2 --no-store --explain -o json");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const json limits = json::parse(result.out)["limits"];
+  EXPECT_EQ(limits["binding"], "max_num_seqs");
+  EXPECT_EQ(limits["yardstick"], "mean E2E");
+}
+
+}  // namespace
+}  // namespace roofcast::test
