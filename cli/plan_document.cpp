@@ -87,6 +87,9 @@ std::string as_margin(double margin) { return fmt::format("{:+.0f} %", 100 * mar
 /// The limit that a simulated candidate misses by most.
 std::string miss_of(const TriedCandidate& tried) {
   const SloVerdict& verdict = tried.figures.verdict;
+  if (verdict.holds && tried.figures.probability) {
+    return fmt::format("holds with probability {:.2f}", *tried.figures.probability);
+  }
   if (verdict.holds) return "holds";
   for (const TargetMargin& margin : verdict.margins) {
     if (margin.what != verdict.binding) continue;
@@ -230,7 +233,8 @@ Table losses_table(const PlanAnswer& answer) {
 std::string loser_text(const PlanReport& report, const NearestLoser& loser) {
   const PlannedShape& planned = report.answer.shapes[loser.shape];
   if (loser.tried) {
-    const char* also = loser.tried->figures.verdict.holds ? ", and is dearer" : "";
+    const bool dearer = planned.fate == ShapeFate::dearer && loser.tried->figures.verdict.holds;
+    const char* also = dearer ? ", and is dearer" : "";
     return fmt::format("{}: {}{}.", name_of(report, *loser.tried), miss_of(*loser.tried), also);
   }
   const std::string why = planned.why.empty() ? reason_text(planned.fate) : planned.why;
@@ -268,8 +272,8 @@ Section explained(const PlanReport& report) {
 std::string searched_text(const PlanReport& report) {
   const PlanAnswer& answer = report.answer;
   return fmt::format(
-      "Searched: {} of {}; {} simulated, each with {}; {} more for the answer's probability and "
-      "breaking point.",
+      "Searched: {} of {}; {} simulated, each with {}; {} more for probabilities and breaking "
+      "points.",
       counted(answer.candidates, "candidate"), counted(std::ssize(answer.shapes), "shape"),
       with_separators(answer.simulations),
       counted(std::ssize(report.catalogue.workload.requests), "request"),

@@ -121,6 +121,7 @@ Json plan_inputs(const PlanQuestion& question, const PlanCatalogue& catalogue) {
           {"available", question.limits.available},
           {"price_usd_per_gpu_h", question.limits.prices},
           {"goodput_share", or_null(question.requirement.least_goodput_share)},
+          {"least_probability", or_null(question.least_probability)},
           {"top", question.keep}};
 }
 

@@ -104,6 +104,8 @@ po::options_description more_plan_flags(PlanOptions& target) {
   po::options_description options = option_group("More of the plan");
   options.add_options()("power", number(target.power, "--power"),
                         "most watts, boards at their limit")(
+      "probability", converted(target.probability, "--probability", parse_share)->value_name("X"),
+      "least probability that the answer holds (default: as predicted)")(
       "max-replicas", count(target.most_replicas, "--max-replicas"), "of a shape (default 64)")(
       "top", count(target.top, "--top"), "placements in the answer (default 5)")(
       "threads", count(target.threads, "--threads"), "default: all cores; the answer is the same")(
@@ -203,6 +205,7 @@ PlanQuestion plan_question(const PlanOptions& options) {
     question.space.most_units =
         static_cast<std::int32_t>(std::min<std::int64_t>(*options.most_replicas, kMostReplicas));
   }
+  question.least_probability = options.probability;
   question.requirement.least_goodput_share = options.goodput_share;
   question.objective = options.objective.value_or(PlanObjective::cost);
   question.keep = options.top.value_or(question.keep);

@@ -23,6 +23,8 @@ struct CandidateFigures {
   double mean_kv_use = 0;  // share of blocks
   double busy_share = 0;   // of the makespan
   std::int64_t requests = 0;
+  /// That it holds, where a plan asked for it; not part of the text.
+  std::optional<double> probability{};
 };
 
 /// What only those in the answer are asked for.

@@ -1,6 +1,7 @@
 #include "planner/plan.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -49,27 +50,62 @@ std::optional<std::vector<std::string>> ask(Evaluations& evaluations,
   });
 }
 
-/// The search's trials through `evaluations`; what they came to is added to `tried`.
-TrialFunction trials_through(Evaluations& evaluations, const std::string& digest,
-                             const Searched& searched, Tried& tried,
-                             const ProgressFunction& progress) {
-  return [&](std::span<const Trial> trials) {
+/// The search's side of a plan: its trials through `evaluations`.
+struct TrialsOfPlan {
+  const PlanQuestion& question;
+  const Searched& searched;
+  Evaluations& evaluations;
+  const ProgressFunction& progress;
+  std::string digest{};
+  Tried tried{};
+  std::int64_t further_simulations = 0;  // behind probabilities
+
+  std::optional<std::vector<std::string>> ask_all(const std::vector<std::string>& questions) {
+    return ask(evaluations, questions, std::ssize(tried), progress);
+  }
+
+  std::size_t shape_of(const Trial& trial) const { return searched.shapes[trial.item]; }
+
+  /// Fills in how probable it is that those which hold do; false when the user ended it.
+  bool ask_how_sure(std::span<const Trial> trials, std::vector<CandidateFigures>& figures) {
+    std::vector<std::string> questions;
+    std::vector<std::size_t> asked;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (!figures[i].verdict.holds) continue;
+      questions.push_back(confidence_question(digest, shape_of(trials[i]), trials[i].units));
+      asked.push_back(i);
+    }
+    const auto texts = ask_all(questions);
+    if (!texts) return false;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const FinalistFigures sure = finalist_figures((*texts)[i]);
+      figures[asked[i]].probability = sure.confidence.probability;
+      further_simulations += sure.simulations;
+    }
+    return true;
+  }
+
+  std::vector<TrialAnswer> operator()(std::span<const Trial> trials) {
     std::vector<std::string> questions;
     for (const Trial& trial : trials) {
-      questions.push_back(trial_question(digest, searched.shapes[trial.item], trial.units));
+      questions.push_back(trial_question(digest, shape_of(trial), trial.units));
     }
+    const auto texts = ask_all(questions);
+    if (!texts) return {};
+    std::vector<CandidateFigures> figures;
+    for (const std::string& text : *texts) figures.push_back(candidate_figures(text));
+    if (question.least_probability && !ask_how_sure(trials, figures)) return {};
     std::vector<TrialAnswer> answers;
-    const auto texts = ask(evaluations, questions, std::ssize(tried), progress);
-    if (!texts) return answers;
     for (std::size_t i = 0; i < trials.size(); ++i) {
-      CandidateFigures figures = candidate_figures((*texts)[i]);
-      answers.push_back({.holds = figures.verdict.holds, .margin = figures.verdict.worst_margin});
-      tried.emplace(std::pair(searched.shapes[trials[i].item], trials[i].units),
-                    std::move(figures));
+      const double probability = figures[i].probability.value_or(1);
+      const bool sure = probability >= question.least_probability.value_or(0);
+      answers.push_back(
+          {.holds = figures[i].verdict.holds && sure, .margin = figures[i].verdict.worst_margin});
+      tried.emplace(std::pair(shape_of(trials[i]), trials[i].units), std::move(figures[i]));
     }
     return answers;
-  };
-}
+  }
+};
 
 void tell_fates(std::vector<PlannedShape>& shapes, const Searched& searched,
                 const SearchResult& result) {
@@ -191,10 +227,15 @@ PlanAnswer make_plan(const PlanQuestion& question, const PlanCatalogue& catalogu
   const std::string digest = plan_digest(catalogue, question, shapes);
   for (const PlannedShape& planned : shapes) answer.candidates += planned.limit.units;
   const Searched searched = search_items(shapes);
-  Tried tried;
+  TrialsOfPlan trials{.question = question,
+                      .searched = searched,
+                      .evaluations = evaluations,
+                      .progress = progress,
+                      .digest = digest};
   const SearchResult result =
-      find_cheapest(searched.items, {.keep = question.keep},
-                    trials_through(evaluations, digest, searched, tried, progress));
+      find_cheapest(searched.items, {.keep = question.keep}, std::ref(trials));
+  const Tried& tried = trials.tried;
+  answer.finalist_simulations = trials.further_simulations;
   answer.stopped = result.stopped;
   answer.simulations = result.trials;
   tell_fates(shapes, searched, result);

@@ -39,8 +39,8 @@ struct PlanAnswer {
   std::vector<NearestLoser> losers{};     // in order of the search's GPUs
   std::int64_t candidates = 0;            // shapes, each as often as its limits allow
   std::int64_t simulations = 0;           // of the search, and
-  std::int64_t finalist_simulations = 0;  // of what was asked of those in the answer
-  bool stopped = false;                   // before the end: what there is so far
+  std::int64_t finalist_simulations = 0;  // behind probabilities and breaking points
+  bool stopped = false;                   // before the end: nothing is ranked
 };
 
 /// Searches and asks what is to be known of those in the answer.

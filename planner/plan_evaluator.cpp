@@ -16,6 +16,7 @@ namespace roofcast {
 namespace {
 
 constexpr const char* kTrial = "trial";
+constexpr const char* kConfidence = "confidence";
 constexpr const char* kFinalist = "finalist";
 
 // The capacity of what holds the load lies little above it: one that carries sixteen times as much
@@ -83,11 +84,16 @@ Capacity capacity_of(SimulationRun& run, const SloRequirement& requirement) {
                        {.least = kLeastFactor, .guess = kCapacityGuess, .greatest = kMostFactor});
 }
 
-FinalistFigures finalist_figures_of(SimulationRun run, const SloRequirement& requirement) {
+FinalistFigures confidence_figures_of(SimulationRun& run, const SloRequirement& requirement) {
   const PoolStepTimes step_times = step_times_of(run);
   simulate_sampled(run, step_times, {});
   FinalistFigures figures{.confidence = confidence_of(run, step_times, requirement)};
   figures.simulations = figures.confidence.simulations + 1;
+  return figures;
+}
+
+FinalistFigures finalist_figures_of(SimulationRun run, const SloRequirement& requirement) {
+  FinalistFigures figures = confidence_figures_of(run, requirement);
   if (run.scenario.max_concurrency || offered_rate_per_s(run.workload) <= 0) return figures;
   const Capacity capacity = capacity_of(run, requirement);
   figures.capacity_factor = capacity.load;
@@ -117,6 +123,10 @@ std::string trial_question(const std::string& digest, std::size_t shape, std::in
   return question_text(kTrial, digest, shape, units);
 }
 
+std::string confidence_question(const std::string& digest, std::size_t shape, std::int64_t units) {
+  return question_text(kConfidence, digest, shape, units);
+}
+
 std::string finalist_question(const std::string& digest, std::size_t shape, std::int64_t units) {
   return question_text(kFinalist, digest, shape, units);
 }
@@ -131,6 +141,7 @@ Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanQuestion& que
     words >> kind >> shape >> units;
     assert(words && shape < shapes.size());
     SimulationRun run = run_of(catalogue, {.shape = shapes[shape].shape, .units = units});
+    if (kind == kConfidence) return to_text(confidence_figures_of(run, question.requirement));
     if (kind == kFinalist) {
       return to_text(finalist_figures_of(std::move(run), question.requirement));
     }

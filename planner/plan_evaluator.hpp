@@ -20,10 +20,13 @@ std::string plan_digest(const PlanCatalogue& catalogue, const PlanQuestion& ques
 /// "How does it fare": answered by to_text(CandidateFigures).
 std::string trial_question(const std::string& digest, std::size_t shape, std::int64_t units);
 
+/// "How sure": answered by to_text(FinalistFigures), without a capacity.
+std::string confidence_question(const std::string& digest, std::size_t shape, std::int64_t units);
+
 /// "How sure, and how much more": answered by to_text(FinalistFigures).
 std::string finalist_question(const std::string& digest, std::size_t shape, std::int64_t units);
 
-/// Answers both. The arguments outlive it.
+/// Answers them. The arguments outlive it.
 Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanQuestion& question,
                          const std::vector<PlannedShape>& shapes);
 

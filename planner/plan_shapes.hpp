@@ -17,6 +17,7 @@ struct PlanQuestion {
   Scenario base{};  // model, load, SLO, seed; what it deploys is replaced
   SearchSpace space{};
   SloRequirement requirement{};
+  std::optional<double> least_probability{};  // that what is answered holds; unset: as predicted
   PlanLimits limits{};
   PlanObjective objective = PlanObjective::cost;
   std::int64_t keep = 5;  // placements in the answer

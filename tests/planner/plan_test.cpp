@@ -102,6 +102,15 @@ TEST(Plan, MoreTrafficIsNeverCheaper) {
   }
 }
 
+TEST(Plan, MoreCertaintyIsNeverCheaper) {
+  PlanQuestion question = question_of({});
+  const double as_predicted = cost_of(planned(question));
+  question.least_probability = 0.99;
+  const PlanAnswer sure = planned(question);
+  EXPECT_GE(cost_of(sure), as_predicted);
+  EXPECT_GE(sure.ranked[0].finalist.confidence.probability, 0.99);
+}
+
 TEST(Plan, WhatNobodyHoldsIsAnsweredWithTheClosest) {
   PlanQuestion question = question_of({});
   question.base.slo.targets = {parse_percentile_target("p95:ttft:13ms")};
