@@ -228,6 +228,15 @@ HostOverhead own_host(const Gpu& gpu) {
   return host;
 }
 
+HostOverhead host_of(const EraDefaults& era, const Gpu& gpu, const Parallelism& parallel) {
+  if (era.own_engine) return own_host(gpu);
+  HostOverhead host = era.host;
+  if (parallel.tensor * parallel.pipeline == 1) return host;
+  host.step_base = host.step_base + era.ranks_step;
+  host.per_sequence = host.per_sequence + era.ranks_per_sequence;
+  return host;
+}
+
 }  // namespace
 
 const std::vector<EngineEra>& engine_eras() {
@@ -299,8 +308,7 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
   engine.kernel_library = era.kernel_library;
   engine.one_shot = era.one_shot;
   engine.memory = era.memory;
-  engine.host = era.host;
-  if (era.own_engine) engine.host = own_host(gpu);
+  engine.host = host_of(era, gpu, parallel);
   return engine;
 }
 

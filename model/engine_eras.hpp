@@ -1,5 +1,5 @@
 // The eras as a table: what each engine does by default in each span of versions. Internal to
-// model/engine*.cpp and the memory rule; users see engine_eras() and resolve_engine().
+// model/engine*.cpp, the memory rule and operators; users see engine_eras() and resolve_engine().
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,13 @@ struct EraDefaults {
   MemoryConstants memory{};
   bool sorts_logits = false;  // for top-p
   HostOverhead host{};
+  /// With several ranks: what each step adds to HostOverhead::step_base and ::per_sequence.
+  Seconds ranks_step{};
+  Seconds ranks_per_sequence{};
 };
+
+/// Kernel library of the engines that TensorRT-LLM built.
+inline constexpr std::string_view kTensorrtEngines = "tensorrt";
 
 /// Every era, newest of each engine first.
 const std::vector<EraDefaults>& era_table();

@@ -175,7 +175,7 @@ void set_decode_work(const AttentionOperator& op, const StepBatch& batch, Work& 
   const double entries =
       to_double(batch.decode_attended[op.span_index]) / to_double(op.compression) +
       sequences * to_double(op.local_tokens);
-  double stored = entries * op.entry_bytes;
+  double stored = entries * op.entry_bytes * op.decode_reads;
   double flops = entries * to_double(batch.decode_new_tokens) * op.decode_flops;
   if (op.index_flops > 0) {
     const double scanned =

@@ -43,6 +43,7 @@ struct AttentionOperator {
   AttentionSpan span{};
   std::size_t span_index = 0;
   double entry_bytes = 0;         // cached bytes per entry, one layer, one rank
+  double decode_reads = 1;        // of an entry by a decode, as if all came from memory
   double query_bytes = 0;         // queries in, outputs out, per new token
   double decode_flops = 0;        // per new token and entry
   double prefill_flops = 0;       // per pair of new and attended token

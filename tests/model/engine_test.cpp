@@ -123,6 +123,21 @@ TEST(EngineDefaults, DifferByEra) {
 
 // The list that a vLLM 0.19.0 run on an RTX 4090 with 256 sequences printed: 1, 2, 4, then by 8 to
 // 248, then by 16 to 512; 51 sizes. Earlier versions went by 8 to 512: 67 sizes.
+// Up to 0.13 the scheduler's process tells every rank's what to run, 0.6 ms and 16 us a sequence
+// (model/engine_eras.cpp); from 0.14 on this is done while the GPUs work.
+TEST(EngineDefaults, SynchronousVllmTakesHostTimeToReachSeveralRanks) {
+  const auto host = [](const std::string& era, int tensor, int pipeline) {
+    return engine_on(test::h100(), era, {}, {.tensor = tensor, .pipeline = pipeline}).host;
+  };
+  const HostOverhead alone = host("vllm-0.11", 1, 1);
+  const HostOverhead two = host("vllm-0.11", 2, 1);
+  EXPECT_NEAR((two.step_base - alone.step_base).value, 0.6e-3, 1e-12);
+  EXPECT_NEAR((two.per_sequence - alone.per_sequence).value, 16e-6, 1e-12);
+  EXPECT_EQ(host("vllm-0.11", 1, 2).step_base, two.step_base);
+  EXPECT_EQ(host("vllm-0.11", 4, 2).step_base, two.step_base);
+  EXPECT_EQ(host("vllm-0.15", 2, 1).step_base, host("vllm-0.15", 1, 1).step_base);
+}
+
 TEST(EngineDefaults, CaptureSizesFollowTheEra) {
   const Engine middle = engine_on(test::rtx_4090(), "vllm-0.19");
   ASSERT_EQ(middle.graph_batch_sizes.size(), 51u);

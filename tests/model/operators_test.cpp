@@ -57,6 +57,29 @@ TEST(Operators, ProjectionsAreFusedAsEnginesFuseThem) {
   }
 }
 
+// 32 query heads to 8 KV heads: each entry is read four times, at 9 TB/s instead of 4.5: as if
+// twice from memory.
+TEST(Operators, EnginesThatTensorrtBuiltReadTheCacheOncePerQueryHeadOnHopper) {
+  Deployment d = llama();
+  d.gpu.architecture = "hopper";
+  d.gpu.memory_bandwidth = BytesPerSecond{4.5e12};
+  const auto read = [&d] {
+    return total_stored(step_work(d, decode_batch(d.model, 4, 99)),
+                        OperatorFamily::decode_attention);
+  };
+  const double once = read();
+  d.engine.kernel_library = "tensorrt";
+  EXPECT_DOUBLE_EQ(read(), 2 * once);
+  d.gpu.memory_bandwidth = BytesPerSecond{1e12};  // memory is the slower of both
+  EXPECT_DOUBLE_EQ(read(), once);
+  d.gpu.memory_bandwidth = BytesPerSecond{4.5e12};
+  d.gpu.architecture = "ampere";
+  EXPECT_DOUBLE_EQ(read(), once);
+  d.gpu.architecture = "hopper";
+  d.engine.kv_cache_dtype = DType::fp8;
+  EXPECT_DOUBLE_EQ(read(), once / 2);  // a byte an element
+}
+
 TEST(Operators, DecodeReadsTheCacheOncePerKvHead) {
   // 2 (K and V) * 8 heads * 128 * 2 bytes * 32 layers = 131,072 bytes per token attended.
   const Deployment d = llama();
