@@ -27,6 +27,8 @@ constexpr double kMostExplained = 0.99;
 constexpr int kMostRounds = 8;
 /// Halvings of a step that makes things worse, before the search ends.
 constexpr int kMostHalvings = 4;
+/// Standard errors beyond which a value is ruled out: 95 % of a normal distribution.
+constexpr double kRuledOut = 2.0;
 /// Relative fall of the squared error below which the search ends.
 constexpr double kEnough = 1e-4;
 
@@ -216,6 +218,44 @@ void set_standard_errors(const Problem& problem, const Search& search,
   }
 }
 
+/// Rounds until nothing is gained; their number.
+int descend(const Problem& problem, Search& search) {
+  int rounds = 0;
+  bool going = !search.active.empty();
+  while (going && rounds < kMostRounds) {
+    going = improve(problem, search);
+    ++rounds;
+    search.effects = problem.derivatives(search.values, search.relative, search.active);
+  }
+  return rounds;
+}
+
+/// Of the active terms smaller than their own standard error, the one that is so by most. A term
+/// whose start value the figures rule out is known: it is small.
+std::optional<std::size_t> vaguest(const Problem& problem, const Search& search,
+                                   const std::vector<FittedTerm>& terms) {
+  std::optional<std::size_t> found;
+  double least = 1.0;  // value over standard error
+  for (const std::size_t t : search.active) {
+    if (terms[t].standard_error <= 0) continue;
+    const double surety = search.values[t] / terms[t].standard_error;
+    const double away =
+        std::abs(problem.terms[t].start - search.values[t]) / terms[t].standard_error;
+    if (surety >= least || away > kRuledOut) continue;
+    least = surety;
+    found = t;
+  }
+  return found;
+}
+
+/// The term goes back to where it began and is searched no more.
+void let_go(const Problem& problem, Search& search, std::size_t term) {
+  std::erase(search.active, term);
+  search.values[term] = problem.terms[term].start;
+  search.relative = problem.at(search.values);
+  search.effects = problem.derivatives(search.values, search.relative, search.active);
+}
+
 }  // namespace
 
 OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,
@@ -241,14 +281,15 @@ OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,
     if (doubt) fit.terms[t].doubt = *doubt;
     if (!doubt) search.active.push_back(t);
   }
-  bool going = !search.active.empty();
-  while (going && fit.rounds < kMostRounds) {
-    going = improve(problem, search);
-    ++fit.rounds;
-    search.effects = problem.derivatives(search.values, search.relative, search.active);
+  fit.rounds += descend(problem, search);
+  set_standard_errors(problem, search, fit.terms);
+  while (const auto vague = vaguest(problem, search, fit.terms)) {
+    fit.terms[*vague] = {.value = 0, .standard_error = 0, .doubt = "less than its own error"};
+    let_go(problem, search, *vague);
+    fit.rounds += descend(problem, search);
+    set_standard_errors(problem, search, fit.terms);
   }
   for (std::size_t t = 0; t < terms.size(); ++t) fit.terms[t].value = search.values[t];
-  set_standard_errors(problem, search, fit.terms);
   fit.fitted = errors_of(search.relative);
   fit.leave_one_run_out = errors_of(left_out_predictions(problem, search));
   return fit;

@@ -53,8 +53,9 @@ struct OverheadFit {
 /// Least squared relative error by Gauss and Newton's method, each round a non-negative least
 /// squares problem (calibrate/fit.hpp) and its step halved while it makes things worse.
 /// A term is not identified, and keeps its start value, when `scale` of it moves no figure by one
-/// part in a thousand, or when the figures hardly tell it from the terms before it (their linear
-/// combination explains more than 99 % of what it does: list the surest terms first).
+/// part in a thousand, when the figures hardly tell it from the terms before it (their linear
+/// combination explains more than 99 % of what it does: list the surest terms first), or when it
+/// comes out smaller than its own standard error and the start value is not ruled out.
 /// Precondition: a term and a figure at least; predictions are finite.
 OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,
                           const std::vector<MeasuredFigure>& measured,

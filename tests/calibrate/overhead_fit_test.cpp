@@ -100,6 +100,36 @@ TEST(OverheadFit, WorksWhereHostTimeHidesBehindTheDevice) {
   EXPECT_LT(fit.fitted.p90, 1e-3);
 }
 
+TEST(OverheadFit, ATermSmallerThanItsErrorIsNotIdentified) {
+  // No time per sequence, and figures that are 1 % too high at both ends and too low between: what
+  // is left has no slope, so that any slope found is less than what the noise lets it err by.
+  const PredictFigures predict = tokens_of(kBatches);
+  std::vector<MeasuredFigure> figures = measured(predict, {1e-3, 0});
+  const double noise[] = {1.01, 0.99, 0.99, 1.01};
+  for (std::size_t i = 0; i < figures.size(); ++i) figures[i].value *= noise[i];
+  std::vector<OverheadTerm> terms = kTerms;
+  terms[1].start = 1e-7;
+  const OverheadFit fit = fit_overheads(terms, figures, predict);
+  EXPECT_EQ(fit.terms[1].doubt, "less than its own error");
+  EXPECT_EQ(fit.terms[1].value, 1e-7);
+  // Of four figures with 1 % noise the step's time errs by some 0.5 % of 10 ms: half of 0.1 ms.
+  EXPECT_NEAR(fit.terms[0].value, 1e-3, 0.1e-3);
+}
+
+TEST(OverheadFit, ATermWhoseStartIsRuledOutIsKnownToBeSmall) {
+  // The same figures. A slope errs by some 1 % of 10 ms over 128 sequences, about 1 us; the start
+  // value of 20 us would make the largest batch 2.6 ms slower than it was.
+  const PredictFigures predict = tokens_of(kBatches);
+  std::vector<MeasuredFigure> figures = measured(predict, {1e-3, 0});
+  const double noise[] = {1.01, 0.99, 0.99, 1.01};
+  for (std::size_t i = 0; i < figures.size(); ++i) figures[i].value *= noise[i];
+  std::vector<OverheadTerm> terms = kTerms;
+  terms[1].start = 20e-6;
+  const OverheadFit fit = fit_overheads(terms, figures, predict);
+  EXPECT_THAT(fit.terms[1].doubt, IsEmpty());
+  EXPECT_LT(fit.terms[1].value, 3e-6);
+}
+
 TEST(OverheadFit, LeavingARunOutShowsWhatItAloneSaid) {
   // Two small batches tell a step's time; the large one alone tells a sequence's, so that without
   // it nothing is known of that term and its own figure is missed by all of it.
