@@ -148,6 +148,16 @@ Efficiencies derive_efficiencies(const Gpu& gpu, const Measured& measured, const
   return result;
 }
 
+Efficiencies with_stated(Efficiencies derived, const Efficiencies& stated) {
+  derived.gemm.insert(stated.gemm.begin(), stated.gemm.end());
+  derived.moe.insert(stated.moe.begin(), stated.moe.end());
+  derived.decode_attention.insert(stated.decode_attention.begin(), stated.decode_attention.end());
+  if (!derived.prefill_attention) derived.prefill_attention = stated.prefill_attention;
+  if (!derived.memory_bound) derived.memory_bound = stated.memory_bound;
+  derived.all_reduce = stated.all_reduce;
+  return derived;
+}
+
 Floors derive_floors(const Measured& measured, const Floors& otherwise) {
   Floors floors = otherwise;
   const auto derive = [&](Seconds Floors::*floor, const std::vector<OperatorFamily>& families) {

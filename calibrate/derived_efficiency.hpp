@@ -14,6 +14,10 @@ namespace roofcast {
 Efficiencies derive_efficiencies(const Gpu& gpu, const Measured& measured, const Floors& floors,
                                  const std::string& source);
 
+/// `derived`, and of what it leaves empty what was stated before. Collectives are as stated: they
+/// have curves of their own.
+Efficiencies with_stated(Efficiencies derived, const Efficiencies& stated);
+
 /// The fitted floor of each family where it is below its shortest time, else nine tenths of that;
 /// `otherwise` for families without curves.
 Floors derive_floors(const Measured& measured, const Floors& otherwise);

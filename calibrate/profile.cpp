@@ -233,15 +233,9 @@ Gpu make_profile(const CalibrationData& data, const Gpu* known) {
 
   const Seconds stated_all_reduce = gpu.floors.all_reduce;
   gpu.floors = derive_floors(measured, gpu.floors);
-  Efficiencies derived = derive_efficiencies(gpu, measured, gpu.floors, calibrated);
   // Formats that were not timed keep what was known of them.
-  derived.gemm.merge(gpu.efficiencies.gemm);
-  derived.moe.merge(gpu.efficiencies.moe);
-  derived.decode_attention.merge(gpu.efficiencies.decode_attention);
-  if (!derived.prefill_attention) derived.prefill_attention = gpu.efficiencies.prefill_attention;
-  if (!derived.memory_bound) derived.memory_bound = gpu.efficiencies.memory_bound;
-  derived.all_reduce = gpu.efficiencies.all_reduce;
-  gpu.efficiencies = std::move(derived);
+  gpu.efficiencies =
+      with_stated(derive_efficiencies(gpu, measured, gpu.floors, calibrated), gpu.efficiencies);
   for (auto& [key, source] : gpu.sources) {
     const bool kept = key == "floors_s.all_reduce" && gpu.floors.all_reduce == stated_all_reduce;
     if (key.starts_with("floors_s.") && !kept) source = calibrated;

@@ -68,14 +68,8 @@ Gpu import_profile(ImportedRows& rows, const Gpu& known, const ImportRecord& rec
   }
   const std::string source =
       fmt::format("imported {} by {}: {}", record.date, record.tool, measured.device);
-  Efficiencies derived = derive_efficiencies(gpu, measured, gpu.floors, source);
-  derived.gemm.merge(gpu.efficiencies.gemm);
-  derived.moe.merge(gpu.efficiencies.moe);
-  derived.decode_attention.merge(gpu.efficiencies.decode_attention);
-  if (!derived.prefill_attention) derived.prefill_attention = gpu.efficiencies.prefill_attention;
-  if (!derived.memory_bound) derived.memory_bound = gpu.efficiencies.memory_bound;
-  derived.all_reduce = gpu.efficiencies.all_reduce;
-  gpu.efficiencies = std::move(derived);
+  gpu.efficiencies =
+      with_stated(derive_efficiencies(gpu, measured, gpu.floors, source), gpu.efficiencies);
   gpu.measured = std::move(measured);
   return gpu;
 }

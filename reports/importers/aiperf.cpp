@@ -14,46 +14,36 @@ namespace {
 
 using nlohmann::json;
 
-struct Tag {
-  std::string_view tag, metric;
-};
-
 constexpr std::array kDistributions = {
-    Tag{"time_to_first_token", "ttft_s"},
-    Tag{"time_to_second_token", "time_to_second_token_s"},
-    Tag{"inter_token_latency", "tpot_s"},
-    Tag{"inter_chunk_latency", "itl_s"},
-    Tag{"request_latency", "e2e_s"},
-    Tag{"output_token_throughput_per_user", "output_tokens_per_s_per_user"},
+    ValueKey{"time_to_first_token", "ttft_s"},
+    ValueKey{"time_to_second_token", "time_to_second_token_s"},
+    ValueKey{"inter_token_latency", "tpot_s"},
+    ValueKey{"inter_chunk_latency", "itl_s"},
+    ValueKey{"request_latency", "e2e_s"},
+    ValueKey{"output_token_throughput_per_user", "output_tokens_per_s_per_user"},
 };
 
 constexpr std::array kValues = {
-    Tag{"benchmark_duration", "makespan_s"},
-    Tag{"request_count", "requests_completed"},
-    Tag{"error_request_count", "requests_failed"},
-    Tag{"request_throughput", "request_rate_per_s"},
-    Tag{"output_token_throughput", "output_tokens_per_s"},
-    Tag{"total_output_tokens", "output_tokens"},
-    Tag{"goodput", "goodput_per_s"},
-    Tag{"request_goodput", "goodput_per_s"},
+    ValueKey{"benchmark_duration", "makespan_s"},
+    ValueKey{"request_count", "requests_completed"},
+    ValueKey{"error_request_count", "requests_failed"},
+    ValueKey{"request_throughput", "request_rate_per_s"},
+    ValueKey{"output_token_throughput", "output_tokens_per_s"},
+    ValueKey{"total_output_tokens", "output_tokens"},
+    ValueKey{"goodput", "goodput_per_s"},
+    ValueKey{"request_goodput", "goodput_per_s"},
 };
 
-double unit_of(const JsonFields& metric) {
-  const auto factor = unit_in_si(metric.text("unit").value_or(""));
-  if (!factor) metric.fail("unit", "a unit such as ms, sec, tokens/sec");
-  return *factor;
-}
-
 void read_metrics(MeasuredRun& run, const JsonFields& object) {
-  for (const Tag& known : kDistributions) {
-    if (!object.has(known.tag)) continue;
-    const JsonFields metric = object.object(known.tag);
-    add_statistics(run, known.metric, metric, unit_of(metric));
+  for (const ValueKey& known : kDistributions) {
+    if (!object.has(known.key)) continue;
+    const JsonFields metric = object.object(known.key);
+    add_statistics(run, known.metric, metric, unit_of(metric, "unit"));
   }
-  for (const Tag& known : kValues) {
-    if (!object.has(known.tag)) continue;
-    const JsonFields metric = object.object(known.tag);
-    add_metric(run, known.metric, "value", metric.number("avg"), unit_of(metric));
+  for (const ValueKey& known : kValues) {
+    if (!object.has(known.key)) continue;
+    const JsonFields metric = object.object(known.key);
+    add_metric(run, known.metric, "value", metric.number("avg"), unit_of(metric, "unit"));
   }
 }
 

@@ -16,23 +16,18 @@ namespace {
 
 using nlohmann::json;
 
-struct Metric {
-  std::string_view key, metric;
-  double unit;
-};
-
 constexpr std::array kDistributions = {
-    Metric{"request_latency", "e2e_s", 1},
-    Metric{"time_to_first_token_ms", "ttft_s", kSecondsPerMillisecond},
-    Metric{"inter_token_latency_ms", "tpot_s", kSecondsPerMillisecond},
-    Metric{"time_per_output_token_ms", "ntpot_s", kSecondsPerMillisecond},
+    ValueKey{"request_latency", "e2e_s", 1},
+    ValueKey{"time_to_first_token_ms", "ttft_s", kSecondsPerMillisecond},
+    ValueKey{"inter_token_latency_ms", "tpot_s", kSecondsPerMillisecond},
+    ValueKey{"time_per_output_token_ms", "ntpot_s", kSecondsPerMillisecond},
 };
 
 constexpr std::array kValues = {
-    Metric{"requests_per_second", "request_rate_per_s", 1},
-    Metric{"request_concurrency", "mean_concurrency", 1},
-    Metric{"output_tokens_per_second", "output_tokens_per_s", 1},
-    Metric{"tokens_per_second", "total_tokens_per_s", 1},
+    ValueKey{"requests_per_second", "request_rate_per_s", 1},
+    ValueKey{"request_concurrency", "mean_concurrency", 1},
+    ValueKey{"output_tokens_per_second", "output_tokens_per_s", 1},
+    ValueKey{"tokens_per_second", "total_tokens_per_s", 1},
 };
 
 /// Every metric is split by how requests ended.
@@ -42,12 +37,12 @@ JsonFields successful(const JsonFields& metrics, std::string_view key) {
 
 void read_metrics(MeasuredRun& run, const JsonFields& benchmark) {
   const JsonFields metrics = benchmark.object("metrics");
-  for (const Metric& known : kDistributions) {
+  for (const ValueKey& known : kDistributions) {
     const JsonFields distribution = successful(metrics, known.key);
     add_statistics(run, known.metric, distribution, known.unit);
     add_statistics(run, known.metric, distribution.object("percentiles"), known.unit);
   }
-  for (const Metric& known : kValues) {
+  for (const ValueKey& known : kValues) {
     add_metric(run, known.metric, "value", successful(metrics, known.key).number("mean"),
                known.unit);
   }

@@ -15,14 +15,10 @@ namespace {
 
 using nlohmann::json;
 
-struct Metric {
-  std::string_view key, metric;
-};
-
 constexpr std::array kDistributions = {
-    Metric{"request_latency", "e2e_s"},
-    Metric{"time_to_first_token", "ttft_s"},
-    Metric{"normalized_time_per_output_token", "ntpot_s"},
+    ValueKey{"request_latency", "e2e_s"},
+    ValueKey{"time_to_first_token", "ttft_s"},
+    ValueKey{"normalized_time_per_output_token", "ntpot_s"},
 };
 
 constexpr std::array kValues = {
@@ -92,7 +88,7 @@ void read_inference_perf(const JsonFields& object, MeasuredRuns& runs) {
   run.setting.mean_input_tokens = mean_tokens(successes, "prompt_len", "prompt_tokens");
   run.setting.mean_output_tokens = mean_tokens(successes, "output_len", "output_tokens");
   const JsonFields latency = successes.object("latency");
-  for (const Metric& known : kDistributions) {
+  for (const ValueKey& known : kDistributions) {
     add_statistics(run, known.metric, latency.object(known.key), 1);
   }
   add_values(run, successes.object("throughput"), kValues);

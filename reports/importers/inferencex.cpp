@@ -20,10 +20,7 @@ constexpr std::array kValues = {
 };
 
 bool is_measured(const std::string& key) {
-  for (const ValueKey& known : kValues) {
-    if (known.key == key) return true;
-  }
-  return is_latency_key(key, "") || key.ends_with("_intvty");
+  return is_among(kValues, key) || is_latency_key(key, "") || key.ends_with("_intvty");
 }
 
 }  // namespace

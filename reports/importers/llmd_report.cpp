@@ -14,42 +14,34 @@ namespace {
 
 using nlohmann::json;
 
-struct Metric {
-  std::string_view key, metric;
-};
-
 constexpr std::array kLatencies = {
-    Metric{"time_to_first_token", "ttft_s"}, Metric{"time_per_output_token", "tpot_s"},
-    Metric{"inter_token_latency", "itl_s"},  Metric{"normalized_time_per_output_token", "ntpot_s"},
-    Metric{"request_latency", "e2e_s"},
+    ValueKey{"time_to_first_token", "ttft_s"},
+    ValueKey{"time_per_output_token", "tpot_s"},
+    ValueKey{"inter_token_latency", "itl_s"},
+    ValueKey{"normalized_time_per_output_token", "ntpot_s"},
+    ValueKey{"request_latency", "e2e_s"},
 };
 
 constexpr std::array kThroughputs = {
-    Metric{"output_token_rate", "output_tokens_per_s"},
-    Metric{"input_token_rate", "input_tokens_per_s"},
-    Metric{"total_token_rate", "total_tokens_per_s"},
-    Metric{"request_rate", "request_rate_per_s"},
+    ValueKey{"output_token_rate", "output_tokens_per_s"},
+    ValueKey{"input_token_rate", "input_tokens_per_s"},
+    ValueKey{"total_token_rate", "total_tokens_per_s"},
+    ValueKey{"request_rate", "request_rate_per_s"},
 };
-
-double unit_of(const JsonFields& figure) {
-  const auto factor = unit_in_si(figure.text("units").value_or(""));
-  if (!factor) figure.fail("units", "units such as s, ms, tokens/s");
-  return *factor;
-}
 
 void read_results(MeasuredRun& run, const JsonFields& aggregate) {
   const JsonFields latency = aggregate.object("latency");
   const JsonFields throughput = aggregate.object("throughput");
   const JsonFields requests = aggregate.object("requests");
-  for (const Metric& known : kLatencies) {
+  for (const ValueKey& known : kLatencies) {
     if (!latency.has(known.key)) continue;
     const JsonFields figure = latency.object(known.key);
-    add_statistics(run, known.metric, figure, unit_of(figure));
+    add_statistics(run, known.metric, figure, unit_of(figure, "units"));
   }
-  for (const Metric& known : kThroughputs) {
+  for (const ValueKey& known : kThroughputs) {
     if (!throughput.has(known.key)) continue;
     const JsonFields figure = throughput.object(known.key);
-    add_metric(run, known.metric, "value", figure.number("mean"), unit_of(figure));
+    add_metric(run, known.metric, "value", figure.number("mean"), unit_of(figure, "units"));
   }
   const auto total = requests.number("total");
   const double failed = requests.number("failures").value_or(0);

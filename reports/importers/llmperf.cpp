@@ -15,15 +15,11 @@ namespace {
 
 using nlohmann::json;
 
-struct Metric {
-  std::string_view key, metric;
-};
-
 constexpr std::array kDistributions = {
-    Metric{"ttft_s", "ttft_s"},
-    Metric{"end_to_end_latency_s", "e2e_s"},
-    Metric{"inter_token_latency_s", "ntpot_s"},
-    Metric{"request_output_throughput_token_per_s", "output_tokens_per_s_per_user"},
+    ValueKey{"ttft_s", "ttft_s"},
+    ValueKey{"end_to_end_latency_s", "e2e_s"},
+    ValueKey{"inter_token_latency_s", "ntpot_s"},
+    ValueKey{"request_output_throughput_token_per_s", "output_tokens_per_s_per_user"},
 };
 
 constexpr double kMinutesPerSecond = 1.0 / 60;
@@ -36,7 +32,7 @@ constexpr std::array kValues = {
 };
 
 /// "results_ttft_s_quantiles_p99" and "results_ttft_s_mean" of ttft_s.
-void read_distribution(MeasuredRun& run, const JsonFields& object, const Metric& metric) {
+void read_distribution(MeasuredRun& run, const JsonFields& object, const ValueKey& metric) {
   const std::string prefix = "results_" + std::string(metric.key) + "_";
   for (const auto& [key, value] : object.value().items()) {
     if (!key.starts_with(prefix)) continue;
@@ -68,7 +64,7 @@ bool is_llmperf_summary(const json& first) { return first.contains("results_ttft
 
 void read_llmperf_summary(const JsonFields& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "llmperf"};
-  for (const Metric& metric : kDistributions) read_distribution(run, object, metric);
+  for (const ValueKey& metric : kDistributions) read_distribution(run, object, metric);
   add_values(run, object, kValues);
   read_setting(run.setting, object);
   runs.push_back(std::move(run));

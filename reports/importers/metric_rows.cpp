@@ -56,6 +56,11 @@ void add_metric(MeasuredRun& run, std::string_view name, std::string_view statis
   run.metrics.push_back({std::string(name), std::string(statistic), *value * unit});
 }
 
+bool is_among(std::span<const ValueKey> keys, std::string_view key) {
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](const ValueKey& known) { return known.key == key; });
+}
+
 void add_values(MeasuredRun& run, const JsonFields& object, std::span<const ValueKey> keys) {
   for (const ValueKey& known : keys) {
     add_metric(run, known.metric, "value", object.number(known.key), known.unit);

@@ -19,11 +19,14 @@ inline constexpr double kSecondsPerMillisecond = 1e-3;
 void add_metric(MeasuredRun& run, std::string_view name, std::string_view statistic,
                 std::optional<double> value, double unit = 1);
 
-/// A key of a result that holds one number, and the metric that it is.
+/// A key of a result that holds one number, or a distribution, and the metric that it is.
 struct ValueKey {
   std::string_view key, metric;
   double unit = 1;
 };
+
+/// Whether `key` is one of them.
+bool is_among(std::span<const ValueKey> keys, std::string_view key);
 
 /// Adds those that are there, as statistic `value`.
 void add_values(MeasuredRun& run, const JsonFields& object, std::span<const ValueKey> keys);

@@ -43,4 +43,10 @@ std::optional<double> unit_in_si(std::string_view unit) {
   return std::nullopt;
 }
 
+double unit_of(const JsonFields& figure, std::string_view key) {
+  const auto factor = unit_in_si(figure.text(key).value_or(""));
+  if (!factor) figure.fail(key, "units such as ms, s, tokens/s");
+  return *factor;
+}
+
 }  // namespace roofcast

@@ -29,12 +29,7 @@ constexpr std::array kValues = {
     ValueKey{"accept_length", "acceptance_length"},
 };
 
-bool is_value(std::string_view key) {
-  for (const ValueKey& known : kValues) {
-    if (known.key == key) return true;
-  }
-  return is_latency_key(key, "_ms");
-}
+bool is_value(std::string_view key) { return is_among(kValues, key) || is_latency_key(key, "_ms"); }
 
 /// The server's own arguments, in newer files.
 void read_server(MeasuredSetting& setting, const JsonFields& server) {

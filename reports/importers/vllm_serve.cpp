@@ -31,12 +31,7 @@ constexpr std::array kValues = {
     ValueKey{"spec_decode_acceptance_length", "acceptance_length"},
 };
 
-bool is_value(std::string_view key) {
-  for (const ValueKey& known : kValues) {
-    if (known.key == key) return true;
-  }
-  return is_latency_key(key, "_ms");
-}
+bool is_value(std::string_view key) { return is_among(kValues, key) || is_latency_key(key, "_ms"); }
 
 void read_setting(MeasuredRun& run, const JsonFields& object) {
   for (const auto& [key, value] : object.value().items()) {

@@ -48,7 +48,7 @@ TEST(Aiperf, UnitsAreReadAndNotAssumed) {
   text.replace(text.find(R"("ms","avg":1466.0)"), 17, R"("sec","avg":1.466)");
   EXPECT_DOUBLE_EQ(metric(import_one(text), "e2e_s", "mean"), 1.466);
   text.replace(text.find(R"("sec","avg":1.466)"), 5, R"("day")");
-  EXPECT_THAT(import_error(text), HasSubstr("request_latency.unit is 'day', expected a unit"));
+  EXPECT_THAT(import_error(text), HasSubstr("request_latency.unit is 'day', expected units"));
 }
 
 TEST(GenaiPerf, IsToldByItsConfiguration) {
