@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "model/error.hpp"
+#include "model/io/text/shown.hpp"
 #include "planner/launch/launcher.hpp"
 #include "planner/launch/serve_parallelism.hpp"
 #include "planner/launch/serve_yaml.hpp"
@@ -35,7 +36,10 @@ bool is_switch_word(const std::string& word) {
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-void add_once(std::vector<std::string>& names, const std::string& name) {
+/// As a message shows it.
+void add_once(std::vector<std::string>& names, const std::string& text) {
+  constexpr std::size_t kLongest = 100;
+  const std::string name = shown(text, kLongest);
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
@@ -106,7 +110,7 @@ class ServeReader {
     }
     if (value.find('$') != std::string::npos || value.find('`') != std::string::npos) {
       throw UsageError(
-          fmt::format("{}: '{}' has no value in the command; write it out", name, value));
+          fmt::format("{}: '{}' has no value in the command; write it out", name, shown(value)));
     }
     row.knob->read(words_, value, name);
   }
@@ -131,9 +135,9 @@ class ServeReader {
 
   void take_model(const std::string& word) {
     if (word.find('$') != std::string::npos) {
-      throw UsageError(fmt::format("'{}' has no value in the command; write it out", word));
+      throw UsageError(fmt::format("'{}' has no value in the command; write it out", shown(word)));
     }
-    serve_knobs::kModel.read(words_, word, "'" + word + "'");
+    serve_knobs::kModel.read(words_, word, "its arguments");
   }
 
   /// Returns where the next argument begins.
@@ -227,10 +231,10 @@ class ServeReader {
       const auto text = file_text(path);
       if (!text) {
         command_.notes.push_back(fmt::format(
-            "{} {}: the file is not at hand, and what it says is not counted", name, path));
+            "{} {}: the file is not at hand, and what it says is not counted", name, shown(path)));
         continue;
       }
-      for (auto& value : read_serve_yaml(*text, path)) file_values_.push_back(std::move(value));
+      for (auto& value : read_serve_yaml(*text, shown(path))) file_values_.push_back(std::move(value));
     }
   }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "model/error.hpp"
+#include "model/io/text/shown.hpp"
 #include "model/requantise.hpp"
 
 namespace roofcast {
@@ -56,7 +57,7 @@ Text write_weight_format(const ServeWords& words) { return words.weight_format; 
 void read_dtype(ServeWords& words, const std::string& text, const std::string& flag) {
   if (text == "auto") return;
   const auto dtype = parse_dtype(text == "float" ? "float32" : text);
-  if (!dtype) throw UsageError(fmt::format("{}: '{}' is not a dtype", flag, text));
+  if (!dtype) throw UsageError(fmt::format("{}: '{}' is not a dtype", flag, shown(text)));
   words.dtype = dtype;
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "model/error.hpp"
+#include "model/io/text/shown.hpp"
 #include "planner/launch/serve_formats.hpp"
 
 namespace roofcast {
@@ -21,8 +22,7 @@ namespace {
 using Text = std::optional<std::string>;
 
 [[noreturn]] void refuse(const std::string& flag, const std::string& text, const char* expected) {
-  constexpr std::size_t kShown = 40;
-  throw UsageError(fmt::format("{}: '{}' is not {}", flag, text.substr(0, kShown), expected));
+  throw UsageError(fmt::format("{}: '{}' is not {}", flag, shown(text), expected));
 }
 
 std::string lower(std::string text) {
@@ -129,8 +129,8 @@ Text write_backend(const ServeWords& words) {
 
 void read_model(ServeWords& words, const std::string& text, const std::string& flag) {
   if (!words.model.empty() && words.model != text) {
-    throw UsageError(
-        fmt::format("{}: the command names two models, '{}' and '{}'", flag, words.model, text));
+    throw UsageError(fmt::format("{}: the command names two models, '{}' and '{}'", flag,
+                                 shown(words.model), shown(text)));
   }
   words.model = text;
 }

@@ -64,7 +64,7 @@ void put_parallelism(ServeEngine engine, const ParallelismOptions& parallel, boo
   const int data = parallel.data.value_or(1);
   const int ranks = parallel.tensor.value_or(1) * data;
   const bool experts = parallel.expert_parallel.value_or(false);
-  if (experts) words.expert_ranks = ranks;
+  if (experts && ranks > 1) words.expert_ranks = ranks;
   if (data == 1) return;
   if (engine == ServeEngine::tensorrt_llm) {
     words.data.reset();

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "model/error.hpp"
+#include "model/io/text/shown.hpp"
 
 namespace roofcast {
 namespace {
@@ -41,7 +42,8 @@ class ShellReader {
     while (at_ < text_.size()) step();
     end_command();
     if (!documents_.empty()) {
-      throw UsageError(fmt::format("the here-document '{}' has no end", documents_.front().end));
+      throw UsageError(
+          fmt::format("the here-document '{}' has no end", shown(documents_.front().end)));
     }
     return std::move(script_);
   }
