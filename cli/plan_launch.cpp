@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "model/error.hpp"
+#include "planner/launch/checkpoint_name.hpp"
 #include "planner/launch/serve_command_line.hpp"
 #include "simulator/wording.hpp"
 
@@ -50,6 +51,7 @@ std::optional<ServeLine> line_of(const PlanReport& report, const Shape& shape) {
   const Scenario scenario = scenario_of(report.catalogue.base, {.shape = shape, .units = 1});
   DeploymentOptions options = deployment_options(scenario, pools_of(scenario).front());
   options.engine = era;
+  options.model = checkpoint_name(options.model);
   options.parallel = degrees_of(shape.parallel);
   const Transformer& model = report.catalogue.models.at(shape.weight_format.value_or(""));
   const bool has_experts =

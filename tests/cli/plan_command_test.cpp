@@ -30,7 +30,7 @@ TEST(PlanCommand, SaysTheCheapestAloudAndHowToRunIt) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out.find("Cheapest: "), std::string::npos);
   EXPECT_NE(result.out.find("holds with probability"), std::string::npos);
-  EXPECT_NE(result.out.find("vllm serve llama-3.1-8b"), std::string::npos);
+  EXPECT_NE(result.out.find("vllm serve meta-llama/Llama-3.1-8B"), std::string::npos);
 }
 
 TEST(PlanCommand, PromisesItsKeys) {
@@ -92,7 +92,7 @@ TEST(PlanCommand, WritesAManifestOfTheBest) {
   std::stringstream text;
   text << std::ifstream("m.yaml").rdbuf();
   for (const char* part : {"kind: Deployment", "kind: Service", "nvidia.com/gpu: 1",
-                           "  name: llama-3-1-8b\n", "vllm serve llama-3.1-8b", "--port 8000"}) {
+                           "  name: llama-3-1-8b\n", "vllm serve meta-llama/Llama-3.1-8B", "--port 8000"}) {
     EXPECT_NE(text.str().find(part), std::string::npos) << part;
   }
 }

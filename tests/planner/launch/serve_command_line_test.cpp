@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/error.hpp"
+#include "planner/launch/checkpoint_name.hpp"
 #include "planner/launch/serve_command.hpp"
 
 namespace roofcast::test {
@@ -90,6 +91,12 @@ TEST(ServeCommandLine, AModelsPathIsQuoted) {
   asked.model = "/models/it's here";
   EXPECT_EQ(read_serve_command(serve_command_line(asked, false).text).deployment.model,
             asked.model);
+}
+
+TEST(CheckpointName, IsWhatEnginesLoad) {
+  EXPECT_EQ(checkpoint_name("llama-3.1-70b"), "meta-llama/Llama-3.1-70B");
+  EXPECT_EQ(checkpoint_name("org/model"), "org/model");
+  EXPECT_EQ(checkpoint_name("/models/mine"), "/models/mine");
 }
 
 TEST(ServeCommandLine, EnginesWithoutAServerHaveNoLine) {
