@@ -6,12 +6,11 @@
 #include <cmath>
 #include <utility>
 
-#include "cli/envelope.hpp"
+#include "cli/capacity_json.hpp"
 #include "cli/limits_section.hpp"
 #include "cli/pool_description.hpp"
 #include "cli/simulate_document.hpp"
 #include "reports/numbers.hpp"
-#include "simulator/io/scenario_reader.hpp"
 #include "simulator/wording.hpp"
 
 namespace roofcast {
@@ -118,22 +117,8 @@ void add_asked(std::vector<std::string>& lines, const CapacityAnswer& answer) {
 
 // ---- growth
 
-/// When the load asked for, growing, is more than the capacity.
-struct GrowthEnd {
-  std::optional<double> periods{};  // unset: never
-  std::optional<std::string> date{};
-};
-
-GrowthEnd end_of(const CapacityAnswer& answer, const GrowthQuestion& question) {
-  GrowthEnd end{.periods = periods_until(headroom_of(answer).value_or(0), question.growth)};
-  if (end.periods && question.from) {
-    end.date = date_after(*question.from, *end.periods, question.growth);
-  }
-  return end;
-}
-
 std::string growth_line(const CapacityAnswer& answer, const GrowthQuestion& question) {
-  const GrowthEnd end = end_of(answer, question);
+  const GrowthEnd end = end_of_growth(headroom_of(answer).value_or(0), question);
   const std::string growth =
       fmt::format("At {:+g} % a {}", 100 * question.growth.rate, question.growth.period);
   if (!answer.asked->verdict.holds) return growth + " it fails already.";
@@ -251,120 +236,6 @@ std::vector<std::string> notes_of(const CapacityAnswer& answer, std::int64_t sim
   return notes;
 }
 
-// ---- for machines
-
-Json optional_json(const std::optional<double>& number) {
-  return number ? Json(*number) : Json(nullptr);
-}
-
-const char* load_key(const LoadStudy& study) {
-  return study.kind == LoadKind::rate ? "rate_per_s" : "concurrency";
-}
-
-Json latency_json(const Distribution& d) {
-  return {{"mean", d.mean}, {"p50", d.p50}, {"p90", d.p90}, {"p95", d.p95}, {"p99", d.p99}};
-}
-
-Json point_json(const LoadStudy& study, const LoadPoint& point) {
-  const SloVerdict& verdict = point.verdict;
-  return {{load_key(study), point.load},
-          {"offered_rate_per_s", point.offered_rate_per_s},
-          {"request_rate_per_s", point.request_rate_per_s},
-          {"output_tokens_per_s", point.output_tokens_per_s},
-          {"ttft_s", latency_json(point.ttft)},
-          {"tpot_s", latency_json(point.tpot)},
-          {"e2e_s", latency_json(point.e2e)},
-          {"running_mean", point.use.mean_running},
-          {"kv_use_peak", point.use.peak_kv_use},
-          {"preemptions", point.use.preemptions},
-          {"holds", verdict.holds},
-          {"saturated", verdict.saturated},
-          {"requests_unserved", verdict.unserved},
-          {"worst_margin", verdict.worst_margin},
-          {"binding", verdict.binding},
-          {"goodput_share", optional_json(verdict.goodput_share)}};
-}
-
-Json points_json(const LoadStudy& study, const std::vector<LoadPoint>& points) {
-  Json list = Json::array();
-  for (const LoadPoint& point : points) list.push_back(point_json(study, point));
-  return list;
-}
-
-Json asked_json(const CapacityAnswer& answer) {
-  if (!answer.asked) return nullptr;
-  Json json = point_json(answer.study, *answer.asked);
-  json["probability"] = answer.confidence->probability;
-  json["causes"] = Json::array();
-  for (const Cause& cause : answer.confidence->causes) {
-    json["causes"].push_back(
-        {{"name", cause.name}, {"flips_at_standard_deviations", optional_json(cause.flips_at)}});
-  }
-  return json;
-}
-
-Json growth_json(const CapacityAnswer& answer, const GrowthQuestion& question) {
-  const GrowthEnd end = end_of(answer, question);
-  return {{"rate", question.growth.rate},
-          {"period", question.growth.period},
-          {"periods_until_it_fails", optional_json(end.periods)},
-          {"date", end.date ? Json(*end.date) : Json(nullptr)}};
-}
-
-Json limits_at_capacity_json(const CapacityAnswer& answer) {
-  Json json = limits_json(answer.limits);
-  json[load_key(answer.study)] = answer.limit_load;
-  for (std::size_t i = 0; i < answer.relaxed.size(); ++i) {
-    json["limits"][i]["relaxed_capacity"] = optional_json(answer.relaxed[i].load);
-  }
-  return json;
-}
-
-Json lost_json(const CapacityAnswer& answer) {
-  Json list = Json::array();
-  for (const LostReplica& lost : answer.lost) {
-    list.push_back({{"pool", lost.pool},
-                    {"replicas_left", lost.left},
-                    {"capacity", optional_json(lost.capacity.load)},
-                    {"asked", lost.asked ? point_json(answer.study, *lost.asked) : Json(nullptr)}});
-  }
-  return list;
-}
-
-Json head(const LoadStudy& study) {
-  const SimulationRun& run = study.run;
-  Json inputs = {{"model", run.pools.front().deployment.model.name},
-                 {"pools", pools_json(run.pools)},
-                 {"least_goodput_share", optional_json(study.requirement.least_goodput_share)},
-                 {"scenario", Json::parse(to_json(run.scenario))}};
-  Json json = envelope("capacity", std::move(inputs));
-  json["fits"] = run.refusal.empty();
-  return json;
-}
-
-Json capacity_json(const CapacityAnswer& answer, const std::optional<GrowthQuestion>& growth,
-                   std::int64_t simulations) {
-  Json json = head(answer.study);
-  json["load"] = load_key(answer.study);
-  json["holds"] = holds(answer);
-  json["capacity"] = optional_json(answer.capacity.load);
-  json["capacity_low"] = optional_json(answer.low);
-  json["capacity_high"] = optional_json(answer.high);
-  json["bounded"] = answer.capacity.bounded;
-  json["monotone"] = answer.capacity.monotone;
-  json["asked"] = asked_json(answer);
-  json["headroom"] = optional_json(headroom_of(answer));
-  json["growth"] = growth ? growth_json(answer, *growth) : Json(nullptr);
-  json["curve"] = points_json(answer.study, answer.curve);
-  json["points"] = points_json(answer.study, answer.capacity.points);
-  json["limits"] = limits_at_capacity_json(answer);
-  json["one_replica_lost"] = lost_json(answer);
-  json["requests"] = answer.study.run.workload.requests.size();
-  json["simulations"] = simulations;
-  json["notes"] = notes_of(answer, simulations);
-  return json;
-}
-
 /// One line for a list of runs.
 std::string summary_of(const CapacityAnswer& answer) {
   if (!answer.capacity.load) return "no load holds";
@@ -377,7 +248,9 @@ std::string summary_of(const CapacityAnswer& answer) {
 Document capacity_document(const CapacityAnswer& answer,
                            const std::optional<GrowthQuestion>& growth, std::int64_t simulations) {
   const SimulationRun& run = answer.study.run;
+  const std::vector<std::string> notes = notes_of(answer, simulations);
   Document document{.machine = capacity_json(answer, growth, simulations), .sections = {}};
+  document.machine["notes"] = notes;
   Section first{.heading = headline(run.pools),
                 .lines = {run.workload.description},
                 .table = curve_table(answer)};
@@ -389,15 +262,13 @@ Document capacity_document(const CapacityAnswer& answer,
   for (const LostReplica& lost : answer.lost) first.lines.push_back(loss_line(answer, lost));
   document.sections.push_back(std::move(first));
   document.sections.push_back(limits_at_capacity(answer));
-  document.sections.push_back(
-      {.heading = "Notes", .lines = notes_of(answer, simulations), .table = {}});
+  document.sections.push_back({.heading = "Notes", .lines = notes, .table = {}});
   return document;
 }
 
 Document capacity_refusal(const LoadStudy& study) {
   Document document = refusal_document(study.run);
-  document.machine = head(study);
-  document.machine["reason"] = study.run.refusal;
+  document.machine = capacity_refusal_json(study);
   return document;
 }
 

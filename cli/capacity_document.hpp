@@ -1,7 +1,7 @@
 // What `roofcast capacity` answers, and what it keeps in the store.
 #pragma once
 
-#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,12 +11,6 @@
 #include "reports/store.hpp"
 
 namespace roofcast {
-
-/// Growth that was asked about.
-struct GrowthQuestion {
-  Growth growth{};
-  std::optional<std::chrono::sys_days> from{};  // today's date, where one is given
-};
 
 Document capacity_document(const CapacityAnswer& answer,
                            const std::optional<GrowthQuestion>& growth, std::int64_t simulations);

@@ -103,4 +103,12 @@ std::optional<std::string> date_after(std::chrono::sys_days start, double period
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
+GrowthEnd end_of_growth(double headroom, const GrowthQuestion& question) {
+  GrowthEnd end{.periods = periods_until(headroom, question.growth)};
+  if (end.periods && question.from) {
+    end.date = date_after(*question.from, *end.periods, question.growth);
+  }
+  return end;
+}
+
 }  // namespace roofcast

@@ -31,4 +31,19 @@ std::chrono::sys_days parse_date(const std::string& text);
 std::optional<std::string> date_after(std::chrono::sys_days start, double periods,
                                       const Growth& growth);
 
+/// Growth that was asked about.
+struct GrowthQuestion {
+  Growth growth{};
+  std::optional<std::chrono::sys_days> from{};  // the day it begins, where one is given
+};
+
+/// When traffic that grows is more than there is room for.
+struct GrowthEnd {
+  std::optional<double> periods{};    // unset: never
+  std::optional<std::string> date{};  // where the question has a day to begin with
+};
+
+/// `headroom`: how many times the traffic there is room for.
+GrowthEnd end_of_growth(double headroom, const GrowthQuestion& question);
+
 }  // namespace roofcast

@@ -53,6 +53,14 @@ TEST(Growth, DatesEndWithFourDigitYears) {
   EXPECT_FALSE(date_after(start, INFINITY, {.rate = 0.1, .period = "year"}));
 }
 
+TEST(Growth, EndsOnADayOnlyWhereItBeginsOnOne) {
+  const GrowthQuestion question{.growth = {.rate = 1, .period = "week"}};
+  EXPECT_DOUBLE_EQ(end_of_growth(8, question).periods.value(), 3);  // three doublings
+  EXPECT_FALSE(end_of_growth(8, question).date);
+  const GrowthQuestion dated{.growth = question.growth, .from = parse_date("2026-11-22")};
+  EXPECT_EQ(end_of_growth(4, dated).date, "2026-12-06");  // two weeks
+}
+
 TEST(Growth, RefusesDaysThatAreNone) {
   for (const char* text : {"", "2026-11-31", "2026-02-29", "2026-1-1", "22.11.2026", "2026-11-22x",
                            "2026/11/22", "-026-11-22", "2026--1-22"}) {
