@@ -113,6 +113,22 @@ PlanAnswer answered(const PlanQuestion& question, const PlanCatalogue& catalogue
   return answer;
 }
 
+/// What binds the best; nothing without one, or when the user interrupted it.
+std::optional<BestLimits> limits_of_best(const PlanCatalogue& catalogue, const PlanAnswer& answer,
+                                         int threads, std::ostream& err) {
+  if (answer.ranked.empty()) return std::nullopt;
+  const RankedCandidate& best = answer.ranked.front();
+  SimulationRun run = run_of(catalogue, {.shape = answer.shapes[best.shape].shape,
+                                         .units = static_cast<std::int32_t>(best.units)});
+  const LimitAccount account = simulate_with_account(run, step_times_of(run), {});
+  ProgressBar bar(err, "limits");
+  auto report = report_limits(run, account, threads, [&](std::int64_t done, std::int64_t total) {
+    return bar.show(done, total);
+  });
+  if (!report) return std::nullopt;
+  return BestLimits{.report = *std::move(report), .pools = std::move(run.pools)};
+}
+
 int threads_of(const PlanOptions& options, const Ranks& ranks) {
   const std::int64_t given = options.threads.value_or(ranks.threads_each());
   return static_cast<int>(std::min<std::int64_t>(given, available_threads()));
@@ -161,8 +177,9 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
       answered(question, catalogue, *std::move(shapes),
                {.threads = threads, .kept = kept_in(kept), .ranks = &ranks}, context.err);
   for (const std::string& absent : ranks.absent()) context.err << absent << "\n";
-  const PlanReport report{
+  PlanReport report{
       .question = question, .catalogue = catalogue, .answer = answer, .explain = options.explain};
+  if (options.explain) report.limits = limits_of_best(catalogue, answer, threads, context.err);
   const Document document = plan_document(report);
   write(document, common->output, context.out);
   if (answer.stopped) {

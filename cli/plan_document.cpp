@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/limits_section.hpp"
 #include "cli/plan_json.hpp"
 #include "cli/plan_launch.hpp"
 #include "reports/numbers.hpp"
@@ -304,6 +305,9 @@ Document plan_document(const PlanReport& report) {
     document.sections.push_back({.heading = "What the first has to spare",
                                  .lines = causes_of(best),
                                  .table = margins_table(best)});
+  }
+  if (report.limits) {
+    document.sections.push_back(limits_section(report.limits->report, report.limits->pools));
   }
   document.sections.push_back(losers_section(report));
   if (report.explain) document.sections.push_back(explained(report));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/envelope.hpp"
+#include "cli/limits_section.hpp"
 #include "cli/plan_launch.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
@@ -143,6 +144,7 @@ Json plan_json(const PlanReport& report) {
   std::map<ShapeFate, std::int64_t> fates;
   for (const PlannedShape& planned : answer.shapes) ++fates[planned.fate];
   for (const auto& [fate, count] : fates) json["shapes"][std::string(name_of(fate))] = count;
+  if (report.limits) json["limits"] = limits_json(report.limits->report);
   json["candidates"] = answer.candidates;
   json["simulations"] = answer.simulations;
   json["finalist_simulations"] = answer.finalist_simulations;

@@ -93,10 +93,10 @@ po::options_description plan_flags(PlanOptions& target) {
       "budget", number(target.budget, "--budget"), "most $ per hour")(
       "goodput-share",
       converted(target.goodput_share, "--goodput-share", parse_share_above_zero)->value_name("X"),
-      "least share of requests within --goodput")("kubernetes",
-                                                  po::value(&target.kubernetes)->value_name("FILE"),
-                                                  "write a manifest of the best")(
-      "explain", po::bool_switch(&target.explain), "every shape with what became of it");
+      "least share of requests within --goodput")(
+      "kubernetes", po::value(&target.kubernetes)->value_name("FILE"),
+      "write a manifest of the best")("explain", po::bool_switch(&target.explain),
+                                      "what binds the best; every shape with its fate");
   return options;
 }
 
