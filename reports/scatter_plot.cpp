@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <initializer_list>
 #include <optional>
-#include <string_view>
 
+#include "reports/svg_marks.hpp"
 #include "reports/svg_text.hpp"
 
 namespace roofcast {
@@ -23,15 +22,9 @@ constexpr double kBottom = 52;  // for the x axis
 constexpr double kRight = 18;
 constexpr double kHead = 40;  // for the figure's title
 constexpr double kLegendLine = 18;
-constexpr int kColumns = 3;    // panels beside each other
-constexpr double kMark = 3.6;  // half a mark's width
+constexpr int kColumns = 3;  // panels beside each other
 constexpr double kPanelWidth = kLeft + kSide + kRight;
 constexpr double kPanelHeight = kTop + kSide + kBottom;
-
-/// Okabe and Ito's colours that stand out on white and on black; then the marks' shapes differ.
-constexpr std::array<std::string_view, 6> kColours = {"#0072B2", "#D55E00", "#009E73",
-                                                      "#CC79A7", "#E69F00", "#56B4E9"};
-constexpr std::size_t kShapes = 5;
 
 /// A range of both axes of a panel, with room around the points.
 struct Range {
@@ -74,31 +67,6 @@ struct Frame {
 };
 
 // ---- parts
-
-std::string mark(std::size_t series, double x, double y) {
-  const double r = kMark;
-  switch (series % kShapes) {
-    case 0:
-      return fmt::format("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"{:.2f}\"", x, y, r);
-    case 1:
-      return fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"",
-                         x - r, y - r, 2 * r, 2 * r);
-    case 2:
-      return fmt::format("<path d=\"M{:.2f} {:.2f}l{:.2f} {:.2f}h{:.2f}z\"", x, y - 1.2 * r,
-                         1.2 * r, 2.1 * r, -2.4 * r);
-    case 3:
-      return fmt::format("<path d=\"M{:.2f} {:.2f}l{:.2f} {:.2f}l{:.2f} {:.2f}l{:.2f} {:.2f}z\"", x,
-                         y - 1.35 * r, 1.35 * r, 1.35 * r, -1.35 * r, 1.35 * r, -1.35 * r,
-                         -1.35 * r);
-    default:
-      return fmt::format("<path d=\"M{:.2f} {:.2f}l{:.2f} {:.2f}h{:.2f}z\"", x, y + 1.2 * r,
-                         1.2 * r, -2.1 * r, -2.4 * r);
-  }
-}
-
-std::string styled(std::size_t series) {
-  return fmt::format(" class=\"mark\" fill=\"{}\"", kColours[series % kColours.size()]);
-}
 
 /// y = factor * x, cut where it leaves the square.
 std::string line_of(const Frame& frame, double factor, const char* style) {
@@ -156,11 +124,7 @@ std::string marks_of(const PlotPanel& panel, const Frame& frame, const Names& na
     const std::size_t look = index_of(names, series.name);
     for (const PlotPoint& point : series.points) {
       if (!is_shown(point)) continue;
-      text += mark(look, frame.x(point.x), frame.y(point.y)) + styled(look) + "><title>" +
-              svg_escaped(point.label) + "</title>" +
-              (look % kShapes == 0   ? "</circle>\n"
-               : look % kShapes == 1 ? "</rect>\n"
-                                     : "</path>\n");
+      text += svg_mark(look, frame.x(point.x), frame.y(point.y), point.label);
     }
   }
   return text;
@@ -201,7 +165,7 @@ std::string legend_of(const Names& names, double top, double band) {
   std::string text;
   double y = top;
   for (std::size_t i = 0; i < names.size(); ++i, y += kLegendLine) {
-    text += mark(i, kLeft, y) + styled(i) + "/>\n";
+    text += svg_mark(i, kLeft, y, "");
     text += fmt::format("<text class=\"legend\" x=\"{:.2f}\" y=\"{:.2f}\">{}</text>\n", kLeft + 12,
                         y + 4, svg_escaped(names[i]));
   }
@@ -210,29 +174,6 @@ std::string legend_of(const Names& names, double top, double band) {
                     "measured; dashed: {:g} % off</text>\n",
                     kLeft + 12, y + 4, 100 * band);
 }
-
-constexpr std::string_view kStyle = R"(<style>
-svg { background: #ffffff; font-family: system-ui, sans-serif; }
-text { fill: #222222; font-size: 12px; }
-.head { font-size: 15px; font-weight: 600; }
-.title { font-weight: 600; text-anchor: middle; }
-.axis { text-anchor: middle; }
-.tick { font-size: 11px; text-anchor: middle; }
-.end { text-anchor: end; }
-.frame { fill: none; stroke: #777777; }
-.grid { stroke: #e2e2e2; fill: none; }
-.diagonal { stroke: #444444; }
-.band { stroke: #888888; stroke-dasharray: 4 4; }
-.mark { fill-opacity: 0.8; stroke: #ffffff; stroke-width: 0.5; }
-@media (prefers-color-scheme: dark) {
-  svg { background: #16181b; }
-  text { fill: #e6e6e6; }
-  .grid { stroke: #2c3036; }
-  .diagonal { stroke: #cccccc; }
-  .mark { stroke: #16181b; }
-}
-</style>
-)";
 
 }  // namespace
 
@@ -273,7 +214,7 @@ std::string scatter_svg(const ScatterPlot& plot) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
       "height=\"{1:.0f}\" role=\"img\">\n<title>{2}</title>\n",
       width, height, svg_escaped(plot.title));
-  text += kStyle;
+  text += svg_style();
   text += fmt::format("<text class=\"head\" x=\"{:.2f}\" y=\"26\">{}</text>\n", kLeft,
                       svg_escaped(plot.title));
   for (int i = 0; i < panels; ++i) {
