@@ -52,7 +52,8 @@ std::string binding_of(const SloVerdict& verdict, const SloRequirement& requirem
     return fmt::format("goodput is {} of {}", as_percent(verdict.goodput_share.value_or(0)),
                        as_percent(requirement.least_goodput_share.value_or(0)));
   }
-  return verdict.binding;
+  // Of a load beyond saturation the shares of its latencies follow, which say little.
+  return verdict.binding.substr(0, verdict.binding.find(';'));
 }
 
 std::string capacity_line(const CapacityAnswer& answer) {
