@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/from_command.hpp"
 #include "cli/version.hpp"
+#include "cli/what_if_command.hpp"
 #include "model/error.hpp"
 #include "model/suggest.hpp"
 
@@ -27,6 +28,8 @@ constexpr Command kCommands[] = {
      run_capacity},
     {"plan", "the cheapest deployment that holds the SLO: which GPUs, how many, configured how",
      run_plan},
+    {"whatif", "what a change does: knobs of a scenario varied, differences with significance",
+     run_whatif},
     {"trace", "write a synthetic workload as a trace file", run_trace},
     {"calibrate", "time this machine's kernels: its hardware profile, measured", run_calibrate},
     {"profile", "kernel tables that others measured as a hardware profile", run_profile},
@@ -35,7 +38,7 @@ constexpr Command kCommands[] = {
     {"validate", "how far off: predictions beside measured runs, metric by metric", run_validate},
     {"fit", "what an engine adds to its kernels, learnt from measured runs", run_fit},
     {"runs", "what the store holds", run_runs},
-    {"compare", "two runs of the store, metric by metric", run_compare},
+    {"compare", "runs of the store against the first, metric by metric", run_compare},
 };
 
 void print_help(std::ostream& out) {

@@ -10,6 +10,21 @@
 
 namespace roofcast {
 
+void add_scenario_options(SimulateOptions& target, po::options_description& common,
+                          po::options_description& more) {
+  common.add(machine_options(target.deployment))
+      .add(synthetic_options(target.workload))
+      .add(trace_options(target.workload))
+      .add(objective_options(target.workload))
+      .add(cluster_options(target.cluster))
+      .add(engine_options(target.deployment));
+  more.add(from_command_option(target.from_command))
+      .add(load_shape_options(target.workload.shape))
+      .add(trace_form_options(target.workload))
+      .add(scheduler_options(target.deployment))
+      .add(feature_options(target.deployment.overrides));
+}
+
 Usage simulate_usage(SimulateOptions& target) {
   Usage usage{.synopsis = "roofcast simulate [SCENARIO.json] [--from-cmd LINE] [options]",
               .example =
@@ -28,17 +43,7 @@ Usage simulate_usage(SimulateOptions& target) {
       "requests-out", po::value(&target.requests_out)->value_name("FILE"),
       "one row per request, .csv or .jsonl")("explain", po::bool_switch(&target.explain),
                                              "which limit binds, what a tenth more of each gains");
-  usage.options.add(machine_options(target.deployment))
-      .add(synthetic_options(target.workload))
-      .add(trace_options(target.workload))
-      .add(objective_options(target.workload))
-      .add(cluster_options(target.cluster))
-      .add(engine_options(target.deployment));
-  usage.unlisted.add(from_command_option(target.from_command))
-      .add(load_shape_options(target.workload.shape))
-      .add(trace_form_options(target.workload))
-      .add(scheduler_options(target.deployment))
-      .add(feature_options(target.deployment.overrides));
+  add_scenario_options(target, usage.options, usage.unlisted);
   usage.more =
       "More: --from-cmd LINE, load shapes (--stages, --turns ...), forms of traces, the "
       "scheduler's "

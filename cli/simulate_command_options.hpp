@@ -22,6 +22,11 @@ struct SimulateOptions {
   bool explain = false;
 };
 
+/// The flags that say what is simulated (deployment, cluster, load, SLO): those most asked for, and
+/// the rest. They fill `target`, which must outlive the parse.
+void add_scenario_options(SimulateOptions& target, po::options_description& common,
+                          po::options_description& more);
+
 /// Options that fill `target`, which must outlive the parse.
 Usage simulate_usage(SimulateOptions& target);
 

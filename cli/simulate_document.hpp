@@ -21,6 +21,9 @@ Document refusal_document(const SimulationRun& run);
 
 Document simulation_document(const SimulationRun& run);
 
+/// The store may be read from another directory than the one that the run was made in.
+Scenario with_absolute_paths(Scenario scenario);
+
 /// The figures of the result, as the store names them.
 std::vector<MetricRow> simulation_metrics(const SimulationRun& run);
 

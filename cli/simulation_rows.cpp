@@ -127,7 +127,8 @@ const std::string& gpu_of(const PoolRun& pool) { return pool.deployment.gpu.name
 const std::string& engine_of(const PoolRun& pool) { return pool.deployment.engine.name; }
 const std::string& hash_of(const PoolRun& pool) { return pool.profile_hash; }
 
-/// The store may be read from another directory than the one that the run was made in.
+}  // namespace
+
 Scenario with_absolute_paths(Scenario scenario) {
   const std::filesystem::path here = std::filesystem::current_path();
   const auto make_absolute = [&](std::string& path) {
@@ -150,8 +151,6 @@ Scenario with_absolute_paths(Scenario scenario) {
   }
   return scenario;
 }
-
-}  // namespace
 
 std::vector<MetricRow> simulation_metrics(const SimulationRun& run) {
   const SimulationResult& result = run.result;

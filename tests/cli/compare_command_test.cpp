@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "reports/store.hpp"
@@ -77,9 +78,62 @@ TEST_F(Compare, NamesARunThatIsNotThere) {
   EXPECT_THAT(result.err, HasSubstr("no run 9"));
 }
 
-TEST_F(Compare, TakesTwoRuns) {
+TEST_F(Compare, TakesTwoRunsOrMore) {
   EXPECT_EQ(run_command("compare 1 --store " + path_).exit_code, 2);
-  EXPECT_EQ(run_command("compare 1 2 3 --store " + path_).exit_code, 2);
+  EXPECT_EQ(run_command("compare --store " + path_).exit_code, 2);
+  const CommandResult result = run_command("compare 1 2 1 -o json --store " + path_);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["runs"].size(), 3U);
+  const auto& ttft = json["metrics"][3];
+  EXPECT_EQ(ttft["values"], (nlohmann::json{0.2, 0.25, 0.2}));
+  EXPECT_NEAR(ttft["relative_changes"][1].get<double>(), 0.25, 1e-12);
+  EXPECT_EQ(ttft["relative_changes"][2], 0.0);
+  EXPECT_FALSE(ttft.contains("a"));  // of two runs alone
+  EXPECT_TRUE(json["differences"].empty());
+}
+
+/// A run that kept its requests: first tokens `ttft` after arrival, and `more` in the second half.
+Run run_with_requests(double ttft, double more, std::int64_t output_tokens) {
+  constexpr int kRequests = 40;
+  Run run = run_with(ttft + more / 2, "x");
+  run.metrics[0].statistic = "mean";
+  for (int i = 0; i < kRequests; ++i) {
+    const double first = i + ttft + (2 * i < kRequests ? 0 : more);
+    run.requests.push_back({.index = i,
+                            .arrival_s = static_cast<double>(i),
+                            .sent_s = {},
+                            .scheduled_s = {},
+                            .first_token_s = first,
+                            .finished_s = first + 1,
+                            .input_tokens = 5,
+                            .output_tokens = output_tokens});
+  }
+  return run;
+}
+
+TEST_F(Compare, RunsThatKeptTheirRequestsHaveIntervals) {
+  // Ten of the 20 blocks are 0.2 s apart, ten 0.4 s: mean 0.3, variance of the block means
+  // 20 / 19 * 0.1^2, standard error 0.1 / sqrt(19); Student's t of 19 degrees is 2.093024.
+  {
+    Store store(path_, Store::Mode::write);
+    store.add(run_with_requests(0.2, 0, 3));
+    store.add(run_with_requests(0.4, 0.2, 3));
+    store.add(run_with_requests(0.4, 0.2, 4));  // other requests
+  }
+  const auto json =
+      nlohmann::json::parse(run_command("compare 3 4 5 -o json --store " + path_).out);
+  ASSERT_EQ(json["differences"].size(), 2U);  // the only metric that they have in common
+  const auto& paired = json["differences"][0];
+  EXPECT_EQ(paired["id"], 4);
+  EXPECT_TRUE(paired["same_requests"]);
+  EXPECT_NEAR(paired["difference"].get<double>(), 0.3, 1e-9);
+  EXPECT_NEAR(paired["difference_low"].get<double>(), 0.3 - 2.093024 * 0.1 / std::sqrt(19), 1e-6);
+  EXPECT_TRUE(paired["significant"]);
+  EXPECT_FALSE(json["differences"][1]["same_requests"]);
+  const CommandResult table = run_command("compare 3 4 --store " + path_);
+  EXPECT_THAT(table.out, HasSubstr("the same requests, compared in pairs"));
+  EXPECT_THAT(table.out, HasSubstr("yes"));
 }
 
 }  // namespace
