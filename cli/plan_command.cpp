@@ -13,6 +13,7 @@
 #include "cli/started_together.hpp"
 #include "cli/utc_time.hpp"
 #include "cli/version.hpp"
+#include "model/error.hpp"
 #include "planner/evaluate_all.hpp"
 #include "reports/store.hpp"
 #include "simulator/io/scenario_workload.hpp"
@@ -145,7 +146,15 @@ int serve_plan(const CommandContext& context, Ranks& ranks) {
     PlanQuestion question = plan_question(options);
     const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
     const std::vector<PlannedShape> shapes = unseen_shapes(catalogue, question);
-    ranks.serve(plan_evaluator(catalogue, question, shapes), threads_of(options, ranks));
+    const std::string digest = plan_digest(catalogue, question, shapes);
+    const Evaluator evaluate = plan_evaluator(catalogue, question, shapes);
+    const auto checked = [&](const std::string& text) -> std::string {
+      if (text.ends_with(digest)) return evaluate(text);
+      throw Error(
+          "mpirun's processes read different inputs: a profile, scenario or trace is not the same "
+          "for all");
+    };
+    ranks.serve(checked, threads_of(options, ranks));
   } catch (const std::exception& error) {
     ranks.excuse(error.what());
   }
