@@ -209,11 +209,11 @@ double changed(double number, const RelativeChange& change) {
 std::string number_text(double number) { return fmt::format("{:.12g}", number); }
 
 std::string to_text(const Settings& settings) {
-  std::vector<std::string> texts;
+  std::string text;
   for (const Setting& setting : settings) {
-    texts.push_back(fmt::format("{}={}", setting.key, setting.value));
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", setting.key, setting.value);
   }
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return text;
 }
 
 std::vector<Settings> grid_of(const std::vector<Knob>& knobs) {
