@@ -164,8 +164,10 @@ MetricName parse_metric_name(const std::string& text) {
   }
   if (has(kDistributions, name)) {
     if (has(kStatistics, statistic)) return {name, statistic};
+    std::string known;
+    for (const char* one : kStatistics) known += known.empty() ? one : fmt::format(", {}", one);
     throw UsageError(fmt::format("--metric: '{}' has no statistic, expected as {}:p95, one of {}",
-                                 shown(text), name, fmt::join(kStatistics, ", ")));
+                                 shown(text), name, known));
   }
   if (has(kNumbers, name) && (statistic.empty() || statistic == "value")) return {name};
   std::vector<std::string> known(kDistributions.begin(), kDistributions.end());
