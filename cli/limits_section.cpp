@@ -55,12 +55,6 @@ std::string use_in_words(const LimitReport& report, const LimitUse& use,
   }
 }
 
-/// Of the yardstick: what is gained is taken off.
-std::string as_change(double gain) {
-  const std::string digits = fixed(-100 * gain, 1);
-  return (gain < 0 && digits != "0.0" ? "+" : "") + digits + " %";
-}
-
 std::string binding_line(const LimitReport& report) {
   if (!report.binding) {
     return fmt::format("No limit binds by itself: a tenth more of any changes {} by less than 1 %.",
@@ -70,12 +64,17 @@ std::string binding_line(const LimitReport& report) {
   for (const LimitGain& gain : report.gains) {
     if (gain.use.kind != kind) continue;
     return fmt::format("What binds: {}. With {} {} changes by {}.", words_of(kind).title,
-                       words_of(kind).wider, yardstick_title(report), as_change(gain.gain));
+                       words_of(kind).wider, yardstick_title(report), gain_text(gain.gain));
   }
   return {};
 }
 
 }  // namespace
+
+std::string gain_text(double gain) {
+  const std::string digits = fixed(-100 * gain, 1);
+  return (gain < 0 && digits != "0.0" ? "+" : "") + digits + " %";
+}
 
 std::string title_of(LimitKind kind) { return words_of(kind).title; }
 
@@ -103,7 +102,7 @@ Section limits_section(const LimitReport& report, std::span<const PoolRun> pools
   for (const LimitGain& gain : report.gains) {
     const LimitWords& words = words_of(gain.use.kind);
     section.table.rows.push_back({words.title, use_in_words(report, gain.use, pools), words.wider,
-                                  as_time(Seconds{gain.relaxed_s}), as_change(gain.gain)});
+                                  as_time(Seconds{gain.relaxed_s}), gain_text(gain.gain)});
   }
   return section;
 }

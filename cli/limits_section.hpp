@@ -18,6 +18,9 @@ std::string title_of(LimitKind kind);
 /// "p95 TTFT", or "mean E2E" where nothing is promised.
 std::string yardstick_title(const LimitReport& report);
 
+/// What widening a limit changes: "-3.2 %", what is gained being taken off.
+std::string gain_text(double gain);
+
 /// A limit by limit table with what binds in a line before it.
 Section limits_section(const LimitReport& report, std::span<const PoolRun> pools);
 

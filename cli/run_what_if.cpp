@@ -23,6 +23,7 @@ struct OneRun {
   std::vector<MetricRow> metrics{};
   std::vector<RequestValues> values{};  // by metric, of a trace; empty for what has none a request
   SloVerdict verdict{};
+  std::optional<LimitReport> limits{};
 };
 
 // ---- what a run tells
@@ -93,6 +94,17 @@ std::string workload_key(const Scenario& scenario) {
   return to_json(essence);
 }
 
+/// Simulates the run; with an account of its limits when asked for.
+std::optional<LimitReport> simulate_once(SimulationRun& run, bool explain) {
+  const PoolStepTimes step_times = step_times_of(run);
+  if (!explain) {
+    simulate_sampled(run, step_times, {});
+    return std::nullopt;
+  }
+  const LimitAccount account = simulate_with_account(run, step_times, {});
+  return report_limits(run, account, 1, {});  // the variants are what runs in parallel
+}
+
 OneRun run_once(const WhatIfWork& work, const WhatIfVariant& variant, std::int64_t repetition) {
   Scenario scenario = variant.scenario;
   scenario.seed += static_cast<std::uint64_t>(repetition);
@@ -113,7 +125,7 @@ OneRun run_once(const WhatIfWork& work, const WhatIfVariant& variant, std::int64
       .workload = run.workload.description,
       .reason = run.refusal};
   if (!one.reason.empty()) return one;
-  simulate_sampled(run, step_times_of(run), {});
+  one.limits = simulate_once(run, work.question.explain && repetition == 0);
   one.metrics = metrics_of(run);
   one.verdict = judge(run.result);
   if (!work.by_blocks) return one;
@@ -220,6 +232,7 @@ WhatIfRow row_of(const WhatIfWork& work, const WhatIfVariant& variant, const Run
   }
   row.metrics = means_of(runs);
   row.binding = first.verdict.binding;
+  row.limits = first.limits;
   for (const OneRun& run : runs) {
     ++row.runs;
     if (run.verdict.holds) ++row.held;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/simulate_document.hpp"
+#include "planner/limits.hpp"
 #include "planner/paired_difference.hpp"
 #include "planner/vary.hpp"
 
@@ -48,6 +49,7 @@ struct WhatIfQuestion {
   std::vector<MetricName> metrics{};
   std::int64_t seeds = 1;  // the baseline's and those after it
   int threads = 1;
+  bool explain = false;  // which limit binds each variant
 };
 
 /// One metric of a variant.
@@ -66,6 +68,7 @@ struct WhatIfRow {
   std::int64_t held = 0;       // runs in which the SLO holds and the engine keeps up
   std::int64_t saturated = 0;  // runs in which it does not keep up
   std::string binding{};       // of the first run: what is nearest to failing (slo_verdict.hpp)
+  std::optional<LimitReport> limits{};  // of the first run, when asked for
 };
 
 struct WhatIfAnswer {

@@ -33,6 +33,7 @@ struct WhatIfOptions {
   std::optional<std::int64_t> seeds;
   std::optional<std::int64_t> threads;
   bool one_at_a_time = false;
+  bool explain = false;
   std::string plot_path;
 };
 
@@ -65,6 +66,8 @@ Usage whatif_usage(WhatIfOptions& target) {
       "metric", po::value(&target.metrics)->multitoken()->value_name("NAME[:STATISTIC] ..."),
       "what to compare: ttft:p95, tpot:mean, output_tokens, goodput, cost_usd_per_h ... (default "
       "ttft, tpot and e2e at p95, output tokens a second, and what the SLO is about)")(
+      "explain", po::bool_switch(&target.explain),
+      "which limit binds each variant, and what a tenth more of it would bring")(
       "plot", po::value(&target.plot_path)->value_name("FILE.svg"), "a figure, a panel a metric")(
       "threads", converted(target.threads, "--threads", count_up_to(kMostThreads))->value_name("N"),
       "simulations at once (default: all cores); the answer is the same")(
@@ -111,6 +114,7 @@ WhatIfQuestion question_of(const WhatIfOptions& options, const Scenario& baselin
   }
   question.seeds = is_trace(baseline) ? 1 : options.seeds.value_or(kDefaultSeeds);
   question.threads = static_cast<int>(options.threads.value_or(available_threads()));
+  question.explain = options.explain;
   return question;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/envelope.hpp"
+#include "cli/limits_section.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/wording.hpp"
@@ -123,6 +124,49 @@ Table difference_table(const WhatIfAnswer& answer) {
     }
   }
   return table;
+}
+
+// ---- limits
+
+/// Kinds of limits that some variant has, in their order.
+std::vector<LimitKind> kinds_of(const WhatIfAnswer& answer) {
+  std::vector<LimitKind> kinds;
+  for (const WhatIfRow& row : answer.rows) {
+    if (!row.limits) continue;
+    for (const LimitGain& gain : row.limits->gains) kinds.push_back(gain.use.kind);
+  }
+  std::sort(kinds.begin(), kinds.end());
+  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  return kinds;
+}
+
+std::string gain_of(const LimitReport& report, LimitKind kind) {
+  for (const LimitGain& gain : report.gains) {
+    if (gain.use.kind == kind) return gain_text(gain.gain);
+  }
+  return "-";
+}
+
+/// Which limit binds, variant by variant: of the first seed.
+Section limits_of(const WhatIfAnswer& answer) {
+  const std::vector<LimitKind> kinds = kinds_of(answer);
+  Section section{.heading = "Which limit binds",
+                  .lines = {"What changes with a tenth more of each (of queueing: with evenly "
+                            "spaced arrivals), in the latency that is nearest to failing."},
+                  .table = {.title = "",
+                            .columns = {{"Variant", false}, {"Binds", false}, {"Latency", false}},
+                            .rows = {}}};
+  for (const LimitKind kind : kinds) section.table.columns.push_back({title_of(kind)});
+  for (const WhatIfRow& row : answer.rows) {
+    if (!row.limits) continue;
+    const LimitReport& report = *row.limits;
+    std::vector<std::string> cells = {name_of(row),
+                                      report.binding ? title_of(*report.binding) : "none by itself",
+                                      yardstick_title(report)};
+    for (const LimitKind kind : kinds) cells.push_back(gain_of(report, kind));
+    section.table.rows.push_back(std::move(cells));
+  }
+  return section;
 }
 
 /// A bar of eighths of a column, the longest kBarColumns.
@@ -242,6 +286,7 @@ Json row_json(const WhatIfAnswer& answer, const WhatIfRow& row) {
     const MetricRow* metric = metric_of(row, cost);
     json[cost] = metric == nullptr ? Json(nullptr) : Json(metric->value);
   }
+  if (row.limits) json["limits"] = limits_json(*row.limits);
   json["scenario"] = Json::parse(to_json(row.variant.scenario));
   return json;
 }
@@ -306,6 +351,8 @@ Document what_if_document(const WhatIfAnswer& answer) {
   for (std::size_t i = 0; i < answer.metrics.size(); ++i) {
     document.sections.push_back(curve_of(answer, i));
   }
+  Section limits = limits_of(answer);
+  if (!limits.table.rows.empty()) document.sections.push_back(std::move(limits));
   std::vector<std::string> notes = notes_of(answer);
   if (!notes.empty()) {
     document.sections.push_back({.heading = "Notes", .lines = std::move(notes), .table = {}});

@@ -192,6 +192,19 @@ TEST(WhatIf, WhatChangesNothingIsRefused) {
   EXPECT_EQ(what_if("--vary gpu=h200 --metric ttft:p95 ttft_s:p95").exit_code, 2);
 }
 
+TEST(WhatIf, ExplainsWhichLimitBindsEachVariant) {
+  // 8 requests a second, each there for tens of steps: one at a time cannot keep up.
+  const json result = answer("--vary max_num_seqs=1,256 --seeds 2 --slo p95:ttft:200ms --explain");
+  const json& variants = result["variants"];
+  ASSERT_EQ(variants.size(), 3U);
+  EXPECT_EQ(variants[1]["limits"]["binding"], "max_num_seqs");
+  EXPECT_NE(variants[2]["limits"]["binding"], "max_num_seqs");
+  EXPECT_EQ(variants[0]["limits"]["yardstick"], "p95 TTFT");
+  EXPECT_FALSE(answer("--vary max_num_seqs=1 --seeds 2")["variants"][0].contains("limits"));
+  EXPECT_THAT(what_if("--vary max_num_seqs=1 --seeds 2 --explain").out,
+              HasSubstr("Which limit binds"));
+}
+
 TEST(WhatIf, ATraceHasBlocksInsteadOfSeeds) {
   const TemporaryFolder folder;
   std::ofstream trace("t.csv");
