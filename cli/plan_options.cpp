@@ -9,6 +9,7 @@
 #include "cli/feature_options.hpp"
 #include "cli/flag_values.hpp"
 #include "model/io/gpu_reader.hpp"
+#include "model/io/text/shown.hpp"
 
 namespace roofcast {
 namespace {
@@ -35,6 +36,17 @@ std::vector<std::string> gpus_of(const std::string& text) {
   return names;
 }
 
+/// As Shape::gpu has it: the path of a profile as it is written, the name of any other.
+std::string profile_key(const std::string& gpu) {
+  return is_profile_path(gpu) ? gpu : load_gpu(gpu).gpu.name;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 /// A figure for each GPU that is searched: "h100=16,l40s=32", one or several texts.
 template <class Value, class Parse>
 std::map<std::string, Value> by_gpu(const std::vector<std::string>& texts, const std::string& flag,
@@ -42,13 +54,14 @@ std::map<std::string, Value> by_gpu(const std::vector<std::string>& texts, const
   std::map<std::string, Value> values;
   for (const std::string& text : texts) {
     for (const std::string& part : split_at_commas(text)) {
-      const std::size_t equals = part.find('=');
+      const std::size_t equals = part.rfind('=');
       if (equals == std::string::npos) {
         throw UsageError(fmt::format("{}: '{}' given, expected GPU=NUMBER", flag, part));
       }
-      const std::string gpu = load_gpu(part.substr(0, equals)).gpu.name;
+      const std::string gpu = profile_key(part.substr(0, equals));
       if (std::find(searched.begin(), searched.end(), gpu) == searched.end()) {
-        throw UsageError(fmt::format("{}: {} is not among the GPUs of --gpu", flag, gpu));
+        throw UsageError(fmt::format("{}: {} is not among the GPUs of --gpu ({})", flag, shown(gpu),
+                                     listed(searched)));
       }
       if (!values.emplace(gpu, parse(part.substr(equals + 1), flag)).second) {
         throw UsageError(fmt::format("{}: {} is given twice", flag, gpu));
@@ -193,7 +206,7 @@ PlanQuestion plan_question(const PlanOptions& options) {
   std::vector<std::string> profiles;
   for (const std::string& gpu : gpus_of(question.base.gpu)) {
     question.space.gpus.push_back(gpu);
-    profiles.push_back(is_profile_path(gpu) ? gpu : load_gpu(gpu).gpu.name);
+    profiles.push_back(profile_key(gpu));
   }
   std::vector<Knob> dimensions;
   for (const std::string& text : options.search) dimensions.push_back(parse_dimension(text));

@@ -61,17 +61,17 @@ UnitNeeds needs_of(const Shape& shape, const Gpu& gpu, const PlanLimits& limits)
   return needs;
 }
 
-double objective_of(const UnitNeeds& needs, const Gpu& gpu, PlanObjective objective,
+double objective_of(const UnitNeeds& needs, const Shape& shape, PlanObjective objective,
                     const PlanLimits& limits) {
   if (!needs.cost_per_hour && (objective == PlanObjective::cost || limits.budget_per_hour)) {
     throw UsageError(fmt::format(
         "{}: no price is known; state it per GPU and hour, as --price {}=2.5, or choose another "
         "--objective ({})",
-        gpu.display_name, gpu.name, kPlanObjectives));
+        shape.gpu_title, shape.gpu, kPlanObjectives));
   }
   if (!needs.power_w && (objective == PlanObjective::energy || limits.power_w)) {
     throw UsageError(fmt::format("{}: its profile states no board_power_w, which {} needs",
-                                 gpu.display_name, limits.power_w ? "--power" : "energy"));
+                                 shape.gpu_title, limits.power_w ? "--power" : "energy"));
   }
   switch (objective) {
     case PlanObjective::cost:

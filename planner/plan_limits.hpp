@@ -24,7 +24,7 @@ std::optional<PlanObjective> parse_plan_objective(std::string_view text);
 std::string_view name_of(PlanObjective objective);
 inline constexpr const char* kPlanObjectives = "cost, gpus or energy";
 
-/// By the name of the GPU's profile. What is unset limits nothing.
+/// By GPU as Shape::gpu names it. What is unset limits nothing.
 struct PlanLimits {
   std::optional<double> budget_per_hour{};  // dollars
   std::optional<double> power_w{};          // of the boards
@@ -41,9 +41,9 @@ struct UnitNeeds {
 
 UnitNeeds needs_of(const Shape& shape, const Gpu& gpu, const PlanLimits& limits);
 
-/// What the objective is for one unit. Throws UsageError naming the GPU whose price or power is not
-/// known where the objective or a limit is about it.
-double objective_of(const UnitNeeds& needs, const Gpu& gpu, PlanObjective objective,
+/// What the objective is for one unit of the shape. Throws UsageError naming the GPU whose price or
+/// power is not known where the objective or a limit is about it.
+double objective_of(const UnitNeeds& needs, const Shape& shape, PlanObjective objective,
                     const PlanLimits& limits);
 
 /// The most units within all limits, and the limit that decides.

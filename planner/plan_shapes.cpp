@@ -112,7 +112,8 @@ std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue,
     shape.gpu_title = gpu.display_name;
     PlannedShape planned{.shape = std::move(shape)};
     planned.needs = needs_of(planned.shape, gpu, question.limits);
-    planned.unit_objective = objective_of(planned.needs, gpu, question.objective, question.limits);
+    planned.unit_objective =
+        objective_of(planned.needs, planned.shape, question.objective, question.limits);
     planned.limit =
         most_units(planned.needs, planned.shape.gpu, question.limits, question.space.most_units);
     shapes.push_back(std::move(planned));

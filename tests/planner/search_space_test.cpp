@@ -81,17 +81,17 @@ TEST(PlanLimits, TheTightestDecides) {
   EXPECT_EQ(units().units, 0);
 }
 
-TEST(PlanLimits, WithoutAPriceCostIsRefusedNamingTheFlag) {
+TEST(PlanLimits, WithoutAPriceCostIsRefusedNamingWhatTheFlagTakes) {
   Gpu gpu;
-  gpu.name = "nvidia-x";
-  const Shape shape{.gpu = "nvidia-x"};
+  gpu.name = "x";
+  const Shape shape{.gpu = "./x.json"};
   const UnitNeeds needs = needs_of(shape, gpu, {});
-  EXPECT_DOUBLE_EQ(objective_of(needs, gpu, PlanObjective::gpus, {}), 1);
+  EXPECT_DOUBLE_EQ(objective_of(needs, shape, PlanObjective::gpus, {}), 1);
   try {
-    objective_of(needs, gpu, PlanObjective::cost, {});
+    objective_of(needs, shape, PlanObjective::cost, {});
     FAIL() << "expected an error";
   } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("--price nvidia-x=2.5"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("--price ./x.json=2.5"), std::string::npos);
   }
 }
 
