@@ -7,7 +7,7 @@
 #include "cli/output_file.hpp"
 #include "cli/plan_document.hpp"
 #include "cli/plan_json.hpp"
-#include "cli/plan_launch.hpp"
+#include "cli/plan_manifest.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/started_together.hpp"
@@ -77,9 +77,20 @@ void end_plan(PlanStore& plan, const PlanReport& report, const Document& documen
   plan.store.end_plan(plan.id, end, metrics);
 }
 
-void write_manifest(const PlanReport& report, const std::string& path) {
-  if (report.answer.ranked.empty()) return;
-  write_whole(path, kubernetes_manifest(report, report.answer.ranked.front()));
+/// Where there is nothing to write, says why.
+void write_manifest(const PlanReport& report, const std::string& path, std::ostream& err) {
+  if (report.answer.ranked.empty()) {
+    err << "--kubernetes: no manifest is written: nothing that was searched holds\n";
+    return;
+  }
+  const RankedCandidate& best = report.answer.ranked.front();
+  const Shape& shape = report.answer.shapes[best.shape].shape;
+  if (const auto problem = manifest_problem(report.catalogue, shape)) {
+    err << fmt::format("--kubernetes: no manifest is written: {} is no plain Deployment: {}\n",
+                       short_name(shape), *problem);
+    return;
+  }
+  write_whole(path, kubernetes_manifest(report, best));
 }
 
 /// Files that the plan reads, so that none is written over.
@@ -171,6 +182,7 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
     check_writable(options.kubernetes);
   }
   const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
+  if (!options.kubernetes.empty()) check_manifest_possible(catalogue, question.space);
   std::optional<PlanStore> kept;
   if (options.simulate.store) {
     kept.emplace(PlanStore{.store = Store(options.simulate.store_path, Store::Mode::write)});
@@ -199,7 +211,7 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
     end_plan(*kept, report, document);
     context.err << fmt::format("run {} kept in {}\n", kept->id, options.simulate.store_path);
   }
-  if (!options.kubernetes.empty()) write_manifest(report, options.kubernetes);
+  if (!options.kubernetes.empty()) write_manifest(report, options.kubernetes, context.err);
   return answer.ranked.empty() ? kExitNo : kExitDone;
 }
 
