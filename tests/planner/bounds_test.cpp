@@ -27,8 +27,9 @@ Scenario chat_at(double request_rate, std::int64_t prompts) {
   return scenario;
 }
 
-PlanCatalogue catalogue_of(const Scenario& base, const std::string& gpu) {
-  SearchSpace space{.gpus = {gpu}, .base = {.engine = kDefaultEngine}};
+PlanCatalogue catalogue_of(const Scenario& base, const std::string& gpu,
+                           const std::string& engine = kDefaultEngine) {
+  SearchSpace space{.gpus = {gpu}, .base = {.engine = engine}};
   return load_catalogue(base, space);
 }
 
@@ -127,6 +128,76 @@ TEST(ShapeBound, AllowsDisaggregatedPoolsThatHold) {
   const ShapeBound bound = bound_shape(shape, deployment.engine, StepFloor(deployment), load);
   EXPECT_EQ(bound.verdict, ShapeBound::Verdict::possible) << bound.what;
   EXPECT_EQ(bound.least_units, 1);
+}
+
+/// What bounds have to know of beyond a dense model on vLLM.
+struct Setting {
+  std::string name{};
+  std::string model = "llama-3.1-8b";
+  std::string engine = kDefaultEngine;
+  Parallelism parallel{};
+  EngineOverrides overrides{};
+  bool shared_prefix = false;
+};
+
+std::vector<Setting> settings() {
+  EngineOverrides drafts;
+  drafts.num_speculative_tokens = 3;
+  drafts.acceptance_rate = 0.7;
+  EngineOverrides unchunked;
+  unchunked.enable_chunked_prefill = false;
+  std::vector<Setting> all;
+  all.push_back({.name = "speculation", .overrides = drafts});
+  all.push_back(
+      {.name = "speculation and a shared prefix", .overrides = drafts, .shared_prefix = true});
+  all.push_back({.name = "shared prefix", .shared_prefix = true});
+  all.push_back({.name = "experts over data-parallel ranks",
+                 .model = "qwen3-30b-a3b",
+                 .parallel = {.data = 2, .expert_parallel = true}});
+  all.push_back({.name = "experts, tensor and pipeline parallel",
+                 .model = "qwen3-30b-a3b",
+                 .parallel = {.tensor = 2, .pipeline = 2}});
+  all.push_back({.name = "prompts in one piece", .overrides = unchunked});
+  all.push_back({.name = "sglang", .engine = "sglang", .shared_prefix = true});
+  all.push_back({.name = "trtllm", .engine = "trtllm", .shared_prefix = true});
+  all.push_back({.name = "static", .engine = "static"});
+  return all;
+}
+
+/// What the bound says of a run that just keeps what is promised.
+ShapeBound bound_of_run(const Setting& setting, double rate, std::int32_t units,
+                        std::uint64_t seed) {
+  Scenario base = chat_at(rate, 40);
+  base.model = setting.model;
+  base.seed = seed;
+  auto& load = std::get<SyntheticWorkload>(base.workload);
+  if (setting.shared_prefix) {
+    load.shared_prefix = SharedPrefix{.groups = 2, .system_prompt = fixed_length(900)};
+  }
+  const PlanCatalogue catalogue = catalogue_of(base, "h100", setting.engine);
+  const Shape shape{.gpu = catalogue.gpus.begin()->first,
+                    .engine = setting.engine,
+                    .parallel = setting.parallel,
+                    .overrides = setting.overrides};
+  const SimulationResult result =
+      simulate_candidate(run_of(catalogue, {.shape = shape, .units = units}));
+  const Deployment deployment = deploy(catalogue, shape);
+  const PlanLoad promised =
+      plan_load(catalogue.workload, false, just_kept(catalogue.base.slo, result), {});
+  return bound_shape(shape, deployment.engine, StepFloor(deployment), promised);
+}
+
+TEST(ShapeBound, AllowsWhatHoldsWhateverTheModelTheEngineAndItsFeatures) {
+  constexpr std::uint64_t kSeed = 3;
+  for (const Setting& setting : settings()) {
+    for (const std::int32_t units : {1, 2}) {
+      for (const double rate : {3.0, 200.0}) {  // requests alone; all at once, nearly
+        const ShapeBound bound = bound_of_run(setting, rate, units, kSeed);
+        EXPECT_EQ(bound.verdict, ShapeBound::Verdict::possible) << setting.name << bound.what;
+        EXPECT_LE(bound.least_units, units) << setting.name << " at " << rate << "/s";
+      }
+    }
+  }
 }
 
 TEST(ShapeBound, RulesOutWhatNoNumberOfReplicasReaches) {

@@ -126,10 +126,13 @@ TEST(Plan, ABudgetThatBuysNothingNamesItself) {
   const PlanAnswer answer = planned(question);
   EXPECT_TRUE(answer.ranked.empty());
   EXPECT_EQ(answer.simulations, 0);
+  std::int64_t ruled_out = 0;
   for (const PlannedShape& planned : answer.shapes) {
     if (planned.fate != ShapeFate::beyond_limits) continue;
+    ++ruled_out;
     EXPECT_NE(planned.why.find("the budget of $0.50 per hour allows 0"), std::string::npos);
   }
+  EXPECT_GT(ruled_out, 0);
 }
 
 TEST(CandidateFigures, ReadBackFromTheirText) {
