@@ -46,9 +46,12 @@ std::string prospects_of(const RankedCandidate& one) {
   std::string text =
       fmt::format("holds with probability {:.2f}", one.finalist.confidence.probability);
   if (!one.finalist.capacity_factor) return text;
+  // Of a rate that nobody can send, no hundredths.
+  const double rate = one.finalist.capacity_rate_per_s;
+  constexpr double kWhole = 100;
   return fmt::format("{}; breaks {} {:.2f} times this load ({} requests/s)", text,
                      one.finalist.capacity_bounded ? "beyond" : "not before",
-                     *one.finalist.capacity_factor, fixed(one.finalist.capacity_rate_per_s, 2));
+                     *one.finalist.capacity_factor, fixed(rate, rate < kWhole ? 2 : 0));
 }
 
 const char* superlative(PlanObjective objective) {
@@ -57,7 +60,7 @@ const char* superlative(PlanObjective objective) {
       return "Cheapest";
     case PlanObjective::gpus:
       return "Fewest GPUs";
-    case PlanObjective::energy:
+    case PlanObjective::power:
       break;
   }
   return "Least power";
@@ -151,7 +154,7 @@ std::vector<std::string> contradictions(const PlanReport& report) {
   }
   if (least == nullptr) return {};
   return {
-      fmt::format("What it may cost contradicts what is promised: the limits rule out {}; the "
+      fmt::format("What the limits allow contradicts what is promised: they rule out {}; the "
                   "least of them, {}, {}.",
                   counted(ruled_out, "shape"), short_name(least->shape), least->why)};
 }

@@ -10,6 +10,7 @@
 #include "cli/flag_values.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/text/shown.hpp"
+#include "simulator/io/scenario_cluster.hpp"
 
 namespace roofcast {
 namespace {
@@ -72,8 +73,9 @@ std::map<std::string, Value> by_gpu(const std::vector<std::string>& texts, const
 }
 
 double parse_share_above_zero(const std::string& text, const std::string& flag) {
-  return parse_number_by(
-      {.what = "share of the requests", .examples = "0.95", .least = 1e-6, .most = 1}, text, flag);
+  const double share = parse_share(text, flag);
+  if (share > 0) return share;
+  throw UsageError(fmt::format("{}: '{}' promises nothing, expected a share above 0", flag, text));
 }
 
 PlanObjective parse_objective(const std::string& text, const std::string& flag) {
@@ -97,16 +99,16 @@ po::options_description plan_flags(PlanOptions& target) {
   po::options_description options = option_group("Plan");
   options.add_options()("scenario", po::value(&target.simulate.scenario_path)->value_name("FILE"),
                         "scenario file; flags override it")(
-      "search", list(target.search, "KEY=A,B"),
+      "search", list(target.search, "KEY=A,B ...")->multitoken(),
       "values of a knob, as kv_cache_dtype=auto,fp8 (default tp=1,2,4,8)")(
       "objective", converted(target.objective, "--objective", parse_objective)->value_name("WHAT"),
-      "what is least: cost (default), gpus, energy")(
+      "what is least: cost (default), gpus, power (watts of the boards)")(
       "available", list(target.available, "GPU=N,..."), "GPUs that there are (default: no limit)")(
       "price", list(target.prices, "GPU=X,..."), "$ per GPU and hour, in place of the profile's")(
       "budget", number(target.budget, "--budget"), "most $ per hour")(
       "goodput-share",
       converted(target.goodput_share, "--goodput-share", parse_share_above_zero)->value_name("X"),
-      "least share of requests within --goodput")(
+      "least share of requests within --goodput, as 95%")(
       "kubernetes", po::value(&target.kubernetes)->value_name("FILE"),
       "write a manifest of the best")("explain", po::bool_switch(&target.explain),
                                       "what binds the best; every shape with its fate");
@@ -119,7 +121,10 @@ po::options_description more_plan_flags(PlanOptions& target) {
                         "most watts, boards at their limit")(
       "probability", converted(target.probability, "--probability", parse_share)->value_name("X"),
       "least probability that the answer holds (default: as predicted)")(
-      "max-replicas", count(target.most_replicas, "--max-replicas"), "of a shape (default 64)")(
+      "least-goodput",
+      converted(target.least_goodput, "--least-goodput", parse_share_above_zero)->value_name("X"),
+      "the same as --goodput-share")("max-replicas", count(target.most_replicas, "--max-replicas"),
+                                     "of a shape (default 64)")(
       "top", count(target.top, "--top"), "placements in the answer (default 5)")(
       "threads", count(target.threads, "--threads"), "default: all cores; the answer is the same")(
       "store", po::value(&target.simulate.store_path)->value_name("FILE"),
@@ -138,13 +143,23 @@ void refuse_pools(const Scenario& scenario) {
       "take prompts apart)");
 }
 
+/// --goodput-share by either of its names.
+std::optional<double> goodput_share_of(const PlanOptions& options) {
+  if (options.goodput_share && options.least_goodput) {
+    throw UsageError("--least-goodput is --goodput-share by another name: give one of them");
+  }
+  return options.goodput_share ? options.goodput_share : options.least_goodput;
+}
+
 void require_a_promise(const Scenario& scenario, const PlanOptions& options) {
-  if (options.goodput_share && scenario.slo.goodput.empty()) {
-    throw UsageError("--goodput-share: given without --goodput");
+  const std::optional<double> share = goodput_share_of(options);
+  if (share && scenario.slo.goodput.empty()) {
+    throw UsageError(fmt::format("{}: given without --goodput",
+                                 options.goodput_share ? "--goodput-share" : "--least-goodput"));
   }
   const auto has_targets = [](const SloClass& one) { return !one.targets.empty(); };
   const bool promised =
-      !scenario.slo.targets.empty() || options.goodput_share ||
+      !scenario.slo.targets.empty() || share ||
       std::any_of(scenario.slo.classes.begin(), scenario.slo.classes.end(), has_targets);
   if (promised) return;
   throw UsageError(
@@ -161,6 +176,36 @@ Scenario base_scenario(const PlanOptions& options) {
       options.simulate.workload.num_prompts || !options.simulate.scenario_path.empty();
   if (synthetic != nullptr && !counted) synthetic->num_prompts = kDefaultPrompts;
   return scenario;
+}
+
+/// Whether a flag sets the knob.
+bool is_given(const DeploymentOptions& given, const std::string& key) {
+  if (key == "engine") return !given.engine.empty();
+  if (key == "quantization") return given.weight_format.has_value();
+  if (key == "tensor_parallel_size") return given.parallel.tensor.has_value();
+  if (key == "pipeline_parallel_size") return given.parallel.pipeline.has_value();
+  if (key == "data_parallel_size") return given.parallel.data.has_value();
+  if (key == "enable_expert_parallel") return given.parallel.expert_parallel.has_value();
+  return engine_options_json(given.overrides).contains(key);
+}
+
+/// Every value of --search would replace what such a flag says.
+void refuse_searched_flags(const DeploymentOptions& given, const std::vector<Knob>& dimensions) {
+  for (const Knob& dimension : dimensions) {
+    if (!is_given(given, dimension.key)) continue;
+    std::string flag = dimension.key;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    throw UsageError(
+        fmt::format("--search {}: replaces what --{} says; give one of them", dimension.key, flag));
+  }
+}
+
+std::vector<Knob> dimensions_of(const PlanOptions& options, const Scenario& scenario) {
+  std::vector<Knob> dimensions;
+  for (const std::string& text : options.search) dimensions.push_back(parse_dimension(text));
+  const DeploymentOptions& given = options.simulate.deployment;
+  refuse_searched_flags(given, dimensions);
+  return completed(std::move(dimensions), given.parallel.tensor || scenario.parallel.tensor > 1);
 }
 
 /// What no --search sets.
@@ -204,22 +249,22 @@ PlanQuestion plan_question(const PlanOptions& options) {
     throw UsageError("--gpu is missing (several, as h100,h200,l40s, or any)");
   }
   std::vector<std::string> profiles;
+  if (gpus_of(question.base.gpu).empty()) {
+    throw UsageError(fmt::format("--gpu: '{}' names none (as h100,h200,l40s, or any)",
+                                 shown(question.base.gpu)));
+  }
   for (const std::string& gpu : gpus_of(question.base.gpu)) {
     question.space.gpus.push_back(gpu);
     profiles.push_back(profile_key(gpu));
   }
-  std::vector<Knob> dimensions;
-  for (const std::string& text : options.search) dimensions.push_back(parse_dimension(text));
-  const bool fixed_tensor =
-      options.simulate.deployment.parallel.tensor || question.base.parallel.tensor > 1;
-  question.space.dimensions = completed(std::move(dimensions), fixed_tensor);
+  question.space.dimensions = dimensions_of(options, question.base);
   question.space.base = base_shape(question.base);
   if (options.most_replicas) {
     question.space.most_units =
         static_cast<std::int32_t>(std::min<std::int64_t>(*options.most_replicas, kMostReplicas));
   }
   question.least_probability = options.probability;
-  question.requirement.least_goodput_share = options.goodput_share;
+  question.requirement.least_goodput_share = goodput_share_of(options);
   question.objective = options.objective.value_or(PlanObjective::cost);
   question.keep = options.top.value_or(question.keep);
   question.limits = {

@@ -17,6 +17,7 @@ struct PlanOptions {
   std::optional<double> budget;
   std::optional<double> power;
   std::optional<double> goodput_share;
+  std::optional<double> least_goodput;  // the same, as capacity calls it
   std::optional<double> probability;
   std::optional<std::int64_t> most_replicas;
   std::optional<std::int64_t> top;

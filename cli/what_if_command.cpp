@@ -86,7 +86,7 @@ std::vector<Settings> settings_of(const WhatIfOptions& options) {
     throw UsageError(fmt::format("whatif: --vary is missing, expected {}", kVaryForms));
   }
   std::vector<Knob> knobs;
-  for (const std::string& text : options.vary) knobs.push_back(parse_knob(text));
+  for (const std::string& text : options.vary) knobs.push_back(parse_knob(text, "--vary"));
   if (options.one_at_a_time && knobs.size() == 1) {
     throw UsageError("--one-at-a-time: given with one knob, of which there are no combinations");
   }

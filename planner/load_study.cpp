@@ -25,6 +25,14 @@ bool is_at_once(const SyntheticWorkload& synthetic) {
 /// A rate for requests that have none: the study scales it.
 void give_rate(SyntheticWorkload& synthetic) { synthetic.request_rate = 1; }
 
+/// The requests in words without the rate that nobody gave.
+void hide_given_rate(Workload& workload) {
+  std::string& text = workload.description;
+  const std::size_t begin = text.find("at 1 ");
+  const std::size_t end = text.find("/s", begin);
+  if (end != std::string::npos) text.replace(begin, end + 2 - begin, "at any rate");
+}
+
 /// Arrivals a second as the user said it, or as they are.
 double rate_of(const SimulationRun& run) {
   const auto* synthetic = std::get_if<SyntheticWorkload>(&run.scenario.workload);
@@ -103,10 +111,14 @@ LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, 
   }
   study.run = prepare_simulation(studied);
   if (!study.run.refusal.empty()) return study;
+  if (!study.asked) hide_given_rate(study.run.workload);
   study.load_of_run = rate_of(study.run);
   const bool has_rate = offered_rate_per_s(study.run.workload) > 0;
   if (has_rate) return study;
   if (!study.run.scenario.max_concurrency) {
+    if (std::ssize(study.run.workload.requests) < 2) {
+      throw Error("one request has no rate; expected two at least (--num-prompts)");
+    }
     throw Error(
         "the requests come all at once, which is no rate that could be more or less; expected "
         "arrivals at different times, or --max-concurrency");
@@ -173,6 +185,7 @@ LoadStudy with_requests(LoadStudy study, std::int64_t requests) {
   assert(study.grows);
   std::get<SyntheticWorkload>(study.run.scenario.workload).num_prompts = requests;
   study.run.workload = load_workload(study.run.scenario);
+  if (!study.asked) hide_given_rate(study.run.workload);
   return study;
 }
 

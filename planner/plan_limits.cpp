@@ -29,7 +29,8 @@ void tighten(UnitLimit& limit, std::int64_t units, std::string by) {
 }  // namespace
 
 std::optional<PlanObjective> parse_plan_objective(std::string_view text) {
-  constexpr std::array kAll = {PlanObjective::cost, PlanObjective::gpus, PlanObjective::energy};
+  constexpr std::array kAll = {PlanObjective::cost, PlanObjective::gpus, PlanObjective::power};
+  if (text == "energy") return PlanObjective::power;
   for (const PlanObjective objective : kAll) {
     if (name_of(objective) == text) return objective;
   }
@@ -42,10 +43,10 @@ std::string_view name_of(PlanObjective objective) {
       return "cost";
     case PlanObjective::gpus:
       return "gpus";
-    case PlanObjective::energy:
+    case PlanObjective::power:
       break;
   }
-  return "energy";
+  return "power";
 }
 
 UnitNeeds needs_of(const Shape& shape, const Gpu& gpu, const PlanLimits& limits) {
@@ -69,14 +70,14 @@ double objective_of(const UnitNeeds& needs, const Shape& shape, PlanObjective ob
         "--objective ({})",
         shape.gpu_title, shape.gpu, kPlanObjectives));
   }
-  if (!needs.power_w && (objective == PlanObjective::energy || limits.power_w)) {
+  if (!needs.power_w && (objective == PlanObjective::power || limits.power_w)) {
     throw UsageError(fmt::format("{}: its profile states no board_power_w, which {} needs",
-                                 shape.gpu_title, limits.power_w ? "--power" : "energy"));
+                                 shape.gpu_title, limits.power_w ? "--power" : "--objective power"));
   }
   switch (objective) {
     case PlanObjective::cost:
       return *needs.cost_per_hour;
-    case PlanObjective::energy:
+    case PlanObjective::power:
       return *needs.power_w;
     case PlanObjective::gpus:
       break;
@@ -89,7 +90,7 @@ UnitLimit most_units(const UnitNeeds& needs, const std::string& gpu, const PlanL
   UnitLimit limit{.units = most};
   const auto available = limits.available.find(gpu);
   if (available != limits.available.end()) {
-    tighten(limit, available->second / needs.gpus, fmt::format("{} available", available->second));
+    tighten(limit, available->second / needs.gpus, fmt::format("a stock of {} GPUs", available->second));
   }
   if (limits.budget_per_hour && needs.cost_per_hour) {
     tighten(limit, times_within(*limits.budget_per_hour, *needs.cost_per_hour),

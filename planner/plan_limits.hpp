@@ -14,15 +14,15 @@
 namespace roofcast {
 
 enum class PlanObjective {
-  cost,    // dollars per hour
-  gpus,    // their number
-  energy,  // watts of all boards at their limit
+  cost,   // dollars per hour
+  gpus,   // their number
+  power,  // watts of all boards at their limit
 };
 
-/// "cost", "gpus" or "energy"; nothing for another text.
+/// "cost", "gpus" or "power" (also "energy"); nothing for another text.
 std::optional<PlanObjective> parse_plan_objective(std::string_view text);
 std::string_view name_of(PlanObjective objective);
-inline constexpr const char* kPlanObjectives = "cost, gpus or energy";
+inline constexpr const char* kPlanObjectives = "cost, gpus or power";
 
 /// By GPU as Shape::gpu names it. What is unset limits nothing.
 struct PlanLimits {
@@ -49,7 +49,8 @@ double objective_of(const UnitNeeds& needs, const Shape& shape, PlanObjective ob
 /// The most units within all limits, and the limit that decides.
 struct UnitLimit {
   std::int64_t units = 0;
-  std::string by{};  // "4 available", "budget of $10.00 per hour"; empty: the search's own
+  std::string
+      by{};  // "a stock of 4 GPUs", "the budget of $10.00 per hour"; empty: the search's own
 };
 
 UnitLimit most_units(const UnitNeeds& needs, const std::string& gpu, const PlanLimits& limits,

@@ -24,7 +24,7 @@ inline constexpr std::int64_t kMostShapes = 1'000'000;
 /// The knobs that can be searched, for messages: "tensor_parallel_size, ...".
 std::string searchable_keys();
 
-/// Reads "tp=1,2,4", "kv_cache_dtype=default,fp8" or "max_num_seqs=32-256*2" (kVaryForms). Throws
+/// Reads "tp=1,2,4", "kv_cache_dtype=default,fp8" or "max_num_seqs=32-256*2" (kKnobForms). Throws
 /// UsageError naming the key or the value that is not known.
 Knob parse_dimension(const std::string& text);
 

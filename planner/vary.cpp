@@ -15,13 +15,13 @@
 namespace roofcast {
 namespace {
 
-constexpr std::size_t kLongestText = 10'000;  // characters of one --vary
+constexpr std::size_t kLongestText = 10'000;  // characters of one knob
 
 /// Rounding of the ends of a range: 0.1-0.3+0.1 has three values.
 constexpr double kSlack = 1e-9;
 
 [[noreturn]] void refuse(const std::string& text, const std::string& why) {
-  throw UsageError(fmt::format("--vary: '{}' {}", shown(text), why));
+  throw UsageError(fmt::format("'{}' {}", shown(text), why));
 }
 
 /// Decimal in lower case, binary in upper case; 0 for what is no suffix.
@@ -156,16 +156,15 @@ void check_count(std::int64_t variants) {
       "--vary: more than {} combinations; fewer values, or --one-at-a-time", kMostVariants));
 }
 
-}  // namespace
-
-Knob parse_knob(const std::string& text) {
+/// Complaints do not say whose text it is.
+Knob read_knob(const std::string& text) {
   if (text.size() > kLongestText) {
     throw UsageError(
-        fmt::format("--vary: {} characters given, expected at most {}", text.size(), kLongestText));
+        fmt::format("{} characters given, expected at most {}", text.size(), kLongestText));
   }
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    refuse(text, std::string("is not of the form ") + kVaryForms);
+    refuse(text, std::string("is not of the form ") + kKnobForms);
   }
   Knob knob{.key = normalised(text.substr(0, equals)), .values = {}};
   if (knob.key.empty()) refuse(text, "names no key");
@@ -180,6 +179,16 @@ Knob parse_knob(const std::string& text) {
   }
   refuse_repetition(knob.values, text);
   return knob;
+}
+
+}  // namespace
+
+Knob parse_knob(const std::string& text, const std::string& flag) {
+  try {
+    return read_knob(text);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", flag, error.what()));
+  }
 }
 
 std::optional<RelativeChange> relative_change(const std::string& value) {

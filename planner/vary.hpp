@@ -10,6 +10,7 @@
 namespace roofcast {
 
 /// What the values look like, for messages.
+inline constexpr const char* kKnobForms = "KEY=A,B,C, KEY=LOW-HIGH+STEP or KEY=LOW-HIGH*FACTOR";
 inline constexpr const char* kVaryForms =
     "KEY=A,B,C, KEY=LOW-HIGH+STEP, KEY=LOW-HIGH*FACTOR, or against the baseline KEY=+1, -1, +20% "
     "or *2";
@@ -23,10 +24,11 @@ struct Knob {
   std::vector<std::string> values{};  // one at least, no two alike
 };
 
-/// Reads one --vary. Values are split at commas outside of brackets and quotes; each is a range or
-/// stands for itself. A range of numbers (which take vLLM's suffixes: 1k = 1000, 1K = 1024,
-/// likewise m and M) begins at LOW and ends at or before HIGH. Throws UsageError naming the text.
-Knob parse_knob(const std::string& text);
+/// Reads what follows `flag`, as "--vary". Values are split at commas outside of brackets and
+/// quotes; each is a range or stands for itself. A range of numbers (which take vLLM's suffixes: 1k
+/// = 1000, 1K = 1024, likewise m and M) begins at LOW and ends at or before HIGH. Throws UsageError
+/// naming flag and text.
+Knob parse_knob(const std::string& text, const std::string& flag);
 
 /// A value that says how far from the baseline's number.
 struct RelativeChange {

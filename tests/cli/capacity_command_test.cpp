@@ -105,7 +105,14 @@ TEST(CapacityCommand, BadInputIsOneLine) {
   expect_one_line(run_command(kDeployment + "--least-goodput 2"), 2, "--least-goodput");
   expect_one_line(run_command("capacity --no-store --model llama-3.1-8b --gpu h100 --num-prompts 1 "
                               "--request-rate 1"),
-                  1, "rate");
+                  1, "two at least");
+}
+
+TEST(CapacityCommand, ARateThatNobodyGaveIsNotNamed) {
+  const CommandResult result =
+      run_command(kDeployment + "--slo p95:ttft:1s");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("200 requests at any rate"));
 }
 
 TEST(CapacityCommand, WhatDoesNotFitIsANo) {

@@ -33,5 +33,46 @@ TEST(PlanRequest, AProfileGivenByItsPathTakesAPriceByThatPath) {
   EXPECT_NE(priced.out.find("$2.50 per hour"), std::string::npos) << priced.out;
 }
 
+TEST(PlanRequest, NoGpuAtAllIsMisuse) { expect_misuse("--gpu ,", "--gpu: ',' names none"); }
+
+TEST(PlanRequest, SearchTakesSeveralKnobsAndIsNamedInItsErrors) {
+  expect_misuse("--gpu h100 --search tp=2,2", "--search: 'tp=2,2' has the value 2 twice");
+  const CommandResult result = plan("--gpu h100 --search tp=1 kv=default,fp8 -o json");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("kv_cache_dtype"), std::string::npos);
+}
+
+TEST(PlanRequest, AFlagWhoseKnobIsSearchedIsRefused) {
+  expect_misuse("--gpu h100 --tp 4 --search tp=1,2", "--tensor-parallel-size says");
+  expect_misuse("--gpu h100 --max-num-seqs 8 --search max_num_seqs=8,16", "--max-num-seqs says");
+  expect_misuse("--gpu h100 --engine sglang --search engine=vllm", "--engine says");
+}
+
+TEST(PlanRequest, AShareOfGoodRequestsIsGivenInPercentAndUnderEitherName) {
+  const std::string load = "--gpu h100 --search tp=1 --goodput ttft:500 ";
+  const CommandResult share = plan(load + "--goodput-share 0.95");
+  EXPECT_EQ(share.exit_code, 0) << share.err;
+  EXPECT_EQ(plan(load + "--goodput-share 95%").out, share.out);
+  EXPECT_EQ(plan(load + "--least-goodput 95%").out, share.out);
+  expect_misuse(load + "--least-goodput 0", "above 0");
+  expect_misuse(load + "--least-goodput 0.9 --goodput-share 0.9", "give one of them");
+  expect_misuse("--gpu h100 --least-goodput 0.9", "--least-goodput: given without --goodput");
+}
+
+TEST(PlanRequest, AnEmptyStockIsNamedAsALimit) {
+  const CommandResult result = plan("--gpu h100 --search tp=1 --available h100=0");
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_NE(result.out.find("a stock of 0 GPUs allows 0"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("What the limits allow contradicts what is promised"),
+            std::string::npos);
+}
+
+TEST(PlanRequest, PowerIsAlsoCalledEnergy) {
+  const CommandResult power = plan("--gpu h100 --search tp=1 --objective power");
+  EXPECT_EQ(power.exit_code, 0) << power.err;
+  EXPECT_NE(power.out.find("Least power: "), std::string::npos);
+  EXPECT_EQ(plan("--gpu h100 --search tp=1 --objective energy").out, power.out);
+}
+
 }  // namespace
 }  // namespace roofcast::test

@@ -12,11 +12,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Kind = RelativeChange::Kind;
 
-std::vector<std::string> values_of(const std::string& text) { return parse_knob(text).values; }
+std::vector<std::string> values_of(const std::string& text) {
+  return parse_knob(text, "--vary").values;
+}
 
 std::string refusal_of(const std::string& text) {
   try {
-    parse_knob(text);
+    parse_knob(text, "--vary");
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -49,8 +51,8 @@ TEST(Vary, RangesTakeSuffixesAndStandBesideOtherValues) {
 }
 
 TEST(Vary, KeysAreSpelledAsFlagsOrAsInScenarios) {
-  EXPECT_EQ(parse_knob("--max-num-seqs=8").key, "max_num_seqs");
-  EXPECT_EQ(parse_knob("cluster.pools.0.replicas=2").key, "cluster.pools.0.replicas");
+  EXPECT_EQ(parse_knob("--max-num-seqs=8", "--vary").key, "max_num_seqs");
+  EXPECT_EQ(parse_knob("cluster.pools.0.replicas=2", "--vary").key, "cluster.pools.0.replicas");
 }
 
 TEST(Vary, CommasInBracketsAndQuotesBelongToTheValue) {
@@ -111,7 +113,7 @@ TEST(Vary, AGridHasEveryCombinationTheLastKeyFastest) {
 }
 
 TEST(Vary, TooLargeGridsAndRepeatedKeysAreRefused) {
-  const Knob knob = parse_knob("a=1-1000+1");
+  const Knob knob = parse_knob("a=1-1000+1", "--vary");
   Knob other = knob;
   EXPECT_THROW(grid_of({knob, other}), UsageError);
   EXPECT_THROW(one_at_a_time({knob, other}), UsageError);
