@@ -249,11 +249,12 @@ PlanQuestion plan_question(const PlanOptions& options) {
     throw UsageError("--gpu is missing (several, as h100,h200,l40s, or any)");
   }
   std::vector<std::string> profiles;
-  if (gpus_of(question.base.gpu).empty()) {
+  const std::vector<std::string> gpus = gpus_of(question.base.gpu);
+  if (gpus.empty()) {
     throw UsageError(fmt::format("--gpu: '{}' names none (as h100,h200,l40s, or any)",
                                  shown(question.base.gpu)));
   }
-  for (const std::string& gpu : gpus_of(question.base.gpu)) {
+  for (const std::string& gpu : gpus) {
     question.space.gpus.push_back(gpu);
     profiles.push_back(profile_key(gpu));
   }

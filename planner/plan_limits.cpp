@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/error.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -72,7 +73,8 @@ double objective_of(const UnitNeeds& needs, const Shape& shape, PlanObjective ob
   }
   if (!needs.power_w && (objective == PlanObjective::power || limits.power_w)) {
     throw UsageError(fmt::format("{}: its profile states no board_power_w, which {} needs",
-                                 shape.gpu_title, limits.power_w ? "--power" : "--objective power"));
+                                 shape.gpu_title,
+                                 limits.power_w ? "--power" : "--objective power"));
   }
   switch (objective) {
     case PlanObjective::cost:
@@ -90,7 +92,8 @@ UnitLimit most_units(const UnitNeeds& needs, const std::string& gpu, const PlanL
   UnitLimit limit{.units = most};
   const auto available = limits.available.find(gpu);
   if (available != limits.available.end()) {
-    tighten(limit, available->second / needs.gpus, fmt::format("a stock of {} GPUs", available->second));
+    tighten(limit, available->second / needs.gpus,
+            fmt::format("a stock of {}", counted(available->second, "GPU")));
   }
   if (limits.budget_per_hour && needs.cost_per_hour) {
     tighten(limit, times_within(*limits.budget_per_hour, *needs.cost_per_hour),

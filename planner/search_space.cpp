@@ -160,7 +160,7 @@ std::string searchable_keys() {
 }
 
 Knob parse_dimension(const std::string& text) {
-  Knob knob = parse_knob(text, "--search");
+  Knob knob = parse_knob(text, "--search", kKnobForms);
   const auto index = knob_index(knob.key);
   if (!index) {
     throw UsageError(

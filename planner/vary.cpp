@@ -157,14 +157,14 @@ void check_count(std::int64_t variants) {
 }
 
 /// Complaints do not say whose text it is.
-Knob read_knob(const std::string& text) {
+Knob read_knob(const std::string& text, const char* forms) {
   if (text.size() > kLongestText) {
     throw UsageError(
         fmt::format("{} characters given, expected at most {}", text.size(), kLongestText));
   }
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    refuse(text, std::string("is not of the form ") + kKnobForms);
+    refuse(text, std::string("is not of the form ") + forms);
   }
   Knob knob{.key = normalised(text.substr(0, equals)), .values = {}};
   if (knob.key.empty()) refuse(text, "names no key");
@@ -183,9 +183,9 @@ Knob read_knob(const std::string& text) {
 
 }  // namespace
 
-Knob parse_knob(const std::string& text, const std::string& flag) {
+Knob parse_knob(const std::string& text, const std::string& flag, const char* forms) {
   try {
-    return read_knob(text);
+    return read_knob(text, forms);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", flag, error.what()));
   }

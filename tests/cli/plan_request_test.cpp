@@ -37,6 +37,7 @@ TEST(PlanRequest, NoGpuAtAllIsMisuse) { expect_misuse("--gpu ,", "--gpu: ',' nam
 
 TEST(PlanRequest, SearchTakesSeveralKnobsAndIsNamedInItsErrors) {
   expect_misuse("--gpu h100 --search tp=2,2", "--search: 'tp=2,2' has the value 2 twice");
+  expect_misuse("--gpu h100 --search tp", "--search: 'tp' is not of the form KEY=A,B,C, KEY=LOW");
   const CommandResult result = plan("--gpu h100 --search tp=1 kv=default,fp8 -o json");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out.find("kv_cache_dtype"), std::string::npos);
