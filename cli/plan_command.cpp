@@ -9,12 +9,14 @@
 #include "cli/plan_json.hpp"
 #include "cli/plan_manifest.hpp"
 #include "cli/plan_options.hpp"
+#include "cli/program_build.hpp"
 #include "cli/progress.hpp"
 #include "cli/started_together.hpp"
 #include "cli/utc_time.hpp"
 #include "cli/version.hpp"
 #include "model/error.hpp"
 #include "planner/evaluate_all.hpp"
+#include "planner/plan_digest.hpp"
 #include "reports/store.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
@@ -155,6 +157,7 @@ int serve_plan(const CommandContext& context, Ranks& ranks) {
     PlanOptions options;
     if (!parse(quiet, plan_usage(options))) return kExitDone;
     PlanQuestion question = plan_question(options);
+    question.program = program_build();
     const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
     const std::vector<PlannedShape> shapes = unseen_shapes(catalogue, question);
     const std::string digest = plan_digest(catalogue, question, shapes);
@@ -162,8 +165,8 @@ int serve_plan(const CommandContext& context, Ranks& ranks) {
     const auto checked = [&](const std::string& text) -> std::string {
       if (text.ends_with(digest)) return evaluate(text);
       throw Error(
-          "mpirun's processes read different inputs: a profile, scenario or trace is not the same "
-          "for all");
+          "mpirun's processes read different inputs: a model, profile, scenario, trace or the "
+          "program itself is not the same for all");
     };
     ranks.serve(checked, threads_of(options, ranks));
   } catch (const std::exception& error) {
@@ -177,6 +180,7 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
   const auto common = parse(context, plan_usage(options));
   if (!common) return kExitDone;
   PlanQuestion question = plan_question(options);
+  question.program = program_build();
   if (!options.kubernetes.empty()) {
     check_not_among(options.kubernetes, "--kubernetes", files_used(options, question));
     check_writable(options.kubernetes);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "planner/pareto.hpp"
+#include "planner/plan_digest.hpp"
 
 namespace roofcast {
 namespace {

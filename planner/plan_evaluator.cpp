@@ -5,12 +5,9 @@
 #include <cassert>
 #include <span>
 #include <sstream>
-#include <string_view>
 
 #include "planner/capacity.hpp"
 #include "planner/offered_load.hpp"
-#include "simulator/hash_mix.hpp"
-#include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
 namespace {
@@ -24,32 +21,6 @@ constexpr const char* kFinalist = "finalist";
 constexpr double kCapacityGuess = 1.1;
 constexpr double kMostFactor = 16;
 constexpr double kLeastFactor = 1.0 / 16;
-
-/// FNV-1a, 64 bits (Fowler, Noll and Vo).
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  return hash;
-}
-
-std::uint64_t hash_of(const Workload& workload) {
-  std::uint64_t hash = 0;
-  const auto mix = [&hash](std::int64_t value) {
-    hash = hash_mix(hash, static_cast<std::uint64_t>(value));
-  };
-  for (const Request& request : workload.requests) {
-    mix(request.arrival);
-    mix(request.input_tokens);
-    mix(request.output_tokens);
-    mix(request.slo_class);
-    mix(request.follows);
-  }
-  for (const ContentSpan& span : workload.contents) {
-    mix(static_cast<std::int64_t>(span.content));
-    mix(span.tokens);
-  }
-  return hash;
-}
 
 std::string question_text(const char* kind, const std::string& digest, std::size_t shape,
                           std::int64_t units) {
@@ -104,20 +75,6 @@ FinalistFigures finalist_figures_of(SimulationRun run, const SloRequirement& req
 }
 
 }  // namespace
-
-std::string plan_digest(const PlanCatalogue& catalogue, const PlanQuestion& question,
-                        const std::vector<PlannedShape>& shapes) {
-  std::string text = to_json(catalogue.base);
-  for (const auto& [name, profile] : catalogue.gpus)
-    text += fmt::format("|{} {}", name, profile.hash);
-  for (const PlannedShape& planned : shapes) {
-    text += "|" + to_json(scenario_of({}, {.shape = planned.shape, .units = 1}));
-  }
-  if (question.requirement.least_goodput_share) {
-    text += fmt::format("|{}", *question.requirement.least_goodput_share);
-  }
-  return fmt::format("{:016x}{:016x}", hash_of(text), hash_of(catalogue.workload));
-}
 
 std::string trial_question(const std::string& digest, std::size_t shape, std::int64_t units) {
   return question_text(kTrial, digest, shape, units);

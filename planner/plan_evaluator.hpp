@@ -1,5 +1,5 @@
 // The simulations of a plan as questions and answers in texts, which any thread or process that has
-// read the same inputs can answer.
+// read the same inputs can answer. Questions end in the plan's digest (planner/plan_digest.hpp).
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,6 @@
 #include "planner/plan_shapes.hpp"
 
 namespace roofcast {
-
-/// Of everything that an answer depends on: load, model, profiles, shapes, what is required. Two
-/// plans with one digest have the same questions and answers.
-std::string plan_digest(const PlanCatalogue& catalogue, const PlanQuestion& question,
-                        const std::vector<PlannedShape>& shapes);
 
 /// "How does it fare": answered by to_text(CandidateFigures).
 std::string trial_question(const std::string& digest, std::size_t shape, std::int64_t units);

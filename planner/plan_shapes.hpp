@@ -21,6 +21,7 @@ struct PlanQuestion {
   PlanLimits limits{};
   PlanObjective objective = PlanObjective::cost;
   std::int64_t keep = 5;  // placements in the answer
+  std::string program{};  // which build answers: another may come to other figures
 };
 
 /// What becomes of a shape, in the order in which it is found out.

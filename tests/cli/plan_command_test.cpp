@@ -75,13 +75,9 @@ TEST(PlanCommand, RefusesWhatIsMissingOrIdle) {
   expect_misuse("--gpu h100 --search speed=1,2 " + kPromise, "cannot be searched");
 }
 
-TEST(PlanCommand, GoesOnFromItsStoreWithTheSameAnswer) {
+TEST(PlanCommand, IsListedWithItsAnswerAmongTheRuns) {
   const TemporaryFolder folder;
-  const std::string line = "--gpu h100,l40s " + kPromise + "--store plans.db";
-  const CommandResult first = plan(line);
-  const CommandResult again = plan(line);
-  EXPECT_EQ(first.exit_code, 0) << first.err;
-  EXPECT_EQ(first.out, again.out);
+  EXPECT_EQ(plan("--gpu h100 " + kPromise + "--store plans.db").exit_code, 0);
   EXPECT_NE(run_command("runs --store plans.db").out.find("Cheapest"), std::string::npos);
 }
 
