@@ -190,13 +190,15 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
   std::optional<PlanStore> kept;
   if (options.simulate.store) {
     kept.emplace(PlanStore{.store = Store(options.simulate.store_path, Store::Mode::write)});
-    kept->id = kept->store.begin_plan(plan_row(question, catalogue, context.command_line));
   }
   const int threads = threads_of(options, ranks);
   auto shapes = look_at_shapes(question, catalogue, threads, context.err);
   if (!shapes) {
     context.err << "interrupted before any simulation\n";
     return kExitFailed;
+  }
+  if (kept) {  // not before the look at the shapes, which finds what is missing
+    kept->id = kept->store.begin_plan(plan_row(question, catalogue, context.command_line));
   }
   const PlanAnswer answer =
       answered(question, catalogue, *std::move(shapes),

@@ -96,5 +96,16 @@ TEST(PlanStore, UsesWhatItHasSimulated) {
   EXPECT_NE(run_command(line).out, first.out);
 }
 
+TEST(PlanStore, KeepsNoPlanOfAMisuse) {
+  // The profile of the MI325X has no price, which only the look at the shapes finds.
+  const TemporaryFolder folder;
+  const CommandResult misuse = run_command(
+      "plan --gpu mi325x --slo p95:ttft:2s --model llama-3.1-8b --request-rate 4 "
+      "--store plans.db");
+  EXPECT_EQ(misuse.exit_code, 2) << misuse.err;
+  SQLite::Database database("plans.db");
+  EXPECT_EQ(database.execAndGet("SELECT count(*) FROM runs").getInt(), 0);
+}
+
 }  // namespace
 }  // namespace roofcast::test
