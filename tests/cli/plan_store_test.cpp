@@ -26,9 +26,9 @@ std::string config_of_layers(int layers) {
 }
 
 std::string engine_with_request_time(const std::string& seconds) {
-  return R"({"schema_version": 1, "kind": "engine", "name": "ours", "era": "vllm-0.19",
-             "host": {"per_request_s": )" +
-         seconds + "}}";
+  return fmt::format(R"({{"schema_version": 1, "kind": "engine", "name": "ours",
+                         "era": "vllm-0.19", "host": {{"per_request_s": {}}}}})",
+                     seconds);
 }
 
 /// Forty requests at once, the last two of a class of their own.
