@@ -45,13 +45,16 @@ std::string price_of(const RankedCandidate& one) {
 std::string prospects_of(const RankedCandidate& one) {
   std::string text =
       fmt::format("holds with probability {:.2f}", one.finalist.confidence.probability);
-  if (!one.finalist.capacity_factor) return text;
+  const FinalistFigures& finalist = one.finalist;
+  if (!finalist.capacity_factor) return text;
   // Of a rate that nobody can send, no hundredths.
-  const double rate = one.finalist.capacity_rate_per_s;
+  const double rate = finalist.capacity_rate_per_s;
   constexpr double kWhole = 100;
-  return fmt::format("{}; breaks {} {:.2f} times this load ({} requests/s)", text,
-                     one.finalist.capacity_bounded ? "beyond" : "not before",
-                     *one.finalist.capacity_factor, fixed(rate, rate < kWhole ? 2 : 0));
+  return fmt::format(
+      "{}; breaks {} {:.2f} times this load ({} requests/s){}", text,
+      finalist.capacity_bounded ? "beyond" : "not before", *finalist.capacity_factor,
+      fixed(rate, rate < kWhole ? 2 : 0),
+      finalist.capacity_monotone ? "" : ", though some greater loads hold");
 }
 
 const char* superlative(PlanObjective objective) {

@@ -69,6 +69,7 @@ Json finalist_json(const FinalistFigures& finalist) {
           {"causes", std::move(causes)},
           {"capacity_factor", or_null(finalist.capacity_factor)},
           {"capacity_bounded", finalist.capacity_bounded},
+          {"capacity_monotone", finalist.capacity_monotone},
           {"capacity_rate_per_s", finalist.capacity_rate_per_s}};
 }
 

@@ -89,6 +89,7 @@ std::string to_text(const FinalistFigures& figures) {
                      {"causes", std::move(causes)},
                      {"capacity_factor", or_null(figures.capacity_factor)},
                      {"capacity_bounded", figures.capacity_bounded},
+                     {"capacity_monotone", figures.capacity_monotone},
                      {"capacity_rate_per_s", figures.capacity_rate_per_s},
                      {"simulations", figures.simulations}};
   return json.dump();
@@ -98,6 +99,7 @@ FinalistFigures finalist_figures(const std::string& text) {
   const Json json = Json::parse(text);
   FinalistFigures figures{.capacity_factor = number_or_none(json.at("capacity_factor")),
                           .capacity_bounded = json.at("capacity_bounded"),
+                          .capacity_monotone = json.at("capacity_monotone"),
                           .capacity_rate_per_s = json.at("capacity_rate_per_s"),
                           .simulations = json.at("simulations")};
   figures.confidence.holds = json.at("holds");

@@ -33,7 +33,8 @@ struct FinalistFigures {
   /// The most load it holds, as a factor on the load asked about; nothing where it cannot be told:
   /// requests come all at once, or a client's limit sets the rate.
   std::optional<double> capacity_factor{};
-  bool capacity_bounded = true;  // or it is at least this
+  bool capacity_bounded = true;   // or it is at least this
+  bool capacity_monotone = true;  // or some load beyond one that fails holds
   double capacity_rate_per_s = 0;
   std::int64_t simulations = 0;
 };

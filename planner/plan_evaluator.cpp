@@ -20,7 +20,6 @@ constexpr const char* kFinalist = "finalist";
 // was not chosen by this plan's objective.
 constexpr double kCapacityGuess = 1.1;
 constexpr double kMostFactor = 16;
-constexpr double kLeastFactor = 1.0 / 16;
 
 std::string question_text(const char* kind, const std::string& digest, std::size_t shape,
                           std::int64_t units) {
@@ -40,7 +39,8 @@ CandidateFigures figures_of(const SimulationResult& result, const SloRequirement
           .requests = std::ssize(result.requests)};
 }
 
-/// The most load as a factor; `run` is left with another load.
+/// The most load as a factor; `run` is left with another load. It holds the load itself, or nobody
+/// would ask: less is not looked at, even where verdicts come and go with the load.
 Capacity capacity_of(SimulationRun& run, const SloRequirement& requirement) {
   const Workload as_asked = run.workload;
   const LoadTrial trial = [&](std::span<const double> factors) {
@@ -51,8 +51,8 @@ Capacity capacity_of(SimulationRun& run, const SloRequirement& requirement) {
     }
     return points;
   };
-  return find_capacity(trial,
-                       {.least = kLeastFactor, .guess = kCapacityGuess, .greatest = kMostFactor});
+  return find_capacity(
+      trial, {.least = 1.0, .guess = kCapacityGuess, .greatest = kMostFactor, .also = {1.0}});
 }
 
 FinalistFigures confidence_figures_of(SimulationRun& run, const SloRequirement& requirement) {
@@ -69,6 +69,7 @@ FinalistFigures finalist_figures_of(SimulationRun run, const SloRequirement& req
   const Capacity capacity = capacity_of(run, requirement);
   figures.capacity_factor = capacity.load;
   figures.capacity_bounded = capacity.bounded;
+  figures.capacity_monotone = capacity.monotone;
   figures.capacity_rate_per_s = point_of(capacity).offered_rate_per_s;
   figures.simulations += std::ssize(capacity.points);
   return figures;
