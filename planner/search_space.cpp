@@ -55,6 +55,18 @@ std::optional<DType> cache_of(const std::string& key, const std::string& text) {
   return dtype;
 }
 
+/// None, and "default" is none too, leaves nothing for what is said of drafts to tell about.
+void take_drafts(Shape& shape, const std::string& key, const std::string& value) {
+  EngineOverrides& knobs = shape.overrides;
+  knobs.num_speculative_tokens.reset();
+  if (value != "0") knobs.num_speculative_tokens = knob_of(key, value);
+  if (knobs.num_speculative_tokens) return;
+  knobs.speculative_method.reset();
+  knobs.acceptance_rate.reset();
+  knobs.acceptance_by_position.reset();
+  knobs.draft_pass_time.reset();
+}
+
 /// "1:2"; "together" for replicas that do both.
 PoolSplit split_of(const std::string& key, const std::string& text) {
   if (text == "together") return {};
@@ -128,11 +140,7 @@ constexpr std::array kKnobs = {
                  [](Shape& shape, const std::string& key, const std::string& value) {
                    shape.overrides.enable_prefix_caching = switch_of(key, value);
                  }},
-    SearchedKnob{"num_speculative_tokens", "",
-                 [](Shape& shape, const std::string& key, const std::string& value) {
-                   shape.overrides.num_speculative_tokens.reset();
-                   if (value != "0") shape.overrides.num_speculative_tokens = knob_of(key, value);
-                 }},
+    SearchedKnob{"num_speculative_tokens", "", take_drafts},
 };
 
 /// Its place in the table; nothing for an unknown key.

@@ -30,6 +30,22 @@ TEST(SearchSpace, SearchesTensorParallelismUnlessItIsSet) {
   EXPECT_EQ(completed({parse_dimension("tp=16")}, false).at(0).values.at(0), "16");
 }
 
+TEST(SearchSpace, WithoutDraftsLeavesOutWhatIsSaidOfThem) {
+  // The engine refuses what is said of drafts where there are none: such a shape would never run.
+  SearchSpace space{.gpus = {"a"}, .dimensions = {parse_dimension("num_speculative_tokens=0,3")}};
+  space.base.overrides.acceptance_rate = 0.7;
+  space.base.overrides.speculative_method = DraftMethod::draft_model;
+  space.base.overrides.draft_pass_time = Seconds{0.001};
+  const std::vector<Shape> shapes = shapes_of(space);
+  ASSERT_EQ(shapes.size(), 2U);
+  const EngineOverrides& none = shapes[0].overrides;
+  EXPECT_FALSE(none.num_speculative_tokens || none.acceptance_rate || none.speculative_method ||
+               none.draft_pass_time);
+  EXPECT_EQ(shapes[1].overrides.num_speculative_tokens, 3);
+  EXPECT_EQ(shapes[1].overrides.acceptance_rate, 0.7);
+  EXPECT_EQ(shapes[1].overrides.speculative_method, DraftMethod::draft_model);
+}
+
 TEST(SearchSpace, RefusesWhatItCannotSearch) {
   EXPECT_THROW(parse_dimension("colour=red"), UsageError);
   EXPECT_THROW(parse_dimension("tp"), UsageError);
