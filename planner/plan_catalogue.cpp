@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/engine_eras.hpp"
+#include "model/error.hpp"
 #include "model/requantise.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/simulate.hpp"
@@ -41,15 +43,26 @@ void load_models(PlanCatalogue& catalogue, const SearchSpace& space) {
   }
 }
 
+/// A misspelt engine is misuse: among several its shapes would only be left out.
+void load_engines(PlanCatalogue& catalogue, const SearchSpace& space) {
+  for (const std::string& engine : values_of(space, "engine", space.base.engine)) {
+    EngineChoice choice = engine_choice(engine);
+    try {
+      find_era(choice.era);
+    } catch (const Error& error) {
+      throw UsageError(error.what());
+    }
+    catalogue.engines.emplace(engine, std::move(choice));
+  }
+}
+
 }  // namespace
 
 PlanCatalogue load_catalogue(const Scenario& base, SearchSpace& space) {
   PlanCatalogue catalogue{.base = base};
   load_gpus(catalogue, space);
   load_models(catalogue, space);
-  for (const std::string& engine : values_of(space, "engine", space.base.engine)) {
-    catalogue.engines.emplace(engine, engine_choice(engine));
-  }
+  load_engines(catalogue, space);
   catalogue.workload = load_workload(base);
   if (!base.max_concurrency) catalogue.base.max_concurrency = catalogue.workload.max_concurrency;
   return catalogue;

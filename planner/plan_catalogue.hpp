@@ -21,7 +21,8 @@ struct PlanCatalogue {
 };
 
 /// Reads everything that shapes of the space name. The space's GPUs get the names of their
-/// profiles; one that is named twice stays once. Throws Error as the readers do.
+/// profiles; one that is named twice stays once. Throws Error as the readers do, UsageError for an
+/// engine that is not known.
 PlanCatalogue load_catalogue(const Scenario& base, SearchSpace& space);
 
 /// The shape as it would be deployed. Reads nothing. Throws Error where it cannot run.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -80,6 +81,14 @@ void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape&
   }
 }
 
+/// Nothing that can run is bad input rather than an answer.
+void require_one_that_runs(const std::vector<PlannedShape>& shapes) {
+  const auto runs = [](const PlannedShape& one) { return one.fate != ShapeFate::cannot_run; };
+  if (shapes.empty() || std::any_of(shapes.begin(), shapes.end(), runs)) return;
+  throw Error(fmt::format("none of {} can run; {}: {}", counted(std::ssize(shapes), "shape"),
+                          short_name(shapes.front().shape), shapes.front().why));
+}
+
 }  // namespace
 
 std::string_view name_of(ShapeFate fate) {
@@ -135,6 +144,7 @@ std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalo
     }
   };
   if (!for_each_index(std::ssize(groups), threads, one_group, progress)) return std::nullopt;
+  require_one_that_runs(shapes);
   return shapes;
 }
 

@@ -55,7 +55,7 @@ std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue,
 
 /// In the order of shapes_of. `catalogue` was loaded for this space, whose order of GPUs it shares.
 /// Uses several threads; nothing when `progress` ended it. Throws UsageError where an objective or
-/// a limit is about a price or a power that is not known.
+/// a limit is about a price or a power that is not known, Error where no shape can run.
 std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
                                                      const PlanQuestion& question, int threads,
                                                      const ProgressFunction& progress);

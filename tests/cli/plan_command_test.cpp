@@ -75,6 +75,20 @@ TEST(PlanCommand, RefusesWhatIsMissingOrIdle) {
   expect_misuse("--gpu h100 --search speed=1,2 " + kPromise, "cannot be searched");
 }
 
+TEST(PlanCommand, RefusesAMisspeltEngineAmongOthers) {
+  expect_misuse("--gpu h100 --search engine=vllm-0.19,sglnag " + kPromise, "did you mean 'sglang'");
+}
+
+TEST(PlanCommand, ThatNothingCanRunIsAnErrorWithTheReason) {
+  // 32 attention heads cannot be split over 64 GPUs.
+  const CommandResult result = run_command(
+      "plan --model llama-3.1-8b --request-rate 10 --num-prompts 10 --gpu h100 "
+      "--search tp=64 --no-store " +
+      kPromise);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.err.find("none of 1 shape can run; 64x"), std::string::npos) << result.err;
+}
+
 TEST(PlanCommand, IsListedWithItsAnswerAmongTheRuns) {
   const TemporaryFolder folder;
   EXPECT_EQ(plan("--gpu h100 " + kPromise + "--store plans.db").exit_code, 0);
@@ -87,8 +101,9 @@ TEST(PlanCommand, WritesAManifestOfTheBest) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   std::stringstream text;
   text << std::ifstream("m.yaml").rdbuf();
-  for (const char* part : {"kind: Deployment", "kind: Service", "nvidia.com/gpu: 1",
-                           "  name: llama-3-1-8b\n", "vllm serve meta-llama/Llama-3.1-8B", "--port 8000"}) {
+  for (const char* part :
+       {"kind: Deployment", "kind: Service", "nvidia.com/gpu: 1", "  name: llama-3-1-8b\n",
+        "vllm serve meta-llama/Llama-3.1-8B", "--port 8000"}) {
     EXPECT_NE(text.str().find(part), std::string::npos) << part;
   }
 }
