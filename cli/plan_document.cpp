@@ -41,6 +41,13 @@ std::string price_of(const RankedCandidate& one) {
   return text;
 }
 
+/// Whether the load ends before the engine has filled at the breaking point, so that it seems
+/// later.
+bool breaks_on_few(const RankedCandidate& one) {
+  return one.finalist.capacity_factor &&
+         one.figures.requests < one.finalist.capacity_requests_needed;
+}
+
 /// How sure, and how much more it carries.
 std::string prospects_of(const RankedCandidate& one) {
   std::string text =
@@ -51,10 +58,11 @@ std::string prospects_of(const RankedCandidate& one) {
   const double rate = finalist.capacity_rate_per_s;
   constexpr double kWhole = 100;
   return fmt::format(
-      "{}; breaks {} {:.2f} times this load ({} requests/s){}", text,
+      "{}; breaks {} {:.2f} times this load ({} requests/s){}{}", text,
       finalist.capacity_bounded ? "beyond" : "not before", *finalist.capacity_factor,
       fixed(rate, rate < kWhole ? 2 : 0),
-      finalist.capacity_monotone ? "" : ", though some greater loads hold");
+      finalist.capacity_monotone ? "" : ", though some greater loads hold",
+      breaks_on_few(one) ? " (few requests: a load that lasts may break it sooner)" : "");
 }
 
 const char* superlative(PlanObjective objective) {
@@ -126,7 +134,8 @@ Table ranked_table(const PlanReport& report) {
          one.needs.cost_per_hour ? fixed(*one.needs.cost_per_hour, 2) : "-",
          fixed(1e3 * figures.ttft_p95_s, 0), fixed(1e3 * figures.tpot_p95_s, 1),
          as_margin(figures.verdict.worst_margin), fixed(one.finalist.confidence.probability, 2),
-         capacity ? fmt::format("{:.2f}x", *capacity) : "-", one.pareto ? "yes" : ""});
+         capacity ? fmt::format("{:.2f}x{}", *capacity, breaks_on_few(one) ? " (few)" : "") : "-",
+         one.pareto ? "yes" : ""});
   }
   return table;
 }

@@ -70,7 +70,8 @@ Json finalist_json(const FinalistFigures& finalist) {
           {"capacity_factor", or_null(finalist.capacity_factor)},
           {"capacity_bounded", finalist.capacity_bounded},
           {"capacity_monotone", finalist.capacity_monotone},
-          {"capacity_rate_per_s", finalist.capacity_rate_per_s}};
+          {"capacity_rate_per_s", finalist.capacity_rate_per_s},
+          {"capacity_requests_needed", finalist.capacity_requests_needed}};
 }
 
 Json ranked_json(const PlanReport& report, const RankedCandidate& one) {

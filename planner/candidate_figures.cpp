@@ -91,6 +91,7 @@ std::string to_text(const FinalistFigures& figures) {
                      {"capacity_bounded", figures.capacity_bounded},
                      {"capacity_monotone", figures.capacity_monotone},
                      {"capacity_rate_per_s", figures.capacity_rate_per_s},
+                     {"capacity_requests_needed", figures.capacity_requests_needed},
                      {"simulations", figures.simulations}};
   return json.dump();
 }
@@ -101,6 +102,7 @@ FinalistFigures finalist_figures(const std::string& text) {
                           .capacity_bounded = json.at("capacity_bounded"),
                           .capacity_monotone = json.at("capacity_monotone"),
                           .capacity_rate_per_s = json.at("capacity_rate_per_s"),
+                          .capacity_requests_needed = json.at("capacity_requests_needed"),
                           .simulations = json.at("simulations")};
   figures.confidence.holds = json.at("holds");
   figures.confidence.probability = json.at("probability");

@@ -36,6 +36,7 @@ struct FinalistFigures {
   bool capacity_bounded = true;   // or it is at least this
   bool capacity_monotone = true;  // or some load beyond one that fails holds
   double capacity_rate_per_s = 0;
+  std::int64_t capacity_requests_needed = 0;  // to tell of a load that lasts, see requests_needed
   std::int64_t simulations = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "planner/capacity.hpp"
+#include "planner/load_study.hpp"
 #include "planner/offered_load.hpp"
 
 namespace roofcast {
@@ -70,6 +71,7 @@ FinalistFigures finalist_figures_of(SimulationRun run, const SloRequirement& req
   figures.capacity_factor = capacity.load;
   figures.capacity_bounded = capacity.bounded;
   figures.capacity_monotone = capacity.monotone;
+  if (capacity.load) figures.capacity_requests_needed = requests_needed(point_of(capacity));
   figures.capacity_rate_per_s = point_of(capacity).offered_rate_per_s;
   figures.simulations += std::ssize(capacity.points);
   return figures;
