@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -225,7 +226,7 @@ const char* reason_text(ShapeFate fate) {
     case ShapeFate::beyond_limits:
       return "need more than the limits allow (bound)";
     case ShapeFate::searched:
-      return "not looked at";
+      return "were not decided on";
     case ShapeFate::dearer:
       return "are dearer than what is in the answer, or have less to spare";
     case ShapeFate::misses:
@@ -246,11 +247,31 @@ Table losses_table(const PlanAnswer& answer) {
   return table;
 }
 
+/// What one that holds takes beyond the first.
+std::string surplus_of(const PlanReport& report, const TriedCandidate& tried) {
+  if (report.answer.ranked.empty()) return {};
+  const auto objective = [&](const TriedCandidate& one) {
+    return report.answer.shapes[one.shape].unit_objective * static_cast<double>(one.units);
+  };
+  const double least = objective(report.answer.ranked.front());
+  const double more = objective(tried) - least;
+  constexpr double kEqual = 1e-9;  // sums of prices
+  if (more <= kEqual * least) return ", with less to spare";
+  switch (report.question.objective) {
+    case PlanObjective::cost:
+      return fmt::format(", and costs {} per hour more than the first", dollars(more));
+    case PlanObjective::gpus:
+      return fmt::format(", and takes {} more than the first", counted(std::llround(more), "GPU"));
+    case PlanObjective::energy:
+      break;
+  }
+  return fmt::format(", and takes {} W more than the first", fixed(more, 0));
+}
+
 std::string loser_text(const PlanReport& report, const NearestLoser& loser) {
   const PlannedShape& planned = report.answer.shapes[loser.shape];
   if (loser.tried) {
-    const bool dearer = planned.fate == ShapeFate::dearer && loser.tried->figures.verdict.holds;
-    const char* also = dearer ? ", and is dearer" : "";
+    const std::string also = loser.tried->holds ? surplus_of(report, *loser.tried) : "";
     return fmt::format("{}: {}{}.", name_of(report, *loser.tried), miss_of(*loser.tried), also);
   }
   const std::string why = planned.why.empty() ? reason_text(planned.fate) : planned.why;
@@ -259,8 +280,9 @@ std::string loser_text(const PlanReport& report, const NearestLoser& loser) {
 
 /// Counts by reason, and of each GPU without a place in the answer what came nearest.
 Section losers_section(const PlanReport& report) {
-  Section section{
-      .heading = "Why the others lost", .lines = {}, .table = losses_table(report.answer)};
+  Section section{.heading = report.answer.stopped ? "Shapes so far" : "Why the others lost",
+                  .lines = {},
+                  .table = losses_table(report.answer)};
   for (const NearestLoser& loser : report.answer.losers) {
     section.lines.push_back(loser_text(report, loser));
   }

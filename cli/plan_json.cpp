@@ -131,7 +131,7 @@ Json plan_inputs(const PlanQuestion& question, const PlanCatalogue& catalogue) {
 Json plan_json(const PlanReport& report) {
   const PlanAnswer& answer = report.answer;
   Json json = envelope("plan", plan_inputs(report.question, report.catalogue));
-  json["holds"] = !answer.ranked.empty();
+  json["holds"] = answer.stopped ? Json(nullptr) : Json(!answer.ranked.empty());
   json["stopped"] = answer.stopped;
   json["answer"] = plan_headline(report);
   json["ranked"] = Json::array();

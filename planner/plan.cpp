@@ -16,6 +16,12 @@ namespace {
 // How many of those that came nearest are shown when none holds.
 constexpr std::size_t kClosest = 3;
 
+/// As the plan asks: with the least probability, where there is one.
+bool holds(const CandidateFigures& figures, const PlanQuestion& question) {
+  return figures.verdict.holds &&
+         figures.probability.value_or(1) >= question.least_probability.value_or(0);
+}
+
 /// Everything that was simulated, by shape and units.
 using Tried = std::map<std::pair<std::size_t, std::int64_t>, CandidateFigures>;
 
@@ -98,10 +104,8 @@ struct TrialsOfPlan {
     if (question.least_probability && !ask_how_sure(trials, figures)) return {};
     std::vector<TrialAnswer> answers;
     for (std::size_t i = 0; i < trials.size(); ++i) {
-      const double probability = figures[i].probability.value_or(1);
-      const bool sure = probability >= question.least_probability.value_or(0);
       answers.push_back(
-          {.holds = figures[i].verdict.holds && sure, .margin = figures[i].verdict.worst_margin});
+          {.holds = holds(figures[i], question), .margin = figures[i].verdict.worst_margin});
       tried.emplace(std::pair(shape_of(trials[i]), trials[i].units), std::move(figures[i]));
     }
     return answers;
@@ -132,6 +136,7 @@ RankedCandidate ranked_candidate(const PlannedShape& planned, std::size_t shape,
   RankedCandidate ranked;
   ranked.shape = shape;
   ranked.units = units;
+  ranked.holds = true;
   ranked.figures = figures;
   ranked.needs = {.gpus = planned.needs.gpus * units,
                   .cost_per_hour = times(planned.needs.cost_per_hour, units),
@@ -169,14 +174,21 @@ bool ask_finalists(PlanAnswer& answer, const std::string& digest, Evaluations& e
   return true;
 }
 
-/// The nearest first: by margin, then by shape and units.
-std::vector<TriedCandidate> by_margin(const Tried& tried) {
+/// The nearest first: by probability where it was asked for (only of those that hold as predicted),
+/// by margin, then by shape and units.
+std::vector<TriedCandidate> nearest_first_of(const Tried& tried, const PlanQuestion& question) {
   std::vector<TriedCandidate> all;
   for (const auto& [key, figures] : tried) {
-    all.push_back({.shape = key.first, .units = key.second, .figures = figures});
+    all.push_back({.shape = key.first,
+                   .units = key.second,
+                   .holds = holds(figures, question),
+                   .figures = figures});
   }
-  std::stable_sort(all.begin(), all.end(), [](const TriedCandidate& a, const TriedCandidate& b) {
-    return a.figures.verdict.worst_margin > b.figures.verdict.worst_margin;
+  const auto nearness = [](const TriedCandidate& one) {
+    return std::pair(one.figures.probability.value_or(0), one.figures.verdict.worst_margin);
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const TriedCandidate& a, const TriedCandidate& b) {
+    return nearness(a) > nearness(b);
   });
   return all;
 }
@@ -190,13 +202,24 @@ auto nearness(const PlannedShape& planned) {
   return std::tuple(-static_cast<int>(planned.fate), beyond, needed);
 }
 
-/// Of a GPU: the simulated candidate of most margin, those that held and were dearer included; else
-/// the shape that was looked at longest.
+/// What the search minimises.
+double objective_of(const PlanAnswer& answer, const TriedCandidate& tried) {
+  return answer.shapes[tried.shape].unit_objective * static_cast<double>(tried.units);
+}
+
+/// Of a GPU: the least of the simulated candidates that hold, else that of most margin, else the
+/// shape that was looked at longest.
 NearestLoser nearest_of(const std::string& gpu, const PlanAnswer& answer,
                         const std::vector<TriedCandidate>& nearest_first) {
+  const TriedCandidate* best = nullptr;
   for (const TriedCandidate& tried : nearest_first) {
-    if (answer.shapes[tried.shape].shape.gpu == gpu) return {.shape = tried.shape, .tried = tried};
+    if (answer.shapes[tried.shape].shape.gpu != gpu) continue;
+    const bool less = best != nullptr && best->holds && tried.holds &&
+                      objective_of(answer, tried) < objective_of(answer, *best);
+    const bool first_to_hold = best != nullptr && !best->holds && tried.holds;
+    if (best == nullptr || less || first_to_hold) best = &tried;
   }
+  if (best != nullptr) return {.shape = best->shape, .tried = *best};
   std::optional<std::size_t> nearest;
   for (std::size_t i = 0; i < answer.shapes.size(); ++i) {
     if (answer.shapes[i].shape.gpu != gpu) continue;
@@ -205,18 +228,27 @@ NearestLoser nearest_of(const std::string& gpu, const PlanAnswer& answer,
   return {.shape = nearest.value_or(0)};
 }
 
-void tell_losers(PlanAnswer& answer, const std::vector<std::string>& gpus, const Tried& tried) {
+void tell_losers(PlanAnswer& answer, const std::vector<std::string>& gpus,
+                 const std::vector<TriedCandidate>& nearest_first) {
   std::set<std::string> winners;
   for (const RankedCandidate& one : answer.ranked)
     winners.insert(answer.shapes[one.shape].shape.gpu);
-  std::vector<TriedCandidate> nearest_first = by_margin(tried);
   for (const std::string& gpu : gpus) {
     if (winners.contains(gpu)) continue;
     answer.losers.push_back(nearest_of(gpu, answer, nearest_first));
   }
-  if (!answer.ranked.empty()) return;
-  nearest_first.resize(std::min(nearest_first.size(), kClosest));
-  answer.closest = std::move(nearest_first);
+}
+
+/// Ranks what the search found; false when the user ended it.
+bool rank(PlanAnswer& answer, const SearchResult& result, const TrialsOfPlan& trials) {
+  for (const Found& found : result.best) {
+    const std::size_t shape = trials.shape_of({.item = found.item});
+    answer.ranked.push_back(ranked_candidate(answer.shapes[shape], shape, found.units,
+                                             trials.tried.at({shape, found.units})));
+  }
+  if (ask_finalists(answer, trials.digest, trials.evaluations, trials.progress)) return true;
+  answer.ranked.clear();
+  return false;
 }
 
 }  // namespace
@@ -235,24 +267,21 @@ PlanAnswer make_plan(const PlanQuestion& question, const PlanCatalogue& catalogu
                       .digest = digest};
   const SearchResult result =
       find_cheapest(searched.items, {.keep = question.keep}, std::ref(trials));
-  const Tried& tried = trials.tried;
   answer.finalist_simulations = trials.further_simulations;
-  answer.stopped = result.stopped;
   answer.simulations = result.trials;
-  tell_fates(shapes, searched, result);
   answer.shapes = std::move(shapes);
-  for (const Found& found : result.best) {
-    if (answer.stopped) break;
-    const std::size_t shape = searched.shapes[found.item];
-    answer.ranked.push_back(
-        ranked_candidate(answer.shapes[shape], shape, found.units, tried.at({shape, found.units})));
+  answer.stopped = result.stopped || !rank(answer, result, trials);
+  std::vector<TriedCandidate> nearest_first = nearest_first_of(trials.tried, question);
+  // A search that was cut short has decided on no shape.
+  if (!answer.stopped) {
+    tell_fates(answer.shapes, searched, result);
+    mark_pareto(answer.ranked);
+    tell_losers(answer, question.space.gpus, nearest_first);
   }
-  if (!answer.stopped && !ask_finalists(answer, digest, evaluations, progress)) {
-    answer.stopped = true;
-    answer.ranked.clear();
+  if (answer.ranked.empty()) {
+    nearest_first.resize(std::min(nearest_first.size(), kClosest));
+    answer.closest = std::move(nearest_first);
   }
-  mark_pareto(answer.ranked);
-  tell_losers(answer, question.space.gpus, tried);
   return answer;
 }
 

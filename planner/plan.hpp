@@ -17,6 +17,7 @@ namespace roofcast {
 struct TriedCandidate {
   std::size_t shape = 0;  // of PlanAnswer::shapes
   std::int64_t units = 0;
+  bool holds = false;  // as probably as the plan asks
   CandidateFigures figures{};
 };
 
@@ -26,7 +27,8 @@ struct RankedCandidate : TriedCandidate {
   bool pareto = false;  // no other of the ranked has lower cost, more to spare and more capacity
 };
 
-/// The loser of a GPU that came nearest, where none of that GPU is ranked.
+/// The loser of a GPU that came nearest, where none of that GPU is ranked: of those simulated that
+/// hold the least in the objective, else that of most margin.
 struct NearestLoser {
   std::size_t shape = 0;
   std::optional<TriedCandidate> tried{};  // unset: known by its bound alone
@@ -35,12 +37,12 @@ struct NearestLoser {
 struct PlanAnswer {
   std::vector<PlannedShape> shapes{};     // each with its fate
   std::vector<RankedCandidate> ranked{};  // the best first; empty: none holds
-  std::vector<TriedCandidate> closest{};  // when none is ranked: those simulated that came nearest
-  std::vector<NearestLoser> losers{};     // in order of the search's GPUs
+  std::vector<TriedCandidate> closest{};  // when none is ranked: simulated, the nearest first
+  std::vector<NearestLoser> losers{};     // in order of the search's GPUs; none when stopped
   std::int64_t candidates = 0;            // shapes, each as often as its limits allow
   std::int64_t simulations = 0;           // of the search, and
   std::int64_t finalist_simulations = 0;  // behind probabilities and breaking points
-  bool stopped = false;                   // before the end: nothing is ranked
+  bool stopped = false;                   // before the end: nothing is ranked or decided
 };
 
 /// Searches and asks what is to be known of those in the answer.

@@ -93,8 +93,10 @@ TEST(PlanCommand, SaysWhenABreakingPointRestsOnFewRequests) {
   // An H100 computes 1,024 tokens of an 8B model in some 30 ms, so a load that it bears has at most
   // 30 requests/s; each stays 32 steps of at least 5 ms (16 GB over 3.35 TB/s), and what is near
   // the 40 ms promised 1.3 s: ten stays are at most 390 requests. 100 arrive within three stays.
-  const std::string line = "plan --model llama-3.1-8b --gpu h100 --request-rate 10 --search tp=1 "
-                           "--max-replicas 1 --output-len 32 --no-store " + kPromise;
+  const std::string line =
+      "plan --model llama-3.1-8b --gpu h100 --request-rate 10 --search tp=1 "
+      "--max-replicas 1 --output-len 32 --no-store " +
+      kPromise;
   const std::string warning = "few requests: a load that lasts may break it sooner";
   const CommandResult few = run_command(line + "--num-prompts 50");
   EXPECT_NE(few.out.find(warning), std::string::npos) << few.out;
