@@ -42,6 +42,15 @@ std::string price_of(const RankedCandidate& one) {
   return text;
 }
 
+/// Never "1": what is left out of the probability is more than that.
+std::string as_probability(double probability) {
+  constexpr double kNearly = 0.999;
+  constexpr double kHigh = 0.99;  // beyond it two digits would be rounded to 1
+  if (probability > kNearly) return "over 0.999";
+  if (probability < 1 - kNearly) return "under 0.001";
+  return fixed(probability, probability > kHigh || probability < 1 - kHigh ? 3 : 2);
+}
+
 /// Whether the load ends before the engine has filled at the breaking point, so that it seems
 /// later.
 bool breaks_on_few(const RankedCandidate& one) {
@@ -52,7 +61,7 @@ bool breaks_on_few(const RankedCandidate& one) {
 /// How sure, and how much more it carries.
 std::string prospects_of(const RankedCandidate& one) {
   std::string text =
-      fmt::format("holds with probability {:.2f}", one.finalist.confidence.probability);
+      "holds with probability " + as_probability(one.finalist.confidence.probability);
   const FinalistFigures& finalist = one.finalist;
   if (!finalist.capacity_factor) return text;
   // Of a rate that nobody can send, no hundredths.
@@ -104,7 +113,7 @@ std::string as_margin(double margin) { return fmt::format("{:+.0f} %", 100 * mar
 std::string miss_of(const TriedCandidate& tried) {
   const SloVerdict& verdict = tried.figures.verdict;
   if (verdict.holds && tried.figures.probability) {
-    return fmt::format("holds with probability {:.2f}", *tried.figures.probability);
+    return "holds with probability " + as_probability(*tried.figures.probability);
   }
   if (verdict.holds) return "holds";
   for (const TargetMargin& margin : verdict.margins) {
@@ -134,7 +143,8 @@ Table ranked_table(const PlanReport& report) {
         {name_of(report, one), with_separators(one.needs.gpus),
          one.needs.cost_per_hour ? fixed(*one.needs.cost_per_hour, 2) : "-",
          fixed(1e3 * figures.ttft_p95_s, 0), fixed(1e3 * figures.tpot_p95_s, 1),
-         as_margin(figures.verdict.worst_margin), fixed(one.finalist.confidence.probability, 2),
+         as_margin(figures.verdict.worst_margin),
+         as_probability(one.finalist.confidence.probability),
          capacity ? fmt::format("{:.2f}x{}", *capacity, breaks_on_few(one) ? " (few)" : "") : "-",
          one.pareto ? "yes" : ""});
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "cli/flag_values.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/text/shown.hpp"
+#include "planner/confidence.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 
 namespace roofcast {
@@ -78,6 +80,16 @@ double parse_share_above_zero(const std::string& text, const std::string& flag) 
   throw UsageError(fmt::format("{}: '{}' promises nothing, expected a share above 0", flag, text));
 }
 
+/// Beyond what can be told no plan would ever hold.
+double parse_probability(const std::string& text, const std::string& flag) {
+  const double probability = parse_share(text, flag);
+  if (probability <= greatest_probability()) return probability;
+  throw UsageError(
+      fmt::format("{}: {} given, expected at most {:.4f} (nothing is looked at beyond 4 standard "
+                  "deviations)",
+                  flag, text, std::floor(greatest_probability() * 1e4) / 1e4));
+}
+
 PlanObjective parse_objective(const std::string& text, const std::string& flag) {
   if (const auto objective = parse_plan_objective(text)) return *objective;
   throw UsageError(fmt::format("{}: '{}' is not {}", flag, text, kPlanObjectives));
@@ -119,7 +131,8 @@ po::options_description more_plan_flags(PlanOptions& target) {
   po::options_description options = option_group("More of the plan");
   options.add_options()("power", number(target.power, "--power"),
                         "most watts, boards at their limit")(
-      "probability", converted(target.probability, "--probability", parse_share)->value_name("X"),
+      "probability",
+      converted(target.probability, "--probability", parse_probability)->value_name("X"),
       "least probability that the answer holds (default: as predicted)")(
       "least-goodput",
       converted(target.least_goodput, "--least-goodput", parse_share_above_zero)->value_name("X"),

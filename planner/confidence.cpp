@@ -70,6 +70,8 @@ Confidence combined(const std::vector<Search>& searches, bool holds) {
 
 }  // namespace
 
+double greatest_probability() { return normal_cdf(kFarthest); }
+
 std::optional<Confidence> confidence_of(const DeviatingVerdict& holds, int threads,
                                         const ProgressFunction& progress) {
   const bool holds_as_predicted = holds({});

@@ -41,6 +41,9 @@ using DeviatingVerdict = std::function<bool(const Deviations&)>;
 /// within +-4, and the boundary's curvature.
 Confidence confidence_of(const DeviatingVerdict& holds);
 
+/// The greatest probability that confidence_of can tell: nothing turns the verdict within +-4.
+double greatest_probability();
+
 /// The same on several threads; nothing when `progress` ended it, which is asked now and then.
 std::optional<Confidence> confidence_of(const DeviatingVerdict& holds, int threads,
                                         const ProgressFunction& progress);

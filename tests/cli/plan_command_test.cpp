@@ -71,6 +71,7 @@ TEST(PlanCommand, RefusesWhatIsMissingOrIdle) {
   expect_misuse("--gpu h100 --goodput-share 0.9 " + kPromise, "without --goodput");
   expect_misuse("--gpu mi325x " + kPromise, "--price amd-mi325x=2.5");
   expect_misuse("--gpu h100 --objective joy " + kPromise, "cost, gpus or power");
+  expect_misuse("--gpu h100 --probability 1 " + kPromise, "at most 0.9999");
   expect_misuse("--gpu h100 --budget -1 " + kPromise, "--budget");
   expect_misuse("--gpu h100 --search speed=1,2 " + kPromise, "cannot be searched");
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace roofcast {
 namespace {
 
@@ -139,6 +141,57 @@ TEST(Plan, WhatNobodyHoldsIsAnsweredWithTheClosest) {
   EXPECT_TRUE(answer.ranked.empty());
   EXPECT_EQ(answer.losers.size(), 3U);  // one for each GPU
   for (const PlannedShape& planned : answer.shapes) EXPECT_NE(planned.fate, ShapeFate::searched);
+}
+
+TEST(Plan, TheLoserOfAGpuIsTheCheapestOfItsThatHold) {
+  // One GPU of either kind holds so little load. Two of them have more to spare and cost twice as
+  // much: no reason to name them.
+  PlanQuestion question = question_of({.rate = 5});
+  question.base.slo.targets = {parse_percentile_target("p95:ttft:2s")};
+  question.space.gpus = {"h100", "a100"};
+  question.space.dimensions = {parse_dimension("tp=1,2")};
+  question.limits.prices = {{"nvidia-h100-sxm", 1}, {"nvidia-a100-sxm-80gb", 1.5}};
+  const PlanAnswer answer = planned(question);
+  ASSERT_EQ(answer.losers.size(), 1U);
+  const PlannedShape& loser = answer.shapes[answer.losers[0].shape];
+  EXPECT_EQ(loser.shape.gpu, "nvidia-a100-sxm-80gb");
+  ASSERT_TRUE(answer.losers[0].tried);
+  EXPECT_TRUE(answer.losers[0].tried->holds);
+  EXPECT_EQ(loser.unit_objective * static_cast<double>(answer.losers[0].tried->units), 1.5);
+}
+
+TEST(Plan, CutShortDecidesOnNoShape) {
+  PlanQuestion question = question_of({});
+  const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
+  const std::vector<PlannedShape> shapes = *plan_shapes(catalogue, question, 1, {});
+  Evaluations evaluations(plan_evaluator(catalogue, question, shapes), {});
+  constexpr std::int64_t kEnough = 10;  // beyond the first round
+  const PlanAnswer answer =
+      make_plan(question, catalogue, shapes, evaluations,
+                [](std::int64_t done, std::int64_t) { return done < kEnough; });
+  EXPECT_TRUE(answer.stopped);
+  EXPECT_GT(answer.simulations, 0);
+  EXPECT_TRUE(answer.ranked.empty());
+  EXPECT_TRUE(answer.losers.empty());
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    EXPECT_EQ(answer.shapes[i].fate, shapes[i].fate);
+  }
+}
+
+TEST(Plan, TheClosestAreTheMostProbableWhereProbabilityIsAskedFor) {
+  PlanQuestion question = question_of({.looser = 1.2});
+  question.least_probability = greatest_probability();
+  question.space.most_units = 2;
+  const PlanAnswer answer = planned(question);
+  ASSERT_TRUE(answer.ranked.empty());
+  ASSERT_GT(answer.closest.size(), 1U);
+  EXPECT_GT(answer.closest[0].figures.probability.value_or(0), 0.5);
+  const auto probability = [](const TriedCandidate& one) {
+    return one.figures.probability.value_or(0);
+  };
+  EXPECT_TRUE(std::is_sorted(
+      answer.closest.begin(), answer.closest.end(),
+      [&](const auto& a, const auto& b) { return probability(a) > probability(b); }));
 }
 
 TEST(Plan, ABudgetThatBuysNothingNamesItself) {
