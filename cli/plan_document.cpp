@@ -272,7 +272,7 @@ std::string surplus_of(const PlanReport& report, const TriedCandidate& tried) {
       return fmt::format(", and costs {} per hour more than the first", dollars(more));
     case PlanObjective::gpus:
       return fmt::format(", and takes {} more than the first", counted(std::llround(more), "GPU"));
-    case PlanObjective::energy:
+    case PlanObjective::power:
       break;
   }
   return fmt::format(", and takes {} W more than the first", fixed(more, 0));

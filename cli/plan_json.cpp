@@ -140,7 +140,9 @@ Json plan_json(const PlanReport& report) {
   }
   json["closest"] = Json::array();
   for (const TriedCandidate& tried : answer.closest) {
-    json["closest"].push_back(tried_json(answer, tried));
+    Json one = tried_json(answer, tried);
+    if (tried.figures.probability) one["probability"] = *tried.figures.probability;
+    json["closest"].push_back(std::move(one));
   }
   json["losers"] = losers_json(answer);
   std::map<ShapeFate, std::int64_t> fates;

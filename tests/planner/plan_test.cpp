@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 namespace roofcast {
 namespace {
 
@@ -176,22 +174,6 @@ TEST(Plan, CutShortDecidesOnNoShape) {
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     EXPECT_EQ(answer.shapes[i].fate, shapes[i].fate);
   }
-}
-
-TEST(Plan, TheClosestAreTheMostProbableWhereProbabilityIsAskedFor) {
-  PlanQuestion question = question_of({.looser = 1.2});
-  question.least_probability = greatest_probability();
-  question.space.most_units = 2;
-  const PlanAnswer answer = planned(question);
-  ASSERT_TRUE(answer.ranked.empty());
-  ASSERT_GT(answer.closest.size(), 1U);
-  EXPECT_GT(answer.closest[0].figures.probability.value_or(0), 0.5);
-  const auto probability = [](const TriedCandidate& one) {
-    return one.figures.probability.value_or(0);
-  };
-  EXPECT_TRUE(std::is_sorted(
-      answer.closest.begin(), answer.closest.end(),
-      [&](const auto& a, const auto& b) { return probability(a) > probability(b); }));
 }
 
 TEST(Plan, ABudgetThatBuysNothingNamesItself) {
