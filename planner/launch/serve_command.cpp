@@ -234,7 +234,8 @@ class ServeReader {
             "{} {}: the file is not at hand, and what it says is not counted", name, shown(path)));
         continue;
       }
-      for (auto& value : read_serve_yaml(*text, shown(path))) file_values_.push_back(std::move(value));
+      for (auto& value : read_serve_yaml(*text, shown(path)))
+        file_values_.push_back(std::move(value));
     }
   }
 

@@ -109,8 +109,7 @@ TEST(CapacityCommand, BadInputIsOneLine) {
 }
 
 TEST(CapacityCommand, ARateThatNobodyGaveIsNotNamed) {
-  const CommandResult result =
-      run_command(kDeployment + "--slo p95:ttft:1s");
+  const CommandResult result = run_command(kDeployment + "--slo p95:ttft:1s");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("200 requests at any rate"));
 }

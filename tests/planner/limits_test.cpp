@@ -89,8 +89,8 @@ TEST(Limits, TooFewPlacesBind) {
 }
 
 TEST(Limits, TooFewBlocksBind) {
-  // 1,100 tokens are 69 blocks of 16, so of 200 blocks three prompts (189) find theirs, but only two
-  // sequences come to their end; a tenth more is 220, enough for three (207).
+  // 1,100 tokens are 69 blocks of 16, so of 200 blocks three prompts (189) find theirs, but only
+  // two sequences come to their end; a tenth more is 220, enough for three (207).
   SimulationRun run =
       prepared(load_of(40, 1000, 100), {.max_model_len = 2048, .num_gpu_blocks_override = 200}, {});
   const Explained answer = explained(run);

@@ -101,9 +101,9 @@ TEST(Search, KeepsTheBestOfEachGroup) {
       }
       EXPECT_DOUBLE_EQ(found.objective, brute_force(group).objective) << seed;
     }
-    EXPECT_TRUE(
-        std::is_sorted(result.best.begin(), result.best.end(),
-                       [](const Found& a, const Found& b) { return a.objective < b.objective - 1e-9; }));
+    EXPECT_TRUE(std::is_sorted(
+        result.best.begin(), result.best.end(),
+        [](const Found& a, const Found& b) { return a.objective < b.objective - 1e-9; }));
   }
 }
 
