@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "model/fnv1a.hpp"
 #include "model/units.hpp"
 #include "simulator/hash_mix.hpp"
 
@@ -30,15 +31,10 @@ struct ContentHash {
     add(quantity.value);
   }
 
-  /// With its length, so that two texts after each other are not one. FNV-1a, 64 bits (Fowler, Noll
-  /// and Vo).
+  /// With its length, so that two texts after each other are not one.
   void add(std::string_view text) {
-    std::uint64_t hash = 0xcbf29ce484222325;
-    for (const char letter : text) {
-      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-    }
     add(text.size());
-    add(hash);
+    add(fnv1a(text));
   }
 
   template <class Value>

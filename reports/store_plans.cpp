@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "model/fnv1a.hpp"
 #include "reports/store_impl.hpp"
 
 namespace roofcast {
@@ -12,19 +13,11 @@ using store_detail::in_one_transaction;
 
 namespace {
 
-/// FNV-1a, 64 bits (Fowler, Noll and Vo), of both with a byte between them that no text has. Only
-/// for finding: equal keys of different texts are told apart.
+/// Of both with a byte between them that no text has. Only for finding: equal keys of different
+/// texts are told apart.
 std::string key_of(std::string_view tool_version, std::string_view question) {
-  constexpr std::uint64_t kOffsetBasis = 0xcbf29ce484222325;
-  constexpr std::uint64_t kPrime = 0x100000001b3;
-  std::uint64_t hash = kOffsetBasis;
-  const auto add = [&hash](std::string_view text) {
-    for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * kPrime;
-  };
-  add(tool_version);
-  add(std::string_view("\0", 1));
-  add(question);
-  return fmt::format("{:016x}", hash);
+  const std::uint64_t version = fnv1a(std::string_view("\0", 1), fnv1a(tool_version));
+  return fmt::format("{:016x}", fnv1a(question, version));
 }
 
 std::optional<std::int64_t> unfinished_plan(SQLite::Database& database, const RunRow& row) {

@@ -9,6 +9,7 @@
 
 #include "embedded_profiles.hpp"
 #include "model/error.hpp"
+#include "model/fnv1a.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/suggest.hpp"
 
@@ -18,14 +19,7 @@ namespace {
 /// Words that drivers and shops put before the model, in the order in which they appear.
 constexpr std::string_view kLeadingWords[] = {"nvidia", "amd", "geforce", "instinct"};
 
-std::string fnv1a_hex(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // offset basis and prime of FNV-1a 64
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3;
-  }
-  return fmt::format("{:016x}", hash);
-}
+std::string fnv1a_hex(std::string_view text) { return fmt::format("{:016x}", fnv1a(text)); }
 
 GpuProfile load_file(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) {
