@@ -138,7 +138,8 @@ Cluster cluster_of(const Scenario& scenario, std::span<const PoolRun> pools,
   return cluster;
 }
 
-SimulationRun deploy_scenario(const Scenario& scenario) {
+SimulationRun prepare_simulation(const Scenario& scenario,
+                                 const std::optional<Workload>& recorded) {
   SimulationRun run;
   run.scenario = scenario;
   run.pools.clear();
@@ -149,15 +150,8 @@ SimulationRun deploy_scenario(const Scenario& scenario) {
     if (pool.plan.fits) continue;
     run.refusal = fmt::format("{} does not fit on {}: {}", pool.deployment.model.name,
                               pool.deployment.gpu.display_name, pool.plan.reason);
-    break;
+    return run;
   }
-  return run;
-}
-
-SimulationRun prepare_simulation(const Scenario& scenario,
-                                 const std::optional<Workload>& recorded) {
-  SimulationRun run = deploy_scenario(scenario);
-  if (!run.refusal.empty()) return run;
   run.workload = recorded ? *recorded : load_workload(scenario);
   take_recorded_limit(run);
   return run;

@@ -57,12 +57,9 @@ DeploymentOptions deployment_options(const Scenario& scenario, const PoolScenari
 /// documentation, "Data Parallel Deployment"), unless the pool says otherwise.
 bool steps_in_lockstep(const PoolScenario& pool, const Transformer& model);
 
-/// Everything but the workload and the simulation: model, GPU and memory plan of every pool. Where
-/// one does not fit there is a `refusal`.
-SimulationRun deploy_scenario(const Scenario& scenario);
-
-/// The same with the workload, unless there is a refusal. `recorded` is the workload where it is at
-/// hand. Throws Error when the workload cannot be read.
+/// Everything but the simulation itself: model, GPU and memory plan of every pool, and the
+/// workload. Where a pool does not fit there is a `refusal` and no workload. `recorded` is the
+/// workload where it is at hand. Throws Error when the workload cannot be read.
 SimulationRun prepare_simulation(const Scenario& scenario,
                                  const std::optional<Workload>& recorded = {});
 
