@@ -1,6 +1,10 @@
 # Run by embed_text(): writes NAME.hpp and NAME.cpp into DIR from FILES.
 # A raw string literal may hold 65,535 characters in strict compilers, so texts are cut in pieces.
+# Each is an array whose size is known: counting the letters of a long one is beyond what a constant
+# expression may do.
+set(texts "")
 set(entries "")
+set(number 0)
 foreach(file IN LISTS FILES)
   get_filename_component(stem ${file} NAME_WLE)
   file(READ ${file} text)
@@ -12,7 +16,9 @@ foreach(file IN LISTS FILES)
     string(APPEND pieces "R\"~~~(${piece})~~~\"\n")
     math(EXPR at "${at} + 16000")
   endwhile()
-  string(APPEND entries "    {\"${stem}\", ${pieces}},\n")
+  string(APPEND texts "constexpr char kText${number}[] =\n${pieces};\n")
+  string(APPEND entries "    {\"${stem}\", {kText${number}, sizeof kText${number} - 1}},\n")
+  math(EXPR number "${number} + 1")
 endforeach()
 file(WRITE ${DIR}/${NAME}.hpp "#pragma once
 #include <span>
@@ -37,7 +43,7 @@ file(WRITE ${DIR}/${NAME}.cpp "#include \"${NAME}.hpp\"
 
 namespace roofcast {
 namespace {
-constexpr EmbeddedText kTexts[] = {
+${texts}constexpr EmbeddedText kTexts[] = {
 ${entries}};
 }
 std::span<const EmbeddedText> ${NAME}() { return kTexts; }
