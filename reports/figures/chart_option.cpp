@@ -1,0 +1,263 @@
+#include "reports/figures/chart_option.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "model/error.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::array kDashes = {"solid", "dashed", "dotted"};
+constexpr std::array kSymbols = {"circle", "rect", "triangle", "diamond", "pin"};
+constexpr int kLineWidth = 2;
+constexpr int kPointSize = 9;
+// Above so many points a symbol at each would hide the line.
+constexpr std::size_t kMostSymbols = 40;
+// Pixels around the axes: for the legend above, and the names of the axes.
+constexpr int kLegendHeight = 34;
+constexpr int kTitleHeight = 28;
+
+bool is_bars(Mark mark) { return mark == Mark::bars || mark == Mark::stacked_bars; }
+
+bool drawable(const FigureAxis& axis, double value) {
+  return std::isfinite(value) && (axis.scale != AxisScale::logarithmic || value > 0);
+}
+
+[[noreturn]] void refuse(const Figure& figure, const std::string& why) {
+  throw Error(fmt::format("figure {}: {}", figure.key, why));
+}
+
+void check_category(const Figure& figure, const FigurePoint& point) {
+  if (figure.x.scale != AxisScale::category) return;
+  const auto count = static_cast<double>(figure.x.names.size());
+  if (point.x == std::floor(point.x) && point.x >= 0 && point.x < count) return;
+  refuse(figure, fmt::format("point at {} of {} categories", point.x, figure.x.names.size()));
+}
+
+/// The series that have something to draw, with that alone.
+std::vector<FigureSeries> drawn_series(const Figure& figure) {
+  std::vector<FigureSeries> drawn;
+  for (const FigureSeries& series : figure.series) {
+    FigureSeries kept{.name = series.name, .mark = series.mark};
+    for (const FigurePoint& point : series.points) {
+      if (!drawable(figure.x, point.x) && figure.x.scale != AxisScale::category) continue;
+      if (!drawable(figure.y, point.y)) continue;
+      check_category(figure, point);
+      kept.points.push_back(point);
+    }
+    if (!kept.points.empty()) drawn.push_back(std::move(kept));
+  }
+  if (drawn.empty()) refuse(figure, "nothing to draw: expected a series with a finite point");
+  return drawn;
+}
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void hold(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+};
+
+/// What both axes of a figure with a diagonal show: whole powers of ten on a logarithmic axis.
+Range joint_range(const Figure& figure, const std::vector<FigureSeries>& drawn) {
+  Range range;
+  for (const FigureSeries& series : drawn) {
+    for (const FigurePoint& point : series.points) {
+      range.hold(point.x);
+      range.hold(point.y);
+    }
+  }
+  if (figure.x.scale != AxisScale::logarithmic) return {std::min(0.0, range.low), range.high};
+  return {std::pow(10.0, std::floor(std::log10(range.low))),
+          std::pow(10.0, std::ceil(std::log10(range.high)))};
+}
+
+Json axis_option(const FigureAxis& axis, const char* where) {
+  Json option{{"name", axis.title}, {"nameLocation", "middle"}};
+  const bool upright = std::string(where) == "yAxis";
+  option["nameGap"] = upright ? 52 : 30;
+  switch (axis.scale) {
+    case AxisScale::category:
+      option["type"] = "category";
+      option["data"] = axis.names;
+      break;
+    case AxisScale::logarithmic:
+      option["type"] = "log";
+      break;
+    case AxisScale::linear:
+      option["type"] = "value";
+      break;
+  }
+  if (axis.low && std::isfinite(*axis.low)) option["min"] = *axis.low;
+  if (axis.high && std::isfinite(*axis.high)) option["max"] = *axis.high;
+  option["axisLabel"] = {{"hideOverlap", true}};
+  return option;
+}
+
+/// x and y of a point as the chart takes them; bars that lie have them the other way round.
+Json place_of(const Figure& figure, const FigurePoint& point) {
+  if (figure.horizontal) return Json::array({point.y, point.x});
+  return Json::array({point.x, point.y});
+}
+
+Json data_of(const Figure& figure, const FigureSeries& series) {
+  Json data = Json::array();
+  for (const FigurePoint& point : series.points) {
+    if (point.label.empty()) {
+      data.push_back(place_of(figure, point));
+    } else {
+      data.push_back({{"name", point.label}, {"value", place_of(figure, point)}});
+    }
+  }
+  return data;
+}
+
+void style_line(Json& option, const FigureSeries& series, std::size_t index) {
+  option["type"] = "line";
+  if (series.mark == Mark::step) option["step"] = "end";
+  option["lineStyle"] = {{"width", kLineWidth}, {"type", kDashes[index % kDashes.size()]}};
+  option["showSymbol"] = series.points.size() <= kMostSymbols && series.mark == Mark::line;
+  option["symbol"] = kSymbols[index % kSymbols.size()];
+  option["symbolSize"] = kPointSize - 2;
+}
+
+Json series_option(const Figure& figure, const FigureSeries& series, std::size_t index) {
+  Json option{{"name", series.name}};
+  switch (series.mark) {
+    case Mark::line:
+    case Mark::step:
+      style_line(option, series, index);
+      break;
+    case Mark::points:
+      option["type"] = "scatter";
+      option["symbol"] = kSymbols[index % kSymbols.size()];
+      option["symbolSize"] = kPointSize;
+      break;
+    case Mark::stacked_bars:
+      option["stack"] = "all";
+      [[fallthrough]];
+    case Mark::bars:
+      option["type"] = "bar";
+      option["barMaxWidth"] = 48;
+      break;
+  }
+  option["data"] = data_of(figure, series);
+  return option;
+}
+
+/// From low to high at each point that has them, in the colour of the series, which charts deal out
+/// by name; nothing where none has.
+std::optional<Json> whiskers(const Figure& figure, const FigureSeries& series) {
+  Json data = Json::array();
+  for (const FigurePoint& point : series.points) {
+    if (!point.low || !point.high) continue;
+    if (!drawable(figure.y, *point.low) || !drawable(figure.y, *point.high)) continue;
+    data.push_back(Json::array({point.x, *point.low, *point.high}));
+  }
+  if (data.empty() || figure.horizontal) return std::nullopt;
+  return Json{{"name", series.name},
+              {"type", "custom"},
+              {"renderItem", "whisker"},
+              {"encode", {{"x", 0}, {"y", Json::array({1, 2})}}},
+              {"z", 3},
+              {"silent", true},
+              {"data", std::move(data)}};
+}
+
+Json marked_lines(const Figure& figure) {
+  Json lines = Json::array();
+  for (const MarkedValue& marked : figure.marked) {
+    const bool of_x = marked.axis == MarkedValue::Across::x;
+    if (!drawable(of_x ? figure.x : figure.y, marked.value)) continue;
+    const bool on_x = of_x != figure.horizontal;
+    lines.push_back({{on_x ? "xAxis" : "yAxis", marked.value}, {"name", marked.name}});
+  }
+  return {{"silent", true},
+          {"symbol", "none"},
+          {"lineStyle", {{"type", "dashed"}, {"width", kLineWidth - 0.5}}},
+          {"label", {{"formatter", "{b}"}, {"position", "insideEndTop"}}},
+          {"data", std::move(lines)}};
+}
+
+Json diagonal_series(const Range& range) {
+  return {{"name", "y = x"},
+          {"type", "line"},
+          {"silent", true},
+          {"showSymbol", false},
+          {"symbol", "none"},
+          {"lineStyle", {{"type", "dashed"}, {"width", 1}, {"color", "#808080"}}},
+          {"itemStyle", {{"color", "#808080"}}},
+          {"data", Json::array({Json::array({range.low, range.low}),
+                                Json::array({range.high, range.high})})}};
+}
+
+Json tooltip_option(const Figure& figure, const std::vector<FigureSeries>& drawn) {
+  const bool by_point = std::any_of(drawn.begin(), drawn.end(), [](const FigureSeries& series) {
+    return series.mark == Mark::points || is_bars(series.mark);
+  });
+  Json option{{"trigger", by_point ? "item" : "axis"}, {"confine", true}};
+  const bool labelled = std::any_of(drawn.begin(), drawn.end(), [](const FigureSeries& series) {
+    return std::any_of(series.points.begin(), series.points.end(),
+                       [](const FigurePoint& point) { return !point.label.empty(); });
+  });
+  if (by_point && labelled) option["formatter"] = "{a}<br/>{b}";
+  if (!figure.diagonal && !by_point) option["axisPointer"] = {{"type", "line"}};
+  return option;
+}
+
+bool needs_patterns(const std::vector<FigureSeries>& drawn) {
+  return drawn.size() > 1 &&
+         std::all_of(drawn.begin(), drawn.end(),
+                     [](const FigureSeries& series) { return is_bars(series.mark); });
+}
+
+}  // namespace
+
+Json chart_option(const Figure& figure, ChartTitle title) {
+  if (figure.x.title.empty() || figure.y.title.empty()) refuse(figure, "an axis has no title");
+  const std::vector<FigureSeries> drawn = drawn_series(figure);
+  const bool titled = title == ChartTitle::inside;
+  const bool legend = drawn.size() > 1;
+
+  Json option{{"tooltip", tooltip_option(figure, drawn)}};
+  if (titled)
+    option["title"] = {
+        {"text", figure.title}, {"left", 8}, {"top", 4}, {"textStyle", {{"fontSize", 15}}}};
+  if (legend) {
+    option["legend"] = {{"top", titled ? kTitleHeight : 0}, {"left", "center"}, {"type", "plain"}};
+  }
+  option["grid"] = {{"left", 72},
+                    {"right", 28},
+                    {"top", (titled ? kTitleHeight : 0) + (legend ? kLegendHeight : 14)},
+                    {"bottom", 52}};
+  FigureAxis x = figure.x, y = figure.y;
+  option["series"] = Json::array();
+  if (figure.diagonal) {
+    const Range range = joint_range(figure, drawn);
+    x.low = y.low = range.low;
+    x.high = y.high = range.high;
+  }
+  option["xAxis"] = axis_option(figure.horizontal ? y : x, "xAxis");
+  option["yAxis"] = axis_option(figure.horizontal ? x : y, "yAxis");
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    option["series"].push_back(series_option(figure, drawn[i], i));
+  }
+  if (!figure.marked.empty()) option["series"][0]["markLine"] = marked_lines(figure);
+  for (const FigureSeries& series : drawn) {
+    if (auto ends = whiskers(figure, series)) option["series"].push_back(std::move(*ends));
+  }
+  if (figure.diagonal) option["series"].push_back(diagonal_series({*x.low, *x.high}));
+  if (needs_patterns(drawn)) option["aria"] = {{"enabled", true}, {"decal", {{"show", true}}}};
+  return option;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,17 @@
+// Fewer points that look the same.
+#pragma once
+
+#include <cstddef>
+
+#include "reports/figures/figure.hpp"
+
+namespace roofcast {
+
+/// Points a series holds at most in a page.
+inline constexpr std::size_t kMostPoints = 300;
+
+/// At most `most` of the points, which are in order of x: the first and the last, and of each of
+/// equally long stretches of the others the lowest and the highest. No peak is lost.
+std::vector<FigurePoint> thinned(std::vector<FigurePoint> points, std::size_t most = kMostPoints);
+
+}  // namespace roofcast
