@@ -6,7 +6,6 @@
 
 #include "cli/pool_description.hpp"
 #include "model/error.hpp"
-#include "planner/cost.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/slo_verdict.hpp"
 #include "simulator/io/scenario_reader.hpp"
@@ -66,13 +65,8 @@ RequestValues values_of(const SimulationRun& run, const MetricName& metric) {
 
 std::vector<MetricRow> metrics_of(const SimulationRun& run) {
   std::vector<MetricRow> rows = simulation_metrics(run);
-  const auto cost = cost_of(run.pools, run.result);
-  if (!cost) return rows;
-  rows.push_back({"cost_usd_per_h", "value", cost->per_hour.value});
-  if (cost->dollars_per_million_output_tokens) {
-    rows.push_back(
-        {"cost_usd_per_million_output_tokens", "value", *cost->dollars_per_million_output_tokens});
-  }
+  const std::vector<MetricRow> costs = cost_metrics(run);
+  rows.insert(rows.end(), costs.begin(), costs.end());
   return rows;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -95,7 +96,9 @@ int run_simulate(CommandContext& context) {
     return kExitFailed;
   }
   if (store) {
-    const auto id = store->add(simulation_row(run, context.command_line, options.keep_requests));
+    Run row = simulation_row(run, context.command_line, options.keep_requests);
+    std::ranges::copy(cost_metrics(run), std::back_inserter(row.metrics));
+    const auto id = store->add(row);
     context.err << "run " << id << " kept in " << options.store_path << " (roofcast runs " << id
                 << " --store " << options.store_path << ")\n";
   }

@@ -27,6 +27,9 @@ Scenario with_absolute_paths(Scenario scenario);
 /// The figures of the result, as the store names them.
 std::vector<MetricRow> simulation_metrics(const SimulationRun& run);
 
+/// What the run costs, as the store names it; empty where a GPU has no price.
+std::vector<MetricRow> cost_metrics(const SimulationRun& run);
+
 /// `keep_requests`: one row per request as well.
 Run simulation_row(const SimulationRun& run, const std::string& command_line, bool keep_requests);
 

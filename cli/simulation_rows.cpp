@@ -12,6 +12,7 @@
 #include "model/error.hpp"
 #include "model/io/engine_profile.hpp"
 #include "model/io/text/csv.hpp"
+#include "planner/cost.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/io/length_table_reader.hpp"
 #include "simulator/io/scenario_reader.hpp"
@@ -179,6 +180,17 @@ std::vector<MetricRow> simulation_metrics(const SimulationRun& run) {
   add_distribution(rows, "e2e_s", result.e2e);
   add_distribution(rows, "queue_s", result.queue);
   add_distribution(rows, "client_queue_s", result.client_queue);
+  return rows;
+}
+
+std::vector<MetricRow> cost_metrics(const SimulationRun& run) {
+  const auto cost = cost_of(run.pools, run.result);
+  if (!cost) return {};
+  std::vector<MetricRow> rows = {{"cost_usd_per_h", "value", cost->per_hour.value}};
+  if (cost->dollars_per_million_output_tokens) {
+    rows.push_back(
+        {"cost_usd_per_million_output_tokens", "value", *cost->dollars_per_million_output_tokens});
+  }
   return rows;
 }
 

@@ -1,7 +1,7 @@
 -- The store of roofcast: one SQLite file, one row of `runs` per run. SI units, named in the column.
 -- The comments inside the statements stay in the file: `sqlite3 FILE .schema` shows them.
 PRAGMA application_id = 1380336468;  -- "RFCT" in ASCII: this file is a roofcast store
-PRAGMA user_version = 4;             -- version of this schema
+PRAGMA user_version = 5;             -- version of this schema
 
 CREATE TABLE runs (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice, also after a deletion
@@ -104,7 +104,13 @@ SELECT
   max(CASE WHEN name = 'tpot_s' AND statistic = 'p95' THEN value END) AS tpot_p95_s,
   max(CASE WHEN name = 'tpot_s' AND statistic = 'p99' THEN value END) AS tpot_p99_s,
   max(CASE WHEN name = 'e2e_s' AND statistic = 'p95' THEN value END) AS e2e_p95_s,
-  summary
+  summary,
+  CAST(strftime('%s', created_at) AS INTEGER) AS created_epoch_s,  -- seconds since 1970, UTC
+  tool_version,
+  max(CASE WHEN name = 'slo_met' THEN value END) AS slo_met,  -- 1 or 0
+  max(CASE WHEN name = 'cost_usd_per_h' AND statistic = 'value' THEN value END) AS cost_usd_per_h,
+  max(CASE WHEN name = 'cost_usd_per_million_output_tokens' AND statistic = 'value'
+           THEN value END) AS cost_usd_per_million_output_tokens
 FROM runs LEFT JOIN metrics ON metrics.run_id = runs.id
 GROUP BY runs.id;
 
@@ -173,3 +179,37 @@ CREATE TABLE evaluations (
   answer       TEXT NOT NULL
 );
 CREATE INDEX evaluations_by_run ON evaluations (run_id);
+
+-- The newest run of each kind, model, GPU and engine.
+CREATE VIEW latest_runs AS
+SELECT * FROM run_summary
+WHERE run_id IN (SELECT max(id) FROM runs GROUP BY kind, model, gpu, engine);
+
+-- Every figure with what its run was of, and when in seconds since 1970 (UTC).
+CREATE VIEW run_metrics AS
+SELECT
+  metrics.run_id, CAST(strftime('%s', runs.created_at) AS INTEGER) AS created_epoch_s,
+  runs.kind, runs.model, runs.gpu, runs.engine, metrics.name, metrics.statistic, metrics.value
+FROM metrics JOIN runs ON runs.id = metrics.run_id;
+
+-- Over all runs of a GPU; predicted and measured ones apart, by their kind. Means are of the runs'
+-- own p95, each run counting once.
+CREATE VIEW gpu_summary AS
+SELECT
+  gpu, kind, count(*) AS runs,
+  min(ttft_p95_s) AS least_ttft_p95_s, avg(ttft_p95_s) AS mean_ttft_p95_s,
+  max(ttft_p95_s) AS most_ttft_p95_s,
+  min(tpot_p95_s) AS least_tpot_p95_s, avg(tpot_p95_s) AS mean_tpot_p95_s,
+  max(tpot_p95_s) AS most_tpot_p95_s,
+  max(output_tokens_per_s) AS most_output_tokens_per_s,
+  min(cost_usd_per_million_output_tokens) AS least_cost_usd_per_million_output_tokens
+FROM run_summary GROUP BY gpu, kind;
+
+-- How far off predictions were, by engine and figure: bias is the mean of relative_error, coverage
+-- the share of figures that their interval holds.
+CREATE VIEW error_by_engine AS
+SELECT
+  engine, name, statistic, count(*) AS figures, avg(relative_error) AS bias,
+  avg(abs(relative_error)) AS mean_absolute_error, max(abs(relative_error)) AS largest_error,
+  avg(covered) AS coverage
+FROM validation_errors GROUP BY engine, name, statistic;

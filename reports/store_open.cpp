@@ -43,7 +43,7 @@ using store_detail::explaining;
 
 // Both are set by schema.sql.
 constexpr std::int32_t kApplicationId = 0x52464354;  // "RFCT"
-constexpr std::int32_t kSchemaVersion = 4;
+constexpr std::int32_t kSchemaVersion = 5;
 
 // embedded_schema() holds schema.sql, then the steps from version 1 to 2, 2 to 3, ...
 constexpr std::size_t kFirstStep = 1;
@@ -116,7 +116,8 @@ void bring_up(SQLite::Database& database, const std::string& path) {
   transaction.commit();
 }
 
-/// A reader takes an older store as it is: every version so far only added tables and views.
+/// A reader takes an older store as it is: every version so far only added tables, views and
+/// columns of views.
 void prepare(SQLite::Database& database, const std::string& path, Store::Mode mode) {
   const std::int32_t version = version_of(database, path);
   if (mode == Store::Mode::read) {

@@ -78,6 +78,12 @@ inline Run run_of(std::int64_t count, const std::string& summary = "a run") {
   return run;
 }
 
+/// Takes from a store what schema 5 added.
+inline constexpr const char* kWithoutSchema5 =
+    "DROP VIEW latest_runs; DROP VIEW run_metrics; DROP VIEW gpu_summary;"
+    "DROP VIEW error_by_engine; DROP VIEW run_summary;"
+    "CREATE VIEW run_summary AS SELECT id AS run_id, kind FROM runs;";
+
 /// What the Error thrown by `call` says; fails the test when there is none.
 inline std::string message_of(const std::function<void()>& call) {
   try {

@@ -113,11 +113,12 @@ TEST_F(StorePlans, EvaluationsOfNoPlanAreRefused) {
 TEST_F(StorePlans, AStoreOfSchema3IsBroughtUpAndReadAsItIs) {
   test::open_store(path());
   SQLite::Database(path(), SQLite::OPEN_READWRITE)
-      .exec("DROP TABLE evaluations; DROP TABLE plans; PRAGMA user_version = 3");
+      .exec(std::string(test::kWithoutSchema5) +
+            "DROP TABLE evaluations; DROP TABLE plans; PRAGMA user_version = 3");
   EXPECT_FALSE(Store(path(), Store::Mode::read).evaluation("0.1.0", "{}"));
   Store store(path(), Store::Mode::write);
   store.add_evaluations(store.begin_plan(plan_row()), kTwo);
-  EXPECT_EQ(SQLite::Database(path()).execAndGet("PRAGMA user_version").getInt(), 4);
+  EXPECT_EQ(SQLite::Database(path()).execAndGet("PRAGMA user_version").getInt(), 5);
 }
 
 }  // namespace
