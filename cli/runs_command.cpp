@@ -1,10 +1,14 @@
-// roofcast runs [ID]: what the store holds, or one run in full; `runs import` and `runs compare`.
+// roofcast runs [ID]: what the store holds, one run in full, or an answer in SQL (--sql); `runs
+// import` and `runs compare`.
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "cli/arguments.hpp"
 #include "cli/envelope.hpp"
+#include "cli/flag_values.hpp"
+#include "cli/runs_sql.hpp"
 #include "model/error.hpp"
 #include "model/io/json_depth.hpp"
 #include "reports/numbers.hpp"
@@ -76,6 +80,19 @@ Document run_document(const Run& run, const std::string& path) {
   return document;
 }
 
+int answer_in_sql(CommandContext& context, const std::string& path, const std::string& given,
+                  const QueryLimits& limits, OutputFormat output) {
+  const std::string sql = sql_text(given);
+  const QueryAnswer answer = query_store(path, sql, limits);
+  write(sql_document(answer, path, sql), output, context.out);
+  if (answer.more) {
+    context.err << fmt::format(
+        "the first {} rows: there are more (--max-rows, or LIMIT and OFFSET in the SQL)\n",
+        with_separators(static_cast<std::int64_t>(answer.rows.size())));
+  }
+  return kExitDone;
+}
+
 }  // namespace
 
 int run_runs(CommandContext& context) {
@@ -89,16 +106,29 @@ int run_runs(CommandContext& context) {
   }
   std::string path = "roofcast.db";
   std::int64_t id = 0;
+  std::optional<std::string> sql;
+  std::optional<std::int64_t> most_rows;
   Usage usage{.synopsis = "roofcast runs [ID] [--store FILE]; roofcast runs import --help",
               .example = "roofcast runs --store roofcast.db",
               .options = option_group("Options"),
               .unlisted = {},
               .positional = {}};
   usage.options.add_options()("id", po::value(&id)->value_name("ID"), "one run in full")(
-      "store", po::value(&path)->value_name("FILE"), "the SQLite store (default roofcast.db)");
+      "store", po::value(&path)->value_name("FILE"), "the SQLite store (default roofcast.db)")(
+      "sql", converted(sql, "--sql", parse_text)->value_name("SELECT|@FILE|-"),
+      "answer of a question in SQL (tables: reports/store.md); - reads it from stdin")(
+      "max-rows", converted(most_rows, "--max-rows", parse_positive)->value_name("N"),
+      "most rows that --sql gives (default 10000)");
   usage.positional.add("id", 1);
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
+  if (most_rows && !sql) throw UsageError("--max-rows is for --sql");
+  if (sql) {
+    if (id != 0) throw UsageError("--sql asks of all runs: no ID (WHERE run_id = 3 asks of one)");
+    QueryLimits limits;
+    if (most_rows) limits.rows = static_cast<std::size_t>(*most_rows);
+    return answer_in_sql(context, path, *sql, limits, common->output);
+  }
 
   const Store store(path, Store::Mode::read);
   if (id == 0) {

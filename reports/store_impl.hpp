@@ -21,6 +21,9 @@ struct Store::Impl {
 
 namespace store_detail {
 
+/// Of the schema that this program writes (schema.sql).
+inline constexpr std::int32_t kSchemaVersion = 5;
+
 /// What a failed call means to the user, in one line.
 std::string explain(const std::string& path, std::chrono::milliseconds wait,
                     const SQLite::Exception& error);

@@ -41,9 +41,10 @@ namespace {
 
 using store_detail::explaining;
 
-// Both are set by schema.sql.
+using store_detail::kSchemaVersion;
+
+// Set by schema.sql, as is the version.
 constexpr std::int32_t kApplicationId = 0x52464354;  // "RFCT"
-constexpr std::int32_t kSchemaVersion = 5;
 
 // embedded_schema() holds schema.sql, then the steps from version 1 to 2, 2 to 3, ...
 constexpr std::size_t kFirstStep = 1;
