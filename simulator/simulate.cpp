@@ -83,6 +83,7 @@ SimulationResult simulate(const Cluster& cluster, const Workload& workload,
   RequestTable table(result.requests, workload.contents);
   Fleet fleet(cluster, options.engine_kind, table, gaps);
   if (options.attach) options.attach(fleet.engine({}), table);
+  fleet.record_in(options.levels);
   Client client(result.requests, options.max_concurrency);
   ClusterRun run(fleet, client, table, admission.refused);
   const auto report = [&](std::int64_t finished, std::int64_t total) {
@@ -90,6 +91,7 @@ SimulationResult simulate(const Cluster& cluster, const Workload& workload,
     return !result.stopped;
   };
   const Nanoseconds end = run.run(to_serve, report);
+  if (options.levels != nullptr) options.levels->end(end);
 
   if (shows_replicas(cluster, fleet)) result.replicas.resize(fleet.replicas().size());
   summarise(result, gaps, options.slo, end, workload.stages);

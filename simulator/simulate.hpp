@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "simulator/cluster/cluster.hpp"
+#include "simulator/results/level_timeline.hpp"
 #include "simulator/results/result.hpp"
 
 namespace roofcast {
@@ -19,6 +20,8 @@ struct SimulationOptions {
   /// Given the first engine and the requests before anything runs: for a step time that carries out
   /// what the engine has planned. Both live until simulate() returns.
   std::function<void(const ReplicaEngine&, const RequestTable&)> attach{};
+  /// Gets what ran, waited and was cached over time; null: nobody asks.
+  LevelTimeline* levels = nullptr;
 };
 
 /// Runs the workload to its end. Deterministic: same arguments, same result on any machine.

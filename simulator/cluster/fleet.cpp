@@ -222,6 +222,7 @@ void Fleet::release(const Place& place, std::int64_t requests) {
 void Fleet::wait_at_router(Nanoseconds now, std::int64_t more, Nanoseconds waited) {
   levels_.waiting.add(now, more);
   router_waiting_time_ += static_cast<double>(waited);
+  if (timeline_ != nullptr) record_levels(now);
 }
 
 void Fleet::refresh(std::int32_t replica, Nanoseconds now) {
@@ -246,6 +247,17 @@ void Fleet::refresh(std::int32_t replica, Nanoseconds now) {
     levels->running.add(now, running);
     levels->waiting.add(now, waiting);
   }
+  if (timeline_ == nullptr) return;
+  recorded_.blocks_used += used - std::exchange(of.recorded.blocks_used, used);
+  recorded_.blocks_usable += usable - std::exchange(of.recorded.blocks_usable, usable);
+  record_levels(now);
+}
+
+/// Replicas that have done nothing yet are not among the blocks.
+void Fleet::record_levels(Nanoseconds now) {
+  timeline_->record(now, {.running = levels_.running.value(),
+                          .waiting = levels_.waiting.value(),
+                          .kv_use = share(recorded_.blocks_used, recorded_.blocks_usable)});
 }
 
 }  // namespace roofcast

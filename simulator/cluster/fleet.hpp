@@ -12,6 +12,7 @@
 #include "simulator/cluster/cluster_admission.hpp"
 #include "simulator/cluster/level.hpp"
 #include "simulator/engine/replica_engine.hpp"
+#include "simulator/results/level_timeline.hpp"
 
 namespace roofcast {
 
@@ -57,6 +58,7 @@ struct ClusterReplica {
   LinkUse link{};            // its link for K and V
   std::int64_t served = 0;   // requests that finished here, or whose prompts were computed
   RequestLevels levels{};
+  EngineLoad recorded{};       // its part of what the fleet's timeline holds; blocks alone
   Nanoseconds paid_since = 0;  // unless off
   Nanoseconds paid = 0;        // before that
 };
@@ -105,6 +107,8 @@ class Fleet {
   /// So many more requests wait at the router, or fewer; they have waited for `waited` in all.
   void wait_at_router(Nanoseconds now, std::int64_t more, Nanoseconds waited);
   const RequestLevels& levels() const { return levels_; }
+  /// From now on every change of the levels goes there, which outlives the fleet; null: nowhere.
+  void record_in(LevelTimeline* timeline) { timeline_ = timeline; }
   /// Nanoseconds times requests, as EngineCounters::waiting_time.
   double router_waiting_time() const { return router_waiting_time_; }
 
@@ -131,6 +135,7 @@ class Fleet {
   void update_candidates();
   std::int32_t choose_rank(ClusterReplica& replica, RequestId id);
   RoutedPrompt prompt_of(RequestId id) const;
+  void record_levels(Nanoseconds now);
 
   const Cluster& cluster_;
   EngineKind kind_;
@@ -146,6 +151,8 @@ class Fleet {
   std::vector<std::int32_t> candidates_;  // of one request that some pools refuse
   RequestLevels levels_{};                // of all, those at the router included
   double router_waiting_time_ = 0;
+  LevelTimeline* timeline_ = nullptr;
+  EngineLoad recorded_{};  // blocks of all engines, for the timeline
 };
 
 /// Adds up: sums, and the larger of the peak blocks.

@@ -1,0 +1,12 @@
+// A run simulated once more, for how it went over time.
+#pragma once
+
+#include "planner/scenario_run.hpp"
+#include "simulator/results/level_timeline.hpp"
+
+namespace roofcast {
+
+/// Of a run without refusal: the same steps at the same times as in its result.
+LevelTimeline levels_of(const SimulationRun& run);
+
+}  // namespace roofcast
