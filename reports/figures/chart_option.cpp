@@ -220,6 +220,11 @@ bool needs_patterns(const std::vector<FigureSeries>& drawn) {
                      [](const FigureSeries& series) { return is_bars(series.mark); });
 }
 
+/// Names may hold any bytes; those that are no text become U+FFFD.
+Json in_utf8(const Json& option) {
+  return Json::parse(option.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
 }  // namespace
 
 Json chart_option(const Figure& figure, ChartTitle title) {
@@ -257,7 +262,7 @@ Json chart_option(const Figure& figure, ChartTitle title) {
   }
   if (figure.diagonal) option["series"].push_back(diagonal_series({*x.low, *x.high}));
   if (needs_patterns(drawn)) option["aria"] = {{"enabled", true}, {"decal", {{"show", true}}}};
-  return option;
+  return in_utf8(option);
 }
 
 }  // namespace roofcast

@@ -1,0 +1,86 @@
+// Puts an interactive chart in the place of every picture, and lets the reader choose the theme.
+(function () {
+  "use strict";
+  var options = JSON.parse(document.getElementById("options").textContent);
+  var root = document.documentElement;
+  var button = document.getElementById("theme");
+  var system = window.matchMedia("(prefers-color-scheme: dark)");
+  var places = Array.prototype.slice.call(document.querySelectorAll(".live"));
+  var NARROW = 560;
+  var charts = [];
+  // Between screens and print pictures stay as they were drawn.
+  var watched =
+    typeof IntersectionObserver === "undefined"
+      ? null
+      : new IntersectionObserver(
+          function (entries) {
+            entries.forEach(function (entry) {
+              if (entry.isIntersecting) {
+                draw(entry.target);
+              }
+            });
+          },
+          { rootMargin: "600px" },
+        );
+
+  function isDark() {
+    var chosen = root.getAttribute("data-theme");
+    return chosen ? chosen === "dark" : system.matches;
+  }
+
+  // On a phone legends are leafed through, and names of axes need their room.
+  function fitted(option, width) {
+    var copy = JSON.parse(JSON.stringify(option));
+    if (width < NARROW) {
+      if (copy.legend) {
+        copy.legend.type = "scroll";
+        copy.grid.top = 40;
+      }
+      copy.grid.right = 14;
+      copy.grid.left = Math.min(copy.grid.left, 62);
+    }
+    return copy;
+  }
+
+  function draw(place) {
+    if (place.chart) {
+      return;
+    }
+    var option = options[place.getAttribute("data-figure")];
+    place.chart = RoofcastCharts.mount(place, fitted(option, place.clientWidth), isDark());
+    charts.push(place);
+  }
+
+  function redraw() {
+    var drawn = charts;
+    charts = [];
+    drawn.forEach(function (place) {
+      place.chart.dispose();
+      place.chart = null;
+      draw(place);
+    });
+    button.textContent = isDark() ? "Light" : "Dark";
+    button.setAttribute("aria-label", "Switch to the " + (isDark() ? "light" : "dark") + " theme");
+  }
+
+  root.classList.add("scripted");
+  places.forEach(function (place) {
+    place.hidden = false;
+    place.style.height = place.getAttribute("data-height") + "px";
+    if (watched) {
+      watched.observe(place);
+    } else {
+      draw(place);
+    }
+  });
+
+  button.hidden = false;
+  button.addEventListener("click", function () {
+    root.setAttribute("data-theme", isDark() ? "light" : "dark");
+    redraw();
+  });
+  if (system.addEventListener) {
+    system.addEventListener("change", redraw);
+  }
+  redraw();
+})();
