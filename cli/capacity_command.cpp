@@ -98,11 +98,11 @@ LoadStudy study_for(const CapacityOptions& options) {
 }
 
 CapacityAnswer answer_with_progress(LoadStudy study, const CapacityOptions& options,
-                                    Execution& execution, std::ostream& err) {
+                                    Execution& execution, const CommandContext& context) {
   // What a question usually takes; a bar that is a little off beats none.
   constexpr std::int64_t kUsual = 60;
   constexpr std::int64_t kUsualExplained = 120;
-  ProgressBar bar(err, "simulations");
+  ProgressBar bar(context, "simulations");
   execution.threads = available_threads();
   execution.progress = [&](std::int64_t done) {
     return bar.show(done, std::max(done, options.request.explain ? kUsualExplained : kUsual));
@@ -128,8 +128,7 @@ int run_capacity(CommandContext& context) {
   std::optional<Store> store;
   if (options.simulate.store) store.emplace(options.simulate.store_path, Store::Mode::write);
   Execution execution;
-  const CapacityAnswer answer =
-      answer_with_progress(std::move(study), options, execution, context.err);
+  const CapacityAnswer answer = answer_with_progress(std::move(study), options, execution, context);
   if (store) {
     const auto id = store->add(capacity_row(answer, context.command_line));
     context.err << "run " << id << " kept in " << options.simulate.store_path << "\n";

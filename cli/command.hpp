@@ -1,6 +1,7 @@
 // A command of the program: parse, call one function of the libraries, print.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@ struct CommandContext {
   std::string command_line;            // as it could be typed again, for provenance
   std::ostream& out;
   std::ostream& err;
+  std::function<bool()> stopped = {};  // where given, long work asks this in place of Ctrl-C
 };
 
 inline constexpr int kExitDone = 0;
@@ -49,6 +51,8 @@ int run_validate(CommandContext&);
 int run_fit(CommandContext&);
 
 /// Finds and runs the command; the one place where errors become messages and exit codes.
-int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
+/// With `stopped` it is safe on several threads at once, of commands that are given it (serve/).
+int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
+                const std::function<bool()>& stopped = {});
 
 }  // namespace roofcast

@@ -8,6 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/from_command.hpp"
+#include "cli/serve/serve_command.hpp"
 #include "cli/version.hpp"
 #include "cli/what_if_command.hpp"
 #include "model/error.hpp"
@@ -39,6 +40,7 @@ constexpr Command kCommands[] = {
     {"fit", "what an engine adds to its kernels, learnt from measured runs", run_fit},
     {"runs", "what the store holds", run_runs},
     {"compare", "runs of the store against the first, metric by metric", run_compare},
+    {"serve", "all of this as a web page: choose, move sliders, save and compare runs", run_serve},
 };
 
 void print_help(std::ostream& out) {
@@ -93,7 +95,8 @@ std::string joined(int argc, const char* const* argv) {
   return line;
 }
 
-int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
+             const std::function<bool()>& stopped) {
   const std::string first = argc > 1 ? argv[1] : "--help";
   if (first == "--help" || first == "-h" || first == "help") {
     print_help(argc > 1 ? out : err);
@@ -104,7 +107,7 @@ int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream&
     return kExitDone;
   }
   const Command& command = find_command(first);
-  CommandContext context{{argv + 2, argv + argc}, joined(argc, argv), out, err};
+  CommandContext context{{argv + 2, argv + argc}, joined(argc, argv), out, err, stopped};
   return command.run(context);
 }
 
@@ -112,9 +115,10 @@ int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream&
 
 std::span<const Command> commands() { return kCommands; }
 
-int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
+                const std::function<bool()>& stopped) {
   try {
-    const int code = dispatch(argc, argv, out, err);
+    const int code = dispatch(argc, argv, out, err, stopped);
     out.flush();
     if (!out) throw Error("cannot write to standard output");
     return code;

@@ -1,11 +1,14 @@
 // A progress bar on stderr, only on a terminal and only once the work takes over a second; and
-// Ctrl-C as a request to stop cleanly.
+// Ctrl-C as a request to stop cleanly, or what a server asks in its place.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <string>
+
+#include "cli/command.hpp"
 
 namespace roofcast {
 
@@ -18,11 +21,14 @@ class ProgressBar {
  public:
   /// `what` is counted: "requests". Draws nothing when stderr is not a terminal.
   ProgressBar(std::ostream& err, std::string what);
+  /// The same on the command's stderr. Where the context says itself when to stop, signals are left
+  /// alone and nothing is drawn: such bars may live on several threads at once.
+  ProgressBar(const CommandContext& context, std::string what);
   ~ProgressBar();  // clears the line
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// Shows `done` of `total` with rate and time left. False once Ctrl-C was pressed.
+  /// Shows `done` of `total` with rate and time left. False once the work is to stop.
   bool show(std::int64_t done, std::int64_t total);
 
   bool interrupted() const;
@@ -30,6 +36,7 @@ class ProgressBar {
  private:
   std::ostream& err_;
   std::string what_;
+  std::function<bool()> stopped_;  // empty: Ctrl-C
   bool terminal_ = false;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point start_;

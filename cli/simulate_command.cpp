@@ -24,19 +24,22 @@ namespace roofcast {
 namespace {
 
 /// False when the user interrupted it.
-bool run_with_progress(SimulationRun& run, std::ostream& err) {
-  ProgressBar bar(err, "requests");
+bool run_with_progress(SimulationRun& run, const CommandContext& context) {
+  ProgressBar bar(context, "requests");
   run_simulation(run, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
   return !bar.interrupted();
 }
 
 /// The answer with what its limits are. The run is simulated again with each of them wider; an
 /// interrupted account is left out.
-Document explained(const SimulationRun& run, std::ostream& err) {
+Document explained(const SimulationRun& run, const CommandContext& context) {
   Document document = simulation_document(run);
-  ProgressBar bar(err, "simulations");
+  ProgressBar bar(context, "simulations");
   SimulationRun counted{.scenario = run.scenario, .pools = run.pools, .workload = run.workload};
-  const LimitAccount account = simulate_with_account(counted, step_times_of(counted), {});
+  const LimitAccount account =
+      simulate_with_account(counted, step_times_of(counted),
+                            [&bar](std::int64_t, std::int64_t) { return !bar.interrupted(); });
+  if (bar.interrupted()) return document;
   const auto report =
       report_limits(counted, account, available_threads(),
                     [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
@@ -88,7 +91,7 @@ int run_simulate(CommandContext& context) {
   if (!options.requests_out.empty()) check_writable(options.requests_out);
   std::optional<Store> store;
   if (options.store) store.emplace(options.store_path, Store::Mode::write);
-  const bool complete = run_with_progress(run, context.err);
+  const bool complete = run_with_progress(run, context);
   if (!options.requests_out.empty()) write_requests(run, options.requests_out);
   if (!complete) {
     context.err << interruption(run, options);
@@ -102,7 +105,7 @@ int run_simulate(CommandContext& context) {
     context.err << "run " << id << " kept in " << options.store_path << " (roofcast runs " << id
                 << " --store " << options.store_path << ")\n";
   }
-  write(options.explain ? explained(run, context.err) : simulation_document(run), common->output,
+  write(options.explain ? explained(run, context) : simulation_document(run), common->output,
         context.out);
   return holds(run.result) ? kExitDone : kExitNo;
 }

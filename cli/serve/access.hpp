@@ -1,0 +1,29 @@
+// Who may ask: names of this machine, tokens, where a page that posts comes from. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace roofcast {
+
+/// 127.0.0.0/8, ::1 or localhost: reached from this machine alone.
+bool is_loopback(std::string_view host);
+
+/// "[::1]:8090" to "::1", "localhost" to "localhost": the host of a Host header, lower case.
+std::string host_of(std::string_view authority);
+
+/// Whether a page from `origin` ("http://127.0.0.1:8090") was served under `authority`, the Host
+/// header of its request.
+bool is_same_origin(std::string_view origin, std::string_view authority);
+
+/// Takes as long for every `given` of one length, so that its time tells nothing of the token.
+bool is_token(std::string_view given, std::string_view token);
+
+/// The value of cookie `name` in a Cookie header; empty when it is not there.
+std::string cookie_named(std::string_view name, std::string_view header);
+
+/// Throws UsageError unless `token` is 16 to 200 letters, digits and "-._~", which a header, a
+/// cookie and a link all hold.
+void check_token(const std::string& token);
+
+}  // namespace roofcast

@@ -1,0 +1,200 @@
+#include "cli/serve/api.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/serve/api_flags.hpp"
+#include "cli/serve/without_paths.hpp"
+#include "model/engine.hpp"
+#include "model/error.hpp"
+#include "model/io/json_depth.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr int kBadRequest = 400;
+constexpr int kNotFound = 404;
+constexpr int kNotPossible = 422;
+constexpr int kBusy = 503;
+constexpr int kTooLong = 504;
+
+struct CommandOutput {
+  int code = kExitDone;
+  std::string out, err;
+};
+
+/// The program's own way from words to an answer, in this process.
+CommandOutput run_words(std::vector<std::string> words, const std::function<bool()>& stopped) {
+  words.insert(words.begin(), "roofcast");
+  words.emplace_back("--output=json");
+  std::vector<const char*> argv;
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = run_program(static_cast<int>(argv.size()), argv.data(), out, err, stopped);
+  return {code, out.str(), err.str()};
+}
+
+/// The first line that the program said, without its name and without paths.
+std::string error_line(const std::string& err) {
+  std::string line = err.substr(0, err.find('\n'));
+  constexpr std::string_view kName = "roofcast: ";
+  if (line.starts_with(kName)) line.erase(0, kName.size());
+  return without_paths(line);
+}
+
+/// 0 and 3 are answers; the rest is an error.
+ApiAnswer to_answer(const CommandOutput& output) {
+  if (output.code != kExitDone && output.code != kExitNo) {
+    const int status = output.code == kExitUsage ? kBadRequest : kNotPossible;
+    return api_error(status, error_line(output.err));
+  }
+  return {.body = {{"code", output.code},
+                   {"document", without_paths_in(Json::parse(output.out))},
+                   {"figures", Json::array()}}};
+}
+
+/// The document of `command`, made once.
+const Json& document_once(std::once_flag& once, Json& document, const std::string& command) {
+  std::call_once(once,
+                 [&] { document = Json::parse(run_words({command}, [] { return false; }).out); });
+  return document;
+}
+
+Json engine_list() {
+  Json engines = Json::array();
+  for (const EngineEra& era : engine_eras()) {
+    engines.push_back({{"name", era.name}, {"summary", era.summary}});
+  }
+  return {{"engines", std::move(engines)}};
+}
+
+Json flags_in(const std::string& body) {
+  try {
+    return Json::parse(body, strict_parsing<Json>("the question"));
+  } catch (const Json::exception&) {
+    throw UsageError("the question is not JSON");
+  }
+}
+
+ApiAnswer refused(const std::exception& error) {
+  return api_error(kBadRequest, without_paths(error.what()));
+}
+
+/// "run 12 kept in ..." to 12.
+std::int64_t kept_run(const std::string& err) {
+  const auto at = err.find("run ");
+  return at == std::string::npos ? 0 : std::stoll(err.substr(at + 4));
+}
+
+}  // namespace
+
+ApiAnswer api_error(int status, const std::string& line) {
+  return {.status = status, .body = {{"error", line}}};
+}
+
+Api::Api(ApiLimits limits, std::string store)
+    : limits_(limits), store_(std::move(store)), slots_(limits.runs_at_once, limits.runs_waiting) {}
+
+ApiAnswer Api::ask(const std::string& name, std::vector<std::string> arguments) {
+  const auto place = slots_.take(limits_.patience, [this] { return stopping_.load(); });
+  if (!place) return api_error(kBusy, "the server is busy: ask again in a moment");
+  const auto end = std::chrono::steady_clock::now() + limits_.longest_run;
+  const auto is_late = [end] { return std::chrono::steady_clock::now() >= end; };
+  arguments.insert(arguments.begin(), name);
+  const CommandOutput output =
+      run_words(std::move(arguments), [&] { return stopping_ || is_late(); });
+  if (output.code == kExitFailed && stopping_) {
+    return api_error(kBusy, "the server is stopping: nothing was stored");
+  }
+  if (output.code == kExitFailed && is_late()) {
+    return api_error(kTooLong,
+                     fmt::format("took longer than the {:g} s that this server allows; nothing was "
+                                 "stored: ask for fewer requests or shorter answers",
+                                 std::chrono::duration<double>(limits_.longest_run).count()));
+  }
+  ApiAnswer answer = to_answer(output);
+  if (answer.status == 200 && output.err.starts_with("run ")) {
+    answer.body["run"] = kept_run(output.err);
+  }
+  return answer;
+}
+
+ApiAnswer Api::command(const std::string& name, const std::string& body) {
+  const auto& names = api_commands();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return api_error(kNotFound, "no such question");
+  }
+  try {
+    std::vector<std::string> arguments = api_arguments(name, flags_in(body), limits_);
+    if (name == "simulate" || name == "capacity") arguments.emplace_back("--no-store");
+    if (name == "compare") arguments.push_back("--store=" + store_);
+    return ask(name, std::move(arguments));
+  } catch (const Error& error) {
+    return refused(error);
+  }
+}
+
+ApiAnswer Api::save(const std::string& body) {
+  try {
+    std::vector<std::string> arguments = api_arguments("simulate", flags_in(body), limits_);
+    arguments.push_back("--store=" + store_);
+    return ask("simulate", std::move(arguments));
+  } catch (const Error& error) {
+    return refused(error);
+  }
+}
+
+ApiAnswer Api::get(const std::string& what) {
+  constexpr std::string_view kRun = "runs/";
+  if (what == "models") return {.body = document_once(models_once_, models_, what)};
+  if (what == "gpus") return {.body = document_once(gpus_once_, gpus_, what)};
+  if (what == "engines") return {.body = engine_list()};
+  if (what == "limits") {
+    return {.body = {{"requests", limits_.most_requests},
+                     {"tokens", limits_.most_tokens},
+                     {"run_s", std::chrono::duration<double>(limits_.longest_run).count()}}};
+  }
+  if (what == "runs") return runs();
+  if (what.starts_with(kRun)) return run(what.substr(kRun.size()));
+  return api_error(kNotFound, "nothing of that name here");
+}
+
+ApiAnswer Api::runs() {
+  constexpr std::size_t kMostListed = 500;  // the newest
+  std::error_code ignored;
+  if (!std::filesystem::exists(store_, ignored)) {
+    return {.body = {{"runs", Json::array()}, {"runs_total", 0}}};
+  }
+  ApiAnswer answer = ask("runs", {"--store=" + store_});
+  if (answer.status != 200) return answer;
+  const Json& all = answer.body["document"]["runs"];
+  Json listed = Json::array();
+  for (std::size_t i = 0; i < std::min(kMostListed, all.size()); ++i) listed.push_back(all[i]);
+  return {.body = {{"runs", std::move(listed)}, {"runs_total", all.size()}}};
+}
+
+ApiAnswer Api::run(const std::string& id) {
+  constexpr std::size_t kLongestId = 18;  // digits that 64 bits hold
+  const bool is_number = !id.empty() && id.size() <= kLongestId &&
+                         std::all_of(id.begin(), id.end(),
+                                     [](unsigned char digit) { return std::isdigit(digit) != 0; });
+  std::error_code ignored;
+  if (!is_number || !std::filesystem::exists(store_, ignored)) {
+    return api_error(kNotFound, "no such run");
+  }
+  ApiAnswer answer = ask("runs", {id, "--store=" + store_});
+  if (answer.status == kNotPossible) answer.status = kNotFound;
+  return answer;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,56 @@
+// What the web page asks: commands of the program run in this process, with the same checks, words
+// and digits as `roofcast COMMAND --output json`. Knows nothing of HTTP but its status codes.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cli/serve/serve_options.hpp"
+#include "cli/serve/work_slots.hpp"
+#include "reports/document.hpp"
+
+namespace roofcast {
+
+/// {"code": 0 or 3, "document": ..., "figures": [...]} with status 200, or {"error": "one line"}.
+struct ApiAnswer {
+  int status = 200;
+  Json body{};
+};
+
+ApiAnswer api_error(int status, const std::string& line);
+
+/// Safe on several threads at once.
+class Api {
+ public:
+  /// `store` need not exist: it is made when the first run is saved.
+  Api(ApiLimits limits, std::string store);
+
+  /// POST /api/COMMAND with the flags as a JSON object.
+  ApiAnswer command(const std::string& name, const std::string& body);
+
+  /// POST /api/runs: a simulation that is kept; the answer has "run", its id.
+  ApiAnswer save(const std::string& body);
+
+  /// GET /api/WHAT: models, gpus, engines, limits, runs or runs/ID.
+  ApiAnswer get(const std::string& what);
+
+  /// Work under way ends soon, and none is begun.
+  void stop() { stopping_ = true; }
+
+ private:
+  ApiAnswer runs();
+  ApiAnswer run(const std::string& id);
+  ApiAnswer ask(const std::string& name, std::vector<std::string> arguments);
+
+  const ApiLimits limits_;
+  const std::string store_;
+  WorkSlots slots_;
+  std::atomic<bool> stopping_{false};
+  // They do not change while the program runs; made when they are first asked for.
+  std::once_flag models_once_, gpus_once_;
+  Json models_, gpus_;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,37 @@
+// The HTTP library's server with places that are counted and connections that end
+// (connection_stream.hpp): no client can hold it up for longer than the limits say.
+#pragma once
+
+#include <httplib.h>
+
+#include <atomic>
+#include <thread>
+
+#include "cli/serve/serve_options.hpp"
+
+namespace roofcast {
+
+class HttpServer final : public httplib::Server {
+ public:
+  explicit HttpServer(const ConnectionLimits& limits);
+
+  /// Throws Error in one line: the port is in use, the host is not this machine's ... Returns the
+  /// port.
+  int bind(const std::string& host, int port);
+
+  /// Answers until stop(); then ends the connections.
+  void run();
+
+  /// From any thread.
+  void stop_running();
+
+ private:
+  bool process_and_close_socket(socket_t socket) override;
+
+  const ConnectionLimits limits_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<int> waiting_{0};  // connections without a place
+  std::thread::id accepting_{};
+};
+
+}  // namespace roofcast

@@ -1,0 +1,173 @@
+#include "cli/serve/routes.hpp"
+
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "cli/serve/access.hpp"
+#include "cli/serve/page.hpp"
+
+namespace roofcast {
+namespace {
+
+using httplib::Request;
+using httplib::Response;
+
+constexpr std::size_t kLongestPath = 512;
+constexpr const char* kTokenCookie = "roofcast_token";
+constexpr std::string_view kApi = "/api/";
+
+/// Nothing from elsewhere, nothing inline, in no frame. Charts set styles of what they draw.
+constexpr const char* kContentPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
+
+httplib::Headers protective_headers() {
+  return {{"Content-Security-Policy", kContentPolicy},
+          {"X-Content-Type-Options", "nosniff"},
+          {"Referrer-Policy", "no-referrer"},
+          {"Cross-Origin-Resource-Policy", "same-origin"},
+          {"Cross-Origin-Opener-Policy", "same-origin"},
+          {"Cache-Control", "no-store"}};
+}
+
+void send(const ApiAnswer& answer, Response& response) {
+  constexpr int kBusy = 503;
+  response.status = answer.status;
+  if (answer.status == kBusy) response.set_header("Retry-After", "1");
+  response.set_content(answer.body.dump(-1, ' ', false, Json::error_handler_t::replace),
+                       "application/json");
+}
+
+void refuse(int status, const std::string& line, Response& response) {
+  send(api_error(status, line), response);
+}
+
+bool has_token(const Request& request, const std::string& token) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string authorization = request.get_header_value("Authorization");
+  if (authorization.starts_with(kBearer)) {
+    return is_token(std::string_view(authorization).substr(kBearer.size()), token);
+  }
+  return is_token(cookie_named(kTokenCookie, request.get_header_value("Cookie")), token);
+}
+
+/// The link with ?token= opens the page once and leaves a cookie, so that the token stands in no
+/// address bar and no history.
+bool takes_token(const Request& request, Response& response, const std::string& token) {
+  if (request.method != "GET" || request.path != "/" || !request.has_param("token")) return false;
+  if (!is_token(request.get_param_value("token"), token)) return false;
+  response.set_header("Set-Cookie",
+                      std::string(kTokenCookie) + "=" + token + "; Path=/; HttpOnly; SameSite=Lax");
+  response.set_redirect("/", 303);
+  return true;
+}
+
+/// Another site that a browser was led to take for this one has another name.
+bool has_own_name(const Request& request, const ServeOptions& options) {
+  if (!is_loopback(options.host)) return true;  // the token guards it
+  return request.get_header_value_count("Host") == 1 &&
+         is_loopback(host_of(request.get_header_value("Host")));
+}
+
+bool is_from_own_page(const Request& request) {
+  const std::string site = request.get_header_value("Sec-Fetch-Site");
+  if (!site.empty() && site != "same-origin" && site != "none") return false;
+  if (!request.has_header("Origin")) return true;  // no browser, or a page's own address typed
+  return is_same_origin(request.get_header_value("Origin"), request.get_header_value("Host"));
+}
+
+/// The status and line to refuse with; 0: go on.
+ApiAnswer refusal(const Request& request, const ServeOptions& options) {
+  constexpr int kUnauthorised = 401;
+  constexpr int kForbidden = 403;
+  constexpr int kPathTooLong = 414;
+  constexpr int kContentType = 415;
+  if (request.target.size() > kLongestPath)
+    return api_error(kPathTooLong, "the address is too long");
+  if (!has_own_name(request, options)) {
+    return api_error(kForbidden, "this server answers to the name of its own machine only");
+  }
+  if (!options.token.empty() && !has_token(request, options.token)) {
+    return api_error(
+        kUnauthorised,
+        "a token is needed: open the link with ?token=, or send Authorization: Bearer");
+  }
+  if (request.method != "POST") return {.status = 0};
+  if (!is_from_own_page(request))
+    return api_error(kForbidden, "another site's page may not ask here");
+  const std::string type = request.get_header_value("Content-Type");
+  if (!type.starts_with("application/json")) {
+    return api_error(kContentType, "expected Content-Type: application/json");
+  }
+  return {.status = 0};
+}
+
+void answer_get(const Request& request, Response& response, Api& api) {
+  constexpr int kNotFound = 404;
+  if (std::string_view(request.path).starts_with(kApi)) {
+    return send(api.get(request.path.substr(kApi.size())), response);
+  }
+  const PageFile file = page_file(request.path);
+  if (file.text.empty()) return refuse(kNotFound, "nothing of that name here", response);
+  // Asked again each time, so that a newer program's page is never mixed with an older one's.
+  response.headers.erase("Cache-Control");
+  response.set_header("Cache-Control", "no-cache");
+  response.set_content(file.text.data(), file.text.size(), std::string(file.type));
+}
+
+void answer_post(const Request& request, Response& response, Api& api,
+                 const ServeOptions& options) {
+  const ApiAnswer no = refusal(request, options);
+  if (no.status != 0) return send(no, response);
+  if (!std::string_view(request.path).starts_with(kApi)) {
+    constexpr int kNotFound = 404;
+    return refuse(kNotFound, "nothing of that name here", response);
+  }
+  const std::string what = request.path.substr(kApi.size());
+  send(what == "runs" ? api.save(request.body) : api.command(what, request.body), response);
+}
+
+/// What the HTTP library refuses by itself has no words of its own.
+std::string words_for(int status) {
+  constexpr int kTooLarge = 413;
+  constexpr int kPathTooLong = 414;
+  constexpr int kServerErrors = 500;
+  if (status == kTooLarge) return "the question is too large";
+  if (status == kPathTooLong) return "the address is too long";
+  return status < kServerErrors ? "the request cannot be read" : "the server failed to answer";
+}
+
+}  // namespace
+
+void add_routes(HttpServer& server, Api& api, const ServeOptions& options) {
+  using Outcome = httplib::Server::HandlerResponse;
+  server.set_default_headers(protective_headers());
+  server.set_pre_routing_handler([options](const Request& request, Response& response) {
+    if (has_own_name(request, options) && takes_token(request, response, options.token)) {
+      return Outcome::Handled;
+    }
+    // A question is refused once it was read, or its rest would be taken for the next one.
+    if (request.method != "GET" && request.method != "HEAD") return Outcome::Unhandled;
+    const ApiAnswer no = refusal(request, options);
+    if (no.status == 0) return Outcome::Unhandled;
+    send(no, response);
+    return Outcome::Handled;
+  });
+  server.set_error_handler([](const Request&, Response& response) {
+    if (response.body.empty()) refuse(response.status, words_for(response.status), response);
+  });
+  server.set_exception_handler([](const Request&, Response& response, const std::exception_ptr&) {
+    constexpr int kFailed = 500;
+    refuse(kFailed, "the server failed to answer", response);
+  });
+  server.Get("/.*", [&api](const Request& request, Response& response) {
+    answer_get(request, response, api);
+  });
+  server.Post("/.*", [&api, options](const Request& request, Response& response) {
+    answer_post(request, response, api, options);
+  });
+}
+
+}  // namespace roofcast

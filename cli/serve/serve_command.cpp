@@ -1,0 +1,149 @@
+#include "cli/serve/serve_command.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <string>
+#include <thread>
+
+#include "cli/arguments.hpp"
+#include "cli/flag_values.hpp"
+#include "cli/serve/access.hpp"
+#include "cli/serve/api.hpp"
+#include "cli/serve/http_server.hpp"
+#include "cli/serve/routes.hpp"
+#include "model/error.hpp"
+#include "planner/evaluate_all.hpp"
+#include "reports/store.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::int64_t kMostThreads = 256;
+
+/// The token itself, or the first line of the file after '@'.
+std::string token_of(const std::string& text) {
+  if (!text.starts_with('@')) return text;
+  const std::string path = text.substr(1);
+  std::ifstream file(path);
+  std::string token;
+  if (!file || !std::getline(file, token)) {
+    throw Error(path + ": cannot be read; expected a token on its first line");
+  }
+  while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
+  return token;
+}
+
+Usage serve_usage(ServeOptions& target) {
+  Usage usage{.synopsis = "roofcast serve [--port N] [--store FILE] [options]",
+              .example = "roofcast serve --port 8090 --store roofcast.db",
+              .options = option_group("Options"),
+              .unlisted = {},
+              .positional = {}};
+  usage.options.add_options()("host", po::value(&target.host)->value_name("ADDRESS"),
+                              "where to listen (default 127.0.0.1: this machine alone)")(
+      "port",
+      converted(target.port, "--port",
+                [](const std::string& text, const std::string& flag) {
+                  const CountRule rule{
+                      .what = "port", .examples = "8090, 0", .least = 0, .most = 65535};
+                  return static_cast<int>(parse_count_by(rule, text, flag));
+                })
+          ->value_name("N"),
+      "default 8090; 0: any that is free")("store", po::value(&target.store)->value_name("FILE"),
+                                           "the SQLite store (default roofcast.db)")(
+      "token",
+      converted(target.token, "--token",
+                [](const std::string& text, const std::string&) { return token_of(text); })
+          ->value_name("T|@FILE"),
+      "asked of everyone; needed where others can reach --host")(
+      "max-requests",
+      converted(target.api.most_requests, "--max-requests", parse_positive)->value_name("N"),
+      "requests of a simulation at most (default 20000)")(
+      "threads",
+      converted(
+          target.api.runs_at_once, "--threads",
+          [](const std::string& text, const std::string& flag) {
+            const CountRule rule{
+                .what = "number of threads", .examples = "1, 8", .least = 1, .most = kMostThreads};
+            return static_cast<int>(parse_count_by(rule, text, flag));
+          })
+          ->value_name("N"),
+      "questions answered at once (default: cores)");
+  return usage;
+}
+
+void check(const ServeOptions& options) {
+  if (!options.token.empty()) check_token(options.token);
+  if (options.token.empty() && !is_loopback(options.host)) {
+    throw UsageError(
+        "--host " + options.host +
+        ": others can reach it, so --token is needed (openssl rand -hex 16 makes one)");
+  }
+  if (std::filesystem::exists(options.store)) Store(options.store, Store::Mode::read);
+}
+
+std::string address(const ServeOptions& options, int port) {
+  const bool v6 = options.host.find(':') != std::string::npos;
+  return fmt::format("http://{}{}{}:{}/", v6 ? "[" : "", options.host, v6 ? "]" : "", port);
+}
+
+sigset_t ending_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+/// Until Ctrl-C, SIGTERM or the server's own end.
+void wait_for_end(const sigset_t& signals, const HttpServer& server) {
+  constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 200'000'000};
+  while (sigtimedwait(&signals, nullptr, &kLook) < 0 && server.is_running()) {
+  }
+}
+
+/// Signals are blocked in every thread and taken here, so that the end of the server is no matter
+/// of any request.
+void answer_until_signal(HttpServer& server, Api& api) {
+  const sigset_t signals = ending_signals();
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &signals, &before);
+  std::thread answering([&server] { server.run(); });
+  while (!server.is_running()) std::this_thread::yield();
+  wait_for_end(signals, server);
+  api.stop();
+  server.stop_running();
+  answering.join();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+
+int run_serve(CommandContext& context) {
+  ServeOptions options;
+  options.api.runs_at_once = available_threads();
+  const auto common = parse(context, serve_usage(options));
+  if (!common) return kExitDone;
+  check(options);
+
+  HttpServer server(options.connections);
+  const int port = server.bind(options.host, options.port);
+  Api api(options.api, options.store);
+  add_routes(server, api, options);
+  context.out << "roofcast serves " << address(options, port) << " (Ctrl-C ends it)\n"
+              << std::flush;
+  if (!options.token.empty()) {
+    context.err << "open it once as " << address(options, port) << "?token=...\n" << std::flush;
+  }
+  answer_until_signal(server, api);
+  context.err << "stopped; what was kept is in " << options.store << "\n";
+  return kExitDone;
+}
+
+}  // namespace roofcast

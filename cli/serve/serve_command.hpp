@@ -1,0 +1,10 @@
+// roofcast serve: the engine and the store as a web page.
+#pragma once
+
+#include "cli/command.hpp"
+
+namespace roofcast {
+
+int run_serve(CommandContext&);
+
+}  // namespace roofcast

@@ -1,0 +1,45 @@
+// Places for work that takes a core: so many at once, some more that wait a moment, the rest turned
+// away.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+namespace roofcast {
+
+class WorkSlots {
+ public:
+  /// A place, free again when this goes.
+  class Place {
+   public:
+    explicit Place(WorkSlots& slots) : slots_(&slots) {}
+    Place(Place&& other) noexcept : slots_(other.slots_) { other.slots_ = nullptr; }
+    Place& operator=(Place&&) = delete;
+    ~Place() {
+      if (slots_ != nullptr) slots_->give_back();
+    }
+
+   private:
+    WorkSlots* slots_;
+  };
+
+  /// Counts are one and zero at least.
+  WorkSlots(int at_once, int waiting) : free_(at_once), may_wait_(waiting) {}
+
+  /// Nothing when too many wait already, after `patience`, or once `stopped` says so.
+  std::optional<Place> take(std::chrono::milliseconds patience,
+                            const std::function<bool()>& stopped);
+
+ private:
+  void give_back();
+
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  int free_;
+  int may_wait_;
+};
+
+}  // namespace roofcast

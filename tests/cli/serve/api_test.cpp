@@ -1,0 +1,137 @@
+// What the page is answered: the commands' own answers, one line where there is none, no paths.
+#include "cli/serve/api.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <thread>
+
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kSimulation =
+    R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 20, "num_prompts": 50,
+        "slo": ["p95:ttft:500ms"]})";
+
+std::string line_of(const ApiAnswer& answer) { return answer.body.value("error", ""); }
+
+TEST(Api, AnswersAreThoseOfTheCommandLineToTheLetter) {
+  Api api({}, "none.db");
+  const ApiAnswer answer = api.command("simulate", kSimulation);
+  ASSERT_EQ(answer.status, 200) << answer.body.dump();
+  const CommandResult typed = run_command(
+      "simulate --model llama-3.1-8b --gpu h100 --request-rate 20 --num-prompts 50 "
+      "--slo p95:ttft:500ms --no-store -o json");
+  EXPECT_EQ(answer.body["document"].dump(2) + "\n", typed.out);
+  EXPECT_EQ(answer.body["code"], typed.exit_code);
+}
+
+TEST(Api, ANoIsAnAnswerAndSaysSo) {
+  Api api({}, "none.db");
+  const ApiAnswer answer = api.command("memory", R"({"model": "llama-3.1-405b", "gpu": "h100"})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body["code"], kExitNo);
+  EXPECT_EQ(answer.body["document"]["fits"], false);
+}
+
+TEST(Api, ErrorsAreTheCommandsOwnLine) {
+  Api api({}, "none.db");
+  const ApiAnswer misuse = api.command("memory", R"({"model": "llama-3.1-8b", "gpu": "h10O"})");
+  EXPECT_GE(misuse.status, 400);
+  EXPECT_THAT(line_of(misuse), HasSubstr("h10O"));
+  EXPECT_THAT(line_of(misuse), Not(HasSubstr("roofcast:")));
+  EXPECT_THAT(line_of(misuse), Not(HasSubstr("\n")));
+  EXPECT_EQ(api.command("memory", R"({"model": "llama-3.1-8b"})").status, 400);
+}
+
+TEST(Api, OnlyItsOwnQuestionsAreAnswered) {
+  Api api({}, "none.db");
+  for (const char* name : {"calibrate", "import", "serve", "runs", "plan", "", "memory/x"}) {
+    EXPECT_EQ(api.command(name, "{}").status, 404) << name;
+  }
+  for (const char* what : {"", "runs/", "runs/x", "runs/-1", "runs/1", "runs/99999999999999999999",
+                           "runs/../x", "secrets"}) {
+    EXPECT_EQ(api.get(what).status, 404) << what;
+  }
+}
+
+TEST(Api, WhatIsNoQuestionIsRefusedInALine) {
+  Api api({}, "none.db");
+  const std::string deep(100, '[');
+  for (const std::string& body :
+       {std::string(), std::string("{"), std::string("[]"), std::string("1"),
+        std::string("\xff\xfe"), deep, R"({"model": "a", "model": "b"})" + std::string(),
+        std::string(R"({"":1})")}) {
+    const ApiAnswer answer = api.command("memory", body);
+    EXPECT_EQ(answer.status, 400) << body;
+    EXPECT_NE(line_of(answer), "") << body;
+  }
+}
+
+TEST(Api, RunsAreKeptListedAndCompared) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  Api api({}, store);
+  EXPECT_EQ(api.get("runs").body["runs_total"], 0);
+  EXPECT_FALSE(std::filesystem::exists(store));
+  EXPECT_EQ(api.save(kSimulation).body["run"], 1);
+  EXPECT_EQ(api.save(kSimulation).body["run"], 2);
+  EXPECT_EQ(api.get("runs").body["runs"].size(), 2U);
+  EXPECT_EQ(api.get("runs/2").body["document"]["id"], 2);
+  EXPECT_EQ(api.command("compare", R"({"runs": [1, 2]})").status, 200);
+}
+
+TEST(Api, SaysNothingOfTheFoldersOfTheMachine) {
+  const TemporaryFolder folder;
+  const std::string secret = folder.path().string();
+  const std::string store = secret + "/kept.db";
+  Api api({}, store);
+  std::string all = api.save(kSimulation).body.dump();
+  for (const char* what : {"runs", "runs/1", "runs/7", "models", "gpus", "engines", "limits"}) {
+    all += api.get(what).body.dump();
+  }
+  all += api.command("compare", R"({"runs": [1, 7]})").body.dump();
+  std::ofstream(store) << "no store";
+  all += api.get("runs").body.dump() + api.save(kSimulation).body.dump();
+  EXPECT_THAT(all, Not(HasSubstr(secret)));
+  EXPECT_THAT(all, HasSubstr("kept.db"));  // the file that is meant is named all the same
+}
+
+TEST(Api, ASimulationEndsAtItsTimeAndLeavesNothing) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  Api api({.longest_run = std::chrono::milliseconds(0)}, store);
+  const ApiAnswer answer = api.save(
+      R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 20, "num_prompts": 20000})");
+  EXPECT_EQ(answer.status, 504) << answer.body.dump();
+  EXPECT_EQ(api.get("runs").body["runs_total"], 0);
+}
+
+TEST(Api, OnceStoppedNothingIsBegun) {
+  Api api({.runs_at_once = 1}, "none.db");
+  api.stop();
+  const ApiAnswer answer =
+      api.command("simulate", R"({"model": "llama-3.1-8b", "gpu": "h100", "num_prompts": 20000})");
+  EXPECT_EQ(answer.status, 503);
+}
+
+TEST(Api, ManyAtOnceGetTheirOwnAnswers) {
+  Api api({.runs_at_once = 4}, "none.db");
+  const Json alone = api.command("simulate", kSimulation).body;
+  std::vector<Json> found(8);
+  std::vector<std::thread> threads;
+  for (Json& answer : found) {
+    threads.emplace_back([&] { answer = api.command("simulate", kSimulation).body; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Json& answer : found) EXPECT_EQ(answer, alone);
+}
+
+}  // namespace
+}  // namespace roofcast::test
