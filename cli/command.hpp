@@ -49,6 +49,7 @@ int run_import(CommandContext&);  // as `runs import`
 int run_measure(CommandContext&);
 int run_validate(CommandContext&);
 int run_fit(CommandContext&);
+int run_report_command(CommandContext&);
 
 /// Finds and runs the command; the one place where errors become messages and exit codes.
 /// With `stopped` it is safe on several threads at once, of commands that are given it (serve/).

@@ -39,6 +39,8 @@ constexpr Command kCommands[] = {
     {"validate", "how far off: predictions beside measured runs, metric by metric", run_validate},
     {"fit", "what an engine adds to its kernels, learnt from measured runs", run_fit},
     {"runs", "what the store holds", run_runs},
+    {"report", "a run, a plan, all validations or a GPU as a page with figures",
+     run_report_command},
     {"compare", "runs of the store against the first, metric by metric", run_compare},
     {"serve", "all of this as a web page: choose, move sliders, save and compare runs", run_serve},
 };

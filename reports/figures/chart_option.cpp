@@ -16,12 +16,17 @@ namespace {
 constexpr std::array kDashes = {"solid", "dashed", "dotted"};
 constexpr std::array kSymbols = {"circle", "rect", "triangle", "diamond", "pin"};
 constexpr int kLineWidth = 2;
+// Of lines that are no data: seen on white and on black.
+constexpr const char* kNeutral = "#808080";
 constexpr int kPointSize = 9;
 // Above so many points a symbol at each would hide the line.
 constexpr std::size_t kMostSymbols = 40;
 // Pixels around the axes: for the legend above, and the names of the axes.
-constexpr int kLegendHeight = 34;
+constexpr int kLegendRow = 28;
+constexpr int kLegendGap = 26, kLegendGapOfRows = 14;
 constexpr int kTitleHeight = 28;
+constexpr int kAboveAxes = 12;
+constexpr int kAboveAxesMarked = 24;  // names of upright lines stand there
 
 bool is_bars(Mark mark) { return mark == Mark::bars || mark == Mark::stacked_bars; }
 
@@ -173,19 +178,59 @@ std::optional<Json> whiskers(const Figure& figure, const FigureSeries& series) {
               {"data", std::move(data)}};
 }
 
+/// Lines at one value of one axis are one, with both names.
+std::vector<MarkedValue> distinct(const std::vector<MarkedValue>& all) {
+  std::vector<MarkedValue> kept;
+  for (const MarkedValue& marked : all) {
+    const auto same = std::find_if(kept.begin(), kept.end(), [&](const MarkedValue& other) {
+      return other.axis == marked.axis && other.value == marked.value;
+    });
+    if (same == kept.end()) {
+      kept.push_back(marked);
+    } else {
+      same->name += ", " + marked.name;
+    }
+  }
+  return kept;
+}
+
 Json marked_lines(const Figure& figure) {
   Json lines = Json::array();
-  for (const MarkedValue& marked : figure.marked) {
+  for (const MarkedValue& marked : distinct(figure.marked)) {
     const bool of_x = marked.axis == MarkedValue::Across::x;
     if (!drawable(of_x ? figure.x : figure.y, marked.value)) continue;
-    const bool on_x = of_x != figure.horizontal;
-    lines.push_back({{on_x ? "xAxis" : "yAxis", marked.value}, {"name", marked.name}});
+    const bool upright = of_x != figure.horizontal;
+    lines.push_back({{upright ? "xAxis" : "yAxis", marked.value},
+                     {"name", marked.name},
+                     {"label", {{"position", upright ? "end" : "insideStartTop"}}}});
   }
   return {{"silent", true},
           {"symbol", "none"},
-          {"lineStyle", {{"type", "dashed"}, {"width", kLineWidth - 0.5}}},
-          {"label", {{"formatter", "{b}"}, {"position", "insideEndTop"}}},
+          {"lineStyle", {{"type", "dashed"}, {"width", kLineWidth - 0.5}, {"color", kNeutral}}},
+          {"label", {{"formatter", "{b}"}}},
           {"data", std::move(lines)}};
+}
+
+bool has_upright_lines(const Figure& figure) {
+  return std::any_of(figure.marked.begin(), figure.marked.end(), [&](const MarkedValue& marked) {
+    return (marked.axis == MarkedValue::Across::x) != figure.horizontal;
+  });
+}
+
+/// Rows that the legend takes at the width of chart_size().
+int legend_rows(const std::vector<FigureSeries>& drawn) {
+  constexpr double kLetter = 7.4, kSymbolAndGap = 60, kRoom = 680;
+  double width = 0;
+  int rows = 1;
+  for (const FigureSeries& series : drawn) {
+    const double item = kSymbolAndGap + kLetter * static_cast<double>(series.name.size());
+    if (width > 0 && width + item > kRoom) {
+      ++rows;
+      width = 0;
+    }
+    width += item;
+  }
+  return rows;
 }
 
 Json diagonal_series(const Range& range) {
@@ -194,8 +239,8 @@ Json diagonal_series(const Range& range) {
           {"silent", true},
           {"showSymbol", false},
           {"symbol", "none"},
-          {"lineStyle", {{"type", "dashed"}, {"width", 1}, {"color", "#808080"}}},
-          {"itemStyle", {{"color", "#808080"}}},
+          {"lineStyle", {{"type", "dashed"}, {"width", 1}, {"color", kNeutral}}},
+          {"itemStyle", {{"color", kNeutral}}},
           {"data", Json::array({Json::array({range.low, range.low}),
                                 Json::array({range.high, range.high})})}};
 }
@@ -227,6 +272,15 @@ Json in_utf8(const Json& option) {
 
 }  // namespace
 
+ChartSize chart_size(const Figure& figure) {
+  constexpr int kWidth = 720, kUsual = 340, kFrame = 130, kBar = 44;
+  const auto bars = static_cast<int>(figure.x.names.size());
+  return {.width = kWidth,
+          .height = figure.horizontal
+                        ? kFrame + kBar * bars + kLegendRow * legend_rows(figure.series)
+                        : kUsual};
+}
+
 Json chart_option(const Figure& figure, ChartTitle title) {
   if (figure.x.title.empty() || figure.y.title.empty()) refuse(figure, "an axis has no title");
   const std::vector<FigureSeries> drawn = drawn_series(figure);
@@ -237,13 +291,16 @@ Json chart_option(const Figure& figure, ChartTitle title) {
   if (titled)
     option["title"] = {
         {"text", figure.title}, {"left", 8}, {"top", 4}, {"textStyle", {{"fontSize", 15}}}};
+  const int rows = legend ? legend_rows(drawn) : 0;
   if (legend) {
-    option["legend"] = {{"top", titled ? kTitleHeight : 0}, {"left", "center"}, {"type", "plain"}};
+    option["legend"] = {{"top", titled ? kTitleHeight : 0},
+                        {"left", "center"},
+                        {"width", "94%"},
+                        {"itemGap", rows > 1 ? kLegendGapOfRows : kLegendGap}};
   }
-  option["grid"] = {{"left", 72},
-                    {"right", 28},
-                    {"top", (titled ? kTitleHeight : 0) + (legend ? kLegendHeight : 14)},
-                    {"bottom", 52}};
+  const int above = (titled ? kTitleHeight : 0) + kLegendRow * rows +
+                    (has_upright_lines(figure) ? kAboveAxesMarked : kAboveAxes);
+  option["grid"] = {{"left", 72}, {"right", 28}, {"top", above}, {"bottom", 52}};
   FigureAxis x = figure.x, y = figure.y;
   option["series"] = Json::array();
   if (figure.diagonal) {

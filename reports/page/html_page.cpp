@@ -34,13 +34,6 @@ struct Page {
   std::optional<ChartRenderer> renderer{};
 };
 
-/// Bars that lie need room for each of them, all else is one size.
-int height_of(const Figure& figure) {
-  constexpr int kUsual = 340, kFrame = 170, kBar = 44;
-  if (!figure.horizontal) return kUsual;
-  return kFrame + kBar * static_cast<int>(figure.x.names.size());
-}
-
 void add_cells(std::string& html, const Table& table, const std::vector<std::string>& row) {
   html += "<tr>";
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -82,19 +75,18 @@ std::string id_of(const Figure& figure) {
 
 void add_figure(Page& page, const Figure& figure) {
   const std::string id = id_of(figure);
-  const int height = height_of(figure);
+  const ChartSize size = chart_size(figure);
   page.html += fmt::format(
       "<figure id=\"figure-{0}\" aria-labelledby=\"title-{0}\">\n<h3 id=\"title-{0}\">{1}</h3>\n",
       id, html_escaped(figure.title));
   if (page.renderer) {
     const Json option = chart_option(figure);
-    const ChartSize size{.width = 720, .height = height};
     page.html += fmt::format(
         "<div class=\"still\" role=\"img\" aria-label=\"{}\">{}</div>\n"
         "<div class=\"live\" role=\"img\" aria-label=\"{}\" data-figure=\"{}\" data-height=\"{}\" "
         "hidden></div>\n",
         html_escaped(figure.caption), page.renderer->svg(option, size, "still-" + id),
-        html_escaped(figure.caption), id, height);
+        html_escaped(figure.caption), id, size.height);
     page.options[id] = option;
   }
   page.html += fmt::format(

@@ -7,21 +7,6 @@
   var system = window.matchMedia("(prefers-color-scheme: dark)");
   var places = Array.prototype.slice.call(document.querySelectorAll(".live"));
   var NARROW = 560;
-  var charts = [];
-  // Between screens and print pictures stay as they were drawn.
-  var watched =
-    typeof IntersectionObserver === "undefined"
-      ? null
-      : new IntersectionObserver(
-          function (entries) {
-            entries.forEach(function (entry) {
-              if (entry.isIntersecting) {
-                draw(entry.target);
-              }
-            });
-          },
-          { rootMargin: "600px" },
-        );
 
   function isDark() {
     var chosen = root.getAttribute("data-theme");
@@ -31,10 +16,11 @@
   // On a phone legends are leafed through, and names of axes need their room.
   function fitted(option, width) {
     var copy = JSON.parse(JSON.stringify(option));
+    copy.animation = false;
     if (width < NARROW) {
       if (copy.legend) {
         copy.legend.type = "scroll";
-        copy.grid.top = 40;
+        copy.grid.top = 52;
       }
       copy.grid.right = 14;
       copy.grid.left = Math.min(copy.grid.left, 62);
@@ -43,20 +29,15 @@
   }
 
   function draw(place) {
-    if (place.chart) {
-      return;
-    }
     var option = options[place.getAttribute("data-figure")];
     place.chart = RoofcastCharts.mount(place, fitted(option, place.clientWidth), isDark());
-    charts.push(place);
   }
 
   function redraw() {
-    var drawn = charts;
-    charts = [];
-    drawn.forEach(function (place) {
-      place.chart.dispose();
-      place.chart = null;
+    places.forEach(function (place) {
+      if (place.chart) {
+        place.chart.dispose();
+      }
       draw(place);
     });
     button.textContent = isDark() ? "Light" : "Dark";
@@ -67,11 +48,6 @@
   places.forEach(function (place) {
     place.hidden = false;
     place.style.height = place.getAttribute("data-height") + "px";
-    if (watched) {
-      watched.observe(place);
-    } else {
-      draw(place);
-    }
   });
 
   button.hidden = false;

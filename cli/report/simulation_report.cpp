@@ -1,0 +1,296 @@
+#include "cli/report/simulation_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "cli/deployment_options.hpp"
+#include "cli/envelope.hpp"
+#include "cli/pool_description.hpp"
+#include "cli/report/load_figures.hpp"
+#include "cli/report/memory_figures.hpp"
+#include "cli/report/provenance_section.hpp"
+#include "cli/report/roofline_figures.hpp"
+#include "cli/report/simulation_figures.hpp"
+#include "cli/report/staircase_figures.hpp"
+#include "cli/report/stored_figures.hpp"
+#include "cli/simulate_document.hpp"
+#include "model/error.hpp"
+#include "model/generation_estimate.hpp"
+#include "planner/level_recording.hpp"
+#include "reports/numbers.hpp"
+#include "simulator/wording.hpp"
+
+namespace roofcast {
+namespace {
+
+/// What most requests are like, and how many run at once.
+struct TypicalLoad {
+  std::int64_t input_tokens = 1;
+  std::int64_t output_tokens = 1;
+  std::int64_t batch = 1;
+};
+
+TypicalLoad typical_of(const SimulationRun& run) {
+  double input = 0, output = 0;
+  for (const Request& request : run.workload.requests) {
+    input += static_cast<double>(request.input_tokens);
+    output += static_cast<double>(request.output_tokens);
+  }
+  const auto count = static_cast<double>(std::max<std::size_t>(1, run.workload.requests.size()));
+  const auto engines = static_cast<double>(std::max<std::size_t>(1, run.result.replicas.size()));
+  const auto whole = [](double number) { return std::max<std::int64_t>(1, std::llround(number)); };
+  return {.input_tokens = whole(input / count),
+          .output_tokens = whole(output / count),
+          .batch = whole(run.result.use.mean_running / engines)};
+}
+
+std::string outcome_text(const TargetOutcome& outcome) {
+  const PercentileTarget& target = outcome.target;
+  std::string name(name_of(target.metric));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char letter) { return static_cast<char>(letter - 'a' + 'A'); });
+  const std::string whose = outcome.slo_class.empty() ? "" : " of " + outcome.slo_class;
+  if (outcome.achieved <= 0)
+    return fmt::format("p{:g} {}{} has no value", target.percentile, name, whose);
+  return fmt::format("p{:g} {}{} is {} of {}{}", target.percentile, name, whose,
+                     as_time(Seconds{outcome.achieved}), as_time(target.limit),
+                     outcome.met ? "" : " (missed)");
+}
+
+std::string load_text(const SimulationResult& result) {
+  if (result.offered_rate_per_s <= 0) return "with all requests sent at once";
+  return fmt::format("at {} requests/s", fixed(result.offered_rate_per_s, 2));
+}
+
+ReportSection latency_section(const SimulationRun& run) {
+  ReportSection section{.heading = "What users feel", .figures = simulation_figures(run)};
+  const Document document = simulation_document(run);
+  section.lines = document.sections.front().lines;
+  for (const Section& part : document.sections) {
+    if (part.heading == "Notes" || part.table.columns.empty()) continue;
+    section.tables.push_back(part.table);
+  }
+  return section;
+}
+
+ReportSection timeline_section(const SimulationRun& run) {
+  return {.heading = "Over time", .figures = timeline_figures(levels_of(run))};
+}
+
+/// Shares of the run's own load that are tried.
+constexpr std::array kLoads = {0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0};
+// Beyond so many requests the sweep would take longer than a reader waits.
+constexpr std::int64_t kMostSwept = 50'000;
+
+/// Why there is no sweep; empty: there is.
+std::string no_sweep(const SimulationRun& run) {
+  const std::int64_t requests = std::ssize(run.workload.requests);
+  if (requests > kMostSwept) {
+    return fmt::format("Not drawn for {}: roofcast capacity draws it.",
+                       counted(requests, "request"));
+  }
+  if (run.result.offered_rate_per_s <= 0 && !run.scenario.max_concurrency) {
+    return "Not drawn: the requests come all at once, so that there is no rate to vary.";
+  }
+  return "";
+}
+
+std::vector<double> loads_of(const LoadStudy& study) {
+  std::vector<double> loads;
+  for (const double share : kLoads) {
+    double load = study.load_of_run * share;
+    if (study.kind == LoadKind::concurrency) load = std::max(1.0, std::round(load));
+    if (loads.empty() || load > loads.back()) loads.push_back(load);
+  }
+  return loads;
+}
+
+ReportSection load_section(const SimulationRun& run, const ReportEffort& effort) {
+  ReportSection section{.heading = "Throughput against latency"};
+  const std::string why = no_sweep(run);
+  if (!why.empty()) {
+    section.lines = {why};
+    return section;
+  }
+  try {
+    const LoadStudy study = study_of(run.scenario, {}, false);
+    const std::vector<double> loads = loads_of(study);
+    Execution execution{.threads = effort.threads};
+    if (effort.progress) {
+      execution.progress = [&](std::int64_t done) {
+        return effort.progress(done, std::ssize(loads));
+      };
+    }
+    const std::vector<LoadPoint> points = trial_of(study, simulate_plainly, execution)(loads);
+    section.figures = load_figures(study, points);
+    section.lines.push_back(
+        fmt::format("The run's own load is {}. roofcast capacity finds the most that holds.",
+                    load_text(study, study.load_of_run)));
+  } catch (const UsageError& error) {
+    section.lines = {std::string("Not drawn: ") + error.what() + "."};
+  }
+  return section;
+}
+
+ReportSection memory_section(const SimulationRun& run) {
+  ReportSection section{.heading = "Memory", .figures = {memory_figure(run)}};
+  for (const PoolRun& pool : run.pools) {
+    const MemoryPlan& plan = pool.plan;
+    section.lines.push_back(fmt::format(
+        "{}{} hold {} (±{}): {} sequences of {} at once.",
+        run.pools.size() > 1 ? pool.name + ": " : "", counted(plan.kv_blocks, "KV block"),
+        counted(plan.kv_tokens, "token"), as_percent(plan.relative_uncertainty),
+        fixed(plan.max_concurrency, 2), counted(pool.deployment.engine.max_model_len, "token")));
+    if (are_alike(run.pools)) break;
+  }
+  return section;
+}
+
+ReportSection roofline_section(const PoolRun& pool, const TypicalLoad& load,
+                               const GenerationEstimate& estimate) {
+  ReportSection section{.heading = "Why a step takes so long"};
+  const std::string prefill = fmt::format("prefill, {} x {} tokens", with_separators(load.batch),
+                                          with_separators(load.input_tokens));
+  const std::string decode =
+      fmt::format("decode, {} at {} tokens", with_separators(load.batch),
+                  with_separators(load.input_tokens + load.output_tokens / 2));
+  section.lines.push_back(fmt::format(
+      "A step of what is typical of this run: {} of {} and {}. Prefill takes {}, a decode "
+      "step {}.",
+      counted(load.batch, "sequence"), counted(load.input_tokens, "prompt token"),
+      counted(load.output_tokens, "output token"), as_time(estimate.prefill_time),
+      as_time(estimate.decode_step)));
+  section.figures.push_back(roofline_figure(
+      pool.deployment.gpu, {{prefill, estimate.prefill}, {decode, estimate.decode}}));
+  return section;
+}
+
+ReportSection staircase_section(const PoolRun& pool, const TypicalLoad& load) {
+  // Longer outputs only repeat the picture.
+  constexpr std::int64_t kMostTokens = 4096;
+  return {.heading = "What the KV cache saves",
+          .figures = staircase_figures(pool.deployment, load.input_tokens,
+                                       std::min(load.output_tokens, kMostTokens))};
+}
+
+Json machine_of(const RunRow& row) {
+  Json json = envelope("report", {{"run", row.id}});
+  json["kind"] = row.kind;
+  json["created_at"] = row.created_at;
+  json["made_by"] = row.tool_version;
+  json["command_line"] = row.command_line;
+  return json;
+}
+
+std::string title_of(const RunRow& row) {
+  return fmt::format("{} on {}: {} {}", row.model, row.gpu, row.kind, row.id);
+}
+
+Table metrics_table(const Run& stored) {
+  Table table{.title = "Figures",
+              .columns = {{"Metric", false}, {"Statistic", false}, {"Value"}},
+              .rows = {}};
+  for (const MetricRow& metric : stored.metrics) {
+    table.rows.push_back({metric.name, metric.statistic, fmt::format("{:.6g}", metric.value)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string simulation_answer(const SimulationRun& run) {
+  const SimulationResult& result = run.result;
+  const std::string where = headline(run.pools);
+  if (result.completed == 0) return where + ": no request is served.";
+  if (result.slo.empty()) {
+    return fmt::format(
+        "{} serves {} requests/s {}: TTFT p95 {}, TPOT p95 {}, {} output tokens/s{}.", where,
+        fixed(result.request_rate_per_s, 2), load_text(result), as_time(Seconds{result.ttft.p95}),
+        as_time(Seconds{result.tpot.p95}), fixed(result.output_tokens_per_s, 0),
+        result.saturation.saturated ? "; it does not keep up" : "");
+  }
+  std::string outcomes;
+  for (const TargetOutcome& outcome : result.slo) {
+    outcomes += (outcomes.empty() ? "" : ", ") + outcome_text(outcome);
+  }
+  return fmt::format("{} {} the SLO {}: {}.", where, holds(result) ? "holds" : "does not hold",
+                     load_text(result), outcomes);
+}
+
+ReportSection input_section(const RunRow& row) {
+  ReportSection section{.heading = "To run it again"};
+  section.lines = {
+      fmt::format("Run {} of {}, made {} by roofcast {}; seed {}, hardware profile {}.", row.id,
+                  row.kind, row.created_at, row.tool_version, row.seed,
+                  row.profile_hash.empty() ? "unknown" : row.profile_hash)};
+  section.commands.push_back(row.command_line);
+  if (!row.scenario_json.empty()) {
+    section.commands.push_back(
+        Json::parse(row.scenario_json).dump(2, ' ', false, Json::error_handler_t::replace));
+  }
+  return section;
+}
+
+std::string report_footer(const RunRow& row) {
+  return fmt::format(
+      "Roofcast {}; run of {}. Times are simulated, from models of the hardware and "
+      "the engine; the section on what the numbers rest on says how far off they may "
+      "be.",
+      row.tool_version, row.created_at);
+}
+
+Report simulation_report(const Run& stored, const SimulationRun& run, const ReportEffort& effort) {
+  const PoolRun& first = run.pools.front();
+  const TypicalLoad typical = typical_of(run);
+  const GenerationEstimate estimate = estimate_generation(
+      first.deployment, typical.batch, typical.input_tokens, typical.output_tokens);
+  Report report{.title = title_of(stored.row),
+                .answer = simulation_answer(run),
+                .footer = report_footer(stored.row),
+                .machine = machine_of(stored.row)};
+  if (!run.result.slo.empty() || run.result.completed == 0) report.verdict = holds(run.result);
+  report.facts = {{"Model", first.deployment.model.name},
+                  {"Runs on", placement(first.deployment)},
+                  {"Load", run.workload.description},
+                  {"Requests", with_separators(std::ssize(run.workload.requests))},
+                  {"Seed", std::to_string(run.scenario.seed)}};
+  if (run.pools.size() > 1) report.facts[1].second = headline(run.pools);
+  report.sections.push_back(latency_section(run));
+  report.sections.push_back(timeline_section(run));
+  report.sections.push_back(load_section(run, effort));
+  report.sections.push_back(memory_section(run));
+  report.sections.push_back(roofline_section(first, typical, estimate));
+  report.sections.push_back(staircase_section(first, typical));
+  report.sections.push_back(provenance_section(run, estimate, effort));
+  report.sections.push_back(input_section(stored.row));
+  // A run of which nothing finished has nothing to draw in some of them.
+  std::erase_if(report.sections, [](const ReportSection& section) {
+    return section.lines.empty() && section.figures.empty() && section.tables.empty() &&
+           section.commands.empty();
+  });
+  return report;
+}
+
+Report stored_report(const Run& stored) {
+  Report report{.title = title_of(stored.row),
+                .answer = stored.row.summary,
+                .footer = report_footer(stored.row),
+                .machine = machine_of(stored.row)};
+  report.facts = {{"Model", stored.row.model},
+                  {"GPU", stored.row.gpu},
+                  {"Engine", stored.row.engine},
+                  {"Seed", std::to_string(stored.row.seed)}};
+  for (const MetricRow& metric : stored.metrics) {
+    if (metric.name == "slo_met") report.verdict = metric.value > 0;
+  }
+  report.sections.push_back(
+      {.heading = "Figures", .figures = stored_figures(stored), .tables = {metrics_table(stored)}});
+  report.sections.push_back(input_section(stored.row));
+  return report;
+}
+
+}  // namespace roofcast

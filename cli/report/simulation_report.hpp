@@ -1,0 +1,34 @@
+// The report on a simulation.
+#pragma once
+
+#include <string>
+
+#include "planner/scenario_run.hpp"
+#include "reports/page/report.hpp"
+#include "reports/store.hpp"
+
+namespace roofcast {
+
+/// How much is simulated for a report beside the run itself.
+struct ReportEffort {
+  int threads = 1;
+  ProgressFunction progress{};
+};
+
+/// Of a run with its result, which came out as stored.
+Report simulation_report(const Run& stored, const SimulationRun& run, const ReportEffort& effort);
+
+/// Of what the store holds alone: any kind of run.
+Report stored_report(const Run& stored);
+
+/// "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19: the SLO does not hold: p95 TTFT is 1.30 s of 1 s
+/// (missed), p95 TPOT 43.1 ms of 50 ms."
+std::string simulation_answer(const SimulationRun& run);
+
+/// Command line, scenario, seed and version.
+ReportSection input_section(const RunRow& row);
+
+/// What made the report, and when the run was made.
+std::string report_footer(const RunRow& row);
+
+}  // namespace roofcast

@@ -1,0 +1,164 @@
+#include "cli/report/validation_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace roofcast {
+namespace {
+
+constexpr double kPercent = 100;
+
+/// " (s)" of "ttft_s", " (per s)" of a rate, nothing of a count.
+std::string unit_of(const std::string& name) {
+  if (name.find("_per_s") != std::string::npos) return " (per s)";
+  return name.ends_with("_s") ? " (s)" : "";
+}
+
+/// Letters that a figure's key may hold.
+std::string key_of(const std::string& title) {
+  std::string key;
+  for (const char letter : title) {
+    const bool plain = (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
+    key += plain ? letter : '_';
+  }
+  return key;
+}
+
+Figure& figure_of(std::vector<Figure>& figures, const ComparedFigure& compared) {
+  const std::string title = title_of(compared);
+  const auto found = std::find_if(figures.begin(), figures.end(),
+                                  [&](const Figure& figure) { return figure.title == title; });
+  if (found != figures.end()) return *found;
+  const std::string unit = unit_of(compared.name);
+  figures.push_back({.key = "validation_" + key_of(title),
+                     .title = title,
+                     .caption = "Each point is a case: on the dashed line the prediction is what "
+                                "was measured.",
+                     .x = {.title = "measured" + unit, .scale = AxisScale::logarithmic},
+                     .y = {.title = "predicted" + unit, .scale = AxisScale::logarithmic},
+                     .diagonal = true});
+  return figures.back();
+}
+
+FigureSeries& series_of(std::vector<FigureSeries>& all, const std::string& name, Mark mark) {
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const FigureSeries& series) { return series.name == name; });
+  if (found != all.end()) return *found;
+  all.push_back({.name = name, .mark = mark});
+  return all.back();
+}
+
+bool are_grouped(const std::vector<ComparedCase>& cases) {
+  return std::any_of(cases.begin(), cases.end(),
+                     [](const ComparedCase& compared) { return !compared.group.empty(); });
+}
+
+bool has_point(const Figure& figure) {
+  return std::any_of(figure.series.begin(), figure.series.end(), [](const FigureSeries& series) {
+    return std::any_of(series.points.begin(), series.points.end(), [](const FigurePoint& point) {
+      return point.x > 0 && point.y > 0 && std::isfinite(point.x) && std::isfinite(point.y);
+    });
+  });
+}
+
+// ---- errors, counted
+
+constexpr std::array kEdges = {-0.5, -0.3, -0.2, -0.1, -0.05, 0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0};
+
+std::string bin_name(std::size_t bin) {
+  const auto percent = [](double share) { return fmt::format("{:.0f}", kPercent * share); };
+  if (bin == 0) return "below " + percent(kEdges.front());
+  if (bin == kEdges.size()) return percent(kEdges.back()) + " and more";
+  return percent(kEdges[bin - 1]) + " to " + percent(kEdges[bin]);
+}
+
+std::size_t bin_of(double error) {
+  const auto above = std::upper_bound(kEdges.begin(), kEdges.end(), error);
+  return static_cast<std::size_t>(above - kEdges.begin());
+}
+
+}  // namespace
+
+std::string title_of(const ComparedFigure& figure) {
+  return figure.statistic == "value" ? figure.name : figure.name + " " + figure.statistic;
+}
+
+std::vector<Figure> predicted_over_measured(const std::vector<ComparedCase>& cases) {
+  const bool grouped = are_grouped(cases);
+  std::vector<Figure> figures;
+  for (const ComparedCase& compared : cases) {
+    const std::string& kind = grouped ? compared.group : compared.engine;
+    for (const ComparedFigure& figure : compared.figures) {
+      const std::optional<double> error = relative_error(figure);
+      series_of(figure_of(figures, figure).series, kind.empty() ? "no group" : kind, Mark::points)
+          .points.push_back(
+              {.x = figure.measured,
+               .y = figure.predicted,
+               .label =
+                   compared.name + (error ? fmt::format(": {:+.1f} %", kPercent * *error) : "")});
+    }
+  }
+  std::erase_if(figures, [](const Figure& figure) { return !has_point(figure); });
+  return figures;
+}
+
+std::vector<Figure> error_histogram(const std::vector<ComparedCase>& cases) {
+  Figure figure{.key = "validation_errors",
+                .title = "Errors of the predictions",
+                .caption =
+                    "Figures by how far the prediction is off: above 0 it is more than was "
+                    "measured.",
+                .x = {.title = "error (% of what was measured)", .scale = AxisScale::category},
+                .y = {.title = "figures", .low = 0}};
+  for (std::size_t bin = 0; bin <= kEdges.size(); ++bin) figure.x.names.push_back(bin_name(bin));
+  bool any = false;
+  for (const ComparedCase& compared : cases) {
+    for (const ComparedFigure& one : compared.figures) {
+      const auto error = relative_error(one);
+      if (!error) continue;
+      any = true;
+      FigureSeries& series =
+          series_of(figure.series, compared.engine.empty() ? "unknown engine" : compared.engine,
+                    Mark::stacked_bars);
+      if (series.points.empty()) {
+        for (std::size_t bin = 0; bin <= kEdges.size(); ++bin) {
+          series.points.push_back({.x = static_cast<double>(bin)});
+        }
+      }
+      series.points[bin_of(*error)].y += 1;
+    }
+  }
+  if (!any) return {};
+  return {std::move(figure)};
+}
+
+std::vector<Figure> interval_coverage(const std::vector<LedgerLine>& ledger) {
+  Figure figure{.key = "validation_coverage",
+                .title = "Do the intervals hold what was measured?",
+                .caption = fmt::format("Share of each metric's figures that lie in their interval; "
+                                       "{:.0f} % are meant to.",
+                                       kPercent * kIntervalShare),
+                .x = {.title = "metric", .scale = AxisScale::category},
+                .y = {.title = "figures in their interval (%)", .low = 0, .high = kPercent},
+                .horizontal = true};
+  FigureSeries series{.name = "covered", .mark = Mark::bars};
+  for (const LedgerLine& line : ledger) {
+    if (line.by != LedgerBy::all) continue;
+    series.points.push_back(
+        {.x = static_cast<double>(figure.x.names.size()), .y = kPercent * line.errors.coverage});
+    figure.x.names.push_back(line.statistic == "value" ? line.name
+                                                       : line.name + " " + line.statistic);
+  }
+  if (series.points.empty()) return {};
+  figure.series = {std::move(series)};
+  figure.marked = {{.axis = MarkedValue::Across::y,
+                    .value = kPercent * kIntervalShare,
+                    .name = fmt::format("meant: {:.0f} %", kPercent * kIntervalShare)}};
+  return {std::move(figure)};
+}
+
+}  // namespace roofcast

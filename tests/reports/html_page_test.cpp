@@ -1,0 +1,129 @@
+#include "reports/page/html_page.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "model/error.hpp"
+#include "reports/figures/chart_renderer.hpp"
+#include "reports/page/html_text.hpp"
+#include "reports/page/report_document.hpp"
+
+namespace roofcast {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kHostile = "</script><script>alert(1)</script>";
+
+Figure line_figure(const std::string& key, int points) {
+  Figure figure{.key = key,
+                .title = "TTFT of " + key,
+                .caption = "How long it took.",
+                .x = {.title = "load (requests/s)"},
+                .y = {.title = "TTFT (ms)"},
+                .series = {{.name = "p95"}}};
+  for (int i = 0; i < points; ++i) {
+    figure.series[0].points.push_back({.x = double(i), .y = double(i % 7)});
+  }
+  return figure;
+}
+
+Report small_report() {
+  return {.title = "A run",
+          .answer = "The SLO holds.",
+          .verdict = true,
+          .facts = {{"Model", "m"}},
+          .sections = {{.heading = "Latency",
+                        .lines = {"A line."},
+                        .figures = {line_figure("first", 3)},
+                        .commands = {"roofcast simulate --model m"}}},
+          .footer = "Made by a test."};
+}
+
+TEST(HtmlPage, HoldsTheAnswerTheFigureItsNumbersAndTheInput) {
+  const std::string page = html_page(small_report());
+  for (const char* part : {"<h1>A run</h1>", "The SLO holds.", "<h2 id=\"heading-0\">Latency</h2>",
+                           "A line.", "TTFT of first", "<details", "How long it took.",
+                           "roofcast simulate --model m", "Made by a test."}) {
+    EXPECT_THAT(page, HasSubstr(part));
+  }
+  if (!has_charts()) return;
+  EXPECT_THAT(page, HasSubstr("<svg"));
+  EXPECT_THAT(page, HasSubstr(">load (requests/s)</text>"));
+}
+
+TEST(HtmlPage, EscapesWhateverTextComesFromOutside) {
+  Report report = small_report();
+  report.title = report.answer = report.footer = kHostile;
+  report.facts = {{kHostile, kHostile}};
+  ReportSection& section = report.sections[0];
+  section.heading = kHostile;
+  section.lines = section.commands = {kHostile};
+  section.tables = {{.title = kHostile, .columns = {{kHostile}}, .rows = {{kHostile}}}};
+  Figure& figure = section.figures[0];
+  figure.title = figure.caption = figure.x.title = figure.series[0].name = kHostile;
+  figure.series[0].points[0].label = kHostile;
+  EXPECT_THAT(html_page(report), Not(HasSubstr("<script>alert")));
+}
+
+TEST(HtmlPage, LoadsNothingFromAnywhere) {
+  // Names of XML's vocabularies are no addresses that anybody asks.
+  const std::string page = std::regex_replace(html_page(small_report()),
+                                              std::regex("http://www\\.w3\\.org/[^\"' ]*"), "");
+  const std::string head = page.substr(0, page.find("</head>"));
+  EXPECT_THAT(head, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(head, Not(HasSubstr("http:")));
+  EXPECT_THAT(head, Not(HasSubstr("https:")));
+  EXPECT_THAT(page, Not(HasSubstr(" src=\"")));
+  EXPECT_THAT(page, Not(HasSubstr("@import")));
+  EXPECT_THAT(page, Not(HasSubstr("url(http")));
+}
+
+TEST(HtmlPage, HasNoHandlersInAttributes) {
+  const std::string page = html_page(small_report());
+  const std::string body = page.substr(0, page.find("<script>"));
+  EXPECT_FALSE(std::regex_search(body, std::regex("\\son[a-z]+=")));
+}
+
+TEST(HtmlPage, OfManyFullFiguresStaysBelowOneAndAHalfMegabytes) {
+  Report report = small_report();
+  for (int i = 0; i < 12; ++i) {
+    report.sections[0].figures.push_back(line_figure("more_" + std::to_string(i), 400));
+  }
+  EXPECT_LT(html_page(report).size(), 1'500'000U);
+}
+
+TEST(HtmlPage, IsTheSameBytesTwice) {
+  EXPECT_EQ(html_page(small_report()), html_page(small_report()));
+}
+
+TEST(HtmlPage, WithoutAVerdictIsNeitherYesNorNo) {
+  Report report = small_report();
+  report.verdict.reset();
+  EXPECT_THAT(html_page(report), HasSubstr("<p class=\"answer\">"));
+  report.verdict = false;
+  EXPECT_THAT(html_page(report), HasSubstr("<p class=\"answer no\">"));
+}
+
+TEST(HtmlText, EscapesAndReplacesWhatIsNoText) {
+  EXPECT_EQ(html_escaped("a<b>&\"'"), "a&lt;b&gt;&amp;&quot;&#39;");
+  EXPECT_EQ(html_escaped("\xff"), "\xEF\xBF\xBD");  // U+FFFD
+  EXPECT_EQ(json_in_script(Json{{"k", "</script>"}}), "{\"k\":\"\\u003c/script>\"}");
+}
+
+TEST(ReportDocument, HasEveryPointForMachinesAndATableForPeople) {
+  const Document document = report_document(small_report());
+  const Json& figure = document.machine["sections"][0]["figures"][0];
+  EXPECT_EQ(figure["y_title"], "TTFT (ms)");
+  EXPECT_EQ(figure["series"][0]["points"].size(), 3U);
+  EXPECT_EQ(document.machine["verdict"], true);
+  bool found = false;
+  for (const Section& section : document.sections) found |= section.table.title == "TTFT of first";
+  EXPECT_TRUE(found);
+}
+
+}  // namespace
+}  // namespace roofcast
