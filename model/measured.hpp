@@ -48,6 +48,13 @@ struct MeasuredCurve {
   /// Of decode attention beside prefill: a tile of one head's queries that a sequence does not fill
   /// (model/measured_mixer.hpp); 0: not known.
   Seconds empty_tile{};
+  /// Of decode attention: a token that one sequence reads alone (model/attention_tail.hpp); 0: not
+  /// known.
+  Seconds tail_token{};
+  /// Of attention: the times include writing the new keys and values to the cache.
+  bool writes_cache = false;
+  /// By how much a call took longer than it does in a captured graph; 0: it was timed in one.
+  Seconds graph_saving{};
   /// Relative error of answering each point from the others ("leave one out", set_errors());
   /// 0: too few points.
   double median_error = 0;

@@ -24,6 +24,15 @@ Size chunk_size(const PrefillChunk& chunk) {
   return {static_cast<double>(chunk.new_tokens), static_cast<double>(chunk.context_tokens)};
 }
 
+UnevenBatch uneven(const AttentionOperator& op, const StepBatch& batch, const Size& size) {
+  UnevenBatch result{.sequences = size.x, .mean = size.y};
+  for (std::size_t i = 0; i < kLongestKept; ++i) {
+    const std::int64_t context = batch.decode_longest[i];
+    if (context > 0) result.longest[i] = static_cast<double>(attended_tokens(op.span, context - 1));
+  }
+  return result;
+}
+
 double tiles_of(std::int64_t queries) {
   return std::ceil(static_cast<double>(queries) / kQueryTile);
 }
@@ -55,7 +64,7 @@ OperatorShape recurrent_shape(const Work& work) {
 Seconds measured_decode(const MeasuredTimes& times, const AttentionOperator& op,
                         const StepBatch& batch, const Work&) {
   const Size size = decode_size(op, batch);
-  Seconds total = times.at(size.x, size.y);
+  Seconds total = times.at(size.x, size.y) + times.tail(uneven(op, batch, size));
   if (times.empty_tile().value > 0) total += times.empty_tile() * empty_tiles(op, batch);
   return total;
 }

@@ -59,7 +59,11 @@ MeasuredTimes::MeasuredTimes(CurveBlend blend, int multiprocessors, const Attent
   table_.emplace(x_nodes(), y_nodes(),
                  [this](double x, double y) { return curve_answer(x, y).time; });
   fixed_ = std::min(fixed_, table_->least());
-  empty_tile_ = blend_.parts.front().curve.empty_tile;
+  const MeasuredCurve& first = blend_.parts.front().curve;
+  empty_tile_ = first.empty_tile;
+  tail_token_ = first.tail_token;
+  graph_saving_ = first.graph_saving;
+  writes_cache_ = first.writes_cache;
 }
 
 std::vector<double> MeasuredTimes::x_nodes() const {
@@ -130,6 +134,12 @@ Seconds MeasuredTimes::at(double x, double y) const {
     y = std::min(y, static_cast<double>(span_.tokens));
   }
   return table_->at(x, y);
+}
+
+Seconds MeasuredTimes::tail(const UnevenBatch& batch) const {
+  if (tail_token_.value <= 0 || batch.longest.front() <= batch.mean) return {};
+  const EvenKernel even{.time = at(batch.sequences, batch.mean), .token = tail_token_};
+  return tail_time(blend_.shape, batch, even, multiprocessors_);
 }
 
 CurveAnswer MeasuredTimes::explain(double x, double y) const {

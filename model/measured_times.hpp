@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "model/attention_tail.hpp"
 #include "model/gpu.hpp"
 #include "model/measured.hpp"
 #include "model/monotone_table.hpp"
@@ -26,8 +27,15 @@ class MeasuredTimes {
   /// at()'s time with the rung and uncertainty of the curves' answer.
   CurveAnswer explain(double x, double y) const;
 
+  /// What a decode batch takes beyond at() because its sequences are not alike.
+  Seconds tail(const UnevenBatch& batch) const;
+
   /// Beside prefill: of a tile of one head's queries that a sequence does not fill.
   Seconds empty_tile() const { return empty_tile_; }
+
+  bool writes_cache() const { return writes_cache_; }
+  /// Of at(), what one call is shorter in a captured graph.
+  Seconds graph_saving() const { return graph_saving_; }
 
   /// Of at(), what is paid once however many sequences one call computes.
   Seconds fixed() const { return fixed_; }
@@ -43,6 +51,9 @@ class MeasuredTimes {
   AttentionSpan span_{};
   Seconds fixed_{};
   Seconds empty_tile_{};
+  Seconds tail_token_{};
+  Seconds graph_saving_{};
+  bool writes_cache_ = false;
   std::optional<MonotoneTable> table_;
 };
 

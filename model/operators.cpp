@@ -116,6 +116,8 @@ StepBatch speculative_batch(const Transformer& model, std::int64_t sequences, st
   StepBatch batch;
   batch.decode_sequences = sequences;
   batch.decode_new_tokens = 1 + drafts;
+  const auto kept = std::min(sequences, static_cast<std::int64_t>(kLongestKept));
+  std::fill_n(batch.decode_longest.begin(), kept, context + drafts + 1);
   for (const AttentionSpan& span : attention_spans(model)) {
     batch.decode_attended.push_back(sequences * attended_tokens(span, context + drafts));
   }

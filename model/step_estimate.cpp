@@ -79,6 +79,19 @@ double combined_uncertainty(const std::vector<OperatorEstimate>& operators, Seco
   return total.value > 0 ? std::sqrt(sum) / total.value : 0.0;
 }
 
+template <class List>
+Seconds graph_saving_of(const List& operators) {
+  Seconds saving;
+  for (const auto& op : operators) saving += op.graph_saving();
+  return saving;
+}
+
+/// The estimate of an operator in a captured graph.
+OperatorEstimate captured(OperatorEstimate estimate, Seconds saving) {
+  estimate.time = std::max(Seconds{}, estimate.time - saving);
+  return estimate;
+}
+
 }  // namespace
 
 StepEstimate sum_of(const std::vector<StepEstimate>& steps) {
@@ -103,6 +116,10 @@ struct RooflineStepTime::Impl {
     recurrent = timed_mixers(std::move(operators.recurrent), deployment.gpu);
     fixed_calls = calls_of(per_token) + calls_of(per_row);
     mixer_calls = calls_of(attention) + calls_of(recurrent);
+    drop_cache_writes();
+    token_saving = graph_saving_of(per_token);
+    row_saving = graph_saving_of(per_row);
+    mixer_saving = graph_saving_of(attention) + graph_saving_of(recurrent);
     deployment.gpu.measured.reset();  // every operator has taken its curves
   }
 
@@ -114,6 +131,9 @@ struct RooflineStepTime::Impl {
   std::vector<TimedMixer<RecurrentOperator>> recurrent;
   std::int64_t fixed_calls = 0;
   std::int64_t mixer_calls = 0;
+  Seconds token_saving{};  // in a captured graph
+  Seconds row_saving{};
+  Seconds mixer_saving{};
   mutable Table token_times;
   mutable Table row_times;
 
@@ -126,6 +146,14 @@ struct RooflineStepTime::Impl {
     });
   }
 
+  /// Where all attention kernels were timed with what they write to the cache, that is no operator
+  /// of its own; its launches count on.
+  void drop_cache_writes() {
+    const auto writes = [](const auto& op) { return op.writes_cache(); };
+    if (attention.empty() || !std::all_of(attention.begin(), attention.end(), writes)) return;
+    std::erase_if(per_token, [](const TimedOperator& op) { return op.name() == "kv_write"; });
+  }
+
   template <class Mixers>
   Seconds mixer_time(const Mixers& mixers, const StepBatch& batch) const {
     Seconds total;
@@ -136,7 +164,7 @@ struct RooflineStepTime::Impl {
     return total;
   }
 
-  bool captured(const StepBatch& batch, const StepCounts& counts) const {
+  bool is_captured(const StepBatch& batch, const StepCounts& counts) const {
     const Engine& engine = deployment.engine;
     if (!engine.cuda_graphs || (engine.eager_prefill && !batch.prefills.empty())) return false;
     if (engine.exact_graphs && batch.prefills.empty()) return true;
@@ -146,10 +174,18 @@ struct RooflineStepTime::Impl {
   /// Kernels wait for their launch unless a captured graph holds them.
   Seconds launch_time(const StepBatch& batch, const StepCounts& counts) const {
     const Engine& engine = deployment.engine;
-    if (captured(batch, counts)) return {};
+    if (is_captured(batch, counts)) return {};
     const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
     const std::int64_t calls = fixed_calls + mixer_calls * (mixed ? 2 : 1);
     return engine.host.kernel_launch * static_cast<double>(calls);
+  }
+
+  /// What kernels that were timed one by one are shorter in a captured graph. That of a step with
+  /// prompts leaves attention out (vLLM's piecewise graphs).
+  Seconds saved_time(const StepBatch& batch, const StepCounts& counts) const {
+    if (!is_captured(batch, counts)) return {};
+    const Seconds linear = counts.rows > 0 ? token_saving + row_saving : token_saving;
+    return batch.prefills.empty() ? linear + mixer_saving : linear;
   }
 
   Seconds device_time(const StepBatch& batch) const {
@@ -158,7 +194,7 @@ struct RooflineStepTime::Impl {
     const Seconds kernels = sum(per_token, counts.tokens, token_times) +
                             sum(per_row, counts.rows, row_times) + mixer_time(attention, batch) +
                             mixer_time(recurrent, batch);
-    return std::max(kernels, launch_time(batch, counts));
+    return std::max(kernels - saved_time(batch, counts), launch_time(batch, counts));
   }
 
   Seconds host_time(double sequences) const {
@@ -198,20 +234,26 @@ StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
   const Gpu& gpu = impl_->deployment.gpu;
   const StepCounts counts = step_counts(impl_->deployment.engine, batch);
   StepEstimate result;
+  const bool in_graph = impl_->is_captured(batch, counts);
   const auto add_mixers = [&](const auto& mixers) {
     for (const auto& op : mixers) {
       if (!batch.prefills.empty()) result.operators.push_back(op.explain_prefill(batch, gpu));
-      if (batch.decode_sequences > 0) result.operators.push_back(op.explain_decode(batch, gpu));
+      if (batch.decode_sequences == 0) continue;
+      const Seconds saved = in_graph && batch.prefills.empty() ? op.graph_saving() : Seconds{};
+      result.operators.push_back(captured(op.explain_decode(batch, gpu), saved));
     }
   };
-  for (const TimedOperator& op : impl_->per_token) {
-    if (counts.tokens > 0) result.operators.push_back(op.explain(counts.tokens, gpu));
-  }
+  const auto add_linear = [&](const std::vector<TimedOperator>& operators, std::int64_t n) {
+    if (n == 0) return;
+    for (const TimedOperator& op : operators) {
+      const Seconds saved = in_graph ? op.graph_saving() : Seconds{};
+      result.operators.push_back(captured(op.explain(n, gpu), saved));
+    }
+  };
+  add_linear(impl_->per_token, counts.tokens);
   add_mixers(impl_->attention);
   add_mixers(impl_->recurrent);
-  for (const TimedOperator& op : impl_->per_row) {
-    if (counts.rows > 0) result.operators.push_back(op.explain(counts.rows, gpu));
-  }
+  add_linear(impl_->per_row, counts.rows);
   result.device = impl_->device_time(batch);
   result.total = seconds(batch);
   result.host = result.total - result.device;

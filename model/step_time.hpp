@@ -2,9 +2,12 @@
 // The simulator knows nothing else of GPUs or models.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "model/attention_tail.hpp"
 #include "model/transformer.hpp"
 #include "model/units.hpp"
 
@@ -27,7 +30,18 @@ struct StepBatch {
   std::vector<std::int64_t> decode_attended{};
   /// New tokens of each decode sequence: 1, or 1 + drafts when a speculative step verifies them.
   std::int64_t decode_new_tokens = 1;
+  /// Contexts (the new token included) of the longest decode sequences, longest first; 0: no more,
+  /// or not known.
+  std::array<std::int64_t, kLongestKept> decode_longest{};
 };
+
+/// Puts a decode sequence's context where it belongs among the longest.
+inline void keep_longest(StepBatch& batch, std::int64_t context) {
+  for (std::int64_t& kept : batch.decode_longest) {
+    if (context > kept) std::swap(context, kept);
+    if (context == 0) return;
+  }
+}
 
 class StepTime {
  public:

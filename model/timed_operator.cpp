@@ -104,6 +104,11 @@ Seconds TimedOperator::kernel_time(std::int64_t n, const Gpu& gpu) const {
   return std::max(own, longest_so_far_[static_cast<std::size_t>(after - bend_.begin()) - 1]);
 }
 
+Seconds TimedOperator::graph_saving() const {
+  if (!measured_) return {};
+  return measured_->graph_saving() * static_cast<double>(op_.work.calls);
+}
+
 OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu) const {
   const Seconds total = time(n, gpu);  // which fills in the work
   if (measured_) {

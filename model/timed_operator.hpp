@@ -28,6 +28,9 @@ class TimedOperator {
   Seconds time(std::int64_t n, const Gpu& gpu) const;
   OperatorEstimate explain(std::int64_t n, const Gpu& gpu) const;
   std::int64_t calls() const { return op_.work.calls; }
+  const std::string& name() const { return op_.work.name; }
+  /// Of time(), what a captured graph saves.
+  Seconds graph_saving() const;
 
  private:
   Seconds kernel_time(std::int64_t n, const Gpu& gpu) const;
@@ -82,6 +85,14 @@ class TimedMixer {
         roofcast::explain_prefill(*prefill_.measured, op_, batch, prefill_.scratch), total, gpu);
   }
   std::int64_t calls() const { return op_.decode.calls; }
+  /// Of decode_time(), what a captured graph saves: of two kernels, where one writes the cache.
+  Seconds graph_saving() const {
+    if (!decode_.measured) return {};
+    const std::int64_t kernels = op_.decode.calls * (writes_cache() ? 2 : 1);
+    return decode_.measured->graph_saving() * static_cast<double>(kernels);
+  }
+  /// Whether its times include writing the new keys and values.
+  bool writes_cache() const { return decode_.measured && decode_.measured->writes_cache(); }
 
  private:
   /// One of the operator's kernels.

@@ -48,6 +48,27 @@ Measured provenance_of(const ImportedRows& rows, const ImportRecord& record) {
   return measured;
 }
 
+bool is_attention(OperatorFamily family) {
+  return family == OperatorFamily::prefill_attention || family == OperatorFamily::decode_attention;
+}
+
+/// What the tables say of the curve's kernel beside its times.
+void add_facts(const ImportedRows& rows, MeasuredCurve& curve) {
+  for (const DecodeKernel& known : rows.decode_kernels) {
+    if (curve.shape != known.shape || curve.kernel != known.kernel) continue;
+    curve.empty_tile = known.empty_tile;
+    curve.tail_token = known.tail_token;
+  }
+  for (const KernelSource& source : rows.sources) {
+    if (curve.kernel != source.kernel) continue;
+    curve.graph_saving = source.graph_saving;
+    for (const MeasuredPoint& point : curve.points) {
+      curve.graph_saving = std::min(curve.graph_saving, point.time);
+    }
+    curve.writes_cache = source.attention_writes_cache && is_attention(curve.shape.family);
+  }
+}
+
 }  // namespace
 
 Gpu import_profile(ImportedRows& rows, const Gpu& known, const ImportRecord& record) {
@@ -60,12 +81,7 @@ Gpu import_profile(ImportedRows& rows, const Gpu& known, const ImportRecord& rec
   Gpu gpu = known;
   Measured measured = provenance_of(rows, record);
   measured.curves = fit_curves(rows.points, known.multiprocessors, nullptr).curves;
-  for (MeasuredCurve& curve : measured.curves) {
-    for (const DecodeKernel& known_kernel : rows.decode_kernels) {
-      if (curve.shape != known_kernel.shape || curve.kernel != known_kernel.kernel) continue;
-      curve.empty_tile = known_kernel.empty_tile;
-    }
-  }
+  for (MeasuredCurve& curve : measured.curves) add_facts(rows, curve);
   const std::string source =
       fmt::format("imported {} by {}: {}", record.date, record.tool, measured.device);
   gpu.efficiencies =

@@ -22,6 +22,14 @@ struct DecodeKernel {
   OperatorShape shape{};
   std::string kernel{};
   Seconds empty_tile{};
+  Seconds tail_token{};
+};
+
+/// What holds of all curves of a source (MeasuredCurve).
+struct KernelSource {
+  std::string kernel{};
+  Seconds graph_saving{};
+  bool attention_writes_cache = false;
 };
 
 struct ImportedRows {
@@ -33,6 +41,7 @@ struct ImportedRows {
   std::map<std::string, std::int64_t> devices{};  // as the tables name them, with their rows
   std::map<std::string, std::string> versions{};  // "vLLM" -> "0.24.0"; several joined by commas
   std::vector<DecodeKernel> decode_kernels{};
+  std::vector<KernelSource> sources{};
 };
 
 void leave_out(std::map<std::string, LeftOut>& list, const std::string& reason,

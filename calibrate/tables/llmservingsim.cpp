@@ -27,6 +27,11 @@ constexpr const char* kNoNumber = "a size or time is not a number in its range";
 // As aiconfigurator.cpp: what two collections of one table differ by.
 constexpr double kSpread = 0.05;
 
+// What a kernel launched by itself takes longer than in a captured graph: graphs shorten a step of
+// Llama-3.1-8B on an RTX PRO 6000 by 589 us whatever its size, 1.8 us for each of 324 launches
+// (casys-kaist/LLMServingSim 446b29d, profiler/core/step.py).
+constexpr Seconds kGraphSaving{1.8e-6};
+
 /// Their layers, and our operators. Each of two norms of a layer is timed as one.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kLayers{{
     {"qkv_proj", "qkv_proj"},
@@ -163,8 +168,12 @@ void add_mixed(const Reading& reading, const std::vector<AttentionCall>& calls,
   for (const MeasuredPoint& point : mixed.beside) {
     reading.add(beside, point.x, point.y, point.time.value / kMicroseconds, "beside prefill");
   }
+  reading.rows.decode_kernels.push_back({.shape = beside,
+                                         .kernel = reading.kernel,
+                                         .empty_tile = mixed.empty_tile,
+                                         .tail_token = mixed.tail_token});
   reading.rows.decode_kernels.push_back(
-      {.shape = beside, .kernel = reading.kernel, .empty_tile = mixed.empty_tile});
+      {.shape = decode, .kernel = reading.kernel, .tail_token = mixed.tail_token});
 }
 
 void read_attention(const Reading& reading, const std::string& path) {
@@ -211,6 +220,8 @@ ProfilerMeta read_profiler_meta(const std::string& path) {
           std::from_chars(samples->data(), samples->data() + samples->size(), meta.samples);
       if (failed != std::errc{} || meta.samples < 1) meta.samples = 1;
     }
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (const auto eager = value_of(line, "enforce_eager")) meta.eager = *eager != "false";
   }
   if (meta.model.empty() || meta.gpu.empty() || meta.vllm_version.empty()) {
     throw Error(path + ": does not state model, gpu and vllm_version, as a profiler's meta.yaml");
@@ -229,6 +240,11 @@ void read_llmservingsim(const std::string& folder, const ProfilerMeta& meta,
   read_layers(reading, table_path(folder, "dense"), "tokens");
   read_layers(reading, table_path(folder, "per_sequence"), "sequences");
   read_attention(reading, table_path(folder, "attention"));
+  // Modules are timed, without graphs; that of attention writes the cache too (vLLM 0.19,
+  // Attention.forward calls unified_kv_cache_update).
+  rows.sources.push_back({.kernel = reading.kernel,
+                          .graph_saving = meta.eager ? kGraphSaving : Seconds{},
+                          .attention_writes_cache = true});
   rows.devices[meta.gpu] += rows.rows - before;
   add_version(rows, "vLLM", meta.vllm_version);
 }

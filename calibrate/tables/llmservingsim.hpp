@@ -4,8 +4,8 @@
 //   per_sequence  LM head and sampling, by sequences
 //   attention     one kernel over a prompt's chunk and decoding sequences of equal context; either
 //                 may be absent (mixed_attention.hpp)
-// Times are microseconds. skew.csv is not taken: its times are sums of three calls, and no term
-// here stands for sequences of unequal length.
+// Times are microseconds. skew.csv is not taken: its times are sums of three calls, and what it
+// tells of sequences of unequal length follows from the attention table (model/attention_tail.hpp).
 #pragma once
 
 #include <string>
@@ -21,6 +21,7 @@ struct ProfilerMeta {
   std::string gpu{};           // "NVIDIA GeForce RTX 4090"
   std::string vllm_version{};  // "0.19.0"
   int samples = 1;             // a time is the mean of
+  bool eager = true;           // timed without CUDA graphs
 };
 
 /// Throws Error when the file cannot be read, or does not name model, GPU and version.

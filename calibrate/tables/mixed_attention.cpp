@@ -66,12 +66,24 @@ Seconds fit_empty_tile(std::span<const AttentionCall> calls, const Times& alone,
   return Seconds{squares > 0 ? std::max(0.0, products / squares) : 0.0};
 }
 
+Seconds time_of_token(const Times& beside) {
+  std::vector<std::pair<std::int64_t, Seconds>> single;
+  for (const auto& [size, time] : beside) {
+    if (size.first == 1) single.emplace_back(size.second, time);
+  }
+  if (single.size() < 2) return {};
+  const auto& [shorter, less] = single[single.size() - 2];
+  const auto& [longer, more] = single.back();
+  return std::max(Seconds{}, (more - less) / static_cast<double>(longer - shorter));
+}
+
 }  // namespace
 
 MixedAttention mixed_attention(std::span<const AttentionCall> calls, std::int64_t query_heads) {
   const Times alone = chunks_alone(calls);
   const Times beside = beside_shortest(calls, alone);
-  MixedAttention mixed{.empty_tile = fit_empty_tile(calls, alone, beside, query_heads)};
+  MixedAttention mixed{.empty_tile = fit_empty_tile(calls, alone, beside, query_heads),
+                       .tail_token = time_of_token(beside)};
   for (const auto& [size, time] : beside) {
     mixed.beside.push_back({.x = static_cast<double>(size.first),
                             .y = static_cast<double>(size.second),

@@ -26,6 +26,8 @@ struct MixedAttention {
   /// Of a tile of 128 queries of one head that no query is in: least relative squares over all
   /// calls, of what is beyond the chunk alone and the sequences beside the shortest.
   Seconds empty_tile{};
+  /// Of a token that one sequence reads alone: between the two longest contexts of one sequence.
+  Seconds tail_token{};
 };
 
 /// Spread and samples of the points are left to the caller. Precondition: times above 0.

@@ -113,6 +113,9 @@ Json measured_curve_json(const MeasuredCurve& curve) {
                    {"seconds_per_byte", number(curve.terms.seconds_per_byte)},
                    {"seconds_per_wave", number(curve.terms.seconds_per_wave)}};
   if (curve.empty_tile.value > 0) json["empty_tile_s"] = number(curve.empty_tile);
+  if (curve.tail_token.value > 0) json["tail_token_s"] = number(curve.tail_token);
+  if (curve.writes_cache) json["writes_cache"] = true;
+  if (curve.graph_saving.value > 0) json["graph_saving_s"] = number(curve.graph_saving);
   json["median_error"] = number(curve.median_error);
   json["p90_error"] = number(curve.p90_error);
   Json points = Json::array();

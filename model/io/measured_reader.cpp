@@ -52,9 +52,9 @@ std::vector<std::string> shape_keys(OperatorFamily family) {
       break;
     case OperatorFamily::prefill_attention:
     case OperatorFamily::decode_attention:
-      keys.insert(keys.end(), {"cache", "latent"});
+      keys.insert(keys.end(), {"cache", "latent", "writes_cache"});
       if (family == OperatorFamily::prefill_attention) break;
-      keys.insert(keys.end(), {"beside_prefill", "empty_tile_s"});
+      keys.insert(keys.end(), {"beside_prefill", "empty_tile_s", "tail_token_s"});
       break;
     case OperatorFamily::memory_bound:
       keys.emplace_back("name");
@@ -206,17 +206,29 @@ void read_points(const ProfileSection& section, const Gpu& gpu, MeasuredCurve& c
 MeasuredCurve read_curve(const ProfileSection& section, const Gpu& gpu) {
   const OperatorFamily family = one_of(section, "family", kFamilies);
   std::vector<std::string> keys = shape_keys(family);
-  keys.insert(keys.end(), {"family", "kernel", "terms", "median_error", "p90_error", "points"});
+  keys.insert(keys.end(), {"family", "kernel", "terms", "median_error", "p90_error", "points",
+                           "graph_saving_s"});
   check_keys(section, keys);
   MeasuredCurve curve{.shape = read_shape(section, family), .kernel = text(section, "kernel")};
   curve.terms = read_terms(section);
   if (has(section, "empty_tile_s")) {
     curve.empty_tile = Seconds{number(section, "empty_tile_s", kTime)};
   }
+  if (has(section, "tail_token_s")) {
+    curve.tail_token = Seconds{number(section, "tail_token_s", kTime)};
+  }
+  if (has(section, "graph_saving_s")) {
+    curve.graph_saving = Seconds{number(section, "graph_saving_s", kTime)};
+  }
+  if (has(section, "writes_cache")) curve.writes_cache = flag(section, "writes_cache");
   if (has(section, "median_error")) curve.median_error = number(section, "median_error", kError);
   if (has(section, "p90_error")) curve.p90_error = number(section, "p90_error", kError);
   if (curve.median_error > curve.p90_error) fail(section, "median_error", "is above p90_error");
   read_points(section, gpu, curve);
+  for (const MeasuredPoint& point : curve.points) {
+    if (curve.graph_saving <= point.time) continue;
+    fail(section, "graph_saving_s", "is more than a point's time, of which it is a part");
+  }
   return curve;
 }
 

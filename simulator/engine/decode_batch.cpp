@@ -82,6 +82,33 @@ void AttendedSum::clear() {
   empty(turns_);
 }
 
+// ---- LongestSequences
+
+void LongestSequences::join(std::int64_t computed, std::int64_t tick) {
+  const std::int64_t ahead = computed - tick;
+  ahead_.insert(std::upper_bound(ahead_.begin(), ahead_.end(), ahead, std::greater<>()), ahead);
+}
+
+void LongestSequences::leave(std::int64_t computed, std::int64_t tick) {
+  const auto found =
+      std::lower_bound(ahead_.begin(), ahead_.end(), computed - tick, std::greater<>());
+  assert(found != ahead_.end() && *found == computed - tick);
+  ahead_.erase(found);
+}
+
+void LongestSequences::describe(std::int64_t tick, StepBatch& batch) const {
+  const std::size_t kept = std::min(ahead_.size(), kLongestKept);
+  const bool alone = batch.decode_longest.front() == 0;
+  for (std::size_t i = 0; i < kept; ++i) {
+    const std::int64_t context = ahead_[i] + tick + 1;
+    if (alone) {
+      batch.decode_longest[i] = context;
+    } else {
+      keep_longest(batch, context);
+    }
+  }
+}
+
 // ---- DecodeBatch
 
 DecodeBatch::DecodeBatch(const CacheLayout& layout, const std::vector<AttentionSpan>& spans,
@@ -108,6 +135,7 @@ void DecodeBatch::join(RequestId id) {
   const std::int64_t last = tick_ + request.output_tokens - request.generated;
   endings_.push({.tick = last, .request = id});
   for (AttendedSum& sum : attended_) sum.join(request.computed, tick_, last);
+  longest_.join(request.computed, tick_);
   if (block_tokens_ > 0) {
     ++crossing(request);
   } else {
@@ -138,6 +166,7 @@ DecodeLoad DecodeBatch::load(const KvBlocks& blocks) {
 
 void DecodeBatch::describe(StepBatch& batch) const {
   batch.decode_sequences += size_;
+  longest_.describe(tick_, batch);
   for (std::size_t i = 0; i < attended_.size(); ++i) {
     batch.decode_attended[i] += attended_[i].value();
   }
@@ -178,6 +207,7 @@ void DecodeBatch::advance(const KvBlocks& blocks, std::vector<RequestId>& comple
     if (block_tokens_ > 0) --crossing(request);
     settle(request, blocks);
     for (AttendedSum& sum : attended_) sum.leave(request.computed);
+    longest_.leave(request.computed, tick_);
     --size_;
     completed.push_back(id);
   }
@@ -191,6 +221,7 @@ void DecodeBatch::dissolve(const std::vector<RequestId>& running, const KvBlocks
   size_ = 0;
   empty(endings_);
   for (AttendedSum& sum : attended_) sum.clear();
+  longest_.clear();
   std::fill(crossings_.begin(), crossings_.end(), 0);
   empty(boundaries_);
   due_.clear();

@@ -43,6 +43,21 @@ class AttendedSum {
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
 };
 
+/// Tokens of the batch's sequences, longest first. All gain one a tick, so that who is ahead stays
+/// ahead.
+class LongestSequences {
+ public:
+  /// A sequence of `computed` tokens joins, or leaves, at `tick`.
+  void join(std::int64_t computed, std::int64_t tick);
+  void leave(std::int64_t computed, std::int64_t tick);
+  void clear() { ahead_.clear(); }
+  /// Adds the longest to the batch, with the token of the next tick.
+  void describe(std::int64_t tick, StepBatch& batch) const;
+
+ private:
+  std::vector<std::int64_t> ahead_;  // tokens beyond the tick, descending
+};
+
 class DecodeBatch {
  public:
   /// `table` outlives the batch.
@@ -96,6 +111,7 @@ class DecodeBatch {
   std::int64_t size_ = 0;
   Calendar endings_;
   std::vector<AttendedSum> attended_;
+  LongestSequences longest_;
   /// With blocks of one size that keep all tokens: members that need a block more at ticks
   /// congruent to the index, and the pool blocks of each. Without (`block_tokens_` is 0): members
   /// by the tick at which their blocks change.

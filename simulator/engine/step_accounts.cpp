@@ -17,6 +17,7 @@ void commit_decode(EngineState& state, RequestId id, std::int64_t drafts,
   for (std::size_t i = 0; i < spans.size(); ++i) {
     batch.decode_attended[i] += attended_tokens(spans[i], request.computed + drafts);
   }
+  keep_longest(batch, request.computed + drafts + 1);
   std::int64_t accepted = 0;
   if (drafts > 0) {
     accepted = accepted_drafts(state.engine.speculation, state.seed, id, request.generated, drafts);
@@ -79,6 +80,7 @@ void clear(StepBatch& batch, std::size_t spans) {
   batch.decode_sequences = 0;
   batch.decode_new_tokens = 1;
   batch.decode_attended.assign(spans, 0);
+  batch.decode_longest.fill(0);
 }
 
 void commit(EngineState& state, StepPlan& plan, const std::vector<AttentionSpan>& spans,

@@ -180,10 +180,14 @@ TEST(ImportProfile, KeepsFactsRefusesWhatBeatsPhysicsAndSaysSo) {
                          .point = {.x = 16, .time = Seconds{5e-6}, .samples = 1},
                          .name = "too fast"});
   rows.devices["NVIDIA H200"] = 5;
+  rows.sources.push_back(
+      {.kernel = "some", .graph_saving = Seconds{2e-6}, .attention_writes_cache = true});
   const Gpu gpu =
       import_profile(rows, known, {.date = "2026-11-21T10:15:00Z", .tool = "roofcast 0.1.0"});
   ASSERT_EQ(gpu.measured->curves.size(), 1u);
   EXPECT_EQ(gpu.measured->curves[0].points.size(), 4u);
+  EXPECT_EQ(gpu.measured->curves[0].graph_saving.value, 2e-6);
+  EXPECT_FALSE(gpu.measured->curves[0].writes_cache);  // of attention alone
   EXPECT_EQ(gpu.memory, known.memory);
   EXPECT_EQ(gpu.measured->device, "NVIDIA H200");
   ASSERT_EQ(gpu.measured->rejected.size(), 1u);
@@ -204,13 +208,17 @@ TEST(MixedAttentionTest, WhatDecodingTakesBesideAChunkIsToldApart) {
       {.chunk = 512, .cached = 64, .time = Seconds{100e-6}},
       {.sequences = 16, .attended = 512, .time = Seconds{30e-6}},
       {.chunk = 16, .sequences = 16, .attended = 512, .time = Seconds{60e-6}},
+      {.chunk = 16, .sequences = 1, .attended = 1024, .time = Seconds{30e-6}},
+      {.chunk = 16, .sequences = 1, .attended = 2048, .time = Seconds{50e-6}},
       {.chunk = 512, .sequences = 16, .attended = 512, .time = Seconds{99.6e-6}}};
   const MixedAttention mixed = mixed_attention(calls, 4);
-  ASSERT_EQ(mixed.beside.size(), 1u);
-  EXPECT_EQ(mixed.beside[0].x, 16);
-  EXPECT_EQ(mixed.beside[0].y, 512);
-  EXPECT_NEAR(mixed.beside[0].time.value, 50e-6, 1e-15);
+  ASSERT_EQ(mixed.beside.size(), 3u);
+  EXPECT_EQ(mixed.beside[2].x, 16);
+  EXPECT_EQ(mixed.beside[2].y, 512);
+  EXPECT_NEAR(mixed.beside[2].time.value, 50e-6, 1e-15);
   EXPECT_NEAR(mixed.empty_tile.value, 9.6e-6 / 192, 1e-15);
+  // One sequence of 2,048 tokens takes 20 us longer than one of 1,024.
+  EXPECT_NEAR(mixed.tail_token.value, 20e-6 / 1024, 1e-15);
 }
 
 class ProfilerFolder : public KernelTables {
@@ -255,6 +263,9 @@ TEST_F(ProfilerFolder, LayersBecomeTheModelsOperators) {
   EXPECT_EQ(rows.points[4].point.y, 1024);
   EXPECT_EQ(rows.points[5].point.x, 512);
   EXPECT_EQ(rows.points[5].point.y, 128);
+  ASSERT_EQ(rows.sources.size(), 1u);
+  EXPECT_EQ(rows.sources[0].kernel, rows.points[0].kernel);
+  EXPECT_EQ(rows.sources[0].graph_saving.value, 1.8e-6);
   EXPECT_EQ(rows.unused.at("layer secret").rows, 1);
   EXPECT_EQ(rows.versions.at("vLLM"), "0.19.0");
 }

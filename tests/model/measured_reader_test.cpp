@@ -70,7 +70,7 @@ const char* const kProfile = R"({
        "points": [[16, 0, 1e-5, 0, 1], [16, 1024, 2e-5, 0, 1]]},
       {"family": "decode_attention", "cache": "fp8", "query_heads": 16, "kv_heads": 1, "head_dim": 576,
        "value_dim": 512, "latent": true, "beside_prefill": true, "kernel": "own",
-       "empty_tile_s": 3e-9,
+       "empty_tile_s": 3e-9, "tail_token_s": 2e-8, "graph_saving_s": 1e-6, "writes_cache": true,
        "terms": {"floor_s": 3e-6, "seconds_per_flop": 0, "seconds_per_byte": 1e-12, "seconds_per_wave": 1e-7},
        "points": [[1, 128, 1e-5, 0, 1], [4, 128, 1e-5, 0, 1]]},
       {"family": "memory_bound", "name": "norms", "kernel": "own",
@@ -120,6 +120,9 @@ TEST(MeasuredReader, ReadsWhatAProfileSays) {
                 .family = OperatorFamily::gemm, .format = "bf16", .outputs = 1024, .inputs = 512}));
   EXPECT_TRUE(measured.curves[3].shape.beside_prefill);
   EXPECT_EQ(measured.curves[3].empty_tile.value, 3e-9);
+  EXPECT_EQ(measured.curves[3].tail_token.value, 2e-8);
+  EXPECT_EQ(measured.curves[3].graph_saving.value, 1e-6);
+  EXPECT_TRUE(measured.curves[3].writes_cache);
   EXPECT_EQ(gemm.kernel, "library 3");
   EXPECT_EQ(gemm.terms.seconds_per_byte, 1e-12);
   EXPECT_EQ(gemm.p90_error, 0.05);
@@ -141,8 +144,9 @@ TEST(MeasuredReader, NamesTheKeyThatIsMissingOrUnknown) {
   const Json whole = Json::parse(kProfile)["measured"];
   for (std::size_t i = 0; i < whole["curves"].size(); ++i) {
     for (const auto& [key, value] : whole["curves"][i].items()) {
-      const std::set<std::string> optional{"median_error", "p90_error", "latent", "beside_prefill",
-                                           "empty_tile_s"};
+      const std::set<std::string> optional{"median_error",   "p90_error",    "latent",
+                                           "beside_prefill", "empty_tile_s", "tail_token_s",
+                                           "graph_saving_s", "writes_cache"};
       if (optional.contains(key)) continue;
       const std::string name = key;
       EXPECT_EQ(error_after([&](Json& m) { m["curves"][i].erase(name); }),
@@ -177,6 +181,10 @@ TEST(MeasuredReader, RejectsShapesThatCannotBe) {
   EXPECT_THAT(with(2, "kv_heads", 16), HasSubstr("is more than query_heads"));
   EXPECT_THAT(with(2, "cache", "bf17"), HasSubstr("did you mean 'bf16'?"));
   EXPECT_THAT(with(3, "value_dim", 600), HasSubstr("is more than head_dim"));
+  EXPECT_THAT(with(3, "writes_cache", 1), HasSubstr("true or false"));
+  EXPECT_THAT(with(3, "tail_token_s", -1), HasSubstr("tail_token_s"));
+  EXPECT_THAT(with(3, "graph_saving_s", 1.1e-5), HasSubstr("is more than a point's time"));
+  EXPECT_THAT(with(0, "writes_cache", true), HasSubstr("measured.curves[0].writes_cache"));
   EXPECT_THAT(with(5, "exchange", "all_reduc"), HasSubstr("did you mean 'all_reduce'?"));
   EXPECT_THAT(with(5, "ranks", 0), HasSubstr("ranks"));
   EXPECT_THAT(error_after([](Json& m) { m["curves"].push_back(m["curves"][0]); }),

@@ -88,6 +88,65 @@ TEST(MeasuredStep, DecodingBesidePrefillIsAskedOfThePromptsKernel) {
   EXPECT_NEAR(named(apart.explain(batch), "decode_attention").time.value, alone, 1e-12);
 }
 
+TEST(MeasuredStep, TheLongestSequenceOutlastsTheOthers) {
+  // 64 sequences of 1,000 tokens: 64,000 entries of 4,096 bytes and 64 queries and outputs of
+  // 16,384 in 5 us + 1.05 GFLOP * 2e-14 + 263.2 MB * 2e-12 = 552 us. At 100 ns a token 11.6 of them
+  // fill the memory, of which 8 are known: (9,000 + 7 * 1,000) / 8 = 2,000. 64 * 8 blocks on 100
+  // multiprocessors are 2.56 waves, by whose end 1,000 to 2,560 tokens have been read:
+  // (7,000 * 1,000 + (7,000^2 - 6,440^2) / 2) / 1,560 = 6,899.487 tokens more, in 32 layers.
+  Deployment deployment = calibrated(test::llama_3_1_8b());
+  for (MeasuredCurve& curve : deployment.gpu.measured->curves) curve.tail_token = Seconds{100e-9};
+  const RooflineStepTime step_time(deployment);
+  StepBatch batch = decode_batch(deployment.model, 64, 999);
+  const Seconds even = step_time.seconds(batch);
+  batch.decode_longest.front() = 9000;
+  EXPECT_NEAR((step_time.seconds(batch) - even).value, 32 * 6899.487 * 100e-9, 1e-8);
+}
+
+/// Launches of a decode step that curves answer for, and of its attention.
+std::int64_t timed_launches(const StepEstimate& step) {
+  std::int64_t launches = 0;
+  for (const OperatorEstimate& op : step.operators) {
+    if (op.rung <= Rung::extended) launches += op.work.calls;
+  }
+  return launches;
+}
+
+TEST(MeasuredStep, WhatWasTimedLaunchByLaunchIsShorterInACapturedGraph) {
+  Deployment deployment = calibrated(test::llama_3_1_8b());
+  deployment.engine.graph_batch_sizes = {512};
+  const RooflineStepTime replayed(deployment);
+  for (MeasuredCurve& curve : deployment.gpu.measured->curves) curve.graph_saving = Seconds{1e-7};
+  const RooflineStepTime launched(deployment);
+  const auto saved = [&](const StepBatch& batch) {
+    return (replayed.seconds(batch) - launched.seconds(batch)).value;
+  };
+  const StepBatch decode = decode_batch(deployment.model, 64, 1023);
+  const auto launches = static_cast<double>(timed_launches(launched.explain(decode)));
+  EXPECT_NEAR(saved(decode), launches * 1e-7, kRounding);
+  EXPECT_NEAR((named(replayed.explain(decode), "o_proj").time -
+               named(launched.explain(decode), "o_proj").time)
+                  .value,
+              32 * 1e-7, kRounding);
+  // Graphs of steps with prompts leave the 32 launches of attention out, and end at 512 tokens.
+  StepBatch mixed = decode;
+  mixed.prefills = {{.new_tokens = 448, .emits_token = false}};
+  EXPECT_NEAR(saved(mixed), (launches - 32) * 1e-7, kRounding);
+  mixed.prefills.front().new_tokens = 449;
+  EXPECT_EQ(saved(mixed), 0);
+}
+
+TEST(MeasuredStep, AttentionThatWasTimedWithItsWritesHasNoOtherWrite) {
+  Deployment deployment = calibrated(test::llama_3_1_8b());
+  const RooflineStepTime apart(deployment);
+  const StepBatch decode = decode_batch(deployment.model, 64, 1023);
+  const Seconds write = named(apart.explain(decode), "kv_write").time;
+  for (MeasuredCurve& curve : deployment.gpu.measured->curves) curve.writes_cache = true;
+  const RooflineStepTime together(deployment);
+  EXPECT_NEAR((apart.seconds(decode) - together.seconds(decode)).value, write.value, kRounding);
+  EXPECT_THROW(named(together.explain(decode), "kv_write"), std::runtime_error);
+}
+
 TEST(MeasuredStep, ChunksOfOneStepPayTheFixedTimeOnce) {
   const Deployment deployment = calibrated(test::llama_3_1_8b());
   const RooflineStepTime step_time(deployment);

@@ -20,6 +20,7 @@ inline bool one_in(RandomStream& random, std::int64_t n) { return draw(random, 1
 inline Seconds telling_time(const StepBatch& batch) {
   std::int64_t ms = 1 + 3 * batch.decode_sequences;
   std::int64_t weight = 1;
+  for (const std::int64_t context : batch.decode_longest) ms += (weight += 2) * context;
   for (const std::int64_t attended : batch.decode_attended) ms += (weight += 4) * attended;
   for (const PrefillChunk& chunk : batch.prefills) {
     ms += 7 * chunk.new_tokens + 11 * chunk.context_tokens + (chunk.emits_token ? 2 : 0);
