@@ -161,6 +161,12 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
                         "table, json, jsonl, csv or md (default table)")("help,h", "this text");
   const bool more = !usage.unlisted.options().empty();
   if (more) general.add_options()("help-all", "every option");
+  if (context.describe) {
+    Usage described = usage;
+    described.options.add(general);
+    context.describe(described);
+    return std::nullopt;
+  }
   po::options_description listed = option_group("");
   listed.add(usage.options).add(general);
   po::options_description all = option_group("");

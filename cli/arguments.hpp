@@ -29,7 +29,8 @@ struct Usage {
   po::options_description options;
   po::options_description unlisted;  // listed by --help-all alone
   po::positional_options_description positional;
-  std::string more{};  // what --help-all adds, in a line
+  std::string more{};                      // what --help-all adds, in a line
+  std::vector<std::string> subcommands{};  // first words that choose a usage of their own
 };
 
 /// Spellings of other tools brought to ours: `--max_num_seqs` to `--max-num-seqs`, `-tp 2` and
@@ -39,8 +40,8 @@ struct Usage {
 std::vector<std::string> normalise(const std::vector<std::string>& arguments,
                                    const po::options_description& options);
 
-/// Parses and notifies. Nothing: --help or --help-all was asked for and printed. Throws UsageError
-/// with the nearest options for one that is not known.
+/// Parses and notifies. Nothing: --help or --help-all was asked for and printed, or a description
+/// and handed over. Throws UsageError with the nearest options for one that is not known.
 std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage);
 
 /// An option that sets `target` through `convert(text, flag)`.

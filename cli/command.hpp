@@ -9,6 +9,8 @@
 
 namespace roofcast {
 
+struct Usage;  // cli/arguments.hpp
+
 /// What a command works with. Results go to `out`, everything else to `err`.
 struct CommandContext {
   std::vector<std::string> arguments;  // after the command's name
@@ -16,6 +18,8 @@ struct CommandContext {
   std::ostream& out;
   std::ostream& err;
   std::function<bool()> stopped = {};  // where given, long work asks this in place of Ctrl-C
+  /// When there, parse() hands over the command's description and the command does no more.
+  std::function<void(const Usage&)> describe{};
 };
 
 inline constexpr int kExitDone = 0;
@@ -50,6 +54,8 @@ int run_measure(CommandContext&);
 int run_validate(CommandContext&);
 int run_fit(CommandContext&);
 int run_report_command(CommandContext&);
+int run_completion(CommandContext&);
+int run_man(CommandContext&);
 
 /// Finds and runs the command; the one place where errors become messages and exit codes.
 /// With `stopped` it is safe on several threads at once, of commands that are given it (serve/).

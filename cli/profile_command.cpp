@@ -107,12 +107,14 @@ Usage usage_of(Flags& flags) {
       .options = option_group(
           "Options (PATH: aiconfigurator's CSV tables or LLMServingSim's profiler folders)"),
       .unlisted = option_group(""),
-      .positional = {}};
+      .positional = {},
+      .subcommands = {"import"}};
   usage.options.add_options()("gpu", po::value(&flags.gpu)->required()->value_name("NAME|FILE"),
                               "the GPU of the tables: its facts are kept")(
       "out", po::value(&flags.out)->value_name("FILE"),
       "the profile (default: the GPU's name + -imported.json)");
-  usage.unlisted.add_options()("words", po::value(&flags.words), "import, and the paths");
+  usage.unlisted.add_options()("words", po::value(&flags.words)->value_name("PATH"),
+                               "import, and the paths");
   usage.positional.add("words", -1);
   return usage;
 }

@@ -11,6 +11,7 @@
 #include "cli/serve/serve_command.hpp"
 #include "cli/version.hpp"
 #include "cli/what_if_command.hpp"
+#include "embedded_licences.hpp"
 #include "model/error.hpp"
 #include "model/suggest.hpp"
 
@@ -43,12 +44,15 @@ constexpr Command kCommands[] = {
      run_report_command},
     {"compare", "runs of the store against the first, metric by metric", run_compare},
     {"serve", "all of this as a web page: choose, move sliders, save and compare runs", run_serve},
+    {"completion", "completion of all this in bash, zsh and fish", run_completion},
+    {"man", "the manual page: every command and flag", run_man},
 };
 
 void print_help(std::ostream& out) {
   out << "roofcast " << kVersion
       << ": what fits on a GPU, what a token costs, whether it holds the SLO\n\n"
-         "usage: roofcast COMMAND [options]      roofcast COMMAND --help\n\n";
+         "usage: roofcast COMMAND [options]      roofcast COMMAND --help      roofcast "
+         "--licenses\n\n";
   for (const Command& command : kCommands) {
     out << "  " << command.name << std::string(12 - std::string(command.name).size(), ' ')
         << command.help << "\n";
@@ -106,6 +110,10 @@ int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream&
   }
   if (first == "--version" || first == "-V") {
     out << "roofcast " << kVersion << "\n";
+    return kExitDone;
+  }
+  if (first == "--licenses") {
+    out << embedded_licences().front().text;
     return kExitDone;
   }
   const Command& command = find_command(first);

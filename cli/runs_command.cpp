@@ -112,7 +112,8 @@ int run_runs(CommandContext& context) {
               .example = "roofcast runs --store roofcast.db",
               .options = option_group("Options"),
               .unlisted = {},
-              .positional = {}};
+              .positional = {},
+              .subcommands = {"import", "compare"}};
   usage.options.add_options()("id", po::value(&id)->value_name("ID"), "one run in full")(
       "store", po::value(&path)->value_name("FILE"), "the SQLite store (default roofcast.db)")(
       "sql", converted(sql, "--sql", parse_text)->value_name("SELECT|@FILE|-"),

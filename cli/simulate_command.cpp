@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -100,7 +99,8 @@ int run_simulate(CommandContext& context) {
   }
   if (store) {
     Run row = simulation_row(run, context.command_line, options.keep_requests);
-    std::ranges::copy(cost_metrics(run), std::back_inserter(row.metrics));
+    const std::vector<MetricRow> costs = cost_metrics(run);
+    row.metrics.insert(row.metrics.end(), costs.begin(), costs.end());
     const auto id = store->add(row);
     context.err << "run " << id << " kept in " << options.store_path << " (roofcast runs " << id
                 << " --store " << options.store_path << ")\n";
