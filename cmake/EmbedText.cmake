@@ -16,6 +16,7 @@ function(embed_text target name)
     COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DDIR=${dir} "-DFILES=${files}" -P ${ROOFCAST_EMBED_SCRIPT}
     DEPENDS ${files} ${ROOFCAST_EMBED_SCRIPT}
     VERBATIM)
+  set_source_files_properties(${dir}/${name}.cpp PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings SKIP_PRECOMPILE_HEADERS ON)
   target_sources(${target} PRIVATE ${dir}/${name}.cpp)
   target_include_directories(${target} PRIVATE ${dir})
 endfunction()

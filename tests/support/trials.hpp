@@ -11,12 +11,12 @@ inline constexpr bool kSanitised = true;
 inline constexpr bool kSanitised = false;
 #endif
 
-/// Cases of a random test: a tenth under the sanitisers, where each takes ten times as long and
+/// Cases of a random test: a thirtieth under the sanitisers, where each takes ten times as long and
 /// what they look for, errors of memory, shows in the first ones. Also for how often the cases must
 /// have met what they are there for.
 template <class Count>
 constexpr Count trials(Count count) {
-  return kSanitised ? (count + 9) / 10 : count;
+  return kSanitised ? (count + 29) / 30 : count;
 }
 
 }  // namespace roofcast::test
