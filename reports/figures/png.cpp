@@ -7,6 +7,16 @@
 
 #include "model/error.hpp"
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+// Fontconfig keeps what it read of the machine's fonts until the program ends.
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the sanitiser's names
+extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig\n"; }
+extern "C" const char* __lsan_default_options() { return "print_suppressions=0"; }
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+#endif
+#endif
+
 namespace roofcast {
 namespace {
 
