@@ -3,7 +3,9 @@
 // (ntpot_s).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
 #include "reports/importers/formats.hpp"
@@ -85,10 +87,16 @@ std::optional<double> either(const JsonFields& object, const char* key, const ch
   return value ? value : object.number(other);
 }
 
+/// Requests are listed as they ended, so that the first to start may be any.
 void read_requests(MeasuredRun& run, const JsonFields& benchmark) {
   const auto requests = benchmark.object("requests").objects("successful");
   if (requests.empty()) return;
-  const double origin = either(requests.front(), "request_start_time", "start_time").value_or(0);
+  std::optional<double> first;
+  for (const JsonFields& request : requests) {
+    const auto start = either(request, "request_start_time", "start_time");
+    if (start) first = std::min(first.value_or(*start), *start);
+  }
+  const double origin = first.value_or(0);
   for (const JsonFields& request : requests) {
     const auto start = either(request, "request_start_time", "start_time");
     const auto latency = request.number("request_latency");

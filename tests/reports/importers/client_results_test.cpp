@@ -121,13 +121,15 @@ TEST(Guidellm, VersionOneHasArgsAndRequests) {
   const MeasuredRun run = import_one(R"({"args":{"backend":"openai_http","model":"org/m"},
 "benchmarks":[{"args":{"strategy":{"type_":"synchronous"}},"metrics":{},
 "requests":{"successful":[
- {"start_time":5.0,"request_latency":0.5,"time_to_first_token_ms":100.0,"output_tokens":5},
- {"start_time":6.0,"request_latency":0.3,"time_to_first_token_ms":100.0,"output_tokens":3}]}}]})");
+ {"start_time":6.0,"request_latency":0.3,"time_to_first_token_ms":100.0,"output_tokens":3},
+ {"start_time":5.0,"request_latency":1.5,"time_to_first_token_ms":100.0,"output_tokens":15}]}}]})");
   EXPECT_EQ(run.setting.model, "org/m");
   EXPECT_EQ(run.setting.max_concurrency, 1);
   ASSERT_EQ(run.requests.size(), 2U);
-  EXPECT_DOUBLE_EQ(run.requests[1].arrival_s, 1);
-  // (500 - 100) / 4 and (300 - 100) / 2 ms.
+  // As they ended; times count from the first start.
+  EXPECT_DOUBLE_EQ(run.requests[0].arrival_s, 1);
+  EXPECT_DOUBLE_EQ(run.requests[1].arrival_s, 0);
+  // (300 - 100) / 2 and (1500 - 100) / 14 ms.
   EXPECT_NEAR(metric(run, "tpot_s", "mean"), 0.1, 1e-12);
 }
 
