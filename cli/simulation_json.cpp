@@ -6,6 +6,7 @@
 #include "cli/deployment_options.hpp"
 #include "cli/envelope.hpp"
 #include "cli/pool_description.hpp"
+#include "planner/cost.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
@@ -124,6 +125,15 @@ Json head(const SimulationRun& run) {
   return json;
 }
 
+/// Null where a GPU has no price, or nothing was generated.
+void add_cost(Json& json, const SimulationRun& run) {
+  const auto cost = cost_of(run.pools, run.result);
+  json["cost_usd_per_h"] = cost ? Json(cost->per_hour.value) : Json(nullptr);
+  const bool has_rate = cost && cost->dollars_per_million_output_tokens;
+  json["cost_usd_per_million_output_tokens"] =
+      has_rate ? Json(*cost->dollars_per_million_output_tokens) : Json(nullptr);
+}
+
 }  // namespace
 
 bool slo_met(const SimulationResult& result) {
@@ -160,6 +170,7 @@ Json simulation_json(const SimulationRun& run) {
   json["replicas"] = replicas_json(result);
   json["unserved"] = result.notes;
   json["notes"] = run.notes;
+  add_cost(json, run);
   return json;
 }
 

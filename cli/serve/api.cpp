@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/serve/answer_figures.hpp"
 #include "cli/serve/api_flags.hpp"
+#include "cli/serve/report_page.hpp"
 #include "cli/serve/without_paths.hpp"
 #include "model/engine.hpp"
 #include "model/error.hpp"
@@ -58,9 +60,7 @@ ApiAnswer to_answer(const CommandOutput& output) {
     const int status = output.code == kExitUsage ? kBadRequest : kNotPossible;
     return api_error(status, error_line(output.err));
   }
-  return {.body = {{"code", output.code},
-                   {"document", without_paths_in(Json::parse(output.out))},
-                   {"figures", Json::array()}}};
+  return {.body = {{"code", output.code}, {"document", without_paths_in(Json::parse(output.out))}}};
 }
 
 /// The document of `command`, made once.
@@ -86,6 +86,8 @@ Json flags_in(const std::string& body) {
   }
 }
 
+ApiAnswer busy() { return api_error(kBusy, "the server is busy: ask again in a moment"); }
+
 ApiAnswer refused(const std::exception& error) {
   return api_error(kBadRequest, without_paths(error.what()));
 }
@@ -107,7 +109,7 @@ Api::Api(ApiLimits limits, std::string store)
 
 ApiAnswer Api::ask(const std::string& name, std::vector<std::string> arguments) {
   const auto place = slots_.take(limits_.patience, [this] { return stopping_.load(); });
-  if (!place) return api_error(kBusy, "the server is busy: ask again in a moment");
+  if (!place) return busy();
   const auto end = std::chrono::steady_clock::now() + limits_.longest_run;
   const auto is_late = [end] { return std::chrono::steady_clock::now() >= end; };
   arguments.insert(arguments.begin(), name);
@@ -139,6 +141,21 @@ ApiAnswer Api::command(const std::string& name, const std::string& body) {
     if (name == "simulate" || name == "capacity") arguments.emplace_back("--no-store");
     if (name == "compare") arguments.push_back("--store=" + store_);
     return ask(name, std::move(arguments));
+  } catch (const Error& error) {
+    return refused(error);
+  }
+}
+
+ApiAnswer Api::figures(const std::string& name, const std::string& body) {
+  const auto& names = figure_commands();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return api_error(kNotFound, "no such figures");
+  }
+  try {
+    const std::vector<std::string> arguments = api_arguments(name, flags_in(body), limits_);
+    return drawn([&](const std::function<bool()>& stopped) {
+      return ApiAnswer{.body = {{"figures", answer_figures(name, arguments, stopped)}}};
+    });
   } catch (const Error& error) {
     return refused(error);
   }
@@ -183,18 +200,44 @@ ApiAnswer Api::runs() {
   return {.body = {{"runs", std::move(listed)}, {"runs_total", all.size()}}};
 }
 
-ApiAnswer Api::run(const std::string& id) {
+bool Api::may_have(const std::string& id) const {
   constexpr std::size_t kLongestId = 18;  // digits that 64 bits hold
-  const bool is_number = !id.empty() && id.size() <= kLongestId &&
-                         std::all_of(id.begin(), id.end(),
-                                     [](unsigned char digit) { return std::isdigit(digit) != 0; });
   std::error_code ignored;
-  if (!is_number || !std::filesystem::exists(store_, ignored)) {
-    return api_error(kNotFound, "no such run");
-  }
+  return !id.empty() && id.size() <= kLongestId &&
+         std::all_of(id.begin(), id.end(),
+                     [](unsigned char digit) { return std::isdigit(digit) != 0; }) &&
+         std::filesystem::exists(store_, ignored);
+}
+
+ApiAnswer Api::run(const std::string& id) {
+  if (!may_have(id)) return api_error(kNotFound, "no such run");
   ApiAnswer answer = ask("runs", {id, "--store=" + store_});
   if (answer.status == kNotPossible) answer.status = kNotFound;
   return answer;
+}
+
+ApiAnswer Api::report(const std::string& id, std::string& page) {
+  if (!may_have(id)) return api_error(kNotFound, "no such run");
+  return drawn([&](const std::function<bool()>& stopped) {
+    auto found = report_page(store_, std::stoll(id), stopped);
+    if (!found) return api_error(kNotFound, "no such run");
+    page = *std::move(found);
+    return ApiAnswer{};
+  });
+}
+
+ApiAnswer Api::drawn(const std::function<ApiAnswer(const std::function<bool()>&)>& draw) {
+  const auto place = slots_.take(limits_.patience, [this] { return stopping_.load(); });
+  if (!place) return busy();
+  const auto end = std::chrono::steady_clock::now() + limits_.longest_run;
+  const auto is_over = [&] { return stopping_ || std::chrono::steady_clock::now() >= end; };
+  try {
+    return draw(is_over);
+  } catch (const UsageError& error) {
+    return refused(error);
+  } catch (const Error& error) {
+    return api_error(is_over() ? kTooLong : kNotPossible, without_paths(error.what()));
+  }
 }
 
 }  // namespace roofcast

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 
 namespace roofcast {
 
-/// {"code": 0 or 3, "document": ..., "figures": [...]} with status 200, or {"error": "one line"}.
+/// {"code": 0 or 3, "document": ...} with status 200, or {"error": "one line"}.
 struct ApiAnswer {
   int status = 200;
   Json body{};
@@ -30,16 +31,25 @@ class Api {
   /// POST /api/COMMAND with the flags as a JSON object.
   ApiAnswer command(const std::string& name, const std::string& body);
 
+  /// POST /api/figures/COMMAND: pictures of what the command answers, for the page to draw.
+  ApiAnswer figures(const std::string& name, const std::string& body);
+
   /// POST /api/runs: a simulation that is kept; the answer has "run", its id.
   ApiAnswer save(const std::string& body);
 
   /// GET /api/WHAT: models, gpus, engines, limits, runs or runs/ID.
   ApiAnswer get(const std::string& what);
 
+  /// GET /report/ID: `page` gets the report's HTML where the status is 200.
+  ApiAnswer report(const std::string& id, std::string& page);
+
   /// Work under way ends soon, and none is begun.
   void stop() { stopping_ = true; }
 
  private:
+  /// `draw` in a place and a time of its own; it throws Error once asked to stop.
+  ApiAnswer drawn(const std::function<ApiAnswer(const std::function<bool()>&)>& draw);
+  bool may_have(const std::string& id) const;
   ApiAnswer runs();
   ApiAnswer run(const std::string& id);
   ApiAnswer ask(const std::string& name, std::vector<std::string> arguments);

@@ -16,7 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kLook = 50ms;  // between looks at what may end a wait
+constexpr std::size_t kLongestHead = 2048;  // of an answer
+constexpr auto kLook = 50ms;                // between looks at what may end a wait
 
 /// Whether `events` come within the time until `end`, at most `kLook`.
 bool ready(socket_t socket, short events, Clock::time_point end) {
@@ -58,7 +59,7 @@ ConnectionStream::~ConnectionStream() {
 bool ConnectionStream::next_request(const std::function<bool()>& stopping) {
   bytes_left_ = limits_.largest_head + limits_.largest_body;
   answer_ends_ = Clock::time_point::max();
-  refused_ = false;
+  said_close_ = false;
   const auto end = Clock::now() + limits_.longest_idle;
   while (begin_ == end_) {
     if (stopping() || Clock::now() >= end) return false;
@@ -110,9 +111,10 @@ ssize_t ConnectionStream::read(char* target, size_t size) {
 }
 
 ssize_t ConnectionStream::write(const char* text, size_t size) {
-  if (answer_ends_ == Clock::time_point::max()) {  // the status line
+  if (answer_ends_ == Clock::time_point::max()) {  // the head of the answer
     answer_ends_ = Clock::now() + limits_.longest_answer;
-    refused_ = std::string_view(text, size).starts_with("HTTP/1.1 4");
+    const std::string_view head = std::string_view(text, size).substr(0, kLongestHead);
+    said_close_ = head.find("\r\nConnection: close\r\n") != std::string_view::npos;
   }
   if (!is_writable()) return -1;
   return send(socket_, text, size, MSG_NOSIGNAL | MSG_DONTWAIT);

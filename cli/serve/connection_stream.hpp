@@ -26,9 +26,8 @@ class ConnectionStream final : public httplib::Stream {
   /// wait for the place, or `stopping` says so. From here on the request has its own limits.
   bool next_request(const std::function<bool()>& stopping);
 
-  /// Whether the last answer refused the request. Such a request may not have been read to its end,
-  /// so that what follows it is not known to be another.
-  bool refused() const { return refused_; }
+  /// Whether the last answer said that the connection ends with it.
+  bool said_close() const { return said_close_; }
 
   bool is_readable() const override;
   bool is_writable() const override;
@@ -50,7 +49,7 @@ class ConnectionStream final : public httplib::Stream {
   std::function<bool()> crowded_;
   std::array<char, kBufferBytes> buffer_{};
   std::size_t begin_ = 0, end_ = 0;  // of what was received and not yet read
-  bool refused_ = false;
+  bool said_close_ = false;
   std::size_t bytes_left_ = 0;  // that the request may still have
   Clock::time_point request_began_{};
   Clock::time_point answer_ends_ = Clock::time_point::max();  // set by its first byte

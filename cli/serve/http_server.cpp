@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -35,7 +36,7 @@ class Places final : public httplib::TaskQueue {
       if (static_cast<int>(connections_.size()) < most_waiting_) {
         connections_.push_back(std::move(connection));
         connection = nullptr;
-        waiting_ = static_cast<int>(connections_.size());
+        count_waiting();
       }
     }
     if (connection) {
@@ -60,15 +61,20 @@ class Places final : public httplib::TaskQueue {
       std::function<void()> connection;
       {
         std::unique_lock lock(mutex_);
+        ++idle_;
         arrived_.wait(lock, [this] { return ended_ || !connections_.empty(); });
+        --idle_;
         if (connections_.empty()) return;
         connection = std::move(connections_.front());
         connections_.pop_front();
-        waiting_ = static_cast<int>(connections_.size());
+        count_waiting();
       }
       connection();
     }
   }
+
+  /// Without those that an idle thread is about to take. Precondition: the mutex is held.
+  void count_waiting() { waiting_ = std::max(0, static_cast<int>(connections_.size()) - idle_); }
 
   const int most_waiting_;
   std::atomic<int>& waiting_;
@@ -76,6 +82,7 @@ class Places final : public httplib::TaskQueue {
   std::condition_variable arrived_;
   std::deque<std::function<void()>> connections_;
   std::vector<std::thread> threads_;
+  int idle_ = 0;  // threads
   bool ended_ = false;
 };
 
@@ -146,7 +153,7 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
       request.headers.erase("Accept-Encoding");
     };
     const bool answered = process_request(stream, left == 1 || stopping_, closed, plain);
-    if (!answered || closed || stream.refused()) return true;
+    if (!answered || closed || stream.said_close()) return true;
   }
   return true;
 }

@@ -16,6 +16,7 @@ using httplib::Response;
 constexpr std::size_t kLongestPath = 512;
 constexpr const char* kTokenCookie = "roofcast_token";
 constexpr std::string_view kApi = "/api/";
+constexpr std::string_view kReport = "/report/";
 
 /// Nothing from elsewhere, nothing inline, in no frame. Charts set styles of what they draw.
 constexpr const char* kContentPolicy =
@@ -104,10 +105,26 @@ ApiAnswer refusal(const Request& request, const ServeOptions& options) {
   return {.status = 0};
 }
 
+/// A report is one file with all that it needs inside.
+void answer_report(const std::string& id, Response& response, Api& api) {
+  constexpr const char* kReportPolicy =
+      "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  std::string page;
+  const ApiAnswer answer = api.report(id, page);
+  if (answer.status != 200) return send(answer, response);
+  response.headers.erase("Content-Security-Policy");
+  response.set_header("Content-Security-Policy", kReportPolicy);
+  response.set_content(page, "text/html; charset=utf-8");
+}
+
 void answer_get(const Request& request, Response& response, Api& api) {
   constexpr int kNotFound = 404;
   if (std::string_view(request.path).starts_with(kApi)) {
     return send(api.get(request.path.substr(kApi.size())), response);
+  }
+  if (std::string_view(request.path).starts_with(kReport)) {
+    return answer_report(request.path.substr(kReport.size()), response, api);
   }
   const PageFile file = page_file(request.path);
   if (file.text.empty()) return refuse(kNotFound, "nothing of that name here", response);
@@ -126,7 +143,12 @@ void answer_post(const Request& request, Response& response, Api& api,
     return refuse(kNotFound, "nothing of that name here", response);
   }
   const std::string what = request.path.substr(kApi.size());
-  send(what == "runs" ? api.save(request.body) : api.command(what, request.body), response);
+  constexpr std::string_view kFigures = "figures/";
+  if (what == "runs") return send(api.save(request.body), response);
+  if (std::string_view(what).starts_with(kFigures)) {
+    return send(api.figures(what.substr(kFigures.size()), request.body), response);
+  }
+  send(api.command(what, request.body), response);
 }
 
 /// What the HTTP library refuses by itself has no words of its own.
@@ -156,7 +178,10 @@ void add_routes(HttpServer& server, Api& api, const ServeOptions& options) {
     return Outcome::Handled;
   });
   server.set_error_handler([](const Request&, Response& response) {
-    if (response.body.empty()) refuse(response.status, words_for(response.status), response);
+    if (!response.body.empty()) return;
+    refuse(response.status, words_for(response.status), response);
+    // It may not have been read to its end: what follows is not known to be another request.
+    response.set_header("Connection", "close");
   });
   server.set_exception_handler([](const Request&, Response& response, const std::exception_ptr&) {
     constexpr int kFailed = 500;

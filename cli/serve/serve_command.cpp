@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <atomic>
 #include <csignal>
 #include <ctime>
 #include <filesystem>
@@ -102,9 +103,9 @@ sigset_t ending_signals() {
 }
 
 /// Until Ctrl-C, SIGTERM or the server's own end.
-void wait_for_end(const sigset_t& signals, const HttpServer& server) {
+void wait_for_end(const sigset_t& signals, const std::atomic<bool>& ended) {
   constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 200'000'000};
-  while (sigtimedwait(&signals, nullptr, &kLook) < 0 && server.is_running()) {
+  while (sigtimedwait(&signals, nullptr, &kLook) < 0 && !ended) {
   }
 }
 
@@ -114,9 +115,13 @@ void answer_until_signal(HttpServer& server, Api& api) {
   const sigset_t signals = ending_signals();
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &signals, &before);
-  std::thread answering([&server] { server.run(); });
-  while (!server.is_running()) std::this_thread::yield();
-  wait_for_end(signals, server);
+  std::atomic<bool> ended{false};
+  std::thread answering([&] {
+    server.run();
+    ended = true;
+  });
+  while (!server.is_running() && !ended) std::this_thread::yield();
+  wait_for_end(signals, ended);
   api.stop();
   server.stop_running();
   answering.join();

@@ -87,6 +87,38 @@ TEST(Api, RunsAreKeptListedAndCompared) {
   EXPECT_EQ(api.command("compare", R"({"runs": [1, 2]})").status, 200);
 }
 
+TEST(Api, FiguresHaveOptionsWordsAndTables) {
+  Api api({}, "none.db");
+  const ApiAnswer answer = api.figures("simulate", kSimulation);
+  ASSERT_EQ(answer.status, 200) << answer.body.dump();
+  std::vector<std::string> keys;
+  for (const Json& figure : answer.body["figures"]) {
+    keys.push_back(figure["key"]);
+    EXPECT_TRUE(figure["option"].contains("series")) << figure["key"];
+    EXPECT_NE(figure["caption"], "");
+    EXPECT_FALSE(figure["table"]["rows"].empty()) << figure["key"];
+  }
+  EXPECT_THAT(keys, testing::Contains("latency_ttft"));
+  EXPECT_THAT(keys, testing::Contains("memory"));
+  EXPECT_EQ(api.figures("memory", "{}").status, 404);
+  EXPECT_GE(api.figures("simulate", R"({"model": "llama-3.1-8b"})").status, 400);
+  EXPECT_EQ(api.figures("staircase", R"({"prompt": 5})").status, 400);
+}
+
+TEST(Api, ReportsAreThoseOfRunsThatAreThere) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  Api api({}, store);
+  std::string page;
+  EXPECT_EQ(api.report("1", page).status, 404);
+  ASSERT_EQ(api.save(kSimulation).body["run"], 1);
+  ASSERT_EQ(api.report("1", page).status, 200);
+  EXPECT_THAT(page, HasSubstr("llama-3.1-8b"));
+  EXPECT_THAT(page, Not(HasSubstr(folder.path().string())));
+  for (const char* id : {"2", "-1", "x", "1;", ""})
+    EXPECT_EQ(api.report(id, page).status, 404) << id;
+}
+
 TEST(Api, SaysNothingOfTheFoldersOfTheMachine) {
   const TemporaryFolder folder;
   const std::string secret = folder.path().string();

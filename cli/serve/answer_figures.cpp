@@ -1,0 +1,102 @@
+#include "cli/serve/answer_figures.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+#include "cli/flag_values.hpp"
+#include "cli/report/memory_figures.hpp"
+#include "cli/report/simulation_figures.hpp"
+#include "cli/report/staircase_figures.hpp"
+#include "cli/run_simulation.hpp"
+#include "cli/simulate_command_options.hpp"
+#include "model/error.hpp"
+#include "planner/level_recording.hpp"
+#include "reports/figures/chart_option.hpp"
+#include "reports/figures/figure_table.hpp"
+
+namespace roofcast {
+namespace {
+
+void parse_arguments(const std::vector<std::string>& arguments, const Usage& usage) {
+  std::ostringstream unheard;
+  CommandContext context{arguments, "roofcast", unheard, unheard};
+  try {
+    parse(context, usage);
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+}
+
+/// What its users felt, how it went over time, and what fills the memory.
+std::vector<Figure> simulation_pictures(const std::vector<std::string>& arguments,
+                                        const std::function<bool()>& stopped) {
+  SimulateOptions options;
+  parse_arguments(arguments, simulate_usage(options));
+  SimulationRun run = prepare_simulation(simulate_scenario(options));
+  if (!run.refusal.empty()) return {memory_figure(run)};
+  run_simulation(run, [&](std::int64_t, std::int64_t) { return !stopped(); });
+  if (run.result.stopped) throw Error("stopped before its end");
+  std::vector<Figure> figures = simulation_figures(run);
+  std::ranges::move(timeline_figures(levels_of(run)), std::back_inserter(figures));
+  figures.push_back(memory_figure(run));
+  return figures;
+}
+
+std::vector<Figure> staircase_pictures(const std::vector<std::string>& arguments) {
+  DeploymentOptions deployment;
+  std::int64_t prompt = 0;
+  std::int64_t generate = 0;
+  Usage usage{.synopsis = "roofcast staircase",
+              .example = "",
+              .options = option_group("Options"),
+              .unlisted = scheduler_options(deployment),
+              .positional = {}};
+  usage.options.add_options()("prompt", converted(prompt, "--prompt", parse_positive)->required())(
+      "generate", converted(generate, "--generate", parse_positive)->required());
+  usage.options.add(machine_options(deployment)).add(engine_options(deployment));
+  parse_arguments(arguments, usage);
+  return staircase_figures(resolve(deployment).deployment, prompt, generate);
+}
+
+Json table_json(const Table& table) {
+  Json columns = Json::array();
+  for (const Column& column : table.columns) {
+    columns.push_back({{"title", column.title}, {"right", column.right}});
+  }
+  return {{"columns", std::move(columns)}, {"rows", table.rows}};
+}
+
+Json figure_json(const Figure& figure) {
+  return {{"key", figure.key},
+          {"title", figure.title},
+          {"caption", figure.caption},
+          {"option", chart_option(figure)},
+          {"table", table_json(figure_table(figure))}};
+}
+
+}  // namespace
+
+const std::vector<std::string>& figure_commands() {
+  static const std::vector<std::string> names = {"simulate", "staircase"};
+  return names;
+}
+
+Json answer_figures(const std::string& command, const std::vector<std::string>& arguments,
+                    const std::function<bool()>& stopped) {
+  const std::vector<Figure> figures = command == "simulate"
+                                          ? simulation_pictures(arguments, stopped)
+                                          : staircase_pictures(arguments);
+  Json list = Json::array();
+  for (const Figure& figure : figures) {
+    try {
+      list.push_back(figure_json(figure));
+    } catch (const Error&) {  // nothing in it to draw: the others are there all the same
+      continue;
+    }
+  }
+  return list;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,21 @@
+// Pictures of an answer, apart from it: its numbers come at once, and these a moment later.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reports/document.hpp"
+
+namespace roofcast {
+
+/// Commands with pictures: simulate and staircase.
+const std::vector<std::string>& figure_commands();
+
+/// [{"key", "title", "caption", "option" of ECharts, "table"}] of what `command` would answer to
+/// `arguments`. A simulation that does not fit has its memory alone. Throws Error where the command
+/// would, and when `stopped` ends the work. Precondition: `command` is of figure_commands().
+Json answer_figures(const std::string& command, const std::vector<std::string>& arguments,
+                    const std::function<bool()>& stopped);
+
+}  // namespace roofcast

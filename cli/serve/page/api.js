@@ -1,0 +1,50 @@
+// Questions to the server that this page came from.
+
+/// What went wrong, in the server's own line.
+export class Refusal extends Error {}
+
+async function answered(response) {
+  const body = await response.json().catch(() => ({ error: "the server's answer cannot be read" }));
+  if (!response.ok) throw new Refusal(body.error || `the server answers ${response.status}`);
+  return body;
+}
+
+async function reached(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refusal("the server cannot be reached: is roofcast serve still running?");
+  }
+}
+
+export async function get(path) {
+  return answered(await reached(path));
+}
+
+export async function post(path, flags, signal) {
+  const headers = { "Content-Type": "application/json" };
+  return answered(
+    await reached(path, { method: "POST", headers, body: JSON.stringify(flags), signal }),
+  );
+}
+
+/// Calls `work(value, signal)` for the newest value only, once values have rested for a moment; an
+/// older call is given up.
+export function newestOf(work, rest = 120) {
+  let timer = 0;
+  let under_way = null;
+  return (value) => {
+    clearTimeout(timer);
+    timer = setTimeout(async () => {
+      if (under_way) under_way.abort();
+      const own = new AbortController();
+      under_way = own;
+      try {
+        await work(value, own.signal);
+      } catch (error) {
+        if (error.name !== "AbortError") throw error;
+      }
+    }, rest);
+  };
+}

@@ -1,0 +1,122 @@
+// A field with a slider: exact by its number, quick by its slider.
+import { element } from "./element.js";
+
+const POSITIONS = 240;
+
+// Two digits are as fine as a slider is.
+function rounded(value) {
+  return Number(value.toPrecision(2));
+}
+
+function scaleOf({ low, high, log, choices, step = 1 }) {
+  if (choices) {
+    return {
+      last: choices.length - 1,
+      at: (position) => choices[position],
+      place: (value) =>
+        Math.max(
+          0,
+          choices.findLastIndex((choice) => choice <= value),
+        ),
+    };
+  }
+  if (!log) {
+    return {
+      last: Math.round((high - low) / step),
+      at: (position) => Number((low + position * step).toFixed(4)),
+      place: (value) => Math.round((Math.min(high, Math.max(low, value)) - low) / step),
+    };
+  }
+  const ratio = Math.log(high / low);
+  return {
+    last: POSITIONS,
+    at: (position) => rounded(low * Math.exp((ratio * position) / POSITIONS)),
+    place: (value) =>
+      Math.round((Math.log(Math.min(high, Math.max(low, value)) / low) / ratio) * POSITIONS),
+  };
+}
+
+/// `question`: {key, label, unit, low, high, log, step, choices, least, optional}. `changed(key,
+/// text)` is told of each change. Returns {root, set(text)}.
+export function slider(question, changed) {
+  const scale = scaleOf(question);
+  const id = "field-" + question.key;
+  const whole = question.choices || (question.step || 1) >= 1;
+  const number = element("input", {
+    id,
+    type: "number",
+    inputmode: "decimal",
+    min: question.least ?? question.low ?? question.choices[0],
+    step: whole && !question.log ? 1 : "any",
+    placeholder: question.optional,
+  });
+  const range = element("input", {
+    type: "range",
+    min: 0,
+    max: scale.last,
+    step: 1,
+    "aria-label": `${question.label}, slider`,
+  });
+  const place = (text) => {
+    range.value = text === "" ? scale.last : scale.place(Number(text));
+    range.setAttribute(
+      "aria-valuetext",
+      `${text || question.optional} ${question.unit || ""}`.trim(),
+    );
+  };
+  range.addEventListener("input", () => {
+    number.value = scale.at(Number(range.value));
+    range.setAttribute("aria-valuetext", `${number.value} ${question.unit || ""}`.trim());
+    changed(question.key, number.value);
+  });
+  number.addEventListener("input", () => {
+    if (number.value === "" && question.optional === undefined) return; // while it is typed
+    place(number.value);
+    changed(question.key, number.value);
+  });
+  const unit = question.unit ? element("span", { class: "unit" }, question.unit) : null;
+  const root = element(
+    "div",
+    { class: "control" },
+    element("label", { for: id }, question.label),
+    number,
+    unit,
+    range,
+  );
+  return {
+    root,
+    set(text) {
+      number.value = text;
+      place(text);
+    },
+  };
+}
+
+/// `options`: [[value, words], ...]
+export function choice({ key, label }, options, changed) {
+  const id = "field-" + key;
+  const select = element(
+    "select",
+    { id },
+    ...options.map(([value, words]) => element("option", { value }, words)),
+  );
+  select.addEventListener("change", () => changed(key, select.value));
+  return {
+    root: element("div", { class: "control wide" }, element("label", { for: id }, label), select),
+    set(text) {
+      if (![...select.options].some((option) => option.value === text)) {
+        select.append(element("option", { value: text }, text)); // of a link; the server says what is wrong
+      }
+      select.value = text;
+    },
+  };
+}
+
+export function group(title, ...controls) {
+  return element(
+    "fieldset",
+    {},
+    element("legend", {}, title),
+    ...controls.map((control) => control.root),
+  );
+}

@@ -1,0 +1,54 @@
+// Elements without markup in texts: names of models and runs come from outside.
+
+/// element("p", { class: "note" }, "text", child)
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+/// A number as it is, beside how it reads: what programs and tests take is the exact one.
+export function data(value, text) {
+  return element(
+    "data",
+    { value: value === null || value === undefined ? "" : String(value) },
+    text,
+  );
+}
+
+/// columns: [{title, right}], rows: cells as text or elements. The first column names its row.
+export function table(caption, columns, rows) {
+  const cell = (content, index) =>
+    element(
+      index === 0 ? "th" : "td",
+      { scope: index === 0 ? "row" : null, class: columns[index].right ? "n" : null },
+      content,
+    );
+  const made = element(
+    "table",
+    {},
+    element("caption", {}, caption),
+    element(
+      "thead",
+      {},
+      element(
+        "tr",
+        {},
+        ...columns.map((column) =>
+          element("th", { scope: "col", class: column.right ? "n" : null }, column.title),
+        ),
+      ),
+    ),
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map(cell)))),
+  );
+  return element(
+    "div",
+    { class: "table", tabindex: "0", role: "region", "aria-label": caption },
+    made,
+  );
+}

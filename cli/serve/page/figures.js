@@ -1,0 +1,96 @@
+// Figures of an answer: a chart, its caption and the same numbers as a table.
+import { element, table } from "./element.js";
+import { isDark, onTheme } from "./theme.js";
+
+const NARROW = 560;
+const HEIGHT = 300;
+const LOW_HEIGHT = 240; // of bars that lie
+
+// On a phone legends are leafed through, and names of axes need their room.
+function fitted(option, width) {
+  const copy = structuredClone(option);
+  if (width >= NARROW) return copy;
+  if (copy.legend) {
+    copy.legend.type = "scroll";
+    if (copy.grid) copy.grid.top = 40;
+  }
+  if (copy.grid) {
+    copy.grid.right = 14;
+    copy.grid.left = Math.min(copy.grid.left, 62);
+  }
+  return copy;
+}
+
+function lies(option) {
+  const axis = Array.isArray(option.yAxis) ? option.yAxis[0] : option.yAxis;
+  return axis && axis.type === "category";
+}
+
+class View {
+  constructor(figure) {
+    this.key = figure.key;
+    this.place = element("div", { class: "chart", role: "img" });
+    this.caption = element("figcaption");
+    this.numbers = element("details");
+    this.root = element(
+      "figure",
+      { id: "figure-" + figure.key },
+      element("h3", {}, figure.title),
+      this.place,
+      this.caption,
+      this.numbers,
+    );
+  }
+
+  show(figure) {
+    this.option = figure.option;
+    this.place.setAttribute("aria-label", `Chart: ${figure.title}. ${figure.caption}`);
+    this.place.style.height = (lies(figure.option) ? LOW_HEIGHT : HEIGHT) + "px";
+    this.caption.textContent = figure.caption;
+    this.numbers.replaceChildren(
+      element("summary", {}, "Numbers"),
+      table(
+        figure.title,
+        figure.table.columns.map((column) => ({ ...column, title: column.title || "of" })),
+        figure.table.rows,
+      ),
+    );
+    if (this.chart && this.place.clientWidth > 0)
+      RoofcastCharts.update(this.chart, fitted(this.option, this.place.clientWidth));
+    else this.draw();
+  }
+
+  // A page that is not shown has no width: it draws once it is.
+  draw() {
+    if (this.chart) this.chart.dispose();
+    this.chart = null;
+    if (this.place.clientWidth === 0) return;
+    this.chart = RoofcastCharts.mount(
+      this.place,
+      fitted(this.option, this.place.clientWidth),
+      isDark(),
+    );
+  }
+
+  end() {
+    if (this.chart) this.chart.dispose();
+    this.root.remove();
+  }
+}
+
+/// Shows lists of figures in `place`, one list after another; a figure that stays keeps its chart.
+export function figureList(place) {
+  let views = [];
+  onTheme(() => views.forEach((view) => view.draw()));
+  return (figures) => {
+    const kept = [];
+    for (const figure of figures) {
+      const view = views.find((one) => one.key === figure.key) || new View(figure);
+      if (!view.root.isConnected || kept.length !== views.indexOf(view)) place.append(view.root);
+      view.show(figure);
+      kept.push(view);
+    }
+    views.filter((view) => !kept.includes(view)).forEach((view) => view.end());
+    views = kept;
+  };
+}

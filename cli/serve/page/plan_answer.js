@@ -1,0 +1,148 @@
+// The answer of a deployment in words and numbers.
+import { data, element, table } from "./element.js";
+import { count, dollars, fixed, gib, percent, time } from "./format.js";
+
+const byId = (id) => document.getElementById(id);
+
+function card(title, figure, words, more) {
+  return element(
+    "section",
+    { class: "card" },
+    element("h2", {}, title),
+    element("p", { class: "big" }, figure),
+    element("p", {}, words),
+    more,
+  );
+}
+
+function memoryCard(memory) {
+  if (!memory.fits) return card("Memory", "does not fit", memory.reason);
+  return card(
+    "Memory",
+    data(memory.kv_tokens, count(memory.kv_tokens) + " tokens"),
+    "of KV cache in a replica",
+    element(
+      "p",
+      { class: "small" },
+      data(memory.max_concurrency, fixed(memory.max_concurrency, 2)),
+      ` sequences of ${count(memory.inputs.engine.max_model_len)} tokens; `,
+      data(memory.memory_visible_bytes, gib(memory.memory_visible_bytes)),
+      " a GPU",
+    ),
+  );
+}
+
+const LATENCIES = [
+  ["ttft_s", "First token (TTFT)"],
+  ["tpot_s", "Each further (TPOT)"],
+  ["e2e_s", "Whole answer (E2E)"],
+];
+
+function latencyCard(run) {
+  const rows = LATENCIES.map(([key, name]) => [
+    name,
+    ...["p50", "p95", "p99"].map((one) => data(run[key][one], time(run[key][one]))),
+  ]);
+  const columns = [
+    { title: "of all requests" },
+    { title: "p50", right: true },
+    { title: "p95", right: true },
+    { title: "p99", right: true },
+  ];
+  return element(
+    "section",
+    { class: "card two", id: "latency" },
+    element("h2", {}, "Latency"),
+    table("Latency of requests", columns, rows),
+  );
+}
+
+function costCard(run, values) {
+  const gpus = Number(values.tp) * Number(values.replicas);
+  if (run.cost_usd_per_h === null) return card("Cost", "no price", "of this GPU is known");
+  const each = run.cost_usd_per_million_output_tokens;
+  return card(
+    "Cost",
+    data(run.cost_usd_per_h, dollars(run.cost_usd_per_h) + " /h"),
+    `for ${count(gpus)} ${gpus === 1 ? "GPU" : "GPUs"}, list price`,
+    each === null
+      ? null
+      : element("p", { class: "small" }, data(each, dollars(each)), " a million output tokens"),
+  );
+}
+
+function throughputCard(run) {
+  return card(
+    "Throughput",
+    data(run.output_tokens_per_s, count(run.output_tokens_per_s) + " tokens/s"),
+    "generated",
+    element(
+      "p",
+      { class: "small" },
+      data(run.request_rate_per_s, fixed(run.request_rate_per_s, 2)),
+      " requests/s served, ",
+      data(run.engine.kv_use_peak, percent(run.engine.kv_use_peak)),
+      " of the KV cache at most",
+    ),
+  );
+}
+
+function targetWords(target) {
+  const name = `p${fixed(target.percentile, 0)} ${target.metric.toUpperCase()}`;
+  const limit = time(target.limit_s).replace(/\.0+ /, " ");
+  return `${name} ${time(target.achieved_s)} of ${limit}${target.met ? "" : " (missed)"}`;
+}
+
+function sentence(words) {
+  return words ? words[0].toUpperCase() + words.slice(1) + "." : "";
+}
+
+export function showVerdict(run, code) {
+  const box = byId("verdict");
+  box.className = "verdict " + (code === 0 ? "yes" : "no");
+  if (!run.fits) {
+    return box.replaceChildren(
+      element("p", { class: "said" }, "No: it does not fit."),
+      element("p", {}, run.reason),
+    );
+  }
+  const targets = run.slo.targets || [];
+  const said = !targets.length
+    ? code === 0
+      ? "It runs; no SLO was asked for."
+      : "No: no request finished."
+    : code === 0
+      ? "Yes: the SLO holds."
+      : "No: the SLO does not hold.";
+  box.replaceChildren(
+    element("p", { class: "said" }, said),
+    targets.length ? element("p", {}, targets.map(targetWords).join("; ")) : null,
+    element("p", { class: "small" }, sentence(run.saturation.reason)),
+  );
+}
+
+export function showRemedies(memory) {
+  const items = memory.remedies.map(({ flag, effect }) =>
+    element("li", {}, element("code", {}, flag), ": " + effect),
+  );
+  byId("cards").replaceChildren(
+    memoryCard(memory),
+    element(
+      "section",
+      { class: "card two" },
+      element("h2", {}, "What would help"),
+      items.length
+        ? element("ul", {}, ...items)
+        : element("p", {}, "A larger GPU, more of them, or smaller weights."),
+    ),
+  );
+}
+
+export function showCards(memory, run, values) {
+  byId("cards").replaceChildren(
+    memoryCard(memory),
+    throughputCard(run),
+    costCard(run, values),
+    latencyCard(run),
+  );
+}

@@ -1,0 +1,118 @@
+// What may be chosen of a deployment, its load and its SLO.
+import { choice, slider } from "./controls.js";
+
+const POWERS = [1, 2, 4, 8, 16];
+
+/// `lists`: what the server has. Groups by their title, controls by the key of their value.
+export function controlsOf(lists, changed) {
+  const select = (key, label, options) => choice({ key, label }, options, changed);
+  const move = (question) => slider(question, changed);
+  const engines = lists.engines.map(({ name }) => [name, name]);
+  return {
+    "Model and GPUs": {
+      model: select(
+        "model",
+        "Model",
+        lists.models.map(({ name }) => [name, name]),
+      ),
+      gpu: select(
+        "gpu",
+        "GPU",
+        lists.gpus.map((gpu) => [gpu.name, gpu.display_name]),
+      ),
+      tp: move({ key: "tp", label: "GPUs a replica (TP)", choices: POWERS }),
+      replicas: move({ key: "replicas", label: "Replicas", low: 1, high: 32 }),
+    },
+    Load: {
+      request_rate: move({
+        key: "request_rate",
+        label: "Requests",
+        unit: "/s",
+        low: 0.1,
+        high: 300,
+        log: true,
+        least: 0.001,
+      }),
+      input_len: move({
+        key: "input_len",
+        label: "Prompt",
+        unit: "tokens",
+        low: 16,
+        high: 65536,
+        log: true,
+        least: 1,
+      }),
+      output_len: move({
+        key: "output_len",
+        label: "Answer",
+        unit: "tokens",
+        low: 1,
+        high: 8192,
+        log: true,
+        least: 1,
+      }),
+      num_prompts: move({
+        key: "num_prompts",
+        label: "Requests simulated",
+        low: 100,
+        high: Math.min(lists.limits.requests, 10000),
+        log: true,
+        least: 1,
+      }),
+    },
+    "SLO (95 of 100 requests)": {
+      ttft: move({
+        key: "ttft",
+        label: "First token within",
+        unit: "ms",
+        low: 20,
+        high: 20000,
+        log: true,
+        least: 1,
+        optional: "no limit",
+      }),
+      tpot: move({
+        key: "tpot",
+        label: "Each further token within",
+        unit: "ms",
+        low: 2,
+        high: 500,
+        log: true,
+        least: 1,
+        optional: "no limit",
+      }),
+    },
+    Engine: {
+      engine: select("engine", "Engine", [["", "vllm-0.19 (default)"], ...engines]),
+      quantization: select("quantization", "Weights", [
+        ["", "as the checkpoint"],
+        ["fp8", "fp8"],
+        ["int8", "int8"],
+        ["awq", "awq (4 bit)"],
+      ]),
+      kv_cache_dtype: select("kv_cache_dtype", "KV cache", [
+        ["", "as the model"],
+        ["fp8", "fp8"],
+        ["bf16", "bf16"],
+      ]),
+      gpu_memory_utilization: move({
+        key: "gpu_memory_utilization",
+        label: "Share of GPU memory",
+        low: 0.5,
+        high: 0.98,
+        step: 0.01,
+        optional: "default",
+      }),
+      max_model_len: move({
+        key: "max_model_len",
+        label: "Longest sequence",
+        unit: "tokens",
+        low: 512,
+        high: 131072,
+        log: true,
+        least: 1,
+        optional: "the model's",
+      }),
+    },
+  };
+}

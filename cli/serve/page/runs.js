@@ -1,0 +1,104 @@
+// The runs of the store, and two of them side by side.
+import { get, post } from "./api.js";
+import { data, element, table } from "./element.js";
+import { fixed, percent, time } from "./format.js";
+
+const byId = (id) => document.getElementById(id);
+const SHOWN = new Set(["mean", "p50", "p95", "p99", "value"]);
+
+function metricText(name, value) {
+  if (value === null || value === undefined) return "none";
+  if (name.endsWith("_s") && !name.endsWith("per_s")) return time(value);
+  return fixed(value, Math.abs(value) < 100 ? 2 : 0);
+}
+
+function comparisonOf(found) {
+  const name = (run) => `Run ${run.id}`;
+  const line = (run) => `${name(run)}: ${run.model} on ${run.gpu}, ${run.summary}`;
+  const columns = [
+    { title: "Metric" },
+    { title: "Statistic" },
+    { title: name(found.a), right: true },
+    { title: name(found.b), right: true },
+    { title: "Change", right: true },
+  ];
+  const rows = found.metrics
+    .filter((metric) => SHOWN.has(metric.statistic) && (metric.a !== 0 || metric.b !== 0))
+    .map((metric) => [
+      metric.name,
+      metric.statistic,
+      data(metric.a, metricText(metric.name, metric.a)),
+      data(metric.b, metricText(metric.name, metric.b)),
+      metric.relative_change === null
+        ? ""
+        : data(metric.relative_change, percent(metric.relative_change)),
+    ]);
+  return [
+    element("p", {}, line(found.a)),
+    element("p", {}, line(found.b)),
+    table("Metrics of both, change from the first to the second", columns, rows),
+  ];
+}
+
+export function startRuns() {
+  const chosen = new Set();
+  const button = byId("compare");
+
+  function rowOf(run) {
+    const box = element("input", { type: "checkbox", "aria-label": `Choose run ${run.id}` });
+    box.addEventListener("change", () => {
+      if (box.checked) chosen.add(run.id);
+      else chosen.delete(run.id);
+      button.disabled = chosen.size !== 2;
+    });
+    return [
+      element("label", { class: "pick" }, box, ` ${run.id}`),
+      run.created_at.replace("T", " ").replace("Z", ""),
+      run.kind,
+      run.model,
+      run.gpu,
+      run.engine,
+      run.summary,
+      element(
+        "a",
+        { href: `/report/${run.id}`, "aria-label": `Report of run ${run.id}` },
+        "Report",
+      ),
+    ];
+  }
+
+  button.addEventListener("click", async () => {
+    try {
+      const ids = [...chosen].sort((a, b) => a - b);
+      const { document: found } = await post("/api/compare", { runs: ids });
+      byId("comparison").replaceChildren(element("h2", {}, "Compared"), ...comparisonOf(found));
+    } catch (error) {
+      byId("comparison").replaceChildren(element("p", {}, error.message));
+    }
+  });
+
+  return {
+    async show() {
+      chosen.clear();
+      button.disabled = true;
+      byId("comparison").replaceChildren();
+      const columns = ["Run", "When (UTC)", "Kind", "Model", "GPU", "Engine", "Result", "More"].map(
+        (title) => ({ title }),
+      );
+      try {
+        const { runs, runs_total: total } = await get("/api/runs");
+        byId("runs-told").textContent =
+          total === 0
+            ? "None yet: save one under Deployment."
+            : total > runs.length
+              ? `The newest ${runs.length} of ${total}.`
+              : "";
+        byId("runs").replaceChildren(
+          ...(runs.length ? [table("Runs, newest first", columns, runs.map(rowOf))] : []),
+        );
+      } catch (error) {
+        byId("runs-told").textContent = error.message;
+      }
+    },
+  };
+}

@@ -1,0 +1,44 @@
+// What is asked, in the address: a link asks the same again. "#plan?model=...&tp=2"
+
+export const DEFAULTS = {
+  model: "llama-3.1-8b",
+  gpu: "nvidia-h100-sxm",
+  engine: "",
+  tp: "1",
+  replicas: "1",
+  quantization: "",
+  kv_cache_dtype: "",
+  gpu_memory_utilization: "",
+  max_model_len: "",
+  request_rate: "10",
+  input_len: "1024",
+  output_len: "128",
+  num_prompts: "1000",
+  ttft: "500",
+  tpot: "50",
+  prompt: "500",
+  generate: "200",
+};
+
+const PAGES = ["plan", "staircase", "runs"];
+// Short and plain: an address may come from anywhere. The server checks them again.
+const PLAIN = /^[A-Za-z0-9 ._:+-]{0,80}$/;
+
+export function read() {
+  const [page, query] = location.hash.slice(1).split("?");
+  const values = { ...DEFAULTS };
+  for (const [key, value] of new URLSearchParams(query || "")) {
+    if (key in DEFAULTS && PLAIN.test(value)) values[key] = value;
+  }
+  return { page: PAGES.includes(page) ? page : "plan", values };
+}
+
+export function address(page, values) {
+  const changed = Object.entries(values).filter(([key, value]) => value !== DEFAULTS[key]);
+  const query = new URLSearchParams(changed).toString();
+  return "#" + page + (query ? "?" + query : "");
+}
+
+export function write(page, values) {
+  history.replaceState(null, "", address(page, values));
+}

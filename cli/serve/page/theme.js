@@ -1,0 +1,30 @@
+// Light or dark: as the system says, until the reader chooses.
+const system = matchMedia("(prefers-color-scheme: dark)");
+const listeners = [];
+
+export function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : system.matches;
+}
+
+export function onTheme(listener) {
+  listeners.push(listener);
+}
+
+export function startTheme(button) {
+  const name = () => {
+    const other = isDark() ? "light" : "dark";
+    button.textContent = other === "light" ? "Light" : "Dark";
+    button.setAttribute("aria-label", `${button.textContent}: switch to the ${other} theme`);
+  };
+  const changed = () => {
+    name();
+    listeners.forEach((listener) => listener());
+  };
+  button.addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    changed();
+  });
+  system.addEventListener("change", changed);
+  name();
+}

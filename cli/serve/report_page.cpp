@@ -1,0 +1,61 @@
+#include "cli/serve/report_page.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "cli/report/reports.hpp"
+#include "cli/serve/without_paths.hpp"
+#include "reports/page/html_page.hpp"
+#include "reports/store.hpp"
+
+namespace roofcast {
+namespace {
+
+void clean(std::string& text) { text = without_paths(text); }
+
+void clean(std::vector<std::string>& texts) {
+  for (std::string& text : texts) clean(text);
+}
+
+void clean(Table& table) {
+  clean(table.title);
+  for (std::vector<std::string>& row : table.rows) clean(row);
+}
+
+/// Figures are of numbers, and of names that the run was given.
+void clean(Figure& figure) {
+  clean(figure.title);
+  clean(figure.caption);
+  clean(figure.x.names);
+  clean(figure.table);
+  for (FigureSeries& series : figure.series) clean(series.name);
+}
+
+void clean(Report& report) {
+  clean(report.title);
+  clean(report.answer);
+  clean(report.footer);
+  for (auto& [name, value] : report.facts) clean(value);
+  for (ReportSection& section : report.sections) {
+    clean(section.heading);
+    clean(section.lines);
+    clean(section.commands);
+    for (Figure& figure : section.figures) clean(figure);
+    for (Table& table : section.tables) clean(table);
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> report_page(const std::string& store_path, std::int64_t id,
+                                       const std::function<bool()>& stopped) {
+  const Store store(store_path, Store::Mode::read);
+  const auto run = store.run(id);
+  if (!run) return std::nullopt;
+  const auto goes_on = [&](std::int64_t, std::int64_t) { return !stopped(); };
+  Report report = run_report(store_path, store, *run, {.threads = 1, .progress = goes_on});
+  clean(report);
+  return html_page(report);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,341 @@
+// The pages of roofcast serve and of roofcast report in a real browser: what they show is what the
+// command line says, they ask nobody else, and everyone can use them.
+const assert = require("node:assert/strict");
+const { execFileSync, spawn } = require("node:child_process");
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
+const { after, before, test } = require("node:test");
+const { chromium } = require("playwright-core");
+
+const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const [program, work] = process.argv.slice(2).map((name) => path.resolve(name));
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "roofcast-browser-"));
+let server, browser, home;
+
+/// The command's answer and exit code; 3 is a "no".
+function typed(...words) {
+  try {
+    return execFileSync(program, words, {
+      cwd: folder,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+  } catch (error) {
+    if (error.status === 3) return error.stdout;
+    throw error;
+  }
+}
+
+before(async () => {
+  server = spawn(program, ["serve", "--port", "0", "--store", "browser.db"], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  home = await new Promise((resolve, reject) => {
+    let said = "";
+    server.stdout.on("data", (part) => {
+      said += part;
+      const found = said.match(/http:\S+/);
+      if (found) resolve(found[0]);
+    });
+    server.on("exit", () => reject(new Error("roofcast serve ended: " + said)));
+  });
+  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+});
+
+after(async () => {
+  if (browser) await browser.close();
+  if (server) server.kill("SIGTERM");
+  fs.rmSync(folder, { recursive: true, force: true });
+});
+
+/// A page that fails the test when it says something on the console or asks anyone else.
+async function opened(address, { dark = false, width = 1280, height = 1000 } = {}) {
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: dark ? "dark" : "light",
+  });
+  const page = await context.newPage();
+  page.complaints = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) page.complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => page.complaints.push(String(error)));
+  page.on("request", (request) => {
+    const url = request.url();
+    const own =
+      url.startsWith(home) ||
+      url.startsWith("data:") ||
+      (address.startsWith("file:") && url === address);
+    if (!own) page.complaints.push("asked for " + url);
+  });
+  await page.goto(address);
+  return page;
+}
+
+async function closed(page) {
+  assert.deepEqual(page.complaints, []);
+  await page.context().close();
+}
+
+const answered = (page, times) =>
+  page.waitForFunction((least) => Number(document.body.dataset.answered || 0) >= least, times);
+const picture = (page, name) =>
+  page.screenshot({ path: path.join(work, name + ".png"), fullPage: true });
+
+async function expectAccessible(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() =>
+    axe.run(document, { resultTypes: ["violations"] }),
+  );
+  assert.deepEqual(
+    violations.map(
+      (one) =>
+        `${one.id}: ${one.nodes.map((node) => node.target + " " + node.failureSummary).join(" | ")}`,
+    ),
+    [],
+  );
+}
+
+/// Every chart has marks of its own and titles on its axes.
+async function expectCharts(page, least, place = "figure") {
+  const charts = await page.locator(place + " svg").all();
+  assert.ok(charts.length >= least, `${charts.length} charts`);
+  for (const chart of charts) {
+    const [marks, words] = await chart.evaluate((svg) => [
+      svg.querySelectorAll("path").length,
+      svg.textContent,
+    ]);
+    assert.ok(marks > 5, "an empty chart");
+    assert.match(words, /[a-z] ?\(|of|token|request/i);
+  }
+}
+
+async function set(page, name, value) {
+  const times = Number(await page.evaluate(() => document.body.dataset.answered || 0));
+  await page.locator("#field-" + name).fill(String(value));
+  await answered(page, times + 1);
+}
+
+const exact = async (page, selector) =>
+  page
+    .locator(selector + " data")
+    .evaluateAll((all) => all.map((one) => [one.value, one.textContent]));
+
+/// What the page shows for a simulation, against the JSON and the table of the command line.
+async function expectEqual(page) {
+  const line = (await page.locator("#line").textContent()).split(" ").slice(1);
+  const run = JSON.parse(typed(...line, "--no-store", "-o", "json"));
+  const table = typed(...line, "--no-store");
+  const shown = await exact(page, "#latency");
+  const keys = [];
+  for (const name of ["ttft_s", "tpot_s", "e2e_s"])
+    for (const one of ["p50", "p95", "p99"]) keys.push(run[name][one]);
+  assert.deepEqual(
+    shown.map(([value]) => value),
+    keys.map(String),
+  );
+  for (const [, text] of shown)
+    assert.ok(table.includes(text), `${text} is not in the command's table`);
+  const cards = await exact(page, "#cards");
+  for (const value of [
+    run.output_tokens_per_s,
+    run.cost_usd_per_h,
+    run.cost_usd_per_million_output_tokens,
+  ]) {
+    assert.ok(
+      cards.some(([shown_value]) => shown_value === String(value)),
+      `${value} is not on the page`,
+    );
+  }
+  return run;
+}
+
+test("a deployment shows charts and the command line's numbers to the digit", async () => {
+  const page = await opened(home);
+  await answered(page, 1);
+  await expectCharts(page, 4);
+  await expectEqual(page);
+  await expectAccessible(page);
+  await picture(page, "deployment-light");
+  await closed(page);
+});
+
+test("sliders change the numbers, and they are the command line's again", async () => {
+  const page = await opened(home);
+  await answered(page, 1);
+  const before_it = await expectEqual(page);
+  await set(page, "request_rate", 25);
+  const after_it = await expectEqual(page);
+  assert.ok(after_it.ttft_s.p95 > before_it.ttft_s.p95);
+  const slider = page.locator("#controls").getByLabel("Answer, slider");
+  await slider.focus();
+  for (let i = 0; i < 6; ++i) await slider.press("ArrowRight");
+  const length = await page.locator("#field-output_len").inputValue();
+  assert.notEqual(length, "128");
+  await page.waitForFunction(
+    (text) => document.getElementById("line").textContent.includes("--output-len " + text),
+    length,
+  );
+  await page.waitForTimeout(600);
+  await expectEqual(page);
+  assert.ok(page.url().includes("output_len=" + length));
+  await closed(page);
+});
+
+test("a link asks the same again", async () => {
+  const page = await opened(home + "#plan?gpu=nvidia-h200-sxm&request_rate=33&ttft=200");
+  await answered(page, 1);
+  assert.equal(await page.locator("#field-gpu").inputValue(), "nvidia-h200-sxm");
+  assert.match(
+    await page.locator("#line").textContent(),
+    /--gpu nvidia-h200-sxm .*--request-rate 33 .*p95:ttft:200ms/,
+  );
+  await expectEqual(page);
+  await closed(page);
+});
+
+test("what does not fit says so, and what would help", async () => {
+  const page = await opened(home + "#plan?model=llama-3.1-70b");
+  await answered(page, 1);
+  assert.match(await page.locator("#verdict").textContent(), /does not fit/);
+  assert.match(await page.locator("#cards").textContent(), /--tensor-parallel-size/);
+  await set(page, "tp", 4);
+  await expectEqual(page);
+  await closed(page);
+});
+
+test("texts of a link are no markup, and what is refused is said", async () => {
+  const page = await opened(
+    home + "#plan?model=" + encodeURIComponent("<img src=x onerror=alert(1)>") + "&gpu=nosuch",
+  );
+  await answered(page, 1);
+  assert.equal(await page.locator("main img").count(), 0);
+  assert.match(await page.locator("#verdict").textContent(), /nosuch/);
+  page.complaints = page.complaints.filter((text) => !/status of (400|422)/.test(text)); // the browser's own words
+  await closed(page);
+});
+
+test("dark and on a phone it is as accessible", async () => {
+  const dark = await opened(home, { dark: true });
+  await answered(dark, 1);
+  await expectAccessible(dark);
+  await picture(dark, "deployment-dark");
+  await closed(dark);
+  const phone = await opened(home, { width: 360, height: 740 });
+  await answered(phone, 1);
+  const [inner, scroll] = await phone.evaluate(() => [
+    innerWidth,
+    document.documentElement.scrollWidth,
+  ]);
+  assert.ok(scroll <= inner, `scrolls sideways: ${scroll} of ${inner}`);
+  await expectAccessible(phone);
+  await picture(phone, "deployment-phone");
+  await closed(phone);
+});
+
+test("runs are saved, listed and compared", async () => {
+  const page = await opened(home);
+  await answered(page, 1);
+  await page.locator("#save").click();
+  await page.getByText("Saved as run 1").waitFor();
+  await set(page, "request_rate", 20);
+  await page.locator("#save").click();
+  await page.getByText("Saved as run 2").waitFor();
+  await page.getByRole("link", { name: "Runs", exact: true }).click();
+  await page.getByLabel("Choose run 1").check();
+  await page.getByLabel("Choose run 2").check();
+  await page.locator("#compare").click();
+  await page.locator("#comparison table").waitFor();
+  assert.match(await page.locator("#comparison").textContent(), /ttft_s/);
+  await expectAccessible(page);
+  await picture(page, "runs-light");
+  await closed(page);
+});
+
+test("a saved run has its report", async () => {
+  typed(
+    "simulate",
+    "--model",
+    "llama-3.1-8b",
+    "--gpu",
+    "h100",
+    "--request-rate",
+    "10",
+    "--num-prompts",
+    "200",
+    "--slo",
+    "p95:ttft:500ms",
+    "--store",
+    "browser.db",
+  );
+  const page = await opened(home + "#runs");
+  await page
+    .getByRole("link", { name: /^Report of run/ })
+    .first()
+    .click();
+  await page.locator(".live svg").first().waitFor();
+  await expectCharts(page, 1, ".live");
+  assert.ok(!(await page.content()).includes(folder));
+  await closed(page);
+});
+
+test("the lesson shows its answer once one has guessed", async () => {
+  for (const dark of [false, true]) {
+    const page = await opened(home + "#staircase", { dark });
+    await page.locator("#field-guess").waitFor();
+    assert.equal(await page.locator("#lesson-answer").isVisible(), false);
+    await page.locator("#field-guess").fill("5");
+    await page.getByRole("button", { name: "Show the answer" }).press("Enter");
+    await page.getByText("You said 5").waitFor();
+    await page.locator("#lesson-figures svg").first().waitFor();
+    await expectCharts(page, 1, "#lesson-figures");
+    const found = JSON.parse(
+      typed(
+        "staircase",
+        "--prompt",
+        "500",
+        "--generate",
+        "200",
+        "--model",
+        "llama-3.1-8b",
+        "--gpu",
+        "nvidia-h100-sxm",
+        "-o",
+        "json",
+      ),
+    );
+    const shown = (await exact(page, "#lesson-answer")).map(([value]) => value);
+    assert.deepEqual(shown.slice(1), [String(found.naive_total_s), String(found.cached_total_s)]);
+    await expectAccessible(page);
+    await picture(page, dark ? "staircase-dark" : "staircase-light");
+    await closed(page);
+  }
+});
+
+test("a report opens offline from its file", async (t) => {
+  if (!typed("--help").includes("\n  report ")) return t.skip("this program has no report");
+  typed(
+    "simulate",
+    "--model",
+    "llama-3.1-8b",
+    "--gpu",
+    "h100",
+    "--request-rate",
+    "10",
+    "--slo",
+    "p95:ttft:500ms",
+    "--store",
+    "report.db",
+  );
+  typed("report", "1", "--store", "report.db", "--html", "report.html");
+  for (const dark of [false, true]) {
+    const page = await opened("file://" + path.join(folder, "report.html"), { dark });
+    await page.locator(".live svg").first().waitFor();
+    await expectCharts(page, 1, ".live");
+    await expectAccessible(page);
+    await picture(page, dark ? "report-dark" : "report-light");
+    await closed(page);
+  }
+});
