@@ -11,10 +11,13 @@
 #include "cli/measured_case.hpp"
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
+#include "cli/report/validation_figures.hpp"
 #include "cli/validate_document.hpp"
 #include "cli/validate_inputs.hpp"
-#include "cli/validate_plot.hpp"
+#include "model/error.hpp"
 #include "model/suggest.hpp"
+#include "reports/figures/chart_renderer.hpp"
+#include "reports/figures/stacked_svg.hpp"
 #include "simulator/wording.hpp"
 
 namespace roofcast {
@@ -85,7 +88,18 @@ void check_plot_path(const ValidateOptions& options) {
   std::vector<std::string> used = options.inputs.files;
   if (options.store) used.push_back(options.store_path);
   check_not_among(options.plot_path, "--plot", used);
+  if (!has_charts()) throw Error("--plot: this build draws no pictures (ROOFCAST_CHARTS=OFF)");
   check_writable(options.plot_path);
+}
+
+/// A figure a metric.
+void draw(const std::string& path, const ValidationReport& report) {
+  std::vector<ComparedCase> cases;
+  for (const ValidatedCase& validated : report.cases) cases.push_back(validated.compared);
+  const std::vector<Figure> figures = predicted_over_measured(cases);
+  if (figures.empty()) throw Error(path + ": nothing to draw, no case has a figure");
+  write_whole(
+      path, stacked_svg(report.name.empty() ? "Predicted against measured" : report.name, figures));
 }
 
 /// Nothing when the user interrupted it.
@@ -140,8 +154,7 @@ int run_validate(CommandContext& context) {
                 << ", both sides (roofcast runs --store " << options.store_path << ")\n";
   }
   if (!options.plot_path.empty()) {
-    const std::string title = report.name.empty() ? "Predicted against measured" : report.name;
-    write_whole(options.plot_path, scatter_svg(validation_plot(title, report.cases)));
+    draw(options.plot_path, report);
   }
   write(validation_document(report), common->output, context.out);
   return exit_code(report);

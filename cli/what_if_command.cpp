@@ -10,12 +10,14 @@
 #include "cli/flag_values.hpp"
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
+#include "cli/report/what_if_figures.hpp"
 #include "cli/run_what_if.hpp"
 #include "cli/simulate_command_options.hpp"
 #include "cli/what_if_document.hpp"
 #include "model/error.hpp"
 #include "planner/evaluate_all.hpp"
-#include "reports/line_plot.hpp"
+#include "reports/figures/chart_renderer.hpp"
+#include "reports/figures/stacked_svg.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/wording.hpp"
 
@@ -123,6 +125,7 @@ void check_plot_path(const WhatIfOptions& options, const Scenario& baseline) {
   used.push_back(options.scenario.scenario_path);
   if (options.scenario.store) used.push_back(options.scenario.store_path);
   check_not_among(options.plot_path, "--plot", used);
+  if (!has_charts()) throw Error("--plot: this build draws no pictures (ROOFCAST_CHARTS=OFF)");
   check_writable(options.plot_path);
 }
 
@@ -139,6 +142,13 @@ void keep(Store& store, const std::string& path, const WhatIfAnswer& answer,
   for (const Run& run : runs) store.add(run);
   context.err << counted(std::ssize(runs), "run") << " kept in " << path
               << " (roofcast runs --store " << path << ")\n";
+}
+
+/// A figure a metric that any variant has.
+void draw(const std::string& path, const WhatIfAnswer& answer) {
+  const std::vector<Figure> figures = what_if_figures(answer);
+  if (figures.empty()) throw Error(path + ": nothing to draw, no variant has figures");
+  write_whole(path, stacked_svg("What if: " + answer.rows.front().headline, figures));
 }
 
 bool any_answered(const WhatIfAnswer& answer) {
@@ -165,7 +175,7 @@ int run_whatif(CommandContext& context) {
   }
   if (store) keep(*store, options.scenario.store_path, *answer, context);
   if (!options.plot_path.empty()) {
-    write_whole(options.plot_path, line_svg(what_if_plot(*answer)));
+    draw(options.plot_path, *answer);
   }
   write(what_if_document(*answer), common->output, context.out);
   return any_answered(*answer) ? kExitDone : kExitNo;

@@ -1,4 +1,4 @@
-// What `roofcast whatif` answers, draws and keeps in the store.
+// What `roofcast whatif` answers and keeps in the store.
 #pragma once
 
 #include <string>
@@ -6,7 +6,6 @@
 
 #include "cli/run_what_if.hpp"
 #include "reports/document.hpp"
-#include "reports/line_plot.hpp"
 #include "reports/store.hpp"
 
 namespace roofcast {
@@ -17,11 +16,6 @@ Document what_if_document(const WhatIfAnswer& answer);
 /// the differences of the metrics asked for under statistics such as "p95_difference",
 /// "p95_difference_low" and "p95_difference_high".
 std::vector<Run> what_if_runs(const WhatIfAnswer& answer, const std::string& command_line);
-
-/// A panel a metric: over the numbers of the knob that has most of them, a line for each setting of
-/// the others; over names where no knob is one of numbers. Whiskers are the intervals of the
-/// differences, around the values.
-LinePlot what_if_plot(const WhatIfAnswer& answer);
 
 /// "TTFT p95", "output tokens /s".
 std::string title_of(const MetricName& metric);

@@ -10,6 +10,7 @@
 #include "cli/report/simulation_report.hpp"
 #include "cli/report/validation_figures.hpp"
 #include "model/error.hpp"
+#include "reports/figures/figure_table.hpp"
 #include "reports/numbers.hpp"
 #include "reports/store_query.hpp"
 #include "reports/validation.hpp"
@@ -44,6 +45,7 @@ std::vector<ComparedCase> stored_cases(const std::string& path, std::optional<st
                   "measured, predicted, low, high FROM validation_errors " +
                       where + "ORDER BY run_id, name, statistic",
                   kLimits);
+  if (answer.more) throw Error(path + ": more validations than a report can hold");
   std::vector<ComparedCase> cases;
   double last = -1;
   for (const std::vector<QueryValue>& row : answer.rows) {
@@ -119,11 +121,10 @@ Table case_table(const ComparedCase& compared) {
               .rows = {}};
   for (const ComparedFigure& figure : compared.figures) {
     const auto error = relative_error(figure);
-    const auto shown = [](double value) { return fmt::format("{:.4g}", value); };
-    table.rows.push_back({title_of(figure), shown(figure.measured), shown(figure.predicted),
-                          error ? fmt::format("{:+.1f} %", 100 * *error) : "-",
-                          shown(figure.interval.low), shown(figure.interval.high),
-                          is_covered(figure) ? "yes" : "no"});
+    table.rows.push_back(
+        {title_of(figure), figure_number(figure.measured), figure_number(figure.predicted),
+         error ? fmt::format("{:+.1f} %", 100 * *error) : "-", figure_number(figure.interval.low),
+         figure_number(figure.interval.high), is_covered(figure) ? "yes" : "no"});
   }
   return table;
 }

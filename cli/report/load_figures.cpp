@@ -114,7 +114,8 @@ std::vector<Figure> load_figures(const LoadStudy& study, std::span<const LoadPoi
     figure.series[0].name = "p50";
     figure.series[1].name = "p95";
     mark_limits(figure, study.run.scenario.slo, latency.metric, unit);
-    figure.table = load_table(study, points);
+    // All latencies are in one table, under the first figure.
+    if (figures.empty()) figure.table = load_table(study, points);
     figures.push_back(std::move(figure));
   }
   return figures;

@@ -85,6 +85,14 @@ std::vector<FigureSeries> series_of(const Json& ranked, const Drawn& drawn) {
   return series;
 }
 
+/// Never "1": what is left out of the probability is more than that.
+std::string probability_text(const std::optional<double>& probability) {
+  constexpr double kNearly = 0.999;
+  if (!probability) return "-";
+  if (*probability > kNearly) return "over 0.999";
+  return *probability < 1 - kNearly ? "under 0.001" : fixed(*probability, 3);
+}
+
 Table finalist_table(const Json& ranked) {
   Table table{.title = "Finalists",
               .columns = {{"Deployment", false},
@@ -104,12 +112,13 @@ Table finalist_table(const Json& ranked) {
   for (const Json& one : ranked) {
     const Json& result = part(one, "result");
     const bool pareto = part(one, "pareto").is_boolean() && part(one, "pareto").get<bool>();
-    table.rows.push_back(
-        {name_of(one), shown(number(one, "gpus"), 0), shown(number(one, "cost_usd_per_h"), 2),
-         shown(number(one, "usd_per_million_output_tokens"), 2),
-         shown(number(result, "ttft_p95_s"), 0, kPerSecond),
-         shown(number(result, "tpot_p95_s"), 1, kPerSecond), shown(number(one, "probability"), 3),
-         shown(number(one, "capacity_rate_per_s"), 2), pareto ? "yes" : ""});
+    table.rows.push_back({name_of(one), shown(number(one, "gpus"), 0),
+                          shown(number(one, "cost_usd_per_h"), 2),
+                          shown(number(one, "usd_per_million_output_tokens"), 2),
+                          shown(number(result, "ttft_p95_s"), 0, kPerSecond),
+                          shown(number(result, "tpot_p95_s"), 1, kPerSecond),
+                          probability_text(number(one, "probability")),
+                          shown(number(one, "capacity_rate_per_s"), 2), pareto ? "yes" : ""});
   }
   return table;
 }
@@ -177,7 +186,11 @@ Json stored_answer(const std::string& store_path, std::int64_t id) {
     throw Error(fmt::format("{}: plan {} did not come to its end: run the same command again",
                             store_path, id));
   }
-  return Json::parse(*found, bounded_depth<Json>(store_path));
+  Json answer = Json::parse(*found, bounded_depth<Json>(store_path), false);
+  if (!answer.is_object()) {
+    throw Error(fmt::format("{}: the answer of plan {} is no JSON object", store_path, id));
+  }
+  return answer;
 }
 
 /// Limits of the plan's scenario on a metric at p95, drawn across.
@@ -214,7 +227,6 @@ std::vector<Figure> plan_figures(const Json& answer) {
                          },
                          [](double value) { return "TTFT p95 " + fixed(value, 0) + " ms"; }});
   mark_limits(latency, ranked, "p95 ttft", kMilliseconds);
-  latency.table = finalist_table(ranked);
   Figure capacity{
       .key = "plan_price_capacity",
       .title = "Price against what each carries",
@@ -224,7 +236,6 @@ std::vector<Figure> plan_figures(const Json& answer) {
   capacity.series = series_of(
       ranked, {[](const Json& one) { return number(one, "capacity_rate_per_s"); },
                [](double value) { return "breaks at " + fixed(value, 2) + " requests/s"; }});
-  capacity.table = finalist_table(ranked);
   std::vector<Figure> figures;
   for (Figure* figure : {&latency, &capacity}) {
     if (!figure->series.empty()) figures.push_back(std::move(*figure));
@@ -236,6 +247,7 @@ Report plan_report(const std::string& store_path, const Run& run) {
   const Json answer = stored_answer(store_path, run.row.id);
   const Json& ranked = part(answer, "ranked");
   Report report = stored_report(run);
+  report.title = "Plan for " + run.row.model;
   report.answer = text(answer, "answer");
   report.sections.clear();
   if (part(answer, "holds").is_boolean()) report.verdict = part(answer, "holds").get<bool>();

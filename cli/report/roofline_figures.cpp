@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "cli/step_description.hpp"
@@ -120,21 +121,31 @@ Figure roofline_figure(const Gpu& gpu, const std::vector<RooflineStep>& steps) {
 
 Figure roofline_figure(const Gpu& gpu) {
   Figure figure = empty_roofline(gpu);
-  figure.caption = "What no kernel can beat: below a format's ridge the memory's " +
-                   as_rate(gpu.memory_bandwidth) +
-                   " are the limit, beyond it the format's dense peak.";
+  figure.caption =
+      "What no kernel can beat: below a format's ridge the memory's " +
+      as_rate(gpu.memory_bandwidth) +
+      " are the limit, beyond it the format's dense peak. Upright lines: the ridges, in FLOP/byte.";
   figure.table = {.title = "",
                   .columns = {{"Format", false}, {"Dense peak"}, {"Ridge (FLOP/byte)"}},
                   .rows = {}};
   Span span;
   for (const auto& [format, peak] : gpu.dense_peak) span.hold(ridge_point(gpu, format).value);
+  std::map<double, std::string> roofs;  // formats of one peak share a roof
   for (const auto& [format, peak] : gpu.dense_peak) {
     const double ridge = ridge_point(gpu, format).value;
-    figure.series.push_back(roof(gpu, format, span.low, span.high));
-    figure.marked.push_back({.axis = MarkedValue::Across::x,
-                             .value = ridge,
-                             .name = fmt::format("{} ridge", name_of(format))});
+    const auto [known, fresh] = roofs.emplace(peak.value, name_of(format));
+    if (!fresh) known->second += fmt::format(", {}", name_of(format));
     figure.table.rows.push_back({std::string(name_of(format)), as_rate(peak), fixed(ridge, 1)});
+    if (!fresh) continue;
+    figure.series.push_back(roof(gpu, format, span.low, span.high));
+    figure.marked.push_back(
+        {.axis = MarkedValue::Across::x, .value = ridge, .name = fixed(ridge, 0)});
+  }
+  std::size_t next = 0;
+  for (const auto& [format, peak] : gpu.dense_peak) {
+    const auto roof_of = roofs.extract(peak.value);
+    if (roof_of.empty()) continue;
+    figure.series[next++].name = roof_of.mapped() + " " + as_rate(peak);
   }
   figure.x.low = span.low;
   figure.x.high = span.high;

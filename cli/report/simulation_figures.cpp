@@ -53,7 +53,7 @@ Table level_table(const LevelTimeline& timeline, const TimeUnit& unit) {
                           {fmt::format("To ({})", unit.name)},
                           {"Running, at most"},
                           {"Waiting, at most"},
-                          {"KV cache, at most"}},
+                          {"KV blocks in use, at most"}},
               .rows = {}};
   const std::vector<Levels>& most = timeline.most();
   const double stretch = unit.of(to_seconds(timeline.stretch()).value);
@@ -71,6 +71,15 @@ Table level_table(const LevelTimeline& timeline, const TimeUnit& unit) {
                           with_separators(levels.running), with_separators(levels.waiting),
                           as_percent(levels.kv_use)});
   }
+  return table;
+}
+
+/// The KV cache alone.
+Table without_requests(Table table) {
+  constexpr std::ptrdiff_t kFirst = 2, kEnd = 4;
+  table.columns.erase(table.columns.begin() + kFirst, table.columns.begin() + kEnd);
+  for (std::vector<std::string>& row : table.rows)
+    row.erase(row.begin() + kFirst, row.begin() + kEnd);
   return table;
 }
 
@@ -140,7 +149,7 @@ std::vector<Figure> timeline_figures(const LevelTimeline& timeline) {
   constexpr double kPercent = 100;
   cache.series = {level_series("KV cache", timeline, unit,
                                [](const Levels& levels) { return kPercent * levels.kv_use; })};
-  cache.table = level_table(timeline, unit);
+  cache.table = without_requests(level_table(timeline, unit));
   return {std::move(requests), std::move(cache)};
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "cli/deployment_options.hpp"
@@ -20,6 +22,7 @@
 #include "cli/simulate_document.hpp"
 #include "model/error.hpp"
 #include "model/generation_estimate.hpp"
+#include "model/io/json_depth.hpp"
 #include "planner/level_recording.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/wording.hpp"
@@ -48,12 +51,17 @@ TypicalLoad typical_of(const SimulationRun& run) {
           .batch = whole(run.result.use.mean_running / engines)};
 }
 
+// As a result calls the targets of all requests.
+constexpr std::string_view kEverybody = "all";
+
 std::string outcome_text(const TargetOutcome& outcome) {
   const PercentileTarget& target = outcome.target;
   std::string name(name_of(target.metric));
   std::transform(name.begin(), name.end(), name.begin(),
                  [](char letter) { return static_cast<char>(letter - 'a' + 'A'); });
-  const std::string whose = outcome.slo_class.empty() ? "" : " of " + outcome.slo_class;
+  const std::string whose = outcome.slo_class.empty() || outcome.slo_class == kEverybody
+                                ? ""
+                                : " of " + outcome.slo_class;
   if (outcome.achieved <= 0)
     return fmt::format("p{:g} {}{} has no value", target.percentile, name, whose);
   return fmt::format("p{:g} {}{} is {} of {}{}", target.percentile, name, whose,
@@ -109,30 +117,38 @@ std::vector<double> loads_of(const LoadStudy& study) {
   return loads;
 }
 
+/// The load that the run is of; nothing, with the reason, where it has none to vary.
+std::optional<LoadStudy> study_for(const SimulationRun& run, std::string& why) {
+  why = no_sweep(run);
+  if (!why.empty()) return std::nullopt;
+  try {
+    return study_of(run.scenario, {}, false);
+  } catch (const Error& error) {
+    why = fmt::format("Not drawn: {}.", error.what());
+    return std::nullopt;
+  }
+}
+
 ReportSection load_section(const SimulationRun& run, const ReportEffort& effort) {
   ReportSection section{.heading = "Throughput against latency"};
-  const std::string why = no_sweep(run);
-  if (!why.empty()) {
+  std::string why;
+  const std::optional<LoadStudy> study = study_for(run, why);
+  if (!study) {
     section.lines = {why};
     return section;
   }
-  try {
-    const LoadStudy study = study_of(run.scenario, {}, false);
-    const std::vector<double> loads = loads_of(study);
-    Execution execution{.threads = effort.threads};
-    if (effort.progress) {
-      execution.progress = [&](std::int64_t done) {
-        return effort.progress(done, std::ssize(loads));
-      };
-    }
-    const std::vector<LoadPoint> points = trial_of(study, simulate_plainly, execution)(loads);
-    section.figures = load_figures(study, points);
-    section.lines.push_back(
-        fmt::format("The run's own load is {}. roofcast capacity finds the most that holds.",
-                    load_text(study, study.load_of_run)));
-  } catch (const UsageError& error) {
-    section.lines = {std::string("Not drawn: ") + error.what() + "."};
+  const std::vector<double> loads = loads_of(*study);
+  Execution execution{.threads = effort.threads};
+  if (effort.progress) {
+    execution.progress = [&](std::int64_t done) {
+      return effort.progress(done, std::ssize(loads));
+    };
   }
+  const std::vector<LoadPoint> points = trial_of(*study, simulate_plainly, execution)(loads);
+  section.figures = load_figures(*study, points);
+  section.lines.push_back(
+      fmt::format("The run's own load is {}. roofcast capacity finds the most that holds.",
+                  load_text(*study, study->load_of_run)));
   return section;
 }
 
@@ -200,6 +216,17 @@ Table metrics_table(const Run& stored) {
   return table;
 }
 
+/// JSON by lines; what is no JSON, or too deep to be a scenario, as it is.
+std::string indented(const std::string& json) {
+  try {
+    const Json parsed = Json::parse(json, bounded_depth<Json>("scenario"), false);
+    if (parsed.is_discarded()) return json;
+    return parsed.dump(2, ' ', false, Json::error_handler_t::replace);
+  } catch (const Error&) {
+    return json;
+  }
+}
+
 }  // namespace
 
 std::string simulation_answer(const SimulationRun& run) {
@@ -228,10 +255,7 @@ ReportSection input_section(const RunRow& row) {
                   row.kind, row.created_at, row.tool_version, row.seed,
                   row.profile_hash.empty() ? "unknown" : row.profile_hash)};
   section.commands.push_back(row.command_line);
-  if (!row.scenario_json.empty()) {
-    section.commands.push_back(
-        Json::parse(row.scenario_json).dump(2, ' ', false, Json::error_handler_t::replace));
-  }
+  if (!row.scenario_json.empty()) section.commands.push_back(indented(row.scenario_json));
   return section;
 }
 

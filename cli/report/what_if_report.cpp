@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cli/report/simulation_report.hpp"
-#include "reports/numbers.hpp"
+#include "reports/figures/figure_table.hpp"
 
 namespace roofcast {
 namespace {
@@ -86,7 +86,7 @@ Figure metric_figure(const std::vector<Run>& runs, const MetricRow& metric) {
                           .rows = {}}};
   FigureSeries series{.name = title, .mark = Mark::points};
   const auto shown = [](const std::optional<double>& value) {
-    return value ? fmt::format("{:.4g}", *value) : std::string("-");
+    return value ? figure_number(*value) : std::string("-");
   };
   for (const Run& run : runs) {
     const auto x = static_cast<double>(figure.x.names.size());

@@ -63,10 +63,11 @@ void write_pictures(const Report& report, const ReportFiles& files) {
       const std::string svg =
           renderer.svg(chart_option(figure, ChartTitle::inside), chart_size(figure), "c");
       if (!files.svg.empty()) {
-        write_whole((fs::path(files.svg) / (figure.key + ".svg")).string(), svg);
+        write_whole((fs::path(files.svg) / (figure_id(figure) + ".svg")).string(), svg);
       }
       if (!files.png.empty()) {
-        write_whole((fs::path(files.png) / (figure.key + ".png")).string(), png_of(svg, kScale));
+        write_whole((fs::path(files.png) / (figure_id(figure) + ".png")).string(),
+                    png_of(svg, kScale));
       }
     }
   }

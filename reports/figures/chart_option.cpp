@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "model/error.hpp"
@@ -14,7 +15,8 @@ namespace roofcast {
 namespace {
 
 constexpr std::array kDashes = {"solid", "dashed", "dotted"};
-constexpr std::array kSymbols = {"circle", "rect", "triangle", "diamond", "pin"};
+constexpr std::array kSymbols = {"circle", "rect", "triangle", "diamond", "arrow"};
+constexpr std::string_view kDiagonal = "y = x";
 constexpr int kLineWidth = 2;
 // Of lines that are no data: seen on white and on black.
 constexpr const char* kNeutral = "#808080";
@@ -218,9 +220,9 @@ bool has_upright_lines(const Figure& figure) {
 }
 
 /// Rows that the legend takes at the width of chart_size().
-int legend_rows(const std::vector<FigureSeries>& drawn) {
+int legend_rows(const std::vector<FigureSeries>& drawn, bool diagonal) {
   constexpr double kLetter = 7.4, kSymbolAndGap = 60, kRoom = 680;
-  double width = 0;
+  double width = diagonal ? kSymbolAndGap + kLetter * static_cast<double>(kDiagonal.size()) : 0;
   int rows = 1;
   for (const FigureSeries& series : drawn) {
     const double item = kSymbolAndGap + kLetter * static_cast<double>(series.name.size());
@@ -234,7 +236,7 @@ int legend_rows(const std::vector<FigureSeries>& drawn) {
 }
 
 Json diagonal_series(const Range& range) {
-  return {{"name", "y = x"},
+  return {{"name", kDiagonal},
           {"type", "line"},
           {"silent", true},
           {"showSymbol", false},
@@ -272,26 +274,36 @@ Json in_utf8(const Json& option) {
 
 }  // namespace
 
+std::string figure_id(const Figure& figure) {
+  std::string id = figure.key;
+  for (char& letter : id) {
+    const bool plain = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+                       (letter >= '0' && letter <= '9');
+    if (!plain) letter = '-';
+  }
+  return id;
+}
+
 ChartSize chart_size(const Figure& figure) {
   constexpr int kWidth = 720, kUsual = 340, kFrame = 130, kBar = 44;
   const auto bars = static_cast<int>(figure.x.names.size());
   return {.width = kWidth,
-          .height = figure.horizontal
-                        ? kFrame + kBar * bars + kLegendRow * legend_rows(figure.series)
-                        : kUsual};
+          .height = figure.horizontal ? kFrame + kBar * bars +
+                                            kLegendRow * legend_rows(figure.series, figure.diagonal)
+                                      : kUsual};
 }
 
 Json chart_option(const Figure& figure, ChartTitle title) {
   if (figure.x.title.empty() || figure.y.title.empty()) refuse(figure, "an axis has no title");
   const std::vector<FigureSeries> drawn = drawn_series(figure);
   const bool titled = title == ChartTitle::inside;
-  const bool legend = drawn.size() > 1;
+  const bool legend = drawn.size() > 1 || figure.diagonal;
 
   Json option{{"tooltip", tooltip_option(figure, drawn)}};
   if (titled)
     option["title"] = {
         {"text", figure.title}, {"left", 8}, {"top", 4}, {"textStyle", {{"fontSize", 15}}}};
-  const int rows = legend ? legend_rows(drawn) : 0;
+  const int rows = legend ? legend_rows(drawn, figure.diagonal) : 0;
   if (legend) {
     option["legend"] = {{"top", titled ? kTitleHeight : 0},
                         {"left", "center"},
@@ -300,7 +312,7 @@ Json chart_option(const Figure& figure, ChartTitle title) {
   }
   const int above = (titled ? kTitleHeight : 0) + kLegendRow * rows +
                     (has_upright_lines(figure) ? kAboveAxesMarked : kAboveAxes);
-  option["grid"] = {{"left", 72}, {"right", 28}, {"top", above}, {"bottom", 52}};
+  option["grid"] = {{"left", 72}, {"right", 40}, {"top", above}, {"bottom", 52}};
   FigureAxis x = figure.x, y = figure.y;
   option["series"] = Json::array();
   if (figure.diagonal) {

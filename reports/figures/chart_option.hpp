@@ -10,6 +10,9 @@ namespace roofcast {
 /// What the chart carries beside its axes: a page has its own headings, a picture has not.
 enum class ChartTitle { none, inside };
 
+/// The figure's key as an id or the name of a file, whatever it holds: letters, digits and '-'.
+std::string figure_id(const Figure& figure);
+
 /// Bars that lie take room for each of them, all else is of one size.
 ChartSize chart_size(const Figure& figure);
 

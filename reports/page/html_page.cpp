@@ -66,15 +66,8 @@ std::string table_html(const Table& table, const std::string& caption) {
   return html + "</tbody></table></div>\n";
 }
 
-/// Letters, digits and '-', as ids inside an SVG want it.
-std::string id_of(const Figure& figure) {
-  std::string id = figure.key;
-  std::replace(id.begin(), id.end(), '_', '-');
-  return id;
-}
-
 void add_figure(Page& page, const Figure& figure) {
-  const std::string id = id_of(figure);
+  const std::string id = figure_id(figure);
   const ChartSize size = chart_size(figure);
   page.html += fmt::format(
       "<figure id=\"figure-{0}\" aria-labelledby=\"title-{0}\">\n<h3 id=\"title-{0}\">{1}</h3>\n",
@@ -110,8 +103,11 @@ void add_section(Page& page, const ReportSection& section, std::size_t index) {
   if (!section.figures.empty()) page.html += "<div class=\"figures\">\n";
   for (const Figure& figure : section.figures) add_figure(page, figure);
   if (!section.figures.empty()) page.html += "</div>\n";
-  for (const Table& table : section.tables) {
-    page.html += table_html(table, table.title.empty() ? section.heading : table.title);
+  for (std::size_t i = 0; i < section.tables.size(); ++i) {
+    const Table& table = section.tables[i];
+    // Regions of a page have names of their own.
+    const std::string& name = table.title.empty() ? section.heading : table.title;
+    page.html += table_html(table, fmt::format("{} (table {}.{})", name, index + 1, i + 1));
   }
   page.html += "</section>\n";
 }

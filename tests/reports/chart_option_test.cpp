@@ -133,6 +133,11 @@ TEST(ChartOption, LaysBarsOnTheirSide) {
   EXPECT_TRUE(option["aria"]["decal"]["show"]);  // patterns beside colours
 }
 
+TEST(FigureId, IsSafeInPathsAndAttributes) {
+  EXPECT_EQ(figure_id({.key = "latency_ttft"}), "latency-ttft");
+  EXPECT_EQ(figure_id({.key = "../a\"b<c"}), "---a-b-c");
+}
+
 TEST(FigureTable, HasAColumnASeriesWhereTheyShareTheirX) {
   const Table table = figure_table(two_lines());
   ASSERT_EQ(table.columns.size(), 3U);

@@ -1,0 +1,179 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "reports/figures/chart_renderer.hpp"
+#include "reports/store.hpp"
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr const char* kSimulate =
+    "simulate --model llama-3.1-8b --gpu h100 --request-rate 8 --num-prompts 30 --input-len 200 "
+    "--output-len 20 --slo p95:ttft:1s --store r.db";
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Report : public testing::Test {
+ protected:
+  /// The JSON of the only run of the store.
+  static json machine() {
+    const CommandResult result = run_command("report 1 --store r.db -o json");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return json::parse(result.out);
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Report, OfASimulationHasEverySectionWithItsFiguresAndInput) {
+  ASSERT_EQ(run_command(kSimulate).exit_code, 0);
+  const json report = machine();
+  EXPECT_EQ(report["verdict"], true);
+  EXPECT_THAT(report["answer"].get<std::string>(),
+              AllOf(HasSubstr("holds the SLO"), HasSubstr("p95 TTFT is"), HasSubstr(" of 1.00 s")));
+  std::vector<std::string> keys;
+  for (const json& section : report["sections"]) {
+    for (const json& figure : section["figures"]) {
+      keys.push_back(figure["key"]);
+      EXPECT_THAT(figure["x_title"].get<std::string>(), Not(testing::IsEmpty()));
+      EXPECT_FALSE(figure["series"].empty()) << figure["key"];
+      for (const json& series : figure["series"]) EXPECT_FALSE(series["points"].empty());
+    }
+  }
+  EXPECT_THAT(keys, testing::ElementsAre("latency_ttft", "latency_tpot", "latency_e2e",
+                                         "requests_over_time", "kv_cache_over_time", "load_ttft",
+                                         "load_tpot", "memory", "roofline", "staircase_token",
+                                         "staircase_total"));
+  // The SLO is drawn: 1 s, in the axis's unit, which a limit of less than 1.5 s makes milliseconds.
+  EXPECT_EQ(report["sections"][0]["figures"][0]["marked"][0]["value"], 1000.0);
+  const json& input = report["sections"].back();
+  EXPECT_EQ(input["commands"][0].get<std::string>(), "roofcast " + std::string(kSimulate));
+  EXPECT_THAT(input["lines"].back().get<std::string>(), HasSubstr("came out the same"));
+}
+
+TEST_F(Report, OfARunThatNoLongerComesOutSaysSoAndShowsWhatIsStored) {
+  ASSERT_EQ(run_command(kSimulate).exit_code, 0);
+  roofcast::Run run = *Store("r.db", Store::Mode::read).run(1);
+  for (MetricRow& metric : run.metrics) {
+    if (metric.name == "ttft_s" && metric.statistic == "p95") metric.value *= 1.01;
+  }
+  run.row.kind = "simulate";
+  Store("r.db", Store::Mode::write).add(run);
+  const CommandResult changed = run_command("report 2 --store r.db");
+  EXPECT_EQ(changed.exit_code, 0) << changed.err;
+  EXPECT_THAT(changed.out, HasSubstr("came out otherwise"));
+  EXPECT_THAT(changed.out, HasSubstr("percentiles that the store holds"));
+}
+
+TEST_F(Report, OfARunWhoseTraceIsGoneSaysSo) {
+  std::ofstream("t.csv") << "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+                            "2023-11-16 18:15:46.0000000,100,10\n"
+                            "2023-11-16 18:15:47.0000000,100,10\n";
+  ASSERT_EQ(
+      run_command("simulate --model llama-3.1-8b --gpu h100 --trace t.csv --store r.db").exit_code,
+      0);
+  std::filesystem::remove("t.csv");
+  const CommandResult gone = run_command("report 1 --store r.db");
+  EXPECT_EQ(gone.exit_code, 0) << gone.err;
+  EXPECT_THAT(gone.out, HasSubstr("cannot be simulated again"));
+  EXPECT_THAT(gone.out, HasSubstr("t.csv"));
+}
+
+TEST_F(Report, GoesToEveryFormAtOnce) {
+  if (!has_charts()) GTEST_SKIP() << "built without charts";
+  const CommandResult result =
+      run_command("report h200 --html p.html --md p.md --csv - --svg pictures");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(text_of("p.html"), StartsWith("<!doctype html>"));
+  EXPECT_THAT(text_of("p.html"), HasSubstr("NVIDIA H200 SXM"));
+  EXPECT_THAT(text_of("p.md"), HasSubstr("Ridge (FLOP/byte)"));
+  EXPECT_THAT(result.out, HasSubstr("Ridge (FLOP/byte)"));
+  const std::string picture = text_of("pictures/roofline.svg");
+  EXPECT_THAT(picture, StartsWith("<svg"));
+  EXPECT_THAT(picture, HasSubstr("arithmetic intensity (FLOP/byte)"));
+  EXPECT_THAT(picture, HasSubstr("rate (TFLOP/s)"));
+}
+
+TEST_F(Report, OfAPlanHasItsFinalistsAndHowToRunTheFirst) {
+  ASSERT_EQ(run_command("plan --model llama-3.1-8b --gpu h100 --request-rate 2 --num-prompts 40 "
+                        "--input-len 200 --output-len 20 --slo p95:ttft:1s --store r.db")
+                .exit_code,
+            0);
+  const json report = machine();
+  EXPECT_EQ(report["verdict"], true);
+  EXPECT_EQ(report["sections"][0]["figures"][0]["series"][0]["name"], "chosen");
+  EXPECT_EQ(report["sections"][2]["heading"], "How to run the first");
+  EXPECT_FALSE(report["sections"][2]["commands"].empty());
+}
+
+TEST_F(Report, OfValidationsSumsUpTheLedger) {
+  std::ofstream("m.json") << R"({"schema_version": 1, "cases": [{"name": "a",
+    "ask": "memory", "scenario": {"schema_version": 1, "model": "llama-3.1-8b", "gpu": "h100",
+    "workload": {"type": "synthetic", "num_prompts": 1, "request_rate": "inf", "input_len": 1,
+    "output_len": 1}}, "measured": {"kv_blocks": 20000}}]})";
+  ASSERT_EQ(run_command("validate m.json --store r.db").exit_code, 0);
+  const CommandResult ledger = run_command("report ledger --store r.db");
+  EXPECT_EQ(ledger.exit_code, 0) << ledger.err;
+  EXPECT_THAT(ledger.out, HasSubstr("1 figure of 1 case"));
+  const CommandResult one = run_command("report 2 --store r.db");
+  EXPECT_THAT(one.out, HasSubstr("kv_blocks"));
+  EXPECT_THAT(one.out, HasSubstr("20,000"));
+}
+
+TEST_F(Report, RefusesWhatItCannotDoInALine) {
+  ASSERT_EQ(run_command(kSimulate).exit_code, 0);
+  struct Misuse {
+    const char* line;
+    int code;
+    const char* says;
+  };
+  const Misuse misuses[] = {
+      {"report", 2, "WHAT is missing"},
+      {"report 7 --store r.db", 1, "no run 7"},
+      {"report 1 --store no.db", 1, "no such store"},
+      {"report ledger --store r.db", 1, "holds no validations"},
+      {"report no-such-gpu", 1, "unknown GPU"},
+      {"report 1 --store r.db --html r.db", 2, "would be written over"},
+      {"report 1 --store r.db --html a --md a", 2, "would be written over"},
+      {"report 1 --store r.db --html /no/such/folder/p.html", 1, "cannot be written"},
+      {"report 1 --store r.db --md - --csv -", 2, "one form only"},
+      {"report 1 --store r.db --html -", 2, "expected a file"},
+  };
+  for (const Misuse& misuse : misuses) {
+    const CommandResult result = run_command(misuse.line);
+    EXPECT_EQ(result.exit_code, misuse.code) << misuse.line << ": " << result.err;
+    EXPECT_THAT(result.err, HasSubstr(misuse.says)) << misuse.line;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists("a"));
+  EXPECT_EQ(Store("r.db", Store::Mode::read).runs().size(), 1U);
+}
+
+TEST_F(Report, DoesNotWriteOverTheTraceOfItsRun) {
+  std::ofstream("t.csv") << "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+                            "2023-11-16 18:15:46.0000000,100,10\n";
+  ASSERT_EQ(
+      run_command("simulate --model llama-3.1-8b --gpu h100 --trace t.csv --store r.db").exit_code,
+      0);
+  const CommandResult result = run_command("report 1 --store r.db --csv t.csv");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(text_of("t.csv"), StartsWith("TIMESTAMP"));
+}
+
+}  // namespace
+}  // namespace roofcast::test
