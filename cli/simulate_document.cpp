@@ -191,21 +191,6 @@ Table replica_table(const SimulationRun& run) {
   return table;
 }
 
-/// The metric as tables and papers write it.
-const char* title_of(LatencyMetric metric) {
-  switch (metric) {
-    case LatencyMetric::ttft:
-      return "TTFT";
-    case LatencyMetric::tpot:
-      return "TPOT";
-    case LatencyMetric::itl:
-      return "ITL";
-    case LatencyMetric::e2e:
-      break;
-  }
-  return "E2E";
-}
-
 /// A limit in the unit and with the digits that people give it: "500 ms", "1.5 s".
 std::string as_limit(Seconds limit) {
   return limit.value < 1 ? fmt::format("{:g} ms", limit.value * 1e3)
@@ -273,6 +258,20 @@ std::vector<std::string> left_out(const SimulationResult& result) {
 }
 
 }  // namespace
+
+const char* title_of(LatencyMetric metric) {
+  switch (metric) {
+    case LatencyMetric::ttft:
+      return "TTFT";
+    case LatencyMetric::tpot:
+      return "TPOT";
+    case LatencyMetric::itl:
+      return "ITL";
+    case LatencyMetric::e2e:
+      break;
+  }
+  return "E2E";
+}
 
 Document refusal_document(const SimulationRun& run) {
   Document document{.machine = refusal_json(run), .sections = {}};

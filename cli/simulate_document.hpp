@@ -10,6 +10,9 @@
 
 namespace roofcast {
 
+/// The metric as tables and papers write it: "TTFT".
+const char* title_of(LatencyMetric metric);
+
 /// The SLO is met, or there is none.
 bool slo_met(const SimulationResult& result);
 

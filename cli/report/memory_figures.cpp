@@ -1,5 +1,7 @@
 #include "cli/report/memory_figures.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -18,6 +20,29 @@ FigureSeries& series_of(std::vector<FigureSeries>& all, const std::string& name)
   return all.back();
 }
 
+/// What the terms are divided from.
+const char* total_of(const MemoryBar& bar) {
+  return bar.rule == MemoryRule::textbook ? "the datasheet's memory" : "what the driver reports";
+}
+
+/// More than there is: a shortfall is no term that can be drawn.
+bool is_beyond(const MemoryBar& bar) {
+  Bytes drawn{};
+  for (const MemoryTerm& term : bar.plan.terms) drawn += std::max(Bytes{}, term.bytes);
+  constexpr double kRounding = 1e-9;
+  return drawn.value > (1 + kRounding) * bar.plan.total.value;
+}
+
+std::string caption_of(const std::vector<MemoryBar>& bars) {
+  const std::string rule = bars.front().rule == MemoryRule::textbook
+                               ? "Every term of the textbook's rule, stacked; "
+                               : "Every term of the engine's own rule, stacked; ";
+  if (std::any_of(bars.begin(), bars.end(), is_beyond)) {
+    return rule + "they need more than there is: the upright line is the GPU's memory.";
+  }
+  return rule + "they sum to " + total_of(bars.front()) + ".";
+}
+
 Table term_table(const std::vector<MemoryBar>& bars) {
   Table table{
       .title = "", .columns = {{"Term", false}, {"GiB"}, {"Share"}, {"Why", false}}, .rows = {}};
@@ -32,8 +57,7 @@ Table term_table(const std::vector<MemoryBar>& bars) {
       add(bar, {term.name, fixed(term.bytes.value / kGiB, 2),
                 as_percent(term.bytes / bar.plan.total), term.detail});
     }
-    add(bar, {"total", fixed(bar.plan.total.value / kGiB, 2), as_percent(1.0),
-              "what the driver reports"});
+    add(bar, {"total", fixed(bar.plan.total.value / kGiB, 2), as_percent(1.0), total_of(bar)});
   }
   return table;
 }
@@ -43,9 +67,7 @@ Table term_table(const std::vector<MemoryBar>& bars) {
 Figure memory_figure(const std::vector<MemoryBar>& bars) {
   Figure figure{.key = "memory",
                 .title = "Memory of one GPU",
-                .caption =
-                    "Every term of the engine's own rule, stacked; they sum to what the "
-                    "driver reports.",
+                .caption = caption_of(bars),
                 .x = {.title = "memory of", .scale = AxisScale::category},
                 .y = {.title = "memory (GiB)", .low = 0},
                 .horizontal = true};
@@ -59,14 +81,25 @@ Figure memory_figure(const std::vector<MemoryBar>& bars) {
           .points.push_back({.x = x, .y = gib, .label = term.name + ": " + fixed(gib, 2) + " GiB"});
     }
   }
+  for (const MemoryBar& bar : bars) {
+    if (!is_beyond(bar)) continue;
+    const double gib = bar.plan.total.value / kGiB;
+    figure.marked.push_back({.axis = MarkedValue::Across::y,
+                             .value = gib,
+                             .name = fmt::format("{}: {} GiB", bar.name, fixed(gib, 2))});
+  }
   figure.table = term_table(bars);
   return figure;
 }
 
 Figure memory_figure(const SimulationRun& run) {
-  if (are_alike(run.pools)) return memory_figure({{"one GPU", run.pools.front().plan}});
+  if (are_alike(run.pools)) {
+    const PoolRun& pool = run.pools.front();
+    return memory_figure({{"one GPU", pool.plan, pool.deployment.engine.memory_rule}});
+  }
   std::vector<MemoryBar> bars;
-  for (const PoolRun& pool : run.pools) bars.push_back({pool.name, pool.plan});
+  for (const PoolRun& pool : run.pools)
+    bars.push_back({pool.name, pool.plan, pool.deployment.engine.memory_rule});
   return memory_figure(bars);
 }
 

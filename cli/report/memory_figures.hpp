@@ -14,6 +14,7 @@ namespace roofcast {
 struct MemoryBar {
   std::string name{};  // "one GPU", "prefill"
   MemoryPlan plan{};
+  MemoryRule rule = MemoryRule::vllm;  // that divided it
 };
 
 /// Precondition: one bar at least, with terms.

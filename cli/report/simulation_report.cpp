@@ -20,6 +20,7 @@
 #include "cli/report/staircase_figures.hpp"
 #include "cli/report/stored_figures.hpp"
 #include "cli/simulate_document.hpp"
+#include "cli/version.hpp"
 #include "model/error.hpp"
 #include "model/generation_estimate.hpp"
 #include "model/io/json_depth.hpp"
@@ -30,10 +31,11 @@
 namespace roofcast {
 namespace {
 
-/// What most requests are like, and how many run at once.
+/// What most requests are like, and how many run at once in a replica that decodes.
 struct TypicalLoad {
   std::int64_t input_tokens = 1;
   std::int64_t output_tokens = 1;
+  std::int64_t prefill_tokens = 1;  // of a prompt, in one step
   std::int64_t batch = 1;
 };
 
@@ -44,11 +46,34 @@ TypicalLoad typical_of(const SimulationRun& run) {
     output += static_cast<double>(request.output_tokens);
   }
   const auto count = static_cast<double>(std::max<std::size_t>(1, run.workload.requests.size()));
-  const auto engines = static_cast<double>(std::max<std::size_t>(1, run.result.replicas.size()));
+  std::int64_t replicas = 0;  // that decode
+  for (const PoolRun& pool : run.pools) {
+    if (pool.role != PoolRole::prefill) replicas += pool.replicas;
+  }
+  const auto engines = static_cast<double>(std::max<std::int64_t>(1, replicas));
   const auto whole = [](double number) { return std::max<std::int64_t>(1, std::llround(number)); };
   return {.input_tokens = whole(input / count),
           .output_tokens = whole(output / count),
+          .prefill_tokens = std::min(whole(input / count),
+                                     run.pools.front().deployment.engine.max_num_batched_tokens),
           .batch = whole(run.result.use.mean_running / engines)};
+}
+
+/// The steps that such a run has: prefill of one prompt, as far as one step takes it, where prompts
+/// are prefilled; decode of all that run at once, where they are decoded.
+GenerationEstimate typical_steps(const SimulationRun& run, const TypicalLoad& load) {
+  const PoolRun& first = run.pools.front();
+  const auto decodes = std::find_if(run.pools.begin(), run.pools.end(), [](const PoolRun& pool) {
+    return pool.role != PoolRole::prefill;
+  });
+  const PoolRun& decoding = decodes == run.pools.end() ? first : *decodes;
+  GenerationEstimate estimate =
+      estimate_generation(decoding.deployment, load.batch, load.input_tokens, load.output_tokens);
+  const GenerationEstimate prompt =
+      estimate_generation(first.deployment, 1, load.prefill_tokens, load.output_tokens);
+  estimate.prefill = prompt.prefill;
+  estimate.prefill_time = prompt.prefill_time;
+  return estimate;
 }
 
 // As a result calls the targets of all requests.
@@ -56,9 +81,7 @@ constexpr std::string_view kEverybody = "all";
 
 std::string outcome_text(const TargetOutcome& outcome) {
   const PercentileTarget& target = outcome.target;
-  std::string name(name_of(target.metric));
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char letter) { return static_cast<char>(letter - 'a' + 'A'); });
+  const char* name = title_of(target.metric);
   const std::string whose = outcome.slo_class.empty() || outcome.slo_class == kEverybody
                                 ? ""
                                 : " of " + outcome.slo_class;
@@ -69,9 +92,16 @@ std::string outcome_text(const TargetOutcome& outcome) {
                      outcome.met ? "" : " (missed)");
 }
 
-std::string load_text(const SimulationResult& result) {
+std::string load_text(const SimulationRun& run) {
+  const SimulationResult& result = run.result;
+  if (run.scenario.max_concurrency) {
+    const std::string in_flight = counted(*run.scenario.max_concurrency, "request") + " in flight";
+    if (result.offered_rate_per_s <= 0) return "with " + in_flight;
+    return fmt::format("at {} requests/s offered, at most {}", fixed(result.offered_rate_per_s, 2),
+                       in_flight);
+  }
   if (result.offered_rate_per_s <= 0) return "with all requests sent at once";
-  return fmt::format("at {} requests/s", fixed(result.offered_rate_per_s, 2));
+  return fmt::format("at {} requests/s offered", fixed(result.offered_rate_per_s, 2));
 }
 
 ReportSection latency_section(const SimulationRun& run) {
@@ -169,16 +199,17 @@ ReportSection memory_section(const SimulationRun& run) {
 ReportSection roofline_section(const PoolRun& pool, const TypicalLoad& load,
                                const GenerationEstimate& estimate) {
   ReportSection section{.heading = "Why a step takes so long"};
-  const std::string prefill = fmt::format("prefill, {} x {} tokens", with_separators(load.batch),
-                                          with_separators(load.input_tokens));
+  const std::string prefill =
+      fmt::format("prefill, 1 x {} tokens", with_separators(load.prefill_tokens));
   const std::string decode =
       fmt::format("decode, {} at {} tokens", with_separators(load.batch),
                   with_separators(load.input_tokens + load.output_tokens / 2));
   section.lines.push_back(fmt::format(
-      "A step of what is typical of this run: {} of {} and {}. Prefill takes {}, a decode "
-      "step {}.",
-      counted(load.batch, "sequence"), counted(load.input_tokens, "prompt token"),
-      counted(load.output_tokens, "output token"), as_time(estimate.prefill_time),
+      "Requests of this run have {} and {} on average. A step that prefills {} of one takes {}, a "
+      "step that decodes {}, as many as a replica runs on average, {}.",
+      counted(load.input_tokens, "prompt token"), counted(load.output_tokens, "output token"),
+      load.prefill_tokens < load.input_tokens ? counted(load.prefill_tokens, "token") : "all",
+      as_time(estimate.prefill_time), counted(load.batch, "sequence"),
       as_time(estimate.decode_step)));
   section.figures.push_back(roofline_figure(
       pool.deployment.gpu, {{prefill, estimate.prefill}, {decode, estimate.decode}}));
@@ -203,7 +234,8 @@ Json machine_of(const RunRow& row) {
 }
 
 std::string title_of(const RunRow& row) {
-  return fmt::format("{} on {}: {} {}", row.model, row.gpu, row.kind, row.id);
+  const std::string what = row.gpu.empty() ? row.model : row.model + " on " + row.gpu;
+  return fmt::format("{}{}{} {}", what, what.empty() ? "" : ": ", row.kind, row.id);
 }
 
 Table metrics_table(const Run& stored) {
@@ -236,7 +268,7 @@ std::string simulation_answer(const SimulationRun& run) {
   if (result.slo.empty()) {
     return fmt::format(
         "{} serves {} requests/s {}: TTFT p95 {}, TPOT p95 {}, {} output tokens/s{}.", where,
-        fixed(result.request_rate_per_s, 2), load_text(result), as_time(Seconds{result.ttft.p95}),
+        fixed(result.request_rate_per_s, 2), load_text(run), as_time(Seconds{result.ttft.p95}),
         as_time(Seconds{result.tpot.p95}), fixed(result.output_tokens_per_s, 0),
         result.saturation.saturated ? "; it does not keep up" : "");
   }
@@ -245,7 +277,7 @@ std::string simulation_answer(const SimulationRun& run) {
     outcomes += (outcomes.empty() ? "" : ", ") + outcome_text(outcome);
   }
   return fmt::format("{} {} the SLO {}: {}.", where, holds(result) ? "holds" : "does not hold",
-                     load_text(result), outcomes);
+                     load_text(run), outcomes);
 }
 
 ReportSection input_section(const RunRow& row) {
@@ -260,21 +292,19 @@ ReportSection input_section(const RunRow& row) {
 }
 
 std::string report_footer(const RunRow& row) {
-  return fmt::format(
-      "Roofcast {}; run of {}. Times are simulated, from models of the hardware and "
-      "the engine; the section on what the numbers rest on says how far off they may "
-      "be.",
-      row.tool_version, row.created_at);
+  return fmt::format("Report by Roofcast {}; run of {}, made by Roofcast {}.", kVersion,
+                     row.created_at, row.tool_version);
 }
 
 Report simulation_report(const Run& stored, const SimulationRun& run, const ReportEffort& effort) {
   const PoolRun& first = run.pools.front();
   const TypicalLoad typical = typical_of(run);
-  const GenerationEstimate estimate = estimate_generation(
-      first.deployment, typical.batch, typical.input_tokens, typical.output_tokens);
+  const GenerationEstimate estimate = typical_steps(run, typical);
   Report report{.title = title_of(stored.row),
                 .answer = simulation_answer(run),
-                .footer = report_footer(stored.row),
+                .footer = report_footer(stored.row) +
+                          " Times are simulated, from models of the hardware and the engine; the "
+                          "section on what the numbers rest on says how far off they may be.",
                 .machine = machine_of(stored.row)};
   if (!run.result.slo.empty() || run.result.completed == 0) report.verdict = holds(run.result);
   report.facts = {{"Model", first.deployment.model.name},
@@ -284,11 +314,18 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
                   {"Seed", std::to_string(run.scenario.seed)}};
   if (run.pools.size() > 1) report.facts[1].second = headline(run.pools);
   report.sections.push_back(latency_section(run));
-  report.sections.push_back(timeline_section(run));
-  report.sections.push_back(load_section(run, effort));
+  if (run.result.completed > 0) {
+    report.sections.push_back(timeline_section(run));
+    report.sections.push_back(load_section(run, effort));
+  } else {
+    report.sections.front().lines.emplace_back(
+        "No request finished, so that nothing is drawn of latencies, loads and steps.");
+  }
   report.sections.push_back(memory_section(run));
-  report.sections.push_back(roofline_section(first, typical, estimate));
-  report.sections.push_back(staircase_section(first, typical));
+  if (run.result.completed > 0) {
+    report.sections.push_back(roofline_section(first, typical, estimate));
+    report.sections.push_back(staircase_section(first, typical));
+  }
   report.sections.push_back(provenance_section(run, estimate, effort));
   report.sections.push_back(input_section(stored.row));
   // A run of which nothing finished has nothing to draw in some of them.
@@ -308,6 +345,7 @@ Report stored_report(const Run& stored) {
                   {"GPU", stored.row.gpu},
                   {"Engine", stored.row.engine},
                   {"Seed", std::to_string(stored.row.seed)}};
+  std::erase_if(report.facts, [](const auto& fact) { return fact.second.empty(); });
   for (const MetricRow& metric : stored.metrics) {
     if (metric.name == "slo_met") report.verdict = metric.value > 0;
   }

@@ -213,6 +213,21 @@ Json marked_lines(const Figure& figure) {
           {"data", std::move(lines)}};
 }
 
+/// The limits, without a line or a name of their own: axes reach them, whatever the legend hides.
+Json marks_series(const Figure& figure, const FigurePoint& seen) {
+  Json data = Json::array();
+  for (const MarkedValue& marked : figure.marked) {
+    const bool of_x = marked.axis == MarkedValue::Across::x;
+    if (!drawable(of_x ? figure.x : figure.y, marked.value)) continue;
+    if (of_x && figure.x.scale == AxisScale::category) continue;
+    data.push_back(
+        place_of(figure, {.x = of_x ? marked.value : seen.x, .y = of_x ? seen.y : marked.value}));
+  }
+  return {{"type", "scatter"},       {"silent", true},
+          {"symbolSize", 0},         {"tooltip", {{"show", false}}},
+          {"data", std::move(data)}, {"markLine", marked_lines(figure)}};
+}
+
 bool has_upright_lines(const Figure& figure) {
   return std::any_of(figure.marked.begin(), figure.marked.end(), [&](const MarkedValue& marked) {
     return (marked.axis == MarkedValue::Across::x) != figure.horizontal;
@@ -235,6 +250,13 @@ int legend_rows(const std::vector<FigureSeries>& drawn, bool diagonal) {
   return rows;
 }
 
+Json legend_names(const std::vector<FigureSeries>& drawn, bool diagonal) {
+  Json names = Json::array();
+  for (const FigureSeries& series : drawn) names.push_back(series.name);
+  if (diagonal) names.push_back(kDiagonal);
+  return names;
+}
+
 Json diagonal_series(const Range& range) {
   return {{"name", kDiagonal},
           {"type", "line"},
@@ -248,14 +270,16 @@ Json diagonal_series(const Range& range) {
 }
 
 Json tooltip_option(const Figure& figure, const std::vector<FigureSeries>& drawn) {
-  const bool by_point = std::any_of(drawn.begin(), drawn.end(), [](const FigureSeries& series) {
-    return series.mark == Mark::points || is_bars(series.mark);
-  });
-  Json option{{"trigger", by_point ? "item" : "axis"}, {"confine", true}};
   const bool labelled = std::any_of(drawn.begin(), drawn.end(), [](const FigureSeries& series) {
     return std::any_of(series.points.begin(), series.points.end(),
                        [](const FigurePoint& point) { return !point.label.empty(); });
   });
+  // A label says what no value along the axis does.
+  const bool by_point =
+      labelled || std::any_of(drawn.begin(), drawn.end(), [](const FigureSeries& series) {
+        return series.mark == Mark::points || is_bars(series.mark);
+      });
+  Json option{{"trigger", by_point ? "item" : "axis"}, {"confine", true}};
   if (by_point && labelled) option["formatter"] = "{a}<br/>{b}";
   if (!figure.diagonal && !by_point) option["axisPointer"] = {{"type", "line"}};
   return option;
@@ -308,6 +332,7 @@ Json chart_option(const Figure& figure, ChartTitle title) {
     option["legend"] = {{"top", titled ? kTitleHeight : 0},
                         {"left", "center"},
                         {"width", "94%"},
+                        {"data", legend_names(drawn, figure.diagonal)},
                         {"itemGap", rows > 1 ? kLegendGapOfRows : kLegendGap}};
   }
   const int above = (titled ? kTitleHeight : 0) + kLegendRow * rows +
@@ -325,11 +350,13 @@ Json chart_option(const Figure& figure, ChartTitle title) {
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     option["series"].push_back(series_option(figure, drawn[i], i));
   }
-  if (!figure.marked.empty()) option["series"][0]["markLine"] = marked_lines(figure);
   for (const FigureSeries& series : drawn) {
     if (auto ends = whiskers(figure, series)) option["series"].push_back(std::move(*ends));
   }
   if (figure.diagonal) option["series"].push_back(diagonal_series({*x.low, *x.high}));
+  if (!figure.marked.empty()) {
+    option["series"].push_back(marks_series(figure, drawn.front().points.front()));
+  }
   if (needs_patterns(drawn)) option["aria"] = {{"enabled", true}, {"decal", {{"show", true}}}};
   return in_utf8(option);
 }

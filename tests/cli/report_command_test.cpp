@@ -109,6 +109,75 @@ TEST_F(Report, GoesToEveryFormAtOnce) {
   EXPECT_THAT(picture, HasSubstr("rate (TFLOP/s)"));
 }
 
+const json& figure_of(const json& report, const std::string& key) {
+  static const json kNone;
+  for (const json& section : report["sections"]) {
+    for (const json& figure : section["figures"]) {
+      if (figure["key"] == key) return figure;
+    }
+  }
+  return kNone;
+}
+
+TEST_F(Report, ShowsTheKvCacheFillAsTokensAreMade) {
+  ASSERT_EQ(run_command("simulate --model llama-3.1-8b --gpu h100 --num-prompts 2 --input-len 500 "
+                        "--output-len 2000 --store r.db")
+                .exit_code,
+            0);
+  const json report = machine();
+  const json points = figure_of(report, "kv_cache_over_time")["series"][0]["points"];
+  ASSERT_GT(points.size(), 10U);
+  // Requests of 500 tokens grow to 2,500: five times as many blocks; half way three times.
+  const auto at = [&](std::size_t i) { return points[i]["y"].get<double>(); };
+  const double last = at(points.size() - 2);
+  EXPECT_NEAR(at(1) / last, 0.2, 0.03);
+  EXPECT_NEAR(at(points.size() / 2) / last, 0.6, 0.03);
+}
+
+TEST_F(Report, NamesMetricsOfTheSloAsTablesDo) {
+  ASSERT_EQ(run_command("simulate --model llama-3.1-8b --gpu h100 --request-rate 8 --num-prompts "
+                        "30 --input-len 200 --output-len 20 --slo p99:e2e:20s --store r.db")
+                .exit_code,
+            0);
+  EXPECT_THAT(machine()["answer"].get<std::string>(), HasSubstr("p99 E2E is "));
+}
+
+TEST_F(Report, TellsAClosedLoopByItsRequestsInFlight) {
+  ASSERT_EQ(run_command("simulate --model llama-3.1-8b --gpu h100 --max-concurrency 8 "
+                        "--num-prompts 30 --input-len 200 --output-len 20 --store r.db")
+                .exit_code,
+            0);
+  const json report = machine();
+  EXPECT_THAT(report["answer"].get<std::string>(), HasSubstr("with 8 requests in flight"));
+  // A step prefills one prompt, not as many as decode at once.
+  bool found = false;
+  for (const json& series : figure_of(report, "roofline")["series"]) {
+    found = found || series["name"] == "prefill, 1 x 200 tokens";
+  }
+  EXPECT_TRUE(found) << figure_of(report, "roofline")["series"];
+}
+
+TEST_F(Report, OfARunInWhichNothingFinishedDrawsNoLoadAndNoSteps) {
+  run_command(
+      "simulate --model llama-3.1-8b --gpu h100 --num-prompts 4 --input-len 1024 "
+      "--output-len 8 --max-model-len 512 --store r.db");
+  const json report = machine();
+  EXPECT_EQ(report["verdict"], false);
+  for (const char* key : {"kv_cache_over_time", "load_ttft", "roofline", "staircase_token"}) {
+    EXPECT_TRUE(figure_of(report, key).is_null()) << key;
+  }
+}
+
+TEST_F(Report, SaysWhatTheTextbookDividesMemoryBy) {
+  ASSERT_EQ(run_command("simulate --model llama-3.1-8b --gpu h100 --engine textbook --num-prompts "
+                        "4 --input-len 100 --output-len 8 --store r.db")
+                .exit_code,
+            0);
+  const CommandResult result = run_command("report 1 --store r.db");
+  EXPECT_THAT(result.out, AllOf(HasSubstr("the datasheet's memory"), Not(HasSubstr("driver")),
+                                Not(HasSubstr("start-up logs"))));
+}
+
 TEST_F(Report, OfAPlanHasItsFinalistsAndHowToRunTheFirst) {
   ASSERT_EQ(run_command("plan --model llama-3.1-8b --gpu h100 --request-rate 2 --num-prompts 40 "
                         "--input-len 200 --output-len 20 --slo p95:ttft:1s --store r.db")

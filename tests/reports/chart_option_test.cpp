@@ -38,10 +38,29 @@ TEST(ChartOption, TellsSeriesApartWithoutColour) {
 }
 
 TEST(ChartOption, MarksLimitsOnTheirAxis) {
-  const Json marked = chart_option(two_lines())["series"][0]["markLine"]["data"];
+  const Json marked = chart_option(two_lines())["series"].back()["markLine"]["data"];
   ASSERT_EQ(marked.size(), 1U);
   EXPECT_EQ(marked[0]["yAxis"], 50.0);
   EXPECT_EQ(marked[0]["name"], "SLO");
+}
+
+TEST(ChartOption, ReachesTheLimitsThatItMarks) {
+  // Curves end at 90 ms; the limit lies at 500 ms, and at load 9 beyond 2.
+  Figure figure = two_lines();
+  figure.marked = {{.axis = MarkedValue::Across::y, .value = 500, .name = "SLO"},
+                   {.axis = MarkedValue::Across::x, .value = 9, .name = "most"}};
+  const Json option = chart_option(figure);
+  const Json& marks = option["series"].back();
+  EXPECT_EQ(marks["data"], Json::parse("[[1.0, 500.0], [9.0, 20.0]]"));
+  EXPECT_EQ(marks["symbolSize"], 0);
+  EXPECT_EQ(option["legend"]["data"], Json::parse(R"(["p50", "p95"])"));  // no entry of its own
+}
+
+TEST(ChartOption, ShowsTheLabelsOfPointsOnLines) {
+  Figure figure = two_lines();
+  EXPECT_EQ(chart_option(figure)["tooltip"]["trigger"], "axis");
+  figure.series[0].points[0].label = "1 request/s: SLO missed";
+  EXPECT_EQ(chart_option(figure)["tooltip"]["trigger"], "item");
 }
 
 TEST(ChartOption, HoldsFiniteNumbersOnly) {
@@ -73,6 +92,7 @@ TEST(ChartOption, RefusesAFigureWithoutPoints) {
 TEST(ChartOption, LeavesOutASeriesWithoutPoints) {
   Figure figure = two_lines();
   figure.series[0].points.clear();
+  figure.marked.clear();
   EXPECT_EQ(chart_option(figure)["series"].size(), 1U);
 }
 
@@ -110,6 +130,7 @@ TEST(ChartOption, DrawsWhatAPointMayBe) {
   Figure figure = two_lines();
   figure.series[1].points[0].low = 35;
   figure.series[1].points[0].high = 55;
+  figure.marked.clear();
   const Json series = chart_option(figure)["series"];
   ASSERT_EQ(series.size(), 3U);
   EXPECT_EQ(series[2]["renderItem"], "whisker");
