@@ -42,15 +42,6 @@ std::string price_of(const RankedCandidate& one) {
   return text;
 }
 
-/// Never "1": what is left out of the probability is more than that.
-std::string as_probability(double probability) {
-  constexpr double kNearly = 0.999;
-  constexpr double kHigh = 0.99;  // beyond it two digits would be rounded to 1
-  if (probability > kNearly) return "over 0.999";
-  if (probability < 1 - kNearly) return "under 0.001";
-  return fixed(probability, probability > kHigh || probability < 1 - kHigh ? 3 : 2);
-}
-
 /// Whether the load ends before the engine has filled at the breaking point, so that it seems
 /// later.
 bool breaks_on_few(const RankedCandidate& one) {
@@ -225,28 +216,6 @@ std::vector<std::string> causes_of(const RankedCandidate& best) {
   return lines;
 }
 
-const char* reason_text(ShapeFate fate) {
-  switch (fate) {
-    case ShapeFate::cannot_run:
-      return "cannot run: the model or the engine refuses the combination";
-    case ShapeFate::does_not_fit:
-      return "do not fit in memory";
-    case ShapeFate::too_slow:
-      return "miss the SLO even unloaded (bound)";
-    case ShapeFate::beyond_limits:
-      return "need more than the limits allow (bound)";
-    case ShapeFate::searched:
-      return "were not decided on";
-    case ShapeFate::dearer:
-      return "are dearer than what is in the answer, or have less to spare";
-    case ShapeFate::misses:
-      return "miss the SLO as often as allowed (simulated)";
-    case ShapeFate::ranked:
-      break;
-  }
-  return "are in the answer";
-}
-
 Table losses_table(const PlanAnswer& answer) {
   std::map<ShapeFate, std::int64_t> counts;
   for (const PlannedShape& planned : answer.shapes) ++counts[planned.fate];
@@ -329,6 +298,36 @@ std::string searched_text(const PlanReport& report) {
 }
 
 }  // namespace
+
+std::string as_probability(double probability) {
+  constexpr double kNearly = 0.999;
+  constexpr double kHigh = 0.99;  // beyond it two digits would be rounded to 1
+  if (probability > kNearly) return "over 0.999";
+  if (probability < 1 - kNearly) return "under 0.001";
+  return fixed(probability, probability > kHigh || probability < 1 - kHigh ? 3 : 2);
+}
+
+const char* reason_text(ShapeFate fate) {
+  switch (fate) {
+    case ShapeFate::cannot_run:
+      return "cannot run: the model or the engine refuses the combination";
+    case ShapeFate::does_not_fit:
+      return "do not fit in memory";
+    case ShapeFate::too_slow:
+      return "miss the SLO even unloaded (bound)";
+    case ShapeFate::beyond_limits:
+      return "need more than the limits allow (bound)";
+    case ShapeFate::searched:
+      return "were not decided on";
+    case ShapeFate::dearer:
+      return "are dearer than what is in the answer, or have less to spare";
+    case ShapeFate::misses:
+      return "miss the SLO as often as allowed (simulated)";
+    case ShapeFate::ranked:
+      break;
+  }
+  return "are in the answer";
+}
 
 std::string plan_headline(const PlanReport& report) {
   return report.answer.ranked.empty() ? refusal(report).front() : spoken(report).front();

@@ -27,6 +27,12 @@ struct PlanReport {
 
 Document plan_document(const PlanReport& report);
 
+/// Never "1": what is left out of the probability is more than that.
+std::string as_probability(double probability);
+
+/// What became of shapes: they "do not fit in memory".
+const char* reason_text(ShapeFate fate);
+
 /// The first line of the answer: "Cheapest: 3 replicas of ...".
 std::string plan_headline(const PlanReport& report);
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/plan_document.hpp"
 #include "cli/report/figure_units.hpp"
 #include "cli/report/simulation_report.hpp"
 #include "model/error.hpp"
@@ -34,10 +35,23 @@ const Json& part(const Json& json, const char* key) {
   return json.is_object() && json.contains(key) ? json[key] : kNothing;
 }
 
-/// "3x h100-sxm TP 2"
-std::string name_of(const Json& finalist) {
-  return fmt::format("{} x {}", number(finalist, "units").value_or(1),
-                     text(part(finalist, "deployment"), "name"));
+/// "3 replicas of 1x NVIDIA L40S", as `plan` says it.
+std::string name_of(const Json& tried) {
+  const Json& deployment = part(tried, "deployment");
+  const auto units = static_cast<std::int64_t>(number(tried, "units").value_or(1));
+  const std::string unit = text(deployment, "name");
+  if (deployment.is_object() && deployment.contains("cluster")) {
+    return fmt::format("{} x prefill and decode pools of {}", units, unit);
+  }
+  return counted(units, "replica") + " of " + unit;
+}
+
+/// Whether the load ends before the engine has filled at the breaking point, so that it seems
+/// later.
+bool breaks_on_few(const Json& one) {
+  const auto requests = number(part(one, "result"), "requests");
+  const auto needed = number(one, "capacity_requests_needed");
+  return requests && needed && *requests < *needed;
 }
 
 /// What a finalist costs: dollars where all have a price, else GPUs.
@@ -85,14 +99,6 @@ std::vector<FigureSeries> series_of(const Json& ranked, const Drawn& drawn) {
   return series;
 }
 
-/// Never "1": what is left out of the probability is more than that.
-std::string probability_text(const std::optional<double>& probability) {
-  constexpr double kNearly = 0.999;
-  if (!probability) return "-";
-  if (*probability > kNearly) return "over 0.999";
-  return *probability < 1 - kNearly ? "under 0.001" : fixed(*probability, 3);
-}
-
 Table finalist_table(const Json& ranked) {
   Table table{.title = "Finalists",
               .columns = {{"Deployment", false},
@@ -111,14 +117,16 @@ Table finalist_table(const Json& ranked) {
   constexpr double kPerSecond = 1e3;
   for (const Json& one : ranked) {
     const Json& result = part(one, "result");
+    const auto probability = number(one, "probability");
     const bool pareto = part(one, "pareto").is_boolean() && part(one, "pareto").get<bool>();
-    table.rows.push_back({name_of(one), shown(number(one, "gpus"), 0),
-                          shown(number(one, "cost_usd_per_h"), 2),
-                          shown(number(one, "usd_per_million_output_tokens"), 2),
-                          shown(number(result, "ttft_p95_s"), 0, kPerSecond),
-                          shown(number(result, "tpot_p95_s"), 1, kPerSecond),
-                          probability_text(number(one, "probability")),
-                          shown(number(one, "capacity_rate_per_s"), 2), pareto ? "yes" : ""});
+    table.rows.push_back(
+        {name_of(one), shown(number(one, "gpus"), 0), shown(number(one, "cost_usd_per_h"), 2),
+         shown(number(one, "usd_per_million_output_tokens"), 2),
+         shown(number(result, "ttft_p95_s"), 0, kPerSecond),
+         shown(number(result, "tpot_p95_s"), 1, kPerSecond),
+         probability ? as_probability(*probability) : "-",
+         shown(number(one, "capacity_rate_per_s"), 2) + (breaks_on_few(one) ? " (few)" : ""),
+         pareto ? "yes" : ""});
   }
   return table;
 }
@@ -152,6 +160,43 @@ ReportSection launch_section(const Json& best) {
   return section;
 }
 
+/// A fate as the store names it, in words; of another version as it stands.
+std::string fate_text(const std::string& fate) {
+  for (const ShapeFate one : {ShapeFate::cannot_run, ShapeFate::does_not_fit, ShapeFate::too_slow,
+                              ShapeFate::beyond_limits, ShapeFate::searched, ShapeFate::dearer,
+                              ShapeFate::misses, ShapeFate::ranked}) {
+    if (name_of(one) == fate) return reason_text(one);
+  }
+  return fate;
+}
+
+/// What a candidate that was simulated misses by most.
+std::string miss_of(const Json& tried) {
+  const Json& result = part(tried, "result");
+  const std::string binding = text(result, "binding");
+  for (const Json& target : part(result, "targets")) {
+    if (text(target, "target") != binding) continue;
+    return fmt::format("{} {} of {}", binding, duration(number(target, "achieved_s").value_or(0)),
+                       duration(number(target, "limit_s").value_or(0)));
+  }
+  return binding;
+}
+
+/// Why nothing holds: what the limits rule out, and what came nearest.
+std::vector<std::string> refusal_lines(const Json& answer) {
+  std::vector<std::string> lines{"Nothing that was searched holds what was promised."};
+  for (const Json& loser : part(answer, "losers")) {
+    if (text(loser, "fate") != name_of(ShapeFate::beyond_limits)) continue;
+    if (text(loser, "why").empty()) continue;
+    lines.push_back(fmt::format("What the limits allow rules out {}, which {}.",
+                                text(part(loser, "shape"), "name"), text(loser, "why")));
+  }
+  for (const Json& tried : part(answer, "closest")) {
+    lines.push_back(fmt::format("Closest: {}: {}.", name_of(tried), miss_of(tried)));
+  }
+  return lines;
+}
+
 ReportSection searched_section(const Json& answer) {
   ReportSection section{.heading = "What was searched"};
   section.lines.push_back(
@@ -159,10 +204,10 @@ ReportSection searched_section(const Json& answer) {
                   fixed(number(answer, "candidates").value_or(0), 0),
                   fixed(number(answer, "simulations").value_or(0), 0),
                   fixed(number(answer, "finalist_simulations").value_or(0), 0)));
-  Table fates{.title = "Shapes by fate", .columns = {{"Fate", false}, {"Shapes"}}, .rows = {}};
+  Table fates{.title = "Shapes by fate", .columns = {{"They", false}, {"Shapes"}}, .rows = {}};
   const Json& shapes = part(answer, "shapes");
   for (const auto& [fate, count] : shapes.items()) {
-    if (count.is_number()) fates.rows.push_back({fate, fixed(count.get<double>(), 0)});
+    if (count.is_number()) fates.rows.push_back({fate_text(fate), fixed(count.get<double>(), 0)});
   }
   section.tables.push_back(std::move(fates));
   Table losers{.title = "Why the others lost",
@@ -170,7 +215,7 @@ ReportSection searched_section(const Json& answer) {
                .rows = {}};
   for (const Json& loser : part(answer, "losers")) {
     losers.rows.push_back({text(loser, "gpu"), text(part(loser, "shape"), "name"),
-                           text(loser, "fate"), text(loser, "why")});
+                           fate_text(text(loser, "fate")), text(loser, "why")});
   }
   if (!losers.rows.empty()) section.tables.push_back(std::move(losers));
   return section;
@@ -212,11 +257,13 @@ std::vector<Figure> plan_figures(const Json& answer) {
   const Json& ranked = part(answer, "ranked");
   if (!ranked.is_array() || ranked.empty()) return {};
   const Price price(ranked);
+  const bool few = std::any_of(ranked.begin(), ranked.end(), breaks_on_few);
   Figure latency{.key = "plan_price_latency",
                  .title = "Price against latency",
                  .caption =
                      "Every finalist holds the SLO; lower and further left is better. What "
-                     "no other beats in price and in what it has to spare is the Pareto set.",
+                     "no other beats in cost, in what it has to spare and in what it carries is "
+                     "the Pareto set.",
                  .x = {.title = price.title(), .low = 0},
                  .y = {.title = "TTFT p95 (ms)", .low = 0}};
   latency.series =
@@ -230,7 +277,10 @@ std::vector<Figure> plan_figures(const Json& answer) {
   Figure capacity{
       .key = "plan_price_capacity",
       .title = "Price against what each carries",
-      .caption = "The greatest load that each finalist still holds: its breaking point.",
+      .caption = few ? "The load at which each finalist breaks. The requests of some end before "
+                       "their engine has filled there (few): a load that lasts may break them "
+                       "sooner."
+                     : "The greatest load that each finalist still holds: its breaking point.",
       .x = {.title = price.title(), .low = 0},
       .y = {.title = "breaking point (requests/s)", .low = 0}};
   capacity.series = series_of(
@@ -257,7 +307,8 @@ Report plan_report(const std::string& store_path, const Run& run) {
     report.sections.push_back(spare_section(ranked.front()));
     report.sections.push_back(launch_section(ranked.front()));
   } else {
-    report.sections[0].lines.emplace_back("Nothing that was searched holds what was promised.");
+    report.sections[0].heading = "Why nothing holds";
+    report.sections[0].lines = refusal_lines(answer);
   }
   report.sections.push_back(searched_section(answer));
   report.sections.push_back(input_section(run.row));

@@ -113,7 +113,8 @@ std::vector<Figure> error_histogram(const std::vector<ComparedCase>& cases) {
                     "Figures by how far the prediction is off: above 0 it is more than was "
                     "measured.",
                 .x = {.title = "error (% of what was measured)", .scale = AxisScale::category},
-                .y = {.title = "figures", .low = 0}};
+                .y = {.title = "figures", .low = 0},
+                .horizontal = true};
   for (std::size_t bin = 0; bin <= kEdges.size(); ++bin) figure.x.names.push_back(bin_name(bin));
   bool any = false;
   for (const ComparedCase& compared : cases) {

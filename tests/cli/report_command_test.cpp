@@ -190,6 +190,26 @@ TEST_F(Report, OfAPlanHasItsFinalistsAndHowToRunTheFirst) {
   EXPECT_FALSE(report["sections"][2]["commands"].empty());
 }
 
+TEST_F(Report, OfAPlanThatFindsNothingSaysWhy) {
+  // 40 requests/s of 1,000 tokens need more L40S than the stock holds.
+  run_command(
+      "plan --model llama-3.1-8b --gpu l40s --available l40s=2 --request-rate 40 "
+      "--num-prompts 100 --input-len 1000 --output-len 200 --slo p95:ttft:300ms "
+      "--store r.db");
+  const json report = machine();
+  EXPECT_EQ(report["verdict"], false);
+  std::string lines;
+  for (const json& line : report["sections"][0]["lines"]) lines += line.get<std::string>() + "\n";
+  EXPECT_THAT(lines,
+              testing::AnyOf(HasSubstr("What the limits allow rules out"), HasSubstr("Closest: ")));
+  EXPECT_THAT(lines, HasSubstr("NVIDIA L40S"));
+  for (const json& section : report["sections"]) {
+    for (const json& table : section["tables"]) {
+      EXPECT_THAT(table.dump(), Not(HasSubstr("beyond_limits")));
+    }
+  }
+}
+
 TEST_F(Report, OfValidationsSumsUpTheLedger) {
   std::ofstream("m.json") << R"({"schema_version": 1, "cases": [{"name": "a",
     "ask": "memory", "scenario": {"schema_version": 1, "model": "llama-3.1-8b", "gpu": "h100",
