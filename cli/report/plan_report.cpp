@@ -40,10 +40,15 @@ std::string name_of(const Json& tried) {
   const Json& deployment = part(tried, "deployment");
   const auto units = static_cast<std::int64_t>(number(tried, "units").value_or(1));
   const std::string unit = text(deployment, "name");
-  if (deployment.is_object() && deployment.contains("cluster")) {
-    return fmt::format("{} x prefill and decode pools of {}", units, unit);
+  std::int64_t prefill = 0, decode = 0;
+  for (const Json& pool : part(part(deployment, "cluster"), "pools")) {
+    const auto replicas = static_cast<std::int64_t>(number(pool, "replicas").value_or(1));
+    if (text(pool, "role") == "prefill") prefill += replicas;
+    if (text(pool, "role") == "decode") decode += replicas;
   }
-  return counted(units, "replica") + " of " + unit;
+  if (prefill == 0 || decode == 0) return counted(units, "replica") + " of " + unit;
+  return fmt::format("{} prefill and {} decode replicas of {}", prefill * units, decode * units,
+                     unit);
 }
 
 /// Whether the load ends before the engine has filled at the breaking point, so that it seems

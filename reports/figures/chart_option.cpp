@@ -196,15 +196,30 @@ std::vector<MarkedValue> distinct(const std::vector<MarkedValue>& all) {
   return kept;
 }
 
+/// The rightmost that is drawn.
+double most_drawn(const Figure& figure) {
+  Range range;
+  for (const FigureSeries& series : figure.series) {
+    for (const FigurePoint& point : series.points) {
+      const double along = figure.horizontal ? point.y : point.x;
+      if (std::isfinite(along)) range.hold(along);
+    }
+  }
+  return range.high;
+}
+
 Json marked_lines(const Figure& figure) {
   Json lines = Json::array();
   for (const MarkedValue& marked : distinct(figure.marked)) {
     const bool of_x = marked.axis == MarkedValue::Across::x;
     if (!drawable(of_x ? figure.x : figure.y, marked.value)) continue;
     const bool upright = of_x != figure.horizontal;
+    Json label{{"position", upright ? "end" : "insideStartTop"}};
+    // At the right end of the axis a name in the middle would leave the picture.
+    if (upright && marked.value > most_drawn(figure)) label["align"] = "right";
     lines.push_back({{upright ? "xAxis" : "yAxis", marked.value},
                      {"name", marked.name},
-                     {"label", {{"position", upright ? "end" : "insideStartTop"}}}});
+                     {"label", std::move(label)}});
   }
   return {{"silent", true},
           {"symbol", "none"},

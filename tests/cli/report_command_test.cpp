@@ -185,7 +185,10 @@ TEST_F(Report, OfAPlanHasItsFinalistsAndHowToRunTheFirst) {
             0);
   const json report = machine();
   EXPECT_EQ(report["verdict"], true);
-  EXPECT_EQ(report["sections"][0]["figures"][0]["series"][0]["name"], "chosen");
+  const json& chosen = report["sections"][0]["figures"][0]["series"][0];
+  EXPECT_EQ(chosen["name"], "chosen");
+  EXPECT_THAT(chosen["points"][0]["label"].get<std::string>(),
+              StartsWith("1 replica of 1x NVIDIA H100 SXM: "));
   EXPECT_EQ(report["sections"][2]["heading"], "How to run the first");
   EXPECT_FALSE(report["sections"][2]["commands"].empty());
 }
