@@ -9,6 +9,7 @@
 #include "cli/capacity_document.hpp"
 #include "cli/report/load_figures.hpp"
 #include "cli/report/memory_figures.hpp"
+#include "cli/report/scenario_files.hpp"
 #include "model/error.hpp"
 #include "planner/capacity_answer.hpp"
 #include "reports/numbers.hpp"
@@ -52,7 +53,13 @@ Report capacity_report(const Run& run, const ReportEffort& effort) {
   }
   std::optional<LoadStudy> study;
   try {
-    study = study_of(parse_scenario(run.row.scenario_json, "the stored scenario"), {}, false);
+    const Scenario scenario = parse_scenario(run.row.scenario_json, "the stored scenario");
+    if (!effort.opens_files && opens_files(scenario)) {
+      return from_store(run,
+                        "The run's scenario names files, which are not opened here: roofcast "
+                        "report searches it again.");
+    }
+    study = study_of(scenario, {}, false);
   } catch (const Error& error) {
     return from_store(run, fmt::format("The capacity cannot be searched again: {}.", error.what()));
   }

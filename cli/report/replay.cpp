@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/pool_description.hpp"
+#include "cli/report/scenario_files.hpp"
 #include "cli/run_simulation.hpp"
 #include "cli/simulate_document.hpp"
 #include "cli/version.hpp"
@@ -51,10 +52,16 @@ Replay not_the_same(const std::string& why) {
 
 }  // namespace
 
-Replay replayed(const Run& stored, const ProgressFunction& progress) {
+Replay replayed(const Run& stored, const ReportEffort& effort) {
   SimulationRun run;
   try {
-    run = prepare_simulation(parse_scenario(stored.row.scenario_json, "the stored scenario"));
+    const Scenario scenario = parse_scenario(stored.row.scenario_json, "the stored scenario");
+    if (!effort.opens_files && opens_files(scenario)) {
+      return not_the_same(
+          "The run's scenario names files, which are not opened here: roofcast report simulates it "
+          "again.");
+    }
+    run = prepare_simulation(scenario);
   } catch (const Error& error) {
     return not_the_same(fmt::format("The run cannot be simulated again: {}.", error.what()));
   }
@@ -64,7 +71,7 @@ Replay replayed(const Run& stored, const ProgressFunction& progress) {
   if (joined(run.pools, hash_of) != stored.row.profile_hash) {
     return not_the_same("The hardware profile has changed since the run.");
   }
-  run_simulation(run, progress);
+  run_simulation(run, effort.progress);
   if (run.result.stopped) throw_interrupted();
   if (const std::int64_t others = differing(stored, run); others > 0) {
     return not_the_same(fmt::format("Simulated again, {} of {} came out otherwise{}.", others,

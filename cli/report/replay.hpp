@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/report/simulation_report.hpp"
 #include "planner/scenario_run.hpp"
 #include "reports/store.hpp"
 
@@ -15,8 +16,8 @@ struct Replay {
 };
 
 /// Simulates the run's scenario. There is no run where the input can no longer be read, its
-/// hardware profile is another by now, or a stored metric comes out otherwise. Throws Error when
-/// `progress` ends the work.
-Replay replayed(const Run& stored, const ProgressFunction& progress);
+/// hardware profile is another by now, a stored metric comes out otherwise, or files are not to be
+/// opened and it names one. Throws Error when the effort's progress ends the work.
+Replay replayed(const Run& stored, const ReportEffort& effort);
 
 }  // namespace roofcast

@@ -11,7 +11,7 @@ namespace roofcast {
 namespace {
 
 Report replayed_report(const Run& run, const ReportEffort& effort) {
-  const Replay replay = replayed(run, effort.progress);
+  const Replay replay = replayed(run, effort);
   Report report = replay.run ? simulation_report(run, *replay.run, effort) : stored_report(run);
   ReportSection& said = replay.run ? report.sections.back() : report.sections.front();
   said.lines.push_back(replay.remark);

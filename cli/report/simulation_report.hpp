@@ -13,6 +13,7 @@ namespace roofcast {
 struct ReportEffort {
   int threads = 1;
   ProgressFunction progress{};
+  bool opens_files = true;  // traces, models and profiles that a stored scenario names
 };
 
 /// Of a run with its result, which came out as stored.

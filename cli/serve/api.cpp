@@ -4,21 +4,24 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <sstream>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "cli/command.hpp"
 #include "cli/serve/answer_figures.hpp"
 #include "cli/serve/api_flags.hpp"
 #include "cli/serve/report_page.hpp"
-#include "cli/serve/without_paths.hpp"
 #include "model/engine.hpp"
 #include "model/error.hpp"
 #include "model/io/json_depth.hpp"
+#include "reports/store_query.hpp"
 
 namespace roofcast {
 namespace {
@@ -47,20 +50,21 @@ CommandOutput run_words(std::vector<std::string> words, const std::function<bool
 }
 
 /// The first line that the program said, without its name and without paths.
-std::string error_line(const std::string& err) {
+std::string error_line(const std::string& err, const KnownPaths& known) {
   std::string line = err.substr(0, err.find('\n'));
   constexpr std::string_view kName = "roofcast: ";
   if (line.starts_with(kName)) line.erase(0, kName.size());
-  return without_paths(line);
+  return without_paths(line, known);
 }
 
 /// 0 and 3 are answers; the rest is an error.
-ApiAnswer to_answer(const CommandOutput& output) {
+ApiAnswer to_answer(const CommandOutput& output, const KnownPaths& known) {
   if (output.code != kExitDone && output.code != kExitNo) {
     const int status = output.code == kExitUsage ? kBadRequest : kNotPossible;
-    return api_error(status, error_line(output.err));
+    return api_error(status, error_line(output.err, known));
   }
-  return {.body = {{"code", output.code}, {"document", without_paths_in(Json::parse(output.out))}}};
+  return {.body = {{"code", output.code},
+                   {"document", without_paths_in(Json::parse(output.out), known)}}};
 }
 
 /// The document of `command`, made once.
@@ -86,10 +90,41 @@ Json flags_in(const std::string& body) {
   }
 }
 
+/// To a client that is gone.
+ApiAnswer nobody() { return api_error(kBusy, "given up"); }
+
 ApiAnswer busy() { return api_error(kBusy, "the server is busy: ask again in a moment"); }
 
-ApiAnswer refused(const std::exception& error) {
-  return api_error(kBadRequest, without_paths(error.what()));
+ApiAnswer refused(const std::exception& error, const KnownPaths& known) {
+  return api_error(kBadRequest, without_paths(error.what(), known));
+}
+
+Json value_json(const QueryValue& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return nullptr;
+}
+
+/// Kept as text, since SQLite's own numbers are signed.
+Json seed_json(const Json& text) {
+  if (!text.is_string()) return text;
+  const auto& digits = text.get_ref<const std::string&>();
+  std::uint64_t seed = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), seed);
+  return seed;
+}
+
+/// Runs, an object a row, keyed by column.
+Json rows_json(const QueryAnswer& answer) {
+  Json rows = Json::array();
+  for (const std::vector<QueryValue>& row : answer.rows) {
+    Json object = Json::object();
+    for (std::size_t i = 0; i < row.size(); ++i) object[answer.columns[i]] = value_json(row[i]);
+    object["seed"] = seed_json(object["seed"]);
+    rows.push_back(std::move(object));
+  }
+  return rows;
 }
 
 /// "run 12 kept in ..." to 12.
@@ -105,33 +140,41 @@ ApiAnswer api_error(int status, const std::string& line) {
 }
 
 Api::Api(ApiLimits limits, std::string store)
-    : limits_(limits), store_(std::move(store)), slots_(limits.runs_at_once, limits.runs_waiting) {}
+    : limits_(limits),
+      store_(std::move(store)),
+      known_(known_paths(store_)),
+      slots_(limits.runs_at_once, limits.runs_waiting),
+      quick_slots_(limits.runs_at_once, limits.runs_waiting) {}
 
-ApiAnswer Api::ask(const std::string& name, std::vector<std::string> arguments) {
-  const auto place = slots_.take(limits_.patience, [this] { return stopping_.load(); });
+ApiAnswer Api::ask(const std::string& name, std::vector<std::string> arguments,
+                   const GivenUp& given_up) {
+  const auto is_vain = [&] { return stopping_ || given_up(); };
+  WorkSlots& slots = name == "memory" || name == "estimate" ? quick_slots_ : slots_;
+  const auto place = slots.take(limits_.patience, is_vain);
   if (!place) return busy();
   const auto end = std::chrono::steady_clock::now() + limits_.longest_run;
   const auto is_late = [end] { return std::chrono::steady_clock::now() >= end; };
   arguments.insert(arguments.begin(), name);
   const CommandOutput output =
-      run_words(std::move(arguments), [&] { return stopping_ || is_late(); });
+      run_words(std::move(arguments), [&] { return is_vain() || is_late(); });
   if (output.code == kExitFailed && stopping_) {
     return api_error(kBusy, "the server is stopping: nothing was stored");
   }
+  if (output.code == kExitFailed && given_up()) return nobody();
   if (output.code == kExitFailed && is_late()) {
     return api_error(kTooLong,
                      fmt::format("took longer than the {:g} s that this server allows; nothing was "
                                  "stored: ask for fewer requests or shorter answers",
                                  std::chrono::duration<double>(limits_.longest_run).count()));
   }
-  ApiAnswer answer = to_answer(output);
+  ApiAnswer answer = to_answer(output, known_);
   if (answer.status == 200 && output.err.starts_with("run ")) {
     answer.body["run"] = kept_run(output.err);
   }
   return answer;
 }
 
-ApiAnswer Api::command(const std::string& name, const std::string& body) {
+ApiAnswer Api::command(const std::string& name, const std::string& body, const GivenUp& given_up) {
   const auto& names = api_commands();
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     return api_error(kNotFound, "no such question");
@@ -140,38 +183,38 @@ ApiAnswer Api::command(const std::string& name, const std::string& body) {
     std::vector<std::string> arguments = api_arguments(name, flags_in(body), limits_);
     if (name == "simulate" || name == "capacity") arguments.emplace_back("--no-store");
     if (name == "compare") arguments.push_back("--store=" + store_);
-    return ask(name, std::move(arguments));
+    return ask(name, std::move(arguments), given_up);
   } catch (const Error& error) {
-    return refused(error);
+    return refused(error, known_);
   }
 }
 
-ApiAnswer Api::figures(const std::string& name, const std::string& body) {
+ApiAnswer Api::figures(const std::string& name, const std::string& body, const GivenUp& given_up) {
   const auto& names = figure_commands();
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     return api_error(kNotFound, "no such figures");
   }
   try {
     const std::vector<std::string> arguments = api_arguments(name, flags_in(body), limits_);
-    return drawn([&](const std::function<bool()>& stopped) {
+    return drawn(given_up, [&](const GivenUp& stopped) {
       return ApiAnswer{.body = {{"figures", answer_figures(name, arguments, stopped)}}};
     });
   } catch (const Error& error) {
-    return refused(error);
+    return refused(error, known_);
   }
 }
 
-ApiAnswer Api::save(const std::string& body) {
+ApiAnswer Api::save(const std::string& body, const GivenUp& given_up) {
   try {
     std::vector<std::string> arguments = api_arguments("simulate", flags_in(body), limits_);
     arguments.push_back("--store=" + store_);
-    return ask("simulate", std::move(arguments));
+    return ask("simulate", std::move(arguments), given_up);
   } catch (const Error& error) {
-    return refused(error);
+    return refused(error, known_);
   }
 }
 
-ApiAnswer Api::get(const std::string& what) {
+ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
   constexpr std::string_view kRun = "runs/";
   if (what == "models") return {.body = document_once(models_once_, models_, what)};
   if (what == "gpus") return {.body = document_once(gpus_once_, gpus_, what)};
@@ -181,23 +224,26 @@ ApiAnswer Api::get(const std::string& what) {
                      {"tokens", limits_.most_tokens},
                      {"run_s", std::chrono::duration<double>(limits_.longest_run).count()}}};
   }
-  if (what == "runs") return runs();
+  if (what == "runs") return runs(given_up);
   if (what.starts_with(kRun)) return run(what.substr(kRun.size()));
   return api_error(kNotFound, "nothing of that name here");
 }
 
-ApiAnswer Api::runs() {
-  constexpr std::size_t kMostListed = 500;  // the newest
+ApiAnswer Api::runs(const GivenUp& given_up) {
+  constexpr std::int64_t kMostListed = 500;  // the newest
   std::error_code ignored;
   if (!std::filesystem::exists(store_, ignored)) {
     return {.body = {{"runs", Json::array()}, {"runs_total", 0}}};
   }
-  ApiAnswer answer = ask("runs", {"--store=" + store_});
-  if (answer.status != 200) return answer;
-  const Json& all = answer.body["document"]["runs"];
-  Json listed = Json::array();
-  for (std::size_t i = 0; i < std::min(kMostListed, all.size()); ++i) listed.push_back(all[i]);
-  return {.body = {{"runs", std::move(listed)}, {"runs_total", all.size()}}};
+  return drawn(given_up, [&](const GivenUp&) {
+    const QueryAnswer newest = query_store(
+        store_, fmt::format("SELECT id, kind, created_at, model, gpu, engine, seed, summary, "
+                            "tool_version, command_line FROM runs ORDER BY id DESC LIMIT {}",
+                            kMostListed));
+    const QueryAnswer all = query_store(store_, "SELECT count(*) FROM runs");
+    return ApiAnswer{.body = {{"runs", without_paths_in(rows_json(newest), known_)},
+                              {"runs_total", std::get<std::int64_t>(all.rows.at(0).at(0))}}};
+  });
 }
 
 bool Api::may_have(const std::string& id) const {
@@ -211,32 +257,34 @@ bool Api::may_have(const std::string& id) const {
 
 ApiAnswer Api::run(const std::string& id) {
   if (!may_have(id)) return api_error(kNotFound, "no such run");
-  ApiAnswer answer = ask("runs", {id, "--store=" + store_});
+  ApiAnswer answer = ask("runs", {id, "--store=" + store_}, [] { return false; });
   if (answer.status == kNotPossible) answer.status = kNotFound;
   return answer;
 }
 
-ApiAnswer Api::report(const std::string& id, std::string& page) {
+ApiAnswer Api::report(const std::string& id, std::string& page, const GivenUp& given_up) {
   if (!may_have(id)) return api_error(kNotFound, "no such run");
-  return drawn([&](const std::function<bool()>& stopped) {
-    auto found = report_page(store_, std::stoll(id), stopped);
+  return drawn(given_up, [&](const GivenUp& stopped) {
+    auto found = report_page(store_, std::stoll(id), known_, stopped);
     if (!found) return api_error(kNotFound, "no such run");
     page = *std::move(found);
     return ApiAnswer{};
   });
 }
 
-ApiAnswer Api::drawn(const std::function<ApiAnswer(const std::function<bool()>&)>& draw) {
-  const auto place = slots_.take(limits_.patience, [this] { return stopping_.load(); });
+ApiAnswer Api::drawn(const GivenUp& given_up,
+                     const std::function<ApiAnswer(const GivenUp&)>& draw) {
+  const auto is_vain = [&] { return stopping_ || given_up(); };
+  const auto place = slots_.take(limits_.patience, is_vain);
   if (!place) return busy();
   const auto end = std::chrono::steady_clock::now() + limits_.longest_run;
-  const auto is_over = [&] { return stopping_ || std::chrono::steady_clock::now() >= end; };
+  const auto is_over = [&] { return is_vain() || std::chrono::steady_clock::now() >= end; };
   try {
     return draw(is_over);
   } catch (const UsageError& error) {
-    return refused(error);
+    return refused(error, known_);
   } catch (const Error& error) {
-    return api_error(is_over() ? kTooLong : kNotPossible, without_paths(error.what()));
+    return api_error(is_over() ? kTooLong : kNotPossible, without_paths(error.what(), known_));
   }
 }
 

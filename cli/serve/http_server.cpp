@@ -1,15 +1,19 @@
 #include "cli/serve/http_server.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -95,7 +99,33 @@ void turn_away(socket_t socket) {
   close(socket);
 }
 
+/// The connection that this thread serves; -1: none.
+thread_local socket_t served = -1;
+
+bool has_hung_up(socket_t socket) {
+  pollfd asked{.fd = socket, .events = POLLRDHUP, .revents = 0};
+  return poll(&asked, 1, 0) > 0 && (asked.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 }  // namespace
+
+std::function<bool()> client_gone() {
+  using namespace std::chrono_literals;
+  using Clock = std::chrono::steady_clock;
+  struct Look {
+    std::atomic<Clock::rep> next{0};
+    std::atomic<bool> gone{false};
+  };
+  return [socket = served, look = std::make_shared<Look>()] {
+    constexpr Clock::duration kBetweenLooks = 50ms;
+    const Clock::rep now = Clock::now().time_since_epoch().count();
+    if (!look->gone && now >= look->next && socket >= 0) {
+      look->next = now + kBetweenLooks.count();
+      if (has_hung_up(socket)) look->gone = true;
+    }
+    return look->gone.load();
+  };
+}
 
 HttpServer::HttpServer(const ConnectionLimits& limits) : limits_(limits) {
   new_task_queue = [this] { return new Places(limits_, waiting_); };
@@ -142,6 +172,7 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
     turn_away(socket);
     return false;
   }
+  served = socket;
   ConnectionStream stream(socket, limits_, [this] { return waiting_ > 0; });
   for (int left = limits_.requests_each; left > 0; --left) {
     if (!stream.next_request([this] { return stopping_.load(); })) return true;

@@ -5,11 +5,16 @@
 #include <httplib.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "cli/serve/serve_options.hpp"
 
 namespace roofcast {
+
+/// Asked in a handler: tells from any thread, until the handler returns, whether its client has
+/// closed the connection. Looks every 50 ms at most.
+std::function<bool()> client_gone();
 
 class HttpServer final : public httplib::Server {
  public:

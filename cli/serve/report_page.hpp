@@ -6,11 +6,14 @@
 #include <optional>
 #include <string>
 
+#include "cli/serve/without_paths.hpp"
+
 namespace roofcast {
 
 /// Nothing where the store has no such run. Throws Error when `stopped` ends the simulations that
 /// it takes. Precondition: the store exists.
 std::optional<std::string> report_page(const std::string& store_path, std::int64_t id,
+                                       const KnownPaths& known,
                                        const std::function<bool()>& stopped);
 
 }  // namespace roofcast

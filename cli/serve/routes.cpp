@@ -111,7 +111,7 @@ void answer_report(const std::string& id, Response& response, Api& api) {
       "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
   std::string page;
-  const ApiAnswer answer = api.report(id, page);
+  const ApiAnswer answer = api.report(id, page, client_gone());
   if (answer.status != 200) return send(answer, response);
   response.headers.erase("Content-Security-Policy");
   response.set_header("Content-Security-Policy", kReportPolicy);
@@ -121,7 +121,7 @@ void answer_report(const std::string& id, Response& response, Api& api) {
 void answer_get(const Request& request, Response& response, Api& api) {
   constexpr int kNotFound = 404;
   if (std::string_view(request.path).starts_with(kApi)) {
-    return send(api.get(request.path.substr(kApi.size())), response);
+    return send(api.get(request.path.substr(kApi.size()), client_gone()), response);
   }
   if (std::string_view(request.path).starts_with(kReport)) {
     return answer_report(request.path.substr(kReport.size()), response, api);
@@ -144,11 +144,11 @@ void answer_post(const Request& request, Response& response, Api& api,
   }
   const std::string what = request.path.substr(kApi.size());
   constexpr std::string_view kFigures = "figures/";
-  if (what == "runs") return send(api.save(request.body), response);
+  if (what == "runs") return send(api.save(request.body, client_gone()), response);
   if (std::string_view(what).starts_with(kFigures)) {
-    return send(api.figures(what.substr(kFigures.size()), request.body), response);
+    return send(api.figures(what.substr(kFigures.size()), request.body, client_gone()), response);
   }
-  send(api.command(what, request.body), response);
+  send(api.command(what, request.body, client_gone()), response);
 }
 
 /// What the HTTP library refuses by itself has no words of its own.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <ostream>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "cli/arguments.hpp"
@@ -79,6 +81,23 @@ Usage serve_usage(ServeOptions& target) {
   return usage;
 }
 
+/// A store that is there can be read; one that is not can be made when the first run is saved.
+void check_store(const std::string& path) {
+  std::error_code ignored;
+  if (path.empty()) throw UsageError("--store: expected the name of a file");
+  if (std::filesystem::exists(path, ignored)) {
+    Store(path, Store::Mode::read);
+    return;
+  }
+  const auto folder = std::filesystem::absolute(path).parent_path();
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    throw Error(fmt::format("{}: its folder {} does not exist", path, folder.string()));
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw Error(fmt::format("{}: its folder {} cannot be written", path, folder.string()));
+  }
+}
+
 void check(const ServeOptions& options) {
   if (!options.token.empty()) check_token(options.token);
   if (options.token.empty() && !is_loopback(options.host)) {
@@ -86,7 +105,7 @@ void check(const ServeOptions& options) {
         "--host " + options.host +
         ": others can reach it, so --token is needed (openssl rand -hex 16 makes one)");
   }
-  if (std::filesystem::exists(options.store)) Store(options.store, Store::Mode::read);
+  check_store(options.store);
 }
 
 std::string address(const ServeOptions& options, int port) {

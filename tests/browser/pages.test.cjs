@@ -61,6 +61,12 @@ async function opened(address, { dark = false, width = 1280, height = 1000 } = {
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) page.complaints.push(message.text());
   });
+  page.options = new Map(); // of the figures that the server sent, by key
+  page.on("response", async (response) => {
+    if (!response.url().includes("/api/figures/") || response.status() !== 200) return;
+    for (const { key, option } of (await response.json().catch(() => ({ figures: [] }))).figures)
+      page.options.set(key, option);
+  });
   page.on("pageerror", (error) => page.complaints.push(String(error)));
   page.on("request", (request) => {
     const url = request.url();
@@ -98,17 +104,49 @@ async function expectAccessible(page) {
   );
 }
 
-/// Every chart has marks of its own and titles on its axes.
+/// How many marks of data a chart has: coloured and of a size, where axes and their words are grey,
+/// keys of a legend are small and upright limits have no width.
+function marksIn(svg) {
+  const isColoured = (paint) => {
+    const parts = (paint.match(/^rgb\((.*)\)$/) || ["", ""])[1].split(",").map(Number);
+    return parts.length === 3 && Math.max(...parts) - Math.min(...parts) > 40;
+  };
+  const marks = [...svg.querySelectorAll("path, polyline, rect, circle")].filter((mark) => {
+    const { stroke, fill } = getComputedStyle(mark);
+    return isColoured(stroke) || isColoured(fill);
+  });
+  const boxes = marks.map((mark) => mark.getBBox());
+  const large = boxes.filter(({ width, height }) => width > 0 && Math.max(width, height) > 30);
+  const kMostKeys = 12; // of a legend; points are more
+  return large.length + Math.max(0, boxes.length - large.length - kMostKeys);
+}
+
+const titlesOf = (option) =>
+  [option.xAxis, option.yAxis]
+    .flat()
+    .map((axis) => axis && axis.name)
+    .filter(Boolean);
+
+/// Every chart has marks of its own and the titles of its axes.
 async function expectCharts(page, least, place = "figure") {
   const charts = await page.locator(place + " svg").all();
   assert.ok(charts.length >= least, `${charts.length} charts`);
   for (const chart of charts) {
-    const [marks, words] = await chart.evaluate((svg) => [
-      svg.querySelectorAll("path").length,
-      svg.textContent,
-    ]);
-    assert.ok(marks > 5, "an empty chart");
-    assert.match(words, /[a-z] ?\(|of|token|request/i);
+    assert.ok((await chart.evaluate(marksIn)) > 0, "an empty chart");
+    const [key, embedded, words] = await chart.evaluate((svg) => {
+      const live = svg.closest(".live");
+      const options = document.getElementById("options");
+      const figure = svg.closest("figure");
+      return [
+        figure ? figure.id.replace(/^figure-/, "") : "",
+        live && options ? JSON.parse(options.textContent)[live.dataset.figure] : null,
+        svg.textContent.replace(/\s+/g, ""),
+      ];
+    });
+    const titles = titlesOf(embedded || page.options.get(key));
+    assert.ok(titles.length > 0, `${key} has no axis with a title`);
+    for (const title of titles)
+      assert.ok(words.includes(title.replace(/\s+/g, "")), `${key}: no "${title}" in ${words}`);
   }
 }
 
@@ -214,6 +252,40 @@ test("texts of a link are no markup, and what is refused is said", async () => {
   assert.equal(await page.locator("main img").count(), 0);
   assert.match(await page.locator("#verdict").textContent(), /nosuch/);
   page.complaints = page.complaints.filter((text) => !/status of (400|422)/.test(text)); // the browser's own words
+  await closed(page);
+});
+
+test("after a refusal nothing of the answer before it stays", async () => {
+  const page = await opened(home);
+  await answered(page, 1);
+  await page.locator("#figures svg").first().waitFor();
+  await set(page, "request_rate", -1);
+  assert.match(await page.locator("#verdict").textContent(), /No answer/);
+  for (const id of ["cards", "notes", "figures"])
+    assert.equal(await page.locator(`#${id} > *`).count(), 0, id);
+  assert.equal(await page.locator("#save").isDisabled(), true);
+  assert.equal(await page.locator("#carry").isDisabled(), true);
+  await set(page, "request_rate", 10);
+  await expectCharts(page, 4);
+  assert.equal(await page.locator("#save").isDisabled(), false);
+  page.complaints = page.complaints.filter((text) => !/status of (400|422)/.test(text)); // the browser's own words
+  await closed(page);
+});
+
+test("an emptied chart would be seen", async () => {
+  const page = await opened(home);
+  await answered(page, 1);
+  await expectCharts(page, 4);
+  await page.evaluate((option) => {
+    const place = document.createElement("div");
+    place.id = "emptied";
+    place.style.cssText = "width:500px;height:300px";
+    document.body.append(place);
+    for (const series of option.series) series.data = [];
+    RoofcastCharts.mount(place, option, false);
+  }, page.options.get("latency_ttft"));
+  const left = await page.locator("#emptied svg").evaluate(marksIn);
+  assert.equal(left, 0);
   await closed(page);
 });
 

@@ -49,6 +49,11 @@ export async function startPlan(values, changed) {
         element("p", { class: "said" }, "No answer"),
         element("p", {}, error.message),
       );
+      // Nothing of an older answer stays as if it were this one's.
+      byId("cards").replaceChildren();
+      byId("notes").replaceChildren();
+      showFigures([]);
+      byId("save").disabled = byId("carry").disabled = true;
     }
     document.body.classList.remove("asking");
     document.body.dataset.answered = String(Number(document.body.dataset.answered || 0) + 1);

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
+#include "reports/store.hpp"
 #include "tests/support/run_command.hpp"
 
 namespace roofcast::test {
@@ -115,23 +117,28 @@ TEST(Api, ReportsAreThoseOfRunsThatAreThere) {
   ASSERT_EQ(api.report("1", page).status, 200);
   EXPECT_THAT(page, HasSubstr("llama-3.1-8b"));
   EXPECT_THAT(page, Not(HasSubstr(folder.path().string())));
+  EXPECT_THAT(page, HasSubstr(" /s served"));  // a unit, no path
   for (const char* id : {"2", "-1", "x", "1;", ""})
     EXPECT_EQ(api.report(id, page).status, 404) << id;
 }
 
 TEST(Api, SaysNothingOfTheFoldersOfTheMachine) {
   const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "my secret dir");
   const std::string secret = folder.path().string();
-  const std::string store = secret + "/kept.db";
+  const std::string store = secret + "/my secret dir/kept.db";
   Api api({}, store);
   std::string all = api.save(kSimulation).body.dump();
   for (const char* what : {"runs", "runs/1", "runs/7", "models", "gpus", "engines", "limits"}) {
     all += api.get(what).body.dump();
   }
   all += api.command("compare", R"({"runs": [1, 7]})").body.dump();
+  EXPECT_EQ(line_of(api.get("runs/7")),
+            "kept.db: no run 7 (roofcast runs --store kept.db lists them)");
   std::ofstream(store) << "no store";
   all += api.get("runs").body.dump() + api.save(kSimulation).body.dump();
   EXPECT_THAT(all, Not(HasSubstr(secret)));
+  EXPECT_THAT(all, Not(HasSubstr("secret dir")));
   EXPECT_THAT(all, HasSubstr("kept.db"));  // the file that is meant is named all the same
 }
 
@@ -143,6 +150,58 @@ TEST(Api, ASimulationEndsAtItsTimeAndLeavesNothing) {
       R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 20, "num_prompts": 20000})");
   EXPECT_EQ(answer.status, 504) << answer.body.dump();
   EXPECT_EQ(api.get("runs").body["runs_total"], 0);
+}
+
+TEST(Api, AReportOpensNoFileThatARunNames) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  const std::string trace = (folder.path() / "secret trace.jsonl").string();
+  roofcast::Run run;
+  run.row.kind = "simulate";
+  run.row.scenario_json = R"({"model": "llama-3.1-8b", "gpu": "h100", "workload": )" +
+                          Json{{"type", "trace"}, {"path", trace}}.dump() + "}";
+  run.metrics = {{"ttft_s", "p95", 0.5}};
+  Store(store, Store::Mode::write).add(run);
+  Api api({}, store);
+  std::string page;
+  ASSERT_EQ(api.report("1", page).status, 200);
+  EXPECT_THAT(page, HasSubstr("names files, which are not opened here"));
+}
+
+TEST(Api, TheNewestRunsAreListedWithACountOfAll) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "kept.db").string();
+  // Two runs each, all in one transaction.
+  Store(path, Store::Mode::write).add_validations(std::vector<ValidationRuns>(251));
+  Api api({}, path);
+  const Json body = api.get("runs").body;
+  ASSERT_EQ(body["runs"].size(), 500U) << body.dump();
+  EXPECT_EQ(body["runs_total"], 502);
+  EXPECT_EQ(body["runs"][0]["id"], 502);
+  EXPECT_EQ(body["runs"][0]["seed"], 0);
+  EXPECT_FALSE(body["runs"][0].contains("scenario_json"));
+}
+
+TEST(Api, AGivenUpQuestionEndsAndMemoryDoesNotWaitForSimulations) {
+  Api api({.longest_run = std::chrono::minutes(10), .runs_at_once = 1}, "none.db");
+  std::atomic<bool> asked{false};
+  std::atomic<bool> gone{false};
+  std::thread simulation([&] {
+    const ApiAnswer answer = api.command(
+        "simulate",
+        R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 9, "num_prompts": 20000,
+            "output_len": 2000})",
+        [&] {
+          asked = true;
+          return gone.load();
+        });
+    EXPECT_EQ(line_of(answer), "given up");
+  });
+  while (!asked) std::this_thread::yield();  // it has the only place
+  EXPECT_EQ(api.command("memory", R"({"model": "llama-3.1-8b", "gpu": "h100"})").status, 200);
+  gone = true;
+  simulation.join();
+  EXPECT_EQ(api.command("simulate", kSimulation).status, 200);
 }
 
 TEST(Api, OnceStoppedNothingIsBegun) {

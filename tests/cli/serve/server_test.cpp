@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 
+#include <atomic>
 #include <thread>
 
 #include "cli/serve/http_server.hpp"
@@ -214,6 +215,31 @@ TEST(ServeCommand, NeedsATokenWhereOthersCanReachIt) {
   const CommandResult weak = run_command("serve --host 0.0.0.0 --port 0 --token secret");
   EXPECT_EQ(weak.exit_code, 2);
   EXPECT_THAT(weak.err, HasSubstr("16 to 200"));
+}
+
+TEST(Server, AClientThatIsGoneIsSeen) {
+  HttpServer server{{}};
+  std::atomic<bool> begun{false};
+  std::atomic<bool> seen{false};
+  server.Get("/wait", [&](const httplib::Request&, httplib::Response&) {
+    const auto gone = client_gone();
+    EXPECT_FALSE(gone());
+    begun = true;
+    const auto end = std::chrono::steady_clock::now() + 20s;
+    while (!gone() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    seen = gone();
+  });
+  const int port = server.bind("127.0.0.1", 0);
+  std::thread running([&] { server.run(); });
+  while (!server.is_running()) std::this_thread::yield();
+  {
+    const RawConnection client(port);
+    client.send("GET /wait HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    while (!begun) std::this_thread::yield();
+  }
+  server.stop_running();
+  running.join();  // after the handler
+  EXPECT_TRUE(seen);
 }
 
 }  // namespace
