@@ -306,9 +306,29 @@ bool needs_patterns(const std::vector<FigureSeries>& drawn) {
                      [](const FigureSeries& series) { return is_bars(series.mark); });
 }
 
+/// No control characters: an SVG with one, however written, is none.
+void clean(Json& json) {
+  if (json.is_structured()) {
+    for (Json& part : json) clean(part);
+    return;
+  }
+  if (!json.is_string()) return;
+  std::string cleaned;
+  for (const char letter : json.get_ref<const std::string&>()) {
+    if (static_cast<unsigned char>(letter) < ' ' && letter != '\t' && letter != '\n') {
+      cleaned += "\xEF\xBF\xBD";  // U+FFFD
+    } else {
+      cleaned += letter;
+    }
+  }
+  json = std::move(cleaned);
+}
+
 /// Names may hold any bytes; those that are no text become U+FFFD.
 Json in_utf8(const Json& option) {
-  return Json::parse(option.dump(-1, ' ', false, Json::error_handler_t::replace));
+  Json text = Json::parse(option.dump(-1, ' ', false, Json::error_handler_t::replace));
+  clean(text);
+  return text;
 }
 
 }  // namespace

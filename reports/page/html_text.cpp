@@ -32,7 +32,12 @@ std::string html_escaped(std::string_view text) {
         escaped += "&#39;";
         break;
       default:
-        escaped += letter;
+        // Neither HTML nor SVG takes other control characters, escaped or not.
+        if (static_cast<unsigned char>(letter) < ' ' && letter != '\t' && letter != '\n') {
+          escaped += "\xEF\xBF\xBD";  // U+FFFD
+        } else {
+          escaped += letter;
+        }
     }
   }
   return escaped;

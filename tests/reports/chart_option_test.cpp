@@ -63,6 +63,12 @@ TEST(ChartOption, ShowsTheLabelsOfPointsOnLines) {
   EXPECT_EQ(chart_option(figure)["tooltip"]["trigger"], "item");
 }
 
+TEST(ChartOption, HoldsNoControlCharacters) {
+  Figure figure = two_lines();
+  figure.series[0].name = "a\x1b[31m";
+  EXPECT_EQ(chart_option(figure)["series"][0]["name"], "a\xEF\xBF\xBD[31m");
+}
+
 TEST(ChartOption, HoldsFiniteNumbersOnly) {
   Figure figure = two_lines();
   figure.series[0].points.push_back({.x = 3, .y = kNotANumber});
