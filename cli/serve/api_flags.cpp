@@ -27,6 +27,7 @@ enum class FlagKind {
   lengths,   // of prompts and answers, but from no file
   requests,  // at most ApiLimits::most_requests
   tokens,    // at most ApiLimits::most_tokens
+  replicas,  // at most ApiLimits::most_replicas
   growth,    // "10%/month"
   many,      // a list of plain ones
   on_off,    // with a value
@@ -94,10 +95,10 @@ constexpr ApiFlag kLoad[] = {{"num-prompts", FlagKind::requests, "num-requests"}
                              {"max-concurrency"},
                              {"goodput", FlagKind::many},
                              {"slo", FlagKind::many},
-                             {"replicas"},
+                             {"replicas", FlagKind::replicas},
                              {"router"},
-                             {"prefill-replicas"},
-                             {"decode-replicas"},
+                             {"prefill-replicas", FlagKind::replicas},
+                             {"decode-replicas", FlagKind::replicas},
                              {"kv-link"},
                              {"sampling"},
                              {"num-speculative-tokens"},
@@ -243,6 +244,9 @@ std::string checked(const ApiFlag& flag, const Json& value, const ApiLimits& lim
       break;
     case FlagKind::tokens:
       check_requests(flag, text, limits.most_tokens, "tokens");
+      break;
+    case FlagKind::replicas:
+      check_requests(flag, text, limits.most_replicas, "replicas");
       break;
     case FlagKind::growth:
       check_letters(flag, text, "-.%/");

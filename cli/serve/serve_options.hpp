@@ -12,6 +12,7 @@ namespace roofcast {
 struct ApiLimits {
   std::int64_t most_requests = 20'000;  // of a simulation
   std::int64_t most_tokens = 100'000;   // timed one by one by the staircase
+  std::int64_t most_replicas = 1'000;   // of a pool: each takes memory
   std::chrono::milliseconds longest_run{10'000};
   int runs_at_once = 1;
   int runs_waiting = 64;                      // more are turned away

@@ -121,5 +121,12 @@ TEST(ApiFlags, QuestionsAreObjects) {
               ThrowsMessage<UsageError>(HasSubstr("JSON object")));
 }
 
+TEST(ApiFlags, ReplicasAreBounded) {
+  const Json many = {{"model", "llama-3.1-8b"}, {"prefill-replicas", 1001}};
+  EXPECT_THROW(api_arguments("simulate", many, {}), UsageError);
+  const Json most = {{"model", "llama-3.1-8b"}, {"prefill-replicas", 1000}};
+  EXPECT_NO_THROW(api_arguments("simulate", most, {}));
+}
+
 }  // namespace
 }  // namespace roofcast::test
