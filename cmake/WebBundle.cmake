@@ -14,7 +14,7 @@ function(web_packages)
   add_custom_command(
     OUTPUT ${ROOFCAST_WEB_DIR}/packages.stamp
     COMMAND ${CMAKE_COMMAND} -E copy ${ROOFCAST_WEB_SOURCE}/package.json ${ROOFCAST_WEB_SOURCE}/package-lock.json ${ROOFCAST_WEB_DIR}
-    COMMAND ${ROOFCAST_NPM} ci --ignore-scripts --no-audit --no-fund --loglevel=error
+    COMMAND ${ROOFCAST_NPM} ci --ignore-scripts --no-audit --no-fund --prefer-offline --loglevel=error
     COMMAND ${CMAKE_COMMAND} -E touch ${ROOFCAST_WEB_DIR}/packages.stamp
     DEPENDS ${ROOFCAST_WEB_SOURCE}/package.json ${ROOFCAST_WEB_SOURCE}/package-lock.json
     WORKING_DIRECTORY ${ROOFCAST_WEB_DIR}
