@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/vector.hpp"
 #include "kernels/gemm.hpp"
 
@@ -212,13 +213,25 @@ struct PairFormat : PlainFormat<16, Bf16> {
     std::memcpy(&to, row + k, static_cast<std::size_t>(count) * sizeof(Bf16));
   }
   ROOFCAST_INLINE static void add_product(Floats<16>& sum, const Operand& a, const Operand& b) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__clang__)
+    multiply_pairs(sum, a, b);
+#elif defined(__x86_64__)
     // By its name: the intrinsic cannot be inlined into a function without the target.
     asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
 #else
     static_cast<void>(sum + a[0] + b[0]);
 #endif
   }
+
+ private:
+#if defined(__x86_64__) && defined(__clang__)
+  /// A function of its own: clang knows registers of this size only where the target is stated.
+  [[gnu::noinline]] ROOFCAST_TARGET_AVX512_BF16 static void multiply_pairs(Floats<16>& sum,
+                                                                           const Operand& a,
+                                                                           const Operand& b) {
+    asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+  }
+#endif
 };
 
 }  // namespace roofcast::kernels::cpu

@@ -42,10 +42,11 @@ ROOFCAST_INLINE void copy_bits(To& to, const From& from) {
 }
 
 /// N narrow integers as 32-bit ones. GCC 12 would take four and more instructions for what is one
-/// of AVX2 and AVX-512, and conversions from bytes apart into scalars.
+/// of AVX2 and AVX-512, and conversions from bytes apart into scalars; clang takes the one by
+/// itself.
 template <int N>
 ROOFCAST_INLINE void extend(Words<N>& to, const Vector<std::uint16_t, N>& from) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__clang__)
   if constexpr (N >= 8) {
     asm("vpmovzxwd %1, %0" : "=v"(to) : "vm"(from));
     return;
@@ -55,7 +56,7 @@ ROOFCAST_INLINE void extend(Words<N>& to, const Vector<std::uint16_t, N>& from) 
 }
 template <int N>
 ROOFCAST_INLINE void extend(Words<N>& to, const Vector<std::uint8_t, N>& from) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__clang__)
   if constexpr (N >= 8) {
     asm("vpmovzxbd %1, %0" : "=v"(to) : "vm"(from));
     return;
@@ -65,7 +66,7 @@ ROOFCAST_INLINE void extend(Words<N>& to, const Vector<std::uint8_t, N>& from) {
 }
 template <int N>
 ROOFCAST_INLINE void extend(Ints<N>& to, const Vector<std::int8_t, N>& from) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__clang__)
   if constexpr (N >= 8) {
     asm("vpmovsxbd %1, %0" : "=v"(to) : "vm"(from));
     return;
