@@ -65,15 +65,8 @@ struct Problem {
 
 double squared_error(const Vector& relative) { return (relative.array() - 1.0).square().sum(); }
 
-FigureErrors errors_of(const Vector& relative) {
-  std::vector<double> errors;
-  for (const double r : relative) errors.push_back(std::abs(r - 1.0));
-  std::sort(errors.begin(), errors.end());
-  FigureErrors result;
-  for (const double error : errors) result.mean += error / static_cast<double>(errors.size());
-  result.median = quantile(errors, 0.5);
-  result.p90 = quantile(errors, 0.9);
-  return result;
+std::vector<double> values_of(const Vector& relative) {
+  return {relative.data(), relative.data() + relative.size()};
 }
 
 Matrix columns_of(const Matrix& all, const std::vector<std::size_t>& chosen) {
@@ -176,10 +169,11 @@ bool improve(const Problem& problem, Search& search) {
   return false;
 }
 
-/// The linearised prediction of each run by the terms that the other runs give.
-Vector left_out_predictions(const Problem& problem, const Search& search) {
+/// The linearised prediction of each run by the terms that the other runs give; nothing where the
+/// others of a run do not give them.
+std::optional<Vector> left_out_predictions(const Problem& problem, const Search& search) {
   Vector predicted = search.relative;
-  if (search.active.empty()) return predicted;
+  if (search.active.empty()) return predicted;  // nothing is learnt from any run
   const Matrix effects = columns_of(search.effects, search.active);
   const auto count = static_cast<Eigen::Index>(search.active.size());
   // Of each figure, what is there when all active terms are 0.
@@ -191,7 +185,8 @@ Vector left_out_predictions(const Problem& problem, const Search& search) {
     for (std::size_t i = 0; i < problem.measured.size(); ++i) {
       (problem.measured[i].run == run ? left : kept).push_back(static_cast<Eigen::Index>(i));
     }
-    if (left.empty() || static_cast<Eigen::Index>(kept.size()) < count) continue;
+    if (left.empty()) continue;
+    if (static_cast<Eigen::Index>(kept.size()) < count) return std::nullopt;
     const Matrix others = effects(kept, Eigen::all);
     const Vector targets = Vector::Ones(others.rows()) - offsets(kept);
     const std::vector<double> solved = solve_linear(others, targets);
@@ -258,6 +253,17 @@ void let_go(const Problem& problem, Search& search, std::size_t term) {
 
 }  // namespace
 
+FigureErrors errors_of(std::span<const double> ratios) {
+  std::vector<double> errors;
+  for (const double ratio : ratios) errors.push_back(std::abs(ratio - 1.0));
+  std::sort(errors.begin(), errors.end());
+  FigureErrors result;
+  for (const double error : errors) result.mean += error / static_cast<double>(errors.size());
+  result.median = quantile(errors, 0.5);
+  result.p90 = quantile(errors, 0.9);
+  return result;
+}
+
 OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,
                           const std::vector<MeasuredFigure>& measured,
                           const PredictFigures& predict) {
@@ -271,7 +277,8 @@ OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,
   std::vector<std::size_t> every(terms.size());
   std::iota(every.begin(), every.end(), std::size_t{0});
   search.effects = problem.derivatives(search.values, search.relative, every);
-  fit.start = errors_of(search.relative);
+  fit.ratios.start = values_of(search.relative);
+  fit.start = errors_of(fit.ratios.start);
   for (std::size_t t = 0; t < terms.size(); ++t) {
     // More terms than figures cannot be told apart either.
     const bool full = search.active.size() >= measured.size();
@@ -290,8 +297,12 @@ OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,
     set_standard_errors(problem, search, fit.terms);
   }
   for (std::size_t t = 0; t < terms.size(); ++t) fit.terms[t].value = search.values[t];
-  fit.fitted = errors_of(search.relative);
-  fit.leave_one_run_out = errors_of(left_out_predictions(problem, search));
+  fit.ratios.fitted = values_of(search.relative);
+  fit.fitted = errors_of(fit.ratios.fitted);
+  if (const auto left_out = left_out_predictions(problem, search)) {
+    fit.ratios.left_out = values_of(*left_out);
+    fit.leave_one_run_out = errors_of(fit.ratios.left_out);
+  }
   return fit;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,7 +30,8 @@ using PredictFigures = std::function<std::vector<double>(std::span<const double>
 
 struct FittedTerm {
   double value = 0;
-  double standard_error = 0;  // of the linearised fit; 0 where not identified
+  double standard_error = 0;  // of the linearised fit; 0: not known, where not identified or where
+                              // there are as many terms as figures
   std::string doubt{};        // why the start value stayed; empty: identified
 };
 
@@ -40,13 +42,24 @@ struct FigureErrors {
   double p90 = 0;
 };
 
+/// Of predicted over measured figures, one at least.
+FigureErrors errors_of(std::span<const double> ratios);
+
+/// Predicted over measured, in the order of the figures.
+struct FigureRatios {
+  std::vector<double> start{}, fitted{};
+  std::vector<double> left_out{};  // empty where a run cannot be left out
+};
+
 struct OverheadFit {
   std::vector<FittedTerm> terms{};  // in the order given
-  FigureErrors start{};             // with the start values
+  FigureRatios ratios{};
+  FigureErrors start{};  // with the start values
   FigureErrors fitted{};
   /// Each run's figures by the terms that the other runs give, predictions taken as linear around
-  /// the fit. Equal to `fitted` where there is a single run: there is no other.
-  FigureErrors leave_one_run_out{};
+  /// the fit. Which terms are identified is decided with all runs. Nothing where a run cannot be
+  /// left out: it is the only one, or the others have fewer figures than there are terms.
+  std::optional<FigureErrors> leave_one_run_out{};
   int rounds = 0;  // of Gauss and Newton
 };
 

@@ -57,15 +57,28 @@ const SglangTier& sglang_tier(const Gpu& gpu) {
                        [&](const SglangTier& tier) { return mib < tier.below_mib; });
 }
 
+/// DP ranks of one SGLang server, --enable-dp-attention, which its tp_size then counts in; 1 where
+/// they are servers apart, as of models without experts to share.
+int sglang_attention_ranks(const Transformer& model, const Parallelism& parallel) {
+  const bool experts =
+      std::any_of(model.layers.begin(), model.layers.end(),
+                  [](const Layer& layer) { return std::holds_alternative<MoeFfn>(layer.ffn); });
+  return experts ? parallel.data : 1;
+}
+
 /// SGLang's default mem_fraction_static: (memory - reserved) / memory, to three digits, where
 /// reserved MiB = 512 + 1.5 * max(chunked prefill, 2048) + 2 * largest graph + 1024 * tp * pp / 8,
-/// and at least 10 GiB on GPUs of more than 60 GiB.
-double sglang_fraction(const Gpu& gpu, std::int64_t chunked_prefill, std::int64_t largest_graph,
-                       const Parallelism& parallel) {
+/// and at least 10 GiB on GPUs of more than 60 GiB. Data-parallel attention counts the chunks of
+/// all its ranks, and adds 3 * largest graph * dp, half as much again for graphs above 300.
+double sglang_fraction(const Gpu& gpu, const Engine& engine, std::int64_t largest_graph,
+                       const Parallelism& parallel, int ranks) {
   const double mib = gpu.memory_visible.value / kMiB;
-  double reserved =
-      512.0 + 1.5 * static_cast<double>(std::max<std::int64_t>(chunked_prefill, 2048)) +
-      2.0 * static_cast<double>(largest_graph) + 1024.0 * parallel.tensor * parallel.pipeline / 8.0;
+  const double graph = static_cast<double>(largest_graph);
+  double reserved = 512.0 +
+                    1.5 * static_cast<double>(
+                              std::max<std::int64_t>(engine.max_num_batched_tokens * ranks, 2048)) +
+                    2.0 * graph + 1024.0 * parallel.tensor * ranks * parallel.pipeline / 8.0;
+  if (ranks > 1) reserved += (largest_graph > 300 ? 4.5 : 3.0) * graph * ranks;
   if (mib > 60.0 * 1024) reserved = std::max(reserved, 10.0 * 1024);
   return std::round((mib - reserved) / mib * 1000.0) / 1000.0;
 }
@@ -128,11 +141,14 @@ void resolve_vllm_batch(Engine& engine, const EngineOverrides& overrides, const 
 }
 
 /// SGLang: the step's token budget is chunked_prefill_size. max_running_requests is set from the
-/// KV pool at start-up, between 2048 and 4096; the lower end is taken.
-void resolve_sglang_batch(Engine& engine, const EngineOverrides& overrides, const Gpu& gpu) {
+/// KV pool at start-up, between 2048 and 4096; the lower end is taken. `ranks` of data-parallel
+/// attention divide the default chunk among them and admit more freely; what a user set is of one
+/// rank already.
+void resolve_sglang_batch(Engine& engine, const EngineOverrides& overrides, const Gpu& gpu,
+                          int ranks) {
   engine.max_num_seqs = overrides.max_num_seqs.value_or(2048);
   engine.max_num_batched_tokens =
-      overrides.max_num_batched_tokens.value_or(sglang_tier(gpu).chunked_prefill);
+      overrides.max_num_batched_tokens.value_or(sglang_tier(gpu).chunked_prefill / ranks);
   if (engine.chunked_prefill && engine.max_num_batched_tokens % engine.block_size != 0) {
     throw UsageError(fmt::format(
         "max_num_batched_tokens: {}, expected a multiple of block_size ({}): SGLang cuts prompts "
@@ -141,7 +157,8 @@ void resolve_sglang_batch(Engine& engine, const EngineOverrides& overrides, cons
   }
   // Defaults of sglang/srt/server_args.py.
   engine.max_prefill_tokens = overrides.max_prefill_tokens.value_or(16384);
-  engine.schedule_conservativeness = overrides.schedule_conservativeness.value_or(1.0);
+  engine.schedule_conservativeness =
+      overrides.schedule_conservativeness.value_or(ranks > 1 ? 0.3 : 1.0);
   engine.mixed_chunk = overrides.enable_mixed_chunk.value_or(false);
 }
 
@@ -176,10 +193,11 @@ void resolve_naive(Engine& engine, const EngineOverrides& overrides) {
   engine.max_num_batched_tokens = overrides.max_num_batched_tokens.value_or(engine.max_model_len);
 }
 
-std::int64_t largest_graph(const Engine& engine, const Gpu& gpu, const Parallelism& parallel) {
+/// `tensor_ranks`: as SGLang counts them, with those of data-parallel attention.
+std::int64_t largest_graph(const Engine& engine, const Gpu& gpu, int tensor_ranks) {
   if (engine.scheduler == SchedulerKind::sglang) {
     const SglangTier& tier = sglang_tier(gpu);
-    return parallel.tensor < 4 ? tier.largest_graph : tier.largest_graph_tp4;
+    return tensor_ranks < 4 ? tier.largest_graph : tier.largest_graph_tp4;
   }
   return std::min({2 * engine.max_num_seqs, kLargestVllmGraph, engine.max_num_batched_tokens});
 }
@@ -256,12 +274,13 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
   engine.max_model_len = resolve_max_model_len(era, overrides, model);
   engine.chunked_prefill = overrides.enable_chunked_prefill.value_or(era.chunked_prefill);
   engine.block_size = overrides.block_size.value_or(era.block_size);
+  const int attention_ranks = sglang_attention_ranks(model, parallel);
   switch (era.scheduler) {
     case SchedulerKind::vllm_v1:
       resolve_vllm_batch(engine, overrides, gpu);
       break;
     case SchedulerKind::sglang:
-      resolve_sglang_batch(engine, overrides, gpu);
+      resolve_sglang_batch(engine, overrides, gpu, attention_ranks);
       break;
     case SchedulerKind::tensorrt_llm:
       resolve_tensorrt_batch(engine, overrides);
@@ -273,10 +292,10 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
       resolve_naive(engine, overrides);
       break;
   }
-  const std::int64_t graph = largest_graph(engine, gpu, parallel);
+  const std::int64_t graph = largest_graph(engine, gpu, parallel.tensor * attention_ranks);
   engine.gpu_memory_utilization = overrides.gpu_memory_utilization.value_or(
       era.memory_rule == MemoryRule::sglang
-          ? sglang_fraction(gpu, engine.max_num_batched_tokens, graph, parallel)
+          ? sglang_fraction(gpu, engine, graph, parallel, attention_ranks)
           : era.utilization);
   engine.num_gpu_blocks_override = overrides.num_gpu_blocks_override;
   engine.kv_cache_memory = overrides.kv_cache_memory;

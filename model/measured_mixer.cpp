@@ -64,7 +64,8 @@ OperatorShape recurrent_shape(const Work& work) {
 Seconds measured_decode(const MeasuredTimes& times, const AttentionOperator& op,
                         const StepBatch& batch, const Work&) {
   const Size size = decode_size(op, batch);
-  Seconds total = times.at(size.x, size.y) + times.tail(uneven(op, batch, size));
+  Seconds total = times.at(size.x, size.y);
+  if (times.has_tail()) total += times.tail(uneven(op, batch, size));
   if (times.empty_tile().value > 0) total += times.empty_tile() * empty_tiles(op, batch);
   return total;
 }

@@ -137,7 +137,7 @@ Seconds MeasuredTimes::at(double x, double y) const {
 }
 
 Seconds MeasuredTimes::tail(const UnevenBatch& batch) const {
-  if (tail_token_.value <= 0 || batch.longest.front() <= batch.mean) return {};
+  if (!has_tail() || batch.longest.front() <= batch.mean) return {};
   const EvenKernel even{.time = at(batch.sequences, batch.mean), .token = tail_token_};
   return tail_time(blend_.shape, batch, even, multiprocessors_);
 }

@@ -29,6 +29,8 @@ class MeasuredTimes {
 
   /// What a decode batch takes beyond at() because its sequences are not alike.
   Seconds tail(const UnevenBatch& batch) const;
+  /// Whether it can be above 0: the time of one sequence's token is known.
+  bool has_tail() const { return tail_token_.value > 0; }
 
   /// Beside prefill: of a tile of one head's queries that a sequence does not fill.
   Seconds empty_tile() const { return empty_tile_; }

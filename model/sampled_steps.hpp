@@ -19,6 +19,7 @@ class SampledSteps final : public StepTime {
   explicit SampledSteps(const StepTime& times) : times_(&times) {}
 
   const std::vector<AttentionSpan>& spans() const override { return times_->spans(); }
+  bool asks_for_longest() const override { return times_->asks_for_longest(); }
 
   Seconds seconds(const StepBatch& batch) const override {
     if (asked_++ % every_ == 0) keep(batch);

@@ -13,6 +13,7 @@ class ScaledStepTime final : public StepTime {
   ScaledStepTime(const StepTime& times, double factor) : times_(&times), factor_(factor) {}
 
   const std::vector<AttentionSpan>& spans() const override { return times_->spans(); }
+  bool asks_for_longest() const override { return times_->asks_for_longest(); }
   Seconds seconds(const StepBatch& batch) const override {
     return times_->seconds(batch) * factor_;
   }

@@ -120,6 +120,8 @@ struct RooflineStepTime::Impl {
     token_saving = graph_saving_of(per_token);
     row_saving = graph_saving_of(per_row);
     mixer_saving = graph_saving_of(attention) + graph_saving_of(recurrent);
+    asks_for_longest = std::any_of(attention.begin(), attention.end(),
+                                   [](const auto& op) { return op.has_tail(); });
     deployment.gpu.measured.reset();  // every operator has taken its curves
   }
 
@@ -129,6 +131,7 @@ struct RooflineStepTime::Impl {
   std::vector<TimedOperator> per_row;
   std::vector<TimedMixer<AttentionOperator>> attention;
   std::vector<TimedMixer<RecurrentOperator>> recurrent;
+  bool asks_for_longest = false;
   std::int64_t fixed_calls = 0;
   std::int64_t mixer_calls = 0;
   Seconds token_saving{};  // in a captured graph
@@ -225,6 +228,8 @@ RooflineStepTime::RooflineStepTime(Deployment deployment)
 RooflineStepTime::~RooflineStepTime() = default;
 
 const std::vector<AttentionSpan>& RooflineStepTime::spans() const { return impl_->spans; }
+
+bool RooflineStepTime::asks_for_longest() const { return impl_->asks_for_longest; }
 
 Seconds RooflineStepTime::seconds(const StepBatch& batch) const {
   return impl_->total_time(impl_->device_time(batch), batch);

@@ -43,6 +43,7 @@ class RooflineStepTime final : public StepTime {
 
   const std::vector<AttentionSpan>& spans() const override;
   Seconds seconds(const StepBatch& batch) const override;
+  bool asks_for_longest() const override;
 
   /// The same step with every operator's share.
   StepEstimate explain(const StepBatch& batch) const;

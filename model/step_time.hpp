@@ -52,6 +52,9 @@ class StepTime {
 
   /// Time from the start of this step to the start of the next, host work included.
   virtual Seconds seconds(const StepBatch& batch) const = 0;
+
+  /// Whether seconds() asks for StepBatch::decode_longest, which else need not be kept.
+  virtual bool asks_for_longest() const { return true; }
 };
 
 }  // namespace roofcast

@@ -91,6 +91,11 @@ class TimedMixer {
     const std::int64_t kernels = op_.decode.calls * (writes_cache() ? 2 : 1);
     return decode_.measured->graph_saving() * static_cast<double>(kernels);
   }
+  /// Whether decode_time() asks for the longest of the batch.
+  bool has_tail() const {
+    return (decode_.measured && decode_.measured->has_tail()) ||
+           (beside_.measured && beside_.measured->has_tail());
+  }
   /// Whether its times include writing the new keys and values.
   bool writes_cache() const { return decode_.measured && decode_.measured->writes_cache(); }
 

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "model/measured_limits.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -26,6 +28,16 @@ using SizeKey = std::tuple<OperatorShape, std::string, double, double>;
 
 SizeKey size_key(const TimedPoint& p) { return {p.shape, p.kernel, p.point.x, p.point.y}; }
 
+bool counts_bytes(OperatorFamily family) {
+  return family == OperatorFamily::memory_bound || family == OperatorFamily::collective;
+}
+
+/// Whether a profile can hold a point of this size; the sizes of the shape are counts already.
+bool is_holdable(const TimedPoint& p) {
+  const double most = counts_bytes(p.shape.family) ? kLargestMessage : kMostMeasured;
+  return p.point.x <= most && p.point.y <= kMostMeasured && p.shape.ranks <= kMostMeasuredRanks;
+}
+
 bool reads_cache(const TimedPoint& p) { return p.shape.family == OperatorFamily::decode_attention; }
 
 }  // namespace
@@ -41,6 +53,16 @@ void add_point(ImportedRows& rows, TimedPoint point) {
   const double time = point.point.time.value;
   if (!std::isfinite(time) || time <= 0) {
     leave_out(rows.refused, "time is not above 0", point.name);
+    return;
+  }
+  if (time < kShortestCall || time > kLongestCall) {
+    leave_out(rows.refused,
+              fmt::format("time is not between {} and {} s", kShortestCall, kLongestCall),
+              point.name);
+    return;
+  }
+  if (!is_holdable(point)) {
+    leave_out(rows.refused, "larger than any operator of a profile", point.name);
     return;
   }
   rows.points.push_back(std::move(point));

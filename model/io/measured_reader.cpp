@@ -10,6 +10,7 @@
 
 #include "model/io/json_line.hpp"
 #include "model/io/measured_keys.hpp"
+#include "model/measured_limits.hpp"
 #include "model/roofline.hpp"
 #include "model/suggest.hpp"
 
@@ -19,16 +20,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr Range kSize{1, 1e9, "elements, heads or experts"};
-constexpr Range kTokens{1, 1e9, "tokens or sequences"};
-constexpr Range kPrefix{0, 1e9, "tokens"};
-constexpr Range kMessage{1, 1e15, "bytes"};
-constexpr Range kCallTime{1e-9, 1e4, "seconds"};
+constexpr Range kSize{1, kMostMeasured, "elements, heads or experts"};
+constexpr Range kTokens{1, kMostMeasured, "tokens or sequences"};
+constexpr Range kPrefix{0, kMostMeasured, "tokens"};
+constexpr Range kMessage{1, kLargestMessage, "bytes"};
+constexpr Range kCallTime{kShortestCall, kLongestCall, "seconds"};
 constexpr Range kSpread{0, 100, "of the median"};
 constexpr Range kSamples{1, 1e9, "samples"};
 constexpr Range kError{0, 1e3, "of the time"};
 constexpr Range kDropped{0, 1e12, "samples"};
-constexpr Range kRanks{1, 4096, "GPUs"};
+constexpr Range kRanks{1, kMostMeasuredRanks, "GPUs"};
 constexpr Range kFloor{0, 1, "seconds"};
 // From an instant to a second per operation, byte or wave.
 constexpr Range kTerm{0, 1, "seconds"};

@@ -10,7 +10,7 @@
 namespace roofcast {
 namespace {
 
-constexpr std::int64_t kWorkBetweenReports = 4096;
+constexpr std::int64_t kWorkBetweenReports = 16;  // one may take half a second
 
 // Order of what happens at the same time: as the events are listed, the client after evaluations.
 constexpr std::uint8_t kClientPhase = 5;

@@ -111,13 +111,13 @@ void LongestSequences::describe(std::int64_t tick, StepBatch& batch) const {
 
 // ---- DecodeBatch
 
-DecodeBatch::DecodeBatch(const CacheLayout& layout, const std::vector<AttentionSpan>& spans,
-                         RequestTable& table)
+DecodeBatch::DecodeBatch(const CacheLayout& layout, const StepTime& times, RequestTable& table)
     : table_(table),
+      keeps_longest_(times.asks_for_longest()),
       block_tokens_(common_block(layout)),
       rows_per_crossing_(growing_groups(layout)),
       crossings_(static_cast<std::size_t>(block_tokens_), 0) {
-  for (const AttentionSpan& span : spans) attended_.emplace_back(span);
+  for (const AttentionSpan& span : times.spans()) attended_.emplace_back(span);
 }
 
 /// Of the ticks modulo the block, the one at which the request's tokens have filled its blocks.
@@ -135,7 +135,7 @@ void DecodeBatch::join(RequestId id) {
   const std::int64_t last = tick_ + request.output_tokens - request.generated;
   endings_.push({.tick = last, .request = id});
   for (AttendedSum& sum : attended_) sum.join(request.computed, tick_, last);
-  longest_.join(request.computed, tick_);
+  if (keeps_longest_) longest_.join(request.computed, tick_);
   if (block_tokens_ > 0) {
     ++crossing(request);
   } else {
@@ -166,7 +166,7 @@ DecodeLoad DecodeBatch::load(const KvBlocks& blocks) {
 
 void DecodeBatch::describe(StepBatch& batch) const {
   batch.decode_sequences += size_;
-  longest_.describe(tick_, batch);
+  if (keeps_longest_) longest_.describe(tick_, batch);
   for (std::size_t i = 0; i < attended_.size(); ++i) {
     batch.decode_attended[i] += attended_[i].value();
   }
@@ -207,7 +207,7 @@ void DecodeBatch::advance(const KvBlocks& blocks, std::vector<RequestId>& comple
     if (block_tokens_ > 0) --crossing(request);
     settle(request, blocks);
     for (AttendedSum& sum : attended_) sum.leave(request.computed);
-    longest_.leave(request.computed, tick_);
+    if (keeps_longest_) longest_.leave(request.computed, tick_);
     --size_;
     completed.push_back(id);
   }

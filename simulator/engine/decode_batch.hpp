@@ -9,6 +9,7 @@
 #include <queue>
 #include <vector>
 
+#include "model/step_time.hpp"
 #include "simulator/engine/batching_policy.hpp"
 
 namespace roofcast {
@@ -60,9 +61,8 @@ class LongestSequences {
 
 class DecodeBatch {
  public:
-  /// `table` outlives the batch.
-  DecodeBatch(const CacheLayout& layout, const std::vector<AttentionSpan>& spans,
-              RequestTable& table);
+  /// `table` outlives the batch. `times` says what describe() has to tell, and need not.
+  DecodeBatch(const CacheLayout& layout, const StepTime& times, RequestTable& table);
 
   std::int64_t size() const { return size_; }
   /// Decided decode steps so far.
@@ -111,6 +111,7 @@ class DecodeBatch {
   std::int64_t size_ = 0;
   Calendar endings_;
   std::vector<AttendedSum> attended_;
+  bool keeps_longest_ = false;
   LongestSequences longest_;
   /// With blocks of one size that keep all tokens: members that need a block more at ticks
   /// congruent to the index, and the pool blocks of each. Without (`block_tokens_` is 0): members

@@ -49,7 +49,7 @@ FastEngine::FastEngine(const Replica& replica, RequestTable& table, TokenGaps& g
              .requests = table,
              .seed = replica.seed},
       policy_(std::move(policy)),
-      decoding_(replica.layout, replica.step_time->spans(), table),
+      decoding_(replica.layout, *replica.step_time, table),
       members_(gaps.classes() * gaps.stages(), 0) {}
 
 std::optional<Nanoseconds> FastEngine::start_step(Nanoseconds now) {

@@ -11,6 +11,7 @@
 #include "model/error.hpp"
 #include "model/io/json_depth.hpp"
 #include "model/io/text/csv.hpp"
+#include "model/io/text/named_pipe.hpp"
 #include "simulator/io/engine_features.hpp"
 #include "simulator/io/json_object.hpp"
 #include "simulator/io/length_table_reader.hpp"
@@ -295,6 +296,7 @@ Scenario parse_scenario(const std::string& text, const std::string& where) {
 }
 
 Scenario read_scenario(const std::string& path) {
+  refuse_named_pipe(path);
   std::ifstream file(path, std::ios::binary);
   if (!file || std::filesystem::is_directory(path)) {
     throw Error(fmt::format("{}: cannot be read, expected a scenario file", path));

@@ -115,6 +115,25 @@ TEST_F(KernelTables, WhatCannotBeReadIsRefusedWithItsLine) {
   EXPECT_EQ(rows.unused.at("number format int3").rows, 1);
 }
 
+// A profile holds calls of 1 ns to 10,000 s; latencies are milliseconds.
+TEST_F(KernelTables, WhatNoProfileHoldsIsRefusedWithItsLine) {
+  const std::string row = "VLLM,0.24.0,NVIDIA H200,gemm,cublas,bfloat16,16,4096,1024,";
+  const ImportedRows rows = read(kGemmHead + row + "0.5\n" + row + "1e300\n" + row + "1e-12\n" +
+                                 row + "1.1e7\n" + row + "1e7\n");
+  EXPECT_EQ(rows.points.size(), 2u);
+  ASSERT_TRUE(rows.refused.contains("time is not between 1e-09 and 10000 s"));
+  EXPECT_THAT(rows.refused.at("time is not between 1e-09 and 10000 s").first,
+              testing::ElementsAre("table.csv line 3", "table.csv line 4", "table.csv line 5"));
+  const ImportedRows messages = read(
+      "framework,version,device,op_name,kernel_source,allreduce_dtype,num_gpus,message_size,"
+      "latency,backend\n"
+      "VLLM,0.24.0,NVIDIA H200,all_reduce,vLLM_custom,bfloat16,4096,1024,0.02,vLLM\n"
+      "VLLM,0.24.0,NVIDIA H200,all_reduce,vLLM_custom,bfloat16,4098,1024,0.02,vLLM\n");
+  EXPECT_EQ(messages.points.size(), 1u);
+  EXPECT_EQ(messages.refused.at("larger than any operator of a profile").first[0],
+            "table.csv line 3");
+}
+
 TEST_F(KernelTables, AFileThatIsNoTableIsAnErrorThatNamesItsColumns) {
   try {
     read("when,what\n1,2\n");

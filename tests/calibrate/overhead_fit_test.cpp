@@ -50,7 +50,7 @@ TEST(OverheadFit, FindsWhatWasPlanted) {
   EXPECT_THAT(fit.terms[0].doubt, IsEmpty());
   EXPECT_THAT(fit.terms[1].doubt, IsEmpty());
   EXPECT_LT(fit.fitted.p90, 1e-6);
-  EXPECT_LT(fit.leave_one_run_out.p90, 1e-6);
+  EXPECT_LT(fit.leave_one_run_out.value().p90, 1e-6);
   // Before: 8 / 8.612, 8.5 / 9.196, 9 / 9.984 and 11 / 13.136 of what was measured.
   EXPECT_NEAR(fit.start.mean, (0.0711 + 0.0757 + 0.0986 + 0.1626) / 4, 1e-4);
 }
@@ -130,6 +130,20 @@ TEST(OverheadFit, ATermWhoseStartIsRuledOutIsKnownToBeSmall) {
   EXPECT_LT(fit.terms[1].value, 3e-6);
 }
 
+TEST(OverheadFit, ARunThatCannotBeLeftOutLeavesNoSuchError) {
+  // Both figures are one run's: whatever is learnt is learnt from it.
+  const PredictFigures predict = tokens_of({{8e-3, 1}, {8e-3, 101}});
+  std::vector<MeasuredFigure> figures = measured(predict, {1e-3, 1e-5});
+  figures[1].run = 0;
+  const OverheadFit one = fit_overheads(kTerms, figures, predict);
+  EXPECT_THAT(one.terms[0].doubt, IsEmpty());
+  EXPECT_FALSE(one.leave_one_run_out.has_value());
+  EXPECT_EQ(one.terms[0].standard_error, 0);  // two terms of two figures: no figure to spare
+  // Two runs of a figure each and two terms: either alone tells but one.
+  figures[1].run = 1;
+  EXPECT_FALSE(fit_overheads(kTerms, figures, predict).leave_one_run_out.has_value());
+}
+
 TEST(OverheadFit, LeavingARunOutShowsWhatItAloneSaid) {
   // Two small batches tell a step's time; the large one alone tells a sequence's, so that without
   // it nothing is known of that term and its own figure is missed by all of it.
@@ -139,7 +153,7 @@ TEST(OverheadFit, LeavingARunOutShowsWhatItAloneSaid) {
   EXPECT_LT(fit.fitted.p90, 1e-6);
   // Of 10.01 ms, the 1 ms of a hundred more sequences: 10 %. It is the worst of three, so its share
   // in the mean is a third at most, the others being exact.
-  EXPECT_GT(fit.leave_one_run_out.p90, 0.05);
+  EXPECT_GT(fit.leave_one_run_out.value().p90, 0.05);
 }
 
 TEST(OverheadFit, MoreTermsThanFiguresAreNotToldApart) {

@@ -30,7 +30,8 @@ TEST(AttentionTail, SequencesOfOneLengthEndTogether) {
 }
 
 TEST(AttentionTail, TheLongestReadsAloneWhatItHasBeyondThoseThatFillTheMemory) {
-  // 25 * 8 blocks are one wave. The four longest have (5,000 + 2,000 + 1,000 + 1,000) / 4 = 2,250.
+  // All 25 * 8 blocks run at once. The four longest have (5,000 + 2,000 + 1,000 + 1,000) / 4 =
+  // 2,250.
   EXPECT_NEAR(tail_tokens(25, 4, {5000, 2000, 1000, 1000, 1000}), 2750, 1e-9);
   // Of 2.5: (5,000 + 2,000 + 1,000 / 2) / 2.5 = 3,000.
   EXPECT_NEAR(tail_tokens(25, 2.5, {5000, 2000, 1000, 1000}), 2000, 1e-9);
@@ -54,13 +55,25 @@ TEST(AttentionTail, BesidePromptsTheLastHeadsBlocksEndTheBatch) {
   EXPECT_NEAR(tail_time(shape, batch, even, kMultiprocessors) / kToken, 3000, 1e-9);
 }
 
-TEST(AttentionTail, MoreWavesHideMoreOfIt) {
-  // 50 * 8 blocks: two waves, by whose end it has read v = 1,000 to 2,000. The four longest have
-  // 1,750: 2,250 up to v = 1,750, then 4,000 - v: (2,250 * 750 + (2,250^2 - 2,000^2) / 2) / 1,000.
-  EXPECT_NEAR(tail_tokens(50, 4, {4000, 1000, 1000, 1000}), 2218.75, 1e-9);
-  // Four waves, v = 1,000 to 4,000; the four longest have 1,500, and from v = 3,000 on nothing is
-  // left: (1,500 * 500 + 1,500^2 / 2) / 3,000.
-  EXPECT_NEAR(tail_tokens(100, 4, {3000, 1000, 1000, 1000}), 625, 1e-9);
+TEST(AttentionTail, OfManySequencesOnlyTheLastHeadsBlocksAreLeftAtTheEnd) {
+  // 50 * 8 blocks, of which 200 run at once: at the end each sequence has four, and it takes those
+  // of eight to fill the memory as the eight of four did: (4,000 + 7 * 1,000) / 8 = 1,375.
+  EXPECT_NEAR(tail_tokens(50, 4, {4000, 1000, 1000, 1000, 1000, 1000, 1000, 1000}), 2625, 1e-9);
+}
+
+TEST(AttentionTail, TheLongestOnesLastBlockHasReadMoreTheEarlierItStarted) {
+  // 100 sequences: two blocks of each at the end, 16 fill the memory, and v = 1,000 to 1,500. All
+  // but the longest have 970: (3,970 + 15 * 970) / 16 = 1,157.5. What remains is 2,812.5 up to
+  // that, then 3,970 - v: (2,812.5 * 157.5 + (2,812.5^2 - 2,470^2) / 2) / 500.
+  EXPECT_NEAR(tail_tokens(100, 4, {3970, 970, 970, 970, 970, 970, 970, 970}), 2695.19375, 1e-9);
+}
+
+TEST(AttentionTail, SequencesThatAreNotKeptFallEvenlyToTheirMean) {
+  // Of 108 the eight longest have 2,250, the other hundred 90,000 in all. 6.25 * 8 * 108 / 200 = 27
+  // fill the memory: the first 19 of the hundred have 2,250 - (2,250 - 900) * 19 / 100 = 1,993.5 on
+  // average, so that the 27 have (8 * 2,250 + 19 * 1,993.5) / 27 = 2,069.5.
+  EXPECT_NEAR(tail_tokens(108, 6.25, {2250, 2250, 2250, 2250, 2250, 2250, 2250, 2250}), 180.5,
+              1e-9);
 }
 
 }  // namespace

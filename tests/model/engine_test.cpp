@@ -256,6 +256,22 @@ TEST(SglangDefaults, LargeGpusReserveTenGibibytesAtLeast) {
       engine_on(gpu, "sglang", {.max_num_batched_tokens = 2048}).gpu_memory_utilization, 0.836);
 }
 
+// Eight ranks of one server: 8192 / 8 tokens a chunk, graphs to 512 as at TP 8. Reserved: the
+// 14,848 MiB of TP 8, and 4.5 * 512 * 8 = 18,432 MiB: (81,090.56 - 33,280) / 81,090.56 = 0.590. A
+// dense model's ranks are servers of their own.
+TEST(SglangDefaults, DataParallelAttentionSharesTheChunkAndReservesMore) {
+  const Parallelism eight{.data = 8};
+  const Engine shared = resolve_engine("sglang", {}, test::mixtral_8x7b(), test::h100(), eight);
+  EXPECT_EQ(shared.max_num_batched_tokens, 1024);
+  EXPECT_DOUBLE_EQ(shared.schedule_conservativeness, 0.3);
+  EXPECT_EQ(shared.graph_batch_sizes.back(), 512);
+  EXPECT_DOUBLE_EQ(shared.gpu_memory_utilization, 0.590);
+  const Engine apart = engine_on(test::h100(), "sglang", {}, eight);
+  EXPECT_EQ(apart.max_num_batched_tokens, 8192);
+  EXPECT_DOUBLE_EQ(apart.schedule_conservativeness, 1.0);
+  EXPECT_DOUBLE_EQ(apart.gpu_memory_utilization, 0.834);
+}
+
 // sglang/srt/server_args.py.
 TEST(SglangDefaults, OfItsScheduler) {
   const Engine engine = engine_on(test::h100(), "sglang");

@@ -5,6 +5,7 @@
 #include <random>
 #include <string>
 
+#include "model/scaled_step_time.hpp"
 #include "model/step_estimate.hpp"
 #include "tests/model/measured_cases.hpp"
 #include "tests/support/shapes.hpp"
@@ -90,17 +91,34 @@ TEST(MeasuredStep, DecodingBesidePrefillIsAskedOfThePromptsKernel) {
 
 TEST(MeasuredStep, TheLongestSequenceOutlastsTheOthers) {
   // 64 sequences of 1,000 tokens: 64,000 entries of 4,096 bytes and 64 queries and outputs of
-  // 16,384 in 5 us + 1.05 GFLOP * 2e-14 + 263.2 MB * 2e-12 = 552 us. At 100 ns a token 11.6 of them
-  // fill the memory, of which 8 are known: (9,000 + 7 * 1,000) / 8 = 2,000. 64 * 8 blocks on 100
-  // multiprocessors are 2.56 waves, by whose end 1,000 to 2,560 tokens have been read:
-  // (7,000 * 1,000 + (7,000^2 - 6,440^2) / 2) / 1,560 = 6,899.487 tokens more, in 32 layers.
+  // 16,384 in 5 us + 1.05 GFLOP * 2e-14 + 263.2 MB * 2e-12 = 552.36 us. At 100 ns a token 11.587
+  // times 8 blocks fill the memory, of 200 that 100 multiprocessors run at once, 3.125 a sequence:
+  // those of 29.662 sequences. The first eight have 9,000 + 7 * 1,000, the other 56 by the mean
+  // 48,000, the first 21.662 of them 1,000 - 1,000 / 7 * 21.662 / 56 = 944.74 each, so that the
+  // 29.662 have 1,229.349. By the end 1,000 to 1,320 tokens have been read, which leaves
+  // (7,770.651 * 229.349 + (7,770.651^2 - 7,680^2) / 2) / 320 = 7,757.811 tokens, in 32 layers.
   Deployment deployment = calibrated(test::llama_3_1_8b());
   for (MeasuredCurve& curve : deployment.gpu.measured->curves) curve.tail_token = Seconds{100e-9};
   const RooflineStepTime step_time(deployment);
   StepBatch batch = decode_batch(deployment.model, 64, 999);
   const Seconds even = step_time.seconds(batch);
   batch.decode_longest.front() = 9000;
-  EXPECT_NEAR((step_time.seconds(batch) - even).value, 32 * 6899.487 * 100e-9, 1e-8);
+  EXPECT_NEAR((step_time.seconds(batch) - even).value, 32 * 7757.811 * 100e-9, 1e-8);
+}
+
+TEST(MeasuredStep, AsksForTheLongestSequencesOnlyWhereTheyOutlastTheOthers) {
+  Deployment deployment = calibrated(test::llama_3_1_8b());
+  const RooflineStepTime without(deployment);
+  EXPECT_FALSE(without.asks_for_longest());
+  StepBatch batch = decode_batch(deployment.model, 64, 999);
+  const Seconds even = without.seconds(batch);
+  batch.decode_longest.front() = 9000;
+  EXPECT_EQ(without.seconds(batch), even);
+  for (MeasuredCurve& curve : deployment.gpu.measured->curves) curve.tail_token = Seconds{100e-9};
+  const RooflineStepTime with(deployment);
+  EXPECT_TRUE(with.asks_for_longest());
+  EXPECT_TRUE(ScaledStepTime(with, 2.0).asks_for_longest());
+  EXPECT_FALSE(ScaledStepTime(without, 2.0).asks_for_longest());
 }
 
 /// Launches of a decode step that curves answer for, and of its attention.

@@ -224,9 +224,9 @@ TEST(Simulate, WithoutChunkedPrefillAnOverlongPromptIsRejected) {
 TEST(Simulate, ProgressCanStopTheRun) {
   const FakeStepTime step_time(Seconds{1});
   std::int64_t seen_total = 0;
-  const auto stop = [&](std::int64_t, std::int64_t total) {
+  const auto stop = [&](std::int64_t done, std::int64_t total) {
     seen_total = total;
-    return false;
+    return done == 0;
   };
   const auto result = simulate(roomy_replica(plain_engine(), step_time),
                                batch_of({{10, 3}, {10, 100'000}}), {.progress = stop});

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "model/error.hpp"
+#include "model/io/text/named_pipe.hpp"
 
 namespace roofcast {
 namespace {
@@ -21,6 +22,7 @@ std::unique_ptr<std::streambuf> open_file(const std::string& path) {
   if (std::filesystem::is_directory(path)) {
     throw Error(fmt::format("{}: is a folder, expected a file", path));
   }
+  refuse_named_pipe(path);
   auto file = std::make_unique<std::filebuf>();
   if (file->open(path, std::ios::in | std::ios::binary) == nullptr) {
     throw Error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));

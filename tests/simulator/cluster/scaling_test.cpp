@@ -109,8 +109,9 @@ TEST(Scaling, ARunInWhichOnlyTheAutoscalerWorksCanBeStopped) {
   // Nothing arrives for 100 s, in which 100,000 decisions are taken.
   Cluster cluster = scaled();
   cluster.pools[0].autoscaling->interval = kMillisecond;
-  const auto result = simulate(cluster, workload_of({{0, 1, 1}, {100 * kSecond, 1, 1}}),
-                               {.progress = [](std::int64_t, std::int64_t) { return false; }});
+  const auto result =
+      simulate(cluster, workload_of({{0, 1, 1}, {100 * kSecond, 1, 1}}),
+               {.progress = [](std::int64_t done, std::int64_t) { return done == 0; }});
   EXPECT_EQ(result.completed, 1);
   EXPECT_EQ(result.unfinished, 1);
 }
