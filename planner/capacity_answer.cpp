@@ -144,6 +144,7 @@ void add_curve(CapacityAnswer& answer, Execution& execution) {
 /// The run without the last replica of a pool; what would have happened to it does not.
 SimulationRun without_replica(const SimulationRun& run, std::size_t pool) {
   SimulationRun smaller{.scenario = run.scenario, .pools = run.pools, .workload = run.workload};
+  smaller.stopped = run.stopped;
   PoolScenario& asked = smaller.scenario.cluster->pools[pool];
   --asked.replicas;
   --smaller.pools[pool].replicas;
@@ -205,6 +206,7 @@ bool is_monotone(const CapacityAnswer& answer) {
 CapacityAnswer answer_capacity(LoadStudy study, const CapacityRequest& request,
                                Execution& execution) {
   CapacityAnswer answer{.study = std::move(study)};
+  answer.study.run.stopped = execution.stopped;
   search(answer, execution);
   add_asked(answer, execution);
   add_limits(answer, request, execution);
@@ -212,6 +214,8 @@ CapacityAnswer answer_capacity(LoadStudy study, const CapacityRequest& request,
   if (answer.capacity.bounded && !is_monotone(answer)) answer.capacity.monotone = false;
   add_interval(answer, execution);
   if (request.lose_one) add_losses(answer, execution);
+  throw_if_stopped(answer.study.run);
+  answer.study.run.stopped = {};  // which may not outlive the execution
   add_notes(answer);
   return answer;
 }

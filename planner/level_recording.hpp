@@ -6,7 +6,8 @@
 
 namespace roofcast {
 
-/// Of a run without refusal: the same steps at the same times as in its result.
-LevelTimeline levels_of(const SimulationRun& run);
+/// Of a run without refusal: the same steps at the same times as in its result. Throws Error once
+/// `progress` ends it.
+LevelTimeline levels_of(const SimulationRun& run, const ProgressFunction& progress = {});
 
 }  // namespace roofcast

@@ -226,6 +226,7 @@ void space_evenly(Workload& workload) {
 
 SimulationRun relaxed_run(const SimulationRun& run, LimitKind kind) {
   SimulationRun relaxed{.scenario = run.scenario, .pools = run.pools, .workload = run.workload};
+  relaxed.stopped = run.stopped;
   for (PoolRun& pool : relaxed.pools) relax_pool(pool, kind);
   if (kind == LimitKind::queueing) space_evenly(relaxed.workload);
   if (kind == LimitKind::interconnect && relaxed.scenario.cluster) {
@@ -240,7 +241,7 @@ SimulationResult simulate_on(const SimulationRun& run, std::span<const StepTime*
   return simulate(cluster_of(run.scenario, run.pools, seams), run.workload,
                   {.max_concurrency = run.scenario.max_concurrency,
                    .slo = run.scenario.slo,
-                   .progress = progress});
+                   .progress = ended_by(run, progress)});
 }
 
 }  // namespace

@@ -25,6 +25,11 @@ bool is_at_once(const SyntheticWorkload& synthetic) {
 /// A rate for requests that have none: the study scales it.
 void give_rate(SyntheticWorkload& synthetic) { synthetic.request_rate = 1; }
 
+/// What is told and stored of the question has no rate that nobody gave.
+void take_rate(Scenario& scenario) {
+  std::get<SyntheticWorkload>(scenario.workload).request_rate = kAllAtOnce;
+}
+
 /// The requests in words without the rate that nobody gave.
 void hide_given_rate(Workload& workload) {
   std::string& text = workload.description;
@@ -93,6 +98,7 @@ double throughput_of(const LoadStudy& study, Execution& execution) {
   run.workload = all_at_once(run.workload);
   const auto rates = carried_out(
       execution, 1, [&](std::int64_t) { return simulate_plainly(run).request_rate_per_s; });
+  throw_if_stopped(run);
   return rates.front();
 }
 
@@ -111,8 +117,11 @@ LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, 
   }
   study.run = prepare_simulation(studied);
   if (!study.run.refusal.empty()) return study;
-  if (!study.asked) hide_given_rate(study.run.workload);
   study.load_of_run = rate_of(study.run);
+  if (!study.asked) {
+    hide_given_rate(study.run.workload);
+    take_rate(study.run.scenario);
+  }
   const bool has_rate = offered_rate_per_s(study.run.workload) > 0;
   if (has_rate) return study;
   if (!study.run.scenario.max_concurrency) {
@@ -130,6 +139,7 @@ LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, 
 
 SimulationRun at_load(const LoadStudy& study, double load) {
   SimulationRun run{.scenario = study.run.scenario, .pools = study.run.pools};
+  run.stopped = study.run.stopped;
   if (study.kind == LoadKind::rate) {
     run.workload = at_factor(study.run.workload, load / study.load_of_run);
     return run;
@@ -145,12 +155,18 @@ SimulationResult simulate_plainly(const SimulationRun& run) {
 
 void throw_interrupted() { throw Error("interrupted: there is no answer yet, nothing is stored"); }
 
+void throw_if_stopped(const SimulationRun& run) {
+  if (run.stopped && run.stopped()) throw_interrupted();
+}
+
 LoadTrial trial_of(const LoadStudy& study, const Simulation& simulation, Execution& execution) {
   return [&study, simulation, &execution](std::span<const double> loads) {
-    return carried_out(execution, std::ssize(loads), [&](std::int64_t i) {
+    auto points = carried_out(execution, std::ssize(loads), [&](std::int64_t i) {
       const double load = loads[static_cast<std::size_t>(i)];
       return load_point(load, simulation(at_load(study, load)), study.requirement);
     });
+    throw_if_stopped(study.run);
+    return points;
   };
 }
 
@@ -183,9 +199,14 @@ std::int64_t requests_needed(const LoadPoint& point) {
 
 LoadStudy with_requests(LoadStudy study, std::int64_t requests) {
   assert(study.grows);
-  std::get<SyntheticWorkload>(study.run.scenario.workload).num_prompts = requests;
+  auto& synthetic = std::get<SyntheticWorkload>(study.run.scenario.workload);
+  synthetic.num_prompts = requests;
+  if (!study.asked) give_rate(synthetic);
   study.run.workload = load_workload(study.run.scenario);
-  if (!study.asked) hide_given_rate(study.run.workload);
+  if (!study.asked) {
+    hide_given_rate(study.run.workload);
+    take_rate(study.run.scenario);
+  }
   return study;
 }
 

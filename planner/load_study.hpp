@@ -59,6 +59,9 @@ SimulationResult simulate_plainly(const SimulationRun& run);
 struct Execution {
   int threads = 1;
   std::function<bool(std::int64_t)> progress{};  // gets the number so far; false ends the work
+  /// Asked from within simulations and from several threads, and once true never false again: true
+  /// ends the work. Between simulations `progress` is asked as well.
+  std::function<bool()> stopped{};
   std::int64_t simulations = 0;
 
   /// For work of which so many simulations come on top.
@@ -71,6 +74,9 @@ struct Execution {
 
 /// Throws Error: the user ended the work.
 [[noreturn]] void throw_interrupted();
+
+/// The same where the run's simulations were ended from within.
+void throw_if_stopped(const SimulationRun& run);
 
 /// What fn(i), one simulation each, answers for i in [0, count). Throws Error once the progress
 /// ends it.

@@ -86,7 +86,7 @@ SimulationResult simulate_on(const SimulationRun& run, std::span<const PoolRun> 
   return simulate(cluster_of(run.scenario, pools, step_times), run.workload,
                   {.max_concurrency = run.scenario.max_concurrency,
                    .slo = run.scenario.slo,
-                   .progress = progress});
+                   .progress = ended_by(run, progress)});
 }
 
 /// A figure's own factor at so many standard deviations: its logarithm is taken as normal, so that
@@ -155,6 +155,13 @@ SimulationRun prepare_simulation(const Scenario& scenario,
   run.workload = recorded ? *recorded : load_workload(scenario);
   take_recorded_limit(run);
   return run;
+}
+
+ProgressFunction ended_by(const SimulationRun& run, const ProgressFunction& progress) {
+  if (!run.stopped) return progress;
+  return [&run, progress](std::int64_t done, std::int64_t total) {
+    return !run.stopped() && (!progress || progress(done, total));
+  };
 }
 
 PoolStepTimes step_times_of(const SimulationRun& run) {

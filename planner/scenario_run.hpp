@@ -39,10 +39,16 @@ struct SimulationRun {
   Workload workload{};
   SimulationResult result{};
   std::vector<std::string> notes{};  // what the numbers rest on, for the user to read
+  /// Asked from within its simulations, where there is one, and from several threads: true ends
+  /// them, and their results are of no use.
+  std::function<bool()> stopped{};
 };
 
 /// Called with (done, total); returning false ends the work.
 using ProgressFunction = std::function<bool(std::int64_t, std::int64_t)>;
+
+/// `progress`, which may be empty, and the run's own end.
+ProgressFunction ended_by(const SimulationRun& run, const ProgressFunction& progress);
 
 /// One a pool, in their order.
 using PoolStepTimes = std::deque<RooflineStepTime>;

@@ -32,6 +32,7 @@ class CountedSteps final : public StepTime {
         max_num_seqs_(engine.max_num_seqs) {}
 
   const std::vector<AttentionSpan>& spans() const override { return prompts_.spans(); }
+  bool asks_for_longest() const override { return prompts_.asks_for_longest(); }
   Seconds seconds(const StepBatch& batch) const override;
 
   const StepCensus& census() const { return census_; }

@@ -36,6 +36,11 @@ bool is_switch_word(const std::string& word) {
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
+/// YAML's null.
+bool is_null(const std::string& value) {
+  return value == "null" || value == "~" || value == "Null" || value == "NULL";
+}
+
 /// As a message shows it.
 void add_once(std::vector<std::string>& names, const std::string& text) {
   constexpr std::size_t kLongest = 100;
@@ -268,12 +273,22 @@ class ServeReader {
     }
   }
 
+  /// A map in braces says what keys below it would; null says an engine's default, but of graphs,
+  /// which it turns off.
   void apply_key(const std::string& key, const std::string& value) {
+    constexpr std::ptrdiff_t kDeepest = 8;  // no key of LlmArgs stands as deep
+    const auto map = inline_map(value);
+    if (map && !map->empty() && std::count(key.begin(), key.end(), '.') < kDeepest) {
+      for (const auto& [name, said] : *map) apply_key(key + "." + name, said);
+      return;
+    }
     const auto row = std::find_if(table_.keys.begin(), table_.keys.end(),
                                   [&](const ServeFlag& known) { return known.spelling == key; });
     if (row == table_.keys.end()) {
       // Every key of LlmArgs may change performance, unless the table says otherwise.
       add_once(command_.not_modelled, key);
+    } else if (is_null(value) && row->knob != &serve_knobs::kNoGraphs) {
+      return;
     } else if (row->inverted) {
       apply(*row, key, read_serve_switch(value, key) ? "false" : "true");
     } else {
@@ -312,7 +327,7 @@ class ServeReader {
     // 16 bits are what checkpoints have, and of a quantised one the dtype is its activations'.
     if (words_.dtype == DType::fp32 && !words_.weight_format) deployment.weight_format = "fp32";
     deployment.parallel = understood(launch_.engine, words_, command_.notes);
-    deployment.overrides = words_.overrides;
+    deployment.overrides = of_one_rank(launch_.engine, words_);
     if (words_.kv_tokens) {
       const std::int64_t block =
           words_.overrides.block_size.value_or(default_block(launch_.engine));

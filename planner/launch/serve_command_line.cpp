@@ -181,6 +181,7 @@ ServeLine serve_command_line(const DeploymentOptions& options, bool has_experts)
     put_weight_format(*engine, *options.weight_format, words, line.notes);
   }
   put_parallelism(*engine, options.parallel, has_experts, words, line.notes);
+  put_of_all_ranks(*engine, words);
   put_kv_tokens(*engine, words);
   LineWriter writer(*engine, words);
   line.text = writer.line();

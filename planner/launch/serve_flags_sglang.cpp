@@ -51,17 +51,16 @@ void add_idle_flags(std::vector<ServeFlag>& rows) {
             "--bucket-time-to-first-token --bucket-inter-token-latency "
             "--bucket-e2e-request-latency --collect-tokens-histogram --warmups "
             "--preferred-sampling-params --sampling-defaults --storage-path "
-            "--kv-events-config --lora-backend --max-lora-rank --otlp-traces-endpoint");
+            "--kv-events-config --otlp-traces-endpoint");
   add_flags(rows, Effect::none, Takes::nothing,
             "--trust-remote-code --skip-tokenizer-init --skip-server-warmup --log-requests "
             "--show-time-cost --enable-metrics --enable-metrics-for-all-schedulers "
             "--enable-request-time-stats-logging --enable-cache-report --enable-trace "
-            "--enable-custom-logit-processor --enable-memory-saver --enable-lora "
-            "--constrained-json-disable-any-whitespace --allow-auto-truncate --is-embedding");
-  add_flags(rows, Effect::none, Takes::several, "--lora-paths");
+            "--enable-custom-logit-processor --enable-memory-saver "
+            "--constrained-json-disable-any-whitespace --allow-auto-truncate");
 }
 
-/// Kernels, communication, graphs, memory and scheduling that are not modelled.
+/// Kernels, communication, graphs, memory, adapters and scheduling that are not modelled.
 void add_telling_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::possible, Takes::value,
             "--nnodes --attention-backend --prefill-attention-backend --decode-attention-backend "
@@ -84,7 +83,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--json-model-override-args --model-impl --tokenizer-worker-num "
             "--max-loras-per-batch --max-loaded-loras --quantization-param-path "
             "--attention-context-parallel-size|--attn-cp-size --kt-method --nsa-prefill-backend "
-            "--nsa-decode-backend");
+            "--nsa-decode-backend --lora-backend --max-lora-rank");
   add_flags(rows, Effect::possible, Takes::nothing,
             "--enable-torch-compile --enable-two-batch-overlap --enable-single-batch-overlap "
             "--enable-eplb --enable-dp-lm-head --enable-p2p-check --enable-nccl-nvls "
@@ -97,8 +96,9 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--disable-fast-image-processor --enable-multimodal --enable-flashmla "
             "--enable-flashinfer-mla --triton-attention-reduce-in-fp32 "
             "--delete-ckpt-after-loading --enable-deterministic-inference "
-            "--disable-outlines-disk-cache --enable-tokenizer-batch-encode");
-  add_flags(rows, Effect::possible, Takes::several, "--cuda-graph-bs");
+            "--disable-outlines-disk-cache --enable-tokenizer-batch-encode --enable-lora "
+            "--is-embedding");
+  add_flags(rows, Effect::possible, Takes::several, "--cuda-graph-bs --lora-paths");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ void add_idle_flags(std::vector<ServeFlag>& rows) {
             "--chat-template-content-format --default-chat-template-kwargs --response-role "
             "--tool-call-parser --tool-parser-plugin --tool-server --reasoning-parser "
             "--reasoning-parser-plugin --log-config-file --max-log-len --tokenizer "
-            "--tokenizer-mode --tokenizer-revision --revision --code-revision --hf-config-path "
+            "--tokenizer-mode --tokenizer-revision --revision --code-revision "
             "--hf-token --config-format --allowed-local-media-path --max-logprobs --logprobs-mode "
             "--load-format --download-dir --safetensors-load-strategy --model-loader-extra-config "
             "--ignore-patterns --pt-load-map-location --seed --swap-space --kv-offloading-backend "
@@ -57,8 +57,7 @@ void add_idle_flags(std::vector<ServeFlag>& rows) {
             "--data-parallel-start-rank|-dpr --data-parallel-size-local|-dpl "
             "--distributed-timeout-seconds --otlp-traces-endpoint --collect-detailed-traces "
             "--show-hidden-metrics-for-version --kv-events-config --shutdown-timeout "
-            "--kv-cache-metrics-sample --task --runner --convert --max-lora-rank --max-cpu-loras "
-            "--lora-dtype --lora-extra-vocab-size --guided-decoding-backend "
+            "--kv-cache-metrics-sample --guided-decoding-backend "
             "--structured-outputs-config --prefix-caching-hash-algo --profiler-config "
             "--expert-placement-strategy --num-lookahead-slots --tokenizer-pool-size");
   add_flags(rows, Effect::none, Takes::nothing,
@@ -70,13 +69,13 @@ void add_idle_flags(std::vector<ServeFlag>& rows) {
             "--enable-tokenizer-info-endpoint --enable-log-outputs --enable-log-deltas "
             "--log-error-stack --disable-uvicorn-access-log --allow-credentials "
             "--enable-ssl-refresh --enable-request-id-headers --disable-fastapi-docs "
-            "--trust-remote-code --use-tqdm-on-load --enable-sleep-mode --enable-lora "
+            "--trust-remote-code --use-tqdm-on-load --enable-sleep-mode "
             "--kv-cache-metrics --cudagraph-metrics --enable-mfu-metrics --calculate-kv-scales "
             "--use-v2-block-manager --disable-mm-preprocessor-cache");
-  add_flags(rows, Effect::none, Takes::several, "--served-model-name --lora-modules");
+  add_flags(rows, Effect::none, Takes::several, "--served-model-name");
 }
 
-/// Kernels, communication, graphs, memory and scheduling that are not modelled.
+/// Kernels, communication, graphs, memory, adapters and scheduling that are not modelled.
 void add_telling_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::possible, Takes::value,
             "--api-server-count|-asc --attention-backend --attention-config|-ac "
@@ -94,17 +93,21 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--mamba-ssm-cache-dtype --mamba-block-size --mamba-cache-mode --limit-mm-per-prompt "
             "--mm-processor-kwargs --mm-processor-cache-gb --mm-encoder-tp-mode "
             "--media-io-kwargs --video-pruning-rate --logits-processors --additional-config "
-            "--speculative-model --num-speculative-tokens --worker-cls --tokenizer-pool-type");
-  add_flags(rows, Effect::possible, Takes::nothing,
-            "--enable-eplb --enable-dbo --enable-elastic-ep --disable-custom-all-reduce "
-            "--disable-sliding-window --disable-cascade-attn --disable-hybrid-kv-cache-manager "
-            "--disable-chunked-mm-input --disable-frontend-multiprocessing "
-            "--data-parallel-hybrid-lb|-dph --data-parallel-external-lb|-dpe "
-            "--kv-sharing-fast-prefill --fully-sharded-loras --enable-prompt-embeds "
-            "--language-model-only --skip-mm-profiling --mm-encoder-only "
-            "--enable-flashinfer-autotune --disable-async-output-proc --enable-lora-bias");
+            "--speculative-model --num-speculative-tokens --worker-cls --tokenizer-pool-type "
+            "--max-lora-rank --max-cpu-loras --lora-dtype --lora-extra-vocab-size --hf-config-path "
+            "--task --runner --convert");
+  add_flags(
+      rows, Effect::possible, Takes::nothing,
+      "--enable-eplb --enable-dbo --enable-elastic-ep --disable-custom-all-reduce "
+      "--disable-sliding-window --disable-cascade-attn --disable-hybrid-kv-cache-manager "
+      "--disable-chunked-mm-input --disable-frontend-multiprocessing "
+      "--data-parallel-hybrid-lb|-dph --data-parallel-external-lb|-dpe "
+      "--kv-sharing-fast-prefill --fully-sharded-loras --enable-prompt-embeds "
+      "--language-model-only --skip-mm-profiling --mm-encoder-only "
+      "--enable-flashinfer-autotune --disable-async-output-proc --enable-lora --enable-lora-bias");
   add_flags(rows, Effect::possible, Takes::several,
-            "--cuda-graph-sizes --cudagraph-capture-sizes --kv-cache-dtype-skip-layers");
+            "--cuda-graph-sizes --cudagraph-capture-sizes --kv-cache-dtype-skip-layers "
+            "--lora-modules");
 }
 
 }  // namespace

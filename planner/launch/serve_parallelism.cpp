@@ -20,7 +20,50 @@ std::optional<bool> all_experts(const ServeWords& words, int ranks,
   return asked > 1;
 }
 
+/// SGLang's data-parallel attention multiplies schedule_conservativeness by 0.3
+/// (_handle_data_parallelism in sglang/srt/server_args.py); as a fraction, so that what is written
+/// is read back to the digit.
+constexpr double kSharedNumerator = 3;
+constexpr double kSharedDenominator = 10;
+
+/// Whole ones of each of `ranks`, as SGLang divides. Throws UsageError when there are none.
+std::int64_t divided(const char* flag, std::int64_t all, int ranks) {
+  if (all > 0 && all < ranks) {
+    throw UsageError(fmt::format(
+        "{}: {} leaves none to each of the {} ranks of --enable-dp-attention, which share them",
+        flag, all, ranks));
+  }
+  return all / ranks;
+}
+
 }  // namespace
+
+EngineOverrides of_one_rank(ServeEngine engine, const ServeWords& words) {
+  EngineOverrides knobs = words.overrides;
+  const int ranks = words.data.value_or(1);
+  const bool shared = words.data_parallel_attention.value_or(false) && ranks > 1;
+  if (engine != ServeEngine::sglang || !shared) return knobs;
+  if (auto& count = knobs.max_num_seqs) count = divided("--max-running-requests", *count, ranks);
+  if (auto& tokens = knobs.max_num_batched_tokens) {
+    tokens = divided("--chunked-prefill-size", *tokens, ranks);
+  }
+  if (auto& factor = knobs.schedule_conservativeness) {
+    factor = *factor * kSharedNumerator / kSharedDenominator;
+  }
+  return knobs;
+}
+
+void put_of_all_ranks(ServeEngine engine, ServeWords& words) {
+  const int ranks = words.data.value_or(1);
+  const bool shared = words.data_parallel_attention.value_or(false) && ranks > 1;
+  if (engine != ServeEngine::sglang || !shared) return;
+  EngineOverrides& knobs = words.overrides;
+  if (knobs.max_num_seqs) *knobs.max_num_seqs *= ranks;
+  if (knobs.max_num_batched_tokens) *knobs.max_num_batched_tokens *= ranks;
+  if (auto& factor = knobs.schedule_conservativeness) {
+    factor = *factor * kSharedDenominator / kSharedNumerator;
+  }
+}
 
 ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
                               std::vector<std::string>& notes) {

@@ -20,4 +20,12 @@ ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
 void put_parallelism(ServeEngine engine, const ParallelismOptions& parallel, bool has_experts,
                      ServeWords& words, std::vector<std::string>& notes);
 
+/// The words' overrides as this program counts them, for each DP rank: with SGLang's
+/// --enable-dp-attention, max_running_requests and chunked_prefill_size are of all ranks together
+/// (tp_worker.py, server_args.py of sglang/srt). Throws UsageError where a rank gets none.
+EngineOverrides of_one_rank(ServeEngine engine, const ServeWords& words);
+
+/// And back, once put_parallelism() has put the degrees.
+void put_of_all_ranks(ServeEngine engine, ServeWords& words);
+
 }  // namespace roofcast

@@ -31,54 +31,157 @@ std::string_view unquoted(std::string_view value) {
   return quoted ? value.substr(1, value.size() - 2) : value;
 }
 
+/// How deep brackets are open after `text`, those in quotes left out.
+int depth_after(std::string_view text, int depth = 0) {
+  char quote = 0;
+  for (const char c : text) {
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return depth;
+}
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+/// Where `wanted` stands outside quotes and brackets; the length when it does not.
+std::size_t find_outside(std::string_view text, char wanted) {
+  char quote = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+      continue;
+    }
+    if (c == wanted && depth == 0) return i;
+    if (c == '"' || c == '\'') quote = c;
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+  }
+  return text.size();
+}
+
 /// A key whose value is on lines of its own, further in.
 struct Section {
   std::size_t indent = 0;
   std::string path{};
+  bool filled = false;
 };
 
-using Values = std::vector<std::pair<std::string, std::string>>;
+/// The lines of one text, and what they have said so far.
+class YamlReader {
+ public:
+  YamlReader(std::string_view text, const std::string& where) : text_(text), where_(where) {}
 
-/// "- 8" continues the list that the last key began; a list has no keys.
-void add_item(Values& values, const std::vector<Section>& open, std::string_view item) {
-  if (open.empty()) return;
-  const std::string& path = open.back().path;
-  if (values.empty() || values.back().first != path) values.emplace_back(path, "");
-  std::string& list = values.back().second;
-  list += (list.empty() ? "" : ",") + std::string(item);
-}
+  Values read() {
+    while (next_line()) read_line();
+    close_sections(0);
+    return std::move(values_);
+  }
+
+ private:
+  bool next_line() {
+    if (at_ >= text_.size()) return false;
+    const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+    line_ = without_comment(text_.substr(at_, end - at_));
+    at_ = end + 1;
+    ++number_;
+    return true;
+  }
+
+  [[noreturn]] void refuse(std::size_t number, const char* expected) const {
+    throw Error(fmt::format("{}: line {}: expected {}", where_, number, expected));
+  }
+
+  /// A key with nothing behind it and nothing below is null.
+  void close_sections(std::size_t indent) {
+    while (!open_.empty() && open_.back().indent >= indent) {
+      if (!open_.back().filled) values_.emplace_back(open_.back().path, "null");
+      open_.pop_back();
+    }
+  }
+
+  void read_line() {
+    const std::string_view content = trimmed(line_);
+    if (content.empty() || content == "---") return;
+    const std::size_t indent = line_.find_first_not_of(" \t");
+    if (content.starts_with("-")) {
+      add_item(trimmed(content.substr(1)));
+      return;
+    }
+    close_sections(indent);
+    const std::size_t colon = content.find(':');
+    if (colon == std::string_view::npos || colon == 0) refuse(number_, "'key: value'");
+    const std::string key(unquoted(trimmed(content.substr(0, colon))));
+    const std::string path = open_.empty() ? key : open_.back().path + "." + key;
+    if (!open_.empty()) open_.back().filled = true;
+    const std::string_view value = trimmed(content.substr(colon + 1));
+    if (value.empty()) {
+      open_.push_back({.indent = indent, .path = path});
+    } else {
+      values_.emplace_back(path, unquoted(trimmed(whole(std::string(value)))));
+    }
+  }
+
+  /// "- 8" continues the list that the last key began; a list has no keys.
+  void add_item(std::string_view item) {
+    if (open_.empty()) return;
+    open_.back().filled = true;
+    const std::string& path = open_.back().path;
+    if (values_.empty() || values_.back().first != path) values_.emplace_back(path, "");
+    std::string& list = values_.back().second;
+    list += (list.empty() ? "" : ",") + std::string(item);
+  }
+
+  /// With the lines on which its brackets end.
+  std::string whole(std::string value) {
+    if (value.front() != '{' && value.front() != '[') return value;
+    const std::size_t first = number_;
+    int depth = depth_after(value);
+    while (depth > 0) {
+      if (!next_line()) refuse(first, "the brackets of the value to close");
+      depth = depth_after(line_, depth);
+      value += ' ';
+      value += trimmed(line_);
+    }
+    return value;
+  }
+
+  std::string_view text_;
+  const std::string& where_;
+  std::size_t at_ = 0;
+  std::size_t number_ = 0;
+  std::string_view line_{};
+  std::vector<Section> open_{};
+  Values values_{};
+};
 
 }  // namespace
 
 Values read_serve_yaml(std::string_view text, const std::string& where) {
+  return YamlReader(text, where).read();
+}
+
+std::optional<Values> inline_map(std::string_view value) {
+  if (!value.starts_with("{") || !value.ends_with("}")) return std::nullopt;
+  std::string_view rest = trimmed(value.substr(1, value.size() - 2));
   Values values;
-  std::vector<Section> open;
-  std::size_t number = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = without_comment(text.substr(at, end - at));
-    at = end + 1;
-    ++number;
-    const std::string_view content = trimmed(line);
-    if (content.empty() || content == "---") continue;
-    const std::size_t indent = line.find_first_not_of(" \t");
-    if (content.starts_with("-")) {
-      add_item(values, open, trimmed(content.substr(1)));
-      continue;
-    }
-    while (!open.empty() && open.back().indent >= indent) open.pop_back();
-    const std::size_t colon = content.find(':');
-    if (colon == std::string_view::npos || colon == 0) {
-      throw Error(fmt::format("{}: line {}: expected 'key: value'", where, number));
-    }
-    const std::string key(unquoted(trimmed(content.substr(0, colon))));
-    const std::string path = open.empty() ? key : open.back().path + "." + key;
-    const std::string_view value = trimmed(content.substr(colon + 1));
-    if (value.empty()) {
-      open.push_back({.indent = indent, .path = path});
-    } else {
-      values.emplace_back(path, unquoted(value));
-    }
+  while (!rest.empty()) {
+    const std::size_t comma = find_outside(rest, ',');
+    const std::string_view entry = trimmed(rest.substr(0, comma));
+    rest = comma < rest.size() ? trimmed(rest.substr(comma + 1)) : std::string_view{};
+    const std::size_t colon = find_outside(entry, ':');
+    if (colon == entry.size() || colon == 0) return std::nullopt;
+    const std::string_view said = trimmed(entry.substr(colon + 1));
+    values.emplace_back(unquoted(trimmed(entry.substr(0, colon))),
+                        said.empty() ? "null" : unquoted(said));
   }
   return values;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 
 #include "model/error.hpp"
@@ -50,6 +51,12 @@ TEST(LoadStudy, GivesARateToWhatHasNone) {
   EXPECT_FALSE(study.asked);
   EXPECT_TRUE(study.grows);
   EXPECT_EQ(std::ssize(study.run.workload.requests), kLeastRequests);
+  // Asked again of what is stored, nobody asks for that rate either.
+  EXPECT_FALSE(study_of(study.run.scenario, {}, true).asked);
+  const LoadStudy longer = with_requests(study, 2 * kLeastRequests);
+  EXPECT_EQ(std::ssize(longer.run.workload.requests), 2 * kLeastRequests);
+  EXPECT_GT(longer.run.workload.requests.back().arrival, 0);
+  EXPECT_FALSE(study_of(longer.run.scenario, {}, true).asked);
 }
 
 TEST(LoadStudy, OfAClosedLoopIsItsConcurrency) {
@@ -142,6 +149,15 @@ TEST(CapacityAnswer, OfAClosedLoopIsAWholeNumberBelowTheFirstThatFails) {
     if (point.load > *answer.capacity.load) break;
     EXPECT_TRUE(point.verdict.holds) << point.load;
   }
+}
+
+TEST(CapacityAnswer, EndsWithinASimulation) {
+  // Two hundred requests are some thousand events, of which every sixteenth asks.
+  std::atomic<int> asked = 0;
+  Execution execution{.stopped = [&asked] { return ++asked > 3; }};
+  EXPECT_THROW(answer_capacity(study_of(chat(7), {}, false), {}, execution), Error);
+  EXPECT_EQ(execution.simulations, 1);
+  EXPECT_LE(asked, 6);
 }
 
 TEST(CapacityAnswer, EndsWhenTheUserDoes) {

@@ -45,6 +45,15 @@ TEST(ServeCommandLine, SglangSharesExpertsByDataParallelAttention) {
   EXPECT_EQ(serve_command_line(asked, true).text,
             "python -m sglang.launch_server --model-path org/model --tp-size 8 --dp-size 4 "
             "--ep-size 8 --enable-dp-attention");
+  // Of one rank here, of all four there; its conservativeness is 0.3 of what is given.
+  asked.overrides.max_num_seqs = 64;
+  asked.overrides.max_num_batched_tokens = 2048;
+  asked.overrides.schedule_conservativeness = 0.3;
+  EXPECT_EQ(serve_command_line(asked, true).text,
+            "python -m sglang.launch_server --model-path org/model --tp-size 8 --dp-size 4 "
+            "--ep-size 8 --enable-dp-attention --max-running-requests 256 "
+            "--chunked-prefill-size 8192 --schedule-conservativeness 1");
+  asked.overrides = {};
   asked.parallel.expert_parallel.reset();
   EXPECT_EQ(serve_command_line(asked, false).text,
             "python -m sglang.launch_server --model-path org/model --tp-size 2 --dp-size 4");
@@ -186,6 +195,7 @@ void expect_round_trip(const DeploymentOptions& asked) {
   EXPECT_EQ(back.deployment.model, asked.model);
   EXPECT_EQ(back.deployment.weight_format, asked.weight_format);
   EXPECT_EQ(with_given({}, back.deployment.parallel), with_given({}, asked.parallel)) << line.text;
+  EXPECT_EQ(back.deployment.overrides.max_num_seqs, asked.overrides.max_num_seqs);
   EXPECT_EQ(back.deployment.overrides.num_gpu_blocks_override,
             asked.overrides.num_gpu_blocks_override);
   EXPECT_EQ(serve_command_line(back.deployment, true).text, line.text);

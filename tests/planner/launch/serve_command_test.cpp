@@ -17,6 +17,17 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+void expect_refused(const std::string& text, const std::string& part) {
+  try {
+    read_serve_command(text);
+    FAIL() << "accepted: " << text.substr(0, 60);
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(part));
+    EXPECT_THAT(error.what(), testing::Not(HasSubstr("\n")));
+    EXPECT_LT(std::string(error.what()).size(), 400U);
+  }
+}
+
 // ---- vLLM
 
 TEST(ServeCommand, AVllmLineDecidesWhatItsFlagsSay) {
@@ -71,6 +82,20 @@ TEST(ServeCommand, WhatIsNotModelledIsTold) {
                                                 "VLLM_USE_V1", "--quantization bitsandbytes"));
   EXPECT_THAT(command.unknown, ElementsAre("--brand-new-flag"));
   EXPECT_EQ(command.deployment.model, "m");
+}
+
+/// Adapters take memory and kernels, another architecture or task is another program.
+TEST(ServeCommand, AdaptersAndOtherModelsMayChangePerformance) {
+  const ServeCommand vllm = read_serve_command(
+      "vllm serve m --enable-lora --lora-modules a=x b=y --max-lora-rank 64 --max-cpu-loras 8 "
+      "--lora-dtype auto --hf-config-path c --task embed --runner pooling --convert embed");
+  EXPECT_THAT(vllm.ignored, IsEmpty());
+  EXPECT_EQ(vllm.not_modelled.size(), 9U);
+  const ServeCommand sglang = read_serve_command(
+      "sglang serve --model-path m --enable-lora --lora-paths a b --max-lora-rank 64 "
+      "--lora-backend triton --is-embedding");
+  EXPECT_THAT(sglang.ignored, IsEmpty());
+  EXPECT_EQ(sglang.not_modelled.size(), 5U);
 }
 
 TEST(ServeCommand, SpeculationIsReadFromJsonAndFromDottedKeys) {
@@ -182,10 +207,29 @@ TEST(ServeCommand, SglangsDataParallelAttentionDividesItsTensorRanks) {
   EXPECT_EQ(shared.deployment.parallel.data, 8);
   EXPECT_EQ(shared.deployment.parallel.expert_parallel, true);
   EXPECT_THAT(shared.notes, IsEmpty());
-  const ServeCommand apart = read_serve_command("sglang serve --model-path m --tp 2 --dp 4");
+  const ServeCommand apart =
+      read_serve_command("sglang serve --model-path m --tp 2 --dp 4 --max-running-requests 256");
+  EXPECT_EQ(apart.deployment.overrides.max_num_seqs, 256);  // of each server
   EXPECT_EQ(apart.deployment.parallel.tensor, 2);
   EXPECT_EQ(apart.deployment.parallel.data, 4);
   EXPECT_THAT(apart.notes, ElementsAre(HasSubstr("share nothing")));
+}
+
+// 256 and 8,200 of all ranks are 32 and 1,025 of each of the eight, and a conservativeness of 2 is
+// 0.6. A page of the KV cache and max_prefill_tokens are each rank's own.
+TEST(ServeCommand, SglangsDataParallelAttentionSharesItsLimits) {
+  const ServeCommand shared = read_serve_command(
+      "sglang serve --model-path m --tp 8 --dp 8 --enable-dp-attention --max-running-requests 256 "
+      "--chunked-prefill-size 8200 --schedule-conservativeness 2 --max-prefill-tokens 5000");
+  const EngineOverrides& knobs = shared.deployment.overrides;
+  EXPECT_EQ(knobs.max_num_seqs, 32);
+  EXPECT_EQ(knobs.max_num_batched_tokens, 1025);
+  ASSERT_TRUE(knobs.schedule_conservativeness);
+  EXPECT_DOUBLE_EQ(*knobs.schedule_conservativeness, 0.6);
+  EXPECT_EQ(knobs.max_prefill_tokens, 5000);
+  expect_refused(
+      "sglang serve --model-path m --tp 8 --dp 8 --enable-dp-attention --max-running-requests 7",
+      "leaves none to each of the 8 ranks");
 }
 
 // ---- TensorRT-LLM
@@ -251,18 +295,45 @@ TEST(ServeCommand, AConfigurationFileIsReadWhereItIsAtHand) {
   EXPECT_THAT(gone.notes, ElementsAre(HasSubstr("other.yaml")));
 }
 
-// ---- bad input
+ServeCommand with_yaml(const std::string& yaml) {
+  return read_serve_command("trtllm-serve m --config c.yaml",
+                            [&](const std::string&) { return yaml; });
+}
 
-void expect_refused(const std::string& text, const std::string& part) {
+TEST(ServeCommand, AKeyWithNothingBehindItIsNull) {
+  const ServeCommand off = with_yaml("cuda_graph_config:\nmax_batch_size:   # the default\n");
+  EXPECT_EQ(off.deployment.overrides.enforce_eager, true);  // as cuda_graph_config: null
+  EXPECT_FALSE(off.deployment.overrides.max_num_seqs);
+  const ServeCommand last = with_yaml("max_batch_size: 8\nkv_cache_config:\n  dtype:\n  x: 1\ny:");
+  EXPECT_EQ(last.deployment.overrides.max_num_seqs, 8);
+  EXPECT_THAT(last.not_modelled, ElementsAre("kv_cache_config.x", "y"));
+  const ServeCommand list = with_yaml("cuda_graph_config:\n  batch_sizes:\n  - 1\n  - 2\n");
+  EXPECT_FALSE(list.deployment.overrides.enforce_eager);
+}
+
+TEST(ServeCommand, AMapInBracesSaysWhatItsKeysSay) {
+  const ServeCommand command = with_yaml(
+      "kv_cache_config: {dtype: fp8, 'free_gpu_memory_fraction': 0.8,  # of what is free\n"
+      "  event: {size: 4}}\ncuda_graph_config: {batch_sizes: [1, 2], enable_padding: true}\n");
+  EXPECT_EQ(command.deployment.overrides.kv_cache_dtype, DType::fp8);
+  EXPECT_EQ(command.deployment.overrides.gpu_memory_utilization, 0.8);
+  EXPECT_FALSE(command.deployment.overrides.enforce_eager);
+  EXPECT_THAT(command.not_modelled,
+              ElementsAre("kv_cache_config.event.size", "cuda_graph_config.batch_sizes",
+                          "cuda_graph_config.enable_padding"));
+  EXPECT_THAT(with_yaml("cuda_graph_config: {}").not_modelled, ElementsAre("cuda_graph_config {}"));
+  std::string deep = "a: ";
+  for (int i = 0; i < 20000; ++i) deep += "{b: ";
+  EXPECT_EQ(with_yaml(deep + "1" + std::string(20000, '}')).not_modelled.size(), 1U);
   try {
-    read_serve_command(text);
-    FAIL() << "accepted: " << text.substr(0, 60);
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr(part));
-    EXPECT_THAT(error.what(), testing::Not(HasSubstr("\n")));
-    EXPECT_LT(std::string(error.what()).size(), 400U);
+    with_yaml("a: 1\nkv_cache_config: {dtype: fp8,\n  x: 1\n");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("c.yaml: line 2: expected the brackets"));
   }
 }
+
+// ---- bad input
 
 TEST(ServeCommand, BadLinesAreRefusedInALine) {
   expect_refused("vllm serve 'm", "is not closed");
