@@ -12,11 +12,17 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// One line of plain text: names come from files, so tabs, line feeds and escapes become spaces.
+/// One line of plain text: names come from files, so tabs, line feeds and escapes become spaces,
+/// also those escapes that are one character of two bytes in UTF-8 (U+0080 to U+009F, ISO 6429's
+/// C1).
 std::string on_one_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(),
       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    const auto second = static_cast<unsigned char>(text[i + 1]);
+    if (text[i] == '\xC2' && second >= 0x80 && second < 0xA0) text.replace(i, 2, "  ");
+  }
   return text;
 }
 

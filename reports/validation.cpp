@@ -177,4 +177,16 @@ std::vector<ExceededLimit> exceeded_limits(const std::vector<LedgerLine>& ledger
   return exceeded;
 }
 
+std::vector<ErrorLimit> unjudged_limits(const std::vector<LedgerLine>& ledger,
+                                        const std::vector<ErrorLimit>& limits) {
+  std::vector<ErrorLimit> unjudged;
+  for (const ErrorLimit& limit : limits) {
+    const bool judges = std::any_of(ledger.begin(), ledger.end(), [&](const LedgerLine& line) {
+      return line.by == LedgerBy::all && closeness(limit, line) > 0;
+    });
+    if (!judges) unjudged.push_back(limit);
+  }
+  return unjudged;
+}
+
 }  // namespace roofcast

@@ -94,4 +94,8 @@ struct ExceededLimit {
 std::vector<ExceededLimit> exceeded_limits(const std::vector<LedgerLine>& ledger,
                                            const std::vector<ErrorLimit>& limits);
 
+/// Limits that no line of the ledger is about: nothing was judged by them.
+std::vector<ErrorLimit> unjudged_limits(const std::vector<LedgerLine>& ledger,
+                                        const std::vector<ErrorLimit>& limits);
+
 }  // namespace roofcast

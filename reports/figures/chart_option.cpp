@@ -6,17 +6,16 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 #include "model/error.hpp"
+#include "reports/figures/drawn_series.hpp"
 
 namespace roofcast {
 namespace {
 
 constexpr std::array kDashes = {"solid", "dashed", "dotted"};
-constexpr std::array kSymbols = {"circle", "rect", "triangle", "diamond", "arrow"};
-constexpr std::string_view kDiagonal = "y = x";
+constexpr std::array kSymbols = {"circle", "rect", "triangle", "diamond", "emptyCircle"};
 constexpr int kLineWidth = 2;
 // Of lines that are no data: seen on white and on black.
 constexpr const char* kNeutral = "#808080";
@@ -25,43 +24,16 @@ constexpr int kPointSize = 9;
 constexpr std::size_t kMostSymbols = 40;
 // Pixels around the axes: for the legend above, and the names of the axes.
 constexpr int kLegendRow = 28;
-constexpr int kLegendGap = 26, kLegendGapOfRows = 14;
+constexpr int kLegendGap = 14;  // of its entries and of its rows, which are 14 high
+constexpr int kLegendLine = 24, kLegendSymbol = 12;
 constexpr int kTitleHeight = 28;
 constexpr int kAboveAxes = 12;
 constexpr int kAboveAxesMarked = 24;  // names of upright lines stand there
 
 bool is_bars(Mark mark) { return mark == Mark::bars || mark == Mark::stacked_bars; }
 
-bool drawable(const FigureAxis& axis, double value) {
-  return std::isfinite(value) && (axis.scale != AxisScale::logarithmic || value > 0);
-}
-
 [[noreturn]] void refuse(const Figure& figure, const std::string& why) {
   throw Error(fmt::format("figure {}: {}", figure.key, why));
-}
-
-void check_category(const Figure& figure, const FigurePoint& point) {
-  if (figure.x.scale != AxisScale::category) return;
-  const auto count = static_cast<double>(figure.x.names.size());
-  if (point.x == std::floor(point.x) && point.x >= 0 && point.x < count) return;
-  refuse(figure, fmt::format("point at {} of {} categories", point.x, figure.x.names.size()));
-}
-
-/// The series that have something to draw, with that alone.
-std::vector<FigureSeries> drawn_series(const Figure& figure) {
-  std::vector<FigureSeries> drawn;
-  for (const FigureSeries& series : figure.series) {
-    FigureSeries kept{.name = series.name, .mark = series.mark};
-    for (const FigurePoint& point : series.points) {
-      if (!drawable(figure.x, point.x) && figure.x.scale != AxisScale::category) continue;
-      if (!drawable(figure.y, point.y)) continue;
-      check_category(figure, point);
-      kept.points.push_back(point);
-    }
-    if (!kept.points.empty()) drawn.push_back(std::move(kept));
-  }
-  if (drawn.empty()) refuse(figure, "nothing to draw: expected a series with a finite point");
-  return drawn;
 }
 
 struct Range {
@@ -84,8 +56,10 @@ Range joint_range(const Figure& figure, const std::vector<FigureSeries>& drawn) 
     }
   }
   if (figure.x.scale != AxisScale::logarithmic) return {std::min(0.0, range.low), range.high};
-  return {std::pow(10.0, std::floor(std::log10(range.low))),
-          std::pow(10.0, std::ceil(std::log10(range.high)))};
+  const double low = std::floor(std::log10(range.low));
+  // One power of ten alone would be no axis.
+  const double high = std::max(low + 1, std::ceil(std::log10(range.high)));
+  return {std::pow(10.0, low), std::pow(10.0, high)};
 }
 
 Json axis_option(const FigureAxis& axis, const char* where) {
@@ -170,11 +144,13 @@ std::optional<Json> whiskers(const Figure& figure, const FigureSeries& series) {
     if (!drawable(figure.y, *point.low) || !drawable(figure.y, *point.high)) continue;
     data.push_back(Json::array({point.x, *point.low, *point.high}));
   }
-  if (data.empty() || figure.horizontal) return std::nullopt;
+  if (data.empty()) return std::nullopt;
+  const Json ends = Json::array({1, 2});
+  const Json encode = figure.horizontal ? Json{{"x", ends}, {"y", 0}} : Json{{"x", 0}, {"y", ends}};
   return Json{{"name", series.name},
               {"type", "custom"},
-              {"renderItem", "whisker"},
-              {"encode", {{"x", 0}, {"y", Json::array({1, 2})}}},
+              {"renderItem", figure.horizontal ? "lying_whisker" : "whisker"},
+              {"encode", encode},
               {"z", 3},
               {"silent", true},
               {"data", std::move(data)}};
@@ -249,32 +225,49 @@ bool has_upright_lines(const Figure& figure) {
   });
 }
 
-/// Rows that the legend takes at the width of chart_size().
-int legend_rows(const std::vector<FigureSeries>& drawn, bool diagonal) {
-  constexpr double kLetter = 7.4, kSymbolAndGap = 60, kRoom = 680;
-  double width = diagonal ? kSymbolAndGap + kLetter * static_cast<double>(kDiagonal.size()) : 0;
+bool is_point(const FigureSeries& series) {
+  return series.mark == Mark::points || is_bars(series.mark);
+}
+
+/// Also of one series where all figures of a kind have their groups.
+bool has_legend(const Figure& figure, const std::vector<FigureSeries>& drawn) {
+  return drawn.size() > 1 || figure.diagonal;
+}
+
+/// Rows that the legend takes at the width of chart_size(), about: what draws the chart measures
+/// its letters and makes room for more than the first (reports/web/charts.js).
+int legend_rows(const std::vector<FigureSeries>& drawn) {
+  constexpr double kLetter = 6.6, kRoom = 680;
+  double width = 0;
   int rows = 1;
   for (const FigureSeries& series : drawn) {
-    const double item = kSymbolAndGap + kLetter * static_cast<double>(series.name.size());
+    const double item = kLegendLine + 5 + kLetter * static_cast<double>(series.name.size());
     if (width > 0 && width + item > kRoom) {
       ++rows;
       width = 0;
     }
-    width += item;
+    width += item + kLegendGap;
   }
   return rows;
 }
 
-Json legend_names(const std::vector<FigureSeries>& drawn, bool diagonal) {
+/// y = x has no entry: captions speak of the dashed line.
+Json legend_option(const std::vector<FigureSeries>& drawn, int top) {
   Json names = Json::array();
   for (const FigureSeries& series : drawn) names.push_back(series.name);
-  if (diagonal) names.push_back(kDiagonal);
-  return names;
+  // Symbols fill an entry: beside lines they would be as wide.
+  const bool points = std::any_of(drawn.begin(), drawn.end(), is_point);
+  return {{"top", top},
+          {"left", "center"},
+          {"width", "94%"},
+          {"data", std::move(names)},
+          {"itemWidth", points ? kLegendSymbol : kLegendLine},
+          {"itemHeight", kLegendSymbol},
+          {"itemGap", kLegendGap}};
 }
 
 Json diagonal_series(const Range& range) {
-  return {{"name", kDiagonal},
-          {"type", "line"},
+  return {{"type", "line"},
           {"silent", true},
           {"showSymbol", false},
           {"symbol", "none"},
@@ -290,10 +283,7 @@ Json tooltip_option(const Figure& figure, const std::vector<FigureSeries>& drawn
                        [](const FigurePoint& point) { return !point.label.empty(); });
   });
   // A label says what no value along the axis does.
-  const bool by_point =
-      labelled || std::any_of(drawn.begin(), drawn.end(), [](const FigureSeries& series) {
-        return series.mark == Mark::points || is_bars(series.mark);
-      });
+  const bool by_point = labelled || std::any_of(drawn.begin(), drawn.end(), is_point);
   Json option{{"trigger", by_point ? "item" : "axis"}, {"confine", true}};
   if (by_point && labelled) option["formatter"] = "{a}<br/>{b}";
   if (!figure.diagonal && !by_point) option["axisPointer"] = {{"type", "line"}};
@@ -344,34 +334,34 @@ std::string figure_id(const Figure& figure) {
 }
 
 ChartSize chart_size(const Figure& figure) {
-  constexpr int kWidth = 720, kUsual = 340, kFrame = 130, kBar = 44;
+  constexpr int kWidth = 720, kUsual = 340, kFrame = 102, kTall = 460;
+  constexpr int kBar = 44, kThinBar = 26, kMostThick = 5;
+  const std::vector<FigureSeries> drawn = drawn_series(figure);
+  const int legend = has_legend(figure, drawn) ? kLegendRow * legend_rows(drawn) : 0;
   const auto bars = static_cast<int>(figure.x.names.size());
+  const int lying = bars * (bars > kMostThick ? kThinBar : kBar);
+  if (figure.horizontal) return {.width = kWidth, .height = kFrame + lying + legend};
+  // The first row of a legend is in what is usual.
   return {.width = kWidth,
-          .height = figure.horizontal ? kFrame + kBar * bars +
-                                            kLegendRow * legend_rows(figure.series, figure.diagonal)
-                                      : kUsual};
+          .height = (figure.diagonal ? kTall : kUsual) + std::max(0, legend - kLegendRow)};
 }
 
 Json chart_option(const Figure& figure, ChartTitle title) {
   if (figure.x.title.empty() || figure.y.title.empty()) refuse(figure, "an axis has no title");
   const std::vector<FigureSeries> drawn = drawn_series(figure);
+  if (drawn.empty()) refuse(figure, "nothing to draw: expected a series with a finite point");
   const bool titled = title == ChartTitle::inside;
-  const bool legend = drawn.size() > 1 || figure.diagonal;
+  const int top = titled ? kTitleHeight : 0;
 
   Json option{{"tooltip", tooltip_option(figure, drawn)}};
-  if (titled)
+  if (titled) {
     option["title"] = {
         {"text", figure.title}, {"left", 8}, {"top", 4}, {"textStyle", {{"fontSize", 15}}}};
-  const int rows = legend ? legend_rows(drawn, figure.diagonal) : 0;
-  if (legend) {
-    option["legend"] = {{"top", titled ? kTitleHeight : 0},
-                        {"left", "center"},
-                        {"width", "94%"},
-                        {"data", legend_names(drawn, figure.diagonal)},
-                        {"itemGap", rows > 1 ? kLegendGapOfRows : kLegendGap}};
   }
-  const int above = (titled ? kTitleHeight : 0) + kLegendRow * rows +
-                    (has_upright_lines(figure) ? kAboveAxesMarked : kAboveAxes);
+  const bool legend = has_legend(figure, drawn);
+  if (legend) option["legend"] = legend_option(drawn, top);
+  const int above =
+      top + (legend ? kLegendRow : 0) + (has_upright_lines(figure) ? kAboveAxesMarked : kAboveAxes);
   option["grid"] = {{"left", 72}, {"right", 40}, {"top", above}, {"bottom", 52}};
   FigureAxis x = figure.x, y = figure.y;
   option["series"] = Json::array();
@@ -382,6 +372,7 @@ Json chart_option(const Figure& figure, ChartTitle title) {
   }
   option["xAxis"] = axis_option(figure.horizontal ? y : x, "xAxis");
   option["yAxis"] = axis_option(figure.horizontal ? x : y, "yAxis");
+  if (figure.horizontal) option["yAxis"]["inverse"] = true;  // the first on top
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     option["series"].push_back(series_option(figure, drawn[i], i));
   }

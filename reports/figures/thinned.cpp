@@ -1,9 +1,32 @@
 #include "reports/figures/thinned.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "reports/figures/figure_table.hpp"
+#include "reports/numbers.hpp"
+
 namespace roofcast {
+namespace {
+
+std::size_t scattered(const Figure& figure) {
+  std::size_t count = 0;
+  for (const FigureSeries& series : figure.series) {
+    if (series.mark == Mark::points) count += series.points.size();
+  }
+  return count;
+}
+
+/// Every so manieth point, the first always.
+std::vector<FigurePoint> evenly(const std::vector<FigurePoint>& points, std::size_t step) {
+  std::vector<FigurePoint> kept;
+  for (std::size_t i = 0; i < points.size(); i += step) kept.push_back(points[i]);
+  return kept;
+}
+
+}  // namespace
 
 std::vector<FigurePoint> thinned(std::vector<FigurePoint> points, std::size_t most) {
   if (points.size() <= most || most < 4) return points;
@@ -21,6 +44,25 @@ std::vector<FigurePoint> thinned(std::vector<FigurePoint> points, std::size_t mo
   }
   kept.push_back(points.back());
   return kept;
+}
+
+Figure thinned_figure(Figure figure) {
+  const std::size_t all = scattered(figure);
+  const std::size_t step = (all + kMostScattered - 1) / kMostScattered;
+  figure.table = figure_table(figure);
+  for (FigureSeries& series : figure.series) {
+    if (series.mark == Mark::line || series.mark == Mark::step) {
+      series.points = thinned(std::move(series.points));
+    } else if (series.mark == Mark::points && step > 1) {
+      series.points = evenly(series.points, step);
+    }
+  }
+  if (step > 1) {
+    figure.caption += fmt::format(" Drawn: {} of {} points, evenly chosen.",
+                                  with_separators(static_cast<std::int64_t>(scattered(figure))),
+                                  with_separators(static_cast<std::int64_t>(all)));
+  }
+  return figure;
 }
 
 }  // namespace roofcast

@@ -14,4 +14,12 @@ inline constexpr std::size_t kMostPoints = 300;
 /// equally long stretches of the others the lowest and the highest. No peak is lost.
 std::vector<FigurePoint> thinned(std::vector<FigurePoint> points, std::size_t most = kMostPoints);
 
+/// Points by themselves that a figure draws at most.
+inline constexpr std::size_t kMostScattered = 400;
+
+/// A figure that a page can hold: lines and levels of kMostPoints, and of all points by themselves
+/// evenly chosen ones, kMostScattered or a point a series; where some are left out the caption says
+/// how many are drawn. Its table stays that of all points.
+Figure thinned_figure(Figure figure);
+
 }  // namespace roofcast

@@ -70,8 +70,8 @@ void read_setting(MeasuredSetting& setting, const JsonFields& object) {
     if (load.has("request_rate")) setting.request_rate_per_s = load.number("request_rate");
     if (load.has("request_count")) setting.requests = load.count("request_count");
   }
-  setting.mean_input_tokens = object.object("input_sequence_length").number("avg");
-  setting.mean_output_tokens = object.object("output_sequence_length").number("avg");
+  set_lengths(setting, object.object("input_sequence_length"),
+              object.object("output_sequence_length"));
   for (const char* key : {"start_time", "end_time", "was_cancelled"}) {
     if (object.has(key)) setting.other[key] = as_other(object.value().at(key));
   }

@@ -32,9 +32,10 @@ std::int64_t tokens_of(const JsonFields& metrics, const char* tag) {
 void add_gaps(std::vector<double>& pooled, const JsonFields& metrics) {
   if (!metrics.has("inter_chunk_latency")) return;
   const JsonFields metric = metrics.object("inter_chunk_latency");
-  const double factor = unit_in_si(metric.text("unit").value_or("ms")).value_or(1);
+  const auto factor = unit_in_si(metric.text("unit").value_or("ms"));
+  if (!factor) metric.fail("unit", "a unit of time such as ms, sec");
   for (const double gap : metric.numbers("value").value_or(std::vector<double>{})) {
-    pooled.push_back(gap * factor);
+    pooled.push_back(gap * *factor);
   }
 }
 

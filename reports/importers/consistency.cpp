@@ -8,8 +8,10 @@
 #include <optional>
 #include <string>
 
+#include "model/io/text/shown.hpp"
 #include "reports/importers/json_fields.hpp"
 #include "reports/importers/metric_rows.hpp"
+#include "reports/importers/setting_keys.hpp"
 #include "reports/numbers.hpp"
 
 namespace roofcast {
@@ -28,6 +30,12 @@ bool differ(double a, double b, double tolerance) {
 }
 
 std::string as_milliseconds(double seconds) { return as_time(Seconds{seconds}); }
+
+/// The mean E2E, or what was derived for it.
+std::optional<double> e2e_of(const MeasuredRun& run) {
+  const auto told = find_metric(run, "e2e_s", "mean");
+  return told ? told : find_metric(run, "derived_e2e_s", "mean");
+}
 
 /// E2E = TTFT + TPOT (n - 1).
 void check_latency(MeasuredRun& run) {
@@ -55,7 +63,7 @@ void check_tokens(MeasuredRun& run) {
 
 /// Little's law: mean requests in flight = throughput x mean time in flight.
 void check_concurrency(MeasuredRun& run) {
-  const auto e2e = find_metric(run, "e2e_s", "mean");
+  const auto e2e = e2e_of(run);
   const auto rate = find_metric(run, "request_rate_per_s", "value");
   const auto limit = run.setting.max_concurrency;
   if (!e2e || !rate || !limit) return;
@@ -83,11 +91,20 @@ void check_rate(MeasuredRun& run) {
   const auto achieved = find_metric(run, "request_rate_per_s", "value");
   if (!asked || !achieved || !std::isfinite(*asked)) return;
   const double whole = find_metric(run, "makespan_s", "value").value_or(0);
-  const double tail = find_metric(run, "e2e_s", "mean").value_or(0);
+  const double tail = e2e_of(run).value_or(0);
   const double sending = whole > tail ? whole / (whole - tail) : 1;
   if (*achieved * sending >= kSaturatedShare * *asked) return;
   run.warnings.push_back(fmt::format("saturated: {} of {} requests/s were served",
                                      fixed(*achieved, 2), fixed(*asked, 2)));
+}
+
+/// What stands under a known key and is nothing that it takes: set_from_key left it aside.
+void check_setting(MeasuredRun& run) {
+  for (const auto& [key, text] : run.setting.other) {
+    if (key == "dtype" || !is_setting_key(key)) continue;
+    run.warnings.push_back(
+        fmt::format("{} is {}, no number, and says nothing", shown(key), shown(text)));
+  }
 }
 
 /// The percentile that a statistic names: 0 of the minimum, 100 of the maximum.
@@ -127,6 +144,7 @@ void check_consistency(MeasuredRun& run) {
     const auto mean = find_metric(run, name, "mean");
     if (mean && *mean < 0) run.warnings.push_back(fmt::format("mean {} is negative", name));
   }
+  check_setting(run);
   check_latency(run);
   check_tokens(run);
   check_concurrency(run);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -48,8 +49,8 @@ void read_metrics(MeasuredRun& run, const JsonFields& benchmark) {
     add_metric(run, known.metric, "value", successful(metrics, known.key).number("mean"),
                known.unit);
   }
-  run.setting.mean_input_tokens = successful(metrics, "prompt_token_count").number("mean");
-  run.setting.mean_output_tokens = successful(metrics, "output_token_count").number("mean");
+  set_lengths(run.setting, successful(metrics, "prompt_token_count"),
+              successful(metrics, "output_token_count"));
 }
 
 /// Version 2 has the counts in scheduler_metrics, version 1 in run_stats or request_totals.
@@ -71,6 +72,9 @@ void read_strategy(MeasuredSetting& setting, const JsonFields& strategy) {
   }
   const std::string type = strategy.text("type_").value_or("");
   if (type == "synchronous") setting.max_concurrency = 1;
+  const bool at_once = type == "throughput" && !setting.max_concurrency;
+  if (at_once) setting.request_rate_per_s = std::numeric_limits<double>::infinity();
+  if (type == "constant") setting.other["burstiness"] = as_other("inf");  // gaps are all alike
   if (!type.empty()) setting.other["strategy"] = as_other(json(type));
 }
 

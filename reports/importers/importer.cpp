@@ -3,22 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <filesystem>
+#include <functional>
 #include <iterator>
+#include <set>
 #include <span>
+#include <sstream>
+#include <utility>
 
 #include "model/error.hpp"
 #include "model/io/text/shown.hpp"
 #include "reports/importers/consistency.hpp"
 #include "reports/importers/formats.hpp"
+#include "reports/importers/result_folder.hpp"
 #include "reports/importers/setting_keys.hpp"
 #include "reports/importers/text_formats.hpp"
 
 namespace roofcast {
 namespace {
-
-namespace fs = std::filesystem;
 
 template <class Format>
 const Format* named(std::span<const Format> formats, std::string_view name) {
@@ -49,6 +50,26 @@ bool looks_like_json(std::string_view head) {
   return head.starts_with('{');
 }
 
+/// A log may say what it is behind progress bars of any length: all of it is searched. Nothing: of
+/// no known format, or too large to be looked through.
+std::optional<MeasuredRuns> read_by_later_content(ByteSource& bytes, const ImportOptions& options) {
+  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  constexpr std::size_t kPiece = std::size_t{1} << 16;
+  std::string all;
+  for (std::size_t count = kPiece; count > 0 && all.size() <= kMostBytes;) {
+    const std::size_t before = all.size();
+    all.resize(before + kPiece);
+    count = bytes.read(all.data() + before, kPiece);
+    all.resize(before + count);
+  }
+  if (all.size() > kMostBytes) return std::nullopt;
+  const TextFormat* text = matching(text_formats(), std::string_view(all));
+  if (text == nullptr) return std::nullopt;
+  std::istringstream stream(std::move(all));
+  ByteSource copy(stream, bytes.name());
+  return text->read(copy, options);
+}
+
 /// Nothing: of no known format.
 std::optional<MeasuredRuns> read_by_content(ByteSource& bytes, const ImportOptions& options) {
   const bool json = looks_like_json(bytes.peek());
@@ -56,7 +77,7 @@ std::optional<MeasuredRuns> read_by_content(ByteSource& bytes, const ImportOptio
   const TextFormat* text =
       json && !is_prometheus(bytes.peek()) ? nullptr : matching(text_formats(), bytes.peek());
   if (text != nullptr) return text->read(bytes, options);
-  if (!json) return std::nullopt;
+  if (!json) return read_by_later_content(bytes, options);
   ResultObjects objects(bytes);
   const nlohmann::json* first = objects.first();
   const JsonFormat* format = first == nullptr ? nullptr : matching(json_formats(), *first);
@@ -76,62 +97,20 @@ MeasuredRuns read_as(const std::string& name, ByteSource& bytes, const ImportOpt
 
 void apply_meta(MeasuredRun& run, const ImportOptions& options) {
   for (const auto& [key, value] : options.meta) {
-    set_from_key(run.setting, key, value, "--meta");
+    run.setting.other.erase(key);
+    set_strictly(run.setting, key, value, "--meta");
   }
 }
 
-bool has_ending(const std::string& name, std::string_view ending) {
-  return name.size() > ending.size() && name.ends_with(ending);
-}
-
-/// What tools write beside results.
-bool is_companion(const std::string& name) {
-  return name == "warmup.json" || has_ending(name, ".failure.json") ||
-         has_ending(name, ".pytorch.json") || has_ending(name, "_prometheus_metrics.json");
-}
-
-bool may_hold_results(const std::string& name) {
-  constexpr std::array<std::string_view, 11> kEndings = {
-      ".json", ".jsonl", ".json.gz", ".jsonl.gz", ".ndjson", ".csv",
-      ".txt",  ".log",   ".prom",    ".yaml",     ".yml"};
-  return std::any_of(kEndings.begin(), kEndings.end(),
-                     [&](std::string_view ending) { return has_ending(name, ending); });
-}
-
-bool is_summary(const std::string& file) {
-  const std::string name = fs::path(file).filename().string();
-  return name == "summary.json" || name == "summary.csv";
-}
-
-/// A sweep's summaries repeat its runs: summary.json those of its folder, summary.csv all below.
-bool repeats_runs(const std::string& file, const std::vector<std::string>& files) {
-  const std::string folder = fs::path(file).parent_path().string() + "/";
-  const bool table = file.ends_with(".csv");
-  return std::any_of(files.begin(), files.end(), [&](const std::string& other) {
-    const std::string name = fs::path(other).filename().string();
-    return other.starts_with(folder) &&
-           (name.starts_with("run=") || (table && name == "summary.json"));
-  });
-}
-
-std::vector<std::string> files_below(const std::string& folder) {
-  std::vector<std::string> files;
-  std::error_code failure;
-  fs::recursive_directory_iterator place(folder, fs::directory_options::skip_permission_denied,
-                                         failure);
-  for (; !failure && place != fs::recursive_directory_iterator(); place.increment(failure)) {
-    const std::string name = place->path().filename().string();
-    std::error_code unknown;
-    if (!place->is_regular_file(unknown) || is_companion(name) || !may_hold_results(name)) continue;
-    files.push_back(place->path().string());
+/// Reads one of the files into its place of `runs`.
+void read_into(const ResultFile& file, const ImportOptions& options, MeasuredRuns& runs,
+               FolderReading& reading) {
+  try {
+    auto found = read_measured_file(file.path, options);
+    if (found) runs = *std::move(found);
+  } catch (const Error& error) {
+    reading.broken.push_back({file.path, error.what()});
   }
-  if (failure) throw Error(fmt::format("{}: cannot be read: {}", folder, failure.message()));
-  std::sort(files.begin(), files.end());
-  std::vector<std::string> kept;
-  std::copy_if(files.begin(), files.end(), std::back_inserter(kept), [&](const std::string& file) {
-    return !is_summary(file) || !repeats_runs(file, files);
-  });
-  return kept;
 }
 
 }  // namespace
@@ -161,19 +140,53 @@ std::optional<std::vector<MeasuredRun>> read_measured_bytes(ByteSource& bytes,
   return runs;
 }
 
-std::vector<std::string> measured_files(const std::string& path) {
-  return fs::is_directory(path) ? files_below(path) : std::vector<std::string>{path};
+FolderReading read_folder(const std::string& path, const ImportOptions& options) {
+  FolderReading reading;
+  const std::vector<ResultFile> files = result_files(path);
+  std::map<std::string, MeasuredRuns> runs;  // by file
+  std::set<std::string> settled;
+  // A file that repeats others waits until it is known whether those hold runs. Copies of copies
+  // are no circle: each repeats only what says more.
+  const std::function<void(const ResultFile&)> settle = [&](const ResultFile& file) {
+    if (!settled.insert(file.path).second) return;
+    for (const std::string& original : file.repeats) {
+      const auto found = std::lower_bound(
+          files.begin(), files.end(), original,
+          [](const ResultFile& one, const std::string& wanted) { return one.path < wanted; });
+      settle(*found);
+      if (runs[original].empty()) continue;
+      reading.passed_over.push_back({file.path, original});
+      return;
+    }
+    read_into(file, options, runs[file.path], reading);
+  };
+  for (const ResultFile& file : files) settle(file);
+  for (auto& [file, found] : runs) {
+    std::move(found.begin(), found.end(), std::back_inserter(reading.runs));
+  }
+  return reading;
 }
 
 std::vector<MeasuredRun> read_measured(const std::string& path, const ImportOptions& options) {
-  std::vector<MeasuredRun> all;
-  for (const std::string& file : measured_files(path)) {
-    auto runs = read_measured_file(file, options);
-    if (runs) std::move(runs->begin(), runs->end(), std::back_inserter(all));
-  }
-  if (!all.empty()) return all;
+  FolderReading reading = read_folder(path, options);
+  if (!reading.broken.empty()) throw Error(reading.broken.front().problem);
+  if (!reading.runs.empty()) return std::move(reading.runs);
   throw Error(fmt::format("{}: holds no result of a known format, expected one of {}", path,
                           fmt::join(measured_formats(), ", ")));
+}
+
+std::string passed_over_note(const FolderReading& reading) {
+  constexpr std::size_t kNamed = 4;
+  const auto& all = reading.passed_over;
+  if (all.empty()) return {};
+  std::string note =
+      all.size() == 1
+          ? "1 file repeats runs of another and is passed over: "
+          : fmt::format("{} files repeat runs of others and are passed over: ", all.size());
+  for (std::size_t i = 0; i < std::min(all.size(), kNamed); ++i) {
+    note += fmt::format("{}{} ({})", i == 0 ? "" : ", ", all[i].path, all[i].original);
+  }
+  return all.size() > kNamed ? note + ", ..." : note;
 }
 
 }  // namespace roofcast

@@ -20,14 +20,33 @@ struct ImportOptions {
   std::string since{};  // Prometheus: an earlier scrape of the same server, to be taken off
 };
 
-/// Every run of a file, or of all files below a folder in the order of their paths. Throws Error: a
-/// file that cannot be read, is broken or of no known format; a folder with no result in it.
+/// The runs of read_folder. Throws Error: a file that cannot be read, is broken or of no known
+/// format; a folder with no result in it.
 std::vector<MeasuredRun> read_measured(const std::string& path, const ImportOptions& options = {});
 
-/// The files that read_measured looks into: `path` itself, or what may hold a result below it. Left
-/// out there: what tools write beside their results (failed attempts, warm-ups, summaries of runs
-/// that are there one by one).
-std::vector<std::string> measured_files(const std::string& path);
+struct BrokenFile {
+  std::string path{};
+  std::string problem{};  // one line, which names the file
+};
+
+struct PassedOver {
+  std::string path{};
+  std::string original{};  // holds the same runs, richer
+};
+
+struct FolderReading {
+  std::vector<MeasuredRun> runs{};        // in the order of the files' paths
+  std::vector<BrokenFile> broken{};       // of a known format, and not to be read
+  std::vector<PassedOver> passed_over{};  // tools write one run down several times
+};
+
+/// Every run of a file, or of all files below a folder, each once (result_folder.hpp); a file that
+/// is broken does not keep the others from being read. Throws Error for a folder that cannot be
+/// read.
+FolderReading read_folder(const std::string& path, const ImportOptions& options = {});
+
+/// What was passed over, in a line; empty: nothing.
+std::string passed_over_note(const FolderReading& reading);
 
 /// Every run of one file; nothing when it is of no known format. Throws Error when it is of one and
 /// broken, and for JSON that is none.

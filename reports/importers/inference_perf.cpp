@@ -1,14 +1,11 @@
 // inference-perf (kubernetes-sigs): stage_N_lifecycle_metrics.json and
 // summary_lifecycle_metrics.json, seconds throughout. Not read: the Prometheus files beside them.
-#include <fmt/format.h>
-
 #include <array>
-#include <cmath>
 #include <string>
 
 #include "reports/importers/formats.hpp"
 #include "reports/importers/metric_rows.hpp"
-#include "reports/numbers.hpp"
+#include "reports/importers/token_times.hpp"
 
 namespace roofcast {
 namespace {
@@ -28,39 +25,10 @@ constexpr std::array kValues = {
     ValueKey{"requests_per_sec", "request_rate_per_s"},
 };
 
-// Releases of 2025 recorded two events a token, which halves their TPOT; others agree with E2E,
-// TTFT and length to within what varying lengths do to a ratio of means.
-constexpr double kTpotTolerance = 0.10;
-
 /// Newer releases write prompt_tokens and output_tokens for prompt_len and output_len.
 std::optional<double> mean_tokens(const JsonFields& successes, const char* key, const char* newer) {
   const auto tokens = successes.object(key).number("mean");
   return tokens ? tokens : successes.object(newer).number("mean");
-}
-
-/// TPOT by its definition, where the file's own does not follow it; then neither do its gaps, and
-/// both keep names of their own.
-void read_token_times(MeasuredRun& run, const JsonFields& latency) {
-  const JsonFields tpot = latency.object("time_per_output_token");
-  const JsonFields gaps = latency.object("inter_token_latency");
-  const auto told = tpot.number("mean");
-  const auto e2e = find_metric(run, "e2e_s", "mean");
-  const auto ttft = find_metric(run, "ttft_s", "mean");
-  const auto tokens = run.setting.mean_output_tokens;
-  const bool known = e2e && ttft && tokens && *tokens > 1;
-  const double defined = known ? (*e2e - *ttft) / (*tokens - 1) : 0;
-  if (!known || !told || std::abs(*told - defined) <= kTpotTolerance * defined) {
-    add_statistics(run, "tpot_s", tpot, 1);
-    add_statistics(run, "itl_s", gaps, 1);
-    return;
-  }
-  add_metric(run, "tpot_s", "mean", defined);
-  add_statistics(run, "reported_tpot_s", tpot, 1);
-  add_statistics(run, "reported_itl_s", gaps, 1);
-  run.warnings.push_back(fmt::format(
-      "the file's TPOT, {}, is not (E2E - TTFT) / (n - 1): that, {}, is taken; older releases "
-      "counted two events a token",
-      as_time(Seconds{*told}), as_time(Seconds{defined})));
 }
 
 void read_load(MeasuredRun& run, const JsonFields& load) {
@@ -94,7 +62,9 @@ void read_inference_perf(const JsonFields& object, MeasuredRuns& runs) {
   add_values(run, successes.object("throughput"), kValues);
   add_metric(run, "goodput_per_s", "value",
              successes.object("goodput_metrics").number("request_goodput"));
-  read_token_times(run, latency);
+  add_statistics(run, "tpot_s", latency.object("time_per_output_token"), 1);
+  add_statistics(run, "itl_s", latency.object("inter_token_latency"), 1);
+  check_token_times(run);
   runs.push_back(std::move(run));
 }
 

@@ -39,6 +39,7 @@ void read_inferencex(const JsonFields& row, MeasuredRuns& runs) {
   }
   setting.max_concurrency = row.count("conc");
   setting.other.erase("conc");
+  share_attention(setting, row.where());
   const std::string engine = engine_in(setting.engine);
   if (!engine.empty()) setting.engine = engine;
   runs.push_back(std::move(run));

@@ -2,18 +2,23 @@
 // each figure with its units.
 #include <array>
 #include <cmath>
+#include <span>
 #include <string>
 
 #include "reports/importers/formats.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "reports/importers/metric_units.hpp"
 #include "reports/importers/setting_keys.hpp"
+#include "reports/importers/token_times.hpp"
 
 namespace roofcast {
 namespace {
 
 using nlohmann::json;
 
+// Converters into this report pass each tool's words through (llm-d-benchmark, convert.py): the
+// tool that measured decides what they mean. TPOT and ITL of inference-perf and vLLM are this
+// program's.
 constexpr std::array kLatencies = {
     ValueKey{"time_to_first_token", "ttft_s"},
     ValueKey{"time_per_output_token", "tpot_s"},
@@ -22,6 +27,37 @@ constexpr std::array kLatencies = {
     ValueKey{"request_latency", "e2e_s"},
 };
 
+/// guidellm: a mean of each request, and E2E over all tokens (guidellm.cpp).
+constexpr std::array kGuidellmLatencies = {
+    ValueKey{"time_to_first_token", "ttft_s"},
+    ValueKey{"time_per_output_token", "ntpot_s"},
+    ValueKey{"inter_token_latency", "tpot_s"},
+    ValueKey{"request_latency", "e2e_s"},
+};
+
+/// aiperf and genai-perf: a mean of each request (aiperf.cpp); they have no other TPOT.
+constexpr std::array kAiperfLatencies = {
+    ValueKey{"time_to_first_token", "ttft_s"},
+    ValueKey{"inter_token_latency", "tpot_s"},
+    ValueKey{"normalized_time_per_output_token", "ntpot_s"},
+    ValueKey{"request_latency", "e2e_s"},
+};
+
+enum class Words { guidellm, aiperf, inference_perf, others };
+
+Words words_of(const std::string& tool) {
+  const auto names = [&](const char* name) { return tool.find(name) != std::string::npos; };
+  if (names("guidellm")) return Words::guidellm;
+  if (names("aiperf") || names("genai-perf") || names("genai_perf")) return Words::aiperf;
+  return names("inference-perf") || names("inference_perf") ? Words::inference_perf : Words::others;
+}
+
+std::span<const ValueKey> latencies_of(Words words) {
+  if (words == Words::guidellm) return kGuidellmLatencies;
+  if (words == Words::aiperf) return kAiperfLatencies;
+  return kLatencies;
+}
+
 constexpr std::array kThroughputs = {
     ValueKey{"output_token_rate", "output_tokens_per_s"},
     ValueKey{"input_token_rate", "input_tokens_per_s"},
@@ -29,11 +65,11 @@ constexpr std::array kThroughputs = {
     ValueKey{"request_rate", "request_rate_per_s"},
 };
 
-void read_results(MeasuredRun& run, const JsonFields& aggregate) {
+void read_results(MeasuredRun& run, const JsonFields& aggregate, Words words) {
   const JsonFields latency = aggregate.object("latency");
   const JsonFields throughput = aggregate.object("throughput");
   const JsonFields requests = aggregate.object("requests");
-  for (const ValueKey& known : kLatencies) {
+  for (const ValueKey& known : latencies_of(words)) {
     if (!latency.has(known.key)) continue;
     const JsonFields figure = latency.object(known.key);
     add_statistics(run, known.metric, figure, unit_of(figure, "units"));
@@ -50,6 +86,7 @@ void read_results(MeasuredRun& run, const JsonFields& aggregate) {
   add_metric(run, "requests_failed", "value", failed);
   run.setting.mean_input_tokens = requests.object("input_length").number("mean");
   run.setting.mean_output_tokens = requests.object("output_length").number("mean");
+  if (words == Words::inference_perf) check_token_times(run);
 }
 
 /// The first engine of the stack: reports of pools that differ keep the rest under `other`.
@@ -101,9 +138,11 @@ bool is_llmd_report(const json& first) {
 
 void read_llmd_report(const JsonFields& report, MeasuredRuns& runs) {
   MeasuredRun run{.origin = report.where(), .format = "llm-d-report"};
-  read_results(run, report.object("results").object("request_performance").object("aggregate"));
+  const JsonFields load = report.object("scenario").object("load").object("standardized");
+  read_results(run, report.object("results").object("request_performance").object("aggregate"),
+               words_of(load.text("tool").value_or("")));
   read_stack(run.setting, report.object("scenario"));
-  read_load(run.setting, report.object("scenario").object("load").object("standardized"));
+  read_load(run.setting, load);
   run.created_at = report.object("run").object("time").text("start").value_or("");
   runs.push_back(std::move(run));
 }

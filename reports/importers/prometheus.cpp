@@ -207,7 +207,10 @@ MeasuredRuns read_prometheus(ByteSource& bytes, const ImportOptions& options) {
     }
     if (restarts > 0) {
       run.warnings.push_back(fmt::format(
-          "{} series went down since the earlier scrape: the server was restarted", restarts));
+          "{} restarted since the earlier scrape: all that {} counted is taken, and nothing of "
+          "before",
+          restarts == 1 ? "a server was" : fmt::format("{} servers were", restarts),
+          restarts == 1 ? "it" : "they"));
     }
     runs.push_back(std::move(run));
   }

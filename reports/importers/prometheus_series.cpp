@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "model/error.hpp"
@@ -122,6 +124,28 @@ bool counts_up(const std::string& name) {
          name.ends_with("_count");
 }
 
+/// Of which process a series is: its labels but for those that tell its own series apart.
+Labels process_of(Labels labels) {
+  constexpr std::array kOfTheMetric = {"le",           "finished_reason", "position",
+                                       "cache_source", "is_streaming",    "reason",
+                                       "source",       "quantile"};
+  for (const char* label : kOfTheMetric) labels.erase(label);
+  return labels;
+}
+
+/// Calls `see(name, labels, value, earlier value)` for everything that counts up and is in both.
+template <class See>
+void for_each_pair(Scrape& after, const Scrape& before, See see) {
+  for (auto& [name, samples] : after.series) {
+    const auto earlier = before.series.find(name);
+    if (!counts_up(name) || earlier == before.series.end()) continue;
+    for (auto& [labels, value] : samples) {
+      const auto old = earlier->second.find(labels);
+      if (old != earlier->second.end()) see(labels, value, old->second);
+    }
+  }
+}
+
 }  // namespace
 
 Scrape read_scrape(ByteSource& bytes) {
@@ -135,17 +159,14 @@ Scrape read_scrape(ByteSource& bytes) {
 
 Scrape since(const Scrape& after, const Scrape& before, int& restarts) {
   Scrape difference = after;
-  for (auto& [name, samples] : difference.series) {
-    const auto earlier = before.series.find(name);
-    if (!counts_up(name) || earlier == before.series.end()) continue;
-    for (auto& [labels, value] : samples) {
-      const auto old = earlier->second.find(labels);
-      if (old == earlier->second.end()) continue;
-      const bool restarted = value < old->second;
-      restarts += restarted ? 1 : 0;
-      if (!restarted) value -= old->second;
-    }
-  }
+  std::set<Labels> restarted;
+  for_each_pair(difference, before, [&](const Labels& labels, double& value, double old) {
+    if (value < old) restarted.insert(process_of(labels));
+  });
+  for_each_pair(difference, before, [&](const Labels& labels, double& value, double old) {
+    if (!restarted.contains(process_of(labels))) value -= old;
+  });
+  restarts = static_cast<int>(restarted.size());
   return difference;
 }
 

@@ -21,8 +21,9 @@ struct Scrape {
 Scrape read_scrape(ByteSource& bytes);
 
 /// What came after `before`: the difference of everything that counts up (names that end in _total,
-/// _bucket, _sum or _count), `after` of the rest. A series that went down was restarted, and what
-/// it shows now is what came after; `restarts` counts those.
+/// _bucket, _sum or _count), `after` of the rest. Where one series of a process went down, it was
+/// restarted, and all that the process shows now came after; `restarts` counts those processes. One
+/// that by now has counted further than before in every series cannot be told.
 Scrape since(const Scrape& after, const Scrape& before, int& restarts);
 
 }  // namespace roofcast

@@ -15,6 +15,13 @@ namespace {
 using nlohmann::json;
 using Setting = MeasuredSetting;
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
 /// The member of a setting that a key stands for.
 using Member = std::variant<std::string Setting::*, std::optional<std::int64_t> Setting::*,
                             std::optional<double> Setting::*>;
@@ -41,7 +48,6 @@ const std::array kKeys = {
     SettingKey{"sglang_version", &Setting::engine_version},
     SettingKey{"quantization", &Setting::quantization},
     SettingKey{"precision", &Setting::quantization},
-    SettingKey{"dtype", &Setting::quantization},
     SettingKey{"tp", &Setting::tensor},
     SettingKey{"tp_size", &Setting::tensor},
     SettingKey{"tensor_parallel", &Setting::tensor},
@@ -70,6 +76,9 @@ const std::array kKeys = {
     SettingKey{"osl", &Setting::mean_output_tokens},
 };
 
+/// "dtype" is the format of activations, and says weights only where it names a narrower one.
+constexpr std::string_view kDtype = "dtype";
+
 const SettingKey* find_key(std::string_view name) {
   const auto* found = std::find_if(kKeys.begin(), kKeys.end(),
                                    [&](const SettingKey& key) { return key.name == name; });
@@ -78,15 +87,42 @@ const SettingKey* find_key(std::string_view name) {
 
 }  // namespace
 
+bool is_activation_format(std::string_view format) {
+  constexpr std::string_view kModule = "torch.";
+  if (format.starts_with(kModule)) format.remove_prefix(kModule.size());
+  constexpr std::array<std::string_view, 13> kWords = {
+      "",        "auto", "none",  "null",  "bfloat16", "bf16", "half",
+      "float16", "fp16", "16bit", "float", "float32",  "fp32"};
+  const std::string word = lower_case(format);
+  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+}
+
 std::string as_other(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-bool is_setting_key(std::string_view key) { return find_key(key) != nullptr; }
+bool is_setting_key(std::string_view key) { return key == kDtype || find_key(key) != nullptr; }
 
 void set_from_key(MeasuredSetting& setting, std::string_view key, const json& value,
                   const std::string& where) {
+  const SettingKey* known = find_key(key);
+  const bool is_word = value.is_string() && !number_in(value);
+  if (known != nullptr && is_word &&
+      !std::holds_alternative<std::string Setting::*>(known->member)) {
+    setting.other[std::string(key)] = as_other(value);
+    return;
+  }
+  set_strictly(setting, key, value, where);
+}
+
+void set_strictly(MeasuredSetting& setting, std::string_view key, const json& value,
+                  const std::string& where) {
   if (value.is_null()) return;
+  if (key == kDtype && value.is_string() && setting.quantization.empty() &&
+      !is_activation_format(value.get_ref<const std::string&>())) {
+    setting.quantization = value.get<std::string>();
+    return;
+  }
   const SettingKey* known = find_key(key);
   if (known == nullptr) {
     setting.other[std::string(key)] = as_other(value);
@@ -104,10 +140,39 @@ void set_from_key(MeasuredSetting& setting, std::string_view key, const json& va
   }
 }
 
+void set_lengths(MeasuredSetting& setting, const JsonFields& input, const JsonFields& output) {
+  const auto either = [](const JsonFields& lengths, const char* key, const char* other) {
+    return lengths.has(key) ? lengths.number(key) : lengths.number(other);
+  };
+  setting.mean_input_tokens = either(input, "mean", "avg");
+  setting.mean_output_tokens = either(output, "mean", "avg");
+  if (const auto std = either(input, "std_dev", "std")) {
+    setting.other["input_tokens_std"] = as_other(*std);
+  }
+  if (const auto std = either(output, "std_dev", "std")) {
+    setting.other["output_tokens_std"] = as_other(*std);
+  }
+}
+
+void share_attention(MeasuredSetting& setting, const std::string& where) {
+  const auto is_on = [&](const char* key) {
+    const auto found = setting.other.find(key);
+    return found != setting.other.end() &&
+           lower_case(found->second).find("true") != std::string::npos;
+  };
+  if (!is_on("enable_dp_attention") && !is_on("dp_attention")) return;
+  const std::int64_t ranks = setting.tensor.value_or(1);
+  const std::int64_t data = setting.data.value_or(ranks);
+  if (data < 1 || ranks % data != 0) {
+    throw Error(fmt::format("{}: DP attention over {} of {} ranks, expected a divisor", where, data,
+                            ranks));
+  }
+  setting.tensor = ranks / data;
+  setting.data = data;
+}
+
 std::string engine_in(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(text);
   struct Name {
     std::string_view part, engine;
   };

@@ -40,6 +40,11 @@ void read_server(MeasuredSetting& setting, const JsonFields& server) {
   if (setting.engine_version.empty()) {
     setting.engine_version = server.text("version").value_or("");
   }
+  for (const char* key :
+       {"ep_size", "enable_dp_attention", "disaggregation_mode", "speculative_algorithm"}) {
+    if (server.has(key)) setting.other[key] = as_other(server.value().at(key));
+  }
+  share_attention(setting, server.where());
 }
 
 void read_setting(MeasuredRun& run, const JsonFields& object) {
@@ -54,8 +59,27 @@ void read_setting(MeasuredRun& run, const JsonFields& object) {
     }
   }
   setting.engine = engine_in(object.text("backend").value_or(""));
+  if (setting.engine.empty() && object.has("server_info")) setting.engine = "sglang";
   read_server(setting, object.object("server_info"));
   set_mean_lengths(run);
+}
+
+/// Where the first token has a time of its own, `output_throughput` is of decode alone: batch x
+/// output_len / (latency - ttft), in every release that writes `ttft` (bench_one_batch_server, 2025
+/// on). Older ones divide by the whole latency, as this program does.
+void read_batch_rate(MeasuredRun& run, const JsonFields& object) {
+  const auto told = object.number("output_throughput");
+  const auto latency = object.number("latency");
+  const auto ttft = object.number("ttft");
+  const auto batch = object.number("batch_size");
+  const auto tokens = object.number("output_len");
+  if (!ttft || !latency || !batch || !tokens || *latency <= 0) {
+    add_metric(run, "output_tokens_per_s", "value", told);
+    return;
+  }
+  add_metric(run, "decode_tokens_per_s", "value", told);
+  add_metric(run, "output_tokens_per_s", "value", *batch * *tokens / *latency);
+  if (*tokens > 1) add_metric(run, "tpot_s", "mean", (*latency - *ttft) / (*tokens - 1));
 }
 
 }  // namespace
@@ -84,7 +108,6 @@ bool is_sglang_batch(const json& first) {
 /// One batch without arrivals: its latency is the E2E of each of its requests.
 void read_sglang_batch(const JsonFields& object, MeasuredRuns& runs) {
   constexpr std::array kBatchValues = {
-      ValueKey{"output_throughput", "output_tokens_per_s"},
       ValueKey{"overall_throughput", "total_tokens_per_s"},
       ValueKey{"acc_length", "acceptance_length"},
   };
@@ -94,6 +117,7 @@ void read_sglang_batch(const JsonFields& object, MeasuredRuns& runs) {
   add_metric(run, "e2e_s", "mean", object.number("latency"));
   add_metric(run, "ttft_s", "mean", object.number("ttft"));
   add_values(run, object, kBatchValues);
+  read_batch_rate(run, object);
   const auto batch = object.count("batch_size");
   setting.max_concurrency = batch;
   setting.requests = batch;

@@ -81,6 +81,7 @@ constexpr std::array kSettings = {
     SettingPhrase{"tp_size=", "tp"},
     SettingPhrase{"pp_size=", "pp"},
     SettingPhrase{"dp_size=", "dp"},
+    SettingPhrase{"enable_dp_attention=", "enable_dp_attention"},
     SettingPhrase{" model='", "model"},
     SettingPhrase{"model_path='", "model"},
     SettingPhrase{"quantization='", "quantization"},
@@ -182,11 +183,12 @@ bool starts_engine(std::string_view line) {
          line.find("server_args=ServerArgs(") != std::string_view::npos;
 }
 
-/// Where the log says K and V apart, and where it gives tokens and no bytes.
+/// Where the log says K and V apart, and where its tensor degree counts data parallel ranks.
 void finish(MeasuredRun& run) {
   const auto k = find_metric(run, "k_cache_bytes", "value");
   const auto v = find_metric(run, "v_cache_bytes", "value");
   if (k && v) add_metric(run, "kv_bytes", "value", *k + *v);
+  if (run.setting.engine == "sglang") share_attention(run.setting, run.origin);
 }
 
 }  // namespace

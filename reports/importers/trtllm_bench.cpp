@@ -1,6 +1,7 @@
 // `trtllm-bench ... --report_json` (tensorrt_llm/bench/dataclasses/reporting.py): the one format
 // that says nearly all of what it ran on.
 #include <array>
+#include <limits>
 #include <string>
 
 #include "reports/importers/formats.hpp"
@@ -38,12 +39,15 @@ void read_setting(MeasuredRun& run, const JsonFields& report) {
   setting.mean_input_tokens = requests.number("avg_input_length");
   setting.mean_output_tokens = requests.number("avg_output_length");
   add_metric(run, "mean_concurrency", "value", requests.number("avg_num_concurrent_requests"));
-  // Below 0: no rate was asked for.
+  // Below 0: no rate was asked for, and all requests are issued at once.
   const auto rate = world.number("issue_rate");
-  if (rate && *rate > 0) setting.request_rate_per_s = rate;
+  if (rate && *rate != 0) {
+    setting.request_rate_per_s = *rate > 0 ? *rate : std::numeric_limits<double>::infinity();
+  }
   for (const JsonFields& group : {engine, world}) {
-    for (const char* key : {"backend", "kv_cache_dtype", "ep_size", "max_batch_size",
-                            "max_num_tokens", "scheduling_policy", "kv_cache_percentage"}) {
+    for (const char* key :
+         {"backend", "kv_cache_dtype", "ep_size", "max_batch_size", "max_num_tokens",
+          "max_sequence_length", "scheduling_policy", "kv_cache_percentage"}) {
       if (group.has(key)) setting.other[key] = as_other(group.value().at(key));
     }
   }

@@ -1,6 +1,7 @@
 // `vllm bench latency --output-json` and `vllm bench throughput --output-json`. Neither says what
 // it ran: model, batch and lengths come from --meta.
 #include <array>
+#include <limits>
 #include <string>
 
 #include "reports/importers/formats.hpp"
@@ -10,6 +11,9 @@ namespace roofcast {
 namespace {
 
 using nlohmann::json;
+
+/// Both hand the engine all their requests before it starts.
+constexpr double kAtOnce = std::numeric_limits<double>::infinity();
 
 constexpr std::array kThroughputValues = {
     ValueKey{"elapsed_time", "makespan_s"},
@@ -29,6 +33,7 @@ bool is_vllm_latency(const json& first) {
 void read_vllm_latency(const JsonFields& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "vllm-bench-latency"};
   run.setting.engine = "vllm";
+  run.setting.request_rate_per_s = kAtOnce;
   add_metric(run, "e2e_s", "mean", object.number("avg_latency"));
   add_metric(run, "e2e_s", "std", object.number("std_latency"));
   const JsonFields percentiles = object.object("percentiles");
@@ -50,6 +55,7 @@ bool is_vllm_throughput(const json& first) {
 void read_vllm_throughput(const JsonFields& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "vllm-bench-throughput"};
   run.setting.engine = "vllm";
+  run.setting.request_rate_per_s = kAtOnce;
   run.setting.requests = object.count("num_requests");
   add_values(run, object, kThroughputValues);
   runs.push_back(std::move(run));

@@ -10,7 +10,10 @@
 #include "embedded_page.hpp"
 #include "reports/figures/chart_option.hpp"
 #include "reports/figures/chart_renderer.hpp"
+#include "reports/figures/drawn_series.hpp"
 #include "reports/figures/figure_table.hpp"
+#include "reports/figures/thinned.hpp"
+#include "reports/numbers.hpp"
 #include "reports/page/html_text.hpp"
 
 namespace roofcast {
@@ -19,6 +22,9 @@ namespace {
 // The page asks for nothing, from anywhere.
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
+
+// Rows of one table that a reader leafs through; the chart has drawn the others.
+constexpr std::ptrdiff_t kMostRows = 100;
 
 std::string_view embedded(std::string_view name) {
   for (const EmbeddedText& text : embedded_page()) {
@@ -38,7 +44,7 @@ void add_cells(std::string& html, const Table& table, const std::vector<std::str
   html += "<tr>";
   for (std::size_t i = 0; i < row.size(); ++i) {
     const bool right = i < table.columns.size() && table.columns[i].right;
-    const bool names = i == 0;  // the row
+    const bool names = i == 0 && !row[i].empty();  // the row
     html += fmt::format("<{}{}>{}</{}>", names ? "th scope=\"row\"" : "td",
                         right ? " class=\"n\"" : "", html_escaped(row[i]), names ? "th" : "td");
   }
@@ -62,30 +68,42 @@ std::string table_html(const Table& table, const std::string& caption) {
     html += "</tr></thead>\n";
   }
   html += "<tbody>\n";
-  for (const std::vector<std::string>& row : table.rows) add_cells(html, table, row);
-  return html + "</tbody></table></div>\n";
+  const std::ptrdiff_t count = std::ssize(table.rows);
+  const std::ptrdiff_t shown = std::min(count, kMostRows);
+  for (std::ptrdiff_t i = 0; i < shown; ++i) {
+    add_cells(html, table, table.rows[static_cast<std::size_t>(i)]);
+  }
+  html += "</tbody></table></div>\n";
+  if (shown == count) return html;
+  return html + fmt::format("<p>The first {} of {} rows; roofcast report --csv has all.</p>\n",
+                            shown, with_separators(count));
 }
 
-void add_figure(Page& page, const Figure& figure) {
-  const std::string id = figure_id(figure);
+/// The chart as a picture, and the place of the one that scripts draw.
+void add_chart(Page& page, const Figure& figure, const std::string& id) {
   const ChartSize size = chart_size(figure);
+  const Json option = chart_option(figure);
+  page.html += fmt::format(
+      "<div class=\"still\" role=\"img\" aria-label=\"{}\">{}</div>\n"
+      "<div class=\"live\" role=\"img\" aria-label=\"{}\" data-figure=\"{}\" data-height=\"{}\" "
+      "hidden></div>\n",
+      html_escaped(figure.caption), page.renderer->svg(option, size, "still-" + id),
+      html_escaped(figure.caption), id, size.height);
+  page.options[id] = option;
+}
+
+void add_figure(Page& page, const Figure& whole) {
+  const std::string id = figure_id(whole);
+  const Figure figure = thinned_figure(whole);
+  const bool drawn = page.renderer && can_be_drawn(figure);
   page.html += fmt::format(
       "<figure id=\"figure-{0}\" aria-labelledby=\"title-{0}\">\n<h3 id=\"title-{0}\">{1}</h3>\n",
       id, html_escaped(figure.title));
-  if (page.renderer) {
-    const Json option = chart_option(figure);
-    page.html += fmt::format(
-        "<div class=\"still\" role=\"img\" aria-label=\"{}\">{}</div>\n"
-        "<div class=\"live\" role=\"img\" aria-label=\"{}\" data-figure=\"{}\" data-height=\"{}\" "
-        "hidden></div>\n",
-        html_escaped(figure.caption), page.renderer->svg(option, size, "still-" + id),
-        html_escaped(figure.caption), id, size.height);
-    page.options[id] = option;
-  }
+  if (drawn) add_chart(page, figure, id);
   page.html += fmt::format(
       "<figcaption>{}</figcaption>\n<details{}><summary>Numbers of this figure"
       "</summary>\n{}</details>\n</figure>\n",
-      html_escaped(figure.caption), page.renderer ? "" : " open",
+      html_escaped(figure.caption), drawn ? "" : " open",
       table_html(figure_table(figure), "Numbers: " + figure.title));
 }
 
@@ -119,8 +137,8 @@ void add_head(Page& page, const Report& report) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"referrer\" content=\"no-referrer\">\n"
       "<link rel=\"icon\" "
-      "href=\"data:,\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
-      kPolicy, html_escaped(report.title), embedded("style"));
+      "href=\"data:,\">\n<title>{}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n",
+      kPolicy, html_escaped(report.title), embedded("theme"), embedded("style"));
 }
 
 void add_answer(Page& page, const Report& report) {
@@ -161,7 +179,7 @@ std::string html_page(const Report& report) {
     page.html += chart_script();
     page.html += "</script>\n<script>\n";
     page.html += embedded("report");
-    page.html += "</script>\n";
+    page.html += "</script>\n<!--\n" + html_escaped(embedded("copyright")) + "-->\n";
   }
   return page.html + "</body>\n</html>\n";
 }

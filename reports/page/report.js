@@ -6,31 +6,16 @@
   var button = document.getElementById("theme");
   var system = window.matchMedia("(prefers-color-scheme: dark)");
   var places = Array.prototype.slice.call(document.querySelectorAll(".live"));
-  var NARROW = 560;
 
   function isDark() {
     var chosen = root.getAttribute("data-theme");
     return chosen ? chosen === "dark" : system.matches;
   }
 
-  // On a phone legends are leafed through, and names of axes need their room.
-  function fitted(option, width) {
-    var copy = JSON.parse(JSON.stringify(option));
-    copy.animation = false;
-    if (width < NARROW) {
-      if (copy.legend) {
-        copy.legend.type = "scroll";
-        copy.grid.top = 52;
-      }
-      copy.grid.right = 14;
-      copy.grid.left = Math.min(copy.grid.left, 62);
-    }
-    return copy;
-  }
-
   function draw(place) {
     var option = options[place.getAttribute("data-figure")];
-    place.chart = RoofcastCharts.mount(place, fitted(option, place.clientWidth), isDark());
+    option.animation = false;
+    place.chart = RoofcastCharts.mount(place, option, isDark());
   }
 
   function redraw() {

@@ -1,6 +1,9 @@
 #include "reports/page/report_document.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <ostream>
+#include <sstream>
 #include <utility>
 
 #include "reports/figures/figure_table.hpp"
@@ -77,9 +80,7 @@ Json section_json(const ReportSection& section) {
 }
 
 void add_section(Document& document, const ReportSection& section) {
-  Section head{.heading = section.heading, .lines = section.lines, .table = {}};
-  for (const std::string& command : section.commands) head.lines.push_back(command);
-  document.sections.push_back(std::move(head));
+  document.sections.push_back({.heading = section.heading, .lines = section.lines, .table = {}});
   for (const Table& table : section.tables) {
     document.sections.push_back({.heading = "", .lines = {}, .table = table});
   }
@@ -99,6 +100,33 @@ Section head_of(const Report& report) {
   return head;
 }
 
+/// No control characters for a terminal but the ends of lines.
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char letter) { return static_cast<unsigned char>(letter) < ' ' && letter != '\n'; }, ' ');
+  return text;
+}
+
+/// More backticks than any row of them inside.
+std::string fence_of(const std::string& command) {
+  std::string fence = "```";
+  while (command.find(fence) != std::string::npos) fence += '`';
+  return fence;
+}
+
+void print_command(const std::string& command, OutputFormat format, std::ostream& out) {
+  const std::string text = printable(command);
+  if (format == OutputFormat::md) {
+    const std::string fence = fence_of(text);
+    out << "\n" << fence << "\n" << text << "\n" << fence << "\n";
+    return;
+  }
+  out << "\n";
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) out << "  " << line << "\n";
+}
+
 }  // namespace
 
 Document report_document(const Report& report) {
@@ -114,6 +142,20 @@ Document report_document(const Report& report) {
     add_section(document, section);
   }
   return document;
+}
+
+void write(const Report& report, OutputFormat format, std::ostream& out) {
+  if (format != OutputFormat::md && format != OutputFormat::table) {
+    return write(report_document(report), format, out);
+  }
+  write({.machine = {}, .sections = {head_of(report)}}, format, out);
+  for (const ReportSection& section : report.sections) {
+    Document part;
+    add_section(part, section);
+    out << "\n";
+    write(part, format, out);
+    for (const std::string& command : section.commands) print_command(command, format, out);
+  }
 }
 
 }  // namespace roofcast

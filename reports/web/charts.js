@@ -61,26 +61,40 @@ function theme(palette, text, faint, ground) {
 echarts.registerTheme("light", theme(LIGHT, "#333840", "#dfe3e8", "#ffffff"));
 echarts.registerTheme("dark", theme(DARK, "#d5d9e0", "#3a414b", "#20242b"));
 
-// A line from low to high with short ends: data of [x, low, high].
-function whisker(params, api) {
-  var low = api.coord([api.value(0), api.value(1)]);
-  var high = api.coord([api.value(0), api.value(2)]);
-  var half = 4;
+// A line between two places with short ends across it.
+function whiskerBetween(api, low, high, acrossX, acrossY) {
   var style = { stroke: api.visual("color"), lineWidth: 1.5 };
-  function line(x1, y1, x2, y2) {
-    return { type: "line", shape: { x1: x1, y1: y1, x2: x2, y2: y2 }, style: style };
+  function line(from, to, dx, dy) {
+    return {
+      type: "line",
+      shape: { x1: from[0] - dx, y1: from[1] - dy, x2: to[0] + dx, y2: to[1] + dy },
+      style: style,
+    };
   }
   return {
     type: "group",
     children: [
-      line(low[0], low[1], high[0], high[1]),
-      line(low[0] - half, low[1], low[0] + half, low[1]),
-      line(high[0] - half, high[1], high[0] + half, high[1]),
+      line(low, high, 0, 0),
+      line(low, low, acrossX, acrossY),
+      line(high, high, acrossX, acrossY),
     ],
   };
 }
 
-var RENDERED_BY = { whisker: whisker };
+var HALF = 4; // of a short end
+
+// Data of [place, low, high], upright and lying.
+function whisker(params, api) {
+  var at = api.value(0);
+  return whiskerBetween(api, api.coord([at, api.value(1)]), api.coord([at, api.value(2)]), HALF, 0);
+}
+
+function lyingWhisker(params, api) {
+  var at = api.value(0);
+  return whiskerBetween(api, api.coord([api.value(1), at]), api.coord([api.value(2), at]), 0, HALF);
+}
+
+var RENDERED_BY = { whisker: whisker, lying_whisker: lyingWhisker };
 
 // Four digits, thousands separated.
 function shown(value) {
@@ -91,6 +105,34 @@ function shown(value) {
     return value === undefined || value === null ? "" : String(value);
   }
   return echarts.format.addCommas(Number(value.toPrecision(4)));
+}
+
+var LEGEND_FONT = "12px sans-serif";
+var KEY_GAP = 5; // from the symbol of an entry to its name
+var ROW_HEIGHT = 14;
+
+// Rows below the first that a legend breaks into at a width.
+function moreRows(legend, width) {
+  var room = width * 0.94;
+  var at = 0;
+  var rows = 0;
+  legend.data.forEach(function (name) {
+    var item = legend.itemWidth + KEY_GAP + echarts.format.getTextRect(name, LEGEND_FONT).width;
+    if (at > 0 && at + item > room) {
+      rows++;
+      at = 0;
+    }
+    at += item + legend.itemGap;
+  });
+  return rows;
+}
+
+// Where the axes begin below the legend, for which the option has left room for one row.
+function gridTop(option, width) {
+  if (!option.legend || !option.legend.data || option.legend.type === "scroll") {
+    return option.grid.top;
+  }
+  return option.grid.top + moreRows(option.legend, width) * (ROW_HEIGHT + option.legend.itemGap);
 }
 
 // What JSON cannot hold: functions, named in the option by a word.
@@ -119,26 +161,58 @@ export function svg(optionText, width, height, key) {
   });
   var option = completed(JSON.parse(optionText));
   option.animation = false;
+  if (option.grid) {
+    option.grid.top = gridTop(option, width);
+  }
   chart.setOption(option);
   var text = chart.renderToSVGString();
   chart.dispose();
   return text
     .replace(/<style[^]*?<\/style>\n?/g, "")
     .replace(/ class="[^"]*"/g, "")
-    .replace(/ pointer-events="[^"]*"/g, "")
+    .replace(/ (pointer-events|ecmeta_\w+)="[^"]*"/g, "")
     .replace(/dominant-baseline="central"/g, 'dy="0.35em"')
     .replace(/\bzr\d+-/g, key + "-");
 }
 
-// Draws an option (an object, kept by the chart) into an element that has a size; follows its size.
-// Returns the chart: setOption to change it, dispose to end it.
+// As many rows of a legend as its width now makes.
+function fit(chart) {
+  if (chart.shown.grid) {
+    chart.setOption({ grid: { top: gridTop(chart.shown, chart.getWidth()) } });
+  }
+}
+
+var NARROW = 560; // pixels: a phone
+
+// There a legend is leafed through, and names of axes need their room.
+function narrowed(option) {
+  if (option.legend) {
+    option.legend.type = "scroll";
+  }
+  if (option.grid) {
+    option.grid.right = 14;
+    option.grid.left = Math.min(option.grid.left, 62);
+  }
+  return option;
+}
+
+function show(chart, option, how) {
+  var copy = JSON.parse(JSON.stringify(option));
+  chart.shown = chart.getWidth() < NARROW ? narrowed(copy) : copy;
+  chart.setOption(completed(chart.shown), how);
+  fit(chart);
+}
+
+// Draws an option (an object) into an element that has a size; follows its size. Returns the chart:
+// setOption to change it, dispose to end it.
 export function mount(element, option, isDark) {
   var chart = echarts.init(element, isDark ? "dark" : "light", { renderer: "svg" });
-  chart.setOption(completed(option));
+  show(chart, option, {});
   if (typeof ResizeObserver !== "undefined") {
     new ResizeObserver(function () {
       if (!chart.isDisposed()) {
         chart.resize();
+        fit(chart);
       }
     }).observe(element);
   }
@@ -147,5 +221,5 @@ export function mount(element, option, isDark) {
 
 // A changed option for a chart that is mounted.
 export function update(chart, option) {
-  chart.setOption(completed(option), { notMerge: true });
+  show(chart, option, { notMerge: true });
 }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "model/error.hpp"
+#include "reports/figures/drawn_series.hpp"
 #include "reports/figures/figure_table.hpp"
 #include "reports/figures/thinned.hpp"
 
@@ -217,6 +218,31 @@ TEST(Thinned, KeepsTheEndsAndEveryPeak) {
 
 TEST(Thinned, LeavesFewPointsAsTheyAre) {
   EXPECT_EQ(thinned({{.x = 1, .y = 2}, {.x = 2, .y = 3}}, 100).size(), 2U);
+}
+
+TEST(CanBeDrawn, AsksForAPointThatAnAxisHas) {
+  Figure figure = two_lines();
+  EXPECT_TRUE(can_be_drawn(figure));
+  for (FigureSeries& series : figure.series) {
+    for (FigurePoint& point : series.points) point.x = std::numeric_limits<double>::infinity();
+  }
+  EXPECT_FALSE(can_be_drawn(figure));
+  EXPECT_THROW(chart_option(figure), Error);
+}
+
+TEST(ThinnedFigure, DrawsEvenlyChosenPointsAndSaysHowMany) {
+  Figure figure = two_lines();
+  for (FigureSeries& series : figure.series) {
+    series.mark = Mark::points;
+    series.points.clear();
+    for (int i = 0; i < 500; ++i) series.points.push_back({.x = double(i), .y = double(i)});
+  }
+  // 1,000 points, of which 400 may be drawn: every third, 167 of 500.
+  const Figure drawn = thinned_figure(figure);
+  EXPECT_EQ(drawn.series[0].points.size(), 167U);
+  EXPECT_EQ(drawn.series[1].points.back().x, 498);
+  EXPECT_NE(drawn.caption.find("334 of 1,000 points"), std::string::npos) << drawn.caption;
+  EXPECT_EQ(figure_table(drawn).rows.size(), 500U);  // a row an x, of all
 }
 
 }  // namespace

@@ -83,14 +83,18 @@ TEST(DocumentText, CountsColumnsOfTheTerminalNotBytes) {
 }
 
 TEST(DocumentText, KeepsTerminalCodesAndLineFeedsOfNamesOut) {
-  EXPECT_EQ(
-      written(
-          only({.title = "", .columns = {{"Name", false}}, .rows = {{"a\nb"}, {"\x1b[31mred"}}}),
-          OutputFormat::table),
-      "Name\n"
-      "--------\n"
-      "a b\n"
-      " [31mred\n");
+  EXPECT_EQ(written(only({.title = "",
+                          .columns = {{"Name", false}},
+                          .rows = {{"a\nb"},
+                                   {"\x1b[31mred"},
+                                   {"\xC2\x9B"
+                                    "31mred"}}}),
+                    OutputFormat::table),
+            "Name\n"
+            "--------\n"
+            "a b\n"
+            " [31mred\n"
+            "  31mred\n");  // U+009B is "escape [" in one character
 }
 
 TEST(DocumentMarkdown, WritesHeadingsParagraphsAndTables) {

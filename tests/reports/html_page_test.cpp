@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <regex>
+#include <sstream>
 
 #include "model/error.hpp"
 #include "reports/figures/chart_renderer.hpp"
@@ -96,6 +98,34 @@ TEST(HtmlPage, OfManyFullFiguresStaysBelowOneAndAHalfMegabytes) {
   EXPECT_LT(html_page(report).size(), 1'500'000U);
 }
 
+TEST(HtmlPage, OfTenThousandPointsStaysBelowOneAndAHalfMegabytes) {
+  Report report = small_report();
+  for (int i = 0; i < 6; ++i) {
+    Figure figure = line_figure("scatter_" + std::to_string(i), 1700);
+    figure.series[0].mark = Mark::points;
+    for (FigurePoint& point : figure.series[0].points) point.label = "a case with a name: +1.5 %";
+    report.sections[0].figures.push_back(std::move(figure));
+  }
+  const std::string page = html_page(report);
+  EXPECT_LT(page.size(), 1'500'000U);
+  EXPECT_THAT(page, HasSubstr("The first 100 of 1,700 rows"));
+}
+
+TEST(HtmlPage, WithAFigureThatCannotBeDrawnHasItsTable) {
+  Report report = small_report();
+  report.sections[0].figures[0].series[0].points = {
+      {.x = std::numeric_limits<double>::infinity(), .y = 12.5}};
+  const std::string page = html_page(report);
+  EXPECT_THAT(page, Not(HasSubstr("data-figure=\"")));
+  EXPECT_THAT(page, HasSubstr("12.50"));
+}
+
+TEST(HtmlPage, CarriesTheNoticesOfTheLibraryThatDraws) {
+  if (!has_charts()) GTEST_SKIP() << "built without charts";
+  EXPECT_THAT(html_page(small_report()), testing::AllOf(HasSubstr("Apache ECharts"),
+                                                        HasSubstr("zrender"), HasSubstr("tslib")));
+}
+
 TEST(HtmlPage, IsTheSameBytesTwice) {
   EXPECT_EQ(html_page(small_report()), html_page(small_report()));
 }
@@ -123,6 +153,17 @@ TEST(ReportDocument, HasEveryPointForMachinesAndATableForPeople) {
   bool found = false;
   for (const Section& section : document.sections) found |= section.table.title == "TTFT of first";
   EXPECT_TRUE(found);
+}
+
+TEST(ReportText, HasCommandsAsTheyAreTyped) {
+  Report report = small_report();
+  report.sections[0].commands = {"{\n  \"a_b\": \"*\"\n}", "echo ```"};
+  std::ostringstream markdown, terminal;
+  write(report, OutputFormat::md, markdown);
+  EXPECT_THAT(markdown.str(), HasSubstr("\n```\n{\n  \"a_b\": \"*\"\n}\n```\n"));
+  EXPECT_THAT(markdown.str(), HasSubstr("\n````\necho ```\n````\n"));
+  write(report, OutputFormat::table, terminal);
+  EXPECT_THAT(terminal.str(), HasSubstr("\n  {\n    \"a_b\": \"*\"\n  }\n"));
 }
 
 }  // namespace

@@ -96,5 +96,17 @@ TEST(Validation, ALimitIsPastOnlyBeyondIt) {
   EXPECT_TRUE(exceeded_limits(ledger, {{.share = 0.25}}).empty());
 }
 
+TEST(Validation, ALimitOnWhatNoFigureIsAboutIsNotJudged) {
+  const std::vector<LedgerLine> ledger = ledger_of({case_of("h100", {figure(4, 5)})});  // ttft_s
+  const auto unjudged = unjudged_limits(ledger, {{.share = 0.1},
+                                                 {.name = "ttft_s", .share = 0.1},
+                                                 {.name = "ttft_s", .statistic = "p99"},
+                                                 {.name = "queue_s", .share = 0.1}});
+  ASSERT_EQ(unjudged.size(), 2U);
+  EXPECT_EQ(unjudged[0].statistic, "p99");
+  EXPECT_EQ(unjudged[1].name, "queue_s");
+  EXPECT_EQ(unjudged_limits({}, {{.share = 0.1}}).size(), 1U);
+}
+
 }  // namespace
 }  // namespace roofcast

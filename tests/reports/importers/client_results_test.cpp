@@ -169,8 +169,8 @@ TEST(InferencePerf, FolderOfADemoIsReadStageByStage) {
   SKIP_WITHOUT_SHARED_DATA("measured/inference_perf_kubecon/vllm/results");
   const auto runs =
       read_measured(shared_data("measured/inference_perf_kubecon/vllm/results").string());
-  // Seven stages and their summary; the Prometheus files beside them are left out.
-  ASSERT_EQ(runs.size(), 8U);
+  // Seven stages; their summary and the Prometheus files beside them are left out.
+  ASSERT_EQ(runs.size(), 7U);
   // stage_1: requested 31.4/s, E2E 0.546745 s, TTFT 0.029837 s, 62.364 tokens, whose TPOT by
   // definition is 0.516908 / 61.364 = 8.42 ms and is told as 4.00 ms (SOURCE.txt says why).
   const MeasuredRun& first = runs[1];
@@ -215,6 +215,48 @@ TEST(Llmperf, IndividualResponsesGiveTpotByItsDefinition) {
   EXPECT_NEAR(metric(run, "tpot_s", "mean"), 0.0105, 1e-12);
   EXPECT_NEAR(metric(run, "ttft_s", "p50"), 0.15, 1e-12);
   EXPECT_EQ(run.setting.mean_input_tokens, 500.0);
+}
+
+/// llm-d's report of what `tool` measured: 100 tokens of 10 ms each after a first one of 1 s, so
+/// that E2E is 1.99 s and E2E over all tokens 19.9 ms.
+MeasuredRun llmd_report_of(const std::string& tool, const std::string& latencies) {
+  return import_one(R"({"version":"0.2","run":{},"scenario":{"load":{"standardized":{"tool":")" +
+                    tool + R"(","rate_qps":1}}},
+"results":{"request_performance":{"aggregate":{
+ "requests":{"total":4,"failures":0,"output_length":{"units":"count","mean":100}},
+ "latency":{"time_to_first_token":{"units":"ms","mean":1000},
+  "request_latency":{"units":"s","mean":1.99},)" +
+                    latencies + "}}}}}");
+}
+
+TEST(LlmdReport, TheToolThatMeasuredDecidesWhatItsWordsMean) {
+  const std::string guidellm = R"("time_per_output_token":{"units":"ms","mean":19.9},
+"inter_token_latency":{"units":"ms","mean":10})";
+  const MeasuredRun by_guidellm = llmd_report_of("guidellm", guidellm);
+  EXPECT_DOUBLE_EQ(metric(by_guidellm, "tpot_s", "mean"), 0.010);
+  EXPECT_DOUBLE_EQ(metric(by_guidellm, "ntpot_s", "mean"), 0.0199);
+  EXPECT_FALSE(has_metric(by_guidellm, "itl_s", "mean"));
+  const MeasuredRun by_aiperf =
+      llmd_report_of("aiperf", R"("inter_token_latency":{"units":"ms","mean":10})");
+  EXPECT_DOUBLE_EQ(metric(by_aiperf, "tpot_s", "mean"), 0.010);
+  EXPECT_FALSE(has_metric(by_aiperf, "itl_s", "mean"));
+  const std::string own = R"("time_per_output_token":{"units":"ms","mean":10},
+"inter_token_latency":{"units":"ms","mean":11})";
+  const MeasuredRun by_vllm = llmd_report_of("vllm-benchmark", own);
+  EXPECT_DOUBLE_EQ(metric(by_vllm, "tpot_s", "mean"), 0.010);
+  EXPECT_DOUBLE_EQ(metric(by_vllm, "itl_s", "mean"), 0.011);
+  // Two events a token: TPOT by its definition is (1.99 - 1) / 99 s.
+  const MeasuredRun halved = llmd_report_of("inference-perf", R"("time_per_output_token":
+{"units":"ms","mean":5},"inter_token_latency":{"units":"ms","mean":5})");
+  EXPECT_DOUBLE_EQ(metric(halved, "tpot_s", "mean"), 0.010);
+  EXPECT_DOUBLE_EQ(metric(halved, "reported_tpot_s", "mean"), 0.005);
+  EXPECT_DOUBLE_EQ(metric(halved, "reported_itl_s", "mean"), 0.005);
+}
+
+TEST(AiperfRecords, AGapInAnUnknownUnitIsNoSecond) {
+  EXPECT_THAT(import_error(R"({"metadata":{"request_start_ns":1},"metrics":{
+"inter_chunk_latency":{"value":[1],"unit":"fortnight"}}})"),
+              HasSubstr("inter_chunk_latency.unit is 'fortnight'"));
 }
 
 }  // namespace

@@ -59,6 +59,69 @@ TEST_F(ResultFiles, SummariesCountWhereTheRunsAreGone) {
   EXPECT_EQ(read_measured(folder_.string()).size(), 2U);
 }
 
+std::string lifecycle(int rate) {
+  return R"({"load_summary":{"requested_rate":)" + std::to_string(rate) +
+         R"(},"successes":{"count":2,"latency":{"request_latency":{"mean":1}}}})";
+}
+
+constexpr const char* kAiperfProfile =
+    R"({"request_throughput":{"unit":"requests/sec","avg":1},"input_config":{}})";
+constexpr const char* kAiperfRecord =
+    R"({"metadata":{"request_start_ns":1},"metrics":{"request_latency":{"value":1,"unit":"ms"}}})";
+constexpr const char* kGuidellm =
+    R"({"args":{},"benchmarks":[{"metrics":{},"duration":1},{"metrics":{},"duration":2}]})";
+
+TEST_F(ResultFiles, OneRunInSeveralFilesIsReadOnceFromTheRichest) {
+  write("ip/stage_0_lifecycle_metrics.json", lifecycle(2));
+  write("ip/stage_1_lifecycle_metrics.json", lifecycle(4));
+  write("ip/summary_lifecycle_metrics.json", lifecycle(3));
+  write("ip/per_request_lifecycle_metrics.json",
+        R"([{"start_time":0,"end_time":1,"info":{"output_tokens":1}}])");
+  write("aiperf/profile_export_aiperf.json", kAiperfProfile);
+  write("aiperf/profile_export_aiperf.csv", "Metric,avg,p50\nRequest Latency (ms),1,1\n");
+  write("aiperf/profile_export.jsonl", kAiperfRecord);
+  write("llmperf/m_550_150_summary.json", R"({"results_ttft_s_mean":0.1})");
+  write("llmperf/m_550_150_individual_responses.json",
+        R"([{"ttft_s":0.1,"end_to_end_latency_s":1,"number_output_tokens":2}])");
+  write("guidellm/benchmarks.json", kGuidellm);
+  write("guidellm/benchmarks.csv", "a,b\n");
+  const FolderReading reading = read_folder(folder_.string());
+  EXPECT_THAT(reading.broken, testing::IsEmpty());
+  ASSERT_EQ(reading.runs.size(), 6U);  // aiperf's, two of guidellm, two stages, llmperf's
+  EXPECT_EQ(reading.runs[0].format, "aiperf");
+  EXPECT_EQ(reading.runs[1].format, "guidellm");
+  EXPECT_EQ(reading.runs[3].setting.request_rate_per_s, 2);
+  EXPECT_EQ(reading.runs[4].setting.request_rate_per_s, 4);
+  EXPECT_EQ(reading.runs[5].format, "llmperf");
+  EXPECT_EQ(reading.passed_over.size(), 6U);
+  EXPECT_THAT(passed_over_note(reading),
+              testing::StartsWith("6 files repeat runs of others and are passed over: "));
+}
+
+TEST_F(ResultFiles, ACopyCountsWhereItsOriginalCannotBeRead) {
+  write("profile_export_aiperf.json", R"({"request_throughput":{"unit":"requests/sec",)");
+  write("profile_export.jsonl", kAiperfRecord);
+  write("other.json", R"({"architectures":["X"]})");  // no result, so that its copy is none
+  write("other.csv", "Metric,avg,p50\nRequest Latency (ms),1,1\n");
+  const FolderReading reading = read_folder(folder_.string());
+  ASSERT_EQ(reading.runs.size(), 2U);
+  EXPECT_EQ(reading.runs[0].format, "aiperf-table");
+  EXPECT_EQ(reading.runs[1].format, "aiperf-records");
+  ASSERT_EQ(reading.broken.size(), 1U);
+  EXPECT_THAT(reading.broken[0].problem, HasSubstr("profile_export_aiperf.json"));
+  EXPECT_EQ(passed_over_note(reading), "");
+}
+
+TEST_F(ResultFiles, ABrokenFileKeepsNoOtherFromBeingRead) {
+  write("a.json", result(1));
+  write("b.json", "{\"request_throughput\": 1.0,");
+  write("c.json", result(3));
+  const FolderReading reading = read_folder(folder_.string());
+  EXPECT_EQ(reading.runs.size(), 2U);
+  ASSERT_EQ(reading.broken.size(), 1U);
+  EXPECT_EQ(reading.broken[0].path, (folder_ / "b.json").string());
+}
+
 TEST_F(ResultFiles, AFolderWithoutResultsSaysSo) {
   write("config.json", R"({"architectures":["X"]})");
   EXPECT_THROW(read_measured(folder_.string()), Error);

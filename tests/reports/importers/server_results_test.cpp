@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tests/reports/importers/import_text.hpp"
 
@@ -67,6 +68,36 @@ TEST(Sglang, ABatchIsOneRunOfThatManyRequests) {
   EXPECT_EQ(run.setting.mean_input_tokens, 1024.0);
   EXPECT_DOUBLE_EQ(metric(run, "e2e_s", "mean"), 0.5);
   EXPECT_DOUBLE_EQ(metric(run, "total_tokens_per_s"), 16640);
+  EXPECT_DOUBLE_EQ(metric(run, "output_tokens_per_s"), 256);
+}
+
+TEST(Sglang, DataParallelAttentionSharesTheRanksOfTp) {
+  const auto setting_of = [](const std::string& server) {
+    return import_one(kSglang + R"(,"server_info":{)" + server + "}}").setting;
+  };
+  // server_args.py: tp_size counts all ranks, of which dp_size share no attention.
+  const MeasuredSetting shared =
+      setting_of(R"("tp_size":8,"dp_size":4,"enable_dp_attention":true)");
+  EXPECT_EQ(shared.tensor, 2);
+  EXPECT_EQ(shared.data, 4);
+  // Without, dp_size servers of tp_size ranks each.
+  const MeasuredSetting apart =
+      setting_of(R"("tp_size":8,"dp_size":2,"enable_dp_attention":false)");
+  EXPECT_EQ(apart.tensor, 8);
+  EXPECT_EQ(apart.data, 2);
+  EXPECT_THAT(import_error(kSglang + R"(,"server_info":{"tp_size":8,"dp_size":3,)" +
+                           R"("enable_dp_attention":true}})"),
+              HasSubstr("DP attention over 3 of 8 ranks"));
+}
+
+TEST(Sglang, ABatchWithItsFirstTokenTimedSaysTheRateOfDecodeAlone) {
+  // 8 x 32 tokens in 2 s are 128/s; in the 0.4 s after the first token, of which 31 gaps, 640/s.
+  const MeasuredRun run = import_one(
+      R"({"run_name":"a","batch_size":8,"input_len":8192,"output_len":32,"latency":2.0,"ttft":1.6,)"
+      R"("output_throughput":640.0,"overall_throughput":32896.0})");
+  EXPECT_DOUBLE_EQ(metric(run, "output_tokens_per_s"), 128);
+  EXPECT_DOUBLE_EQ(metric(run, "decode_tokens_per_s"), 640);
+  EXPECT_NEAR(metric(run, "tpot_s", "mean"), 0.4 / 31, 1e-15);
 }
 
 TEST(VllmOffline, LatencyIsTheEndToEndTimeOfABatch) {
@@ -113,7 +144,7 @@ TEST(TrtllmBench, SaysNearlyAllOfItsSetting) {
   EXPECT_EQ(run.setting.quantization, "FP8");
   EXPECT_EQ(run.setting.tensor, 2);
   EXPECT_EQ(run.setting.gpus, 2);
-  EXPECT_FALSE(run.setting.request_rate_per_s.has_value());
+  EXPECT_EQ(run.setting.request_rate_per_s, std::numeric_limits<double>::infinity());
   EXPECT_EQ(run.setting.other.at("max_batch_size"), "256");
   EXPECT_DOUBLE_EQ(metric(run, "makespan_s"), 2);
   EXPECT_DOUBLE_EQ(metric(run, "e2e_s", "mean"), 0.15);
@@ -140,6 +171,13 @@ TEST(Inferencex, RowsHaveSecondsAndThroughputPerGpu) {
   EXPECT_DOUBLE_EQ(metric(run, "ttft_s", "mean"), 0.4);
   EXPECT_DOUBLE_EQ(metric(run, "ttft_s", "p50"), 0.35);
   EXPECT_DOUBLE_EQ(metric(run, "tpot_s", "p99"), 0.03);
+}
+
+TEST(Inferencex, DataParallelAttentionIsOverTheRanksOfTp) {
+  const MeasuredRun run = import_one(
+      R"({"hw":"h200","conc":8,"tput_per_gpu":100.0,"tp":8,"ep":8,"dp_attention":true})");
+  EXPECT_EQ(run.setting.tensor, 1);
+  EXPECT_EQ(run.setting.data, 8);
 }
 
 TEST(LlamaBench, PrefillAndDecodeAreTimesOfOneSequence) {

@@ -192,6 +192,36 @@ TEST(Prometheus, TwoScrapesGiveWhatCameBetweenThem) {
   EXPECT_THAT(again.warnings, Contains(HasSubstr("restarted")));
 }
 
+TEST(Prometheus, ARestartedServerIsTakenWholeThoughItCountedFurtherInSomeSeries) {
+  const auto histogram = [](int first, int second, int all, int tokens) {
+    const auto line = [](const std::string& series, int count) {
+      return "vllm:" + series + " " + std::to_string(count) + "\n";
+    };
+    const std::string ttft = "time_to_first_token_seconds_";
+    return line(ttft + R"(bucket{engine="0",le="0.1"})", first) +
+           line(ttft + R"(bucket{engine="0",le="1"})", second) +
+           line(ttft + R"(bucket{engine="0",le="+Inf"})", all) +
+           line(ttft + R"(count{engine="0"})", all) +
+           line(R"(generation_tokens_total{engine="0"})", tokens);
+  };
+  const std::string earlier = testing::TempDir() + "/before_restart.prom";
+  std::ofstream(earlier) << histogram(50, 100, 400, 1000);
+  const ImportOptions options{.format = "", .meta = {}, .since = earlier};
+  const MeasuredRun run = import_one(histogram(300, 310, 320, 5000), options);
+  EXPECT_DOUBLE_EQ(metric(run, "output_tokens"), 5000);
+  // Rank 160 of 320 lies in the first bucket: 0.1 x 160 / 300.
+  EXPECT_NEAR(metric(run, "ttft_s", "p50"), 0.1 * 160 / 300, 1e-12);
+  EXPECT_THAT(run.warnings, Contains(HasSubstr("a server was restarted")));
+}
+
+TEST(StartUpLog, IsToldBehindProgressBarsOfAnyLength) {
+  std::string log = "Loading safetensors checkpoint shards\n";
+  while (log.size() < 100'000) log += "  0% Completed | 0/4 [00:00<?, ?it/s]\n";
+  const MeasuredRun run = import_one(log + "INFO GPU KV cache size: 41,408 tokens\n");
+  EXPECT_EQ(run.format, "start-up-log");
+  EXPECT_EQ(metric(run, "kv_tokens"), 41408);
+}
+
 TEST(Prometheus, AnswersOfTheHttpApiAreReadToo) {
   const MeasuredRun run = import_one(
       R"({"status":"success","data":{"resultType":"vector","result":[

@@ -44,7 +44,8 @@ TEST(VllmServe, AggregateResultIsReadInSeconds) {
 
 TEST(VllmServe, MissingEndToEndLatencyIsDerivedAndSaidSo) {
   const MeasuredRun run = import_one(kAggregate + "}");
-  EXPECT_DOUBLE_EQ(metric(run, "e2e_s", "mean"), 0.15);
+  EXPECT_DOUBLE_EQ(metric(run, "derived_e2e_s", "mean"), 0.15);
+  EXPECT_FALSE(has_metric(run, "e2e_s", "mean"));  // nobody measured it
   EXPECT_THAT(run.warnings, ElementsAre(HasSubstr("has no E2E")));
   const MeasuredRun told = import_one(kAggregate + R"(,"mean_e2el_ms":151.0})");
   EXPECT_DOUBLE_EQ(metric(told, "e2e_s", "mean"), 0.151);
@@ -129,6 +130,27 @@ TEST(VllmServe, NumbersThatJsonDoesNotHaveAreTaken) {
   EXPECT_FALSE(has_metric(run, "ttft_s", "mean"));
   EXPECT_FALSE(has_metric(run, "ttft_s", "p99"));
   EXPECT_DOUBLE_EQ(metric(run, "tpot_s", "mean"), 0.003);
+}
+
+TEST(VllmServe, ADtypeSaysWeightsOnlyWhereItIsNoActivations) {
+  const auto quantization = [](const std::string& keys) {
+    return import_one(kAggregate + keys + "}").setting.quantization;
+  };
+  EXPECT_EQ(quantization(R"(,"dtype":"fp8")"), "fp8");
+  EXPECT_EQ(quantization(R"(,"dtype":"torch.bfloat16")"), "");
+  EXPECT_EQ(quantization(R"(,"dtype":"float32")"), "");
+  EXPECT_EQ(quantization(R"(,"dtype":"bfloat16","quantization":"fp8")"), "fp8");
+  EXPECT_EQ(quantization(R"(,"quantization":"awq","dtype":"fp8")"), "awq");
+}
+
+TEST(VllmServe, AWordOfMetadataWhereANumberBelongsIsLeftAside) {
+  const MeasuredRun run = import_one(kAggregate + R"(,"gpus":"2 nodes"})");
+  EXPECT_FALSE(run.setting.gpus.has_value());
+  EXPECT_EQ(run.setting.other.at("gpus"), "\"2 nodes\"");
+  EXPECT_THAT(run.warnings, testing::Contains(testing::HasSubstr("gpus is")));
+  EXPECT_THAT(
+      import_error(kAggregate + "}", {.format = "", .meta = {{"gpus", "two"}}, .since = ""}),
+      testing::HasSubstr("--meta: gpus is 'two', expected a number"));
 }
 
 }  // namespace
