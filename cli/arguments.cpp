@@ -120,6 +120,14 @@ po::options_description option_group(const std::string& heading) {
   return po::options_description(heading, kWidth, kDescriptionWidth);
 }
 
+std::vector<std::string> aliases_of(const std::string& option) {
+  std::vector<std::string> aliases;
+  for (const auto& [alias, ours] : kAliases) {
+    if (ours.substr(2) == option) aliases.emplace_back(alias);
+  }
+  return aliases;
+}
+
 std::vector<std::string> normalise(const std::vector<std::string>& arguments,
                                    const po::options_description& options) {
   std::vector<std::string> result;

@@ -40,6 +40,9 @@ struct Usage {
 std::vector<std::string> normalise(const std::vector<std::string>& arguments,
                                    const po::options_description& options);
 
+/// Other spellings of an option that normalise() reads ("-tp", "--tp" of "tensor-parallel-size").
+std::vector<std::string> aliases_of(const std::string& option);
+
 /// Parses and notifies. Nothing: --help or --help-all was asked for and printed, or a description
 /// and handed over. Throws UsageError with the nearest options for one that is not known.
 std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage);

@@ -1,10 +1,10 @@
 #include "cli/completion_words.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <string_view>
 
+#include "cli/option_values.hpp"
 #include "model/engine.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
@@ -57,9 +57,6 @@ void add_engines(Offers& offers, const std::string& prefix) {
   for (const EngineEra& era : engine_eras()) add(offers, era.name, prefix, era.summary);
 }
 
-/// What parse_output_format() reads.
-constexpr std::array<const char*, 5> kFormats = {"table", "json", "jsonl", "csv", "md"};
-
 /// "bash|zsh|fish": words in lower case, told by the placeholder itself.
 std::vector<std::string> words_of(const std::string& placeholder) {
   const auto is_word = [](unsigned char c) { return std::islower(c) != 0 || c == '|' || c == '-'; };
@@ -88,9 +85,7 @@ Offers values_of(const OptionFacts& option, const std::string& prefix) {
   if (option.name == "model") add_models(offers, prefix);
   if (option.name == "gpu") add_gpus(offers, prefix);
   if (option.name == "engine") add_engines(offers, prefix);
-  if (option.name == "output") {
-    for (const char* format : kFormats) add(offers, format, prefix);
-  }
+  for (const std::string& value : option_values(option.name)) add(offers, value, prefix);
   for (const std::string& word : words_of(option.placeholder)) add(offers, word, prefix);
   if (option.name == "engine") offers.files = true;  // an engine profile
   return offers;
@@ -111,7 +106,9 @@ Offers values_behind(const OptionFacts& option, const std::string& before,
 const OptionFacts* option_named(const CommandFacts& command, const std::string& flag) {
   for (const OptionFacts& option : command.options) {
     const bool is_short = !option.short_name.empty() && flag == "-" + option.short_name;
-    if (flag == "--" + option.name || is_short) return &option;
+    const bool is_alias =
+        std::find(option.aliases.begin(), option.aliases.end(), flag) != option.aliases.end();
+    if (flag == "--" + option.name || is_short || is_alias) return &option;
   }
   return nullptr;
 }
@@ -121,13 +118,15 @@ bool is_positional(const CommandFacts& command, const OptionFacts& option) {
   return std::find(names.begin(), names.end(), option.name) != names.end();
 }
 
+/// Our own spellings, and where none of them begins so, those of other tools ("--tp").
 Offers flags_of(const CommandFacts& command, const std::string& prefix) {
-  Offers offers;
+  Offers offers, aliases;
   for (const OptionFacts& option : command.options) {
     if (is_positional(command, option)) continue;
     add(offers, "--" + option.name, prefix, option.help);
+    for (const std::string& alias : option.aliases) add(aliases, alias, prefix, option.help);
   }
-  return offers;
+  return offers.words.empty() ? aliases : offers;
 }
 
 struct Place {

@@ -5,6 +5,16 @@
 #include "cli/from_command.hpp"
 
 namespace roofcast {
+namespace {
+
+/// Each sequence is worked out by itself, in time and memory; engines run some thousands at most.
+std::int64_t parse_batch(const std::string& text, const std::string& flag) {
+  return parse_count_by(
+      {.what = "number of sequences", .examples = "1, 256", .least = 1, .most = 1'000'000}, text,
+      flag);
+}
+
+}  // namespace
 
 int run_estimate(CommandContext& context) {
   DeploymentOptions options;
@@ -19,7 +29,7 @@ int run_estimate(CommandContext& context) {
       .positional = {}};
   usage.unlisted.add(scheduler_options(options));
   usage.options.add_options()("batch",
-                              converted(question.batch, "--batch", parse_positive)->value_name("N"),
+                              converted(question.batch, "--batch", parse_batch)->value_name("N"),
                               "sequences at once (default 1)")(
       "input-len",
       converted(question.input_tokens, "--input-len", parse_positive)->value_name("TOKENS"),

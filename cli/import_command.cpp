@@ -71,19 +71,13 @@ void read_meta(ImportCommand& options) {
 /// False when one was.
 bool read_path(const std::string& path, const ImportCommand& options,
                std::vector<ImportedRun>& runs, std::ostream& err) {
-  bool whole = true;
-  const std::size_t before = runs.size();
-  for (const std::string& file : measured_files(path)) {
-    try {
-      auto read = read_measured_file(file, options.import);
-      if (!read) continue;
-      for (MeasuredRun& run : *read) runs.push_back({std::move(run)});
-    } catch (const Error& error) {
-      err << "roofcast: " << error.what() << "\n";
-      whole = false;
-    }
-  }
-  if (!whole || runs.size() > before) return whole;
+  FolderReading reading = read_folder(path, options.import);
+  for (const BrokenFile& broken : reading.broken) err << "roofcast: " << broken.problem << "\n";
+  const bool whole = reading.broken.empty();
+  const bool any = !reading.runs.empty();
+  for (MeasuredRun& run : reading.runs) runs.push_back({std::move(run)});
+  if (const std::string note = passed_over_note(reading); !note.empty()) err << note << "\n";
+  if (!whole || any) return whole;
   err << fmt::format("roofcast: {}: holds no result of a known format (--format: {})\n", path,
                      fmt::join(measured_formats(), ", "));
   return false;

@@ -16,17 +16,8 @@
 namespace roofcast {
 namespace {
 
-const Shape& shape_of(const PlanReport& report, std::size_t shape) {
-  return report.answer.shapes[shape].shape;
-}
-
 std::string name_of(const PlanReport& report, const TriedCandidate& tried) {
-  const Shape& shape = shape_of(report, tried.shape);
-  std::string text =
-      short_name(Candidate{.shape = shape, .units = static_cast<std::int32_t>(tried.units)});
-  const std::string knobs = knobs_of(shape);
-  if (!knobs.empty()) text += fmt::format(" ({})", knobs);
-  return text;
+  return title_of(report.answer, tried);
 }
 
 std::string dollars(double value) { return "$" + fixed(value, 2); }

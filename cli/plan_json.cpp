@@ -55,7 +55,8 @@ Json verdict_json(const CandidateFigures& figures) {
 }
 
 Json tried_json(const PlanAnswer& answer, const TriedCandidate& tried) {
-  return {{"deployment", shape_json(answer.shapes[tried.shape].shape)},
+  return {{"title", title_of(answer, tried)},
+          {"deployment", shape_json(answer.shapes[tried.shape].shape)},
           {"units", tried.units},
           {"result", verdict_json(tried.figures)}};
 }
@@ -104,6 +105,13 @@ Json losers_json(const PlanAnswer& answer) {
 }
 
 }  // namespace
+
+std::string title_of(const PlanAnswer& answer, const TriedCandidate& tried) {
+  const Shape& shape = answer.shapes[tried.shape].shape;
+  const std::string knobs = knobs_of(shape);
+  return short_name(Candidate{.shape = shape, .units = static_cast<std::int32_t>(tried.units)}) +
+         (knobs.empty() ? "" : " (" + knobs + ")");
+}
 
 std::optional<double> dollars_per_million_output_tokens(const RankedCandidate& one) {
   const double per_hour = one.figures.output_tokens_per_s * kSecondsPerHour;

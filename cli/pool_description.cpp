@@ -8,6 +8,7 @@
 
 #include "cli/deployment_options.hpp"
 #include "simulator/io/scenario_cluster.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -20,7 +21,7 @@ Json essence(const PoolRun& pool) {
   return json;
 }
 
-/// Names of pools that run on the same.
+/// Names of pools that run on the same, one replica each.
 struct Placement {
   std::string names;
   std::string where;
@@ -33,21 +34,27 @@ bool are_alike(std::span<const PoolRun> pools) {
                      [&](const PoolRun& pool) { return essence(pool) == essence(pools.front()); });
 }
 
+std::string placement(const PoolRun& pool) {
+  const std::string one = placement(pool.deployment);
+  return pool.replicas == 1 ? one : fmt::format("{} of {}", counted(pool.replicas, "replica"), one);
+}
+
 std::string headline(std::span<const PoolRun> pools) {
-  const Deployment& first = pools.front().deployment;
-  if (pools.size() == 1) return headline(first);
+  const std::string& model = pools.front().deployment.model.name;
+  if (pools.size() == 1) return model + " on " + placement(pools.front());
   std::vector<Placement> placements;
   for (const PoolRun& pool : pools) {
-    const std::string where = placement(pool.deployment);
-    const auto known = std::find_if(placements.begin(), placements.end(),
-                                    [&](const Placement& other) { return other.where == where; });
+    const std::string where = placement(pool);
+    const auto known = std::find_if(
+        placements.begin(), placements.end(),
+        [&](const Placement& other) { return pool.replicas == 1 && other.where == where; });
     if (known == placements.end()) {
       placements.push_back({pool.name, where});
     } else {
       known->names += ", " + pool.name;
     }
   }
-  std::string text = first.model.name + ":";
+  std::string text = model + ":";
   for (const Placement& one : placements) {
     text += fmt::format("{} {} on {}", &one == placements.data() ? "" : ";", one.names, one.where);
   }

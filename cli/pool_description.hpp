@@ -11,6 +11,9 @@ namespace roofcast {
 /// Whether all pools run on the same hardware, with the same engine and as many KV blocks.
 bool are_alike(std::span<const PoolRun> pools);
 
+/// "2 replicas of NVIDIA H100 SXM, vllm-0.19"; of one replica without their number.
+std::string placement(const PoolRun& pool);
+
 /// "LLaMA-3.1-8B on NVIDIA H100 SXM, vllm-0.19"; of several pools "LLaMA-3.1-8B: prefill on ...;
 /// decode on ...".
 std::string headline(std::span<const PoolRun> pools);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "cli/pool_description.hpp"
@@ -119,9 +121,11 @@ void set_capacity_intervals(Prediction& prediction, const SimulationRun& run) {
 }
 
 /// Of a prepared run whose model fits.
-Prediction predict_load(SimulationRun& run, const ProgressFunction& progress) {
+Prediction predict_load(SimulationRun& run, const std::optional<std::int64_t>& stage,
+                        const ProgressFunction& progress) {
   const PoolStepTimes step_times = step_times_of(run);
   run_simulation(run, step_times, progress);
+  keep_stage(run, stage);
   Prediction prediction;
   prediction.run = simulation_row(run, "", false);
   prediction.run.metrics = figures_of(run);
@@ -131,6 +135,7 @@ Prediction predict_load(SimulationRun& run, const ProgressFunction& progress) {
   const std::vector<Deviations> causes = causes_of_error(run);
   const auto figures_with = [&](const Deviations& deviations) {
     run.result = simulate_deviating(run, step_times, deviations, progress);
+    keep_stage(run, stage);
     return figures_of(run);
   };
   for (const Deviations& up : causes) spread.add(figures_with(up), figures_with(opposite(up)));
@@ -219,6 +224,7 @@ Prediction predict_memory(const ValidationCase& question) {
   prediction.run.row.summary = fmt::format("{} KV blocks", with_separators(plan.kv_blocks));
   prediction.run.metrics = {{"kv_blocks", "value", static_cast<double>(plan.kv_blocks)},
                             {"kv_tokens", "value", static_cast<double>(plan.kv_tokens)},
+                            {"kv_bytes", "value", plan.kv_budget.value},
                             {"max_concurrency", "value", plan.max_concurrency}};
   for (const MetricRow& row : prediction.run.metrics) {
     prediction.intervals.push_back(interval_around(row.value, plan.relative_uncertainty));
@@ -249,10 +255,21 @@ Prediction answer(const ValidationCase& question, const ProgressFunction& progre
       break;
   }
   SimulationRun run = prepare(question);
-  return run.refusal.empty() ? predict_load(run, progress) : refused(run);
+  return run.refusal.empty() ? predict_load(run, question.stage, progress) : refused(run);
 }
 
 }  // namespace
+
+void keep_stage(SimulationRun& run, const std::optional<std::int64_t>& stage) {
+  if (!stage) return;
+  const std::int64_t stages = std::max<std::int64_t>(1, std::ssize(run.result.stages));
+  if (*stage > stages) {
+    throw Error(fmt::format("stage {} was measured, but the load reports {}", *stage, stages));
+  }
+  if (run.result.stages.empty()) return;  // one is all there is
+  LoadResult& whole = run.result;
+  whole = run.result.stages[static_cast<std::size_t>(*stage - 1)];
+}
 
 std::vector<MetricRow> figures_of(const SimulationRun& run) {
   std::vector<MetricRow> rows = simulation_metrics(run);

@@ -2,6 +2,8 @@
 // interval.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,10 @@ Prediction predict(const ValidationCase& question, const ProgressFunction& progr
 
 /// The simulation of a case that asks for one, up to running it.
 SimulationRun prepare(const ValidationCase& question);
+
+/// Leaves of the run's result what the stage's requests make of it (from 1, of those reported); all
+/// where none is asked for. Throws Error where the load reports fewer stages.
+void keep_stage(SimulationRun& run, const std::optional<std::int64_t>& stage);
 
 /// Of a run with its result: the store's figures, and those that are compared besides.
 std::vector<MetricRow> figures_of(const SimulationRun& run);

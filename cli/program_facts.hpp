@@ -8,9 +8,10 @@
 namespace roofcast {
 
 struct OptionFacts {
-  std::string name{};         // "tensor-parallel-size"
-  std::string short_name{};   // "o"; empty: none
-  std::string placeholder{};  // "N", "NAME|FILE", "bash|zsh|fish"; empty: takes no value
+  std::string name{};                  // "tensor-parallel-size"
+  std::string short_name{};            // "o"; empty: none
+  std::vector<std::string> aliases{};  // "--tp", "-tp": what other tools call it
+  std::string placeholder{};           // "N", "NAME|FILE", "bash|zsh|fish"; empty: takes no value
   std::string help{};
   std::string group{};          // "Model and GPUs"
   bool needs_value = false;     // false: a switch, or one that may stand alone

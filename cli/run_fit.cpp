@@ -9,6 +9,7 @@
 #include <memory>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include "cli/prediction.hpp"
 #include "model/error.hpp"
@@ -17,14 +18,12 @@
 namespace roofcast {
 namespace {
 
-/// What the engine's host time shows in. A request rate below saturation is the load's own.
-constexpr std::array<std::string_view, 7> kFitted = {"ttft_s",
-                                                     "tpot_s",
-                                                     "itl_s",
-                                                     "e2e_s",
-                                                     "step_s",
-                                                     "output_tokens_per_s",
-                                                     "output_tokens_per_s_per_gpu"};
+/// What the engine's host time shows in.
+constexpr std::array<std::string_view, 5> kFitted = {"ttft_s", "tpot_s", "itl_s", "e2e_s",
+                                                     "step_s"};
+/// Below saturation the load's own, which no host term moves.
+constexpr std::array<std::string_view, 2> kFittedSaturated = {"output_tokens_per_s",
+                                                              "output_tokens_per_s_per_gpu"};
 
 /// Thrown through the fit by a user's Ctrl-C.
 struct Interrupted {};
@@ -36,14 +35,27 @@ struct PreparedCase {
   std::optional<SimulationRun> run{};        // of a simulation or saturation
   std::optional<ResolvedDeployment> step{};  // of a single step
   StepBatch batch{};
-  std::vector<MetricRow> measured{};  // those that are fitted
+  std::optional<std::int64_t> stage{};  // of the run's load, as ValidationCase
+  std::vector<MetricRow> measured{};    // those that are fitted
 
   Engine& engine() { return step ? step->deployment.engine : run->pools.front().deployment.engine; }
 };
 
-std::vector<MetricRow> fitted_rows(const std::vector<MetricRow>& all) {
-  const auto is_fitted = [](const MetricRow& row) {
-    return row.value > 0 && std::find(kFitted.begin(), kFitted.end(), row.name) != kFitted.end();
+/// Whether the server decides how fast requests are served: it is asked for what it can do, or
+/// clients wait for it.
+bool is_saturated(const ValidationCase& question) {
+  if (question.ask == ValidationAsk::saturation || question.scenario.max_concurrency) return true;
+  const auto* synthetic = std::get_if<SyntheticWorkload>(&question.scenario.workload);
+  return synthetic != nullptr && synthetic->request_rate == kAllAtOnce;
+}
+
+std::vector<MetricRow> fitted_rows(const ValidationCase& question) {
+  const std::vector<MetricRow>& all = question.figures;
+  const auto is_fitted = [saturated = is_saturated(question)](const MetricRow& row) {
+    const auto is_in = [&](const auto& names) {
+      return std::find(names.begin(), names.end(), row.name) != names.end();
+    };
+    return row.value > 0 && (is_in(kFitted) || (saturated && is_in(kFittedSaturated)));
   };
   const auto has_centre = [&](const std::string& name) {
     return std::any_of(all.begin(), all.end(), [&](const MetricRow& row) {
@@ -66,6 +78,7 @@ std::vector<MetricRow> predicted_rows(PreparedCase& prepared, const ProgressFunc
   }
   const PoolStepTimes step_times = step_times_of(*prepared.run);
   run_simulation(*prepared.run, step_times, go_on);
+  keep_stage(*prepared.run, prepared.stage);
   return figures_of(*prepared.run);
 }
 
@@ -97,12 +110,13 @@ std::string prepare_case(const ValidationCase& question, PreparedCase& prepared)
     prepared.batch = batch_of(question.step, prepared.step->deployment.model);
   } else {
     prepared.run = prepare(question);
+    prepared.stage = question.stage;
     if (!prepared.run->refusal.empty()) return prepared.run->refusal;
     if (prepared.run->pools.size() > 1) return "its pools may be of several engines";
   }
   const auto always = [](std::int64_t, std::int64_t) { return true; };
   const std::vector<MetricRow> predicted = predicted_rows(prepared, always);
-  for (const MetricRow& row : fitted_rows(question.figures)) {
+  for (const MetricRow& row : fitted_rows(question)) {
     const bool meets = std::any_of(predicted.begin(), predicted.end(), [&](const MetricRow& p) {
       return p.name == row.name && p.statistic == row.statistic && p.value > 0;
     });
@@ -220,15 +234,18 @@ std::vector<OverheadTerm> overhead_terms(const std::vector<const HostTerm*>& ask
   return terms;
 }
 
-/// Those of all cases; the names that occur go to `names`, each once.
+/// Those of all cases; the names that occur go to the result, each once.
 std::vector<MeasuredFigure> measured_figures(const std::vector<PreparedCase>& cases,
-                                             std::vector<std::string>& names) {
+                                             EngineFit& result) {
+  std::vector<std::string>& names = result.figures;
   std::vector<MeasuredFigure> measured;
   for (std::size_t run = 0; run < cases.size(); ++run) {
     for (const MetricRow& row : cases[run].measured) {
       measured.push_back({.run = run, .value = row.value});
       const std::string name = row.name + (row.statistic == "value" ? "" : " " + row.statistic);
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      const auto found = std::find(names.begin(), names.end(), name);
+      result.figure_of_value.push_back(static_cast<std::size_t>(found - names.begin()));
+      if (found == names.end()) names.push_back(name);
     }
   }
   return measured;
@@ -241,7 +258,7 @@ EngineProfile profile_of(const EngineFit& fit, const std::string& name, const st
     profile.host.push_back({fit.terms[t], Seconds{fit.fit.terms[t].value}});
   }
   profile.source = fmt::format("{} measured figures of {} runs", fit.values, fit.cases);
-  profile.median_error = fit.fit.leave_one_run_out.median;
+  if (fit.fit.leave_one_run_out) profile.median_error = fit.fit.leave_one_run_out->median;
   return profile;
 }
 
@@ -253,7 +270,7 @@ std::optional<EngineFit> fit_engine(const FitQuestion& question, const ProgressF
   check_one_engine(cases);
   const std::vector<OverheadTerm> terms = overhead_terms(question.terms, cases.front().engine());
   for (const OverheadTerm& term : terms) result.era_values.push_back(term.start);
-  const std::vector<MeasuredFigure> measured = measured_figures(cases, result.figures);
+  const std::vector<MeasuredFigure> measured = measured_figures(cases, result);
   result.cases = cases.size();
   result.values = measured.size();
   CasePredictions predictions(cases, question.terms, progress);

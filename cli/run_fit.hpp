@@ -26,20 +26,21 @@ struct LeftOutCase {
 };
 
 struct EngineFit {
-  EngineProfile profile{};               // with every term that was identified
-  std::vector<const HostTerm*> terms{};  // as asked
-  OverheadFit fit{};                     // one of fit.terms for each
-  std::vector<double> era_values{};      // of each term, seconds
-  std::vector<std::string> figures{};    // names of what was fitted: "ttft_s mean"
-  std::size_t cases = 0;                 // that took part
-  std::size_t values = 0;                // measured figures in them
+  EngineProfile profile{};                     // with every term that was identified
+  std::vector<const HostTerm*> terms{};        // as asked
+  OverheadFit fit{};                           // one of fit.terms for each
+  std::vector<double> era_values{};            // of each term, seconds
+  std::vector<std::string> figures{};          // names of what was fitted: "ttft_s mean"
+  std::vector<std::size_t> figure_of_value{};  // of each measured figure, an index of `figures`
+  std::size_t cases = 0;                       // that took part
+  std::size_t values = 0;                      // measured figures in them
   std::vector<LeftOutCase> left_out{};
 };
 
-/// Latencies, step times and throughputs are fitted: by their mean or single value, by their median
-/// where there is no other. `progress` gets the predictions made and what they come to at most;
-/// once it returns false nothing is returned. Throws Error when the cases are of several engines,
-/// and when none can take part.
+/// Latencies and step times are fitted, of saturated servers throughputs too: by their mean or
+/// single value, by their median where there is no other. `progress` gets the predictions made and
+/// what they come to at most; once it returns false nothing is returned. Throws Error when the
+/// cases are of several engines, and when none can take part.
 std::optional<EngineFit> fit_engine(const FitQuestion& question, const ProgressFunction& progress);
 
 }  // namespace roofcast

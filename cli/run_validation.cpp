@@ -33,6 +33,8 @@ void compare(const std::vector<MetricRow>& figures, ValidatedCase& validated) {
 
 ValidatedCase validated(const ValidationCase& question, const ProgressFunction& go_on) {
   ValidatedCase result;
+  result.assumed = question.assumed;
+  result.warnings = question.measured.warnings;
   ComparedCase& compared = result.compared;
   compared = {.name = question.name,
               .group = question.group,

@@ -16,6 +16,8 @@ struct ValidatedCase {
   ComparedCase compared{};
   Prediction prediction{};
   std::vector<std::string> unpredicted{};  // measured figures without a prediction: "itl_s p25"
+  std::vector<std::string> assumed{};      // what the measured file does not say
+  std::vector<std::string> warnings{};     // where it contradicts itself
 };
 
 /// In the order of the cases, the same whatever the number of threads. A case that cannot be

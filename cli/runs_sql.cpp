@@ -12,6 +12,7 @@
 
 #include "cli/envelope.hpp"
 #include "model/error.hpp"
+#include "model/io/text/named_pipe.hpp"
 
 namespace roofcast {
 namespace {
@@ -73,6 +74,7 @@ std::string sql_text(const std::string& given) {
   if (given == "-") return text_of(std::cin);
   if (!given.starts_with('@')) return given;
   const std::string path = given.substr(1);
+  refuse_named_pipe(path);
   std::ifstream file(path, std::ios::binary);
   if (!file || std::filesystem::is_directory(path)) {
     throw Error(path + ": cannot be read (--sql @FILE)");

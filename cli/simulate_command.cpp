@@ -30,7 +30,7 @@ bool run_with_progress(SimulationRun& run, const CommandContext& context) {
 }
 
 /// The answer with what its limits are. The run is simulated again with each of them wider; an
-/// interrupted account is left out.
+/// interrupted account is left out, and that is said.
 Document explained(const SimulationRun& run, const CommandContext& context) {
   Document document = simulation_document(run);
   ProgressBar bar(context, "simulations");
@@ -38,11 +38,17 @@ Document explained(const SimulationRun& run, const CommandContext& context) {
   const LimitAccount account =
       simulate_with_account(counted, step_times_of(counted),
                             [&bar](std::int64_t, std::int64_t) { return !bar.interrupted(); });
-  if (bar.interrupted()) return document;
+  const auto without_limits = [&] {
+    constexpr const char* kLeftOut = "interrupted: what limits the run is left out";
+    document.machine["notes"].push_back(kLeftOut);
+    context.err << kLeftOut << "\n";
+    return document;
+  };
+  if (bar.interrupted()) return without_limits();
   const auto report =
       report_limits(counted, account, available_threads(),
                     [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
-  if (!report) return document;
+  if (!report) return without_limits();
   document.machine["limits"] = limits_json(*report);
   document.sections.push_back(limits_section(*report, run.pools));
   return document;

@@ -1,21 +1,16 @@
 // roofcast validate: predictions beside measured runs, metric by metric.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <optional>
 #include <ostream>
 #include <thread>
 
 #include "cli/arguments.hpp"
-#include "cli/flag_values.hpp"
-#include "cli/measured_case.hpp"
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/report/validation_figures.hpp"
 #include "cli/validate_document.hpp"
 #include "cli/validate_inputs.hpp"
+#include "cli/validation_limits.hpp"
 #include "model/error.hpp"
-#include "model/suggest.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/stacked_svg.hpp"
 #include "simulator/wording.hpp"
@@ -47,41 +42,15 @@ Usage validate_usage(ValidateOptions& target) {
       "a figure of predicted against measured, a panel a metric")(
       "threshold",
       po::value(&target.thresholds)->multitoken()->value_name("[METRIC[:STATISTIC]=]SHARE"),
-      "exit 3 where the mean absolute error of a metric is past it: 10%, ttft_s=15%, "
-      "ttft_s:p99=30%")("store", po::value(&target.store_path)->value_name("FILE"),
-                        "the SQLite store of both sides (default roofcast.db)")(
+      "exit 3 where the mean absolute error of a metric is past it (10%, ttft_s=15%, "
+      "ttft_s:p99=30%), 1 where a case or a named metric has no figure to judge")(
+      "store", po::value(&target.store_path)->value_name("FILE"),
+      "the SQLite store of both sides (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
       "keep nothing");
   add_result_options(usage, target.inputs);
   usage.positional.add("file", -1);
   return usage;
-}
-
-void check_metric(const std::string& name, const std::string& text) {
-  const std::vector<std::string>& known = comparable_metrics();
-  if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  throw UsageError(
-      fmt::format("--threshold: '{}' names no metric{}", text, did_you_mean(name, known)));
-}
-
-/// "10%", "ttft_s=15%", "ttft_s:p99=0.3".
-ErrorLimit parse_limit(const std::string& text) {
-  ErrorLimit limit;
-  const std::size_t equals = text.find('=');
-  if (equals != std::string::npos) {
-    const std::string metric = text.substr(0, equals);
-    const std::size_t colon = std::min(metric.find(':'), metric.size());
-    limit.name = metric.substr(0, colon);
-    if (colon < metric.size()) limit.statistic = metric.substr(colon + 1);
-    check_metric(limit.name, text);
-  }
-  const std::string share = equals == std::string::npos ? text : text.substr(equals + 1);
-  const bool is_percent = share.ends_with('%');
-  limit.share =
-      parse_number_by({.what = "share", .examples = "10%, 0.1", .least = 0},
-                      is_percent ? share.substr(0, share.size() - 1) : share, "--threshold") /
-      (is_percent ? 100 : 1);
-  return limit;
 }
 
 void check_plot_path(const ValidateOptions& options) {
@@ -116,10 +85,12 @@ void sum_up(ValidationReport& report) {
   for (const ValidatedCase& one : report.cases) compared.push_back(one.compared);
   report.ledger = ledger_of(compared);
   report.exceeded = exceeded_limits(report.ledger, report.limits);
+  report.unjudged = unjudged_limits(report.ledger, report.limits);
 }
 
 int exit_code(const ValidationReport& report) {
   if (answered(report) == 0) return kExitFailed;
+  if (!report.limits.empty() && !is_judged_whole(report)) return kExitFailed;
   return report.exceeded.empty() ? kExitDone : kExitNo;
 }
 
@@ -129,13 +100,16 @@ int run_validate(CommandContext& context) {
   ValidateOptions options;
   const auto common = parse(context, validate_usage(options));
   if (!common) return kExitDone;
+  options.inputs.arguments = context.arguments;
   if (options.inputs.files.empty()) {
     throw UsageError("validate: expected a manifest or the result of a benchmark");
   }
   ValidationReport report{.files = options.inputs.files, .sum_up = options.ledger};
-  for (const std::string& text : options.thresholds) report.limits.push_back(parse_limit(text));
+  for (const std::string& text : options.thresholds)
+    report.limits.push_back(parse_error_limit(text));
   const ValidationManifest asked = read_inputs(options.inputs);
   report.name = asked.name;
+  for (const std::string& line : asked.remarks) context.err << line << "\n";
   // Opened before the work: what cannot be written should not cost a validation.
   if (!options.plot_path.empty()) check_plot_path(options);
   std::optional<Store> store;
@@ -157,7 +131,7 @@ int run_validate(CommandContext& context) {
     draw(options.plot_path, report);
   }
   write(validation_document(report), common->output, context.out);
-  return exit_code(report);
+  return asked.whole ? exit_code(report) : kExitFailed;
 }
 
 }  // namespace roofcast

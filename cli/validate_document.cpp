@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "cli/envelope.hpp"
@@ -20,17 +21,11 @@ std::string metric_of(const std::string& name, const std::string& statistic) {
   return statistic == "value" ? name : name + " " + statistic;
 }
 
-/// In the unit that ends the metric's name; what has none is a count, in whole numbers.
-std::string figure_of(const std::string& name, double value) {
-  if (name.find("_per_s") != std::string::npos || name == "max_concurrency") return fixed(value, 2);
-  return name.ends_with("_s") ? as_time(Seconds{value}) : fixed(value, 0);
-}
-
 std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
 
 std::string interval_of(const ComparedFigure& figure) {
-  return figure_of(figure.name, figure.interval.low) + " to " +
-         figure_of(figure.name, figure.interval.high);
+  return measured_text(figure.name, figure.interval.low) + " to " +
+         measured_text(figure.name, figure.interval.high);
 }
 
 // ---- for machines
@@ -51,6 +46,8 @@ Json case_json(const ValidatedCase& validated) {
   const ComparedCase& compared = validated.compared;
   Json figures = Json::array();
   for (const ComparedFigure& figure : compared.figures) figures.push_back(figure_json(figure));
+  std::vector<std::string> notes = validated.assumed;
+  notes.insert(notes.end(), validated.prediction.notes.begin(), validated.prediction.notes.end());
   return {{"name", compared.name},
           {"group", compared.group},
           {"engine", compared.engine},
@@ -60,7 +57,8 @@ Json case_json(const ValidatedCase& validated) {
           {"reason", compared.reason.empty() ? Json(nullptr) : Json(compared.reason)},
           {"figures", std::move(figures)},
           {"not_predicted", validated.unpredicted},
-          {"notes", validated.prediction.notes}};
+          {"warnings", validated.warnings},
+          {"notes", std::move(notes)}};
 }
 
 Json ledger_json(const std::vector<LedgerLine>& ledger) {
@@ -81,13 +79,17 @@ Json ledger_json(const std::vector<LedgerLine>& ledger) {
   return lines;
 }
 
-Json inputs_json(const ValidationReport& report) {
-  Json limits = Json::array();
-  for (const ErrorLimit& limit : report.limits) {
-    limits.push_back(
-        {{"name", limit.name}, {"statistic", limit.statistic}, {"share", limit.share}});
+Json limits_json(const std::vector<ErrorLimit>& limits) {
+  Json list = Json::array();
+  for (const ErrorLimit& limit : limits) {
+    list.push_back({{"name", limit.name}, {"statistic", limit.statistic}, {"share", limit.share}});
   }
-  return {{"files", report.files}, {"name", report.name}, {"threshold", std::move(limits)}};
+  return list;
+}
+
+Json inputs_json(const ValidationReport& report) {
+  return {
+      {"files", report.files}, {"name", report.name}, {"threshold", limits_json(report.limits)}};
 }
 
 Json machine_of(const ValidationReport& report) {
@@ -107,6 +109,7 @@ Json machine_of(const ValidationReport& report) {
                                 {"mape", exceeded.mape},
                                 {"limit", exceeded.limit}});
   }
+  json["unjudged"] = limits_json(report.unjudged);
   return json;
 }
 
@@ -126,8 +129,8 @@ Table case_table(const ValidationReport& report) {
     for (const ComparedFigure& figure : validated.compared.figures) {
       const std::optional<double> error = relative_error(figure);
       table.rows.push_back({validated.compared.name, metric_of(figure.name, figure.statistic),
-                            figure_of(figure.name, figure.measured),
-                            figure_of(figure.name, figure.predicted),
+                            measured_text(figure.name, figure.measured),
+                            measured_text(figure.name, figure.predicted),
                             error ? signed_percent(*error) : "-", interval_of(figure),
                             is_covered(figure) ? "yes" : "no"});
     }
@@ -214,6 +217,33 @@ void add_unanswered(Document& document, const ValidationReport& report) {
   }
 }
 
+/// "a.json", "a.json and 3 more".
+std::string first_of(const std::vector<std::string>& names) {
+  const std::string more =
+      names.size() > 1 ? fmt::format(" and {} more", with_separators(std::ssize(names) - 1)) : "";
+  return names.front() + more;
+}
+
+/// What measured files do not say, and where they contradict themselves: a line of each kind, with
+/// the first case that it is about.
+void add_remarks(Document& document, const ValidationReport& report) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::string>> cases;  // by what is said of them
+  for (const ValidatedCase& validated : report.cases) {
+    for (const auto* lines : {&validated.assumed, &validated.warnings}) {
+      for (const std::string& line : *lines) {
+        if (cases[line].empty()) order.push_back(line);
+        cases[line].push_back(validated.compared.name);
+      }
+    }
+  }
+  if (order.empty()) return;
+  Table table{
+      .title = "Of the measured files", .columns = {{"Case", false}, {"What", false}}, .rows = {}};
+  for (const std::string& line : order) table.rows.push_back({first_of(cases[line]), line});
+  document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
+}
+
 std::string heading_of(const ValidationReport& report) {
   return report.name.empty() ? "Predicted against measured"
                              : "Predicted against measured: " + report.name;
@@ -227,7 +257,12 @@ std::vector<std::string> verdict(const ValidationReport& report) {
                                 metric_of(exceeded.name, exceeded.statistic),
                                 as_percent(exceeded.mape), as_percent(exceeded.limit)));
   }
-  if (!report.limits.empty() && report.exceeded.empty() && answered(report) > 0) {
+  for (const ErrorLimit& limit : report.unjudged) {
+    lines.push_back(fmt::format(
+        "Not judged: no case has a figure{}{} to compare.", limit.name.empty() ? "" : " of ",
+        limit.statistic.empty() ? limit.name : metric_of(limit.name, limit.statistic)));
+  }
+  if (!report.limits.empty() && report.exceeded.empty() && is_judged_whole(report)) {
     lines.emplace_back("Every metric is within its threshold.");
   }
   std::int64_t figures = 0;
@@ -248,10 +283,22 @@ std::vector<std::string> verdict(const ValidationReport& report) {
 
 }  // namespace
 
+std::string measured_text(const std::string& metric, double value) {
+  if (metric.find("_per_s") != std::string::npos || metric == "max_concurrency") {
+    return fixed(value, 2);
+  }
+  if (metric.ends_with("_bytes")) return as_gib(Bytes{value});
+  return metric.ends_with("_s") ? as_time(Seconds{value}) : fixed(value, 0);
+}
+
 std::int64_t answered(const ValidationReport& report) {
   return std::count_if(
       report.cases.begin(), report.cases.end(),
       [](const ValidatedCase& validated) { return validated.compared.reason.empty(); });
+}
+
+bool is_judged_whole(const ValidationReport& report) {
+  return answered(report) == std::ssize(report.cases) && report.unjudged.empty();
 }
 
 Document validation_document(const ValidationReport& report) {
@@ -262,6 +309,7 @@ Document validation_document(const ValidationReport& report) {
   } else if (answered(report) > 0) {
     document.sections.back().table = case_table(report);
   }
+  add_remarks(document, report);
   add_unanswered(document, report);
   document.sections.push_back({.heading = "", .lines = verdict(report), .table = {}});
   return document;

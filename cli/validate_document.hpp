@@ -19,7 +19,8 @@ struct ValidationReport {
   std::vector<LedgerLine> ledger{};
   std::vector<ErrorLimit> limits{};
   std::vector<ExceededLimit> exceeded{};
-  bool sum_up = false;  // people see the ledger instead of every case
+  std::vector<ErrorLimit> unjudged{};  // of `limits`, those that no figure is about
+  bool sum_up = false;                 // people see the ledger instead of every case
 };
 
 /// Both sides of the cases that have an answer, in order; `cases` are the questions of the
@@ -30,6 +31,13 @@ std::vector<ValidationRuns> validation_runs(const ValidationReport& report,
 
 /// Cases with a prediction.
 std::int64_t answered(const ValidationReport& report);
+
+/// Whether every case has an answer and every limit a figure: else a limit that holds says nothing
+/// of the rest.
+bool is_judged_whole(const ValidationReport& report);
+
+/// A figure in the unit that ends its metric's name; what has none is a count, in whole numbers.
+std::string measured_text(const std::string& metric, double value);
 
 /// For machines every case and the ledger; for people one of the two, then what was not answered
 /// and what is past its limit.

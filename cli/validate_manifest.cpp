@@ -6,10 +6,13 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "cli/manifest_rows.hpp"
 #include "cli/measured_case.hpp"
+#include "cli/measured_deployment.hpp"
+#include "cli/measured_load.hpp"
 #include "cli/parse_quantity.hpp"
 #include "model/error.hpp"
 #include "model/io/json_depth.hpp"
@@ -27,13 +30,14 @@ using nlohmann::json;
 
 constexpr std::int64_t kSchemaVersion = 1;
 constexpr std::array kTopKeys = {"$schema", "schema_version", "name", "defaults", "cases"};
-constexpr std::array kCaseKeys = {"name",     "group", "source",   "ask",
-                                  "scenario", "step",  "measured", "rows"};
+constexpr std::array kCaseKeys = {"name", "group",    "source", "ask",  "scenario",
+                                  "step", "measured", "rows",   "stage"};
 constexpr std::array kFileKeys = {"file", "format", "run"};
 constexpr std::array kRowsKeys = {"file", "where"};
 constexpr std::array kStepKeys = {"prefills", "decode_sequences", "decode_context_tokens"};
 constexpr std::array kPrefillKeys = {"new_tokens", "context_tokens", "emits_token"};
 
+constexpr std::int64_t kMostStages = 1'000'000;
 constexpr std::int64_t kMostStepTokens = std::int64_t{1} << 40;
 constexpr std::int64_t kMostStepSequences = 1 << 20;
 
@@ -154,12 +158,16 @@ StepQuestion read_step(const JsonObject& object) {
   return step;
 }
 
+/// Results by path and format: the cases of a manifest may be about many runs of one file.
+using ReadResults = std::map<std::pair<std::string, std::string>, std::vector<MeasuredRun>>;
+
 /// Where a case stands, and what its paths are relative to.
 struct CasePlace {
   std::string file;
   std::string path;  // "cases[3]"
   std::string row;   // "runs.csv, line 12"; empty without rows
   std::filesystem::path folder;
+  ReadResults* results = nullptr;  // those that were read before
 
   std::string file_at(const std::string& relative) const {
     return (folder / relative).lexically_normal().string();
@@ -186,6 +194,14 @@ Scenario read_case_scenario(const json* given, const ValidationCase& question,
     filled.merge_patch(*given);
   }
   const bool needs_load = question.ask == ValidationAsk::simulate;
+  const bool is_given =
+      given != nullptr && (given->contains("workload") || given->contains("max_concurrency"));
+  if (needs_load && !is_given && !question.measured.format.empty() &&
+      !says_load(question.measured)) {
+    throw Error(
+        place.at("scenario") + ": " + question.measured.origin +
+        " does not say its load, expected \"max_concurrency\" or a \"workload\" with its rate");
+  }
   if (!needs_load && !filled.contains("workload")) filled["workload"] = {{"type", "synthetic"}};
   Scenario scenario = parse_scenario(text_of(filled), place.at("scenario"));
   const auto* trace = std::get_if<TraceWorkload>(&scenario.workload);
@@ -206,13 +222,17 @@ MeasuredRun read_result_file(const JsonObject& object, const CasePlace& place) {
   ImportOptions options{.format = object.text("format").value_or("auto")};
   if (options.format == "auto") options.format.clear();
   const std::string path = place.file_at(*file);
-  std::vector<MeasuredRun> runs = read_measured(path, options);
+  auto found = place.results->find({path, options.format});
+  if (found == place.results->end()) {
+    found = place.results->insert({{path, options.format}, read_measured(path, options)}).first;
+  }
+  const std::vector<MeasuredRun>& runs = found->second;
   const auto number = object.integer("run", 1, std::ssize(runs));
   if (!number && runs.size() > 1) {
     object.fail_missing("run",
                         fmt::format("1 to {}, since {} holds so many runs", runs.size(), path));
   }
-  return std::move(runs[static_cast<std::size_t>(number.value_or(1) - 1)]);
+  return runs[static_cast<std::size_t>(number.value_or(1) - 1)];
 }
 
 void read_figures(const JsonObject& object, const CasePlace& place, ValidationCase& result) {
@@ -228,6 +248,16 @@ void read_figures(const JsonObject& object, const CasePlace& place, ValidationCa
   result.figures = result.measured.metrics;
 }
 
+/// Of a result of another tool: whether `given` and the file say together what it ran on.
+void judge_deployment(const json* given, ValidationCase& result) {
+  if (result.measured.format.empty()) return;
+  const auto gives = [&](const char* key) {
+    return given != nullptr && (given->is_string() || given->contains(key));
+  };
+  if (!gives("parallel") && !gives("cluster")) check_deployment(result.measured, result.scenario);
+  if (!gives("engine")) result.assumed = taken_for_granted(result.measured.setting);
+}
+
 void read_question(const JsonObject& object, const CasePlace& place, ValidationCase& result) {
   result.name = object.text("name").value_or(result.name);
   result.group = object.text("group").value_or("");
@@ -238,7 +268,12 @@ void read_question(const JsonObject& object, const CasePlace& place, ValidationC
   result.scenario = read_case_scenario(scenario, result, place);
   result.states_num_prompts =
       names_num_prompts(scenario) || (scenario != nullptr && scenario->is_string());
+  judge_deployment(scenario, result);
   take_recorded_requests(result);
+  result.stage = object.integer("stage", 1, kMostStages);
+  if (result.stage && result.ask != ValidationAsk::simulate) {
+    object.fail("stage", "no such key unless \"ask\" is \"simulate\"");
+  }
   const auto step = object.object("step", kStepKeys);
   if (result.ask == ValidationAsk::step) {
     if (!step) object.fail_missing("step", "the batch of the step");
@@ -287,8 +322,10 @@ json parse_manifest(const std::string& path) {
   } catch (const json::exception& error) {
     const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
     const std::size_t label = what.find("] ");
-    throw Error(fmt::format("{}: is not JSON: {}", path,
-                            label == std::string::npos ? what : what.substr(label + 2)));
+    throw Error(
+        fmt::format("{}: is no result of a known format (--format), nor a manifest, as it "
+                    "is not JSON: {}",
+                    path, label == std::string::npos ? what : what.substr(label + 2)));
   }
 }
 
@@ -298,12 +335,14 @@ void take_recorded_requests(ValidationCase& question) {
   const auto* trace = std::get_if<TraceWorkload>(&question.scenario.workload);
   if (trace == nullptr || trace->path != question.measured.origin) return;
   question.recorded = recorded_workload(question.measured);
+  question.measured.requests = {};  // there once is enough
 }
 
 ValidationManifest read_manifest(const std::string& path) {
   const json text = parse_manifest(path);
   if (!text.is_object() || !text.contains("cases")) {
-    throw Error(path + ": is neither a manifest (no \"cases\") nor a result of a known format");
+    throw Error(path +
+                ": is neither a manifest (no \"cases\") nor a result of a known format (--format)");
   }
   const JsonObject top(text, path, "", kTopKeys);
   if (top.integer("schema_version", 0, kAnyInteger) != kSchemaVersion) {
@@ -316,9 +355,13 @@ ValidationManifest read_manifest(const std::string& path) {
   const json* defaults = top.find("defaults");
   if (defaults != nullptr && !defaults->is_object()) top.fail("defaults", "an object");
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  ReadResults results;
   for (std::size_t i = 0; i < cases->size(); ++i) {
-    const CasePlace place{
-        .file = path, .path = fmt::format("cases[{}]", i), .row = "", .folder = folder};
+    const CasePlace place{.file = path,
+                          .path = fmt::format("cases[{}]", i),
+                          .row = "",
+                          .folder = folder,
+                          .results = &results};
     json described = defaults == nullptr ? json::object() : *defaults;
     described.merge_patch((*cases)[i]);
     if (described.is_object() && described.contains("rows")) {

@@ -36,17 +36,21 @@ struct ValidationCase {
   std::string place{};  // "manifest.json: cases[3], runs.csv, line 12", for messages
   ValidationAsk ask = ValidationAsk::simulate;
   Scenario scenario{};
-  bool states_num_prompts = false;  // the scenario says how many requests there are
+  bool states_num_prompts = false;      // the scenario says how many requests there are
+  std::optional<std::int64_t> stage{};  // of the load's reported ones, from 1, that was measured
   StepQuestion step{};
   MeasuredRun measured{};
   std::vector<MetricRow> figures{};    // of `measured`, those to be compared
   std::optional<Workload> recorded{};  // the scenario's load, where it is the measured requests
+  std::vector<std::string> assumed{};  // what the measured file does not say, and how it was taken
   std::string problem{};  // why it cannot be asked, naming file and key; empty when it can
 };
 
 struct ValidationManifest {
   std::string name{};
   std::vector<ValidationCase> cases{};
+  std::vector<std::string> remarks{};  // on what was read, in lines: files that repeat others, ...
+  bool whole = true;                   // false: a file could not be read
 };
 
 /// Sets `recorded` where the scenario's load is the measured run's own.

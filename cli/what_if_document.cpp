@@ -316,6 +316,10 @@ std::string title_of(const MetricName& metric) {
       {"request_rate_per_s", "requests/s"},
       {"offered_rate_per_s", "offered/s"},
       {"goodput_per_s", "goodput/s"},
+      {"kv_blocks", "KV blocks"},
+      {"kv_tokens", "KV tokens"},
+      {"max_concurrency", "sequences at once"},
+      {"step_s", "step time"},
       {"cost_usd_per_h", "$/h"},
       {"cost_usd_per_million_output_tokens", "$/M output"}};
   const auto known = kTitles.find(metric.name);
@@ -327,7 +331,7 @@ std::string metric_text(const MetricName& metric, double value) {
   if (!std::isfinite(value)) return "-";
   if (is_time(metric)) return (value < 0 ? "-" : "") + as_time(Seconds{std::abs(value)});
   if (is_money(metric)) return fixed(value, 2);
-  constexpr double kPlain = 1e5;
+  constexpr double kPlain = 9999.5;  // from here on four digits would need an exponent
   return std::abs(value) < kPlain ? fmt::format("{:.4g}", value) : fixed(value, 0);
 }
 

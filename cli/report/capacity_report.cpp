@@ -7,9 +7,12 @@
 #include <utility>
 
 #include "cli/capacity_document.hpp"
+#include "cli/pool_description.hpp"
 #include "cli/report/load_figures.hpp"
 #include "cli/report/memory_figures.hpp"
 #include "cli/report/scenario_files.hpp"
+#include "cli/report/stored_report.hpp"
+#include "cli/simulate_document.hpp"
 #include "model/error.hpp"
 #include "planner/capacity_answer.hpp"
 #include "reports/numbers.hpp"
@@ -37,6 +40,69 @@ Report from_store(const Run& run, const std::string& why) {
   return report;
 }
 
+std::string promise_text(const Slo& slo) {
+  std::string text;
+  const auto add = [&](const std::vector<PercentileTarget>& targets, const std::string& whose) {
+    for (const PercentileTarget& target : targets) {
+      text += fmt::format("{}p{:g} {}{} ≤ {}", text.empty() ? "" : ", ", target.percentile,
+                          title_of(target.metric), whose, as_time(target.limit));
+    }
+  };
+  add(slo.targets, "");
+  for (const SloClass& one : slo.classes) add(one.targets, " of " + one.name);
+  return text;
+}
+
+/// "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19, for p95 TTFT ≤ 500 ms: carries ...": what was
+/// asked, then the command's own words.
+std::string answer_text(const CapacityAnswer& answer, const Section& first) {
+  const SimulationRun& run = answer.study.run;
+  const std::string promise = promise_text(run.scenario.slo);
+  std::string text = headline(run.pools) + (promise.empty() ? "" : ", for " + promise) + ":";
+  // Before them stands what the load is.
+  const auto said = static_cast<std::size_t>(1 + std::ssize(run.workload.notes));
+  for (std::size_t i = said; i < first.lines.size(); ++i) {
+    std::string line = first.lines[i];
+    if (i == said && line.starts_with("Carries")) line.front() = 'c';
+    text += " " + line;
+  }
+  return text;
+}
+
+/// Whether the user said how many requests there are; else the search takes as many as it needs.
+bool states_length(const RunRow& row) {
+  return row.command_line.find("num-prompts") != std::string::npos ||
+         row.command_line.find("num-requests") != std::string::npos;
+}
+
+struct FoundAgain {
+  CapacityAnswer answer{};
+  std::int64_t simulations = 0;
+};
+
+/// The search as the command made it; nothing where another capacity comes out.
+std::optional<FoundAgain> found_again(const Run& run, const Scenario& scenario,
+                                      const ReportEffort& effort) {
+  for (const bool free_length : {true, false}) {
+    if (free_length && states_length(run.row)) continue;
+    Execution execution{.threads = effort.threads};
+    if (effort.progress) {
+      static constexpr std::int64_t kUsual = 60;  // simulations of a search
+      execution.progress = [&](std::int64_t done) {
+        return effort.progress(done, std::max(done, kUsual));
+      };
+    }
+    LoadStudy study = study_of(scenario, {}, free_length);
+    const bool grows = study.grows;
+    CapacityAnswer answer = answer_capacity(std::move(study), {}, execution);
+    if (same(stored_capacity(run), answer.capacity.load)) {
+      return FoundAgain{std::move(answer), execution.simulations};
+    }
+    if (free_length && !grows) break;  // it would be the same search
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Report capacity_report(const Run& run, const ReportEffort& effort) {
@@ -44,34 +110,26 @@ Report capacity_report(const Run& run, const ReportEffort& effort) {
   if (run.row.command_line.find("--least-goodput") != std::string::npos) {
     return from_store(run, "A capacity for a share of good requests is not searched again.");
   }
-  Execution execution{.threads = effort.threads};
-  if (effort.progress) {
-    constexpr std::int64_t kUsual = 60;  // simulations of a search
-    execution.progress = [&](std::int64_t done) {
-      return effort.progress(done, std::max(done, kUsual));
-    };
-  }
-  std::optional<LoadStudy> study;
+  std::optional<FoundAgain> found;
   try {
     const Scenario scenario = parse_scenario(run.row.scenario_json, "the stored scenario");
-    if (!effort.opens_files && opens_files(scenario)) {
-      return from_store(run,
-                        "The run's scenario names files, which are not opened here: roofcast "
-                        "report searches it again.");
+    if (const std::string why = beyond_effort(scenario, effort); !why.empty()) {
+      return from_store(run, why);
     }
-    study = study_of(scenario, {}, false);
+    if (const auto study = study_of(scenario, {}, false); !study.run.refusal.empty()) {
+      return from_store(run, study.run.refusal + ".");
+    }
+    found = found_again(run, scenario, effort);
   } catch (const Error& error) {
     return from_store(run, fmt::format("The capacity cannot be searched again: {}.", error.what()));
   }
-  if (!study->run.refusal.empty()) return from_store(run, study->run.refusal + ".");
-  const CapacityAnswer answer = answer_capacity(*std::move(study), {}, execution);
-  if (!same(stored_capacity(run), answer.capacity.load)) {
-    return from_store(run, "Searched again, the capacity came out otherwise.");
-  }
-  const Document document = capacity_document(answer, std::nullopt, execution.simulations);
+  if (!found) return from_store(run, "Searched again, the capacity came out otherwise.");
+  const CapacityAnswer& answer = found->answer;
+  const Document document = capacity_document(answer, std::nullopt, found->simulations);
   Report report = stored_report(run);
   report.sections.clear();
   report.verdict = holds(answer);
+  report.answer = answer_text(answer, document.sections.front());
   ReportSection curve{.heading = "Throughput against latency",
                       .figures = load_figures(answer.study, answer.curve)};
   if (answer.capacity.load && answer.low && answer.high) {

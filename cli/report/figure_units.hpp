@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace roofcast {
 
@@ -15,6 +16,17 @@ struct TimeUnit {
 /// For an axis that ends at `longest_s`: µs below 1 ms, ms below 1.5 s, s below 10 min, min below
 /// 4 h, else h.
 TimeUnit unit_for(double longest_s);
+
+struct SizeUnit {
+  const char* name = "bytes";
+  double bytes = 1;
+
+  double of(double value) const { return value / bytes; }
+};
+
+/// For a logarithmic axis over these sizes in bytes: kB, MB or GB, whichever is nearest to their
+/// middle.
+SizeUnit size_unit_for(const std::vector<double>& sizes);
 
 /// "TTFT (ms)"
 std::string with_unit(const std::string& name, const TimeUnit& unit);

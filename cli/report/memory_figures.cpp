@@ -68,7 +68,7 @@ Figure memory_figure(const std::vector<MemoryBar>& bars) {
   Figure figure{.key = "memory",
                 .title = "Memory of one GPU",
                 .caption = caption_of(bars),
-                .x = {.title = "memory of", .scale = AxisScale::category},
+                .x = {.title = bars.size() > 1 ? "pool" : "GPU", .scale = AxisScale::category},
                 .y = {.title = "memory (GiB)", .low = 0},
                 .horizontal = true};
   for (const MemoryBar& bar : bars) {
@@ -95,7 +95,7 @@ Figure memory_figure(const std::vector<MemoryBar>& bars) {
 Figure memory_figure(const SimulationRun& run) {
   if (are_alike(run.pools)) {
     const PoolRun& pool = run.pools.front();
-    return memory_figure({{"one GPU", pool.plan, pool.deployment.engine.memory_rule}});
+    return memory_figure({{"each", pool.plan, pool.deployment.engine.memory_rule}});
   }
   std::vector<MemoryBar> bars;
   for (const PoolRun& pool : run.pools)

@@ -8,7 +8,7 @@
 
 #include "cli/plan_document.hpp"
 #include "cli/report/figure_units.hpp"
-#include "cli/report/simulation_report.hpp"
+#include "cli/report/stored_report.hpp"
 #include "model/error.hpp"
 #include "model/io/json_depth.hpp"
 #include "reports/numbers.hpp"
@@ -35,8 +35,9 @@ const Json& part(const Json& json, const char* key) {
   return json.is_object() && json.contains(key) ? json[key] : kNothing;
 }
 
-/// "3 replicas of 1x NVIDIA L40S", as `plan` says it.
+/// "3 replicas of 1x NVIDIA L40S", as `plan` says it; an older store has it in parts.
 std::string name_of(const Json& tried) {
+  if (const std::string title = text(tried, "title"); !title.empty()) return title;
   const Json& deployment = part(tried, "deployment");
   const auto units = static_cast<std::int64_t>(number(tried, "units").value_or(1));
   const std::string unit = text(deployment, "name");
@@ -159,9 +160,14 @@ ReportSection spare_section(const Json& best) {
 
 ReportSection launch_section(const Json& best) {
   ReportSection section{.heading = "How to run the first"};
+  std::string script;
   for (const Json& line : part(best, "launch")) {
-    if (line.is_string()) section.commands.push_back(line.get<std::string>());
+    if (!line.is_string()) continue;
+    const std::string said = line.get<std::string>();
+    // Which servers the lines below are of is a remark.
+    script += (script.empty() ? "" : "\n") + std::string(said.ends_with(':') ? "# " : "") + said;
   }
+  if (!script.empty()) section.commands.push_back(std::move(script));
   return section;
 }
 
@@ -256,6 +262,36 @@ void mark_limits(Figure& figure, const Json& ranked, const char* target_name,
   }
 }
 
+std::string joined(const std::vector<std::string>& parts) {
+  std::string all;
+  for (const std::string& one : parts) all += (all.empty() ? "" : ", ") + one;
+  return all;
+}
+
+/// The GPUs that were searched, what is promised, and where it is chosen.
+std::vector<std::pair<std::string, std::string>> plan_facts(const RunRow& row, const Json& answer) {
+  const Json& scenario = part(part(answer, "inputs"), "scenario");
+  std::vector<std::string> gpus, promises;
+  for (const Json& gpu : part(part(answer, "inputs"), "gpus")) {
+    if (gpu.is_string()) gpus.push_back(gpu_title(gpu.get<std::string>()));
+  }
+  for (const Json& target : part(part(scenario, "slo"), "targets")) {
+    std::string metric = text(target, "metric");
+    for (char& letter : metric) {
+      if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+    }
+    promises.push_back(fmt::format("p{:g} {} ≤ {}", number(target, "percentile").value_or(0),
+                                   metric, duration(number(target, "limit_s").value_or(0))));
+  }
+  std::vector<std::pair<std::string, std::string>> facts = {{"Model", row.model},
+                                                            {"GPUs searched", joined(gpus)},
+                                                            {"SLO", joined(promises)},
+                                                            {"Engine", row.engine},
+                                                            {"Seed", std::to_string(row.seed)}};
+  std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });
+  return facts;
+}
+
 }  // namespace
 
 std::vector<Figure> plan_figures(const Json& answer) {
@@ -304,6 +340,7 @@ Report plan_report(const std::string& store_path, const Run& run) {
   Report report = stored_report(run);
   report.title = "Plan for " + run.row.model;
   report.answer = text(answer, "answer");
+  report.facts = plan_facts(run.row, answer);
   report.sections.clear();
   if (part(answer, "holds").is_boolean()) report.verdict = part(answer, "holds").get<bool>();
   report.sections.push_back({.heading = "What it costs", .figures = plan_figures(answer)});

@@ -1,4 +1,4 @@
-// The report on a hardware profile, and on a calibration that measured one.
+// The report on a hardware profile.
 #pragma once
 
 #include <string>
@@ -6,7 +6,6 @@
 
 #include "model/gpu.hpp"
 #include "reports/page/report.hpp"
-#include "reports/store.hpp"
 
 namespace roofcast {
 
@@ -19,8 +18,5 @@ std::vector<Figure> efficiency_figures(const Gpu& gpu);
 
 /// By any name or path that load_gpu() takes.
 Report profile_report(const std::string& gpu);
-
-/// Every timed point of a calibration.
-Report calibration_report(const Store& store, const Run& run);
 
 }  // namespace roofcast

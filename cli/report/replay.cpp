@@ -56,10 +56,8 @@ Replay replayed(const Run& stored, const ReportEffort& effort) {
   SimulationRun run;
   try {
     const Scenario scenario = parse_scenario(stored.row.scenario_json, "the stored scenario");
-    if (!effort.opens_files && opens_files(scenario)) {
-      return not_the_same(
-          "The run's scenario names files, which are not opened here: roofcast report simulates it "
-          "again.");
+    if (const std::string why = beyond_effort(scenario, effort); !why.empty()) {
+      return not_the_same(why);
     }
     run = prepare_simulation(scenario);
   } catch (const Error& error) {

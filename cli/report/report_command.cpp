@@ -1,6 +1,7 @@
 // roofcast report: a run, a plan, all validations or a hardware profile as a page, with pictures.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -21,7 +22,7 @@ namespace {
 
 struct ReportOptions {
   std::string what{};
-  std::string store_path = "roofcast.db";
+  std::string store_path{};  // empty: not given
   ReportFiles files{};
 };
 
@@ -81,7 +82,16 @@ std::vector<std::string> files_read(const ReportOptions& options, const Run& run
   return files;
 }
 
-Report report_of(const ReportOptions& options, std::ostream& err) {
+/// -o in any spelling: beside files it would change nothing.
+bool gives_output(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument.starts_with("-o") || argument.starts_with("--output");
+  });
+}
+
+Report report_of(ReportOptions options, std::ostream& err) {
+  const bool store_given = !options.store_path.empty();
+  if (!store_given) options.store_path = "roofcast.db";
   constexpr std::string_view kProfile = "profile:";
   if (options.what == "ledger") {
     open_store(options.store_path);
@@ -92,11 +102,14 @@ Report report_of(const ReportOptions& options, std::ostream& err) {
     const Store store = open_store(options.store_path);
     const Run run = find_run(store, options.store_path, *id);
     check_files(options.files, files_read(options, run));
-    ProgressBar bar(err, "simulations");
+    ProgressBar bar(err, "steps of the work");
     return run_report(
         options.store_path, store, run,
         {.threads = available_threads(),
          .progress = [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); }});
+  }
+  if (store_given) {
+    throw UsageError("--store: a hardware profile is in no store, expected a run or 'ledger'");
   }
   const bool named = options.what.starts_with(kProfile);
   const std::string gpu = named ? options.what.substr(kProfile.size()) : options.what;
@@ -113,9 +126,13 @@ int run_report_command(CommandContext& context) {
   if (options.what.empty()) {
     throw UsageError("report: WHAT is missing, expected the number of a run, 'ledger' or a GPU");
   }
+  if (options.files.any() && gives_output(context.arguments)) {
+    throw UsageError(
+        "--output: is of standard output, expected --md -, --csv - or --json - instead");
+  }
   const Report report = report_of(options, context.err);
   if (!options.files.any()) {
-    write(report_document(report), common->output, context.out);
+    write(report, common->output, context.out);
     return kExitDone;
   }
   write_report(report, options.files, context.out);

@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "cli/report/calibration_report.hpp"
 #include "cli/report/capacity_report.hpp"
 #include "cli/report/plan_report.hpp"
 #include "cli/report/replay.hpp"
+#include "cli/report/stored_report.hpp"
 #include "cli/report/what_if_report.hpp"
 
 namespace roofcast {
@@ -28,7 +30,7 @@ Report run_report(const std::string& store_path, const Store& store, const Run& 
   if (kind == "capacity") return capacity_report(run, effort);
   if (kind == "whatif") return what_if_report(store, run);
   if (kind == "validate") return validation_report(store_path, run);
-  if (kind == "calibrate") return calibration_report(store, run);
+  if (kind == "calibrate") return calibration_report(store, run, effort.opens_files);
   return stored_report(run);
 }
 

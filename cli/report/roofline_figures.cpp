@@ -29,9 +29,9 @@ bool place(const OperatorEstimate& part, const Gpu& gpu, FigurePoint& point) {
   if (part.work.flops.value <= 0 || bytes <= 0) return false;
   point.x = part.work.flops.value / bytes;
   point.y = part.work.flops.value / part.time.value / kTera;
-  point.label =
-      fmt::format("{}: {}, {}-bound, {} FLOP/byte, {} TFLOP/s", part.work.name, as_time(part.time),
-                  name_of(part.bound), fixed(point.x, 1), fixed(point.y, 2));
+  point.label = fmt::format("{}: {} in {}, {}-bound, {} FLOP/byte, {} TFLOP/s", part.work.name,
+                            as_time(part.time), name_of(part.work.compute), name_of(part.bound),
+                            fixed(point.x, 1), fixed(point.y, 2));
   return true;
 }
 
@@ -65,16 +65,35 @@ struct Span {
   }
 };
 
-Table operators_of(const std::vector<RooflineStep>& steps) {
+/// The figure's numbers of each operator of a step, as many rows as operator_table() has.
+std::vector<std::vector<std::string>> drawn_cells(const StepEstimate& step, const Gpu& gpu) {
+  std::vector<std::vector<std::string>> cells;
+  for (const OperatorEstimate& part : step.operators) {
+    FigurePoint point;
+    const bool drawn = place(part, gpu, point);
+    cells.push_back({drawn ? fixed(point.x, 1) : "-", drawn ? fixed(point.y, 2) : "-",
+                     drawn ? std::string(name_of(part.work.compute)) : ""});
+  }
+  return cells;
+}
+
+Table operators_of(const std::vector<RooflineStep>& steps, const Gpu& gpu) {
   Table table;
   for (const RooflineStep& one : steps) {
     Table more = operator_table(one.step, "");
     if (table.columns.empty()) {
       table.columns = more.columns;
       table.columns.insert(table.columns.begin(), {"Step", false});
+      for (const char* title : {"FLOP/byte of HBM", "TFLOP/s"}) table.columns.push_back({title});
+      table.columns.push_back({"Format", false});
     }
-    for (std::vector<std::string>& row : more.rows) {
+    const auto drawn = drawn_cells(one.step, gpu);
+    for (std::size_t i = 0; i < more.rows.size(); ++i) {
+      std::vector<std::string> row = std::move(more.rows[i]);
       row.insert(row.begin(), one.name);
+      const std::vector<std::string> none{"", "", ""};  // of the host's work
+      const std::vector<std::string>& cells = i < drawn.size() ? drawn[i] : none;
+      row.insert(row.end(), cells.begin(), cells.end());
       table.rows.push_back(std::move(row));
     }
   }
@@ -115,7 +134,7 @@ Figure roofline_figure(const Gpu& gpu, const std::vector<RooflineStep>& steps) {
   for (FigureSeries& series : points) figure.series.push_back(std::move(series));
   figure.x.low = span.low;
   figure.x.high = span.high;
-  figure.table = operators_of(steps);
+  figure.table = operators_of(steps, gpu);
   return figure;
 }
 

@@ -1,5 +1,7 @@
 #include "cli/report/scenario_files.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -10,7 +12,9 @@
 #include "model/io/engine_profile.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
+#include "planner/scenario_run.hpp"
 #include "simulator/io/length_table_reader.hpp"
+#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -43,6 +47,23 @@ bool opens_files(const Scenario& scenario) {
     return (pool.gpu && is_profile_path(*pool.gpu)) ||
            (pool.engine && is_engine_profile_path(*pool.engine));
   });
+}
+
+std::string beyond_effort(const Scenario& scenario, const ReportEffort& effort) {
+  if (!effort.opens_files && opens_files(scenario)) {
+    return "The run's scenario names files, which are not opened here: roofcast report does.";
+  }
+  const auto* drawn = std::get_if<SyntheticWorkload>(&scenario.workload);
+  const std::vector<PoolScenario> pools = pools_of(scenario);
+  const bool many_requests = drawn != nullptr && drawn->num_prompts > effort.most_requests;
+  const bool many_replicas = std::any_of(pools.begin(), pools.end(), [&](const PoolScenario& pool) {
+    return pool.replicas > effort.most_replicas;
+  });
+  if (!many_requests && !many_replicas) return "";
+  return fmt::format(
+      "The run has more than the {} that are simulated again here: roofcast report does.",
+      many_requests ? counted(effort.most_requests, "request")
+                    : counted(effort.most_replicas, "replica"));
 }
 
 }  // namespace roofcast

@@ -14,7 +14,7 @@
 namespace roofcast {
 namespace {
 
-/// Values by class, of requests that finished; classes without a name are one.
+/// Values of all requests that finished and, where there are several classes, of each.
 std::vector<LatencySample> samples_of(const SimulationRun& run, Part part) {
   std::vector<LatencySample> samples(std::max<std::size_t>(1, run.workload.class_names.size()));
   for (std::size_t i = 0; i < run.workload.class_names.size(); ++i) {
@@ -26,6 +26,12 @@ std::vector<LatencySample> samples_of(const SimulationRun& run, Part part) {
     if (!duration || index >= samples.size()) continue;
     samples[index].values_s.push_back(to_seconds(*duration).value);
   }
+  if (samples.size() == 1) return samples;
+  LatencySample all;
+  for (const LatencySample& sample : samples) {
+    all.values_s.insert(all.values_s.end(), sample.values_s.begin(), sample.values_s.end());
+  }
+  samples.insert(samples.begin(), std::move(all));
   return samples;
 }
 
@@ -114,7 +120,13 @@ std::vector<Figure> simulation_figures(const SimulationRun& run) {
   for (const Shown& one : shown) {
     auto figure = latency_figure(one.question, samples_of(run, one.part),
                                  limits_of(run.scenario.slo, one.metric));
-    if (figure) figures.push_back(*std::move(figure));
+    if (!figure) continue;
+    if (run.result.rejected > 0 && !run.scenario.slo.targets.empty()) {
+      figure->caption += fmt::format(
+          " To the SLO the {} that were rejected count as never served; they are not drawn.",
+          with_separators(run.result.rejected));
+    }
+    figures.push_back(*std::move(figure));
   }
   return figures;
 }

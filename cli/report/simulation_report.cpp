@@ -10,71 +10,22 @@
 #include <utility>
 
 #include "cli/deployment_options.hpp"
-#include "cli/envelope.hpp"
 #include "cli/pool_description.hpp"
 #include "cli/report/load_figures.hpp"
 #include "cli/report/memory_figures.hpp"
 #include "cli/report/provenance_section.hpp"
-#include "cli/report/roofline_figures.hpp"
 #include "cli/report/simulation_figures.hpp"
 #include "cli/report/staircase_figures.hpp"
-#include "cli/report/stored_figures.hpp"
+#include "cli/report/stored_report.hpp"
+#include "cli/report/typical_steps.hpp"
 #include "cli/simulate_document.hpp"
-#include "cli/version.hpp"
 #include "model/error.hpp"
-#include "model/generation_estimate.hpp"
-#include "model/io/json_depth.hpp"
 #include "planner/level_recording.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
-
-/// What most requests are like, and how many run at once in a replica that decodes.
-struct TypicalLoad {
-  std::int64_t input_tokens = 1;
-  std::int64_t output_tokens = 1;
-  std::int64_t prefill_tokens = 1;  // of a prompt, in one step
-  std::int64_t batch = 1;
-};
-
-TypicalLoad typical_of(const SimulationRun& run) {
-  double input = 0, output = 0;
-  for (const Request& request : run.workload.requests) {
-    input += static_cast<double>(request.input_tokens);
-    output += static_cast<double>(request.output_tokens);
-  }
-  const auto count = static_cast<double>(std::max<std::size_t>(1, run.workload.requests.size()));
-  std::int64_t replicas = 0;  // that decode
-  for (const PoolRun& pool : run.pools) {
-    if (pool.role != PoolRole::prefill) replicas += pool.replicas;
-  }
-  const auto engines = static_cast<double>(std::max<std::int64_t>(1, replicas));
-  const auto whole = [](double number) { return std::max<std::int64_t>(1, std::llround(number)); };
-  return {.input_tokens = whole(input / count),
-          .output_tokens = whole(output / count),
-          .prefill_tokens = std::min(whole(input / count),
-                                     run.pools.front().deployment.engine.max_num_batched_tokens),
-          .batch = whole(run.result.use.mean_running / engines)};
-}
-
-/// The steps that such a run has: prefill of one prompt, as far as one step takes it, where prompts
-/// are prefilled; decode of all that run at once, where they are decoded.
-GenerationEstimate typical_steps(const SimulationRun& run, const TypicalLoad& load) {
-  const PoolRun& first = run.pools.front();
-  const auto decodes = std::find_if(run.pools.begin(), run.pools.end(), [](const PoolRun& pool) {
-    return pool.role != PoolRole::prefill;
-  });
-  const PoolRun& decoding = decodes == run.pools.end() ? first : *decodes;
-  GenerationEstimate estimate =
-      estimate_generation(decoding.deployment, load.batch, load.input_tokens, load.output_tokens);
-  const GenerationEstimate prompt =
-      estimate_generation(first.deployment, 1, load.prefill_tokens, load.output_tokens);
-  estimate.prefill = prompt.prefill;
-  estimate.prefill_time = prompt.prefill_time;
-  return estimate;
-}
 
 // As a result calls the targets of all requests.
 constexpr std::string_view kEverybody = "all";
@@ -115,8 +66,8 @@ ReportSection latency_section(const SimulationRun& run) {
   return section;
 }
 
-ReportSection timeline_section(const SimulationRun& run) {
-  return {.heading = "Over time", .figures = timeline_figures(levels_of(run))};
+ReportSection timeline_section(const SimulationRun& run, const ReportEffort& effort) {
+  return {.heading = "Over time", .figures = timeline_figures(levels_of(run, effort.progress))};
 }
 
 /// Shares of the run's own load that are tried.
@@ -196,14 +147,9 @@ ReportSection memory_section(const SimulationRun& run) {
   return section;
 }
 
-ReportSection roofline_section(const PoolRun& pool, const TypicalLoad& load,
+ReportSection roofline_section(const SimulationRun& run, const TypicalLoad& load,
                                const GenerationEstimate& estimate) {
   ReportSection section{.heading = "Why a step takes so long"};
-  const std::string prefill =
-      fmt::format("prefill, 1 x {} tokens", with_separators(load.prefill_tokens));
-  const std::string decode =
-      fmt::format("decode, {} at {} tokens", with_separators(load.batch),
-                  with_separators(load.input_tokens + load.output_tokens / 2));
   section.lines.push_back(fmt::format(
       "Requests of this run have {} and {} on average. A step that prefills {} of one takes {}, a "
       "step that decodes {}, as many as a replica runs on average, {}.",
@@ -211,8 +157,7 @@ ReportSection roofline_section(const PoolRun& pool, const TypicalLoad& load,
       load.prefill_tokens < load.input_tokens ? counted(load.prefill_tokens, "token") : "all",
       as_time(estimate.prefill_time), counted(load.batch, "sequence"),
       as_time(estimate.decode_step)));
-  section.figures.push_back(roofline_figure(
-      pool.deployment.gpu, {{prefill, estimate.prefill}, {decode, estimate.decode}}));
+  section.figures.push_back(steps_figure(run, load, estimate));
   return section;
 }
 
@@ -222,41 +167,6 @@ ReportSection staircase_section(const PoolRun& pool, const TypicalLoad& load) {
   return {.heading = "What the KV cache saves",
           .figures = staircase_figures(pool.deployment, load.input_tokens,
                                        std::min(load.output_tokens, kMostTokens))};
-}
-
-Json machine_of(const RunRow& row) {
-  Json json = envelope("report", {{"run", row.id}});
-  json["kind"] = row.kind;
-  json["created_at"] = row.created_at;
-  json["made_by"] = row.tool_version;
-  json["command_line"] = row.command_line;
-  return json;
-}
-
-std::string title_of(const RunRow& row) {
-  const std::string what = row.gpu.empty() ? row.model : row.model + " on " + row.gpu;
-  return fmt::format("{}{}{} {}", what, what.empty() ? "" : ": ", row.kind, row.id);
-}
-
-Table metrics_table(const Run& stored) {
-  Table table{.title = "Figures",
-              .columns = {{"Metric", false}, {"Statistic", false}, {"Value"}},
-              .rows = {}};
-  for (const MetricRow& metric : stored.metrics) {
-    table.rows.push_back({metric.name, metric.statistic, fmt::format("{:.6g}", metric.value)});
-  }
-  return table;
-}
-
-/// JSON by lines; what is no JSON, or too deep to be a scenario, as it is.
-std::string indented(const std::string& json) {
-  try {
-    const Json parsed = Json::parse(json, bounded_depth<Json>("scenario"), false);
-    if (parsed.is_discarded()) return json;
-    return parsed.dump(2, ' ', false, Json::error_handler_t::replace);
-  } catch (const Error&) {
-    return json;
-  }
 }
 
 }  // namespace
@@ -280,42 +190,26 @@ std::string simulation_answer(const SimulationRun& run) {
                      load_text(run), outcomes);
 }
 
-ReportSection input_section(const RunRow& row) {
-  ReportSection section{.heading = "To run it again"};
-  section.lines = {
-      fmt::format("Run {} of {}, made {} by roofcast {}; seed {}, hardware profile {}.", row.id,
-                  row.kind, row.created_at, row.tool_version, row.seed,
-                  row.profile_hash.empty() ? "unknown" : row.profile_hash)};
-  section.commands.push_back(row.command_line);
-  if (!row.scenario_json.empty()) section.commands.push_back(indented(row.scenario_json));
-  return section;
-}
-
-std::string report_footer(const RunRow& row) {
-  return fmt::format("Report by Roofcast {}; run of {}, made by Roofcast {}.", kVersion,
-                     row.created_at, row.tool_version);
-}
-
 Report simulation_report(const Run& stored, const SimulationRun& run, const ReportEffort& effort) {
   const PoolRun& first = run.pools.front();
-  const TypicalLoad typical = typical_of(run);
+  const TypicalLoad typical = typical_load(run);
   const GenerationEstimate estimate = typical_steps(run, typical);
-  Report report{.title = title_of(stored.row),
+  Report report{.title = report_title(stored.row),
                 .answer = simulation_answer(run),
                 .footer = report_footer(stored.row) +
                           " Times are simulated, from models of the hardware and the engine; the "
                           "section on what the numbers rest on says how far off they may be.",
-                .machine = machine_of(stored.row)};
+                .machine = report_machine(stored.row)};
   if (!run.result.slo.empty() || run.result.completed == 0) report.verdict = holds(run.result);
   report.facts = {{"Model", first.deployment.model.name},
-                  {"Runs on", placement(first.deployment)},
+                  {"Runs on", placement(first)},
                   {"Load", run.workload.description},
                   {"Requests", with_separators(std::ssize(run.workload.requests))},
                   {"Seed", std::to_string(run.scenario.seed)}};
   if (run.pools.size() > 1) report.facts[1].second = headline(run.pools);
   report.sections.push_back(latency_section(run));
   if (run.result.completed > 0) {
-    report.sections.push_back(timeline_section(run));
+    report.sections.push_back(timeline_section(run, effort));
     report.sections.push_back(load_section(run, effort));
   } else {
     report.sections.front().lines.emplace_back(
@@ -323,7 +217,7 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
   }
   report.sections.push_back(memory_section(run));
   if (run.result.completed > 0) {
-    report.sections.push_back(roofline_section(first, typical, estimate));
+    report.sections.push_back(roofline_section(run, typical, estimate));
     report.sections.push_back(staircase_section(first, typical));
   }
   report.sections.push_back(provenance_section(run, estimate, effort));
@@ -333,25 +227,6 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
     return section.lines.empty() && section.figures.empty() && section.tables.empty() &&
            section.commands.empty();
   });
-  return report;
-}
-
-Report stored_report(const Run& stored) {
-  Report report{.title = title_of(stored.row),
-                .answer = stored.row.summary,
-                .footer = report_footer(stored.row),
-                .machine = machine_of(stored.row)};
-  report.facts = {{"Model", stored.row.model},
-                  {"GPU", stored.row.gpu},
-                  {"Engine", stored.row.engine},
-                  {"Seed", std::to_string(stored.row.seed)}};
-  std::erase_if(report.facts, [](const auto& fact) { return fact.second.empty(); });
-  for (const MetricRow& metric : stored.metrics) {
-    if (metric.name == "slo_met") report.verdict = metric.value > 0;
-  }
-  report.sections.push_back(
-      {.heading = "Figures", .figures = stored_figures(stored), .tables = {metrics_table(stored)}});
-  report.sections.push_back(input_section(stored.row));
   return report;
 }
 

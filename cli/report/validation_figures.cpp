@@ -5,17 +5,37 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <utility>
+
+#include "cli/report/figure_units.hpp"
+#include "cli/what_if_document.hpp"
+#include "reports/figures/drawn_series.hpp"
 
 namespace roofcast {
 namespace {
 
 constexpr double kPercent = 100;
 
-/// " (s)" of "ttft_s", " (per s)" of a rate, nothing of a count.
-std::string unit_of(const std::string& name) {
-  if (name.find("_per_s") != std::string::npos) return " (per s)";
-  return name.ends_with("_s") ? " (s)" : "";
+bool is_time(const std::string& name) { return name.ends_with("_s") && !name.ends_with("_per_s"); }
+
+/// Times in the unit that suits the longest.
+void scale_times(Figure& figure) {
+  double longest = 0;
+  for (const FigureSeries& series : figure.series) {
+    for (const FigurePoint& point : series.points) {
+      if (std::isfinite(point.x)) longest = std::max(longest, point.x);
+    }
+  }
+  const TimeUnit unit = unit_for(longest);
+  for (FigureSeries& series : figure.series) {
+    for (FigurePoint& point : series.points) {
+      point.x = unit.of(point.x);
+      point.y = unit.of(point.y);
+    }
+  }
+  figure.x.title = with_unit(figure.x.title, unit);
+  figure.y.title = with_unit(figure.y.title, unit);
 }
 
 /// Letters that a figure's key may hold.
@@ -29,17 +49,19 @@ std::string key_of(const std::string& title) {
 }
 
 Figure& figure_of(std::vector<Figure>& figures, const ComparedFigure& compared) {
-  const std::string title = title_of(compared);
+  const std::string key =
+      "validation_" +
+      key_of(compared.name + (compared.statistic == "value" ? "" : " " + compared.statistic));
   const auto found = std::find_if(figures.begin(), figures.end(),
-                                  [&](const Figure& figure) { return figure.title == title; });
+                                  [&](const Figure& figure) { return figure.key == key; });
   if (found != figures.end()) return *found;
-  const std::string unit = unit_of(compared.name);
-  figures.push_back({.key = "validation_" + key_of(title),
+  const std::string title = title_of(compared);
+  figures.push_back({.key = key,
                      .title = title,
                      .caption = "Each point is a case: on the dashed line the prediction is what "
                                 "was measured.",
-                     .x = {.title = "measured" + unit, .scale = AxisScale::logarithmic},
-                     .y = {.title = "predicted" + unit, .scale = AxisScale::logarithmic},
+                     .x = {.title = "measured " + title, .scale = AxisScale::logarithmic},
+                     .y = {.title = "predicted " + title, .scale = AxisScale::logarithmic},
                      .diagonal = true});
   return figures.back();
 }
@@ -55,14 +77,6 @@ FigureSeries& series_of(std::vector<FigureSeries>& all, const std::string& name,
 bool are_grouped(const std::vector<ComparedCase>& cases) {
   return std::any_of(cases.begin(), cases.end(),
                      [](const ComparedCase& compared) { return !compared.group.empty(); });
-}
-
-bool has_point(const Figure& figure) {
-  return std::any_of(figure.series.begin(), figure.series.end(), [](const FigureSeries& series) {
-    return std::any_of(series.points.begin(), series.points.end(), [](const FigurePoint& point) {
-      return point.x > 0 && point.y > 0 && std::isfinite(point.x) && std::isfinite(point.y);
-    });
-  });
 }
 
 // ---- errors, counted
@@ -84,17 +98,20 @@ std::size_t bin_of(double error) {
 }  // namespace
 
 std::string title_of(const ComparedFigure& figure) {
-  return figure.statistic == "value" ? figure.name : figure.name + " " + figure.statistic;
+  return title_of(MetricName{figure.name, figure.statistic});
 }
 
 std::vector<Figure> predicted_over_measured(const std::vector<ComparedCase>& cases) {
   const bool grouped = are_grouped(cases);
   std::vector<Figure> figures;
+  std::set<std::string> times;  // keys
   for (const ComparedCase& compared : cases) {
     const std::string& kind = grouped ? compared.group : compared.engine;
     for (const ComparedFigure& figure : compared.figures) {
       const std::optional<double> error = relative_error(figure);
-      series_of(figure_of(figures, figure).series, kind.empty() ? "no group" : kind, Mark::points)
+      Figure& drawn = figure_of(figures, figure);
+      if (is_time(figure.name)) times.insert(drawn.key);
+      series_of(drawn.series, kind.empty() ? "no group" : kind, Mark::points)
           .points.push_back(
               {.x = figure.measured,
                .y = figure.predicted,
@@ -102,7 +119,10 @@ std::vector<Figure> predicted_over_measured(const std::vector<ComparedCase>& cas
                    compared.name + (error ? fmt::format(": {:+.1f} %", kPercent * *error) : "")});
     }
   }
-  std::erase_if(figures, [](const Figure& figure) { return !has_point(figure); });
+  std::erase_if(figures, [](const Figure& figure) { return !can_be_drawn(figure); });
+  for (Figure& figure : figures) {
+    if (times.contains(figure.key)) scale_times(figure);
+  }
   return figures;
 }
 
@@ -151,8 +171,7 @@ std::vector<Figure> interval_coverage(const std::vector<LedgerLine>& ledger) {
     if (line.by != LedgerBy::all) continue;
     series.points.push_back(
         {.x = static_cast<double>(figure.x.names.size()), .y = kPercent * line.errors.coverage});
-    figure.x.names.push_back(line.statistic == "value" ? line.name
-                                                       : line.name + " " + line.statistic);
+    figure.x.names.push_back(title_of(MetricName{line.name, line.statistic}));
   }
   if (series.points.empty()) return {};
   figure.series = {std::move(series)};

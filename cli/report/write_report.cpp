@@ -11,6 +11,7 @@
 #include "model/error.hpp"
 #include "reports/figures/chart_option.hpp"
 #include "reports/figures/chart_renderer.hpp"
+#include "reports/figures/drawn_series.hpp"
 #include "reports/figures/png.hpp"
 #include "reports/page/html_page.hpp"
 #include "reports/page/report_document.hpp"
@@ -47,7 +48,7 @@ void write_form(const Report& report, const std::string& path, OutputFormat form
                 std::ostream& out) {
   if (path.empty()) return;
   std::ostringstream text;
-  write(report_document(report), format, text);
+  write(report, format, text);
   if (is_stdout(path)) {
     out << text.str();
   } else {
@@ -60,6 +61,7 @@ void write_pictures(const Report& report, const ReportFiles& files) {
   ChartRenderer renderer;
   for (const ReportSection& section : report.sections) {
     for (const Figure& figure : section.figures) {
+      if (!can_be_drawn(figure)) continue;
       const std::string svg =
           renderer.svg(chart_option(figure, ChartTitle::inside), chart_size(figure), "c");
       if (!files.svg.empty()) {

@@ -11,13 +11,6 @@ namespace {
 constexpr std::size_t kShortestToken = 16;
 constexpr std::size_t kLongestToken = 200;
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return result;
-}
-
 /// "127.0.0.1" and its neighbours; not "127.0.0.1.example.org".
 bool is_loopback_v4(std::string_view host) {
   return host.starts_with("127.") && std::count(host.begin(), host.end(), '.') == 3 &&
@@ -32,13 +25,27 @@ std::string_view without_blanks(std::string_view text) {
 
 }  // namespace
 
+std::string in_lower_case(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return result;
+}
+
+std::string_view bearer_token(std::string_view header) {
+  constexpr std::string_view kBearer = "bearer ";
+  if (in_lower_case(header.substr(0, kBearer.size())) != kBearer) return {};
+  return without_blanks(header.substr(kBearer.size()));
+}
+
 bool is_loopback(std::string_view host) {
   return host == "localhost" || host == "::1" || is_loopback_v4(host);
 }
 
 std::string host_of(std::string_view authority) {
-  if (authority.starts_with('[')) return lower(authority.substr(1, authority.find(']') - 1));
-  return lower(authority.substr(0, authority.find(':')));
+  if (authority.starts_with('['))
+    return in_lower_case(authority.substr(1, authority.find(']') - 1));
+  return in_lower_case(authority.substr(0, authority.find(':')));
 }
 
 bool is_same_origin(std::string_view origin, std::string_view authority) {
@@ -46,7 +53,7 @@ bool is_same_origin(std::string_view origin, std::string_view authority) {
   if (scheme_end == std::string_view::npos) return false;  // "null": a file or a sandboxed frame
   const std::string_view scheme = origin.substr(0, scheme_end);
   if (scheme != "http" && scheme != "https") return false;  // https: behind a proxy
-  return lower(origin.substr(scheme_end + 3)) == lower(authority);
+  return in_lower_case(origin.substr(scheme_end + 3)) == in_lower_case(authority);
 }
 
 bool is_token(std::string_view given, std::string_view token) {

@@ -5,19 +5,52 @@
 #include <sstream>
 #include <utility>
 
+#include "cli/capacity_command_options.hpp"
+#include "cli/capacity_document.hpp"
 #include "cli/flag_values.hpp"
+#include "cli/report/load_figures.hpp"
 #include "cli/report/memory_figures.hpp"
 #include "cli/report/simulation_figures.hpp"
 #include "cli/report/staircase_figures.hpp"
+#include "cli/report/typical_steps.hpp"
 #include "cli/run_simulation.hpp"
 #include "cli/simulate_command_options.hpp"
 #include "model/error.hpp"
+#include "planner/evaluate_all.hpp"
 #include "planner/level_recording.hpp"
 #include "reports/figures/chart_option.hpp"
 #include "reports/figures/figure_table.hpp"
 
 namespace roofcast {
 namespace {
+
+Json table_json(const Table& table) {
+  Json columns = Json::array();
+  for (const Column& column : table.columns) {
+    columns.push_back({{"title", column.title}, {"right", column.right}});
+  }
+  return {{"columns", std::move(columns)}, {"rows", table.rows}};
+}
+
+Json figure_json(const Figure& figure) {
+  return {{"key", figure.key},
+          {"title", figure.title},
+          {"caption", figure.caption},
+          {"option", chart_option(figure)},
+          {"table", table_json(figure_table(figure))}};
+}
+
+Json figures_json(const std::vector<Figure>& figures) {
+  Json list = Json::array();
+  for (const Figure& figure : figures) {
+    try {
+      list.push_back(figure_json(figure));
+    } catch (const Error&) {  // nothing in it to draw: the others are there all the same
+      continue;
+    }
+  }
+  return list;
+}
 
 void parse_arguments(const std::vector<std::string>& arguments, const Usage& usage) {
   std::ostringstream unheard;
@@ -36,12 +69,37 @@ std::vector<Figure> simulation_pictures(const std::vector<std::string>& argument
   parse_arguments(arguments, simulate_usage(options));
   SimulationRun run = prepare_simulation(simulate_scenario(options));
   if (!run.refusal.empty()) return {memory_figure(run)};
-  run_simulation(run, [&](std::int64_t, std::int64_t) { return !stopped(); });
+  const auto goes_on = [&](std::int64_t, std::int64_t) { return !stopped(); };
+  run_simulation(run, goes_on);
   if (run.result.stopped) throw Error("stopped before its end");
   std::vector<Figure> figures = simulation_figures(run);
-  std::ranges::move(timeline_figures(levels_of(run)), std::back_inserter(figures));
+  std::ranges::move(timeline_figures(levels_of(run, goes_on)), std::back_inserter(figures));
   figures.push_back(memory_figure(run));
+  if (run.result.completed > 0) {
+    const TypicalLoad load = typical_load(run);
+    figures.push_back(steps_figure(run, load, typical_steps(run, load)));
+  }
   return figures;
+}
+
+/// The search, with what `roofcast capacity` answers: nobody searches twice for the picture.
+Json searched_capacity(const std::vector<std::string>& arguments,
+                       const std::function<bool()>& stopped) {
+  CapacityOptions options;
+  parse_arguments(arguments, capacity_usage(options));
+  LoadStudy study = capacity_study(options);
+  if (!study.run.refusal.empty()) {
+    return {{"code", kExitNo}, {"document", capacity_refusal(study).machine}};
+  }
+  Execution execution{.threads = available_threads(),
+                      .progress = [&](std::int64_t) { return !stopped(); },
+                      .stopped = stopped};
+  const CapacityAnswer answer = answer_capacity(std::move(study), options.request, execution);
+  std::optional<GrowthQuestion> growth;
+  if (options.growth) growth = GrowthQuestion{*options.growth, options.from};
+  return {{"code", holds(answer) ? kExitDone : kExitNo},
+          {"document", capacity_document(answer, growth, execution.simulations).machine},
+          {"figures", figures_json(load_figures(answer.study, answer.curve))}};
 }
 
 std::vector<Figure> staircase_pictures(const std::vector<std::string>& arguments) {
@@ -60,43 +118,18 @@ std::vector<Figure> staircase_pictures(const std::vector<std::string>& arguments
   return staircase_figures(resolve(deployment).deployment, prompt, generate);
 }
 
-Json table_json(const Table& table) {
-  Json columns = Json::array();
-  for (const Column& column : table.columns) {
-    columns.push_back({{"title", column.title}, {"right", column.right}});
-  }
-  return {{"columns", std::move(columns)}, {"rows", table.rows}};
-}
-
-Json figure_json(const Figure& figure) {
-  return {{"key", figure.key},
-          {"title", figure.title},
-          {"caption", figure.caption},
-          {"option", chart_option(figure)},
-          {"table", table_json(figure_table(figure))}};
-}
-
 }  // namespace
 
 const std::vector<std::string>& figure_commands() {
-  static const std::vector<std::string> names = {"simulate", "staircase"};
+  static const std::vector<std::string> names = {"simulate", "staircase", "capacity"};
   return names;
 }
 
 Json answer_figures(const std::string& command, const std::vector<std::string>& arguments,
                     const std::function<bool()>& stopped) {
-  const std::vector<Figure> figures = command == "simulate"
-                                          ? simulation_pictures(arguments, stopped)
-                                          : staircase_pictures(arguments);
-  Json list = Json::array();
-  for (const Figure& figure : figures) {
-    try {
-      list.push_back(figure_json(figure));
-    } catch (const Error&) {  // nothing in it to draw: the others are there all the same
-      continue;
-    }
-  }
-  return list;
+  if (command == "capacity") return searched_capacity(arguments, stopped);
+  return {{"figures", figures_json(command == "simulate" ? simulation_pictures(arguments, stopped)
+                                                         : staircase_pictures(arguments))}};
 }
 
 }  // namespace roofcast

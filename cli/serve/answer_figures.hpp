@@ -9,12 +9,13 @@
 
 namespace roofcast {
 
-/// Commands with pictures: simulate and staircase.
+/// Commands with pictures: simulate, staircase and capacity.
 const std::vector<std::string>& figure_commands();
 
-/// [{"key", "title", "caption", "option" of ECharts, "table"}] of what `command` would answer to
-/// `arguments`. A simulation that does not fit has its memory alone. Throws Error where the command
-/// would, and when `stopped` ends the work. Precondition: `command` is of figure_commands().
+/// {"figures": [{"key", "title", "caption", "option" of ECharts, "table"}]} of what `command` would
+/// answer to `arguments`; with a capacity's search its "code" and "document" too. A simulation that
+/// does not fit has its memory alone. Throws Error where the command would, and when `stopped` ends
+/// the work. Precondition: `command` is of figure_commands().
 Json answer_figures(const std::string& command, const std::vector<std::string>& arguments,
                     const std::function<bool()>& stopped);
 

@@ -17,6 +17,7 @@
 #include "cli/command.hpp"
 #include "cli/serve/answer_figures.hpp"
 #include "cli/serve/api_flags.hpp"
+#include "cli/serve/process_memory.hpp"
 #include "cli/serve/report_page.hpp"
 #include "model/engine.hpp"
 #include "model/error.hpp"
@@ -27,6 +28,7 @@ namespace roofcast {
 namespace {
 
 constexpr int kBadRequest = 400;
+constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
 constexpr int kNotPossible = 422;
 constexpr int kBusy = 503;
@@ -35,6 +37,21 @@ constexpr int kTooLong = 504;
 struct CommandOutput {
   int code = kExitDone;
   std::string out, err;
+};
+
+/// A question that took long was a large one: at its end what it took goes back to the system.
+class FreedMemory {
+ public:
+  FreedMemory() = default;
+  FreedMemory(const FreedMemory&) = delete;
+  FreedMemory& operator=(const FreedMemory&) = delete;
+  ~FreedMemory() {
+    constexpr auto kLong = std::chrono::seconds(1);
+    if (std::chrono::steady_clock::now() - begun_ >= kLong) give_back_freed_memory();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
 /// The program's own way from words to an answer, in this process.
@@ -95,6 +112,13 @@ ApiAnswer nobody() { return api_error(kBusy, "given up"); }
 
 ApiAnswer busy() { return api_error(kBusy, "the server is busy: ask again in a moment"); }
 
+ApiAnswer too_long(const ApiLimits& limits) {
+  return api_error(kTooLong,
+                   fmt::format("took longer than the {:g} s that this server allows; nothing was "
+                               "stored: ask for fewer requests or shorter answers",
+                               std::chrono::duration<double>(limits.longest_run).count()));
+}
+
 ApiAnswer refused(const std::exception& error, const KnownPaths& known) {
   return api_error(kBadRequest, without_paths(error.what(), known));
 }
@@ -152,6 +176,7 @@ ApiAnswer Api::ask(const std::string& name, std::vector<std::string> arguments,
   WorkSlots& slots = name == "memory" || name == "estimate" ? quick_slots_ : slots_;
   const auto place = slots.take(limits_.patience, is_vain);
   if (!place) return busy();
+  const FreedMemory given_back;
   const auto end = std::chrono::steady_clock::now() + limits_.longest_run;
   const auto is_late = [end] { return std::chrono::steady_clock::now() >= end; };
   arguments.insert(arguments.begin(), name);
@@ -161,12 +186,7 @@ ApiAnswer Api::ask(const std::string& name, std::vector<std::string> arguments,
     return api_error(kBusy, "the server is stopping: nothing was stored");
   }
   if (output.code == kExitFailed && given_up()) return nobody();
-  if (output.code == kExitFailed && is_late()) {
-    return api_error(kTooLong,
-                     fmt::format("took longer than the {:g} s that this server allows; nothing was "
-                                 "stored: ask for fewer requests or shorter answers",
-                                 std::chrono::duration<double>(limits_.longest_run).count()));
-  }
+  if (output.code == kExitFailed && is_late()) return too_long(limits_);
   ApiAnswer answer = to_answer(output, known_);
   if (answer.status == 200 && output.err.starts_with("run ")) {
     answer.body["run"] = kept_run(output.err);
@@ -197,7 +217,12 @@ ApiAnswer Api::figures(const std::string& name, const std::string& body, const G
   try {
     const std::vector<std::string> arguments = api_arguments(name, flags_in(body), limits_);
     return drawn(given_up, [&](const GivenUp& stopped) {
-      return ApiAnswer{.body = {{"figures", answer_figures(name, arguments, stopped)}}};
+      Json found = answer_figures(name, arguments, stopped);
+      // Figures are of numbers and of names that were checked; a document repeats what was asked.
+      if (found.contains("document")) {
+        found["document"] = without_paths_in(found["document"], known_);
+      }
+      return ApiAnswer{.body = std::move(found)};
     });
   } catch (const Error& error) {
     return refused(error, known_);
@@ -205,6 +230,7 @@ ApiAnswer Api::figures(const std::string& name, const std::string& body, const G
 }
 
 ApiAnswer Api::save(const std::string& body, const GivenUp& given_up) {
+  if (!limits_.saves) return api_error(kForbidden, "the store can only be read: no run is saved");
   try {
     std::vector<std::string> arguments = api_arguments("simulate", flags_in(body), limits_);
     arguments.push_back("--store=" + store_);
@@ -222,6 +248,7 @@ ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
   if (what == "limits") {
     return {.body = {{"requests", limits_.most_requests},
                      {"tokens", limits_.most_tokens},
+                     {"saves", limits_.saves},
                      {"run_s", std::chrono::duration<double>(limits_.longest_run).count()}}};
   }
   if (what == "runs") return runs(given_up);
@@ -265,7 +292,7 @@ ApiAnswer Api::run(const std::string& id) {
 ApiAnswer Api::report(const std::string& id, std::string& page, const GivenUp& given_up) {
   if (!may_have(id)) return api_error(kNotFound, "no such run");
   return drawn(given_up, [&](const GivenUp& stopped) {
-    auto found = report_page(store_, std::stoll(id), known_, stopped);
+    auto found = report_page(store_, std::stoll(id), known_, limits_, stopped);
     if (!found) return api_error(kNotFound, "no such run");
     page = *std::move(found);
     return ApiAnswer{};
@@ -277,14 +304,17 @@ ApiAnswer Api::drawn(const GivenUp& given_up,
   const auto is_vain = [&] { return stopping_ || given_up(); };
   const auto place = slots_.take(limits_.patience, is_vain);
   if (!place) return busy();
+  const FreedMemory given_back;
   const auto end = std::chrono::steady_clock::now() + limits_.longest_run;
-  const auto is_over = [&] { return is_vain() || std::chrono::steady_clock::now() >= end; };
+  const auto is_late = [end] { return std::chrono::steady_clock::now() >= end; };
   try {
-    return draw(is_over);
+    return draw([&] { return is_vain() || is_late(); });
   } catch (const UsageError& error) {
     return refused(error, known_);
   } catch (const Error& error) {
-    return api_error(is_over() ? kTooLong : kNotPossible, without_paths(error.what(), known_));
+    if (is_vain()) return nobody();
+    if (is_late()) return too_long(limits_);
+    return api_error(kNotPossible, without_paths(error.what(), known_));
   }
 }
 

@@ -20,19 +20,21 @@ namespace roofcast {
 namespace {
 
 enum class FlagKind {
-  plain,     // a number or a word
-  model,     // of the catalogue
-  gpu,       // built in
-  engine,    // an era
-  lengths,   // of prompts and answers, but from no file
-  requests,  // at most ApiLimits::most_requests
-  tokens,    // at most ApiLimits::most_tokens
-  replicas,  // at most ApiLimits::most_replicas
-  growth,    // "10%/month"
-  many,      // a list of plain ones
-  on_off,    // with a value
-  toggle,    // without
-  runs       // ids, without a name
+  plain,      // a number or a word
+  model,      // of the catalogue
+  gpu,        // built in
+  engine,     // an era
+  lengths,    // of prompts and answers, but from no file
+  requests,   // at most ApiLimits::most_requests
+  tokens,     // at most ApiLimits::most_tokens
+  replicas,   // at most ApiLimits::most_replicas
+  sequences,  // at most ApiLimits::most_sequences
+  prefix,     // at most ApiLimits::most_prefix_tokens
+  growth,     // "10%/month"
+  many,       // a list of plain ones
+  on_off,     // with a value
+  toggle,     // without
+  runs        // ids, without a name
 };
 
 struct ApiFlag {
@@ -56,7 +58,7 @@ constexpr ApiFlag kMachine[] = {{"model", FlagKind::model},
 constexpr ApiFlag kEngine[] = {{"engine", FlagKind::engine},
                                {"gpu-memory-utilization"},
                                {"max-model-len"},
-                               {"max-num-seqs"},
+                               {"max-num-seqs", FlagKind::sequences},
                                {"max-num-batched-tokens"},
                                {"block-size"},
                                {"kv-cache-dtype"},
@@ -87,7 +89,7 @@ constexpr ApiFlag kLoad[] = {{"num-prompts", FlagKind::requests, "num-requests"}
                              {"burstiness"},
                              {"input-len", FlagKind::lengths, "isl"},
                              {"output-len", FlagKind::lengths, "osl"},
-                             {"prefix-len", FlagKind::lengths},
+                             {"prefix-len", FlagKind::prefix},
                              {"prefix-groups"},
                              {"random-range-ratio"},
                              {"normalised", FlagKind::on_off},
@@ -247,6 +249,12 @@ std::string checked(const ApiFlag& flag, const Json& value, const ApiLimits& lim
       break;
     case FlagKind::replicas:
       check_requests(flag, text, limits.most_replicas, "replicas");
+      break;
+    case FlagKind::sequences:
+      check_requests(flag, text, limits.most_sequences, "sequences at once");
+      break;
+    case FlagKind::prefix:
+      check_requests(flag, text, limits.most_prefix_tokens, "tokens");
       break;
     case FlagKind::growth:
       check_letters(flag, text, "-.%/");

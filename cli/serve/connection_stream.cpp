@@ -57,7 +57,9 @@ ConnectionStream::~ConnectionStream() {
 }
 
 bool ConnectionStream::next_request(const std::function<bool()>& stopping) {
-  bytes_left_ = limits_.largest_head + limits_.largest_body;
+  bytes_left_ = limits_.largest_head;
+  in_head_ = true;
+  head_ = {};
   answer_ends_ = Clock::time_point::max();
   said_close_ = false;
   const auto end = Clock::now() + limits_.longest_idle;
@@ -100,6 +102,18 @@ bool ConnectionStream::is_writable() const {
   return false;
 }
 
+/// From the head's end on the body's bytes count. After a line that others may read otherwise
+/// nothing more is read, so that the request is refused as one without an end.
+void ConnectionStream::count_head(std::string_view read) {
+  for (const char letter : read) {
+    const HeadLines::Found found = head_.take(letter);
+    if (found == HeadLines::Found::more) continue;
+    in_head_ = false;
+    bytes_left_ = found == HeadLines::Found::end ? limits_.largest_body : 0;
+    return;
+  }
+}
+
 ssize_t ConnectionStream::read(char* target, size_t size) {
   if (bytes_left_ == 0) return -1;
   if (begin_ == end_ && !fill()) return -1;
@@ -107,11 +121,14 @@ ssize_t ConnectionStream::read(char* target, size_t size) {
   std::memcpy(target, buffer_.data() + begin_, count);
   begin_ += count;
   bytes_left_ -= count;
+  if (in_head_) count_head({target, count});
   return static_cast<ssize_t>(count);
 }
 
 ssize_t ConnectionStream::write(const char* text, size_t size) {
-  if (answer_ends_ == Clock::time_point::max()) {  // the head of the answer
+  constexpr std::string_view kGoOn = "HTTP/1.1 100 ";  // no answer yet
+  const bool is_answer = !std::string_view(text, size).starts_with(kGoOn);
+  if (is_answer && answer_ends_ == Clock::time_point::max()) {  // its head
     answer_ends_ = Clock::now() + limits_.longest_answer;
     const std::string_view head = std::string_view(text, size).substr(0, kLongestHead);
     said_close_ = head.find("\r\nConnection: close\r\n") != std::string_view::npos;

@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 
+#include "cli/serve/request_framing.hpp"
 #include "cli/serve/serve_options.hpp"
 
 namespace roofcast {
@@ -42,6 +44,7 @@ class ConnectionStream final : public httplib::Stream {
   static constexpr std::size_t kBufferBytes = 4096;
 
   bool fill();  // false at the end, an error or a limit
+  void count_head(std::string_view read);
   Clock::time_point end_of_request() const;
 
   socket_t socket_;
@@ -50,7 +53,9 @@ class ConnectionStream final : public httplib::Stream {
   std::array<char, kBufferBytes> buffer_{};
   std::size_t begin_ = 0, end_ = 0;  // of what was received and not yet read
   bool said_close_ = false;
-  std::size_t bytes_left_ = 0;  // that the request may still have
+  std::size_t bytes_left_ = 0;  // that the head, and after it the body, may still have
+  bool in_head_ = true;
+  HeadLines head_{};
   Clock::time_point request_began_{};
   Clock::time_point answer_ends_ = Clock::time_point::max();  // set by its first byte
 };

@@ -5,6 +5,7 @@
 
 #include "cli/report/reports.hpp"
 #include "cli/serve/without_paths.hpp"
+#include "model/error.hpp"
 #include "reports/page/html_page.hpp"
 #include "reports/store.hpp"
 
@@ -48,14 +49,19 @@ void clean(Report& report, const KnownPaths& known) {
 }  // namespace
 
 std::optional<std::string> report_page(const std::string& store_path, std::int64_t id,
-                                       const KnownPaths& known,
+                                       const KnownPaths& known, const ApiLimits& limits,
                                        const std::function<bool()>& stopped) {
   const Store store(store_path, Store::Mode::read);
   const auto run = store.run(id);
   if (!run) return std::nullopt;
   const auto goes_on = [&](std::int64_t, std::int64_t) { return !stopped(); };
   Report report = run_report(store_path, store, *run,
-                             {.threads = 1, .progress = goes_on, .opens_files = false});
+                             {.threads = 1,
+                              .progress = goes_on,
+                              .opens_files = false,
+                              .most_requests = limits.most_requests,
+                              .most_replicas = limits.most_replicas});
+  if (stopped()) throw Error("stopped before its end");
   clean(report, known);
   return html_page(report);
 }

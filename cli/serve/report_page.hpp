@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/serve/serve_options.hpp"
 #include "cli/serve/without_paths.hpp"
 
 namespace roofcast {
@@ -13,7 +14,7 @@ namespace roofcast {
 /// Nothing where the store has no such run. Throws Error when `stopped` ends the simulations that
 /// it takes. Precondition: the store exists.
 std::optional<std::string> report_page(const std::string& store_path, std::int64_t id,
-                                       const KnownPaths& known,
+                                       const KnownPaths& known, const ApiLimits& limits,
                                        const std::function<bool()>& stopped);
 
 }  // namespace roofcast

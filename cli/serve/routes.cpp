@@ -3,9 +3,11 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/serve/access.hpp"
 #include "cli/serve/page.hpp"
+#include "cli/serve/request_framing.hpp"
 
 namespace roofcast {
 namespace {
@@ -45,12 +47,29 @@ void refuse(int status, const std::string& line, Response& response) {
   send(api_error(status, line), response);
 }
 
+std::vector<std::string> values_of(const Request& request, const char* name) {
+  const auto [begin, end] = request.headers.equal_range(name);
+  std::vector<std::string> values;
+  for (auto field = begin; field != end; ++field) values.push_back(field->second);
+  return values;
+}
+
+/// Whether the request was refused for how it says where it ends; what follows is then not known to
+/// be another one.
+bool is_refused_by_framing(const Request& request, Response& response, std::size_t largest_body) {
+  const auto no = framing_refusal({.method = request.method,
+                                   .lengths = values_of(request, "Content-Length"),
+                                   .encodings = values_of(request, "Transfer-Encoding")},
+                                  largest_body);
+  if (!no) return false;
+  refuse(no->status, no->line, response);
+  response.set_header("Connection", "close");
+  return true;
+}
+
 bool has_token(const Request& request, const std::string& token) {
-  constexpr std::string_view kBearer = "Bearer ";
   const std::string authorization = request.get_header_value("Authorization");
-  if (authorization.starts_with(kBearer)) {
-    return is_token(std::string_view(authorization).substr(kBearer.size()), token);
-  }
+  if (const auto given = bearer_token(authorization); !given.empty()) return is_token(given, token);
   return is_token(cookie_named(kTokenCookie, request.get_header_value("Cookie")), token);
 }
 
@@ -166,7 +185,13 @@ std::string words_for(int status) {
 void add_routes(HttpServer& server, Api& api, const ServeOptions& options) {
   using Outcome = httplib::Server::HandlerResponse;
   server.set_default_headers(protective_headers());
-  server.set_pre_routing_handler([options](const Request& request, Response& response) {
+  const std::size_t largest = options.connections.largest_body;
+  server.set_expect_100_continue_handler([largest](const Request& request, Response& response) {
+    constexpr int kGoOn = 100;
+    return is_refused_by_framing(request, response, largest) ? response.status : kGoOn;
+  });
+  server.set_pre_routing_handler([options, largest](const Request& request, Response& response) {
+    if (is_refused_by_framing(request, response, largest)) return Outcome::Handled;
     if (has_own_name(request, options) && takes_token(request, response, options.token)) {
       return Outcome::Handled;
     }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <ctime>
@@ -19,8 +20,10 @@
 #include "cli/serve/access.hpp"
 #include "cli/serve/api.hpp"
 #include "cli/serve/http_server.hpp"
+#include "cli/serve/process_memory.hpp"
 #include "cli/serve/routes.hpp"
 #include "model/error.hpp"
+#include "model/io/text/named_pipe.hpp"
 #include "planner/evaluate_all.hpp"
 #include "reports/store.hpp"
 
@@ -28,16 +31,19 @@ namespace roofcast {
 namespace {
 
 constexpr std::int64_t kMostThreads = 256;
+constexpr int kHeapsBeside = 2;  // those of running questions, for connections
 
 /// The token itself, or the first line of the file after '@'.
 std::string token_of(const std::string& text) {
   if (!text.starts_with('@')) return text;
   const std::string path = text.substr(1);
+  refuse_named_pipe(path);
   std::ifstream file(path);
-  std::string token;
-  if (!file || !std::getline(file, token)) {
+  std::array<char, 4096> line{};  // a longer one holds no token
+  if (!file || !file.getline(line.data(), line.size())) {
     throw Error(path + ": cannot be read; expected a token on its first line");
   }
+  std::string token = line.data();
   while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
   return token;
 }
@@ -81,36 +87,46 @@ Usage serve_usage(ServeOptions& target) {
   return usage;
 }
 
-/// A store that is there can be read; one that is not can be made when the first run is saved.
-void check_store(const std::string& path) {
+/// Whether runs can be saved. A store that is there can be read at least; one that is not can be
+/// made when the first run is saved. SQLite writes a journal beside the file.
+bool check_store(const std::string& path) {
   std::error_code ignored;
   if (path.empty()) throw UsageError("--store: expected the name of a file");
-  if (std::filesystem::exists(path, ignored)) {
-    Store(path, Store::Mode::read);
-    return;
-  }
   const auto folder = std::filesystem::absolute(path).parent_path();
+  if (std::filesystem::exists(path, ignored)) {
+    const Store readable(path, Store::Mode::read);
+    return access(path.c_str(), W_OK) == 0 && access(folder.c_str(), W_OK | X_OK) == 0;
+  }
   if (!std::filesystem::is_directory(folder, ignored)) {
     throw Error(fmt::format("{}: its folder {} does not exist", path, folder.string()));
   }
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
     throw Error(fmt::format("{}: its folder {} cannot be written", path, folder.string()));
   }
+  return true;
 }
 
-void check(const ServeOptions& options) {
+void check_access(const ServeOptions& options) {
   if (!options.token.empty()) check_token(options.token);
   if (options.token.empty() && !is_loopback(options.host)) {
     throw UsageError(
         "--host " + options.host +
         ": others can reach it, so --token is needed (openssl rand -hex 16 makes one)");
   }
-  check_store(options.store);
 }
 
 std::string address(const ServeOptions& options, int port) {
   const bool v6 = options.host.find(':') != std::string::npos;
   return fmt::format("http://{}{}{}:{}/", v6 ? "[" : "", options.host, v6 ? "]" : "", port);
+}
+
+/// For people in a line; for programs, which take a free port with --port 0, as an object.
+void say_where(std::ostream& out, OutputFormat format, const std::string& url) {
+  if (format == OutputFormat::json || format == OutputFormat::jsonl) {
+    out << Json{{"url", url}}.dump() << "\n" << std::flush;
+  } else {
+    out << "roofcast serves " << url << " (Ctrl-C ends it)\n" << std::flush;
+  }
 }
 
 sigset_t ending_signals() {
@@ -154,19 +170,25 @@ int run_serve(CommandContext& context) {
   options.api.runs_at_once = available_threads();
   const auto common = parse(context, serve_usage(options));
   if (!common) return kExitDone;
-  check(options);
+  check_access(options);
+  options.api.saves = check_store(options.store);
 
+  limit_heaps(kHeapsBeside + options.api.runs_at_once);
   HttpServer server(options.connections);
   const int port = server.bind(options.host, options.port);
   Api api(options.api, options.store);
   add_routes(server, api, options);
-  context.out << "roofcast serves " << address(options, port) << " (Ctrl-C ends it)\n"
-              << std::flush;
+  say_where(context.out, common->output, address(options, port));
+  if (!options.api.saves) {
+    context.err << options.store << ": can only be read, so runs are not saved\n" << std::flush;
+  }
   if (!options.token.empty()) {
     context.err << "open it once as " << address(options, port) << "?token=...\n" << std::flush;
   }
   answer_until_signal(server, api);
-  context.err << "stopped; what was kept is in " << options.store << "\n";
+  std::error_code ignored;
+  const bool kept = std::filesystem::exists(options.store, ignored);
+  context.err << (kept ? "stopped; what was kept is in " + options.store : "stopped") << "\n";
   return kExitDone;
 }
 

@@ -13,6 +13,11 @@ struct ApiLimits {
   std::int64_t most_requests = 20'000;  // of a simulation
   std::int64_t most_tokens = 100'000;   // timed one by one by the staircase
   std::int64_t most_replicas = 1'000;   // of a pool: each takes memory
+  // Every running sequence lists the blocks of the prefix that it shares with others: with blocks
+  // of one token these two make some hundred MiB.
+  std::int64_t most_sequences = 4'096;       // at once in an engine
+  std::int64_t most_prefix_tokens = 16'384;  // of a system prompt
+  bool saves = true;                         // runs, where the store can be written
   std::chrono::milliseconds longest_run{10'000};
   int runs_at_once = 1;
   int runs_waiting = 64;                      // more are turned away

@@ -238,9 +238,89 @@ test("what does not fit says so, and what would help", async () => {
   const page = await opened(home + "#plan?model=llama-3.1-70b");
   await answered(page, 1);
   assert.match(await page.locator("#verdict").textContent(), /does not fit/);
-  assert.match(await page.locator("#cards").textContent(), /--tensor-parallel-size/);
-  await set(page, "tp", 4);
+  await page.getByRole("button", { name: "Try --tensor-parallel-size 4" }).press("Enter");
+  await answered(page, 2);
+  assert.equal(await page.locator("#field-tp").inputValue(), "4");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "field-tp");
   await expectEqual(page);
+  await closed(page);
+});
+
+test("how much it carries is the command line's, with the curve and the SLO in it", async () => {
+  const page = await opened(home);
+  await answered(page, 1);
+  const line = (await page.locator("#line").textContent()).replace(/--num-prompts \d+ /, "");
+  const words = line.replace("roofcast simulate", "capacity").split(" ");
+  await page.locator("#carry").press("Enter");
+  await page.locator("#curves svg").first().waitFor();
+  const found = JSON.parse(typed(...words, "--no-store", "-o", "json"));
+  assert.deepEqual(
+    (await exact(page, "#carried")).map(([value]) => value),
+    [String(found.capacity)],
+  );
+  await expectCharts(page, 2, "#curves");
+  assert.match(await page.locator("#curves svg").first().textContent(), /SLO: p95 ≤ 500/);
+  await expectAccessible(page);
+  await set(page, "request_rate", 12); // another question: the old curve goes
+  assert.equal(await page.locator("#capacity").isVisible(), false);
+  await closed(page);
+});
+
+test("without an SLO nothing is said of one", async () => {
+  const page = await opened(home + "#plan?ttft=&tpot=&num_prompts=200");
+  await answered(page, 1);
+  const verdict = await page.locator("#verdict").textContent();
+  assert.match(verdict, /^It runs on 1 GPU .*no SLO was asked for\./);
+  assert.doesNotMatch(verdict, /null/);
+  await page.locator("#carry").press("Enter");
+  await page.locator("#curves svg").first().waitFor();
+  assert.match(
+    await page.locator("#carried").textContent(),
+    /requests\/s before the backlog grows \(no SLO was asked for\)/,
+  );
+  await closed(page);
+});
+
+test("every control is reached by the keyboard alone", async () => {
+  const page = await opened(home);
+  await answered(page, 1);
+  await page.locator("#figures svg").first().waitFor();
+  const stops = await page.evaluate(() => {
+    const all = document.querySelectorAll(
+      "a[href], button, input, select, summary, [tabindex='0']",
+    );
+    const open = [...all].filter((one) => !one.disabled && one.checkVisibility());
+    open.forEach((one, index) => (one.dataset.stop = index));
+    return open.length;
+  });
+  const seen = new Set();
+  for (let i = 0; i < stops + 5; ++i) {
+    await page.keyboard.press("Tab");
+    seen.add(await page.evaluate(() => document.activeElement.dataset.stop));
+  }
+  for (let i = 0; i < stops; ++i) assert.ok(seen.has(String(i)), `stop ${i} of ${stops}`);
+  await closed(page);
+});
+
+test("on paper there are answers and figures, dark on white", async () => {
+  const page = await opened(home, { dark: true });
+  await answered(page, 1);
+  await page.locator("#figures svg").first().waitFor();
+  await page.emulateMedia({ media: "print" });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  for (const id of ["controls", "save", "theme"])
+    assert.equal(await page.locator("#" + id).isVisible(), false, id);
+  for (const id of ["verdict", "cards", "line"])
+    assert.equal(await page.locator("#" + id).isVisible(), true, id);
+  const colour = (selector, name) =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((one, key) => getComputedStyle(one)[key], name);
+  assert.equal(await colour("body", "backgroundColor"), "rgb(255, 255, 255)");
+  assert.equal(await colour("h1", "color"), "rgb(0, 0, 0)");
+  const [level] = (await colour("#figures svg text", "fill")).match(/\d+/g).map(Number);
+  assert.ok(level < 128, `words of a chart are ${level} of 255 red`);
   await closed(page);
 });
 
@@ -320,7 +400,7 @@ test("runs are saved, listed and compared", async () => {
   await page.getByLabel("Choose run 2").check();
   await page.locator("#compare").click();
   await page.locator("#comparison table").waitFor();
-  assert.match(await page.locator("#comparison").textContent(), /ttft_s/);
+  assert.match(await page.locator("#comparison").textContent(), /First token \(TTFT\)/);
   await expectAccessible(page);
   await picture(page, "runs-light");
   await closed(page);
@@ -386,6 +466,21 @@ test("the lesson shows its answer once one has guessed", async () => {
   }
 });
 
+test("an answer that is on its way is not shown for what is asked by then", async () => {
+  const page = await opened(home + "#staircase");
+  await page.locator("#field-guess").waitFor();
+  await page.route("**/api/staircase", async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await route.continue().catch(() => {}); // the page has given it up by then
+  });
+  await page.getByRole("button", { name: "Show the answer" }).click();
+  await page.locator("#field-prompt").fill("600");
+  await page.waitForTimeout(800);
+  assert.equal(await page.locator("#lesson-answer").isVisible(), false);
+  assert.equal(await page.locator("#lesson-figures > *").count(), 0);
+  await closed(page);
+});
+
 test("a report opens offline from its file", async (t) => {
   if (!typed("--help").includes("\n  report ")) return t.skip("this program has no report");
   typed(
@@ -408,6 +503,53 @@ test("a report opens offline from its file", async (t) => {
     await expectCharts(page, 1, ".live");
     await expectAccessible(page);
     await picture(page, dark ? "report-dark" : "report-light");
+    await closed(page);
+  }
+});
+
+test("a report of every kind can be used by everyone, on a phone too", async () => {
+  const asked = ["--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "4"];
+  const small = ["--num-prompts", "20", "--input-len", "200", "--output-len", "20"];
+  const kept = ["--slo", "p95:ttft:1s", "--store", "kinds.db"];
+  const manifest = { schema_version: 1, cases: [{ name: "a", ask: "memory" }] };
+  Object.assign(manifest.cases[0], {
+    measured: { kv_blocks: 20000 },
+    scenario: {
+      schema_version: 1,
+      model: "llama-3.1-8b",
+      gpu: "h100",
+      workload: {
+        type: "synthetic",
+        num_prompts: 1,
+        request_rate: "inf",
+        input_len: 1,
+        output_len: 1,
+      },
+    },
+  });
+  fs.writeFileSync(path.join(folder, "kinds.json"), JSON.stringify(manifest));
+  typed("simulate", ...asked, ...small, ...kept);
+  typed("capacity", ...asked, ...small, ...kept);
+  typed("plan", ...asked, ...small, ...kept);
+  typed("whatif", ...asked, ...small, "--vary", "gpu=a100", "--seeds", "2", ...kept);
+  typed("validate", "kinds.json", "--store", "kinds.db");
+  const kinds = JSON.parse(typed("runs", "--store", "kinds.db", "-o", "json")).runs;
+  const whats = new Map(kinds.map((run) => [run.kind, String(run.id)]));
+  whats.set("ledger", "ledger");
+  whats.set("profile", "h200");
+  for (const [kind, what] of whats) {
+    const store = kind === "profile" ? [] : ["--store", "kinds.db"];
+    typed("report", what, ...store, "--html", kind + ".html");
+    const page = await opened("file://" + path.join(folder, kind + ".html"), {
+      width: 360,
+      height: 740,
+    });
+    await page.locator("h1").waitFor();
+    assert.ok(
+      await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+      kind + " scrolls sideways",
+    );
+    await expectAccessible(page);
     await closed(page);
   }
 });

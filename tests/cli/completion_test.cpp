@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "cli/option_values.hpp"
 #include "cli/program_facts.hpp"
 #include "model/error.hpp"
 #include "reports/document.hpp"
@@ -96,6 +97,65 @@ TEST(Completion, EveryFormatThatItOffersIsOne) {
   const auto formats = offered("runs --output ''");
   EXPECT_EQ(formats.size(), 5U);
   for (const std::string& format : formats) EXPECT_NO_THROW(parse_output_format(format));
+}
+
+TEST(Completion, OffersTheValuesOfAFixedList) {
+  EXPECT_THAT(offered("memory --quantization fp"), Contains("fp8"));
+  EXPECT_THAT(offered("memory --dtype b"), ElementsAre("bf16"));
+  EXPECT_THAT(offered("memory --kv-cache-dtype=f"),
+              ElementsAre("--kv-cache-dtype=fp16", "--kv-cache-dtype=fp8"));
+  EXPECT_THAT(offered("memory --solve c"), ElementsAre("context"));
+  EXPECT_THAT(offered("memory --scheduling-policy ''"),
+              ElementsAre("fcfs", "priority", "lpm", "lof"));
+  EXPECT_THAT(offered("simulate --router p"), Contains("prefix_affinity"));
+  EXPECT_THAT(offered("runs import --format vllm"), Not(testing::IsEmpty()));
+}
+
+/// A command line for each option of a fixed list, right but for the option itself.
+std::string line_for(const std::string& option) {
+  static const std::map<std::string, std::string> kLines = {
+      {"objective", "plan"},
+      {"ramp-up-strategy", "trace --num-prompts 1 --ramp-up-start-rps 1 --ramp-up-end-rps 2"},
+      {"range-ratio-style", "trace --num-prompts 1 --random-range-ratio 0.5"},
+      {"format", "runs import nothing"},
+      {"terms", "fit nothing --out nothing.json"},
+      {"dtype", "memory --model gpt2 --gpu h100"},
+      {"quantization", "memory --model gpt2 --gpu h100"}};
+  const auto found = kLines.find(option);
+  if (found != kLines.end()) return found->second;
+  return "simulate --model gpt2 --gpu h100 --num-prompts 1 --trace nothing";
+}
+
+TEST(Completion, EveryValueThatItOffersIsOneThatTheFlagTakes) {
+  std::set<std::string> options;
+  for (const CommandFacts& command : program_facts()) {
+    for (const OptionFacts& option : command.options) {
+      if (!option_values(option.name).empty()) options.insert(option.name);
+    }
+  }
+  // Answers that are no choice of words: what is measured, and where.
+  for (const char* elsewhere : {"device", "solve"}) EXPECT_EQ(options.erase(elsewhere), 1U);
+  EXPECT_GE(options.size(), 15U);
+  for (const std::string& option : options) {
+    const auto complaint = [&option](const std::string& value) {
+      return run_command(line_for(option) + " --" + option + " " + value).err;
+    };
+    EXPECT_THAT(complaint("zzz"), testing::HasSubstr("zzz")) << option;
+    for (const std::string& value : option_values(option)) {
+      EXPECT_THAT(complaint(value), Not(testing::HasSubstr("'" + value + "'"))) << option;
+    }
+  }
+  for (const std::string& value : option_values("solve")) {
+    EXPECT_EQ(run_command("memory --model gpt2 --gpu h100 --solve " + value).exit_code, 0);
+  }
+}
+
+TEST(Completion, KnowsWhatOtherToolsCallAFlag) {
+  EXPECT_THAT(offered("memory --tp"), ElementsAre("--tp", "--tp-size"));
+  EXPECT_THAT(offered("memory --tp ''"), ElementsAre());  // a number comes next
+  EXPECT_THAT(offered("memory -q fp"), Contains("fp8"));
+  EXPECT_THAT(offered("memory --mem-fraction-static=0.9 --gpu h2"), Contains("h200"));
+  EXPECT_THAT(offered("memory --t"), Not(Contains("--tp")));  // ours first
 }
 
 TEST(Completion, OffersFilesWhereFilesAreWanted) {

@@ -13,6 +13,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr double kPerRequest = 0.006;
 constexpr double kGraphLaunch = 0.0007;
@@ -106,6 +107,48 @@ TEST_F(Fit, LearnsOnlyTheTermsAskedFor) {
   const json answer = json::parse(fit("--out engine.json --terms per_request_s -o json").out);
   ASSERT_EQ(answer["terms"].size(), 1U);
   EXPECT_EQ(answer["terms"][0]["name"], "per_request_s");
+}
+
+TEST_F(Fit, OneRunSaysNothingOfOthers) {
+  const json whole = json::parse(fit("--out engine.json -o json").out);
+  ASSERT_EQ(whole["metrics"].size(), 3U);
+  EXPECT_EQ(whole["metrics"][0]["figures"], 3);
+  EXPECT_LT(whole["metrics"][0]["leave_one_run_out_mape"], whole["metrics"][0]["era_mape"]);
+  EXPECT_THAT(fit().out, Not(HasSubstr("do not improve")));
+
+  manifest_["cases"] = json::array({manifest_["cases"][0]});
+  const json one = json::parse(fit("--out engine.json -o json").out);
+  EXPECT_TRUE(one["errors"]["leave_one_run_out"].is_null());
+  EXPECT_TRUE(one["metrics"][0]["leave_one_run_out_mape"].is_null());
+  EXPECT_FALSE(json::parse(std::ifstream("engine.json")).contains("median_error"));
+  const std::string text = fit().out;
+  EXPECT_THAT(text, HasSubstr("No run can be left out"));
+  EXPECT_THAT(text, Not(HasSubstr("leave one run out ")));
+}
+
+TEST_F(Fit, TermsThatHelpNoOtherRunAreSaidTo) {
+  // Two runs of the same load that contradict each other by as much as they err: the era's terms
+  // lie between them, and what either says is wrong for the other.
+  const json planted = manifest_["cases"][1];
+  manifest_["cases"] = {planted, planted};
+  std::ofstream("s.json") << planted["scenario"];
+  const json era = json::parse(run_command("simulate s.json --no-store -o json").out);
+  for (const char* metric : {"ttft_s", "tpot_s", "e2e_s"}) {
+    const double value = era[metric]["mean"];
+    manifest_["cases"][0]["measured"][metric]["mean"] = 0.8 * value;
+    manifest_["cases"][1]["measured"][metric]["mean"] = 1.2 * value;
+  }
+  EXPECT_THAT(fit().out, HasSubstr("do not improve on the terms of vllm-0.19"));
+}
+
+TEST_F(Fit, TokenRatesTellOfHostTimeOnlyWhereTheServerDecidesThem) {
+  manifest_["cases"][0]["measured"]["output_tokens_per_s"] = 100;
+  const auto metrics = [&] {
+    return json::parse(fit("--out engine.json -o json").out)["fitted_metrics"].dump();
+  };
+  EXPECT_THAT(metrics(), Not(HasSubstr("output_tokens_per_s")));
+  manifest_["cases"][0]["scenario"]["workload"]["request_rate"] = "inf";
+  EXPECT_THAT(metrics(), HasSubstr("output_tokens_per_s"));
 }
 
 TEST_F(Fit, CasesOfTwoEnginesAreNotMixed) {

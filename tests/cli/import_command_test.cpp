@@ -46,6 +46,18 @@ TEST_F(Import, StoresMeasuredRunsAndPrintsWhatItUnderstood) {
   EXPECT_THAT(run_command("runs 1").out, AllOf(HasSubstr("measured"), HasSubstr("ttft_s")));
 }
 
+TEST_F(Import, KeepsEveryKeyThatItDoesNotKnow) {
+  constexpr int kKeys = 20'000;  // 0.6 s where each key was looked for among the others
+  nlohmann::json result = nlohmann::json::parse(std::ifstream("bench.json"));
+  for (int i = 0; i < kKeys; ++i) result["key" + std::to_string(i)] = i;
+  std::ofstream("many.json") << result;
+  const CommandResult imported = run_command("runs import many.json --no-store -o json");
+  ASSERT_EQ(imported.exit_code, 0) << imported.err;
+  const auto other = nlohmann::json::parse(imported.out)["runs"][0]["setting"]["other"];
+  for (int i = 0; i < kKeys; i += 1000) EXPECT_EQ(other["key" + std::to_string(i)], i);
+  EXPECT_GE(other.size(), static_cast<std::size_t>(kKeys));
+}
+
 TEST_F(Import, KeepsRequestsWhereAskedTo) {
   ASSERT_EQ(run_command("runs import bench.json --keep-requests").exit_code, 0);
   EXPECT_EQ(Store("roofcast.db", Store::Mode::read).run(1)->requests.size(), 2U);

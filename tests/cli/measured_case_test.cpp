@@ -2,24 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
-#include "model/error.hpp"
+#include <map>
+#include <string>
 
 namespace roofcast {
 namespace {
 
 using nlohmann::json;
-
-MeasuredRun run_with(std::vector<RequestRow> requests) {
-  MeasuredRun run{.origin = "r.json"};
-  run.requests = std::move(requests);
-  return run;
-}
-
-RequestRow request(double arrival_s, std::int64_t input, std::int64_t output) {
-  return {.arrival_s = arrival_s, .input_tokens = input, .output_tokens = output};
-}
 
 TEST(MeasuredCase, ASettingBecomesAScenario) {
   MeasuredRun run{.origin = "r.json"};
@@ -55,6 +44,19 @@ TEST(MeasuredCase, ASettingBecomesAScenario) {
   EXPECT_EQ(scenario_of(run), expected);
 }
 
+TEST(MeasuredCase, ArgumentsOfOtherServersBecomeEngineOptions) {
+  MeasuredRun run;
+  run.setting.engine = "sglang";
+  run.setting.other = {{"server_info", R"({"mem_fraction_static": 0.5, "max_running_requests": 2,
+                          "disable_radix_cache": true, "kv_cache_dtype": "fp8_e4m3"})"},
+                       {"max_num_seqs", "3"}};  // --meta in this program's words
+  const json expected = {{"gpu_memory_utilization", 0.5},
+                         {"max_num_seqs", 3},
+                         {"enable_prefix_caching", false},
+                         {"kv_cache_dtype", "fp8"}};
+  EXPECT_EQ(scenario_of(run)["engine_options"], expected);
+}
+
 TEST(MeasuredCase, WhatIsNotSaidIsLeftOut) {
   EXPECT_EQ(scenario_of(MeasuredRun{}), json::object());
   MeasuredRun run;
@@ -63,41 +65,29 @@ TEST(MeasuredCase, WhatIsNotSaidIsLeftOut) {
   EXPECT_EQ(scenario_of(run), json::object());
 }
 
-TEST(MeasuredCase, RequestsAreReplayedAsTheyWereSent) {
-  std::vector<RequestRow> rows = {request(100.5, 20, 3), request(100, 10, 2), request(101, 30, 0)};
-  rows[0].sent_s = 100.75;
-  const auto workload = recorded_workload(run_with(rows));
-  ASSERT_TRUE(workload);
-  ASSERT_EQ(workload->requests.size(), 2U);  // the third failed
-  EXPECT_EQ(workload->requests[0].input_tokens, 10);
-  EXPECT_EQ(workload->requests[0].arrival, 0);
-  EXPECT_EQ(workload->requests[1].output_tokens, 3);
-  EXPECT_EQ(workload->requests[1].arrival, 750'000'000);
-  EXPECT_EQ(workload->notes.size(), 1U);
+TEST(MeasuredCase, WeightFormatsAreReadAsServersSayThem) {
+  MeasuredRun run;
+  for (const char* as_checkpoint :
+       {"compressed-tensors", "torch.bfloat16", "gguf", "auto-round", "None", "auto", "float32"}) {
+    run.setting.quantization = as_checkpoint;
+    EXPECT_EQ(scenario_of(run), json::object()) << as_checkpoint;
+  }
+  run.setting.quantization = "FP8";
+  EXPECT_EQ(scenario_of(run)["quantization"], "fp8");
+  run.setting.quantization = "w3a5";  // named as it is, so that its case says what is known
+  EXPECT_EQ(scenario_of(run)["quantization"], "w3a5");
 }
 
-TEST(MeasuredCase, AClosedLoopWaitsForItsLimitInsteadOfRecordedTimes) {
-  MeasuredRun run = run_with({request(0, 10, 2), request(5, 10, 2)});
-  run.setting.max_concurrency = 1;
-  EXPECT_EQ(recorded_workload(run)->requests[1].arrival, 0);
-  run.setting.request_rate_per_s = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(recorded_workload(run)->requests[1].arrival, 0);
-  run.setting.request_rate_per_s = 0.2;
-  EXPECT_EQ(recorded_workload(run)->requests[1].arrival, 5'000'000'000);
-}
-
-TEST(MeasuredCase, WithoutArrivalTimesTheyAreDrawnAtTheRate) {
-  MeasuredRun run = run_with(std::vector<RequestRow>(1000, request(0, 10, 2)));
-  EXPECT_EQ(recorded_workload(run)->requests.back().arrival, 0);
-  run.setting.request_rate_per_s = 10;
-  // The last of 1000 Poisson arrivals at 10 a second: after 100 s, give or take 3.2 s.
-  EXPECT_NEAR(static_cast<double>(recorded_workload(run)->requests.back().arrival), 100e9, 16e9);
-}
-
-TEST(MeasuredCase, TimesAndLengthsThatNoServerSawAreRefused) {
-  EXPECT_THROW(recorded_workload(run_with({request(0, 10, 2), request(1e30, 10, 2)})), Error);
-  EXPECT_THROW(recorded_workload(run_with({request(0, 1'000'000'000, 2)})), Error);
-  EXPECT_EQ(recorded_workload(run_with({request(0, 10, 0)})), std::nullopt);
+TEST(MeasuredCase, WholeExpertsAreASwitchOrANumberOfRanks) {
+  MeasuredRun run;
+  run.setting.tensor = 8;
+  for (const auto& [key, value] : std::map<std::string, std::string>{
+           {"ep", "8"}, {"ep_size", "\"8\""}, {"enable_expert_parallel", "\"True\""}}) {
+    run.setting.other = {{key, value}};
+    EXPECT_EQ(scenario_of(run)["parallel"]["expert"], true) << key;
+  }
+  run.setting.other = {{"ep", "1"}, {"enable_expert_parallel", "false"}};
+  EXPECT_FALSE(scenario_of(run)["parallel"].contains("expert"));
 }
 
 TEST(MeasuredCase, FiguresWithoutAPredictionAreNotCompared) {

@@ -157,6 +157,17 @@ TEST_F(Report, TellsAClosedLoopByItsRequestsInFlight) {
   EXPECT_TRUE(found) << figure_of(report, "roofline")["series"];
 }
 
+TEST_F(Report, SaysOnHowManyReplicas) {
+  ASSERT_EQ(run_command("simulate --model llama-3.1-8b --gpu h100 --replicas 3 --request-rate 8 "
+                        "--num-prompts 30 --input-len 200 --output-len 20 --store r.db")
+                .exit_code,
+            0);
+  const json report = machine();
+  EXPECT_THAT(report["answer"].get<std::string>(),
+              StartsWith("llama-3.1-8b on 3 replicas of NVIDIA H100 SXM, vllm-0.19"));
+  EXPECT_EQ(report["facts"]["Runs on"], "3 replicas of NVIDIA H100 SXM, vllm-0.19");
+}
+
 TEST_F(Report, OfARunInWhichNothingFinishedDrawsNoLoadAndNoSteps) {
   run_command(
       "simulate --model llama-3.1-8b --gpu h100 --num-prompts 4 --input-len 1024 "
@@ -190,7 +201,9 @@ TEST_F(Report, OfAPlanHasItsFinalistsAndHowToRunTheFirst) {
   EXPECT_THAT(chosen["points"][0]["label"].get<std::string>(),
               StartsWith("1 replica of 1x NVIDIA H100 SXM: "));
   EXPECT_EQ(report["sections"][2]["heading"], "How to run the first");
-  EXPECT_FALSE(report["sections"][2]["commands"].empty());
+  EXPECT_THAT(report["sections"][2]["commands"][0].get<std::string>(),
+              AllOf(StartsWith("# 1 server"), HasSubstr("\nvllm serve ")));
+  EXPECT_EQ(report["facts"]["GPUs searched"], "NVIDIA H100 SXM");
 }
 
 TEST_F(Report, OfAPlanThatFindsNothingSaysWhy) {
@@ -223,8 +236,66 @@ TEST_F(Report, OfValidationsSumsUpTheLedger) {
   EXPECT_EQ(ledger.exit_code, 0) << ledger.err;
   EXPECT_THAT(ledger.out, HasSubstr("1 figure of 1 case"));
   const CommandResult one = run_command("report 2 --store r.db");
-  EXPECT_THAT(one.out, HasSubstr("kv_blocks"));
+  EXPECT_THAT(one.out, HasSubstr("KV blocks"));
   EXPECT_THAT(one.out, HasSubstr("20,000"));
+  // The same case validated again is not another one.
+  ASSERT_EQ(run_command("validate m.json --store r.db").exit_code, 0);
+  EXPECT_THAT(run_command("report ledger --store r.db").out,
+              AllOf(HasSubstr("1 figure of 1 case"), HasSubstr("1 older validation")));
+}
+
+TEST_F(Report, OfACapacityAnswersWhatWasAsked) {
+  ASSERT_EQ(run_command("capacity --model llama-3.1-8b --gpu h100 --request-rate 4 --num-prompts "
+                        "20 --input-len 200 --output-len 20 --slo p95:ttft:1s --store r.db")
+                .exit_code,
+            0);
+  EXPECT_THAT(machine()["answer"].get<std::string>(),
+              AllOf(StartsWith("llama-3.1-8b on NVIDIA H100 SXM"), HasSubstr("p95 TTFT ≤ 1.00 s"),
+                    HasSubstr("asked for hold")));
+}
+
+TEST_F(Report, OfACapacityThatNobodyAskedALoadOfIsSearchedAsItWas) {
+  // More requests than at first are needed; how many there are and at which rate is nobody's wish.
+  const CommandResult found = run_command(
+      "capacity --model llama-3.1-8b --gpu h100 --input-len 1024 --output-len 256 "
+      "--slo p95:ttft:300ms --store r.db -o json");
+  ASSERT_EQ(found.exit_code, 0) << found.err;
+  const json capacity = json::parse(found.out);
+  ASSERT_GT(capacity["requests"], 2000);
+  EXPECT_EQ(capacity["inputs"]["scenario"]["workload"]["request_rate"], "inf");
+  const json report = machine();
+  EXPECT_THAT(report["answer"].get<std::string>(),
+              AllOf(HasSubstr("carries "), Not(HasSubstr("asked for"))));
+  EXPECT_EQ(figure_of(report, "load_ttft")["series"][0]["points"].size(), capacity["curve"].size());
+}
+
+TEST_F(Report, OfAWhatIfComparesItsVariantsInWords) {
+  ASSERT_EQ(run_command("whatif --model llama-3.1-8b --gpu h100 --request-rate 4 --num-prompts 20 "
+                        "--input-len 200 --output-len 20 --vary gpu=a100,h200 --seeds 2 "
+                        "--slo p95:ttft:1s --store r.db")
+                .exit_code,
+            0);
+  const CommandResult result = run_command("report 2 --store r.db -o json");
+  const json report = json::parse(result.out);
+  EXPECT_EQ(report["title"], "What if: llama-3.1-8b on NVIDIA H100 SXM");
+  // More bandwidth, the same peak: an H200 is never slower than an H100.
+  EXPECT_THAT(report["answer"].get<std::string>(),
+              AllOf(StartsWith("Of 2 changes"), HasSubstr("gpu=h200 does most for TTFT p95"),
+                    HasSubstr("3 of 3 variants hold the SLO")));
+  const json& figure = figure_of(report, "what_if_ttft_s_p95");
+  EXPECT_EQ(figure["y_title"], "TTFT p95 (ms)");
+  EXPECT_EQ(figure["series"][0]["points"].size(), 3U);
+}
+
+TEST_F(Report, OfSeedsThatDisagreeDoesNotCallTheSloHeld) {
+  ASSERT_EQ(run_command(kSimulate).exit_code, 0);
+  roofcast::Run run = *Store("r.db", Store::Mode::read).run(1);
+  run.row.kind = "whatif";
+  run.row.summary = "baseline: TTFT p95 1 s";
+  run.metrics = {{"slo_met", "value", 0.2}};
+  Store("r.db", Store::Mode::write).add(run);
+  const CommandResult result = run_command("report 2 --store r.db");
+  EXPECT_THAT(result.out, HasSubstr("holds in 20 % of the seeds"));
 }
 
 TEST_F(Report, RefusesWhatItCannotDoInALine) {
@@ -245,6 +316,8 @@ TEST_F(Report, RefusesWhatItCannotDoInALine) {
       {"report 1 --store r.db --html /no/such/folder/p.html", 1, "cannot be written"},
       {"report 1 --store r.db --md - --csv -", 2, "one form only"},
       {"report 1 --store r.db --html -", 2, "expected a file"},
+      {"report 1 --store r.db --html a -o json", 2, "--output"},
+      {"report h100 --store r.db", 2, "--store"},
   };
   for (const Misuse& misuse : misuses) {
     const CommandResult result = run_command(misuse.line);

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/program_facts.hpp"
 #include "tests/support/run_command.hpp"
 
 namespace roofcast::test {
@@ -54,6 +56,37 @@ class Validate : public testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(Validate, AStageOfTheLoadIsComparedByItself) {
+  json& first = manifest_["cases"][0];
+  first["scenario"]["workload"] = {
+      {"type", "synthetic"},
+      {"output_len", 16},
+      {"stages", {{{"rate", 1}, {"duration_s", 10}}, {{"rate", 40}, {"duration_s", 5}}}}};
+  first["measured"] = {{"tpot_s", {{"mean", 0.007}}}};
+  manifest_["cases"].erase(1);
+  const auto predicted = [&] {
+    const json answer = json::parse(validate("--no-store -o json").out);
+    return answer["cases"][0]["figures"][0]["predicted"].get<double>();
+  };
+  const json whole = simulated();
+  EXPECT_EQ(predicted(), whole["tpot_s"]["mean"].get<double>());
+  for (const std::size_t stage : {1U, 2U}) {
+    first["stage"] = stage;
+    EXPECT_EQ(predicted(), whole["stages"][stage - 1]["tpot_s"]["mean"].get<double>());
+  }
+  EXPECT_LT(whole["stages"][0]["tpot_s"]["mean"], whole["stages"][1]["tpot_s"]["mean"]);
+
+  first["stage"] = 3;
+  const json beyond = json::parse(validate("--no-store -o json").out);
+  EXPECT_EQ(beyond["answered"], 0);
+  EXPECT_THAT(beyond["cases"][0]["reason"].get<std::string>(),
+              HasSubstr("stage 3 was measured, but the load reports 2"));
+  first["stage"] = 1;
+  first["ask"] = "memory";
+  const json memory = json::parse(validate("--no-store -o json").out);
+  EXPECT_THAT(memory["cases"][0]["reason"].get<std::string>(), HasSubstr("no such key unless"));
+}
+
 TEST_F(Validate, PutsWhatSimulateSaysBesideWhatWasMeasured) {
   const CommandResult result = validate("-o json");
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -84,7 +117,22 @@ TEST_F(Validate, NoAnswerAtAllFails) {
   EXPECT_EQ(validate().exit_code, 1);
 }
 
+TEST_F(Validate, AThresholdPassesOnlyWhatItJudged) {
+  const CommandResult half = validate("--threshold kv_blocks=1e6%");  // one of two cases
+  EXPECT_EQ(half.exit_code, 1);
+  EXPECT_THAT(half.out, Not(HasSubstr("within its threshold")));
+  manifest_["cases"].erase(1);
+  EXPECT_THAT(validate("--threshold 1e6%").out, HasSubstr("Every metric is within its threshold"));
+  const CommandResult none = validate("--threshold 1e6% queue_s=1% tpot_s:p99=1e6%");
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_THAT(none.out, HasSubstr("Not judged: no case has a figure of queue_s to compare."));
+  EXPECT_THAT(none.out, HasSubstr("Not judged: no case has a figure of tpot_s p99 to compare."));
+  const json answer = json::parse(validate("-o json --no-store --threshold queue_s=1%").out);
+  EXPECT_EQ(answer["unjudged"][0]["name"], "queue_s");
+}
+
 TEST_F(Validate, PastTheThresholdTheAnswerIsNo) {
+  manifest_["cases"].erase(1);
   EXPECT_EQ(validate("--threshold kv_blocks=1e6%").exit_code, 0);
   const CommandResult result = validate("--threshold kv_blocks=10%");
   EXPECT_EQ(result.exit_code, 3);
@@ -115,11 +163,13 @@ TEST_F(Validate, BothSidesAreKeptAndCanBeCompared) {
 }
 
 TEST_F(Validate, ThePlotHasAPanelAMetricAndWritesOverNothingThatIsRead) {
+  manifest_["cases"][1] = manifest_["cases"][0];  // one group alone has no legend
+  manifest_["cases"][1]["group"] = "another";
   EXPECT_EQ(validate("--no-store --plot p.svg").exit_code, 0);
   std::ostringstream text;
   text << std::ifstream("p.svg").rdbuf();
-  EXPECT_THAT(text.str(), HasSubstr("kv_blocks"));
-  EXPECT_THAT(text.str(), HasSubstr("tpot_s mean"));
+  EXPECT_THAT(text.str(), HasSubstr("KV blocks"));
+  EXPECT_THAT(text.str(), HasSubstr("TPOT mean"));
   EXPECT_THAT(text.str(), HasSubstr(">a group<"));
   EXPECT_EQ(validate("--no-store --plot m.json").exit_code, 2);
 }
@@ -183,10 +233,61 @@ TEST_F(Validate, WhatAResultDoesNotSayIsAskedFor) {
   EXPECT_EQ(run_command("validate bench.json --meta gpu=h100").exit_code, 0);
 }
 
+/// A value that the flag takes: one of each kind.
+bool is_refused_as_idle(const std::string& flag, const std::string& manifest) {
+  for (const char* value :
+       {"", " 1", " fp8", " fcfs", " ngram", " 0.5,0.5", " gpu=a100", " vllm-bench-serve",
+        " max_utilization", " equal_progress", " plain", " '{\"num_speculative_tokens\":3}'"}) {
+    const CommandResult result = run_command("validate " + manifest + " " + flag + value);
+    if (result.exit_code == 0) return false;
+    if (result.err.find("is a manifest, which says") != std::string::npos) return true;
+  }
+  return false;
+}
+
 TEST_F(Validate, FlagsThatAManifestSaysAreMisuse) {
-  const CommandResult result = validate("--gpu h100");
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("m.json is a manifest"));
+  manifest_["cases"] = {{{"ask", "memory"},
+                         {"scenario", {{"model", "llama-3.1-8b"}, {"gpu", "h100"}}},
+                         {"measured", {{"kv_blocks", 27000}}}}};
+  std::ofstream("m.json") << manifest_;
+  const std::vector<std::string> own = {"file",     "ledger", "plot", "threshold", "store",
+                                        "no-store", "output", "help", "help-all",  "format"};
+  std::size_t tried = 0;
+  for (const CommandFacts& command : program_facts()) {
+    if (command.name != "validate") continue;
+    for (const OptionFacts& option : command.options) {
+      if (std::find(own.begin(), own.end(), option.name) != own.end()) continue;
+      EXPECT_TRUE(is_refused_as_idle("--" + option.name, "m.json")) << option.name;
+      ++tried;
+    }
+  }
+  EXPECT_GT(tried, 30U);
+  EXPECT_EQ(run_command("validate m.json -tp 2").exit_code, 2);
+}
+
+TEST_F(Validate, WhatIsNeitherManifestNorResultIsCalledSo) {
+  for (const std::string text : {"", "{}", "[]", "null", "words", "[[[[", "0"}) {
+    std::ofstream("x.json") << text;
+    const CommandResult result = run_command("validate x.json --model llama-3.1-8b --gpu h100");
+    EXPECT_EQ(result.exit_code, 1) << text;
+    EXPECT_THAT(result.err, HasSubstr("x.json")) << text;
+    EXPECT_THAT(result.err, Not(HasSubstr("which says what its cases ran on"))) << text;
+  }
+}
+
+TEST_F(Validate, ABrokenFileAmongOthersIsACaseAndFails) {
+  std::filesystem::create_directory("runs");
+  std::ofstream("runs/a.json") << kResult;
+  std::ofstream("runs/b.json") << std::string(kResult).substr(0, 200);
+  std::ofstream("runs/c.json") << kResult;
+  for (const char* files : {"runs", "runs/a.json runs/b.json runs/c.json"}) {
+    const CommandResult result =
+        run_command(std::string("validate --gpu h100 --no-store -o json ") + files);
+    EXPECT_EQ(result.exit_code, 1);
+    const json answer = json::parse(result.out);
+    EXPECT_EQ(answer["answered"], 2);
+    EXPECT_EQ(answer["unanswered"], 1);
+  }
 }
 
 TEST_F(Validate, TheIntervalOfAMemoryPlanIsItsOwnUncertainty) {

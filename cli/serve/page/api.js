@@ -4,7 +4,10 @@
 export class Refusal extends Error {}
 
 async function answered(response) {
-  const body = await response.json().catch(() => ({ error: "the server's answer cannot be read" }));
+  const body = await response.json().catch((error) => {
+    if (error.name === "AbortError") throw error; // nobody waits for it any more
+    throw new Refusal("the server's answer cannot be read");
+  });
   if (!response.ok) throw new Refusal(body.error || `the server answers ${response.status}`);
   return body;
 }
@@ -30,11 +33,11 @@ export async function post(path, flags, signal) {
 }
 
 /// Calls `work(value, signal)` for the newest value only, once values have rested for a moment; an
-/// older call is given up.
+/// older call is given up. `.give_up()` gives up the newest too.
 export function newestOf(work, rest = 120) {
   let timer = 0;
   let under_way = null;
-  return (value) => {
+  const ask = (value) => {
     clearTimeout(timer);
     timer = setTimeout(async () => {
       if (under_way) under_way.abort();
@@ -47,4 +50,9 @@ export function newestOf(work, rest = 120) {
       }
     }, rest);
   };
+  ask.give_up = () => {
+    clearTimeout(timer);
+    if (under_way) under_way.abort();
+  };
+  return ask;
 }

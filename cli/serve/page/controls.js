@@ -36,8 +36,9 @@ function scaleOf({ low, high, log, choices, step = 1 }) {
   };
 }
 
-/// `question`: {key, label, unit, low, high, log, step, choices, least, optional}. `changed(key,
-/// text)` is told of each change. Returns {root, set(text)}.
+/// `question`: {key, label, unit, low, high, log, step, choices, least, optional, usual}: an optional
+/// one may be left out, which stands where `usual` does, or at the end. `changed(key, text)` is told
+/// of each change. Returns {root, set(text)}.
 export function slider(question, changed) {
   const scale = scaleOf(question);
   const id = "field-" + question.key;
@@ -58,7 +59,8 @@ export function slider(question, changed) {
     "aria-label": `${question.label}, slider`,
   });
   const place = (text) => {
-    range.value = text === "" ? scale.last : scale.place(Number(text));
+    const left_out = question.usual === undefined ? scale.last : scale.place(question.usual);
+    range.value = text === "" ? left_out : scale.place(Number(text));
     range.setAttribute(
       "aria-valuetext",
       `${text || question.optional} ${question.unit || ""}`.trim(),

@@ -2,24 +2,8 @@
 import { element, table } from "./element.js";
 import { isDark, onTheme } from "./theme.js";
 
-const NARROW = 560;
 const HEIGHT = 300;
 const LOW_HEIGHT = 240; // of bars that lie
-
-// On a phone legends are leafed through, and names of axes need their room.
-function fitted(option, width) {
-  const copy = structuredClone(option);
-  if (width >= NARROW) return copy;
-  if (copy.legend) {
-    copy.legend.type = "scroll";
-    if (copy.grid) copy.grid.top = 40;
-  }
-  if (copy.grid) {
-    copy.grid.right = 14;
-    copy.grid.left = Math.min(copy.grid.left, 62);
-  }
-  return copy;
-}
 
 function lies(option) {
   const axis = Array.isArray(option.yAxis) ? option.yAxis[0] : option.yAxis;
@@ -56,7 +40,7 @@ class View {
       ),
     );
     if (this.chart && this.place.clientWidth > 0)
-      RoofcastCharts.update(this.chart, fitted(this.option, this.place.clientWidth));
+      RoofcastCharts.update(this.chart, this.option);
     else this.draw();
   }
 
@@ -65,11 +49,7 @@ class View {
     if (this.chart) this.chart.dispose();
     this.chart = null;
     if (this.place.clientWidth === 0) return;
-    this.chart = RoofcastCharts.mount(
-      this.place,
-      fitted(this.option, this.place.clientWidth),
-      isDark(),
-    );
+    this.chart = RoofcastCharts.mount(this.place, this.option, isDark());
   }
 
   end() {

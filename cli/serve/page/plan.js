@@ -17,11 +17,23 @@ export async function startPlan(values, changed) {
   );
   const lists = { models: models.models, gpus: gpus.gpus, engines: engines.engines, limits };
   const showFigures = figureList(byId("figures"));
+  const showCurves = figureList(byId("curves"));
   const groups = controlsOf(lists, (key, text) => {
     values[key] = text;
+    if (key === "model") choose("max_model_len", ""); // it was of the other model
     changed();
     ask();
   });
+  function choose(key, text) {
+    values[key] = text;
+    for (const controls of Object.values(groups)) if (controls[key]) controls[key].set(text);
+  }
+  const tried = (key, text) => {
+    choose(key, text);
+    changed();
+    ask();
+    byId("field-" + key).focus(); // the button that was pressed goes
+  };
   for (const [title, controls] of Object.entries(groups)) {
     byId("controls").append(group(title, ...Object.values(controls)));
   }
@@ -36,9 +48,9 @@ export async function startPlan(values, changed) {
         post("/api/simulate", flags, signal),
       ]);
       const run = simulation.document;
-      showVerdict(run, simulation.code);
+      showVerdict(run, simulation.code, values);
       if (run.fits) showCards(memory.document, run, values);
-      else showRemedies(memory.document);
+      else showRemedies(memory.document, tried);
       byId("notes").replaceChildren(...(run.notes || []).map((note) => element("li", {}, note)));
       byId("save").disabled = byId("carry").disabled = !run.fits;
       showFigures((await post("/api/figures/simulate", flags, signal)).figures); // numbers come first
@@ -61,6 +73,7 @@ export async function startPlan(values, changed) {
 
   function ask() {
     byId("told").textContent = "";
+    hideCapacity();
     const flags = simulationFlags(values);
     byId("line").textContent = commandLine("simulate", flags);
     answer(flags);
@@ -83,21 +96,52 @@ export async function startPlan(values, changed) {
       return [`Saved as run ${run}. `, element("a", { href: "#runs" }, "See all runs")];
     }),
   );
-  byId("carry").addEventListener("click", () =>
-    tell(byId("carry"), "Searching ...", async (flags) => {
-      const asked = { ...flags };
-      delete asked["num-prompts"];
-      const { document: found } = await post("/api/capacity", asked);
-      if (!found.holds && !found.capacity) return ["It holds the SLO at no load."];
-      const limits = found.limits
-        ? ` What ends it: ${found.limits.binding.replaceAll("_", " ")}.`
+  function carriedWords(found) {
+    if (!found.fits) return ["It does not fit."];
+    const promised = values.ttft !== "" || values.tpot !== "";
+    const holds = promised ? "within the SLO" : "before the backlog grows (no SLO was asked for)";
+    if (!found.capacity) return [`No load is carried ${holds}.`];
+    const asked = Number(values.request_rate);
+    const sure =
+      found.capacity_low && found.capacity_high
+        ? ` (${fixed(found.capacity_low, 2)} to ${fixed(found.capacity_high, 2)} in 80 % of cases, by what step times may be off)`
         : "";
-      return [
-        data(found.capacity, fixed(found.capacity, 2)),
-        ` requests/s within the SLO (${fixed(found.capacity_low, 2)} to ${fixed(found.capacity_high, 2)} as far as the model is sure).${limits}`,
-      ];
-    }),
-  );
+    const limits = found.limits
+      ? ` What ends it: ${found.limits.binding.replaceAll("_", " ")}.`
+      : "";
+    return [
+      found.bounded ? "" : "At least ",
+      data(found.capacity, fixed(found.capacity, 2)),
+      ` requests/s ${holds}${sure}: ${fixed(found.capacity / asked, 2)} times the ${fixed(asked, 2)} asked for.${limits}`,
+    ];
+  }
+
+  const carry = newestOf(async (flags, signal) => {
+    byId("capacity").hidden = false;
+    byId("carried").textContent = "Searching ...";
+    try {
+      const found = await post("/api/figures/capacity", flags, signal);
+      byId("carried").replaceChildren(...carriedWords(found.document));
+      showCurves(found.figures || []);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      byId("carried").textContent = error.message;
+    }
+  }, 0);
+  function hideCapacity() {
+    carry.give_up();
+    byId("capacity").hidden = true;
+    showCurves([]);
+  }
+  byId("carry").addEventListener("click", () => {
+    const flags = simulationFlags(values);
+    delete flags["num-prompts"]; // as many as the search needs
+    carry(flags);
+  });
+  if (!limits.saves) {
+    byId("save").hidden = true;
+    byId("save").after(element("span", { class: "small" }, "The store can only be read."));
+  }
   byId("copy").addEventListener("click", async () => {
     await navigator.clipboard.writeText(byId("line").textContent);
     byId("copy").textContent = "Copied";

@@ -1,5 +1,6 @@
 // The answer of a deployment in words and numbers.
 import { data, element, table } from "./element.js";
+import { MACHINE } from "./questions.js";
 import { count, dollars, fixed, gib, percent, time } from "./format.js";
 
 const byId = (id) => document.getElementById(id);
@@ -16,7 +17,6 @@ function card(title, figure, words, more) {
 }
 
 function memoryCard(memory) {
-  if (!memory.fits) return card("Memory", "does not fit", memory.reason);
   return card(
     "Memory",
     data(memory.kv_tokens, count(memory.kv_tokens) + " tokens"),
@@ -57,14 +57,18 @@ function latencyCard(run) {
   );
 }
 
-function costCard(run, values) {
+function gpus_of(values) {
   const gpus = Number(values.tp) * Number(values.replicas);
+  return `${count(gpus)} ${gpus === 1 ? "GPU" : "GPUs"}`;
+}
+
+function costCard(run, values) {
   if (run.cost_usd_per_h === null) return card("Cost", "no price", "of this GPU is known");
   const each = run.cost_usd_per_million_output_tokens;
   return card(
     "Cost",
     data(run.cost_usd_per_h, dollars(run.cost_usd_per_h) + " /h"),
-    `for ${count(gpus)} ${gpus === 1 ? "GPU" : "GPUs"}, list price`,
+    `for ${gpus_of(values)}, typical rent on demand`,
     each === null
       ? null
       : element("p", { class: "small" }, data(each, dollars(each)), " a million output tokens"),
@@ -97,7 +101,13 @@ function sentence(words) {
   return words ? words[0].toUpperCase() + words.slice(1) + "." : "";
 }
 
-export function showVerdict(run, code) {
+/// "on 2 GPUs for $9.00 an hour"
+function placeWords(run, values) {
+  const price = run.cost_usd_per_h === null ? "" : ` for ${dollars(run.cost_usd_per_h)} an hour`;
+  return `on ${gpus_of(values)}${price}`;
+}
+
+export function showVerdict(run, code, values) {
   const box = byId("verdict");
   box.className = "verdict " + (code === 0 ? "yes" : "no");
   if (!run.fits) {
@@ -109,30 +119,41 @@ export function showVerdict(run, code) {
   const targets = run.slo.targets || [];
   const said = !targets.length
     ? code === 0
-      ? "It runs; no SLO was asked for."
+      ? `It runs ${placeWords(run, values)}; no SLO was asked for.`
       : "No: no request finished."
     : code === 0
-      ? "Yes: the SLO holds."
-      : "No: the SLO does not hold.";
+      ? `Yes: the SLO holds ${placeWords(run, values)}.`
+      : `No: the SLO does not hold ${placeWords(run, values)}.`;
   box.replaceChildren(
     element("p", { class: "said" }, said),
-    targets.length ? element("p", {}, targets.map(targetWords).join("; ")) : null,
+    ...(targets.length ? [element("p", {}, targets.map(targetWords).join("; "))] : []),
     element("p", { class: "small" }, sentence(run.saturation.reason)),
   );
 }
 
-export function showRemedies(memory) {
-  const items = memory.remedies.map(({ flag, effect }) =>
-    element("li", {}, element("code", {}, flag), ": " + effect),
-  );
+/// "--tensor-parallel-size 4" to ["tp", "4"]; nothing for a flag without a control.
+function controlOf(flag) {
+  const [name, value] = flag.replace(/^--/, "").split(/[ =]/);
+  const found = MACHINE.find(([, one]) => one === name);
+  return found && value ? [found[0], value] : null;
+}
+
+/// `tried(key, value)` is called with what the reader chooses to try.
+export function showRemedies(memory, tried) {
+  const items = memory.remedies.map(({ flag, effect }) => {
+    const control = controlOf(flag);
+    const button = control
+      ? element("button", { type: "button", onclick: () => tried(...control) }, `Try ${flag}`)
+      : element("code", {}, flag);
+    return element("li", {}, button, " " + effect);
+  });
   byId("cards").replaceChildren(
-    memoryCard(memory),
     element(
       "section",
       { class: "card two" },
       element("h2", {}, "What would help"),
       items.length
-        ? element("ul", {}, ...items)
+        ? element("ul", { class: "remedies" }, ...items)
         : element("p", {}, "A larger GPU, more of them, or smaller weights."),
     ),
   );

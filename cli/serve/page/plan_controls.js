@@ -102,6 +102,7 @@ export function controlsOf(lists, changed) {
         high: 0.98,
         step: 0.01,
         optional: "default",
+        usual: 0.9,
       }),
       max_model_len: move({
         key: "max_model_len",
@@ -111,7 +112,7 @@ export function controlsOf(lists, changed) {
         high: 131072,
         log: true,
         least: 1,
-        optional: "the model's",
+        optional: "model's",
       }),
     },
   };

@@ -1,7 +1,7 @@
 // From what is chosen to flags of the command line, and to that line itself.
 
 // Left out where they are as the engine would choose.
-const MACHINE = [
+export const MACHINE = [
   ["model", "model"],
   ["gpu", "gpu"],
   ["engine", "engine"],

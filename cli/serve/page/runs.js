@@ -5,6 +5,32 @@ import { fixed, percent, time } from "./format.js";
 
 const byId = (id) => document.getElementById(id);
 const SHOWN = new Set(["mean", "p50", "p95", "p99", "value"]);
+// What is looked for first, in words; the rest follows by its name in the store.
+const NAMES = new Map([
+  ["ttft_s", "First token (TTFT)"],
+  ["tpot_s", "Each further (TPOT)"],
+  ["e2e_s", "Whole answer (E2E)"],
+  ["request_rate_per_s", "Requests/s"],
+  ["output_tokens_per_s", "Output tokens/s"],
+  ["cost_usd_per_h", "Cost ($/h)"],
+  ["cost_usd_per_million_output_tokens", "Cost of a million output tokens ($)"],
+  ["itl_s", "Between tokens (ITL)"],
+  ["queue_s", "Waiting in the queue"],
+  ["kv_use_peak", "Share of the KV cache in use at the peak"],
+  ["requests_completed", "Requests finished"],
+  ["offered_rate_per_s", "Requests/s offered"],
+  ["input_tokens_per_s", "Input tokens/s"],
+  ["makespan_s", "The whole run"],
+]);
+
+function rankOf(name) {
+  const at = [...NAMES.keys()].indexOf(name);
+  return at < 0 ? NAMES.size : at;
+}
+
+function change(share) {
+  return (share > 0 ? "+" : "") + percent(share);
+}
 
 function metricText(name, value) {
   if (value === null || value === undefined) return "none";
@@ -24,14 +50,15 @@ function comparisonOf(found) {
   ];
   const rows = found.metrics
     .filter((metric) => SHOWN.has(metric.statistic) && (metric.a !== 0 || metric.b !== 0))
+    .sort((one, other) => rankOf(one.name) - rankOf(other.name))
     .map((metric) => [
-      metric.name,
+      NAMES.get(metric.name) || metric.name,
       metric.statistic,
       data(metric.a, metricText(metric.name, metric.a)),
       data(metric.b, metricText(metric.name, metric.b)),
       metric.relative_change === null
         ? ""
-        : data(metric.relative_change, percent(metric.relative_change)),
+        : data(metric.relative_change, change(metric.relative_change)),
     ]);
   return [
     element("p", {}, line(found.a)),

@@ -62,6 +62,7 @@ export function startStaircase(values, changed) {
   byId("guess-control").append(guess.root);
 
   function hide() {
+    reveal.give_up();
     byId("lesson-answer").hidden = true;
     showFigures([]);
     byId("lesson-on").textContent =

@@ -1,8 +1,10 @@
 // Light or dark: as the system says, until the reader chooses.
 const system = matchMedia("(prefers-color-scheme: dark)");
 const listeners = [];
+let on_paper = false; // white, whatever the theme
 
 export function isDark() {
+  if (on_paper) return false;
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : system.matches;
 }
@@ -26,5 +28,14 @@ export function startTheme(button) {
     changed();
   });
   system.addEventListener("change", changed);
+  for (const [event, now] of [
+    ["beforeprint", true],
+    ["afterprint", false],
+  ]) {
+    addEventListener(event, () => {
+      on_paper = now;
+      listeners.forEach((listener) => listener());
+    });
+  }
   name();
 }

@@ -29,6 +29,15 @@ TEST(Access, HostIsTheAuthorityWithoutItsPort) {
   EXPECT_EQ(host_of("["), "");
 }
 
+TEST(Access, TheSchemeOfATokenIsReadInAnyCase) {
+  for (const char* header : {"Bearer secret", "bearer secret", "BEARER  secret"}) {
+    EXPECT_EQ(bearer_token(header), "secret") << header;
+  }
+  for (const char* header : {"Basic secret", "Bearer", "Bearersecret", ""}) {
+    EXPECT_EQ(bearer_token(header), "") << header;
+  }
+}
+
 TEST(Access, OriginIsTheSameWhenSchemeAndAuthorityAre) {
   EXPECT_TRUE(is_same_origin("http://127.0.0.1:8090", "127.0.0.1:8090"));
   EXPECT_TRUE(is_same_origin("https://plan.example.org", "plan.example.org"));

@@ -110,6 +110,14 @@ TEST(ApiFlags, RequestsAreLimitedHoweverTheyAreWritten) {
   EXPECT_THAT(refusal("capacity", R"({"num_prompts": "21k"})"), HasSubstr("allows 20000"));
 }
 
+TEST(ApiFlags, WhatEveryRunningSequenceHoldsIsLimited) {
+  EXPECT_EQ(refusal("simulate", R"({"prefix_len": "16k", "max_num_seqs": 4096})"), "");
+  EXPECT_THAT(refusal("simulate", R"({"prefix_len": 16385})"), HasSubstr("allows 16384"));
+  EXPECT_THAT(refusal("capacity", R"({"max_num_seqs": 4097})"), HasSubstr("allows 4096"));
+  // Of some distributions the longest is not known before it is drawn.
+  EXPECT_NE(refusal("simulate", R"({"prefix_len": "lognormal:16k:9"})"), "");
+}
+
 TEST(ApiFlags, ASmallLimitReplacesTheDefaultNumberOfRequests) {
   const std::vector<std::string> found =
       api_arguments("simulate", Json::object(), {.most_requests = 50});

@@ -63,6 +63,15 @@ TEST(Api, OnlyItsOwnQuestionsAreAnswered) {
   }
 }
 
+// Each sequence of an estimate takes time and memory: 1e9 of them would take all that there is.
+TEST(Api, AnEstimateOfMoreSequencesThanFitAnywhereIsRefused) {
+  Api api({}, "none.db");
+  const ApiAnswer answer =
+      api.command("estimate", R"({"model": "llama-3.1-8b", "gpu": "h100", "batch": 1000000000})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(line_of(answer), HasSubstr("--batch"));
+}
+
 TEST(Api, WhatIsNoQuestionIsRefusedInALine) {
   Api api({}, "none.db");
   const std::string deep(100, '[');
@@ -102,9 +111,34 @@ TEST(Api, FiguresHaveOptionsWordsAndTables) {
   }
   EXPECT_THAT(keys, testing::Contains("latency_ttft"));
   EXPECT_THAT(keys, testing::Contains("memory"));
+  EXPECT_THAT(keys, testing::Contains("roofline"));
   EXPECT_EQ(api.figures("memory", "{}").status, 404);
   EXPECT_GE(api.figures("simulate", R"({"model": "llama-3.1-8b"})").status, 400);
   EXPECT_EQ(api.figures("staircase", R"({"prompt": 5})").status, 400);
+}
+
+TEST(Api, ACapacityIsSearchedOnceForItsCurveAndItsWords) {
+  Api api({}, "none.db");
+  const char* question =
+      R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 10, "slo": ["p95:ttft:500ms"]})";
+  const Json drawn = api.figures("capacity", question).body;
+  std::vector<std::string> keys;
+  for (const Json& figure : drawn["figures"]) keys.push_back(figure["key"]);
+  EXPECT_THAT(keys, testing::ElementsAre("load_ttft", "load_tpot"));
+  const Json said = api.command("capacity", question).body;
+  EXPECT_EQ(drawn["document"], said["document"]);
+  EXPECT_EQ(drawn["code"], said["code"]);
+}
+
+TEST(Api, WhatDoesNotFitHasNoCurve) {
+  Api api({}, "none.db");
+  const ApiAnswer answer = api.figures(
+      "capacity",
+      R"({"model": "llama-3.1-405b", "gpu": "h100", "request_rate": 1, "slo": ["p95:ttft:1s"]})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body["code"], 3);
+  EXPECT_EQ(answer.body["document"]["fits"], false) << answer.body.dump();
+  EXPECT_FALSE(answer.body.contains("figures"));
 }
 
 TEST(Api, ReportsAreThoseOfRunsThatAreThere) {
@@ -168,6 +202,29 @@ TEST(Api, AReportOpensNoFileThatARunNames) {
   EXPECT_THAT(page, HasSubstr("names files, which are not opened here"));
 }
 
+TEST(Api, AReportSimulatesNothingAgainThatIsLargerThanAQuestionMayBe) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  Api api({}, store);
+  ASSERT_EQ(api.save(kSimulation).status, 200);
+  std::string page;
+  Api small({.most_requests = 10}, store);
+  ASSERT_EQ(small.report("1", page).status, 200);
+  EXPECT_THAT(page, HasSubstr("more than the 10 requests that are simulated again here"));
+}
+
+TEST(Api, AReportPastItsTimeEndsInAnAnswer) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  ASSERT_EQ(Api({}, store).save(kSimulation).status, 200);
+  std::string page;
+  const ApiAnswer answer =
+      Api({.longest_run = std::chrono::milliseconds(0)}, store).report("1", page);
+  EXPECT_EQ(answer.status, 504);
+  EXPECT_THAT(line_of(answer), HasSubstr("took longer"));
+  EXPECT_EQ(page, "");
+}
+
 TEST(Api, TheNewestRunsAreListedWithACountOfAll) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "kept.db").string();
@@ -202,6 +259,24 @@ TEST(Api, AGivenUpQuestionEndsAndMemoryDoesNotWaitForSimulations) {
   gone = true;
   simulation.join();
   EXPECT_EQ(api.command("simulate", kSimulation).status, 200);
+}
+
+TEST(Api, AStoreThatCanOnlyBeReadTakesNoRun) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  Api api({.saves = false}, store);
+  EXPECT_EQ(api.save(kSimulation).status, 403);
+  EXPECT_EQ(api.get("limits").body["saves"], false);
+  EXPECT_FALSE(std::filesystem::exists(store));
+}
+
+TEST(Api, FiguresPastTheirTimeSaySoInTheSameWords) {
+  Api api({.longest_run = std::chrono::milliseconds(1)}, "none.db");
+  const char* question =
+      R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 20, "num_prompts": 20000})";
+  const ApiAnswer pictures = api.figures("simulate", question);
+  EXPECT_EQ(pictures.status, 504);
+  EXPECT_EQ(line_of(pictures), line_of(api.command("simulate", question)));
 }
 
 TEST(Api, OnceStoppedNothingIsBegun) {

@@ -172,6 +172,62 @@ TEST(Server, WhatIsNoHttpIsRefused) {
   }
 }
 
+/// One answer, and a connection that ends with it.
+void expect_one_answer(const std::string& received, const std::string& status) {
+  EXPECT_THAT(received, testing::StartsWith("HTTP/1.1 " + status));
+  EXPECT_THAT(received, HasSubstr("Connection: close"));
+  EXPECT_EQ(received.find("HTTP/1.1", 1), std::string::npos) << received;
+}
+
+TEST(Server, ABodyIsNeverTakenForAnotherRequest) {
+  const RunningServer server(few_places());
+  const std::string hidden = "GET /api/limits HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  // The last four are no length to the HTTP library, but are one to some proxies.
+  for (const std::string field :
+       {"Content-Length: 45", "Transfer-Encoding: chunked", "Content-Length : 45",
+        "Content-Length: 45\nX: y", "X: a\r\n Content-Length: 45", "X: a\rContent-Length: 45"}) {
+    const RawConnection raw(server.port);
+    raw.send("GET /api/limits HTTP/1.1\r\nHost: localhost\r\n" + field + "\r\n\r\n" + hidden);
+    expect_one_answer(raw.rest(), "400");
+  }
+}
+
+TEST(Server, PiecesOfABodyAreNotTaken) {
+  const RunningServer server(few_places());
+  const RawConnection raw(server.port);
+  raw.send(
+      "POST /api/memory HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n0x2\r\n{}\r\n0\r\n\r\n");
+  expect_one_answer(raw.rest(), "411");
+}
+
+TEST(Server, WhatIsAnnouncedTooLargeIsRefusedAtOnce) {
+  const RunningServer server(few_places());
+  const auto asked = [&](const std::string& fields) {
+    const RawConnection raw(server.port);
+    raw.send("POST /api/memory HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n\r\n{");
+    return raw.rest();  // were it waited for, only the limit of a request's time would end this
+  };
+  const auto begun = std::chrono::steady_clock::now();
+  expect_one_answer(asked("Content-Length: 70000"), "413");
+  expect_one_answer(asked("Content-Length: -1"), "400");
+  expect_one_answer(asked("Content-Length: 200000\r\nExpect: 100-continue"), "413");
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, ConnectionLimits{}.longest_request);
+}
+
+TEST(Server, AHeadHasItsOwnLimit) {
+  const RunningServer server(few_places());
+  const auto asked = [&](int fields) {
+    const RawConnection raw(server.port);
+    std::string head = "GET /api/limits HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+    for (int i = 0; i < fields; ++i) head += "X-Field: " + std::string(1000, 'a') + "\r\n";
+    raw.send(head + "\r\n");
+    return raw.rest();
+  };
+  EXPECT_THAT(asked(10), HasSubstr(" 200 "));
+  EXPECT_THAT(asked(30), testing::Not(HasSubstr(" 200 ")));  // 30 KB where 16 KiB are allowed
+}
+
 TEST(Server, HeadsWithoutEndAreCutOff) {
   const RunningServer server(few_places());
   const RawConnection raw(server.port);
