@@ -9,7 +9,7 @@
 
 namespace roofcast {
 
-struct Usage;  // cli/arguments.hpp
+struct Usage;  // cli/options/arguments.hpp
 
 /// What a command works with. Results go to `out`, everything else to `err`.
 struct CommandContext {

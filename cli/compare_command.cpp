@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/arguments.hpp"
 #include "cli/compare_document.hpp"
+#include "cli/options/arguments.hpp"
 #include "model/error.hpp"
 
 namespace roofcast {

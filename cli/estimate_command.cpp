@@ -1,8 +1,8 @@
 // roofcast estimate: what prefill and a decode step cost, and why.
-#include "cli/deployment_options.hpp"
 #include "cli/estimate_document.hpp"
-#include "cli/flag_values.hpp"
-#include "cli/from_command.hpp"
+#include "cli/options/deployment_options.hpp"
+#include "cli/options/flag_values.hpp"
+#include "cli/options/from_command.hpp"
 
 namespace roofcast {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cli/deployment_options.hpp"
+#include "cli/options/deployment_options.hpp"
 #include "reports/document.hpp"
 
 namespace roofcast {

@@ -1,6 +1,6 @@
 // roofcast gpus [NAME|FILE]: the hardware profiles, or one in full.
-#include "cli/arguments.hpp"
 #include "cli/gpus_document.hpp"
+#include "cli/options/arguments.hpp"
 #include "model/io/gpu_reader.hpp"
 
 namespace roofcast {

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "cli/calibrate/measured_document.hpp"
 #include "cli/envelope.hpp"
-#include "cli/measured_document.hpp"
 #include "model/roofline.hpp"
 #include "reports/numbers.hpp"
 

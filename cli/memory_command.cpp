@@ -1,8 +1,8 @@
 // roofcast memory: what fits, term by term; --solve for the largest batch, context or smallest TP.
-#include "cli/deployment_options.hpp"
-#include "cli/flag_values.hpp"
-#include "cli/from_command.hpp"
 #include "cli/memory_document.hpp"
+#include "cli/options/deployment_options.hpp"
+#include "cli/options/flag_values.hpp"
+#include "cli/options/from_command.hpp"
 #include "model/error.hpp"
 
 namespace roofcast {

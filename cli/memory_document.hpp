@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/deployment_options.hpp"
+#include "cli/options/deployment_options.hpp"
 #include "model/memory_plan.hpp"
 #include "reports/document.hpp"
 

@@ -1,6 +1,6 @@
 // roofcast models [NAME|PATH]: the catalogue, or one model in full.
-#include "cli/arguments.hpp"
 #include "cli/models_document.hpp"
+#include "cli/options/arguments.hpp"
 #include "model/io/model_reader.hpp"
 
 namespace roofcast {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/deployment_options.hpp"
+#include "cli/options/deployment_options.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 #include "simulator/wording.hpp"
 

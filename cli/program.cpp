@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "cli/command.hpp"
-#include "cli/from_command.hpp"
+#include "cli/options/from_command.hpp"
+#include "cli/plan/what_if_command.hpp"
 #include "cli/serve/serve_command.hpp"
 #include "cli/version.hpp"
-#include "cli/what_if_command.hpp"
 #include "embedded_licences.hpp"
 #include "model/error.hpp"
 #include "model/suggest.hpp"

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "cli/arguments.hpp"
 #include "cli/envelope.hpp"
-#include "cli/flag_values.hpp"
+#include "cli/options/arguments.hpp"
+#include "cli/options/flag_values.hpp"
 #include "cli/runs_sql.hpp"
 #include "model/error.hpp"
 #include "model/io/json_depth.hpp"

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "cli/from_command.hpp"
-#include "cli/limits_section.hpp"
+#include "cli/options/from_command.hpp"
+#include "cli/options/simulate_command_options.hpp"
 #include "cli/output_file.hpp"
+#include "cli/plan/limits_section.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_simulation.hpp"
-#include "cli/simulate_command_options.hpp"
 #include "cli/simulate_document.hpp"
 #include "planner/evaluate_all.hpp"
 #include "reports/numbers.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/deployment_options.hpp"
 #include "cli/envelope.hpp"
+#include "cli/options/deployment_options.hpp"
 #include "cli/pool_description.hpp"
 #include "planner/cost.hpp"
 #include "simulator/io/scenario_reader.hpp"

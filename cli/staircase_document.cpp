@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/deployment_options.hpp"
 #include "cli/envelope.hpp"
+#include "cli/options/deployment_options.hpp"
 #include "model/staircase.hpp"
 #include "reports/numbers.hpp"
 

@@ -4,9 +4,9 @@
 #include <ostream>
 
 #include "cli/envelope.hpp"
-#include "cli/flag_values.hpp"
+#include "cli/options/flag_values.hpp"
+#include "cli/options/workload_options.hpp"
 #include "cli/output_file.hpp"
-#include "cli/workload_options.hpp"
 #include "model/error.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/io/scenario_workload.hpp"

@@ -31,12 +31,12 @@ endif()
 # ---- what goes where
 
 install(TARGETS roofcast RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(FILES cli/completion/bash.sh RENAME roofcast
+install(FILES cli/shell/bash.sh RENAME roofcast
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES cli/completion/fish.fish RENAME roofcast.fish
+install(FILES cli/shell/fish.fish RENAME roofcast.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 # Debian's zsh looks into vendor-completions below /usr, into site-functions below /usr/local.
-install(CODE "set(script \"${CMAKE_SOURCE_DIR}/cli/completion/zsh.zsh\")")
+install(CODE "set(script \"${CMAKE_SOURCE_DIR}/cli/shell/zsh.zsh\")")
 install(CODE [[
   set(folder site-functions)
   if(CMAKE_INSTALL_PREFIX MATCHES "/usr$" AND EXISTS /etc/debian_version)

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "cli/capacity_document.hpp"
+#include "cli/plan/capacity_document.hpp"
 #include "cli/pool_description.hpp"
 #include "cli/report/load_figures.hpp"
 #include "cli/report/memory_figures.hpp"

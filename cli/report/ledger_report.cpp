@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "cli/envelope.hpp"
+#include "cli/plan/what_if_document.hpp"
 #include "cli/report/stored_report.hpp"
 #include "cli/report/validation_figures.hpp"
-#include "cli/validate_document.hpp"
-#include "cli/what_if_document.hpp"
+#include "cli/validate/validate_document.hpp"
 #include "model/error.hpp"
 #include "reports/numbers.hpp"
 #include "reports/store_query.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "cli/plan_document.hpp"
+#include "cli/plan/plan_document.hpp"
 #include "cli/report/figure_units.hpp"
 #include "cli/report/stored_report.hpp"
 #include "model/error.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <ostream>
 
-#include "cli/arguments.hpp"
+#include "cli/options/arguments.hpp"
 #include "cli/progress.hpp"
 #include "cli/report/reports.hpp"
 #include "cli/report/write_report.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/deployment_options.hpp"
+#include "cli/options/deployment_options.hpp"
 #include "cli/pool_description.hpp"
 #include "cli/report/load_figures.hpp"
 #include "cli/report/memory_figures.hpp"

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "cli/envelope.hpp"
+#include "cli/plan/what_if_document.hpp"
 #include "cli/report/stored_figures.hpp"
 #include "cli/version.hpp"
-#include "cli/what_if_document.hpp"
 #include "model/error.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/json_depth.hpp"

@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "cli/plan/what_if_document.hpp"
 #include "cli/report/figure_units.hpp"
-#include "cli/what_if_document.hpp"
 #include "reports/figures/drawn_series.hpp"
 
 namespace roofcast {

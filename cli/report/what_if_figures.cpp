@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "cli/what_if_document.hpp"
+#include "cli/plan/what_if_document.hpp"
 
 namespace roofcast {
 namespace {

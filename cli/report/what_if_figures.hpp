@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cli/run_what_if.hpp"
+#include "cli/plan/run_what_if.hpp"
 #include "reports/figures/figure.hpp"
 
 namespace roofcast {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "cli/plan/what_if_document.hpp"
 #include "cli/report/figure_units.hpp"
 #include "cli/report/stored_report.hpp"
-#include "cli/what_if_document.hpp"
 #include "reports/numbers.hpp"
 #include "simulator/wording.hpp"
 

@@ -5,16 +5,16 @@
 #include <sstream>
 #include <utility>
 
-#include "cli/capacity_command_options.hpp"
-#include "cli/capacity_document.hpp"
-#include "cli/flag_values.hpp"
+#include "cli/options/flag_values.hpp"
+#include "cli/options/simulate_command_options.hpp"
+#include "cli/plan/capacity_command_options.hpp"
+#include "cli/plan/capacity_document.hpp"
 #include "cli/report/load_figures.hpp"
 #include "cli/report/memory_figures.hpp"
 #include "cli/report/simulation_figures.hpp"
 #include "cli/report/staircase_figures.hpp"
 #include "cli/report/typical_steps.hpp"
 #include "cli/run_simulation.hpp"
-#include "cli/simulate_command_options.hpp"
 #include "model/error.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/level_recording.hpp"

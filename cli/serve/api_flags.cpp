@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "cli/parse_quantity.hpp"
+#include "cli/options/parse_quantity.hpp"
 #include "model/error.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"

@@ -15,8 +15,8 @@
 #include <system_error>
 #include <thread>
 
-#include "cli/arguments.hpp"
-#include "cli/flag_values.hpp"
+#include "cli/options/arguments.hpp"
+#include "cli/options/flag_values.hpp"
 #include "cli/serve/access.hpp"
 #include "cli/serve/api.hpp"
 #include "cli/serve/http_server.hpp"

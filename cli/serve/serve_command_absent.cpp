@@ -1,5 +1,5 @@
 // A build without the HTTP library.
-#include "cli/arguments.hpp"
+#include "cli/options/arguments.hpp"
 #include "cli/serve/serve_command.hpp"
 #include "model/error.hpp"
 

@@ -1,0 +1,118 @@
+// roofcast calibrate: times this machine's kernels and writes its hardware profile.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+#include <ostream>
+
+#include "cli/calibrate/calibrate_document.hpp"
+#include "cli/calibrate/device_choice.hpp"
+#include "cli/options/arguments.hpp"
+#include "cli/options/flag_values.hpp"
+#include "cli/progress.hpp"
+#include "model/error.hpp"
+
+namespace roofcast {
+namespace {
+
+double steady_s() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+struct Flags {
+  std::string device;
+  bool quick = false;
+  bool full = false;
+  std::int64_t threads = 0;
+  std::int64_t tensor_parallel = 1;
+  std::string kv_cache_dtype;
+};
+
+Usage usage_of(Flags& flags, CalibrateOptions& options) {
+  Usage usage{.synopsis = "roofcast calibrate --device cpu|cuda[:N] [options]",
+              .example = "roofcast calibrate --device cpu --quick --out my-cpu.json",
+              .options = option_group("Options"),
+              .unlisted = {},
+              .positional = {}};
+  usage.options.add_options()("device", po::value(&flags.device)->required()->value_name("DEVICE"),
+                              "cpu, cuda (the first GPU) or cuda:N")(
+      "quick", po::bool_switch(&flags.quick),
+      "about 10 s: as many sizes as there is time for, coarse ones first")(
+      "full", po::bool_switch(&flags.full), "at most 5 minutes: shapes of many models")(
+      "model", po::value(&options.model)->value_name("NAME|PATH"),
+      "this model's own shapes, about a minute (default: gpt2 on a CPU, llama-3.1-8b on a GPU)")(
+      "quantization",
+      converted(options.weight_format, "--quantization", parse_text)->value_name("FORMAT"),
+      "its weights as fp8, int8, awq, ... (default: as the checkpoint)")(
+      "dtype", converted(options.weight_format, "--dtype", parse_text)->value_name("DTYPE"),
+      "its weights as bf16, fp16 or fp32")("kv-cache-dtype",
+                                           po::value(&flags.kv_cache_dtype)->value_name("DTYPE"),
+                                           "its keys and values as bf16, fp16 or fp8")(
+      "tensor-parallel-size",
+      converted(flags.tensor_parallel, "--tensor-parallel-size", parse_positive)->value_name("N"),
+      "the shapes of one of N ranks, also --tp")(
+      "threads", converted(flags.threads, "--threads", parse_positive)->value_name("N"),
+      "CPU: working threads (default: all cores)")(
+      "out", po::value(&options.out)->value_name("FILE"),
+      "the profile (default: the device's name + .json)")(
+      "store", po::value(&options.store_path)->value_name("FILE"),
+      "every sample goes here (default roofcast.db)")(
+      "resume", po::bool_switch(&options.resume),
+      "go on with this device's interrupted calibration");
+  return usage;
+}
+
+void set_extent(const Flags& flags, CalibrateOptions& options) {
+  if (flags.quick && flags.full) throw UsageError("--quick and --full exclude each other");
+  if (flags.quick) options.extent = ExtentKind::quick;
+  if (flags.full) options.extent = ExtentKind::full;
+  options.tensor_parallel = static_cast<int>(flags.tensor_parallel);
+  if (flags.kv_cache_dtype.empty() || flags.kv_cache_dtype == "auto") return;
+  options.kv_cache_dtype = parse_dtype(flags.kv_cache_dtype);
+  if (!options.kv_cache_dtype) {
+    throw UsageError("--kv-cache-dtype: '" + flags.kv_cache_dtype +
+                     "' given, expected auto, bf16, fp16 or fp8");
+  }
+}
+
+}  // namespace
+
+int run_calibrate(CommandContext& context) {
+  Flags flags;
+  CalibrateOptions options;
+  options.command_line = context.command_line;
+  const auto common = parse(context, usage_of(flags, options));
+  if (!common) return kExitDone;
+  set_extent(flags, options);
+
+  const auto backend = open_device(flags.device, static_cast<int>(flags.threads));
+  CalibrationOutcome outcome;
+  {
+    ProgressBar bar(context.err, "points");
+    const CalibrateHooks hooks{
+        .now_s = steady_s,
+        .go_on = [&](int done, int total) { return bar.show(done, total); },
+        .tell = [&](const std::string& line) { context.err << line << "\n"; }};
+    outcome = run_calibration(*backend, options, hooks);
+  }
+  if (!outcome.gpu) {
+    context.err << fmt::format(
+        "interrupted: {} points are in {} (run {}); the same command with --resume goes on\n",
+        outcome.stored_points, options.store_path, outcome.run_id);
+    return kExitFailed;
+  }
+  context.err << fmt::format("run {} kept in {} (roofcast runs {} --store {})\n", outcome.run_id,
+                             options.store_path, outcome.run_id, options.store_path);
+  if (!outcome.known_gpu) {
+    context.err << "no datasheet of this device is known: its peaks and bandwidth in the profile "
+                   "are what was measured\n";
+  }
+  write(calibration_document(outcome), common->output, context.out);
+  const std::optional<std::string> failure = failure_of(outcome);
+  if (!failure) return kExitDone;
+  context.err << "roofcast: " << *failure << "\n";
+  return kExitFailed;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,153 @@
+// roofcast measure: a real model with random weights, run on this machine.
+#include <fmt/format.h>
+
+#include <cassert>
+#include <optional>
+#include <ostream>
+
+#include "cli/calibrate/device_choice.hpp"
+#include "cli/calibrate/measure_document.hpp"
+#include "cli/options/deployment_options.hpp"
+#include "cli/options/flag_values.hpp"
+#include "cli/options/workload_options.hpp"
+#include "cli/progress.hpp"
+#include "model/error.hpp"
+
+namespace roofcast {
+namespace {
+
+struct MeasureOptions {
+  DeploymentOptions deployment;
+  WorkloadOptions workload;
+  std::string device = "cpu";
+  std::optional<std::int64_t> threads;
+  std::optional<std::int64_t> layers;
+  std::optional<std::int64_t> batch;
+  bool naive = false;
+  bool store = true;
+  std::string store_path = "roofcast.db";
+  bool keep_requests = false;
+};
+
+Usage measure_usage(MeasureOptions& target) {
+  Usage usage{.synopsis = "roofcast measure --model M [--device cpu|cuda] [options]",
+              .example = "roofcast measure --model gpt2 --batch 1 --isl 64 --osl 16 --no-store",
+              .options = option_group("Options"),
+              .unlisted = {},
+              .positional = {}};
+  usage.options.add_options()("device", po::value(&target.device)->value_name("DEVICE"),
+                              "cpu, cuda or cuda:N (default cpu)")(
+      "threads", converted(target.threads, "--threads", parse_positive)->value_name("N"),
+      "of the CPU (default: all cores)")(
+      "layers", converted(target.layers, "--layers", parse_positive)->value_name("N"),
+      "run the first N layers")(
+      "batch", converted(target.batch, "--batch", parse_positive)->value_name("N"),
+      "N equal requests at once, as a textbook profiler does (default 1; prompts of 128 and "
+      "outputs of 32 tokens unless given)")(
+      "naive", po::bool_switch(&target.naive),
+      "the loop without a KV cache beside the cached one: the staircase")(
+      "store", po::value(&target.store_path)->value_name("FILE"),
+      "the SQLite store (default roofcast.db)")(
+      "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
+      "keep nothing")("keep-requests", po::bool_switch(&target.keep_requests),
+                      "store every request as well");
+  usage.options.add(machine_options(target.deployment))
+      .add(synthetic_options(target.workload))
+      .add(trace_options(target.workload))
+      .add(objective_options(target.workload))
+      .add(engine_options(target.deployment));
+  usage.unlisted.add(scheduler_options(target.deployment))
+      .add(load_shape_options(target.workload.shape))
+      .add(trace_form_options(target.workload));
+  return usage;
+}
+
+/// The first flag given that says what requests arrive, and when; null when none does.
+const char* load_flag(const WorkloadOptions& given) {
+  if (given.trace) return "--trace";
+  if (given.num_prompts) return "--num-prompts";
+  if (given.request_rate) return "--request-rate";
+  if (given.burstiness) return "--burstiness";
+  return is_given(given.shape) ? "a load of another shape" : nullptr;
+}
+
+/// Requests all at once, of one length; short ones unless given, so that a CPU answers in seconds
+/// and the smallest models' contexts hold them. Precondition: a synthetic workload.
+void apply_textbook(std::int64_t batch, const WorkloadOptions& given, Scenario& scenario) {
+  constexpr std::int64_t kInput = 128;
+  constexpr std::int64_t kOutput = 32;
+  auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
+  assert(synthetic != nullptr);
+  if (!given.input) synthetic->input = fixed_length(kInput);
+  if (!given.output) synthetic->output = fixed_length(kOutput);
+  if (synthetic->input.kind != LengthDistribution::Kind::fixed ||
+      synthetic->output.kind != LengthDistribution::Kind::fixed) {
+    throw UsageError("--batch takes requests of one length: --input-len N --output-len N");
+  }
+  synthetic->num_prompts = batch;
+  synthetic->request_rate = kAllAtOnce;
+}
+
+MeasureQuestion question_of(const MeasureOptions& options) {
+  if (options.deployment.model.empty()) {
+    throw UsageError("--model is missing (a name such as gpt2; roofcast models)");
+  }
+  if (with_given({}, options.deployment.parallel).gpus() > 1) {
+    throw UsageError("measure runs on one device: parallelism of 1 (--tp, --pp, --dp)");
+  }
+  MeasureQuestion question;
+  Scenario& scenario = question.scenario;
+  scenario.model = options.deployment.model;
+  scenario.gpu = options.deployment.gpu;
+  scenario.engine = options.deployment.engine;
+  scenario.weight_format = options.deployment.weight_format;
+  scenario.overrides = options.deployment.overrides;
+  apply(options.workload, scenario);
+  const char* own_load = load_flag(options.workload);
+  const bool textbook = options.batch || options.naive;
+  if (textbook && own_load != nullptr) {
+    throw UsageError(fmt::format("{} and {} exclude each other",
+                                 options.batch ? "--batch" : "--naive", own_load));
+  }
+  if (own_load == nullptr) {
+    question.batch = options.batch.value_or(1);
+    if (options.naive && *question.batch != 1) throw UsageError("--naive runs one request");
+    apply_textbook(*question.batch, options.workload, scenario);
+  }
+  if (options.layers) question.layers = static_cast<int>(*options.layers);
+  question.naive = options.naive;
+  return question;
+}
+
+}  // namespace
+
+int run_measure(CommandContext& context) {
+  MeasureOptions options;
+  const auto common = parse(context, measure_usage(options));
+  if (!common) return kExitDone;
+  const MeasureQuestion question = question_of(options);
+  std::optional<Store> store;
+  if (options.store) store.emplace(options.store_path, Store::Mode::write);
+  const auto backend = open_device(options.device, static_cast<int>(options.threads.value_or(0)));
+  std::optional<Measurement> measurement;
+  {
+    ProgressBar bar(context.err, "requests");
+    measurement = measure(*backend, question, [&](std::int64_t done, std::int64_t total) {
+      return bar.show(done, total);
+    });
+    if (bar.interrupted()) {
+      context.err << "interrupted: nothing was stored\n";
+      return kExitFailed;
+    }
+  }
+  if (store) {
+    const auto id =
+        store->add(measure_row(*measurement, context.command_line, options.keep_requests));
+    context.err << "run " << id << " kept in " << options.store_path << " (roofcast runs " << id
+                << " --store " << options.store_path << ")\n";
+  }
+  write(measure_document(*measurement), common->output, context.out);
+  return kExitDone;
+}
+
+}  // namespace roofcast

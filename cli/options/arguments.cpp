@@ -1,0 +1,212 @@
+#include "cli/options/arguments.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "model/error.hpp"
+#include "model/suggest.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Other spellings of our flags: vLLM's short forms, SGLang's and TensorRT-LLM's names for the
+/// same knob, and the ISL/OSL of benchmark tools.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 37> kAliases{{
+    {"-tp", "--tensor-parallel-size"},
+    {"--tp", "--tensor-parallel-size"},
+    {"--tp-size", "--tensor-parallel-size"},
+    {"-pp", "--pipeline-parallel-size"},
+    {"--pp", "--pipeline-parallel-size"},
+    {"--pp-size", "--pipeline-parallel-size"},
+    {"-dp", "--data-parallel-size"},
+    {"--dp", "--data-parallel-size"},
+    {"--dp-size", "--data-parallel-size"},
+    {"--ep", "--enable-expert-parallel"},
+    {"-q", "--quantization"},
+    {"--quantisation", "--quantization"},
+    {"--isl", "--input-len"},
+    {"--osl", "--output-len"},
+    {"--random-input-len", "--input-len"},
+    {"--random-output-len", "--output-len"},
+    {"--random-prefix-len", "--prefix-len"},
+    {"--gsp-num-groups", "--prefix-groups"},
+    {"--gsp-prompts-per-group", "--prompts-per-group"},
+    {"--gsp-system-prompt-len", "--prefix-len"},
+    {"--gsp-question-len", "--input-len"},
+    {"--gsp-output-len", "--output-len"},
+    {"--prefix-repetition-prefix-len", "--prefix-len"},
+    {"--prefix-repetition-suffix-len", "--input-len"},
+    {"--prefix-repetition-num-prefixes", "--prefix-groups"},
+    {"--prefix-repetition-output-len", "--output-len"},
+    {"--num-requests", "--num-prompts"},
+    {"--mem-fraction-static", "--gpu-memory-utilization"},
+    {"--kv-cache-free-gpu-memory-fraction", "--gpu-memory-utilization"},
+    {"--max-running-requests", "--max-num-seqs"},
+    {"--max-batch-size", "--max-num-seqs"},
+    {"--max-num-tokens", "--max-num-batched-tokens"},
+    {"--tokens-per-block", "--block-size"},
+    {"--page-size", "--block-size"},
+    {"--context-length", "--max-model-len"},
+    {"--schedule-policy", "--scheduling-policy"},
+    {"--disable-cuda-graph", "--enforce-eager"},
+}};
+
+std::string normalise_name(std::string name) {
+  if (name.starts_with("--")) std::replace(name.begin(), name.end(), '_', '-');
+  for (const auto& [alias, ours] : kAliases) {
+    if (name == alias) return std::string(ours);
+  }
+  return name;
+}
+
+std::vector<std::string> option_names(const po::options_description& options) {
+  std::vector<std::string> names;
+  for (const auto& option : options.options()) names.push_back("--" + option->long_name());
+  return names;
+}
+
+/// "--no-x" for an option x that has no spelling of its own for "off".
+bool is_negation(const std::string& name, const po::options_description& options) {
+  if (!name.starts_with("--no-")) return false;
+  return options.find_nothrow(name.substr(2), false) == nullptr &&
+         options.find_nothrow(name.substr(5), false) != nullptr;
+}
+
+/// An option that may stand without a value.
+bool is_switch(const std::string& name, const po::options_description& options) {
+  if (!name.starts_with("--")) return false;
+  const auto* option = options.find_nothrow(name.substr(2), false);
+  return option != nullptr && option->semantic()->min_tokens() == 0 &&
+         option->semantic()->max_tokens() == 1;
+}
+
+std::optional<bool> switch_named(std::string_view text) {
+  for (const char* yes : {"true", "1", "on", "yes"}) {
+    if (text == yes) return true;
+  }
+  for (const char* no : {"false", "0", "off", "no"}) {
+    if (text == no) return false;
+  }
+  return std::nullopt;
+}
+
+void print_usage(const Usage& usage, const po::options_description& options, std::ostream& out) {
+  out << "usage: " << usage.synopsis << "\n\nexample: " << usage.example << "\n" << options;
+}
+
+/// Without --help-all, a pointer to it.
+void print_more(const Usage& usage, const std::string& command, std::ostream& out) {
+  if (usage.more.empty()) return;
+  out << "\n" << usage.more << ": " << command << " --help-all\n";
+}
+
+[[noreturn]] void refuse_unknown(const std::string& option, const po::options_description& options,
+                                 const std::string& command) {
+  std::string message = "no option '" + option + "'";
+  const auto near = nearest(option, option_names(options));
+  if (!near.empty()) message += "; did you mean '" + near.front() + "'?";
+  throw UsageError(message + " (" + command + " --help lists them)");
+}
+
+}  // namespace
+
+po::options_description option_group(const std::string& heading) {
+  constexpr unsigned kWidth = 100;
+  constexpr unsigned kDescriptionWidth = 60;
+  return po::options_description(heading, kWidth, kDescriptionWidth);
+}
+
+std::vector<std::string> aliases_of(const std::string& option) {
+  std::vector<std::string> aliases;
+  for (const auto& [alias, ours] : kAliases) {
+    if (ours.substr(2) == option) aliases.emplace_back(alias);
+  }
+  return aliases;
+}
+
+std::vector<std::string> normalise(const std::vector<std::string>& arguments,
+                                   const po::options_description& options) {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (!argument.starts_with("-")) {
+      result.push_back(argument);
+      continue;
+    }
+    const auto equals = argument.find('=');
+    const std::string name = normalise_name(argument.substr(0, equals));
+    const std::string value = equals == std::string::npos ? "" : argument.substr(equals);
+    const bool valued = i + 1 < arguments.size() && switch_named(arguments[i + 1]).has_value();
+    if (is_negation(name, options) && value.empty()) {
+      result.push_back("--" + name.substr(5) + "=false");
+    } else if (is_switch(name, options) && value.empty() && !valued) {
+      result.push_back(name + "=true");
+    } else {
+      result.push_back(name + value);
+    }
+  }
+  return result;
+}
+
+bool parse_switch(const std::string& text, const std::string& flag) {
+  if (const auto on = switch_named(text)) return *on;
+  throw UsageError(flag + ": '" + text + "' is not a switch (true or false)");
+}
+
+std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) {
+  CommonOptions common;
+  po::options_description general = option_group("Output");
+  general.add_options()("output,o",
+                        converted(common.output, "--output",
+                                  [](const std::string& text, const std::string&) {
+                                    return parse_output_format(text);
+                                  })
+                            ->value_name("FORMAT"),
+                        "table, json, jsonl, csv or md (default table)")("help,h", "this text");
+  const bool more = !usage.unlisted.options().empty();
+  if (more) general.add_options()("help-all", "every option");
+  if (context.describe) {
+    Usage described = usage;
+    described.options.add(general);
+    context.describe(described);
+    return std::nullopt;
+  }
+  po::options_description listed = option_group("");
+  listed.add(usage.options).add(general);
+  po::options_description all = option_group("");
+  all.add(usage.options).add(usage.unlisted).add(general);
+
+  const std::vector<std::string> arguments = normalise(context.arguments, all);
+  po::variables_map values;
+  const std::string command = usage.synopsis.substr(0, usage.synopsis.find(' ', 9));
+  namespace style = po::command_line_style;
+  try {
+    po::store(po::command_line_parser(arguments)
+                  .options(all)
+                  .positional(usage.positional)
+                  .style(style::unix_style & ~style::allow_guessing)
+                  .run(),
+              values);
+  } catch (const po::unknown_option& error) {
+    refuse_unknown(error.get_option_name(), all, command);
+  } catch (const po::too_many_positional_options_error&) {
+    throw UsageError("too many arguments (" + command + " --help shows what it takes)");
+  }
+  if (values.contains("help-all")) {
+    print_usage(usage, all, context.out);
+    return std::nullopt;
+  }
+  if (values.contains("help")) {
+    print_usage(usage, listed, context.out);
+    print_more(usage, command, context.out);
+    return std::nullopt;
+  }
+  po::notify(values);
+  return common;
+}
+
+}  // namespace roofcast

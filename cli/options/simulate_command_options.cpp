@@ -1,0 +1,117 @@
+#include "cli/options/simulate_command_options.hpp"
+
+#include <utility>
+
+#include "cli/options/feature_options.hpp"
+#include "cli/options/from_command.hpp"
+#include "model/error.hpp"
+#include "simulator/io/scenario_cluster.hpp"
+#include "simulator/io/scenario_reader.hpp"
+
+namespace roofcast {
+
+void add_scenario_options(SimulateOptions& target, po::options_description& common,
+                          po::options_description& more) {
+  common.add(machine_options(target.deployment))
+      .add(synthetic_options(target.workload))
+      .add(trace_options(target.workload))
+      .add(objective_options(target.workload))
+      .add(cluster_options(target.cluster))
+      .add(engine_options(target.deployment));
+  more.add(from_command_option(target.from_command))
+      .add(load_shape_options(target.workload.shape))
+      .add(trace_form_options(target.workload))
+      .add(scheduler_options(target.deployment))
+      .add(feature_options(target.deployment.overrides));
+}
+
+Usage simulate_usage(SimulateOptions& target) {
+  Usage usage{.synopsis = "roofcast simulate [SCENARIO.json] [--from-cmd LINE] [options]",
+              .example =
+                  "roofcast simulate --model llama-3.1-8b --gpu h100 --request-rate 10 "
+                  "--slo p95:ttft:500ms",
+              .options = option_group("Result"),
+              .unlisted = {},
+              .positional = {}};
+  usage.options.add_options()("scenario", po::value(&target.scenario_path)->value_name("FILE"),
+                              "scenario file; flags override it")(
+      "store", po::value(&target.store_path)->value_name("FILE"),
+      "the SQLite store (default roofcast.db)")(
+      "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
+      "keep nothing")("keep-requests", po::bool_switch(&target.keep_requests),
+                      "store every request as well")(
+      "requests-out", po::value(&target.requests_out)->value_name("FILE"),
+      "one row per request, .csv or .jsonl")("explain", po::bool_switch(&target.explain),
+                                             "which limit binds, what a tenth more of each gains");
+  add_scenario_options(target, usage.options, usage.unlisted);
+  usage.more =
+      "More: --from-cmd LINE, load shapes (--stages, --turns ...), forms of traces, the "
+      "scheduler's "
+      "knobs,\ndrafts, LoRA adapters, K and V in host memory";
+  usage.positional.add("scenario", 1);
+  return usage;
+}
+
+namespace {
+
+/// `simulate t.csv`: a trace where a scenario belongs.
+void refuse_trace(const std::string& path) {
+  const bool trace = path.ends_with(".csv") || path.ends_with(".jsonl") || path.ends_with(".gz");
+  if (!trace) return;
+  throw UsageError(path + ": is no scenario file (JSON); a trace is given as --trace " + path);
+}
+
+[[noreturn]] void refuse_for_pool(const std::string& flag, const PoolScenario& pool,
+                                  const char* key) {
+  throw UsageError(flag + ": pool '" + pool.name + "' of the scenario has its own " + key +
+                   "; set it in the file");
+}
+
+/// Flags say what the scenario as a whole has: a pool with a key of its own would not follow.
+void refuse_idle_flags(const DeploymentOptions& given, const ClusterScenario& cluster) {
+  const ParallelismOptions& degrees = given.parallel;
+  const char* degree = degrees.tensor            ? "--tensor-parallel-size"
+                       : degrees.pipeline        ? "--pipeline-parallel-size"
+                       : degrees.data            ? "--data-parallel-size"
+                       : degrees.expert_parallel ? "--enable-expert-parallel"
+                                                 : nullptr;
+  const auto knobs = engine_options_json(given.overrides);
+  for (const PoolScenario& pool : cluster.pools) {
+    if (pool.gpu && !given.gpu.empty()) refuse_for_pool("--gpu", pool, "gpu");
+    if (pool.engine && !given.engine.empty()) refuse_for_pool("--engine", pool, "engine");
+    if (pool.weight_format && given.weight_format) {
+      refuse_for_pool("--quantization or --dtype", pool, "quantization");
+    }
+    if (pool.parallel && degree != nullptr) refuse_for_pool(degree, pool, "parallel");
+    if (pool.overrides && !knobs.empty()) {
+      refuse_for_pool(knobs.begin().key(), pool, "engine_options");
+    }
+  }
+}
+
+}  // namespace
+
+Scenario simulate_scenario(const SimulateOptions& options) {
+  Scenario scenario;
+  if (!options.scenario_path.empty()) {
+    refuse_trace(options.scenario_path);
+    scenario = read_scenario(options.scenario_path);
+  }
+  return with_flags(std::move(scenario), options);
+}
+
+Scenario with_flags(Scenario scenario, const SimulateOptions& options) {
+  const DeploymentOptions& given = options.deployment;
+  if (scenario.cluster) refuse_idle_flags(given, *scenario.cluster);
+  if (!given.model.empty()) scenario.model = given.model;
+  if (!given.gpu.empty()) scenario.gpu = given.gpu;
+  if (!given.engine.empty()) scenario.engine = given.engine;
+  if (given.weight_format) scenario.weight_format = given.weight_format;
+  scenario.parallel = with_given(scenario.parallel, given.parallel);
+  take_overrides(scenario.overrides, given.overrides);
+  apply(options.cluster, scenario);
+  apply(options.workload, scenario);
+  return scenario;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,84 @@
+#include "cli/plan/capacity_command_options.hpp"
+
+#include "cli/options/feature_options.hpp"
+#include "cli/options/flag_values.hpp"
+#include "cli/options/from_command.hpp"
+#include "model/error.hpp"
+
+namespace roofcast {
+namespace {
+
+po::options_description capacity_options(CapacityOptions& target) {
+  po::options_description options = option_group("Capacity");
+  SimulateOptions& simulate = target.simulate;
+  options.add_options()("scenario", po::value(&simulate.scenario_path)->value_name("FILE"),
+                        "scenario file; flags override it")(
+      "least-goodput",
+      converted(target.least_goodput, "--least-goodput", parse_share)->value_name("SHARE"),
+      "of the requests, within all limits of --goodput, as 99%")(
+      "explain", po::bool_switch(&target.request.explain),
+      "the capacity with each limit a tenth wider")(
+      "growth",
+      converted(target.growth, "--growth", naming_flag(parse_growth))->value_name("P%/PERIOD"),
+      "of the load asked for, as 10%/month: when it fails")(
+      "from", converted(target.from, "--from", naming_flag(parse_date))->value_name("DATE"),
+      "the day that the growth begins, as 2026-11-22")(
+      "lose-one", po::bool_switch(&target.request.lose_one), "what is left with one replica fewer")(
+      "store", po::value(&simulate.store_path)->value_name("FILE"),
+      "the SQLite store (default roofcast.db)")(
+      "no-store", po::bool_switch()->notifier([&simulate](bool off) { simulate.store = !off; }),
+      "keep nothing");
+  return options;
+}
+
+void refuse_idle_flags(const CapacityOptions& options, const Scenario& scenario) {
+  if (options.from && !options.growth) throw UsageError("--from: given without --growth");
+  if (options.least_goodput && scenario.slo.goodput.empty()) {
+    throw UsageError("--least-goodput: given without --goodput, the limits of a good request");
+  }
+}
+
+/// Nobody said how many requests: a scenario file does, even where it leaves it to the default.
+bool has_free_length(const SimulateOptions& options) {
+  return options.scenario_path.empty() && !options.workload.num_prompts;
+}
+
+}  // namespace
+
+Usage capacity_usage(CapacityOptions& target) {
+  SimulateOptions& simulate = target.simulate;
+  Usage usage{.synopsis = "roofcast capacity [SCENARIO.json] [options]",
+              .example =
+                  "roofcast capacity --model llama-3.1-8b --gpu h100 --request-rate 10 "
+                  "--slo p95:ttft:500ms",
+              .options = capacity_options(target),
+              .unlisted = {},
+              .positional = {}};
+  usage.options.add(machine_options(simulate.deployment))
+      .add(synthetic_options(simulate.workload))
+      .add(trace_options(simulate.workload))
+      .add(objective_options(simulate.workload))
+      .add(cluster_options(simulate.cluster));
+  usage.unlisted.add(from_command_option(simulate.from_command))
+      .add(engine_options(simulate.deployment))
+      .add(load_shape_options(simulate.workload.shape))
+      .add(trace_form_options(simulate.workload))
+      .add(scheduler_options(simulate.deployment))
+      .add(feature_options(simulate.deployment.overrides));
+  usage.more = "More: --from-cmd LINE, engine knobs, load shapes, forms of traces";
+  usage.positional.add("scenario", 1);
+  return usage;
+}
+
+LoadStudy capacity_study(const CapacityOptions& options) {
+  const Scenario scenario = simulate_scenario(options.simulate);
+  refuse_idle_flags(options, scenario);
+  LoadStudy study = study_of(scenario, {.least_goodput_share = options.least_goodput},
+                             has_free_length(options.simulate));
+  if (study.run.refusal.empty() && options.growth && !study.asked) {
+    throw UsageError("--growth: given without a load that grows (--request-rate)");
+  }
+  return study;
+}
+
+}  // namespace roofcast

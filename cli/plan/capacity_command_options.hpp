@@ -1,0 +1,27 @@
+// The command line of `roofcast capacity`.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "cli/options/simulate_command_options.hpp"
+#include "planner/capacity_answer.hpp"
+#include "planner/growth.hpp"
+
+namespace roofcast {
+
+struct CapacityOptions {
+  SimulateOptions simulate{};
+  std::optional<double> least_goodput{};
+  std::optional<Growth> growth{};
+  std::optional<std::chrono::sys_days> from{};
+  CapacityRequest request{};
+};
+
+/// Options that fill `target`, which must outlive the parse.
+Usage capacity_usage(CapacityOptions& target);
+
+/// What is searched. Throws UsageError for options that mean nothing together.
+LoadStudy capacity_study(const CapacityOptions& options);
+
+}  // namespace roofcast

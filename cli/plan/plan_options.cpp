@@ -1,0 +1,292 @@
+#include "cli/plan/plan_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <utility>
+
+#include "cli/options/feature_options.hpp"
+#include "cli/options/flag_values.hpp"
+#include "model/io/gpu_reader.hpp"
+#include "model/io/text/shown.hpp"
+#include "planner/confidence.hpp"
+#include "simulator/io/scenario_cluster.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Requests of a synthetic load unless it says how many: enough for a p95 that 100 of them decide.
+constexpr std::int64_t kDefaultPrompts = 2'000;
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+/// "any" stands for every profile with a price.
+std::vector<std::string> gpus_of(const std::string& text) {
+  if (text != "any") return split_at_commas(text);
+  std::vector<std::string> names;
+  for (const std::string& name : gpu_names()) {
+    if (load_gpu(name).gpu.price) names.push_back(name);
+  }
+  return names;
+}
+
+/// As Shape::gpu has it: the path of a profile as it is written, the name of any other.
+std::string profile_key(const std::string& gpu) {
+  return is_profile_path(gpu) ? gpu : load_gpu(gpu).gpu.name;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// A figure for each GPU that is searched: "h100=16,l40s=32", one or several texts.
+template <class Value, class Parse>
+std::map<std::string, Value> by_gpu(const std::vector<std::string>& texts, const std::string& flag,
+                                    const std::vector<std::string>& searched, Parse parse) {
+  std::map<std::string, Value> values;
+  for (const std::string& text : texts) {
+    for (const std::string& part : split_at_commas(text)) {
+      const std::size_t equals = part.rfind('=');
+      if (equals == std::string::npos) {
+        throw UsageError(fmt::format("{}: '{}' given, expected GPU=NUMBER", flag, part));
+      }
+      const std::string gpu = profile_key(part.substr(0, equals));
+      if (std::find(searched.begin(), searched.end(), gpu) == searched.end()) {
+        throw UsageError(fmt::format("{}: {} is not among the GPUs of --gpu ({})", flag, shown(gpu),
+                                     listed(searched)));
+      }
+      if (!values.emplace(gpu, parse(part.substr(equals + 1), flag)).second) {
+        throw UsageError(fmt::format("{}: {} is given twice", flag, gpu));
+      }
+    }
+  }
+  return values;
+}
+
+double parse_share_above_zero(const std::string& text, const std::string& flag) {
+  const double share = parse_share(text, flag);
+  if (share > 0) return share;
+  throw UsageError(fmt::format("{}: '{}' promises nothing, expected a share above 0", flag, text));
+}
+
+/// Beyond what can be told no plan would ever hold.
+double parse_probability(const std::string& text, const std::string& flag) {
+  const double probability = parse_share(text, flag);
+  if (probability <= greatest_probability()) return probability;
+  throw UsageError(
+      fmt::format("{}: {} given, expected at most {:.4f} (nothing is looked at beyond 4 standard "
+                  "deviations)",
+                  flag, text, std::floor(greatest_probability() * 1e4) / 1e4));
+}
+
+PlanObjective parse_objective(const std::string& text, const std::string& flag) {
+  if (const auto objective = parse_plan_objective(text)) return *objective;
+  throw UsageError(fmt::format("{}: '{}' is not {}", flag, text, kPlanObjectives));
+}
+
+po::typed_value<std::string>* number(std::optional<double>& value, const char* flag) {
+  return converted(value, flag, parse_positive_number)->value_name("X");
+}
+
+po::typed_value<std::string>* count(std::optional<std::int64_t>& value, const char* flag) {
+  return converted(value, flag, parse_positive)->value_name("N");
+}
+
+auto* list(std::vector<std::string>& values, const char* form) {
+  return po::value(&values)->composing()->value_name(form);
+}
+
+po::options_description plan_flags(PlanOptions& target) {
+  po::options_description options = option_group("Plan");
+  options.add_options()("scenario", po::value(&target.simulate.scenario_path)->value_name("FILE"),
+                        "scenario file; flags override it")(
+      "search", list(target.search, "KEY=A,B ...")->multitoken(),
+      "values of a knob, as kv_cache_dtype=auto,fp8 (default tp=1,2,4,8)")(
+      "objective", converted(target.objective, "--objective", parse_objective)->value_name("WHAT"),
+      "what is least: cost (default), gpus, power (watts of the boards)")(
+      "available", list(target.available, "GPU=N,..."), "GPUs that there are (default: no limit)")(
+      "price", list(target.prices, "GPU=X,..."), "$ per GPU and hour, in place of the profile's")(
+      "budget", number(target.budget, "--budget"), "most $ per hour")(
+      "goodput-share",
+      converted(target.goodput_share, "--goodput-share", parse_share_above_zero)->value_name("X"),
+      "least share of requests within --goodput, as 95%")(
+      "kubernetes", po::value(&target.kubernetes)->value_name("FILE"),
+      "write a manifest of the best")("explain", po::bool_switch(&target.explain),
+                                      "what binds the best; every shape with its fate");
+  return options;
+}
+
+po::options_description more_plan_flags(PlanOptions& target) {
+  po::options_description options = option_group("More of the plan");
+  options.add_options()("power", number(target.power, "--power"),
+                        "most watts, boards at their limit")(
+      "probability",
+      converted(target.probability, "--probability", parse_probability)->value_name("X"),
+      "least probability that the answer holds (default: as predicted)")(
+      "least-goodput",
+      converted(target.least_goodput, "--least-goodput", parse_share_above_zero)->value_name("X"),
+      "the same as --goodput-share")("max-replicas", count(target.most_replicas, "--max-replicas"),
+                                     "of a shape (default 64)")(
+      "top", count(target.top, "--top"), "placements in the answer (default 5)")(
+      "threads", count(target.threads, "--threads"), "default: all cores; the answer is the same")(
+      "store", po::value(&target.simulate.store_path)->value_name("FILE"),
+      "the SQLite store (default roofcast.db)")(
+      "no-store",
+      po::bool_switch()->notifier([&target](bool off) { target.simulate.store = !off; }),
+      "keep nothing: an interrupted plan starts anew");
+  return options;
+}
+
+/// Replicas and pools are the search's: those of a scenario would be replaced.
+void refuse_pools(const Scenario& scenario) {
+  if (!scenario.cluster || scenario.cluster->pools.empty()) return;
+  throw UsageError(
+      "plan searches pools itself: give the scenario without pools (and --search pools=1:1,1:2 to "
+      "take prompts apart)");
+}
+
+/// --goodput-share by either of its names.
+std::optional<double> goodput_share_of(const PlanOptions& options) {
+  if (options.goodput_share && options.least_goodput) {
+    throw UsageError("--least-goodput is --goodput-share by another name: give one of them");
+  }
+  return options.goodput_share ? options.goodput_share : options.least_goodput;
+}
+
+void require_a_promise(const Scenario& scenario, const PlanOptions& options) {
+  const std::optional<double> share = goodput_share_of(options);
+  if (share && scenario.slo.goodput.empty()) {
+    throw UsageError(fmt::format("{}: given without --goodput",
+                                 options.goodput_share ? "--goodput-share" : "--least-goodput"));
+  }
+  const auto has_targets = [](const SloClass& one) { return !one.targets.empty(); };
+  const bool promised =
+      !scenario.slo.targets.empty() || share ||
+      std::any_of(scenario.slo.classes.begin(), scenario.slo.classes.end(), has_targets);
+  if (promised) return;
+  throw UsageError(
+      "plan needs to know what is promised: --slo p95:ttft:500ms p95:tpot:50ms, or --goodput with "
+      "--goodput-share");
+}
+
+Scenario base_scenario(const PlanOptions& options) {
+  Scenario scenario = simulate_scenario(options.simulate);
+  refuse_pools(scenario);
+  require_a_promise(scenario, options);
+  auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
+  const bool counted =
+      options.simulate.workload.num_prompts || !options.simulate.scenario_path.empty();
+  if (synthetic != nullptr && !counted) synthetic->num_prompts = kDefaultPrompts;
+  return scenario;
+}
+
+/// Whether a flag sets the knob.
+bool is_given(const DeploymentOptions& given, const std::string& key) {
+  if (key == "engine") return !given.engine.empty();
+  if (key == "quantization") return given.weight_format.has_value();
+  if (key == "tensor_parallel_size") return given.parallel.tensor.has_value();
+  if (key == "pipeline_parallel_size") return given.parallel.pipeline.has_value();
+  if (key == "data_parallel_size") return given.parallel.data.has_value();
+  if (key == "enable_expert_parallel") return given.parallel.expert_parallel.has_value();
+  return engine_options_json(given.overrides).contains(key);
+}
+
+/// Every value of --search would replace what such a flag says.
+void refuse_searched_flags(const DeploymentOptions& given, const std::vector<Knob>& dimensions) {
+  for (const Knob& dimension : dimensions) {
+    if (!is_given(given, dimension.key)) continue;
+    std::string flag = dimension.key;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    throw UsageError(
+        fmt::format("--search {}: replaces what --{} says; give one of them", dimension.key, flag));
+  }
+}
+
+std::vector<Knob> dimensions_of(const PlanOptions& options, const Scenario& scenario) {
+  std::vector<Knob> dimensions;
+  for (const std::string& text : options.search) dimensions.push_back(parse_dimension(text));
+  const DeploymentOptions& given = options.simulate.deployment;
+  refuse_searched_flags(given, dimensions);
+  return completed(std::move(dimensions), given.parallel.tensor || scenario.parallel.tensor > 1);
+}
+
+/// What no --search sets.
+Shape base_shape(const Scenario& scenario) {
+  return {.engine = scenario.engine,
+          .weight_format = scenario.weight_format,
+          .parallel = scenario.parallel,
+          .overrides = scenario.overrides};
+}
+
+}  // namespace
+
+Usage plan_usage(PlanOptions& target) {
+  Usage usage{.synopsis = "roofcast plan [SCENARIO.json] --gpu A,B,... --slo TARGETS [options]",
+              .example =
+                  "roofcast plan --model llama-3.1-8b --gpu h100,l40s --request-rate 10 "
+                  "--slo p95:ttft:500ms",
+              .options = plan_flags(target),
+              .unlisted = {},
+              .positional = {}};
+  SimulateOptions& simulate = target.simulate;
+  usage.options.add(objective_options(simulate.workload)).add(machine_options(simulate.deployment));
+  usage.unlisted.add(more_plan_flags(target))
+      .add(synthetic_options(simulate.workload))
+      .add(trace_options(simulate.workload))
+      .add(load_shape_options(simulate.workload.shape))
+      .add(trace_form_options(simulate.workload))
+      .add(engine_options(simulate.deployment))
+      .add(scheduler_options(simulate.deployment))
+      .add(feature_options(simulate.deployment.overrides));
+  usage.more =
+      "--gpu lists several (h100,h200,l40s), or any: all with a price. More: the load as in "
+      "simulate,\n--power, --top, --max-replicas, --store, engine flags (they hold for all)";
+  usage.positional.add("scenario", 1);
+  return usage;
+}
+
+PlanQuestion plan_question(const PlanOptions& options) {
+  PlanQuestion question{.base = base_scenario(options)};
+  if (question.base.gpu.empty()) {
+    throw UsageError("--gpu is missing (several, as h100,h200,l40s, or any)");
+  }
+  std::vector<std::string> profiles;
+  const std::vector<std::string> gpus = gpus_of(question.base.gpu);
+  if (gpus.empty()) {
+    throw UsageError(fmt::format("--gpu: '{}' names none (as h100,h200,l40s, or any)",
+                                 shown(question.base.gpu)));
+  }
+  for (const std::string& gpu : gpus) {
+    question.space.gpus.push_back(gpu);
+    profiles.push_back(profile_key(gpu));
+  }
+  question.space.dimensions = dimensions_of(options, question.base);
+  question.space.base = base_shape(question.base);
+  if (options.most_replicas) {
+    question.space.most_units =
+        static_cast<std::int32_t>(std::min<std::int64_t>(*options.most_replicas, kMostReplicas));
+  }
+  question.least_probability = options.probability;
+  question.requirement.least_goodput_share = goodput_share_of(options);
+  question.objective = options.objective.value_or(PlanObjective::cost);
+  question.keep = options.top.value_or(question.keep);
+  question.limits = {
+      .budget_per_hour = options.budget,
+      .power_w = options.power,
+      .available = by_gpu<std::int64_t>(options.available, "--available", profiles, parse_count),
+      .prices = by_gpu<double>(options.prices, "--price", profiles, parse_positive_number)};
+  return question;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,36 @@
+// The command line of `roofcast plan`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options/simulate_command_options.hpp"
+#include "planner/plan_shapes.hpp"
+
+namespace roofcast {
+
+struct PlanOptions {
+  SimulateOptions simulate;            // scenario file, model, load, SLO; --gpu may list several
+  std::vector<std::string> search;     // "tp=1,2,4"
+  std::vector<std::string> available;  // "h100=16"
+  std::vector<std::string> prices;     // "h100=2.5"
+  std::optional<double> budget;
+  std::optional<double> power;
+  std::optional<double> goodput_share;
+  std::optional<double> least_goodput;  // the same, as capacity calls it
+  std::optional<double> probability;
+  std::optional<std::int64_t> most_replicas;
+  std::optional<std::int64_t> top;
+  std::optional<std::int64_t> threads;
+  std::optional<PlanObjective> objective;
+  std::string kubernetes;  // file to write; empty: none
+  bool explain = false;
+};
+
+/// Options that fill `target`, which must outlive the parse.
+Usage plan_usage(PlanOptions& target);
+
+/// The question as asked. Throws UsageError for what is missing, contradicts or changes nothing.
+PlanQuestion plan_question(const PlanOptions& options);
+
+}  // namespace roofcast

@@ -1,0 +1,184 @@
+// roofcast whatif: a scenario with one or more knobs varied, and what each change does.
+#include "cli/plan/what_if_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+
+#include "cli/options/flag_values.hpp"
+#include "cli/options/simulate_command_options.hpp"
+#include "cli/output_file.hpp"
+#include "cli/plan/run_what_if.hpp"
+#include "cli/plan/what_if_document.hpp"
+#include "cli/progress.hpp"
+#include "cli/report/what_if_figures.hpp"
+#include "model/error.hpp"
+#include "planner/evaluate_all.hpp"
+#include "reports/figures/chart_renderer.hpp"
+#include "reports/figures/stacked_svg.hpp"
+#include "simulator/io/scenario_workload.hpp"
+#include "simulator/wording.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::int64_t kDefaultSeeds = 5;
+constexpr std::int64_t kMostSeeds = 1000;
+constexpr std::int64_t kMostThreads = 1024;
+
+struct WhatIfOptions {
+  SimulateOptions scenario;
+  std::vector<std::string> vary;
+  std::vector<std::string> metrics;
+  std::optional<std::int64_t> seeds;
+  std::optional<std::int64_t> threads;
+  bool one_at_a_time = false;
+  bool explain = false;
+  std::string plot_path;
+};
+
+auto count_up_to(std::int64_t most) {
+  return [most](const std::string& text, const std::string& flag) {
+    return parse_count_by(
+        {.what = "count above zero", .examples = "1, 5", .least = 1, .most = most}, text, flag);
+  };
+}
+
+Usage whatif_usage(WhatIfOptions& target) {
+  SimulateOptions& scenario = target.scenario;
+  Usage usage{.synopsis = "roofcast whatif [SCENARIO.json] --vary KEY=VALUES ... [options]",
+              .example =
+                  "roofcast whatif --model llama-3.1-8b --gpu h100 --request-rate 10 "
+                  "--vary gpu=l40s,h200",
+              .options = option_group("Options"),
+              .unlisted = {},
+              .positional = {}};
+  usage.options.add_options()("scenario", po::value(&scenario.scenario_path)->value_name("FILE"),
+                              "the baseline: a scenario file; flags of simulate override it")(
+      "vary", po::value(&target.vary)->multitoken()->value_name("KEY=VALUES ..."),
+      "a flag of simulate or a place in a scenario file, and what to set it to: gpu=h100,l40s, "
+      "request_rate=2-10+2, max_num_seqs=64-512*2; against the baseline replicas=-1, "
+      "request_rate=*2, input_len=*1.5, num_prompts=+20%")(
+      "one-at-a-time", po::bool_switch(&target.one_at_a_time),
+      "each value by itself, instead of every combination")(
+      "seeds", converted(target.seeds, "--seeds", count_up_to(kMostSeeds))->value_name("N"),
+      "repeat with N seeds, the same for every variant (default 5; of a trace 1)")(
+      "metric", po::value(&target.metrics)->multitoken()->value_name("NAME[:STATISTIC] ..."),
+      "what to compare: ttft:p95, tpot:mean, output_tokens, goodput, cost_usd_per_h ... (default "
+      "ttft, tpot and e2e at p95, output tokens a second, and what the SLO is about)")(
+      "explain", po::bool_switch(&target.explain),
+      "which limit binds each variant, and what a tenth more of it would bring")(
+      "plot", po::value(&target.plot_path)->value_name("FILE.svg"), "a figure, a panel a metric")(
+      "threads", converted(target.threads, "--threads", count_up_to(kMostThreads))->value_name("N"),
+      "simulations at once (default: all cores); the answer is the same")(
+      "store", po::value(&scenario.store_path)->value_name("FILE"),
+      "the SQLite store, a run a variant (default roofcast.db)")(
+      "no-store", po::bool_switch()->notifier([&scenario](bool off) { scenario.store = !off; }),
+      "keep nothing");
+  add_scenario_options(scenario, usage.unlisted, usage.unlisted);
+  usage.more = "Flags of the baseline, as of roofcast simulate";
+  usage.positional.add("scenario", 1);
+  return usage;
+}
+
+std::vector<Settings> settings_of(const WhatIfOptions& options) {
+  if (options.vary.empty()) {
+    throw UsageError(fmt::format("whatif: --vary is missing, expected {}", kVaryForms));
+  }
+  std::vector<Knob> knobs;
+  for (const std::string& text : options.vary) knobs.push_back(parse_knob(text, "--vary"));
+  if (options.one_at_a_time && knobs.size() == 1) {
+    throw UsageError("--one-at-a-time: given with one knob, of which there are no combinations");
+  }
+  return options.one_at_a_time ? one_at_a_time(knobs) : grid_of(knobs);
+}
+
+std::vector<MetricName> metrics_of(const WhatIfOptions& options, const Scenario& baseline) {
+  if (options.metrics.empty()) return default_metrics(baseline.slo);
+  std::vector<MetricName> metrics;
+  for (const std::string& text : options.metrics) {
+    const MetricName metric = parse_metric_name(text);
+    if (std::find(metrics.begin(), metrics.end(), metric) != metrics.end()) {
+      throw UsageError(fmt::format("--metric: {} is given twice", text));
+    }
+    metrics.push_back(metric);
+  }
+  return metrics;
+}
+
+WhatIfQuestion question_of(const WhatIfOptions& options, const Scenario& baseline) {
+  WhatIfQuestion question{.variants = variants_of(baseline, settings_of(options)),
+                          .metrics = metrics_of(options, baseline)};
+  if (is_trace(baseline) && options.seeds) {
+    throw UsageError("--seeds: the load is a trace, which is the same whatever the seed");
+  }
+  question.seeds = is_trace(baseline) ? 1 : options.seeds.value_or(kDefaultSeeds);
+  question.threads = static_cast<int>(options.threads.value_or(available_threads()));
+  question.explain = options.explain;
+  return question;
+}
+
+void check_plot_path(const WhatIfOptions& options, const Scenario& baseline) {
+  std::vector<std::string> used = input_files(baseline);
+  used.push_back(options.scenario.scenario_path);
+  if (options.scenario.store) used.push_back(options.scenario.store_path);
+  check_not_among(options.plot_path, "--plot", used);
+  if (!has_charts()) throw Error("--plot: this build draws no pictures (ROOFCAST_CHARTS=OFF)");
+  check_writable(options.plot_path);
+}
+
+/// Nothing when the user interrupted it.
+std::optional<WhatIfAnswer> run_with_progress(const WhatIfQuestion& question, std::ostream& err) {
+  ProgressBar bar(err, "simulations");
+  return run_what_if(question,
+                     [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+}
+
+void keep(Store& store, const std::string& path, const WhatIfAnswer& answer,
+          CommandContext& context) {
+  const std::vector<Run> runs = what_if_runs(answer, context.command_line);
+  for (const Run& run : runs) store.add(run);
+  context.err << counted(std::ssize(runs), "run") << " kept in " << path
+              << " (roofcast runs --store " << path << ")\n";
+}
+
+/// A figure a metric that any variant has.
+void draw(const std::string& path, const WhatIfAnswer& answer) {
+  const std::vector<Figure> figures = what_if_figures(answer);
+  if (figures.empty()) throw Error(path + ": nothing to draw, no variant has figures");
+  write_whole(path, stacked_svg("What if: " + answer.rows.front().headline, figures));
+}
+
+bool any_answered(const WhatIfAnswer& answer) {
+  return std::any_of(answer.rows.begin(), answer.rows.end(),
+                     [](const WhatIfRow& row) { return row.reason.empty(); });
+}
+
+}  // namespace
+
+int run_whatif(CommandContext& context) {
+  WhatIfOptions options;
+  const auto common = parse(context, whatif_usage(options));
+  if (!common) return kExitDone;
+  const Scenario baseline = simulate_scenario(options.scenario);
+  const WhatIfQuestion question = question_of(options, baseline);
+  // Opened before the work: what cannot be written should not cost a simulation.
+  if (!options.plot_path.empty()) check_plot_path(options, baseline);
+  std::optional<Store> store;
+  if (options.scenario.store) store.emplace(options.scenario.store_path, Store::Mode::write);
+  const auto answer = run_with_progress(question, context.err);
+  if (!answer) {
+    context.err << "interrupted; nothing was stored\n";
+    return kExitFailed;
+  }
+  if (store) keep(*store, options.scenario.store_path, *answer, context);
+  if (!options.plot_path.empty()) {
+    draw(options.plot_path, *answer);
+  }
+  write(what_if_document(*answer), common->output, context.out);
+  return any_answered(*answer) ? kExitDone : kExitNo;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,60 @@
+// roofcast completion SHELL: the script that makes a shell complete roofcast. What it asks for at
+// every key is `roofcast completion words -- WORD...`: a line each, "word<TAB>help", and ":files"
+// where names of files fit.
+#include <ostream>
+
+#include "cli/options/arguments.hpp"
+#include "cli/shell/completion_words.hpp"
+#include "cli/shell/program_facts.hpp"
+#include "embedded_completion.hpp"
+#include "model/error.hpp"
+
+namespace roofcast {
+namespace {
+
+/// One line: help texts of options may be longer than a terminal is wide.
+std::string first_words(const std::string& help) {
+  constexpr std::size_t kWidest = 60;
+  if (help.size() <= kWidest) return help;
+  return help.substr(0, help.rfind(' ', kWidest)) + " ...";
+}
+
+/// The words are a user's, half typed: whatever they are, there is an answer, if an empty one.
+int answer_shell(const CommandContext& context) {
+  std::vector<std::string> words(context.arguments.begin() + 1, context.arguments.end());
+  if (!words.empty() && words.front() == "--") words.erase(words.begin());
+  const Offers found = offers(program_facts(), words);
+  for (const Offer& offer : found.words) {
+    context.out << offer.word << "\t" << first_words(offer.help) << "\n";
+  }
+  if (found.files) context.out << ":files\n";
+  return kExitDone;
+}
+
+}  // namespace
+
+int run_completion(CommandContext& context) {
+  if (!context.arguments.empty() && context.arguments.front() == "words") {
+    return answer_shell(context);
+  }
+  std::string shell;
+  Usage usage{
+      .synopsis = "roofcast completion bash|zsh|fish",
+      .example = "roofcast completion bash > ~/.local/share/bash-completion/completions/roofcast",
+      .options = option_group("Options"),
+      .unlisted = {},
+      .positional = {}};
+  usage.options.add_options()("shell", po::value(&shell)->value_name("bash|zsh|fish"),
+                              "for zsh as _roofcast in a folder of $fpath, for fish as "
+                              "~/.config/fish/completions/roofcast.fish");
+  usage.positional.add("shell", 1);
+  if (!parse(context, usage)) return kExitDone;
+  for (const EmbeddedText& script : embedded_completion()) {
+    if (script.name != shell) continue;
+    context.out << script.text;
+    return kExitDone;
+  }
+  throw UsageError("completion: '" + shell + "' is not bash, zsh or fish");
+}
+
+}  // namespace roofcast

@@ -1,0 +1,97 @@
+#include "cli/shell/option_values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "model/engine_features.hpp"
+#include "model/host_terms.hpp"
+#include "model/queue_order.hpp"
+#include "model/requantise.hpp"
+#include "model/sampling.hpp"
+#include "model/tensorrt_policies.hpp"
+#include "reports/importers/importer.hpp"
+#include "simulator/cluster/kv_link.hpp"
+#include "simulator/cluster/router.hpp"
+
+namespace roofcast {
+namespace {
+
+using Values = std::vector<std::string>;
+
+/// Those of options whose readers have no list to ask.
+struct FixedValues {
+  std::string_view option;
+  std::array<std::string_view, 5> values;  // unused places are empty
+};
+constexpr std::array kFixed = {
+    FixedValues{"dtype", {"auto", "bf16", "fp16", "fp32"}},
+    FixedValues{"kv-cache-dtype", {"auto", "bf16", "fp16", "fp8"}},
+    FixedValues{"solve", {"batch", "context", "tp"}},
+    FixedValues{"objective", {"cost", "gpus", "power"}},
+    FixedValues{"output", {"table", "json", "jsonl", "csv", "md"}},
+    FixedValues{"device", {"cpu", "cuda"}},
+    FixedValues{"ramp-up-strategy", {"linear", "exponential"}},
+    FixedValues{"range-ratio-style", {"vllm", "sglang"}},
+    FixedValues{"trace-format", {"auto", "csv", "jsonl", "bench"}},
+    FixedValues{"trace-time-unit", {"s", "ms", "us", "ns"}},
+};
+
+/// The names in a message's "fcfs, priority, lpm or lof".
+Values names_in(const std::string& listed) {
+  Values names;
+  std::string word;
+  for (const char c : listed + ' ') {
+    const bool of_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    if (of_word) {
+      word += c;
+      continue;
+    }
+    if (!word.empty() && word != "or") names.push_back(word);
+    word.clear();
+  }
+  return names;
+}
+
+Values link_names() {
+  Values names;
+  for (const KvLink& link : kv_link_presets()) names.push_back(link.name);
+  return names;
+}
+
+Values term_names() {
+  Values names;
+  for (const HostTerm& term : host_terms()) names.emplace_back(term.name);
+  return names;
+}
+
+Values router_names() {
+  const auto names = router_policy_names();
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+std::vector<std::string> option_values(const std::string& option) {
+  if (option == "quantization") return weight_format_names();
+  if (option == "router") return router_names();
+  if (option == "kv-link") return link_names();
+  if (option == "format") return measured_formats();
+  if (option == "terms") return term_names();
+  if (option == "scheduling-policy") return names_in(kQueueOrders);
+  if (option == "capacity-scheduler-policy") return names_in(kCapacityPolicies);
+  if (option == "context-chunking-policy") return names_in(kChunkingPolicies);
+  if (option == "speculative-method") return names_in(kDraftMethods);
+  if (option == "sampling") return names_in(kSamplings);
+  Values values;
+  for (const FixedValues& one : kFixed) {
+    if (one.option != option) continue;
+    for (const std::string_view value : one.values) {
+      if (!value.empty()) values.emplace_back(value);
+    }
+  }
+  return values;
+}
+
+}  // namespace roofcast

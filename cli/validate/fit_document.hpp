@@ -1,0 +1,16 @@
+// What `roofcast fit` prints: the terms it learnt and how far the figures are off with them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/validate/run_fit.hpp"
+#include "reports/document.hpp"
+
+namespace roofcast {
+
+/// `files` are the manifests, `out` where the engine profile was written.
+Document fit_document(const EngineFit& fit, const std::vector<std::string>& files,
+                      const std::string& out);
+
+}  // namespace roofcast

@@ -1,0 +1,248 @@
+#include "cli/validate/validate_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "cli/options/feature_options.hpp"
+#include "cli/options/flag_values.hpp"
+#include "cli/validate/measured_case.hpp"
+#include "cli/validate/measured_deployment.hpp"
+#include "cli/validate/measured_load.hpp"
+#include "cli/validate/measured_options.hpp"
+#include "model/io/text/shown.hpp"
+#include "model/suggest.hpp"
+#include "reports/importers/setting_keys.hpp"
+#include "simulator/io/scenario_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+using nlohmann::json;
+
+void take_meta(ImportOptions& options, const std::vector<std::string>& pairs) {
+  for (const std::string& pair : pairs) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw UsageError("--meta: '" + pair + "' is not KEY=VALUE, such as gpu=h100");
+    }
+    options.meta[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+}
+
+bool says_lengths(const MeasuredRun& run, const WorkloadOptions& given) {
+  return (given.input || run.setting.mean_input_tokens) &&
+         (given.output || run.setting.mean_output_tokens);
+}
+
+/// Flags win over what the file says of its load; its own requests keep their lengths, but not
+/// times that a rate was given for.
+void take_load(MeasuredRun& run, const WorkloadOptions& given) {
+  if (given.max_concurrency) run.setting.max_concurrency = given.max_concurrency;
+  if (given.num_prompts) run.setting.requests = given.num_prompts;
+  if (!given.request_rate) return;
+  run.setting.request_rate_per_s = given.request_rate;
+  for (RequestRow& row : run.requests) row.sent_s = row.arrival_s = 0;
+}
+
+/// A load that is not said would be guessed to come all at once.
+void check_load(const MeasuredRun& run) {
+  if (!says_load(run)) {
+    throw Error(run.origin +
+                ": does not say its load, expected --request-rate (inf: all at once) or "
+                "--max-concurrency");
+  }
+  if (says_requests(run)) return;
+  throw Error(run.origin + ": does not say how many requests came at once, expected --num-prompts");
+}
+
+/// The flags that are still to be put over the scenario of `run`: a rate is in its requests.
+SimulateOptions left_for(const MeasuredRun& run, SimulateOptions given) {
+  const WorkloadOptions& load = given.workload;
+  const bool replays = !run.requests.empty() && !load.input && !load.output && !load.num_prompts;
+  if (replays) given.workload.request_rate.reset();
+  return given;
+}
+
+/// Lengths and arrivals, which the file or the flags must say.
+json load_of(const MeasuredRun& run, const json& scenario, const WorkloadOptions& given) {
+  if (!scenario.contains("workload") && !says_lengths(run, given)) {
+    throw Error(run.origin +
+                ": does not say how long its requests were, expected --input-len "
+                "and --output-len");
+  }
+  check_load(run);
+  return scenario.contains("workload") ? scenario["workload"] : drawn_load(run);
+}
+
+/// What a server says of its memory as it starts: no load bears on it.
+bool is_about_memory(const std::vector<MetricRow>& figures) {
+  const auto is_capacity = [](const MetricRow& row) {
+    return row.name.starts_with("kv_") || row.name == "max_concurrency";
+  };
+  return !figures.empty() && std::all_of(figures.begin(), figures.end(), is_capacity);
+}
+
+/// The scenario that flags go on top of: what the file says, and what it must have to be read.
+Scenario base_scenario(const MeasuredRun& run, ValidationAsk ask, const SimulateOptions& given) {
+  json scenario = scenario_of(run);
+  const DeploymentOptions& deployment = given.deployment;
+  if (!deployment.model.empty()) scenario["model"] = deployment.model;
+  if (!deployment.gpu.empty()) scenario["gpu"] = deployment.gpu;
+  if (!deployment.engine.empty()) scenario["engine"] = deployment.engine;
+  for (const char* key : {"model", "gpu"}) {
+    if (scenario.contains(key)) continue;
+    throw Error(fmt::format("{}: does not say its {}, expected --{}", run.origin, key, key));
+  }
+  scenario["workload"] = ask == ValidationAsk::memory ? json{{"type", "synthetic"}}
+                                                      : load_of(run, scenario, given.workload);
+  constexpr auto kReplace = json::error_handler_t::replace;  // of bytes that are no UTF-8
+  return parse_scenario(scenario.dump(-1, ' ', false, kReplace), run.origin);
+}
+
+ValidationCase case_of(MeasuredRun run, const SimulateOptions& given) {
+  ValidationCase result{.name = run.origin, .place = run.origin};
+  result.figures = comparable_figures(run);
+  result.measured = std::move(run);
+  if (is_about_memory(result.figures)) result.ask = ValidationAsk::memory;
+  try {
+    take_load(result.measured, given.workload);
+    result.scenario = with_flags(base_scenario(result.measured, result.ask, given),
+                                 left_for(result.measured, given));
+    check_deployment(result.measured, result.scenario);
+    if (given.deployment.engine.empty()) {
+      result.assumed = taken_for_granted(result.measured.setting);
+    }
+    take_recorded_requests(result);
+  } catch (const UsageError&) {
+    throw;  // of a flag, whatever the file
+  } catch (const Error& error) {
+    result.problem = error.what();
+  }
+  return result;
+}
+
+ValidationCase broken_case(const std::string& file, const std::string& problem) {
+  return {.name = file, .place = file, .problem = problem};
+}
+
+/// The flag of results among `arguments`, as the user may have spelled it; empty: none.
+std::string result_flag_in(const std::vector<std::string>& arguments) {
+  ValidationInputs unused;
+  Usage usage{.synopsis = "", .example = "", .options = {}, .unlisted = {}, .positional = {}};
+  add_result_options(usage, unused);
+  usage.options.add(usage.unlisted);
+  for (const std::string& argument : normalise(arguments, usage.options)) {
+    if (!argument.starts_with('-')) continue;
+    const std::string flag = argument.substr(0, argument.find('='));
+    const std::string name = flag.starts_with("--") ? flag.substr(2) : flag;  // short ones: "-q"
+    if (usage.options.find_nothrow(name, false) != nullptr) return flag;
+  }
+  return {};
+}
+
+/// A manifest says what its cases ran on: a flag that does would change nothing.
+void refuse_idle_flags(const std::vector<std::string>& arguments, const std::string& manifest) {
+  const std::string flag = result_flag_in(arguments);
+  if (flag.empty()) return;
+  throw UsageError(
+      fmt::format("{}: {} is a manifest, which says what its cases ran on", flag, manifest));
+}
+
+/// Keys of --meta that no prediction looks at: they may be misspelled.
+std::vector<std::string> idle_meta(const ImportOptions& options) {
+  std::vector<std::string> lines;
+  for (const auto& [key, value] : options.meta) {
+    if (is_setting_key(key) || is_engine_option(key) || is_deployment_key(key)) continue;
+    lines.push_back(fmt::format("--meta: {} is not known here and changes nothing{}", shown(key),
+                                did_you_mean(key, engine_option_names())));
+  }
+  return lines;
+}
+
+void add_runs(std::vector<MeasuredRun> runs, const ValidationInputs& inputs,
+              ValidationManifest& all) {
+  for (MeasuredRun& run : runs) all.cases.push_back(case_of(std::move(run), inputs.given));
+}
+
+void add_folder(const std::string& folder, const ValidationInputs& inputs,
+                ValidationManifest& all) {
+  FolderReading reading = read_folder(folder, inputs.import);
+  if (reading.runs.empty() && reading.broken.empty()) {
+    throw Error(folder + ": holds no result of a known format");
+  }
+  add_runs(std::move(reading.runs), inputs, all);
+  for (const BrokenFile& broken : reading.broken) {
+    all.cases.push_back(broken_case(broken.path, broken.problem));
+    all.whole = false;
+  }
+  const std::string note = passed_over_note(reading);
+  if (!note.empty()) all.remarks.push_back(note);
+}
+
+void add_manifest(const std::string& file, const ValidationInputs& inputs,
+                  ValidationManifest& all) {
+  ValidationManifest manifest = read_manifest(file);
+  refuse_idle_flags(inputs.arguments, file);
+  if (inputs.files.size() == 1) all.name = manifest.name;
+  std::move(manifest.cases.begin(), manifest.cases.end(), std::back_inserter(all.cases));
+}
+
+void add_input(const std::string& file, const ValidationInputs& inputs, ValidationManifest& all) {
+  std::error_code failure;
+  if (std::filesystem::is_directory(file, failure)) return add_folder(file, inputs, all);
+  if (!inputs.import.format.empty()) {
+    return add_runs(read_measured(file, inputs.import), inputs, all);
+  }
+  auto runs = read_measured_file(file, inputs.import);
+  return runs ? add_runs(*std::move(runs), inputs, all) : add_manifest(file, inputs, all);
+}
+
+}  // namespace
+
+void add_result_options(Usage& usage, ValidationInputs& target) {
+  po::options_description results = option_group("Results of benchmarks (no manifest)");
+  results.add_options()("format", po::value(&target.import.format)->value_name("FORMAT"),
+                        "the tool's format (default: by content)")(
+      "meta",
+      po::value<std::vector<std::string>>()
+          ->multitoken()
+          ->value_name("KEY=VALUE ...")
+          ->notifier([&target](const std::vector<std::string>& pairs) {
+            take_meta(target.import, pairs);
+          }),
+      "what the files do not say of their setting, as gpu=h100 tp=2");
+  usage.options.add(results).add(machine_options(target.given.deployment));
+  usage.unlisted.add(engine_options(target.given.deployment))
+      .add(scheduler_options(target.given.deployment))
+      .add(synthetic_options(target.given.workload))
+      .add(feature_options(target.given.deployment.overrides));
+  usage.unlisted.add_options()(
+      "max-concurrency",
+      converted(target.given.workload.max_concurrency, "--max-concurrency", parse_positive)
+          ->value_name("N"),
+      "requests in flight at once");
+  usage.more = "More: the engine and its knobs, the load that a result does not say";
+}
+
+ValidationManifest read_inputs(const ValidationInputs& inputs) {
+  ValidationManifest all{.remarks = idle_meta(inputs.import)};
+  for (const std::string& file : inputs.files) {
+    try {
+      add_input(file, inputs, all);
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error& error) {
+      if (inputs.files.size() == 1) throw;
+      all.cases.push_back(broken_case(file, error.what()));
+      all.whole = false;
+    }
+  }
+  return all;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,252 @@
+// What --vary does to a scenario, and what whatif says about it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/plan/vary_scenario.hpp"
+#include "model/error.hpp"
+#include "reports/store.hpp"
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kBase =
+    "whatif --model llama-3.1-8b --gpu h100 --request-rate 8 --num-prompts 60 --input-len 500 "
+    "--output-len 30 --no-store ";
+
+CommandResult what_if(const std::string& rest) { return run_command(kBase + rest); }
+
+json answer(const std::string& rest) {
+  const CommandResult result = what_if(rest + " -o json");
+  EXPECT_EQ(result.exit_code, 0) << rest << ": " << result.err;
+  return json::parse(result.out, nullptr, false);
+}
+
+Scenario baseline() {
+  Scenario scenario;
+  scenario.model = "llama-3.1-8b";
+  scenario.gpu = "h100";
+  SyntheticWorkload load;
+  load.request_rate = 4;
+  load.input = parse_length_distribution("lognormal:800:0.9");
+  scenario.workload = load;
+  return scenario;
+}
+
+Scenario varied(const std::string& key, const std::string& value) {
+  return with_settings(baseline(), {{key, value}});
+}
+
+const SyntheticWorkload& load_of(const Scenario& scenario) {
+  return std::get<SyntheticWorkload>(scenario.workload);
+}
+
+std::string refusal_of(const std::string& key, const std::string& value) {
+  try {
+    varied(key, value);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(VaryScenario, KeysAreFlagsWithTheirSpellingsAndUnits) {
+  EXPECT_EQ(varied("tp", "2").parallel.tensor, 2);
+  EXPECT_EQ(varied("tensor_parallel_size", "2").parallel.tensor, 2);
+  EXPECT_EQ(varied("max_num_seqs", "1k").overrides.max_num_seqs, 1000);
+  EXPECT_EQ(varied("gpu_memory_utilization", "80%").overrides.gpu_memory_utilization, 0.8);
+  EXPECT_EQ(varied("kv_cache_dtype", "fp8").overrides.kv_cache_dtype, DType::fp8);
+  EXPECT_EQ(varied("enable_prefix_caching", "off").overrides.enable_prefix_caching, false);
+  EXPECT_EQ(varied("gpu", "l40s").gpu, "l40s");
+  EXPECT_EQ(varied("engine", "sglang").engine, "sglang");
+  EXPECT_EQ(varied("isl", "2k").workload.index(), 0U);
+  EXPECT_EQ(load_of(varied("isl", "2k")).input.a, 2000);
+  EXPECT_EQ(load_of(varied("request_rate", "600/min")).request_rate, 10);
+  EXPECT_EQ(varied("slo", "p95:ttft:500ms").slo.targets.size(), 1U);
+}
+
+TEST(VaryScenario, KeysAreAlsoPlacesInAScenario) {
+  EXPECT_EQ(load_of(varied("workload.request_rate", "9")).request_rate, 9);
+  EXPECT_EQ(load_of(varied("workload.request_rate", "*2")).request_rate, 8);
+  EXPECT_EQ(varied("engine_options.max_num_seqs", "64").overrides.max_num_seqs, 64);
+}
+
+TEST(VaryScenario, RelativeValuesGoFromTheBaseline) {
+  EXPECT_EQ(load_of(varied("request_rate", "*2")).request_rate, 8);
+  EXPECT_EQ(load_of(varied("request_rate", "+20%")).request_rate, 4.8);
+  EXPECT_EQ(load_of(varied("num_prompts", "-1")).num_prompts, 999);
+  EXPECT_EQ(varied("replicas", "+2").cluster->pools[0].replicas, 3);
+  EXPECT_EQ(load_of(varied("input_len", "*1.5")).input,
+            parse_length_distribution("lognormal:1200:0.9"));
+  // Not set in the baseline: from what the engine starts with.
+  const auto once = varied("max_num_seqs", "+0").overrides.max_num_seqs;
+  ASSERT_TRUE(once);
+  EXPECT_EQ(varied("max_num_seqs", "*2").overrides.max_num_seqs, 2 * *once);
+}
+
+TEST(VaryScenario, ReplicasGoFromThoseOfTheScenario) {
+  Scenario scenario = baseline();
+  scenario.cluster.emplace();
+  scenario.cluster->pools = {{.name = "all", .replicas = 3}};
+  EXPECT_EQ(with_settings(scenario, {{"replicas", "-1"}}).cluster->pools[0].replicas, 2);
+  EXPECT_THROW(with_settings(scenario, {{"replicas", "-3"}}), UsageError);
+}
+
+TEST(VaryScenario, ATraceIsReplayedFaster) {
+  Scenario scenario = baseline();
+  TraceWorkload trace;
+  trace.path = "t.csv";
+  trace.time_scale = 0.5;  // twice the rate
+  scenario.workload = trace;
+  const auto traced = [](const Scenario& s) { return std::get<TraceWorkload>(s.workload); };
+  const TraceWorkload faster = traced(with_settings(scenario, {{"request_rate", "*3"}}));
+  EXPECT_EQ(faster.rate_scale, 6);
+  EXPECT_EQ(faster.time_scale, 1);
+  EXPECT_EQ(traced(with_settings(scenario, {{"request_rate", "7"}})).request_rate, 7);
+}
+
+TEST(VaryScenario, WhatIsNoKeyOrNoValueIsNamed) {
+  EXPECT_THAT(refusal_of("max_num_seq", "8"), HasSubstr("'max_num_seqs'"));
+  EXPECT_THAT(refusal_of("workload.request_rat", "8"), HasSubstr("'request_rate'"));
+  EXPECT_THAT(refusal_of("tp", "two"), HasSubstr("--vary tp=two"));
+  EXPECT_THAT(refusal_of("seed", "1"), HasSubstr("--seeds"));
+  EXPECT_THAT(refusal_of("gpu", "*2"), HasSubstr("no number"));
+  EXPECT_THAT(refusal_of("store", "x"), HasSubstr("no such key"));
+  EXPECT_THAT(refusal_of("no_such_thing_at_all", "x"), HasSubstr("no such key"));
+  for (const char* key : {"-", "x y", "\x01", "help", "output", "vary"}) {
+    EXPECT_NE(refusal_of(key, "1"), "") << key;
+  }
+}
+
+TEST(WhatIf, SaysWhatAChangeDoesAndWhetherItIsMoreThanChance) {
+  const json result = answer("--vary request_rate=*4 --seeds 3 --metric ttft:p95 e2e:mean");
+  ASSERT_EQ(result["variants"].size(), 2U);
+  const json& variant = result["variants"][1];
+  EXPECT_EQ(variant["settings"]["request_rate"], "*4");
+  EXPECT_EQ(variant["runs"], 3);
+  const json& e2e = variant["metrics"][1];
+  EXPECT_EQ(e2e["name"], "e2e_s");
+  EXPECT_GT(e2e["difference"].get<double>(), 0);
+  EXPECT_EQ(e2e["significant"], e2e["difference_low"].get<double>() > 0);
+  const double before = result["variants"][0]["metrics"][1]["value"];
+  EXPECT_NEAR(e2e["value"].get<double>() - before, e2e["difference"].get<double>(), 1e-9);
+}
+
+TEST(WhatIf, TheBaselineIsWhatSimulateAnswers) {
+  // The mean over one seed is the run itself.
+  const json result = answer("--vary gpu=h200 --seeds 1 --metric ttft:p95 --seed 3");
+  const CommandResult run = run_command(
+      "simulate --model llama-3.1-8b --gpu h100 --request-rate 8 --num-prompts 60 --input-len 500 "
+      "--output-len 30 --no-store --seed 3 -o json");
+  EXPECT_EQ(result["variants"][0]["metrics"][0]["value"], json::parse(run.out)["ttft_s"]["p95"]);
+  EXPECT_TRUE(result["variants"][1]["metrics"][0]["significant"].is_null());
+}
+
+TEST(WhatIf, TheAnswerIsTheSameOnAnyNumberOfThreads) {
+  const std::string question = "--vary gpu=h200,l40s max_num_seqs=8,16 --seeds 2 ";
+  const CommandResult one = what_if(question + "--threads 1 -o json");
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_EQ(what_if(question + "--threads 3 -o json").out, one.out);
+}
+
+TEST(WhatIf, ALostReplicaTheOtherWayRoundIsAGain) {
+  const json result = answer("--replicas 2 --vary replicas=-1 --seeds 2 --metric cost_usd_per_h");
+  const json& cost = result["variants"][1]["metrics"][0];
+  EXPECT_LT(cost["difference"].get<double>(), 0);
+  EXPECT_DOUBLE_EQ(cost["value"].get<double>() * 2,
+                   result["variants"][0]["metrics"][0]["value"].get<double>());
+}
+
+TEST(WhatIf, AVariantThatDoesNotFitIsARowWithItsReason) {
+  const json result = answer("--vary model=llama-3.1-70b,qwen2.5-7b --seeds 1 --metric ttft:p95");
+  EXPECT_THAT(result["variants"][1]["reason"].get<std::string>(), HasSubstr("does not fit"));
+  EXPECT_TRUE(result["variants"][1]["metrics"][0]["value"].is_null());
+  EXPECT_EQ(result["variants"][2]["reason"], "");
+  const CommandResult table = what_if("--vary tp=3,2 --seeds 1");
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("tp=3: "));
+}
+
+TEST(WhatIf, NothingThatFitsIsANo) {
+  const CommandResult result = run_command(
+      "whatif --model llama-3.1-70b --gpu l40s --num-prompts 5 --vary max_num_seqs=8 --no-store");
+  EXPECT_EQ(result.exit_code, 3) << result.out;
+}
+
+TEST(WhatIf, WhatChangesNothingIsRefused) {
+  EXPECT_EQ(what_if("--vary gpu=h100").exit_code, 2);
+  EXPECT_THAT(what_if("--vary request_rate=*1").err, HasSubstr("changes nothing"));
+  EXPECT_EQ(what_if("--vary gpu=h100,h200 --seeds 1").exit_code, 0);  // a list may name it
+  EXPECT_THAT(what_if("--vary gpu=h200 --one-at-a-time").err, HasSubstr("--one-at-a-time"));
+  EXPECT_THAT(what_if("").err, HasSubstr("--vary is missing"));
+  EXPECT_THAT(what_if("--vary gpu=h200 --metric ttft").err, HasSubstr("statistic"));
+  EXPECT_THAT(what_if("--vary gpu=h200 --metric tftt:p95").err, HasSubstr("no metric"));
+  EXPECT_EQ(what_if("--vary gpu=h200 --metric ttft:p95 ttft_s:p95").exit_code, 2);
+}
+
+TEST(WhatIf, ExplainsWhichLimitBindsEachVariant) {
+  // 8 requests a second, each there for tens of steps: one at a time cannot keep up.
+  const json result = answer("--vary max_num_seqs=1,256 --seeds 2 --slo p95:ttft:200ms --explain");
+  const json& variants = result["variants"];
+  ASSERT_EQ(variants.size(), 3U);
+  EXPECT_EQ(variants[1]["limits"]["binding"], "max_num_seqs");
+  EXPECT_NE(variants[2]["limits"]["binding"], "max_num_seqs");
+  EXPECT_EQ(variants[0]["limits"]["yardstick"], "p95 TTFT");
+  EXPECT_FALSE(answer("--vary max_num_seqs=1 --seeds 2")["variants"][0].contains("limits"));
+  EXPECT_THAT(what_if("--vary max_num_seqs=1 --seeds 2 --explain").out,
+              HasSubstr("Which limit binds"));
+}
+
+TEST(WhatIf, ATraceHasBlocksInsteadOfSeeds) {
+  const TemporaryFolder folder;
+  std::ofstream trace("t.csv");
+  trace << "arrival_s,input_tokens,output_tokens\n";
+  for (int i = 0; i < 400; ++i) trace << i * 0.1 << ',' << 200 + i % 7 * 50 << ",5\n";
+  trace.close();
+  const std::string line =
+      "whatif --model llama-3.1-8b --gpu h100 --trace t.csv --no-store --metric ttft:p95 ";
+  const CommandResult result = run_command(line + "--vary gpu=l40s -o json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json answered = json::parse(result.out);
+  EXPECT_EQ(answered["interval"], "blocks of requests");
+  EXPECT_TRUE(answered["variants"][1]["metrics"][0]["significant"]);  // a slower GPU
+  EXPECT_GT(answered["variants"][1]["metrics"][0]["difference_low"].get<double>(), 0);
+  EXPECT_THAT(run_command(line + "--vary gpu=l40s --seeds 3").err, HasSubstr("--seeds"));
+  EXPECT_THAT(run_command(line + "--vary input_len=9").err, HasSubstr("is a trace"));
+}
+
+TEST(WhatIf, KeepsARunAVariantAndDrawsThem) {
+  const TemporaryFolder folder;
+  const CommandResult result = run_command(
+      "whatif --model llama-3.1-8b --gpu h100 --request-rate 8 --num-prompts 20 --output-len 5 "
+      "--vary request_rate=4-12*3 --seeds 2 --store w.db --plot w.svg");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("3 runs kept in w.db"));
+  const Store store("w.db", Store::Mode::read);
+  EXPECT_EQ(store.runs().size(), 3U);
+  const auto run = store.run(2);
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->row.kind, "whatif");
+  const auto has = [&](const std::string& statistic) {
+    return std::any_of(run->metrics.begin(), run->metrics.end(), [&](const MetricRow& row) {
+      return row.name == "ttft_s" && row.statistic == statistic;
+    });
+  };
+  EXPECT_TRUE(has("p95"));
+  EXPECT_TRUE(has("p95_difference"));
+  EXPECT_TRUE(has("p95_difference_low"));
+  std::ifstream file("w.svg");
+  const std::string svg((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_THAT(svg, HasSubstr("TTFT p95 (s)"));
+}
+
+}  // namespace
+}  // namespace roofcast::test
