@@ -17,6 +17,7 @@
 #include "cli/command.hpp"
 #include "cli/serve/answer_figures.hpp"
 #include "cli/serve/api_flags.hpp"
+#include "cli/serve/http_status.hpp"
 #include "cli/serve/process_memory.hpp"
 #include "cli/serve/report_page.hpp"
 #include "model/engine.hpp"
@@ -26,13 +27,6 @@
 
 namespace roofcast {
 namespace {
-
-constexpr int kBadRequest = 400;
-constexpr int kForbidden = 403;
-constexpr int kNotFound = 404;
-constexpr int kNotPossible = 422;
-constexpr int kBusy = 503;
-constexpr int kTooLong = 504;
 
 struct CommandOutput {
   int code = kExitDone;
@@ -77,7 +71,8 @@ std::string error_line(const std::string& err, const KnownPaths& known) {
 /// 0 and 3 are answers; the rest is an error.
 ApiAnswer to_answer(const CommandOutput& output, const KnownPaths& known) {
   if (output.code != kExitDone && output.code != kExitNo) {
-    const int status = output.code == kExitUsage ? kBadRequest : kNotPossible;
+    const int status =
+        output.code == kExitUsage ? http_status::kBadRequest : http_status::kUnprocessableContent;
     return api_error(status, error_line(output.err, known));
   }
   return {.body = {{"code", output.code},
@@ -108,19 +103,21 @@ Json flags_in(const std::string& body) {
 }
 
 /// To a client that is gone.
-ApiAnswer nobody() { return api_error(kBusy, "given up"); }
+ApiAnswer nobody() { return api_error(http_status::kServiceUnavailable, "given up"); }
 
-ApiAnswer busy() { return api_error(kBusy, "the server is busy: ask again in a moment"); }
+ApiAnswer busy() {
+  return api_error(http_status::kServiceUnavailable, "the server is busy: ask again in a moment");
+}
 
 ApiAnswer too_long(const ApiLimits& limits) {
-  return api_error(kTooLong,
+  return api_error(http_status::kGatewayTimeout,
                    fmt::format("took longer than the {:g} s that this server allows; nothing was "
                                "stored: ask for fewer requests or shorter answers",
                                std::chrono::duration<double>(limits.longest_run).count()));
 }
 
 ApiAnswer refused(const std::exception& error, const KnownPaths& known) {
-  return api_error(kBadRequest, without_paths(error.what(), known));
+  return api_error(http_status::kBadRequest, without_paths(error.what(), known));
 }
 
 Json value_json(const QueryValue& value) {
@@ -183,12 +180,13 @@ ApiAnswer Api::ask(const std::string& name, std::vector<std::string> arguments,
   const CommandOutput output =
       run_words(std::move(arguments), [&] { return is_vain() || is_late(); });
   if (output.code == kExitFailed && stopping_) {
-    return api_error(kBusy, "the server is stopping: nothing was stored");
+    return api_error(http_status::kServiceUnavailable,
+                     "the server is stopping: nothing was stored");
   }
   if (output.code == kExitFailed && given_up()) return nobody();
   if (output.code == kExitFailed && is_late()) return too_long(limits_);
   ApiAnswer answer = to_answer(output, known_);
-  if (answer.status == 200 && output.err.starts_with("run ")) {
+  if (answer.status == http_status::kOk && output.err.starts_with("run ")) {
     answer.body["run"] = kept_run(output.err);
   }
   return answer;
@@ -197,7 +195,7 @@ ApiAnswer Api::ask(const std::string& name, std::vector<std::string> arguments,
 ApiAnswer Api::command(const std::string& name, const std::string& body, const GivenUp& given_up) {
   const auto& names = api_commands();
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    return api_error(kNotFound, "no such question");
+    return api_error(http_status::kNotFound, "no such question");
   }
   try {
     std::vector<std::string> arguments = api_arguments(name, flags_in(body), limits_);
@@ -212,7 +210,7 @@ ApiAnswer Api::command(const std::string& name, const std::string& body, const G
 ApiAnswer Api::figures(const std::string& name, const std::string& body, const GivenUp& given_up) {
   const auto& names = figure_commands();
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    return api_error(kNotFound, "no such figures");
+    return api_error(http_status::kNotFound, "no such figures");
   }
   try {
     const std::vector<std::string> arguments = api_arguments(name, flags_in(body), limits_);
@@ -230,7 +228,8 @@ ApiAnswer Api::figures(const std::string& name, const std::string& body, const G
 }
 
 ApiAnswer Api::save(const std::string& body, const GivenUp& given_up) {
-  if (!limits_.saves) return api_error(kForbidden, "the store can only be read: no run is saved");
+  if (!limits_.saves)
+    return api_error(http_status::kForbidden, "the store can only be read: no run is saved");
   try {
     std::vector<std::string> arguments = api_arguments("simulate", flags_in(body), limits_);
     arguments.push_back("--store=" + store_);
@@ -253,7 +252,7 @@ ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
   }
   if (what == "runs") return runs(given_up);
   if (what.starts_with(kRun)) return run(what.substr(kRun.size()));
-  return api_error(kNotFound, "nothing of that name here");
+  return api_error(http_status::kNotFound, "nothing of that name here");
 }
 
 ApiAnswer Api::runs(const GivenUp& given_up) {
@@ -283,17 +282,17 @@ bool Api::may_have(const std::string& id) const {
 }
 
 ApiAnswer Api::run(const std::string& id) {
-  if (!may_have(id)) return api_error(kNotFound, "no such run");
+  if (!may_have(id)) return api_error(http_status::kNotFound, "no such run");
   ApiAnswer answer = ask("runs", {id, "--store=" + store_}, [] { return false; });
-  if (answer.status == kNotPossible) answer.status = kNotFound;
+  if (answer.status == http_status::kUnprocessableContent) answer.status = http_status::kNotFound;
   return answer;
 }
 
 ApiAnswer Api::report(const std::string& id, std::string& page, const GivenUp& given_up) {
-  if (!may_have(id)) return api_error(kNotFound, "no such run");
+  if (!may_have(id)) return api_error(http_status::kNotFound, "no such run");
   return drawn(given_up, [&](const GivenUp& stopped) {
     auto found = report_page(store_, std::stoll(id), known_, limits_, stopped);
-    if (!found) return api_error(kNotFound, "no such run");
+    if (!found) return api_error(http_status::kNotFound, "no such run");
     page = *std::move(found);
     return ApiAnswer{};
   });
@@ -314,7 +313,7 @@ ApiAnswer Api::drawn(const GivenUp& given_up,
   } catch (const Error& error) {
     if (is_vain()) return nobody();
     if (is_late()) return too_long(limits_);
-    return api_error(kNotPossible, without_paths(error.what(), known_));
+    return api_error(http_status::kUnprocessableContent, without_paths(error.what(), known_));
   }
 }
 

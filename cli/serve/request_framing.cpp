@@ -6,13 +6,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "cli/serve/http_status.hpp"
+
 namespace roofcast {
 namespace {
-
-constexpr int kBadRequest = 400;
-constexpr int kMethodNotAllowed = 405;
-constexpr int kLengthRequired = 411;
-constexpr int kTooLarge = 413;
 
 /// Digits alone: "+5", "5 " and "5, 5" mean different lengths to different readers.
 std::optional<std::uint64_t> length_in(const std::string& text) {
@@ -29,11 +26,13 @@ std::optional<std::uint64_t> length_in(const std::string& text) {
 std::optional<FramingRefusal> length_refusal(const RequestFraming& framing,
                                              std::size_t largest_body) {
   const auto length = length_in(framing.lengths.front());
-  if (!length) return FramingRefusal{kBadRequest, "Content-Length: expected a number of bytes"};
+  if (!length)
+    return FramingRefusal{http_status::kBadRequest, "Content-Length: expected a number of bytes"};
   if (framing.method != "POST" && *length > 0) {
-    return FramingRefusal{kBadRequest, "a question without a body is expected here"};
+    return FramingRefusal{http_status::kBadRequest, "a question without a body is expected here"};
   }
-  if (*length > largest_body) return FramingRefusal{kTooLarge, "the question is too large"};
+  if (*length > largest_body)
+    return FramingRefusal{http_status::kContentTooLarge, "the question is too large"};
   return std::nullopt;
 }
 
@@ -43,19 +42,21 @@ std::optional<FramingRefusal> framing_refusal(const RequestFraming& framing,
                                               std::size_t largest_body) {
   const bool posts = framing.method == "POST";
   if (!posts && framing.method != "GET" && framing.method != "HEAD") {
-    return FramingRefusal{kMethodNotAllowed, "expected GET, HEAD or POST"};
+    return FramingRefusal{http_status::kMethodNotAllowed, "expected GET, HEAD or POST"};
   }
   if (framing.lengths.size() + framing.encodings.size() > 1) {
-    return FramingRefusal{kBadRequest, "the request says twice where it ends"};
+    return FramingRefusal{http_status::kBadRequest, "the request says twice where it ends"};
   }
   if (!framing.lengths.empty()) return length_refusal(framing, largest_body);
   if (framing.encodings.empty()) {
     if (!posts) return std::nullopt;
-    return FramingRefusal{kLengthRequired, "Content-Length is missing"};
+    return FramingRefusal{http_status::kLengthRequired, "Content-Length is missing"};
   }
-  if (!posts) return FramingRefusal{kBadRequest, "a question without a body is expected here"};
+  if (!posts)
+    return FramingRefusal{http_status::kBadRequest, "a question without a body is expected here"};
   // The sizes of pieces can be written in ways that readers differ about ("0x2", "+2").
-  return FramingRefusal{kLengthRequired, "expected Content-Length, not Transfer-Encoding"};
+  return FramingRefusal{http_status::kLengthRequired,
+                        "expected Content-Length, not Transfer-Encoding"};
 }
 
 HeadLines::Found HeadLines::take(char letter) {

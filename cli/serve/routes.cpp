@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/serve/access.hpp"
+#include "cli/serve/http_status.hpp"
 #include "cli/serve/page.hpp"
 #include "cli/serve/request_framing.hpp"
 
@@ -36,9 +37,8 @@ httplib::Headers protective_headers() {
 }
 
 void send(const ApiAnswer& answer, Response& response) {
-  constexpr int kBusy = 503;
   response.status = answer.status;
-  if (answer.status == kBusy) response.set_header("Retry-After", "1");
+  if (answer.status == http_status::kServiceUnavailable) response.set_header("Retry-After", "1");
   response.set_content(answer.body.dump(-1, ' ', false, Json::error_handler_t::replace),
                        "application/json");
 }
@@ -100,26 +100,23 @@ bool is_from_own_page(const Request& request) {
 
 /// The status and line to refuse with; 0: go on.
 ApiAnswer refusal(const Request& request, const ServeOptions& options) {
-  constexpr int kUnauthorised = 401;
-  constexpr int kForbidden = 403;
-  constexpr int kPathTooLong = 414;
-  constexpr int kContentType = 415;
   if (request.target.size() > kLongestPath)
-    return api_error(kPathTooLong, "the address is too long");
+    return api_error(http_status::kUriTooLong, "the address is too long");
   if (!has_own_name(request, options)) {
-    return api_error(kForbidden, "this server answers to the name of its own machine only");
+    return api_error(http_status::kForbidden,
+                     "this server answers to the name of its own machine only");
   }
   if (!options.token.empty() && !has_token(request, options.token)) {
     return api_error(
-        kUnauthorised,
+        http_status::kUnauthorized,
         "a token is needed: open the link with ?token=, or send Authorization: Bearer");
   }
   if (request.method != "POST") return {.status = 0};
   if (!is_from_own_page(request))
-    return api_error(kForbidden, "another site's page may not ask here");
+    return api_error(http_status::kForbidden, "another site's page may not ask here");
   const std::string type = request.get_header_value("Content-Type");
   if (!type.starts_with("application/json")) {
-    return api_error(kContentType, "expected Content-Type: application/json");
+    return api_error(http_status::kUnsupportedMediaType, "expected Content-Type: application/json");
   }
   return {.status = 0};
 }
@@ -131,14 +128,13 @@ void answer_report(const std::string& id, Response& response, Api& api) {
       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
   std::string page;
   const ApiAnswer answer = api.report(id, page, client_gone());
-  if (answer.status != 200) return send(answer, response);
+  if (answer.status != http_status::kOk) return send(answer, response);
   response.headers.erase("Content-Security-Policy");
   response.set_header("Content-Security-Policy", kReportPolicy);
   response.set_content(page, "text/html; charset=utf-8");
 }
 
 void answer_get(const Request& request, Response& response, Api& api) {
-  constexpr int kNotFound = 404;
   if (std::string_view(request.path).starts_with(kApi)) {
     return send(api.get(request.path.substr(kApi.size()), client_gone()), response);
   }
@@ -146,7 +142,8 @@ void answer_get(const Request& request, Response& response, Api& api) {
     return answer_report(request.path.substr(kReport.size()), response, api);
   }
   const PageFile file = page_file(request.path);
-  if (file.text.empty()) return refuse(kNotFound, "nothing of that name here", response);
+  if (file.text.empty())
+    return refuse(http_status::kNotFound, "nothing of that name here", response);
   // Asked again each time, so that a newer program's page is never mixed with an older one's.
   response.headers.erase("Cache-Control");
   response.set_header("Cache-Control", "no-cache");
@@ -158,8 +155,7 @@ void answer_post(const Request& request, Response& response, Api& api,
   const ApiAnswer no = refusal(request, options);
   if (no.status != 0) return send(no, response);
   if (!std::string_view(request.path).starts_with(kApi)) {
-    constexpr int kNotFound = 404;
-    return refuse(kNotFound, "nothing of that name here", response);
+    return refuse(http_status::kNotFound, "nothing of that name here", response);
   }
   const std::string what = request.path.substr(kApi.size());
   constexpr std::string_view kFigures = "figures/";
@@ -172,12 +168,10 @@ void answer_post(const Request& request, Response& response, Api& api,
 
 /// What the HTTP library refuses by itself has no words of its own.
 std::string words_for(int status) {
-  constexpr int kTooLarge = 413;
-  constexpr int kPathTooLong = 414;
-  constexpr int kServerErrors = 500;
-  if (status == kTooLarge) return "the question is too large";
-  if (status == kPathTooLong) return "the address is too long";
-  return status < kServerErrors ? "the request cannot be read" : "the server failed to answer";
+  if (status == http_status::kContentTooLarge) return "the question is too large";
+  if (status == http_status::kUriTooLong) return "the address is too long";
+  return status < http_status::kInternalServerError ? "the request cannot be read"
+                                                    : "the server failed to answer";
 }
 
 }  // namespace
@@ -187,8 +181,8 @@ void add_routes(HttpServer& server, Api& api, const ServeOptions& options) {
   server.set_default_headers(protective_headers());
   const std::size_t largest = options.connections.largest_body;
   server.set_expect_100_continue_handler([largest](const Request& request, Response& response) {
-    constexpr int kGoOn = 100;
-    return is_refused_by_framing(request, response, largest) ? response.status : kGoOn;
+    return is_refused_by_framing(request, response, largest) ? response.status
+                                                             : http_status::kContinue;
   });
   server.set_pre_routing_handler([options, largest](const Request& request, Response& response) {
     if (is_refused_by_framing(request, response, largest)) return Outcome::Handled;
@@ -209,8 +203,7 @@ void add_routes(HttpServer& server, Api& api, const ServeOptions& options) {
     response.set_header("Connection", "close");
   });
   server.set_exception_handler([](const Request&, Response& response, const std::exception_ptr&) {
-    constexpr int kFailed = 500;
-    refuse(kFailed, "the server failed to answer", response);
+    refuse(http_status::kInternalServerError, "the server failed to answer", response);
   });
   server.Get("/.*", [&api](const Request& request, Response& response) {
     answer_get(request, response, api);
