@@ -10,7 +10,7 @@
 #include "cli/options/flag_values.hpp"
 #include "cli/runs_sql.hpp"
 #include "model/error.hpp"
-#include "model/io/json_depth.hpp"
+#include "model/io/bounded_json.hpp"
 #include "reports/numbers.hpp"
 #include "reports/store.hpp"
 
@@ -57,7 +57,7 @@ Document run_document(const Run& run, const std::string& path) {
                     .sections = {}};
   document.machine.update(row_json(run.row));
   document.machine["profile_hash"] = run.row.profile_hash;
-  document.machine["scenario"] = Json::parse(run.row.scenario_json, bounded_depth<Json>(path));
+  document.machine["scenario"] = parse_bounded<Json>(run.row.scenario_json, path);
   Json metrics = Json::array();
   Table table{.title = "Metrics",
               .columns = {{"Metric", false}, {"Statistic", false}, {"Value"}},

@@ -10,7 +10,7 @@
 #include "cli/report/figure_units.hpp"
 #include "cli/report/stored_report.hpp"
 #include "model/error.hpp"
-#include "model/io/json_depth.hpp"
+#include "model/io/bounded_json.hpp"
 #include "reports/numbers.hpp"
 #include "reports/store_query.hpp"
 #include "simulator/wording.hpp"
@@ -242,11 +242,13 @@ Json stored_answer(const std::string& store_path, std::int64_t id) {
     throw Error(fmt::format("{}: plan {} did not come to its end: run the same command again",
                             store_path, id));
   }
-  Json answer = Json::parse(*found, bounded_depth<Json>(store_path), false);
-  if (!answer.is_object()) {
-    throw Error(fmt::format("{}: the answer of plan {} is no JSON object", store_path, id));
+  try {
+    Json answer = parse_bounded<Json>(*found, store_path);
+    if (answer.is_object()) return answer;
+  } catch (const Json::exception&) {
+    // as of any other text that is no object
   }
-  return answer;
+  throw Error(fmt::format("{}: the answer of plan {} is no JSON object", store_path, id));
 }
 
 /// Limits of the plan's scenario on a metric at p95, drawn across.

@@ -9,8 +9,8 @@
 #include "cli/report/stored_figures.hpp"
 #include "cli/version.hpp"
 #include "model/error.hpp"
+#include "model/io/bounded_json.hpp"
 #include "model/io/gpu_reader.hpp"
-#include "model/io/json_depth.hpp"
 #include "reports/numbers.hpp"
 
 namespace roofcast {
@@ -42,9 +42,10 @@ Table metrics_table(const Run& stored) {
 /// JSON by lines; what is no JSON, or too deep to be a scenario, as it is.
 std::string indented(const std::string& json) {
   try {
-    const Json parsed = Json::parse(json, bounded_depth<Json>("scenario"), false);
-    if (parsed.is_discarded()) return json;
-    return parsed.dump(2, ' ', false, Json::error_handler_t::replace);
+    return parse_bounded<Json>(json, "scenario")
+        .dump(2, ' ', false, Json::error_handler_t::replace);
+  } catch (const Json::exception&) {
+    return json;
   } catch (const Error&) {
     return json;
   }

@@ -22,7 +22,7 @@
 #include "cli/serve/report_page.hpp"
 #include "model/engine.hpp"
 #include "model/error.hpp"
-#include "model/io/json_depth.hpp"
+#include "model/io/bounded_json.hpp"
 #include "reports/store_query.hpp"
 
 namespace roofcast {
@@ -96,7 +96,7 @@ Json engine_list() {
 
 Json flags_in(const std::string& body) {
   try {
-    return Json::parse(body, strict_parsing<Json>("the question"));
+    return parse_bounded<Json>(body, "the question", RepeatedKeys::refused);
   } catch (const Json::exception&) {
     throw UsageError("the question is not JSON");
   }

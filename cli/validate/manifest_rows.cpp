@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "model/error.hpp"
-#include "model/io/json_depth.hpp"
+#include "model/io/bounded_json.hpp"
 #include "model/io/text/byte_source.hpp"
 #include "model/io/text/csv.hpp"
 #include "model/io/text/json_buffer.hpp"
@@ -65,7 +65,7 @@ json read_json(const std::string& path) {
   std::istream stream(&buffer);
   stream.exceptions(std::ios::badbit);  // an Error of the buffer passes through
   try {
-    return json::parse(stream, bounded_depth<json>(path));
+    return parse_bounded<json>(stream, path);
   } catch (const json::exception&) {
     throw Error(fmt::format("{}:{}: is not JSON", path, buffer.line()));
   }

@@ -15,7 +15,7 @@
 #include "cli/validate/measured_deployment.hpp"
 #include "cli/validate/measured_load.hpp"
 #include "model/error.hpp"
-#include "model/io/json_depth.hpp"
+#include "model/io/bounded_json.hpp"
 #include "model/io/json_text.hpp"
 #include "model/io/text/shown.hpp"
 #include "model/suggest.hpp"
@@ -318,7 +318,7 @@ void add_rows(const json& described, const CasePlace& place, std::vector<Validat
 
 json parse_manifest(const std::string& path) {
   try {
-    return json::parse(read_text_file(path), strict_parsing<json>(path));
+    return parse_bounded<json>(read_text_file(path), path, RepeatedKeys::refused);
   } catch (const json::exception& error) {
     const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
     const std::size_t label = what.find("] ");

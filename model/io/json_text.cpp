@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "model/error.hpp"
-#include "model/io/json_depth.hpp"
+#include "model/io/bounded_json.hpp"
 
 namespace roofcast {
 
@@ -111,10 +111,10 @@ nlohmann::json parse_json(const std::string& text, const std::string& where) {
     body.remove_prefix(kByteOrderMark.size());
   }
   const Rewritten rewritten = quote_non_finite(body);
-  constexpr bool kIgnoreComments = true;
+  constexpr bool kIgnoresComments = true;
   try {
-    return nlohmann::json::parse(rewritten.text, bounded_depth<nlohmann::json>(where), true,
-                                 kIgnoreComments);
+    return parse_bounded<nlohmann::json>(rewritten.text, where, RepeatedKeys::last_wins,
+                                         kIgnoresComments);
   } catch (const nlohmann::json::parse_error& e) {
     const std::string place = line_and_column(body, rewritten.original_position(e.byte));
     throw Error(fmt::format("{}:{}: not valid JSON: {}", where, place, reason_of(e.what())));

@@ -8,7 +8,7 @@ namespace roofcast {
 
 /// The JSON value of `text`. NaN, Infinity and -Infinity become strings of that spelling, so that
 /// a number read from one of them is refused by name. Throws Error "WHERE:LINE:COLUMN: not valid
-/// JSON: ..." for anything else that is not JSON, and for what nests too deep (json_depth.hpp).
+/// JSON: ..." for anything else that is not JSON, and for what nests too deep (bounded_json.hpp).
 nlohmann::json parse_json(const std::string& text, const std::string& where);
 
 /// The text of a file. Throws Error for a file that cannot be read or is larger than any config.

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "model/error.hpp"
-#include "model/io/json_depth.hpp"
+#include "model/io/bounded_json.hpp"
 #include "model/suggest.hpp"
 
 namespace roofcast {
@@ -36,7 +36,7 @@ Json parse_profile_json(const ProfileText& source) {
   const std::string place = fmt::format("{} {}", source.kind, source.name);
   Json json;
   try {
-    json = Json::parse(source.text, strict_parsing<Json>(place));
+    json = parse_bounded<Json>(source.text, place, RepeatedKeys::refused);
   } catch (const Json::parse_error& error) {
     const std::size_t end = std::min(error.byte, source.text.size());
     const auto lines =

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/error.hpp"
-#include "model/io/json_depth.hpp"
+#include "model/io/bounded_json.hpp"
 #include "model/io/text/csv.hpp"
 #include "model/io/text/named_pipe.hpp"
 #include "simulator/io/engine_features.hpp"
@@ -279,7 +279,7 @@ Scenario read_top(const JsonObject& top) {
 
 nlohmann::json parse_json(const std::string& text, const std::string& where) {
   try {
-    return nlohmann::json::parse(text, strict_parsing<nlohmann::json>(where));
+    return parse_bounded<nlohmann::json>(text, where, RepeatedKeys::refused);
   } catch (const nlohmann::json::exception& error) {  // parse_error, out_of_range
     const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
     const std::size_t label = what.find("] ");
