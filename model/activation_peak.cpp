@@ -41,6 +41,25 @@ double tensorrt_coefficient(bool has_experts, int tensor) {
   return has_experts ? kExperts[column] : kDense[column];
 }
 
+/// With data-parallel attention each rank's experts take the tokens of all ranks at once (default
+/// of moe_config.max_num_tokens in TensorRT-LLM: max_num_tokens times the ranks): the states
+/// gathered and given back, and for each chosen expert what goes into it, comes out, and is
+/// between.
+Bytes gathered_experts(const Transformer& model, const Engine& engine,
+                       const Parallelism& parallel) {
+  double elements = 0;  // per token
+  for (const Layer& layer : model.layers) {
+    const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
+    if (moe == nullptr) continue;
+    const Parallelism split{.tensor = parallel.expert_width_ranks()};
+    elements = std::max(elements, expert_elements_per_token(*moe, model.hidden, split) +
+                                      2.0 * static_cast<double>(model.hidden));
+  }
+  constexpr double kElementBytes = 2.0;
+  return Bytes{kElementBytes * elements * static_cast<double>(engine.max_num_batched_tokens) *
+               parallel.data};
+}
+
 }  // namespace
 
 ActivationShape activation_shape(const Transformer& model, const Engine& engine,
@@ -115,9 +134,14 @@ ActivationPeak tensorrt_activation_peak(const Transformer& model, const Engine& 
   const double coefficient = tensorrt_coefficient(has_experts, parallel.tensor);
   const double bytes = 2.0 * static_cast<double>(engine.max_num_batched_tokens) *
                        static_cast<double>(width) * coefficient;
-  return {.bytes = Bytes{std::max(bytes, 70.0 * kMiB)},
-          .detail = fmt::format("2 bytes x {} tokens x {} attention width x {:g}",
-                                engine.max_num_batched_tokens, width, coefficient)};
+  ActivationPeak peak{.bytes = Bytes{std::max(bytes, 70.0 * kMiB)},
+                      .detail = fmt::format("2 bytes x {} tokens x {} attention width x {:g}",
+                                            engine.max_num_batched_tokens, width, coefficient)};
+  if (has_experts && parallel.data > 1) {
+    peak.bytes += gathered_experts(model, engine, parallel);
+    peak.detail += fmt::format(", and the experts' of {} ranks' tokens", parallel.data);
+  }
+  return peak;
 }
 
 }  // namespace roofcast

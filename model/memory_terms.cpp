@@ -72,10 +72,20 @@ Bytes graph_bytes(const Deployment& deployment) {
          constants.graphs_per_layer * static_cast<double>(layers_of_stage(deployment));
 }
 
+/// Ranks that a layer's collectives reach: data-parallel ones exchange the tokens of experts.
+int communicating_ranks(const Deployment& deployment) {
+  const auto& layers = deployment.model.layers;
+  const bool experts = std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    return std::holds_alternative<MoeFfn>(layer.ffn);
+  });
+  return deployment.parallel.tensor * (experts ? deployment.parallel.data : 1);
+}
+
 MemoryTerm non_torch_term(const Deployment& deployment) {
-  const bool several = deployment.parallel.tensor > 1;
+  const int communicating = communicating_ranks(deployment);
+  const bool several = communicating > 1;
   const MemoryConstants& constants = deployment.engine.memory;
-  const auto ranks = static_cast<unsigned>(std::max(2, deployment.parallel.tensor));
+  const auto ranks = static_cast<unsigned>(std::max(2, communicating));
   const auto doublings = static_cast<double>(std::bit_width(ranks) - 2);
   const std::string source(constants.source);
   return {.name = "non_torch",

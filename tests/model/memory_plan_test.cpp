@@ -274,6 +274,28 @@ TEST(TensorrtRule, AdmitsAsManySequencesAsMeasured) {
   }
 }
 
+// Mixtral-8x7B, each rank's experts an eighth of 14,336 wide and given 8 x 8,192 tokens. Per token:
+// two experts with an input of 4,096 (wider than the 3,584 of gate and up) and an output of 4,096,
+// and 4,096 gathered and given back each: 24,576 elements of 2 bytes, 3 GiB in all.
+TEST(TensorrtRule, RanksOfDataParallelAttentionHoldTheTokensOfAllForTheirExperts) {
+  const auto plan_on = [](const Transformer& model, const Parallelism& parallel) {
+    return plan_memory(
+        test::deploy(model, test::h100(), "trtllm", {.max_num_batched_tokens = 8192}, parallel));
+  };
+  const MemoryPlan alone = plan_on(test::mixtral_8x7b(), {});
+  const MemoryPlan ranks = plan_on(test::mixtral_8x7b(), {.data = 8});
+  EXPECT_NEAR((term(ranks, "activation_peak") - term(alone, "activation_peak")).value, 3 * kGiB,
+              1.0);
+  // They exchange tokens as tensor-parallel ranks do; replicas of a dense model do not.
+  EXPECT_EQ(term(ranks, "non_torch"),
+            term(plan_on(test::mixtral_8x7b(), {.tensor = 8}), "non_torch"));
+  EXPECT_GT(term(ranks, "non_torch"), term(alone, "non_torch"));
+  const MemoryPlan dense = plan_on(test::llama_3_1_8b(), {.data = 8});
+  EXPECT_EQ(term(dense, "non_torch"), term(alone, "non_torch"));
+  EXPECT_EQ(term(dense, "activation_peak"),
+            term(plan_on(test::llama_3_1_8b(), {}), "activation_peak"));
+}
+
 TEST(MemoryPlan, WhatDoesNotFitSaysWhatIsShort) {
   const MemoryPlan heavy =
       plan_memory(test::deploy(test::llama_3_1_70b(), test::h100(), "vllm-0.19"));
