@@ -12,9 +12,10 @@ constexpr double kMiB = 1024.0 * 1024.0;
 
 double gib(Bytes bytes) { return bytes.value / kGiB; }
 
-/// Bytes per token of the fused experts' two buffers: the first holds gate and up (or the hidden
+/// Elements per token of the fused experts' two buffers: the first holds gate and up (or the hidden
 /// state on the way out), the second their product (or the input), each for every chosen expert
-/// (vllm model_executor/layers/fused_moe, workspace13 and workspace2).
+/// (vllm model_executor/layers/fused_moe, workspace13 and workspace2; TensorRT-LLM
+/// cutlass_kernels/moe_gemm/moe_kernels.cu, overlapped_gemm1_gemm2_inputs and _outputs).
 double expert_elements_per_token(const MoeFfn& experts, std::int64_t hidden,
                                  const Parallelism& parallel) {
   const int split = parallel.expert_parallel ? 1 : parallel.tensor;
@@ -41,23 +42,19 @@ double tensorrt_coefficient(bool has_experts, int tensor) {
   return has_experts ? kExperts[column] : kDense[column];
 }
 
-/// With data-parallel attention each rank's experts take the tokens of all ranks at once (default
-/// of moe_config.max_num_tokens in TensorRT-LLM: max_num_tokens times the ranks): the states
-/// gathered and given back, and for each chosen expert what goes into it, comes out, and is
-/// between.
-Bytes gathered_experts(const Transformer& model, const Engine& engine,
-                       const Parallelism& parallel) {
-  double elements = 0;  // per token
+/// Elements per token that a rank holds for its experts where attention is data-parallel: the
+/// states gathered and given back, and the experts' two buffers at their worst case, in which every
+/// token chose experts of this rank (so is TensorRT-LLM's workspace sized).
+double gathered_elements_per_token(const Transformer& model, const Parallelism& parallel) {
+  const Parallelism split{.tensor = parallel.expert_width_ranks()};
+  double elements = 0;
   for (const Layer& layer : model.layers) {
     const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
     if (moe == nullptr) continue;
-    const Parallelism split{.tensor = parallel.expert_width_ranks()};
     elements = std::max(elements, expert_elements_per_token(*moe, model.hidden, split) +
                                       2.0 * static_cast<double>(model.hidden));
   }
-  constexpr double kElementBytes = 2.0;
-  return Bytes{kElementBytes * elements * static_cast<double>(engine.max_num_batched_tokens) *
-               parallel.data};
+  return elements;
 }
 
 }  // namespace
@@ -131,16 +128,21 @@ ActivationPeak tensorrt_activation_peak(const Transformer& model, const Engine& 
     width = std::max(width, attention_width(layer));
     has_experts = has_experts || std::holds_alternative<MoeFfn>(layer.ffn);
   }
-  const double coefficient = tensorrt_coefficient(has_experts, parallel.tensor);
-  const double bytes = 2.0 * static_cast<double>(engine.max_num_batched_tokens) *
-                       static_cast<double>(width) * coefficient;
-  ActivationPeak peak{.bytes = Bytes{std::max(bytes, 70.0 * kMiB)},
+  // The tokens of all ranks come to each rank's experts at once (moe_max_num_tokens is
+  // max_num_tokens times the ranks by default, tensorrt_llm/_torch/model_config.py), so these are
+  // counted apart.
+  const bool gathers = has_experts && parallel.data > 1;
+  const auto tokens = static_cast<double>(engine.max_num_batched_tokens);
+  const double coefficient = tensorrt_coefficient(has_experts && !gathers, parallel.tensor);
+  const double own = 2.0 * tokens * static_cast<double>(width) * coefficient;
+  ActivationPeak peak{.bytes = Bytes{std::max(own, 70.0 * kMiB)},
                       .detail = fmt::format("2 bytes x {} tokens x {} attention width x {:g}",
                                             engine.max_num_batched_tokens, width, coefficient)};
-  if (has_experts && parallel.data > 1) {
-    peak.bytes += gathered_experts(model, engine, parallel);
-    peak.detail += fmt::format(", and the experts' of {} ranks' tokens", parallel.data);
-  }
+  if (!gathers) return peak;
+  const double elements = gathered_elements_per_token(model, parallel);
+  peak.bytes += Bytes{2.0 * tokens * parallel.data * elements};
+  peak.detail += fmt::format("; experts: 2 bytes x {} tokens of {} ranks x {:g}",
+                             engine.max_num_batched_tokens, parallel.data, elements);
   return peak;
 }
 

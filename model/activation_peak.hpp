@@ -46,8 +46,8 @@ ActivationPeak vllm_activation_peak(const Transformer& model, const Engine& engi
                                     const Parallelism& parallel);
 
 /// TensorRT-LLM: 2 * T * attention width * coefficient by TP, at least 70 MiB (the estimate of
-/// NVIDIA's aiconfigurator, base_backend.py, _get_memory_usage). With data-parallel attention, what
-/// the experts hold of all ranks' tokens on top.
+/// NVIDIA's aiconfigurator, base_backend.py, _get_memory_usage). With data-parallel attention the
+/// coefficient of dense models, and what the experts hold of all ranks' tokens.
 ActivationPeak tensorrt_activation_peak(const Transformer& model, const Engine& engine,
                                         const Parallelism& parallel);
 

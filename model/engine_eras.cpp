@@ -91,6 +91,7 @@ MemoryConstants memory_of_sglang() {
 /// with the ranks. Fitted on the sequences that 12 starts on H100 admitted (aiconfigurator 095f58a,
 /// test_trtllm_kv_cache_capacity.py: 8B and 32B, TP 1, 2 and 4): each start bounds what is gone to
 /// within one sequence, and these three numbers lie within all but one of the bounds (by 0.07 GiB).
+/// More ranks than four, and data-parallel ones of experts, are extrapolated.
 MemoryConstants memory_of_tensorrt_llm() {
   return {.non_torch_single = gib(3.1),
           .non_torch_multi = gib(3.9),

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/serve/http_status.hpp"
 #include "cli/serve/serve_options.hpp"
 #include "cli/serve/without_paths.hpp"
 #include "cli/serve/work_slots.hpp"
@@ -17,7 +18,7 @@ namespace roofcast {
 
 /// {"code": 0 or 3, "document": ...} with status 200, or {"error": "one line"}.
 struct ApiAnswer {
-  int status = 200;
+  int status = http_status::kOk;
   Json body{};
 };
 

@@ -3,20 +3,21 @@
 
 namespace roofcast::http_status {
 
-constexpr int kContinue = 100;
-constexpr int kOk = 200;
-constexpr int kBadRequest = 400;
-constexpr int kUnauthorized = 401;
-constexpr int kForbidden = 403;
-constexpr int kNotFound = 404;
-constexpr int kMethodNotAllowed = 405;
-constexpr int kLengthRequired = 411;
-constexpr int kContentTooLarge = 413;
-constexpr int kUriTooLong = 414;
-constexpr int kUnsupportedMediaType = 415;
-constexpr int kUnprocessableContent = 422;
-constexpr int kInternalServerError = 500;
-constexpr int kServiceUnavailable = 503;
-constexpr int kGatewayTimeout = 504;
+inline constexpr int kContinue = 100;
+inline constexpr int kOk = 200;
+inline constexpr int kSeeOther = 303;
+inline constexpr int kBadRequest = 400;
+inline constexpr int kUnauthorized = 401;
+inline constexpr int kForbidden = 403;
+inline constexpr int kNotFound = 404;
+inline constexpr int kMethodNotAllowed = 405;
+inline constexpr int kLengthRequired = 411;
+inline constexpr int kContentTooLarge = 413;
+inline constexpr int kUriTooLong = 414;
+inline constexpr int kUnsupportedMediaType = 415;
+inline constexpr int kUnprocessableContent = 422;
+inline constexpr int kInternalServerError = 500;
+inline constexpr int kServiceUnavailable = 503;
+inline constexpr int kGatewayTimeout = 504;
 
 }  // namespace roofcast::http_status

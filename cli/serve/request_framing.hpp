@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/serve/http_status.hpp"
+
 namespace roofcast {
 
 /// What the head says, each field as often as it stands there.
@@ -18,7 +20,7 @@ struct RequestFraming {
 };
 
 struct FramingRefusal {
-  int status = 400;
+  int status = http_status::kBadRequest;
   const char* line = "";
 };
 

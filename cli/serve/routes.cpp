@@ -80,7 +80,7 @@ bool takes_token(const Request& request, Response& response, const std::string& 
   if (!is_token(request.get_param_value("token"), token)) return false;
   response.set_header("Set-Cookie",
                       std::string(kTokenCookie) + "=" + token + "; Path=/; HttpOnly; SameSite=Lax");
-  response.set_redirect("/", 303);
+  response.set_redirect("/", http_status::kSeeOther);
   return true;
 }
 

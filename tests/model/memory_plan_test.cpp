@@ -274,26 +274,36 @@ TEST(TensorrtRule, AdmitsAsManySequencesAsMeasured) {
   }
 }
 
-// Mixtral-8x7B, each rank's experts an eighth of 14,336 wide and given 8 x 8,192 tokens. Per token:
-// two experts with an input of 4,096 (wider than the 3,584 of gate and up) and an output of 4,096,
-// and 4,096 gathered and given back each: 24,576 elements of 2 bytes, 3 GiB in all.
+// Mixtral-8x7B with 8,192 tokens a rank. All but the experts: 2 bytes x 4,096 wide x 11 for each of
+// a rank's own tokens, 704 MiB. Experts, of all eight ranks' tokens:
+//   an eighth of 14,336 wide: two experts with an input of 4,096 (wider than the 3,584 of gate and
+//   up) and an output of 4,096, and 4,096 gathered and given back: 24,576 elements, 3 GiB in all;
+//   whole ones: two experts with 28,672 of gate and up and 14,336 of their product, and the same
+//   8,192: 94,208 elements, 11.5 GiB.
 TEST(TensorrtRule, RanksOfDataParallelAttentionHoldTheTokensOfAllForTheirExperts) {
-  const auto plan_on = [](const Transformer& model, const Parallelism& parallel) {
-    return plan_memory(
-        test::deploy(model, test::h100(), "trtllm", {.max_num_batched_tokens = 8192}, parallel));
+  const auto peak_on = [](const Parallelism& parallel) {
+    return term(plan_memory(test::deploy(test::mixtral_8x7b(), test::h100(), "trtllm",
+                                         {.max_num_batched_tokens = 8192}, parallel)),
+                "activation_peak")
+        .value;
   };
-  const MemoryPlan alone = plan_on(test::mixtral_8x7b(), {});
-  const MemoryPlan ranks = plan_on(test::mixtral_8x7b(), {.data = 8});
-  EXPECT_NEAR((term(ranks, "activation_peak") - term(alone, "activation_peak")).value, 3 * kGiB,
-              1.0);
-  // They exchange tokens as tensor-parallel ranks do; replicas of a dense model do not.
-  EXPECT_EQ(term(ranks, "non_torch"),
-            term(plan_on(test::mixtral_8x7b(), {.tensor = 8}), "non_torch"));
-  EXPECT_GT(term(ranks, "non_torch"), term(alone, "non_torch"));
-  const MemoryPlan dense = plan_on(test::llama_3_1_8b(), {.data = 8});
-  EXPECT_EQ(term(dense, "non_torch"), term(alone, "non_torch"));
-  EXPECT_EQ(term(dense, "activation_peak"),
-            term(plan_on(test::llama_3_1_8b(), {}), "activation_peak"));
+  EXPECT_NEAR(peak_on({.data = 8}), (0.6875 + 3) * kGiB, 1.0);
+  EXPECT_NEAR(peak_on({.data = 8, .expert_parallel = true}), (0.6875 + 11.5) * kGiB, 1.0);
+}
+
+// They exchange tokens as tensor-parallel ranks do; replicas of a dense model exchange nothing.
+TEST(MemoryPlan, DataParallelRanksOfExpertsHaveBuffersToExchangeTokens) {
+  for (const char* era : {"vllm-0.19", "sglang", "trtllm"}) {
+    const auto buffers = [&](const Transformer& model, const Parallelism& parallel) {
+      return term(plan_memory(test::deploy(model, test::h100(), era, {}, parallel)), "non_torch")
+          .value;
+    };
+    EXPECT_EQ(buffers(test::mixtral_8x7b(), {.data = 8}),
+              buffers(test::mixtral_8x7b(), {.tensor = 8}))
+        << era;
+    EXPECT_GT(buffers(test::mixtral_8x7b(), {.data = 8}), buffers(test::mixtral_8x7b(), {})) << era;
+    EXPECT_EQ(buffers(test::llama_3_1_8b(), {.data = 8}), buffers(test::llama_3_1_8b(), {})) << era;
+  }
 }
 
 TEST(MemoryPlan, WhatDoesNotFitSaysWhatIsShort) {

@@ -216,7 +216,7 @@ TEST(Api, AReportSimulatesNothingAgainThatIsLargerThanAQuestionMayBe) {
   Api api(unhurried(), store);
   ASSERT_EQ(api.save(kSimulation).status, 200);
   std::string page;
-  Api small({.most_requests = 10}, store);
+  Api small(unhurried({.most_requests = 10}), store);
   ASSERT_EQ(small.report("1", page).status, 200);
   EXPECT_THAT(page, HasSubstr("more than the 10 requests that are simulated again here"));
 }
