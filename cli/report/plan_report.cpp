@@ -37,7 +37,7 @@ const Json& part(const Json& json, const char* key) {
 
 /// "3 replicas of 1x NVIDIA L40S", as `plan` says it; an older store has it in parts.
 std::string name_of(const Json& tried) {
-  if (const std::string title = text(tried, "title"); !title.empty()) return title;
+  if (std::string title = text(tried, "title"); !title.empty()) return title;
   const Json& deployment = part(tried, "deployment");
   const auto units = static_cast<std::int64_t>(number(tried, "units").value_or(1));
   const std::string unit = text(deployment, "name");
@@ -184,7 +184,7 @@ std::string fate_text(const std::string& fate) {
 /// What a candidate that was simulated misses by most.
 std::string miss_of(const Json& tried) {
   const Json& result = part(tried, "result");
-  const std::string binding = text(result, "binding");
+  std::string binding = text(result, "binding");
   for (const Json& target : part(result, "targets")) {
     if (text(target, "target") != binding) continue;
     return fmt::format("{} {} of {}", binding, duration(number(target, "achieved_s").value_or(0)),

@@ -126,6 +126,21 @@ std::vector<Figure> predicted_over_measured(const std::vector<ComparedCase>& cas
   return figures;
 }
 
+namespace {
+
+/// An engine's bars, one a bin.
+FigureSeries& bars_of(Figure& figure, const std::string& engine) {
+  FigureSeries& series =
+      series_of(figure.series, engine.empty() ? "unknown engine" : engine, Mark::stacked_bars);
+  if (!series.points.empty()) return series;
+  for (std::size_t bin = 0; bin <= kEdges.size(); ++bin) {
+    series.points.push_back({.x = static_cast<double>(bin)});
+  }
+  return series;
+}
+
+}  // namespace
+
 std::vector<Figure> error_histogram(const std::vector<ComparedCase>& cases) {
   Figure figure{.key = "validation_errors",
                 .title = "Errors of the predictions",
@@ -142,15 +157,7 @@ std::vector<Figure> error_histogram(const std::vector<ComparedCase>& cases) {
       const auto error = relative_error(one);
       if (!error) continue;
       any = true;
-      FigureSeries& series =
-          series_of(figure.series, compared.engine.empty() ? "unknown engine" : compared.engine,
-                    Mark::stacked_bars);
-      if (series.points.empty()) {
-        for (std::size_t bin = 0; bin <= kEdges.size(); ++bin) {
-          series.points.push_back({.x = static_cast<double>(bin)});
-        }
-      }
-      series.points[bin_of(*error)].y += 1;
+      bars_of(figure, compared.engine).points[bin_of(*error)].y += 1;
     }
   }
   if (!any) return {};
