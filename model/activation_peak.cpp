@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "model/experts.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -123,17 +125,14 @@ ActivationPeak vllm_activation_peak(const Transformer& model, const Engine& engi
 ActivationPeak tensorrt_activation_peak(const Transformer& model, const Engine& engine,
                                         const Parallelism& parallel) {
   std::int64_t width = 0;
-  bool has_experts = false;
-  for (const Layer& layer : model.layers) {
-    width = std::max(width, attention_width(layer));
-    has_experts = has_experts || std::holds_alternative<MoeFfn>(layer.ffn);
-  }
+  for (const Layer& layer : model.layers) width = std::max(width, attention_width(layer));
   // The tokens of all ranks come to each rank's experts at once (moe_max_num_tokens is
   // max_num_tokens times the ranks by default, tensorrt_llm/_torch/model_config.py), so these are
   // counted apart.
-  const bool gathers = has_experts && parallel.data > 1;
+  const bool experts = has_experts(model);
+  const bool gathers = experts && parallel.data > 1;
   const auto tokens = static_cast<double>(engine.max_num_batched_tokens);
-  const double coefficient = tensorrt_coefficient(has_experts && !gathers, parallel.tensor);
+  const double coefficient = tensorrt_coefficient(experts && !gathers, parallel.tensor);
   const double own = 2.0 * tokens * static_cast<double>(width) * coefficient;
   ActivationPeak peak{.bytes = Bytes{std::max(own, 70.0 * kMiB)},
                       .detail = fmt::format("2 bytes x {} tokens x {} attention width x {:g}",

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "model/error.hpp"
+#include "model/experts.hpp"
 
 namespace roofcast {
 namespace {
@@ -88,10 +88,7 @@ void check_parallelism(const Transformer& model, const Parallelism& parallel) {
     throw Error(fmt::format("pipeline_parallel_size: {} stages given, but {} has {} layers",
                             parallel.pipeline, model.name, model.layers.size()));
   }
-  const bool has_experts =
-      std::any_of(model.layers.begin(), model.layers.end(),
-                  [](const Layer& layer) { return std::holds_alternative<MoeFfn>(layer.ffn); });
-  if (parallel.expert_parallel && !has_experts) {
+  if (parallel.expert_parallel && !has_experts(model)) {
     throw Error(fmt::format("enable_expert_parallel: {} has no experts to spread", model.name));
   }
 }

@@ -9,6 +9,7 @@
 #include "model/engine_checks.hpp"
 #include "model/engine_eras.hpp"
 #include "model/error.hpp"
+#include "model/experts.hpp"
 
 namespace roofcast {
 namespace {
@@ -60,10 +61,7 @@ const SglangTier& sglang_tier(const Gpu& gpu) {
 /// DP ranks of one SGLang server, --enable-dp-attention, which its tp_size then counts in; 1 where
 /// they are servers apart, as of models without experts to share.
 int sglang_attention_ranks(const Transformer& model, const Parallelism& parallel) {
-  const bool experts =
-      std::any_of(model.layers.begin(), model.layers.end(),
-                  [](const Layer& layer) { return std::holds_alternative<MoeFfn>(layer.ffn); });
-  return experts ? parallel.data : 1;
+  return has_experts(model) ? parallel.data : 1;
 }
 
 /// SGLang's default mem_fraction_static: (memory - reserved) / memory, to three digits, where

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "model/activation_peak.hpp"
+#include "model/experts.hpp"
 #include "model/weights.hpp"
 
 namespace roofcast {
@@ -74,11 +75,8 @@ Bytes graph_bytes(const Deployment& deployment) {
 
 /// Ranks that a layer's collectives reach: data-parallel ones exchange the tokens of experts.
 int communicating_ranks(const Deployment& deployment) {
-  const auto& layers = deployment.model.layers;
-  const bool experts = std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
-    return std::holds_alternative<MoeFfn>(layer.ffn);
-  });
-  return deployment.parallel.tensor * (experts ? deployment.parallel.data : 1);
+  const Parallelism& parallel = deployment.parallel;
+  return parallel.tensor * (has_experts(deployment.model) ? parallel.data : 1);
 }
 
 MemoryTerm non_torch_term(const Deployment& deployment) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/error.hpp"
+#include "model/experts.hpp"
 #include "model/suggest.hpp"
 
 namespace roofcast {
@@ -84,10 +85,7 @@ WeightFormat weight_format_named(const std::string& name) {
 
 void requantise(Transformer& model, const std::string& format_name) {
   const WeightFormat format = weight_format_named(format_name);
-  const bool has_experts =
-      std::any_of(model.layers.begin(), model.layers.end(),
-                  [](const Layer& layer) { return std::holds_alternative<MoeFfn>(layer.ffn); });
-  const bool experts_only = has_experts && format.name == "mxfp4";
+  const bool experts_only = has_experts(model) && format.name == "mxfp4";
   for (Layer& layer : model.layers) {
     const bool is_moe = std::holds_alternative<MoeFfn>(layer.ffn);
     if (!experts_only || is_moe) layer.ffn_format = format;

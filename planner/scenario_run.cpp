@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "model/error.hpp"
+#include "model/experts.hpp"
 #include "model/sampled_steps.hpp"
 #include "model/scaled_step_time.hpp"
 #include "simulator/io/scenario_workload.hpp"
@@ -116,10 +116,7 @@ DeploymentOptions deployment_options(const Scenario& scenario, const PoolScenari
 }
 
 bool steps_in_lockstep(const PoolScenario& pool, const Transformer& model) {
-  const auto has_experts = [](const Layer& layer) {
-    return std::holds_alternative<MoeFfn>(layer.ffn);
-  };
-  return pool.lockstep.value_or(std::any_of(model.layers.begin(), model.layers.end(), has_experts));
+  return pool.lockstep.value_or(has_experts(model));
 }
 
 Cluster cluster_of(const Scenario& scenario, std::span<const PoolRun> pools,

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <variant>
-
+#include "model/experts.hpp"
 #include "planner/launch/checkpoint_name.hpp"
 #include "simulator/wording.hpp"
 
@@ -32,10 +30,7 @@ std::optional<ServeLine> serve_line_of(const PlanCatalogue& catalogue, const Sha
   options.model = checkpoint_name(options.model);
   options.parallel = degrees_of(shape.parallel);
   const Transformer& model = catalogue.models.at(shape.weight_format.value_or(""));
-  const bool has_experts =
-      std::any_of(model.layers.begin(), model.layers.end(),
-                  [](const Layer& layer) { return std::holds_alternative<MoeFfn>(layer.ffn); });
-  return serve_command_line(options, has_experts);
+  return serve_command_line(options, has_experts(model));
 }
 
 std::vector<std::string> launch_lines(const PlanReport& report, const RankedCandidate& one) {
