@@ -6,7 +6,7 @@
 
 #include "calibrate/bind.hpp"
 #include "calibrate/random_order.hpp"
-#include "model/dtype.hpp"
+#include "model/architecture/dtype.hpp"
 
 namespace roofcast {
 

@@ -78,8 +78,8 @@ void set_scales(Operands& operands, kernels::Gemm& gemm) {
 void* input_of(Operands& operands, const kernels::Gemm& gemm, std::function<void()>& before) {
   const double bytes = elements(gemm.m, gemm.k) * element_bytes(gemm.element);
   const auto row = static_cast<std::size_t>(gemm.k) * kernels::size_of(gemm.element);
-  const bool normed = gemm.scale == kernels::GemmScale::none && gemm.k <= kernels::kMostHidden &&
-                      row % kVector == 0;
+  const bool normed =
+      gemm.scale == kernels::GemmScale::none && gemm.k <= kernels::kMaxHidden && row % kVector == 0;
   if (!operands.protocol().inputs_written || !normed) return operands.warm(gemm.element, bytes);
   auto* input =
       static_cast<std::byte*>(operands.warm(gemm.element, 2 * bytes + static_cast<double>(row)));

@@ -21,7 +21,7 @@ constexpr float kSine = 0.6F;
 constexpr std::int64_t kPositions = 4096;  // rows of the table of cosines
 
 // Few copies do for what is scattered: each has its own random rows.
-constexpr int kMostLists = 64;
+constexpr int kMaxLists = 64;
 
 enum Slot { kOutput, kResidual, kWorkspace, kSecond, kThird, kFourth };
 
@@ -106,7 +106,7 @@ BoundCase bind_kv_write(Operands& operands, const CalibrationCase& c) {
   kernels::Backend& backend = operands.backend();
   const std::int64_t width = s.kv_heads * s.head_dim;
   const double written = 2 * bytes_of(s.cache, static_cast<double>(s.tokens * width));
-  const int copies = std::min(kMostLists, operands.copies_for(written));
+  const int copies = std::min(kMaxLists, operands.copies_for(written));
   const std::int64_t pages = (s.tokens + kPageSize - 1) / kPageSize;
   const double pool = bytes_of(s.cache, static_cast<double>(pages * copies * kPageSize * width));
   const ColdCopies halves = operands.cold(s.cache, pool, 2);
@@ -152,7 +152,7 @@ BoundCase bind_embedding(Operands& operands, const CalibrationCase& c) {
   kernels::Backend& backend = operands.backend();
   const double rows = bytes_of(s.element, static_cast<double>(s.tokens * s.hidden));
   const double table = bytes_of(s.element, static_cast<double>(s.vocabulary * s.hidden));
-  const int copies = std::min(kMostLists, operands.copies_for(rows));
+  const int copies = std::min(kMaxLists, operands.copies_for(rows));
   const kernels::Embedding embedding{.element = s.element,
                                      .tokens = s.tokens,
                                      .hidden = static_cast<int>(s.hidden),

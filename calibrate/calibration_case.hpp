@@ -6,7 +6,7 @@
 #include <string>
 
 #include "kernels/backend.hpp"
-#include "model/operator_shape.hpp"
+#include "model/curves/operator_shape.hpp"
 
 namespace roofcast {
 

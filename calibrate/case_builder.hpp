@@ -17,14 +17,14 @@ class CaseBuilder {
   /// `case` with every source of its family.
   void add(CalibrationCase c);
 
-  void add_gemm(const OperatorShape& shape, kernels::Element activation, std::int64_t most_tokens);
+  void add_gemm(const OperatorShape& shape, kernels::Element activation, std::int64_t max_tokens);
   void add_experts(const OperatorShape& shape, kernels::Element activation);
   void add_decode(const OperatorShape& shape, kernels::Element activation);
   void add_prefill(const OperatorShape& shape, kernels::Element activation);
   /// An operator bound by memory: `sizes` for each number of tokens of the axis, each of which
   /// moves `bytes_each` by the model's count.
   void add_token_operator(CaseKind kind, const std::string& name, TokenSizes sizes,
-                          double bytes_each, std::int64_t most_tokens);
+                          double bytes_each, std::int64_t max_tokens);
 
   const CaseLimits& limits() const { return limits_; }
   std::vector<CalibrationCase> take() { return std::move(cases_); }

@@ -9,10 +9,10 @@ namespace {
 /// Sizes behind a power of two, and middles, are timed from this power on.
 constexpr std::int64_t kFirstStep = 16;
 
-constexpr std::int64_t kLeastContext = 128;
-constexpr std::int64_t kLeastChunk = 16;
-constexpr std::int64_t kLeastPrefix = 256;
-constexpr std::int64_t kLeastMessage = 4096;
+constexpr std::int64_t kMinContext = 128;
+constexpr std::int64_t kMinChunk = 16;
+constexpr std::int64_t kMinPrefix = 256;
+constexpr std::int64_t kMinMessage = 4096;
 
 /// 0 for powers of 8, 1 for the other powers of two.
 int pass_of_power(int exponent) { return exponent % 3 == 0 ? 0 : 1; }
@@ -20,7 +20,7 @@ int pass_of_power(int exponent) { return exponent % 3 == 0 ? 0 : 1; }
 /// least, 4 least, 16 least ... below `largest`, and `largest` itself.
 std::vector<std::int64_t> contexts_to(std::int64_t largest) {
   std::vector<std::int64_t> contexts;
-  for (std::int64_t context = kLeastContext; context < largest; context *= 4) {
+  for (std::int64_t context = kMinContext; context < largest; context *= 4) {
     contexts.push_back(context);
   }
   contexts.push_back(largest);
@@ -50,13 +50,13 @@ std::vector<AxisPoint> gemm_axis(std::int64_t largest) {
   return axis;
 }
 
-std::vector<GridPoint> decode_grid(std::int64_t most_sequences, std::int64_t longest,
-                                   double most_tokens) {
+std::vector<GridPoint> decode_grid(std::int64_t max_sequences, std::int64_t longest,
+                                   double max_tokens) {
   const std::vector<std::int64_t> contexts = contexts_to(longest);
   std::vector<GridPoint> grid;
-  for (const auto& [sequences, pass] : token_axis(most_sequences)) {
+  for (const auto& [sequences, pass] : token_axis(max_sequences)) {
     for (std::size_t i = 0; i < contexts.size(); ++i) {
-      if (static_cast<double>(sequences) * static_cast<double>(contexts[i]) > most_tokens) continue;
+      if (static_cast<double>(sequences) * static_cast<double>(contexts[i]) > max_tokens) continue;
       // Every second context and the longest are coarse, so that each row has two ends.
       const bool coarse = i % 2 == 0 || i + 1 == contexts.size();
       grid.push_back({sequences, contexts[i], pass + (coarse ? 0 : 1)});
@@ -68,20 +68,20 @@ std::vector<GridPoint> decode_grid(std::int64_t most_sequences, std::int64_t lon
 std::vector<AxisPoint> message_axis(std::int64_t largest, int octaves) {
   std::vector<AxisPoint> axis;
   int exponent = 0;
-  for (std::int64_t value = kLeastMessage; value <= largest; value <<= octaves) {
+  for (std::int64_t value = kMinMessage; value <= largest; value <<= octaves) {
     axis.push_back({value, octaves > 1 ? 0 : pass_of_power(exponent++)});
   }
   if (!axis.empty()) axis.back().pass = 0;
   return axis;
 }
 
-std::vector<GridPoint> prefill_grid(std::int64_t most_new, std::int64_t longest) {
+std::vector<GridPoint> prefill_grid(std::int64_t max_new, std::int64_t longest) {
   std::vector<GridPoint> grid;
-  for (const auto& [tokens, power_pass] : token_axis(std::min(most_new, longest))) {
-    if (tokens < kLeastChunk) continue;
+  for (const auto& [tokens, power_pass] : token_axis(std::min(max_new, longest))) {
+    if (tokens < kMinChunk) continue;
     grid.push_back({tokens, 0, power_pass});
     bool coarse = false;  // 1k, 16k, ... before 256, 4k, ...
-    for (std::int64_t cached = kLeastPrefix; tokens + cached <= longest; cached *= 4) {
+    for (std::int64_t cached = kMinPrefix; tokens + cached <= longest; cached *= 4) {
       grid.push_back({tokens, cached, power_pass + (coarse ? 1 : 2)});
       coarse = !coarse;
     }

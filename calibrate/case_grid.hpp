@@ -31,14 +31,14 @@ std::vector<AxisPoint> gemm_axis(std::int64_t largest);
 /// Powers of two, 1 to `largest`. Pass 0: powers of 8; 1: of two.
 std::vector<AxisPoint> token_axis(std::int64_t largest);
 
-/// Sequences by tokens of context: powers of two to `most_sequences`, powers of four times 128 to
-/// `longest`, which is itself on the axis. At most `most_tokens` in all.
-std::vector<GridPoint> decode_grid(std::int64_t most_sequences, std::int64_t longest,
-                                   double most_tokens);
+/// Sequences by tokens of context: powers of two to `max_sequences`, powers of four times 128 to
+/// `longest`, which is itself on the axis. At most `max_tokens` in all.
+std::vector<GridPoint> decode_grid(std::int64_t max_sequences, std::int64_t longest,
+                                   double max_tokens);
 
-/// New tokens by tokens cached before: powers of two from 16 to `most_new`, and none, 256, 1k, 4k
+/// New tokens by tokens cached before: powers of two from 16 to `max_new`, and none, 256, 1k, 4k
 /// and so on, together at most `longest`.
-std::vector<GridPoint> prefill_grid(std::int64_t most_new, std::int64_t longest);
+std::vector<GridPoint> prefill_grid(std::int64_t max_new, std::int64_t longest);
 
 /// Bytes of a message: 4 KiB (a token of the smallest models that are split) times powers of two,
 /// to `largest`, `octaves` apart. Pass 0: every third, and the largest; 1: the others; all of pass

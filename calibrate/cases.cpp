@@ -4,11 +4,11 @@
 #include <cmath>
 #include <set>
 
+#include "base/units.hpp"
 #include "calibrate/bind.hpp"
 #include "calibrate/case_builder.hpp"
 #include "calibrate/case_grid.hpp"
 #include "calibrate/extent.hpp"
-#include "model/units.hpp"
 
 namespace roofcast {
 
@@ -17,9 +17,9 @@ using kernels::Element;
 namespace {
 
 // Copies from what stays in the cache to what never does.
-constexpr double kLeastCopyBytes = 1e6;
-constexpr double kMostCopyBytes = 2e9;
-constexpr double kMostCopyBytesOnCpu = 1e9;  // its last cache may be as large, and shared by many
+constexpr double kMinCopyBytes = 1e6;
+constexpr double kMaxCopyBytes = 2e9;
+constexpr double kMaxCopyBytesOnCpu = 1e9;  // its last cache may be as large, and shared by many
 constexpr int kCopiesBeyondCache = 8;
 
 // The GEMM of the drift series: on a GPU large enough to draw full power, on a CPU short.
@@ -66,8 +66,8 @@ void CaseBuilder::add(CalibrationCase c) {
 }
 
 void CaseBuilder::add_gemm(const OperatorShape& shape, Element activation,
-                           std::int64_t most_tokens) {
-  for (const auto& [tokens, pass] : gemm_axis(most_tokens)) {
+                           std::int64_t max_tokens) {
+  for (const auto& [tokens, pass] : gemm_axis(max_tokens)) {
     add({.kind = CaseKind::gemm,
          .shape = shape,
          .x = static_cast<double>(tokens),
@@ -77,7 +77,7 @@ void CaseBuilder::add_gemm(const OperatorShape& shape, Element activation,
 }
 
 void CaseBuilder::add_experts(const OperatorShape& shape, Element activation) {
-  for (const auto& [tokens, pass] : token_axis(limits_.most_tokens)) {
+  for (const auto& [tokens, pass] : token_axis(limits_.max_tokens)) {
     CalibrationCase c{.kind = CaseKind::moe,
                       .shape = shape,
                       .x = static_cast<double>(tokens),
@@ -92,9 +92,9 @@ void CaseBuilder::add_experts(const OperatorShape& shape, Element activation) {
 }
 
 void CaseBuilder::add_decode(const OperatorShape& shape, Element activation) {
-  const double most_tokens = limits_.cached_bytes / entry_bytes(shape);
+  const double max_tokens = limits_.cached_bytes / entry_bytes(shape);
   for (const auto& [sequences, context, pass] :
-       decode_grid(limits_.most_sequences, limits_.longest_context, most_tokens)) {
+       decode_grid(limits_.max_sequences, limits_.longest_context, max_tokens)) {
     CalibrationCase c{.kind = CaseKind::decode_attention,
                       .shape = shape,
                       .x = static_cast<double>(sequences),
@@ -113,7 +113,7 @@ void CaseBuilder::add_decode(const OperatorShape& shape, Element activation) {
 
 void CaseBuilder::add_prefill(const OperatorShape& shape, Element activation) {
   for (const auto& [tokens, cached, pass] :
-       prefill_grid(limits_.most_tokens, limits_.longest_context)) {
+       prefill_grid(limits_.max_tokens, limits_.longest_context)) {
     if (entry_bytes(shape) * static_cast<double>(tokens + cached) > limits_.cached_bytes) continue;
     add({.kind = CaseKind::prefill_attention,
          .shape = shape,
@@ -125,8 +125,8 @@ void CaseBuilder::add_prefill(const OperatorShape& shape, Element activation) {
 }
 
 void CaseBuilder::add_token_operator(CaseKind kind, const std::string& name, TokenSizes sizes,
-                                     double bytes_each, std::int64_t most_tokens) {
-  for (const auto& [tokens, pass] : token_axis(most_tokens)) {
+                                     double bytes_each, std::int64_t max_tokens) {
+  for (const auto& [tokens, pass] : token_axis(max_tokens)) {
     sizes.tokens = tokens;
     add({.kind = kind,
          .shape = {.family = OperatorFamily::memory_bound, .name = name},
@@ -142,11 +142,11 @@ std::vector<CalibrationCase> ceiling_cases(const kernels::Backend& backend,
   CaseBuilder builder(backend, {.every_source = false});
   builder.add({.kind = CaseKind::nothing, .role = CaseRole::ceiling});
   const double cache = static_cast<double>(backend.facts().cache_bytes);
-  const double most = std::min({is_cpu(backend.facts()) ? kMostCopyBytesOnCpu : kMostCopyBytes,
-                                memory_limit_bytes / 4,
-                                std::max(kCopiesBeyondCache * cache, 64 * kLeastCopyBytes)});
-  double bytes = most;
-  while (bytes >= kLeastCopyBytes) {
+  const double max =
+      std::min({is_cpu(backend.facts()) ? kMaxCopyBytesOnCpu : kMaxCopyBytes,
+                memory_limit_bytes / 4, std::max(kCopiesBeyondCache * cache, 64 * kMinCopyBytes)});
+  double bytes = max;
+  while (bytes >= kMinCopyBytes) {
     builder.add({.kind = CaseKind::copy,
                  .role = CaseRole::ceiling,
                  .x = std::floor(bytes / 512) * 512});  // both halves aligned to 256

@@ -12,8 +12,8 @@ namespace roofcast {
 
 /// Bounds of the sizes.
 struct CaseLimits {
-  std::int64_t most_tokens = 8192;    // of a step
-  std::int64_t most_sequences = 256;  // that decode at once
+  std::int64_t max_tokens = 8192;    // of a step
+  std::int64_t max_sequences = 256;  // that decode at once
   std::int64_t longest_context = 131072;
   double cached_bytes = 16e9;  // of keys and values in one call
   double message_bytes = 0;    // of a collective's message

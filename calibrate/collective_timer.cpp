@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/error.hpp"
 #include "calibrate/collective_cases.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 

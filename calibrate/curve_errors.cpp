@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/statistics.hpp"
 #include "calibrate/curve_fit.hpp"
-#include "calibrate/statistics.hpp"
 
 namespace roofcast {
 

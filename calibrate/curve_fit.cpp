@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "calibrate/fit.hpp"
-#include "model/roofline.hpp"
+#include "model/step/roofline.hpp"
 
 namespace roofcast {
 
@@ -162,12 +162,12 @@ std::optional<MeasuredCurve> fastest_of(std::span<const MeasuredCurve> sources,
     ++wins[candidate.source];
     curve.points.push_back(candidate.point);
   }
-  const auto most = std::max_element(wins.begin(), wins.end());
-  if (*most == curve.points.size()) return std::nullopt;
+  const auto max = std::max_element(wins.begin(), wins.end());
+  if (*max == curve.points.size()) return std::nullopt;
   for (const MeasuredCurve& source : sources) {
     curve.kernel += (curve.kernel.empty() ? "" : " or ") + source.kernel;
   }
-  curve.terms = sources[static_cast<std::size_t>(most - wins.begin())].terms;
+  curve.terms = sources[static_cast<std::size_t>(max - wins.begin())].terms;
   set_errors(curve, multiprocessors);
   return curve;
 }
@@ -176,7 +176,7 @@ std::optional<double> leave_one_out_error(const MeasuredCurve& curve, std::size_
                                           int multiprocessors) {
   if (curve.points.size() < 2) return std::nullopt;
   const CurveAnswer guess = answer_without(curve, i, multiprocessors);
-  if (guess.rung != Rung::interpolated) return std::nullopt;
+  if (guess.provenance != Provenance::interpolated) return std::nullopt;
   return std::abs(guess.time / curve.points[i].time - 1.0);
 }
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "model/gpu.hpp"
-#include "model/measured.hpp"
+#include "model/curves/measured_curve.hpp"
+#include "model/hardware/gpu.hpp"
 
 namespace roofcast {
 

@@ -8,17 +8,17 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/statistics.hpp"
-#include "model/efficiency.hpp"
-#include "model/roofline.hpp"
+#include "base/statistics.hpp"
+#include "model/step/efficiency.hpp"
+#include "model/step/roofline.hpp"
 
 namespace roofcast {
 
 namespace {
 
 // What profiles take (model/io/gpu_reader.cpp).
-constexpr double kLeastShare = 1e-4;
-constexpr double kLeastFloor = 1e-9;
+constexpr double kMinShare = 1e-4;
+constexpr double kMinFloor = 1e-9;
 
 // A point within this of its floor says little about the share of bandwidth or peak.
 constexpr double kClearOfFloor = 1.3;
@@ -26,14 +26,14 @@ constexpr double kClearOfFloor = 1.3;
 // A floor is below every time of its family.
 constexpr double kBelowShortest = 0.9;
 
-// Head size at which prefill attention's efficiency is given (model/mixer_operators.cpp).
+// Head size at which prefill attention's efficiency is given (model/step/mixer_operators.cpp).
 constexpr double kReferenceHeadSize = 128.0;
 
 Floors no_floors() {
   return {.gemm = {}, .moe = {}, .attention = {}, .memory_bound = {}, .all_reduce = {}};
 }
 
-/// The x of the family's efficiency curve (Work::scale, model/operators.cpp).
+/// The x of the family's efficiency curve (Work::scale, model/step/step_work.cpp).
 double scale_of(const OperatorShape& shape, const MeasuredPoint& point, const Work& work) {
   if (shape.family == OperatorFamily::decode_attention) return work.bytes.value;
   if (shape.family != OperatorFamily::prefill_attention) return point.x;
@@ -44,7 +44,8 @@ double scale_of(const OperatorShape& shape, const MeasuredPoint& point, const Wo
 
 /// Time at a share of 1 and without a floor.
 Seconds limit_of(const Work& work, const Gpu& bare) {
-  const Reach whole{EfficiencyCurve({.points = {{1, 1.0}}, .source = ""}), Rung::fitted, 0};
+  const EfficiencyEstimate whole{EfficiencyCurve({.points = {{1, 1.0}}, .source = ""}),
+                                 Provenance::fitted, 0};
   return expected_time(work, bare, whole);
 }
 
@@ -58,7 +59,7 @@ void add_curve(const MeasuredCurve& curve, const Gpu& bare, Seconds floor, Octav
     const double share = limit_of(work, bare) / (point.time - floor);
     const double scale = std::max(1.0, scale_of(curve.shape, point, work));
     octaves[static_cast<int>(std::lround(std::log2(scale)))].push_back(
-        std::clamp(share, kLeastShare, 1.0));
+        std::clamp(share, kMinShare, 1.0));
   }
 }
 
@@ -158,8 +159,8 @@ Efficiencies with_stated(Efficiencies derived, const Efficiencies& stated) {
   return derived;
 }
 
-Floors derive_floors(const Measured& measured, const Floors& otherwise) {
-  Floors floors = otherwise;
+Floors derive_floors(const Measured& measured, const Floors& fallback) {
+  Floors floors = fallback;
   const auto derive = [&](Seconds Floors::*floor, const std::vector<OperatorFamily>& families) {
     double shortest = 0;
     std::vector<double> fitted;
@@ -175,7 +176,7 @@ Floors derive_floors(const Measured& measured, const Floors& otherwise) {
     }
     if (fitted.empty()) return;
     const double own = std::min(median(fitted), kBelowShortest * shortest);
-    floors.*floor = Seconds{std::max(own, kLeastFloor)};
+    floors.*floor = Seconds{std::max(own, kMinFloor)};
   };
   derive(&Floors::gemm, {OperatorFamily::gemm});
   derive(&Floors::moe, {OperatorFamily::moe});

@@ -2,8 +2,8 @@
 // Pure.
 #pragma once
 
-#include "model/gpu.hpp"
-#include "model/measured.hpp"
+#include "model/curves/measured_curve.hpp"
+#include "model/hardware/gpu.hpp"
 
 namespace roofcast {
 
@@ -20,6 +20,6 @@ Efficiencies with_stated(Efficiencies derived, const Efficiencies& stated);
 
 /// The fitted floor of each family where it is below its shortest time, else nine tenths of that;
 /// `otherwise` for families without curves.
-Floors derive_floors(const Measured& measured, const Floors& otherwise);
+Floors derive_floors(const Measured& measured, const Floors& fallback);
 
 }  // namespace roofcast

@@ -12,12 +12,12 @@ constexpr double kShareOfCpu = 0.5;
 
 // Keys and values of one call: a batch that fills a card is timed as well by a quarter of it.
 constexpr double kCachedShare = 0.25;
-constexpr double kMostCachedQuick = 4e9;
-constexpr double kMostCachedOnCpu = 1e9;
+constexpr double kMaxCachedQuick = 4e9;
+constexpr double kMaxCachedOnCpu = 1e9;
 
 // The all-reduce of a prefill step of 16 Ki tokens of 8192 elements. Every group of devices keeps
 // two of it on each, beside what operands may take.
-constexpr double kMostMessage = 256.0 * 1024 * 1024;
+constexpr double kMaxMessage = 256.0 * 1024 * 1024;
 constexpr double kMessageShare = 1.0 / 64;
 constexpr int kMessageOctavesQuick = 4;
 
@@ -26,13 +26,13 @@ CaseLimits limits_of(ExtentKind kind, bool cpu) {
   if (cpu) {
     // Of a CPU's two sources now one, now the other is faster, several times, by the number of
     // rows.
-    return {.most_tokens = quick ? 1024 : 2048,
-            .most_sequences = 64,
+    return {.max_tokens = quick ? 1024 : 2048,
+            .max_sequences = 64,
             .longest_context = 8192,
             .every_source = true};
   }
-  return {.most_tokens = quick ? 8192 : 32768,
-          .most_sequences = 256,
+  return {.max_tokens = quick ? 8192 : 32768,
+          .max_sequences = 256,
           .longest_context = quick ? 32768 : 131072,
           .every_source = !quick};
 }
@@ -43,13 +43,13 @@ constexpr double kOutrun = 3;
 SweepOptions sweep_of(ExtentKind kind) {
   switch (kind) {
     case ExtentKind::quick:
-      return {.budget_s = 9, .collective_budget_s = 6, .most_call_s = 0.03, .outrun = kOutrun};
+      return {.budget_s = 9, .collective_budget_s = 6, .max_call_s = 0.03, .outrun = kOutrun};
     case ExtentKind::model:
-      return {.budget_s = 55, .collective_budget_s = 25, .most_call_s = 0.25};
+      return {.budget_s = 55, .collective_budget_s = 25, .max_call_s = 0.25};
     case ExtentKind::full:
       break;
   }
-  return {.budget_s = 290, .collective_budget_s = 40, .most_call_s = 0.25};
+  return {.budget_s = 290, .collective_budget_s = 40, .max_call_s = 0.25};
 }
 
 // Buffers of a layer, as its residual and the wider ones between its products.
@@ -79,10 +79,10 @@ Extent extent_of(ExtentKind kind, const kernels::DeviceFacts& device,
   extent.memory_bytes =
       static_cast<double>(device.free_memory_bytes) * (cpu ? kShareOfCpu : kShareOfGpu);
   double cached = extent.memory_bytes * kCachedShare;
-  if (kind == ExtentKind::quick) cached = std::min(cached, kMostCachedQuick);
-  if (cpu) cached = std::min(cached, kMostCachedOnCpu);
+  if (kind == ExtentKind::quick) cached = std::min(cached, kMaxCachedQuick);
+  if (cpu) cached = std::min(cached, kMaxCachedOnCpu);
   extent.limits.cached_bytes = cached;
-  const double message = std::min(kMostMessage, extent.memory_bytes * kMessageShare);
+  const double message = std::min(kMaxMessage, extent.memory_bytes * kMessageShare);
   extent.limits.message_bytes = cpu ? 0 : message;
   if (kind == ExtentKind::quick) extent.limits.message_octaves = kMessageOctavesQuick;
   extent.limits.longest_context = std::min(extent.limits.longest_context, longest_context);

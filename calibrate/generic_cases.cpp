@@ -46,7 +46,7 @@ void add_gemms(CaseBuilder& builder, const std::string& format, Element activati
     for (const std::int64_t inputs : sides) {
       builder.add_gemm(
           {.family = OperatorFamily::gemm, .format = format, .outputs = outputs, .inputs = inputs},
-          activation, builder.limits().most_tokens);
+          activation, builder.limits().max_tokens);
     }
   }
 }
@@ -78,24 +78,24 @@ void add_latent(CaseBuilder& builder, Element activation) {
 
 void add_token_operators(CaseBuilder& builder, Element element) {
   const double bytes = static_cast<double>(kernels::size_of(element));
-  const std::int64_t most = builder.limits().most_tokens;
+  const std::int64_t max = builder.limits().max_tokens;
   for (const std::int64_t hidden : kHidden) {
     const double row = static_cast<double>(hidden) * bytes;
     TokenSizes sizes{.element = element, .hidden = hidden, .vocabulary = kVocabulary};
-    builder.add_token_operator(CaseKind::norm, "norms", sizes, 4 * row, most);
-    builder.add_token_operator(CaseKind::activation, "activation", sizes, 3 * row, most);
-    builder.add_token_operator(CaseKind::embedding, "embedding", sizes, 2 * row, most);
+    builder.add_token_operator(CaseKind::norm, "norms", sizes, 4 * row, max);
+    builder.add_token_operator(CaseKind::activation, "activation", sizes, 3 * row, max);
+    builder.add_token_operator(CaseKind::embedding, "embedding", sizes, 2 * row, max);
   }
   const TokenSizes heads{
       .element = element, .query_heads = 32, .kv_heads = 8, .head_dim = 128, .cache = element};
-  builder.add_token_operator(CaseKind::rope, "rope", heads, 2 * 40 * 128 * bytes, most);
-  builder.add_token_operator(CaseKind::kv_write, "kv_write", heads, 4 * 8 * 128 * bytes, most);
+  builder.add_token_operator(CaseKind::rope, "rope", heads, 2 * 40 * 128 * bytes, max);
+  builder.add_token_operator(CaseKind::kv_write, "kv_write", heads, 4 * 8 * 128 * bytes, max);
   builder.add_token_operator(
       CaseKind::sampling, "sampling", {.element = element, .vocabulary = kVocabulary},
-      static_cast<double>(kVocabulary) * bytes, builder.limits().most_sequences);
+      static_cast<double>(kVocabulary) * bytes, builder.limits().max_sequences);
   builder.add_token_operator(CaseKind::routing, "top_k",
                              {.element = element, .experts = 128, .experts_per_token = 8},
-                             2 * 128 * bytes, most);
+                             2 * 128 * bytes, max);
 }
 
 void add_gpu(CaseBuilder& builder) {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "calibrate/statistics.hpp"
+#include "base/statistics.hpp"
 
 namespace roofcast {
 

@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "base/units.hpp"
 #include "kernels/backend.hpp"
-#include "model/units.hpp"
 
 namespace roofcast {
 

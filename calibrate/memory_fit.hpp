@@ -1,12 +1,12 @@
-// Constants of an engine's memory rule from its start-up logs: pure, one era at a time. What is
-// fitted and why: model/engine_eras.cpp; the formulas: model/activation_peak.hpp.
+// Constants of an engine's memory rule from its start-up logs: pure, one preset at a time. What is
+// fitted and why: model/engines/engine_presets.cpp; the formulas: model/memory/activation_peak.hpp.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 
-#include "model/activation_peak.hpp"
+#include "model/memory/activation_peak.hpp"
 
 namespace roofcast {
 

@@ -3,7 +3,7 @@
 #include <variant>
 
 #include "calibrate/case_builder.hpp"
-#include "model/step_operators.hpp"
+#include "model/step/deployment_operators.hpp"
 
 namespace roofcast {
 
@@ -12,7 +12,7 @@ namespace {
 using kernels::Element;
 
 /// What operators bound by memory are wide, worked back from the bytes that the model counts for
-/// one token (model/step_operators.cpp, mixer_operators.cpp).
+/// one token (model/step/deployment_operators.cpp, mixer_operators.cpp).
 class TokenOperators {
  public:
   TokenOperators(const Deployment& deployment, const StepOperators& operators, Element element)
@@ -29,10 +29,10 @@ class TokenOperators {
     }
   }
 
-  void add(const LinearOperator& op, std::int64_t most, CaseBuilder& builder) const {
+  void add(const LinearOperator& op, std::int64_t max, CaseBuilder& builder) const {
     const std::string& name = op.shape.name;
     const auto add = [&](CaseKind kind, const TokenSizes& sizes) {
-      builder.add_token_operator(kind, name, sizes, op.shape_each, most);
+      builder.add_token_operator(kind, name, sizes, op.shape_each, max);
     };
     if (name == "norms") add(CaseKind::norm, wide(op, 4, true));
     if (name == "latent_norms" || name == "gated_norm") add(CaseKind::norm, wide(op, 2, false));
@@ -92,19 +92,19 @@ std::vector<CalibrationCase> model_cases(const Deployment& deployment,
   const StepOperators operators = step_operators(deployment);
   const TokenOperators token_operators(deployment, operators, *element);
   CaseBuilder builder(backend, limits);
-  const auto add = [&](const std::vector<LinearOperator>& list, std::int64_t most) {
+  const auto add = [&](const std::vector<LinearOperator>& list, std::int64_t max) {
     for (const LinearOperator& op : list) {
-      if (op.shape.family == OperatorFamily::gemm) builder.add_gemm(op.shape, *element, most);
+      if (op.shape.family == OperatorFamily::gemm) builder.add_gemm(op.shape, *element, max);
       if (op.shape.family == OperatorFamily::moe) builder.add_experts(op.shape, *element);
-      if (op.shape.family == OperatorFamily::memory_bound) token_operators.add(op, most, builder);
+      if (op.shape.family == OperatorFamily::memory_bound) token_operators.add(op, max, builder);
     }
   };
-  add(operators.per_token, limits.most_tokens);
+  add(operators.per_token, limits.max_tokens);
   for (const AttentionOperator& op : operators.attention) {
     if (op.decode_shape) builder.add_decode(*op.decode_shape, *element);
     if (op.prefill_shape) builder.add_prefill(*op.prefill_shape, *element);
   }
-  add(operators.per_row, limits.most_sequences);
+  add(operators.per_row, limits.max_sequences);
   return builder.take();
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/error.hpp"
-#include "model/units.hpp"
+#include "base/error.hpp"
+#include "base/units.hpp"
 
 namespace roofcast {
 
@@ -23,7 +23,7 @@ constexpr std::size_t kSeedBytes = std::size_t{16} << 20;
 constexpr std::uint64_t kSeed = 20251;
 
 // Of all places of one output: more has left any cache between two uses anyway.
-constexpr double kMostWritten = 256e6;
+constexpr double kMaxWritten = 256e6;
 
 /// Standard deviation of the values: such that products of a few thousand stay in range, and int8
 /// uses most of its range.
@@ -68,7 +68,7 @@ void* Operands::scratch(int slot, double bytes) {
 
 ColdCopies Operands::written(int slot, double bytes) {
   const double stride = aligned_up(std::max(bytes, 1.0));
-  const double fitting = std::floor(kMostWritten / stride);
+  const double fitting = std::floor(kMaxWritten / stride);
   const int places = std::clamp(static_cast<int>(fitting), 1, protocol_.written_places);
   return {.first = static_cast<std::byte*>(scratch(slot, stride * places)),
           .stride = static_cast<std::size_t>(stride),

@@ -11,8 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/statistics.hpp"
 #include "calibrate/fit.hpp"
-#include "calibrate/statistics.hpp"
 
 namespace roofcast {
 namespace {
@@ -21,12 +21,12 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 using Vector = Eigen::VectorXd;
 
 /// A term that moves no figure by this share is not in the data.
-constexpr double kLeastEffect = 1e-3;
+constexpr double kMinEffect = 1e-3;
 /// Share of a term's effect that the terms before it may explain.
-constexpr double kMostExplained = 0.99;
-constexpr int kMostRounds = 8;
+constexpr double kMaxExplained = 0.99;
+constexpr int kMaxRounds = 8;
 /// Halvings of a step that makes things worse, before the search ends.
-constexpr int kMostHalvings = 4;
+constexpr int kMaxHalvings = 4;
 /// Standard errors beyond which a value is ruled out: 95 % of a normal distribution.
 constexpr double kRuledOut = 2.0;
 /// Relative fall of the squared error below which the search ends.
@@ -78,8 +78,8 @@ Matrix columns_of(const Matrix& all, const std::vector<std::size_t>& chosen) {
 }
 
 /// The term, of those before, that does most nearly the same (largest cosine).
-std::size_t most_alike(const Matrix& effects, std::size_t term,
-                       const std::vector<std::size_t>& before) {
+std::size_t max_alike(const Matrix& effects, std::size_t term,
+                      const std::vector<std::size_t>& before) {
   const Vector own = effects.col(static_cast<Eigen::Index>(term));
   std::size_t best = before.front();
   double largest = -1;
@@ -99,13 +99,13 @@ std::optional<std::string> doubt_about(const Matrix& effects, std::size_t term,
                                        const std::vector<std::size_t>& before,
                                        const std::vector<OverheadTerm>& terms) {
   const Vector own = effects.col(static_cast<Eigen::Index>(term));
-  if (own.cwiseAbs().maxCoeff() < kLeastEffect) return "moves no figure of these runs";
+  if (own.cwiseAbs().maxCoeff() < kMinEffect) return "moves no figure of these runs";
   if (before.empty()) return std::nullopt;
   const Matrix others = columns_of(effects, before);
   const Vector rest = own - others * others.colPivHouseholderQr().solve(own);
-  if (rest.squaredNorm() > (1.0 - kMostExplained) * own.squaredNorm()) return std::nullopt;
+  if (rest.squaredNorm() > (1.0 - kMaxExplained) * own.squaredNorm()) return std::nullopt;
   return fmt::format("these runs do not tell it from {}",
-                     terms[most_alike(effects, term, before)].name);
+                     terms[max_alike(effects, term, before)].name);
 }
 
 /// The terms, in units of their scales and none negative, that come nearest to the targets.
@@ -155,7 +155,7 @@ bool improve(const Problem& problem, Search& search) {
   const double before = squared_error(search.relative);
   const std::vector<double> target = full_step(problem, search);
   double share = 1.0;
-  for (int halving = 0; halving <= kMostHalvings; ++halving) {
+  for (int halving = 0; halving <= kMaxHalvings; ++halving) {
     std::vector<double> values = search.values;
     for (const std::size_t t : search.active) values[t] += share * (target[t] - values[t]);
     const Vector relative = problem.at(values);
@@ -217,7 +217,7 @@ void set_standard_errors(const Problem& problem, const Search& search,
 int descend(const Problem& problem, Search& search) {
   int rounds = 0;
   bool going = !search.active.empty();
-  while (going && rounds < kMostRounds) {
+  while (going && rounds < kMaxRounds) {
     going = improve(problem, search);
     ++rounds;
     search.effects = problem.derivatives(search.values, search.relative, search.active);
@@ -230,21 +230,21 @@ int descend(const Problem& problem, Search& search) {
 std::optional<std::size_t> vaguest(const Problem& problem, const Search& search,
                                    const std::vector<FittedTerm>& terms) {
   std::optional<std::size_t> found;
-  double least = 1.0;  // value over standard error
+  double min = 1.0;  // value over standard error
   for (const std::size_t t : search.active) {
     if (terms[t].standard_error <= 0) continue;
     const double surety = search.values[t] / terms[t].standard_error;
     const double away =
         std::abs(problem.terms[t].start - search.values[t]) / terms[t].standard_error;
-    if (surety >= least || away > kRuledOut) continue;
-    least = surety;
+    if (surety >= min || away > kRuledOut) continue;
+    min = surety;
     found = t;
   }
   return found;
 }
 
 /// The term goes back to where it began and is searched no more.
-void let_go(const Problem& problem, Search& search, std::size_t term) {
+void release(const Problem& problem, Search& search, std::size_t term) {
   std::erase(search.active, term);
   search.values[term] = problem.terms[term].start;
   search.relative = problem.at(search.values);
@@ -292,7 +292,7 @@ OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,
   set_standard_errors(problem, search, fit.terms);
   while (const auto vague = vaguest(problem, search, fit.terms)) {
     fit.terms[*vague] = {.value = 0, .standard_error = 0, .doubt = "less than its own error"};
-    let_go(problem, search, *vague);
+    release(problem, search, *vague);
     fit.rounds += descend(problem, search);
     set_standard_errors(problem, search, fit.terms);
   }

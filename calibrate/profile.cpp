@@ -8,18 +8,18 @@
 #include <map>
 #include <utility>
 
+#include "base/statistics.hpp"
 #include "calibrate/curve_fit.hpp"
 #include "calibrate/derived_efficiency.hpp"
 #include "calibrate/extent.hpp"
-#include "calibrate/statistics.hpp"
-#include "model/efficiency.hpp"
+#include "model/step/efficiency.hpp"
 
 namespace roofcast {
 
 namespace {
 
 // What profiles take (model/io/measured_reader.cpp): an empty call of a CPU takes less.
-constexpr Seconds kLeastFloor{1e-9};
+constexpr Seconds kMinFloor{1e-9};
 
 DType dtype_of(kernels::Element element) {
   switch (element) {
@@ -189,7 +189,7 @@ Ceilings ceilings_of(const std::vector<TimedCase>& timed) {
   double largest_copy = 0;
   for (const TimedCase& t : timed) {
     const Seconds time{t.timing.statistics.median};
-    if (t.c.kind == CaseKind::nothing) ceilings.kernel_floor = std::max(time, kLeastFloor);
+    if (t.c.kind == CaseKind::nothing) ceilings.kernel_floor = std::max(time, kMinFloor);
     if (t.c.kind == CaseKind::copy && t.c.x > largest_copy) {
       largest_copy = t.c.x;
       ceilings.copy = Bytes{t.c.x} / time;

@@ -10,7 +10,7 @@
 #include "calibrate/sweep.hpp"
 #include "calibrate/timer.hpp"
 #include "kernels/backend.hpp"
-#include "model/gpu.hpp"
+#include "model/hardware/gpu.hpp"
 
 namespace roofcast {
 

@@ -9,7 +9,7 @@ namespace roofcast {
 /// Defaults: nvbench's least count and noise window (nvbench/detail/stdrel_criterion), with its
 /// time box cut from 15 s to 60 ms, since a calibration has a thousand points.
 struct StopRule {
-  std::size_t least_samples = 10;
+  std::size_t min_samples = 10;
   double quiet_deviation = 0.01;  // relative standard deviation that is good enough
   /// From this many samples on, a noise that no longer changes is the point's own: more samples
   /// would not lower it.
@@ -17,7 +17,8 @@ struct StopRule {
   std::size_t noise_window = 16;  // last estimates of the noise that are compared
   double stable_noise = 0.05;     // that lie within this share of the largest
   double time_box_s = 60e-3;
-  std::size_t fewest_samples = 3;  // also when the time box is over: a median needs as many
+  std::size_t min_samples_in_time_box =
+      3;  // also when the time box is over: a median needs as many
 };
 
 enum class StopReason { none, quiet, stable_noise, time_box };

@@ -7,16 +7,16 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/error.hpp"
 #include "calibrate/bind.hpp"
 #include "calibrate/cases.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 
 namespace {
 
 /// After so many failures one after the other the device is asked whether it still works.
-constexpr int kMostFailuresInARow = 5;
+constexpr int kMaxFailuresInARow = 5;
 
 // Until ceilings and sentinel are timed, nothing is too long.
 constexpr RoughRates kAnyRates{.flops_per_s = 1e30, .bytes_per_s = 1e30};
@@ -87,7 +87,7 @@ class Sweep {
     } catch (const std::runtime_error& error) {  // a library that refuses, or the device
       note(c, error);
       last_failure_ = error.what();
-      if (++failures_in_a_row_ >= kMostFailuresInARow && !still_works()) lose_device();
+      if (++failures_in_a_row_ >= kMaxFailuresInARow && !still_works()) lose_device();
     }
     return std::nullopt;
   }
@@ -164,10 +164,10 @@ class Sweep {
 
   /// By the rough guess, or because a smaller size of the same curve already was.
   bool too_long(const CalibrationCase& c) const {
-    if (rough_call_s(c, rates_) > options_.most_call_s) return true;
+    if (rough_call_s(c, rates_) > options_.max_call_s) return true;
     return std::any_of(result_.timed.begin(), result_.timed.end(), [&](const TimedCase& t) {
       return same_curve(t.c, c) && t.c.x <= c.x && t.c.y <= c.y &&
-             t.timing.statistics.median > options_.most_call_s;
+             t.timing.statistics.median > options_.max_call_s;
     });
   }
 

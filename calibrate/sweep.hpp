@@ -24,7 +24,7 @@ struct SweepOptions {
   double budget_s = 60;
   double collective_budget_s = 20;  // beside the other, where collectives are planned
   /// Cases that a rough guess, or a smaller size of the same curve, puts above this are left out.
-  double most_call_s = 0.25;
+  double max_call_s = 0.25;
   int sentinel_every = 100;  // points
   /// A source that took this many times as long as another at a smaller size of the same shape is
   /// not timed at larger ones. 0: every source at every size.

@@ -20,10 +20,10 @@ constexpr int kGuesses = 3;
 constexpr double kClockTick = 1e-9;
 
 /// What adds less than this to the time of what is launched before it is lost in the noise of both.
-constexpr double kLeastOwnShare = 0.05;
+constexpr double kMinOwnShare = 0.05;
 
 /// Of one recording, so that recording takes little memory however short a call is.
-constexpr int kMostLaunches = 1000;
+constexpr int kMaxLaunches = 1000;
 
 std::vector<double> kept_seconds(const std::vector<TimedSample>& samples) {
   std::vector<double> seconds;
@@ -48,7 +48,7 @@ std::string describe(const TimingProtocol& protocol) {
       "median of at least {} samples, until their deviation is below {:.3g} % or steady, or "
       "{:.3g} ms are over; samples below {:.3g} % of the highest clock dropped",
       protocol.cold_factor, protocol.recording_s * 1e6, protocol.warm_up_s * 1e3,
-      protocol.stop.fewest_samples, protocol.stop.quiet_deviation * 100,
+      protocol.stop.min_samples_in_time_box, protocol.stop.quiet_deviation * 100,
       protocol.stop.time_box_s * 1e3, protocol.throttled_share * 100);
   if (protocol.written_places > 1) {
     text += fmt::format("; outputs go to {} places in turn", protocol.written_places);
@@ -63,7 +63,7 @@ int copies_for(const TimingProtocol& protocol, double cold_bytes, double cache_b
   if (protocol.step_bytes > 0) together = std::min(together, protocol.step_bytes);
   const double wanted = std::ceil(together / cold_bytes);
   const double fitting = std::floor(room / cold_bytes);
-  const double copies = std::min({wanted, fitting, static_cast<double>(protocol.most_copies)});
+  const double copies = std::min({wanted, fitting, static_cast<double>(protocol.max_copies)});
   return std::max(1, static_cast<int>(copies));
 }
 
@@ -94,7 +94,7 @@ int Timer::launches_for(const TimedWork& work) {
     const auto recording = record(work, 0, launches);
     const double call_s = std::max(device_.replay(*recording).seconds / launches, kClockTick);
     const double wanted = std::ceil(protocol_.recording_s / call_s);
-    const int next = static_cast<int>(std::clamp(wanted, 1.0, double{kMostLaunches}));
+    const int next = static_cast<int>(std::clamp(wanted, 1.0, double{kMaxLaunches}));
     if (next <= launches) return next;
     launches = next;
   }
@@ -145,7 +145,7 @@ void Timer::sample(std::vector<Recorded>& recordings, Timing& timing) {
     sample.dropped = slow && !timing.throttled;
     timing.samples.push_back(sample);
     if (sample.dropped) {
-      if (++dropped >= protocol_.most_dropped) timing.throttled = true;
+      if (++dropped >= protocol_.max_dropped) timing.throttled = true;
       pause_(protocol_.throttled_pause_s);
       continue;
     }
@@ -158,7 +158,7 @@ Timing Timer::time(const TimedWork& work) {
   const TimedWork before{.launch = [&work](int) { work.before(); }};
   const double before_s = time_all(before).statistics.median;
   Timing timing = time_all(work);
-  if (timing.statistics.median < before_s * (1 + kLeastOwnShare)) {
+  if (timing.statistics.median < before_s * (1 + kMinOwnShare)) {
     throw std::invalid_argument("too short to be told from writing its input");
   }
   for (TimedSample& sample : timing.samples) {

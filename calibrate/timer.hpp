@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/statistics.hpp"
+#include "base/statistics.hpp"
 #include "calibrate/stopping.hpp"
 #include "kernels/recorder.hpp"
 
@@ -25,7 +25,7 @@ struct TimingProtocol {
   /// Nor more than this: the weights that a step reads between two uses of the same one. Where a
   /// whole model fits the cache, its weights are warm in serving too. 0: a model of any size.
   double step_bytes = 0;
-  int most_copies = 512;
+  int max_copies = 512;
   /// Places that an output goes to in turn. In a step the place was last used a layer ago, and a
   /// CPU must fetch a line before it writes to it; a GPU writes whole lines without.
   int written_places = 1;
@@ -38,14 +38,14 @@ struct TimingProtocol {
   double throttled_pause_s = 50e-3;
   /// After so many dropped samples of one point the low clock is the work's own (a large GEMM at
   /// the power limit): they are kept, and the point says so.
-  int most_dropped = 10;
+  int max_dropped = 10;
 };
 
 /// One sentence for a profile.
 std::string describe(const TimingProtocol& protocol);
 
 /// Copies of `cold_bytes` that a call reads: ceil(cold_factor * cache / bytes), or as many as make
-/// step_bytes where that is less, as far as `room` bytes and most_copies allow; 1 where nothing is
+/// step_bytes where that is less, as far as `room` bytes and max_copies allow; 1 where nothing is
 /// cold.
 int copies_for(const TimingProtocol& protocol, double cold_bytes, double cache_bytes, double room);
 

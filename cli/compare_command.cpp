@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.hpp"
 #include "cli/compare_document.hpp"
 #include "cli/options/arguments.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 namespace {
 
-constexpr std::size_t kMostRuns = 50;  // columns that anybody reads
+constexpr std::size_t kMaxRuns = 50;  // columns that anybody reads
 
 Run run_of(const Store& store, const std::string& path, std::int64_t id) {
   auto run = store.run(id);
@@ -20,9 +20,9 @@ Run run_of(const Store& store, const std::string& path, std::int64_t id) {
 }
 
 void check_count(std::size_t count) {
-  if (count >= 2 && count <= kMostRuns) return;
+  if (count >= 2 && count <= kMaxRuns) return;
   throw UsageError(fmt::format("compare takes 2 to {} runs, not {} (roofcast runs lists them)",
-                               kMostRuns, count));
+                               kMaxRuns, count));
 }
 
 }  // namespace

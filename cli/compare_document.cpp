@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "cli/envelope.hpp"
-#include "planner/paired_difference.hpp"
+#include "base/paired_difference.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 namespace {

@@ -10,7 +10,7 @@ namespace {
 /// Each sequence is worked out by itself, in time and memory; engines run some thousands at most.
 std::int64_t parse_batch(const std::string& text, const std::string& flag) {
   return parse_count_by(
-      {.what = "number of sequences", .examples = "1, 256", .least = 1, .most = 1'000'000}, text,
+      {.what = "number of sequences", .examples = "1, 256", .min = 1, .max = 1'000'000}, text,
       flag);
 }
 

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "cli/envelope.hpp"
-#include "cli/step_description.hpp"
-#include "model/generation_estimate.hpp"
-#include "model/memory_plan.hpp"
-#include "reports/numbers.hpp"
-#include "simulator/wording.hpp"
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "model/memory/memory_plan.hpp"
+#include "model/step/generation_estimate.hpp"
+#include "roofcast/envelope.hpp"
+#include "roofcast/step_description.hpp"
 
 namespace roofcast {
 namespace {
@@ -87,7 +87,8 @@ Table answer_table(const GenerationEstimate& estimate) {
     table.rows.push_back({name, value, remark});
   };
   auto source = [](const StepEstimate& step) {
-    return fmt::format("±{} ({})", as_percent(step.relative_uncertainty, 0), describe_rungs(step));
+    return fmt::format("±{} ({})", as_percent(step.relative_uncertainty, 0),
+                       describe_provenance(step));
   };
   row("prefill", as_time(estimate.prefill_time), source(estimate.prefill));
   row("decode step, mean", as_time(estimate.decode_step), source(estimate.decode));

@@ -3,10 +3,10 @@
 #include <string>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "cli/calibrate/measured_document.hpp"
-#include "cli/envelope.hpp"
-#include "model/roofline.hpp"
-#include "reports/numbers.hpp"
+#include "model/step/roofline.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 namespace {

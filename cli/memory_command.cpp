@@ -1,9 +1,9 @@
 // roofcast memory: what fits, term by term; --solve for the largest batch, context or smallest TP.
+#include "base/error.hpp"
 #include "cli/memory_document.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_values.hpp"
 #include "cli/options/from_command.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/envelope.hpp"
-#include "model/error.hpp"
-#include "reports/numbers.hpp"
-#include "simulator/wording.hpp"
+#include "base/error.hpp"
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 namespace {

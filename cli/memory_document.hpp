@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/options/deployment_options.hpp"
-#include "model/memory_plan.hpp"
+#include "model/memory/memory_plan.hpp"
 #include "reports/document.hpp"
 
 namespace roofcast {

@@ -3,12 +3,12 @@
 #include <string>
 #include <utility>
 
-#include "cli/envelope.hpp"
-#include "cli/layer_description.hpp"
+#include "base/numbers.hpp"
+#include "model/architecture/weights.hpp"
+#include "model/cache/kv_cache.hpp"
 #include "model/io/model_reader.hpp"
-#include "model/kv_cache.hpp"
-#include "model/weights.hpp"
-#include "reports/numbers.hpp"
+#include "roofcast/envelope.hpp"
+#include "roofcast/layer_description.hpp"
 
 namespace roofcast {
 namespace {

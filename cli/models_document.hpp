@@ -1,7 +1,7 @@
 // What `roofcast models` answers.
 #pragma once
 
-#include "model/transformer.hpp"
+#include "model/architecture/transformer.hpp"
 #include "reports/document.hpp"
 
 namespace roofcast {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 namespace {

@@ -6,14 +6,14 @@
 #include <ostream>
 #include <string_view>
 
+#include "base/error.hpp"
+#include "base/suggest.hpp"
+#include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/options/from_command.hpp"
 #include "cli/plan/what_if_command.hpp"
-#include "cli/serve/serve_command.hpp"
-#include "cli/version.hpp"
+#include "cli/serve_command.hpp"
 #include "embedded_licences.hpp"
-#include "model/error.hpp"
-#include "model/suggest.hpp"
 
 namespace roofcast {
 namespace {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <span>
 
-#include "cli/version.hpp"
-#include "simulator/hash_mix.hpp"
+#include "base/hash_mix.hpp"
+#include "base/version.hpp"
 
 namespace roofcast {
 namespace {

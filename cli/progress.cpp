@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "reports/numbers.hpp"
+#include "base/numbers.hpp"
 
 namespace roofcast {
 namespace {

@@ -5,14 +5,14 @@
 #include <optional>
 #include <utility>
 
-#include "cli/envelope.hpp"
+#include "base/error.hpp"
+#include "base/io/bounded_json.hpp"
+#include "base/numbers.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/options/flag_values.hpp"
 #include "cli/runs_sql.hpp"
-#include "model/error.hpp"
-#include "model/io/bounded_json.hpp"
-#include "reports/numbers.hpp"
 #include "reports/store.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 namespace {
@@ -107,7 +107,7 @@ int run_runs(CommandContext& context) {
   std::string path = "roofcast.db";
   std::int64_t id = 0;
   std::optional<std::string> sql;
-  std::optional<std::int64_t> most_rows;
+  std::optional<std::int64_t> max_rows;
   Usage usage{.synopsis = "roofcast runs [ID] [--store FILE]; roofcast runs import --help",
               .example = "roofcast runs --store roofcast.db",
               .options = option_group("Options"),
@@ -118,16 +118,16 @@ int run_runs(CommandContext& context) {
       "store", po::value(&path)->value_name("FILE"), "the SQLite store (default roofcast.db)")(
       "sql", converted(sql, "--sql", parse_text)->value_name("SELECT|@FILE|-"),
       "answer of a question in SQL (tables: reports/store.md); - reads it from stdin")(
-      "max-rows", converted(most_rows, "--max-rows", parse_positive)->value_name("N"),
+      "max-rows", converted(max_rows, "--max-rows", parse_positive)->value_name("N"),
       "most rows that --sql gives (default 10000)");
   usage.positional.add("id", 1);
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
-  if (most_rows && !sql) throw UsageError("--max-rows is for --sql");
+  if (max_rows && !sql) throw UsageError("--max-rows is for --sql");
   if (sql) {
     if (id != 0) throw UsageError("--sql asks of all runs: no ID (WHERE run_id = 3 asks of one)");
     QueryLimits limits;
-    if (most_rows) limits.rows = static_cast<std::size_t>(*most_rows);
+    if (max_rows) limits.rows = static_cast<std::size_t>(*max_rows);
     return answer_in_sql(context, path, *sql, limits, common->output);
   }
 

@@ -10,9 +10,9 @@
 #include <set>
 #include <utility>
 
-#include "cli/envelope.hpp"
-#include "model/error.hpp"
-#include "model/io/text/named_pipe.hpp"
+#include "base/error.hpp"
+#include "base/io/named_pipe.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 namespace {

@@ -7,17 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
 #include "cli/options/from_command.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/output_file.hpp"
 #include "cli/plan/limits_section.hpp"
 #include "cli/progress.hpp"
-#include "cli/run_simulation.hpp"
 #include "cli/simulate_document.hpp"
 #include "planner/evaluate_all.hpp"
-#include "reports/numbers.hpp"
+#include "roofcast/run_simulation.hpp"
 #include "simulator/io/scenario_workload.hpp"
-#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {

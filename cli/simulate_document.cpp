@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "cli/pool_description.hpp"
-#include "cli/simulation_json.hpp"
-#include "reports/numbers.hpp"
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "roofcast/pool_description.hpp"
+#include "roofcast/simulation_json.hpp"
 #include "simulator/results/duration_histogram.hpp"
-#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {

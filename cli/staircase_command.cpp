@@ -1,16 +1,16 @@
 // roofcast staircase: what the KV cache saves, counted; with a model and a GPU also timed.
 #include <optional>
 
+#include "base/error.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_values.hpp"
 #include "cli/staircase_document.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 namespace {
 
 /// Every token is timed by itself, and listed in the JSON.
-constexpr std::int64_t kMostTimedTokens = 1'000'000;
+constexpr std::int64_t kMaxTimedTokens = 1'000'000;
 
 }  // namespace
 
@@ -41,7 +41,7 @@ int run_staircase(CommandContext& context) {
 
   std::optional<Deployment> resolved;
   if (!deployment.model.empty() || !deployment.gpu.empty()) {
-    if (question.generate > kMostTimedTokens) {
+    if (question.generate > kMaxTimedTokens) {
       throw UsageError(
           "--generate: at most 1,000,000 tokens are timed one by one (counting alone, without "
           "--model and --gpu, takes any number)");

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/envelope.hpp"
+#include "base/numbers.hpp"
 #include "cli/options/deployment_options.hpp"
-#include "model/staircase.hpp"
-#include "reports/numbers.hpp"
+#include "model/step/staircase.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 namespace {

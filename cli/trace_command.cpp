@@ -3,12 +3,12 @@
 #include <fstream>
 #include <ostream>
 
-#include "cli/envelope.hpp"
+#include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "cli/options/flag_values.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/output_file.hpp"
-#include "model/error.hpp"
-#include "reports/numbers.hpp"
+#include "roofcast/envelope.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/io/trace_writer.hpp"
 

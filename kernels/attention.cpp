@@ -11,7 +11,7 @@
 namespace roofcast::kernels {
 namespace {
 
-constexpr std::int64_t kLeastSplitTokens = 32;
+constexpr std::int64_t kMinSplitTokens = 32;
 /// Thread blocks that fill any GPU several times over: 4 times 132 SMs (H200) with 8 blocks each.
 constexpr std::int64_t kEnoughBlocks = 4096;
 /// Splits that a large batch keeps, so that one long sequence in it is still shared out.
@@ -21,10 +21,10 @@ constexpr std::int64_t kLatentTile = 16;
 
 /// `blocks`: thread blocks without any split; `seen`: most tokens that a query attends to.
 int splits_for(std::int64_t blocks, std::int64_t seen) {
-  const std::int64_t by_tokens = std::max<std::int64_t>(1, ceil_divide(seen, kLeastSplitTokens));
+  const std::int64_t by_tokens = std::max<std::int64_t>(1, ceil_divide(seen, kMinSplitTokens));
   const std::int64_t by_blocks =
       std::max(kSplitsAlways, kEnoughBlocks / std::max<std::int64_t>(1, blocks));
-  return static_cast<int>(std::min({std::int64_t{kMostSplits}, by_tokens, by_blocks}));
+  return static_cast<int>(std::min({std::int64_t{kMaxSplits}, by_tokens, by_blocks}));
 }
 
 std::int64_t partial_bytes(std::int64_t rows, int splits, int value_dim) {
@@ -122,7 +122,7 @@ void check(const PrefillAttention& attention) {
   check_common(attention, kFamily);
   require(attention.first_query != nullptr, kFamily, "first_query must be given");
   require(aligned(attention.first_query), kFamily, "pointers must be aligned to 16 bytes");
-  require(attention.tokens >= 0 && attention.tokens <= kMostRows, kFamily,
+  require(attention.tokens >= 0 && attention.tokens <= kMaxRows, kFamily,
           "tokens must be 0 to 2^31 - 1");
   require(attention.longest_query >= 0 && attention.longest_query <= attention.tokens, kFamily,
           "longest_query must be 0 to tokens");
@@ -130,7 +130,7 @@ void check(const PrefillAttention& attention) {
           "longest_query must be at most longest_length");
 }
 
-int most_splits(const DecodeAttention& attention) {
+int max_splits(const DecodeAttention& attention) {
   const std::int64_t seen =
       attention.window == 0 ? attention.longest_length
                             : std::min<std::int64_t>(attention.window, attention.longest_length);
@@ -139,7 +139,7 @@ int most_splits(const DecodeAttention& attention) {
 
 std::int64_t workspace_bytes(const DecodeAttention& attention) {
   return partial_bytes(std::int64_t{attention.sequences} * attention.query_heads,
-                       most_splits(attention), attention.cache.head_dim);
+                       max_splits(attention), attention.cache.head_dim);
 }
 
 void check(const DecodeAttention& attention) {
@@ -149,14 +149,14 @@ void check(const DecodeAttention& attention) {
   require(aligned(attention.workspace), kFamily, "pointers must be aligned to 16 bytes");
 }
 
-int most_splits(const LatentDecode& attention) {
+int max_splits(const LatentDecode& attention) {
   const std::int64_t tiles = ceil_divide(attention.query_heads, kLatentTile);
   return splits_for(attention.sequences * tiles, attention.longest_length);
 }
 
 std::int64_t workspace_bytes(const LatentDecode& attention) {
   return partial_bytes(std::int64_t{attention.sequences} * attention.query_heads,
-                       most_splits(attention), attention.latent);
+                       max_splits(attention), attention.latent);
 }
 
 void check(const LatentDecode& attention) {

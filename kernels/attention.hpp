@@ -71,14 +71,14 @@ struct DecodeAttention {
 
 /// Parts that a sequence is cut into at most, each with its own partial softmax ("split KV",
 /// Flash-Decoding, Dao et al. 2023).
-inline constexpr int kMostSplits = 128;
+inline constexpr int kMaxSplits = 128;
 
-/// Parts of one sequence that the workspace has room for: at most kMostSplits, none of under 32
+/// Parts of one sequence that the workspace has room for: at most kMaxSplits, none of under 32
 /// tokens, and all together no more than fill any GPU several times over, though always 8 when the
 /// tokens are enough, for a long sequence among short ones.
-int most_splits(const DecodeAttention& attention);
+int max_splits(const DecodeAttention& attention);
 
-/// fp32 partial outputs, maxima and sums: sequences * query_heads * most_splits * (head_dim + 2)
+/// fp32 partial outputs, maxima and sums: sequences * query_heads * max_splits * (head_dim + 2)
 /// * 4.
 std::int64_t workspace_bytes(const DecodeAttention& attention);
 
@@ -106,9 +106,9 @@ struct LatentDecode {
 };
 
 /// As for DecodeAttention.
-int most_splits(const LatentDecode& attention);
+int max_splits(const LatentDecode& attention);
 
-/// sequences * query_heads * most_splits * (latent + 2) * 4.
+/// sequences * query_heads * max_splits * (latent + 2) * 4.
 std::int64_t workspace_bytes(const LatentDecode& attention);
 
 void check(const LatentDecode& attention);

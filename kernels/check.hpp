@@ -13,7 +13,7 @@ namespace roofcast::kernels {
 inline constexpr std::uintptr_t kVectorBytes = 16;
 
 /// CTAs of one grid dimension, and what an int32 index reaches.
-inline constexpr std::int64_t kMostRows = 2147483647;
+inline constexpr std::int64_t kMaxRows = 2147483647;
 
 /// True for null.
 inline bool aligned(const void* pointer) {

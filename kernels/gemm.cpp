@@ -44,7 +44,7 @@ double bytes_moved(const Gemm& gemm) {
 
 void check(const Gemm& gemm) {
   constexpr auto kFamily = "GEMM";
-  require(gemm.m >= 0 && gemm.m <= kMostRows, kFamily, "m must be 0 to 2^31 - 1");
+  require(gemm.m >= 0 && gemm.m <= kMaxRows, kFamily, "m must be 0 to 2^31 - 1");
   require(gemm.n > 0 && gemm.k > 0, kFamily, "n and k must be positive");
   require(can_store(gemm), kFamily, "the result must be an element that the operands allow");
   require(
@@ -72,7 +72,7 @@ void check(const GroupedGemm& gemm) {
   constexpr auto kFamily = "grouped GEMM";
   require(is_plain(gemm.element), kFamily, "the element must be fp32, fp16 or bf16");
   require(gemm.experts > 0, kFamily, "experts must be positive");
-  require(gemm.rows >= 0 && gemm.rows <= kMostRows, kFamily, "rows must be 0 to 2^31 - 1");
+  require(gemm.rows >= 0 && gemm.rows <= kMaxRows, kFamily, "rows must be 0 to 2^31 - 1");
   require(gemm.n > 0 && gemm.k > 0, kFamily, "n and k must be positive");
   require(whole_vectors(gemm.element, gemm.n) && whole_vectors(gemm.element, gemm.k), kFamily,
           "rows of n and of k elements must be multiples of 16 bytes");
@@ -96,7 +96,7 @@ double bytes_moved(const Int4Gemm& gemm) {
 void check(const Int4Gemm& gemm) {
   constexpr auto kFamily = "int4 GEMM";
   require(is_plain(gemm.element), kFamily, "the element must be fp32, fp16 or bf16");
-  require(gemm.m >= 0 && gemm.m <= kMostRows, kFamily, "m must be 0 to 2^31 - 1");
+  require(gemm.m >= 0 && gemm.m <= kMaxRows, kFamily, "m must be 0 to 2^31 - 1");
   require(gemm.n > 0 && gemm.k > 0, kFamily, "n and k must be positive");
   require(gemm.group == 32 || gemm.group == 64 || gemm.group == 128, kFamily,
           "the group must be 32, 64 or 128");

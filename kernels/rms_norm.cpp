@@ -27,9 +27,9 @@ double flops(const RmsNorm& norm) {
 void check(const RmsNorm& norm) {
   const std::size_t row_bytes = static_cast<std::size_t>(norm.hidden) * size_of(norm.element);
   require(is_plain(norm.element), "the element must be fp32, fp16 or bf16");
-  require(norm.rows >= 0 && norm.rows <= kMostRows, "rows must be 0 to 2^31 - 1");
-  require(norm.hidden > 0 && norm.hidden <= kMostHidden,
-          "hidden must be 1 to " + std::to_string(kMostHidden));
+  require(norm.rows >= 0 && norm.rows <= kMaxRows, "rows must be 0 to 2^31 - 1");
+  require(norm.hidden > 0 && norm.hidden <= kMaxHidden,
+          "hidden must be 1 to " + std::to_string(kMaxHidden));
   require(row_bytes % kVectorBytes == 0, "a row must be a multiple of 16 bytes");
   require(norm.epsilon >= 0, "epsilon must not be negative");
   require(norm.input != nullptr && norm.weight != nullptr && norm.output != nullptr,

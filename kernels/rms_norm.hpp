@@ -14,7 +14,7 @@ namespace roofcast::kernels {
 struct RmsNorm {
   Element element = Element::bf16;  // of all five tensors
   std::int64_t rows = 0;
-  int hidden = 0;  // a multiple of 16 bytes, at most kMostHidden
+  int hidden = 0;  // a multiple of 16 bytes, at most kMaxHidden
   float epsilon = 1e-5F;
   const void* input = nullptr;     // [rows, hidden]
   const void* residual = nullptr;  // [rows, hidden], or null
@@ -24,7 +24,7 @@ struct RmsNorm {
 };
 
 /// So that a row fits the registers of one CTA (kernels/cuda/rms_norm.cu).
-inline constexpr int kMostHidden = 32768;
+inline constexpr int kMaxHidden = 32768;
 
 /// Bytes that must cross memory: the weight once, each row of input and output, and with a
 /// residual both of its copies.

@@ -13,7 +13,7 @@ constexpr std::int64_t kSamplingRowBytes = 4096;
 
 void check_rows(Element element, std::int64_t rows, std::string_view family) {
   require(is_plain(element), family, "the element must be fp32, fp16 or bf16");
-  require(rows >= 0 && rows <= kMostRows, family, "rows must be 0 to 2^31 - 1");
+  require(rows >= 0 && rows <= kMaxRows, family, "rows must be 0 to 2^31 - 1");
 }
 
 void check_width(Element element, int width, std::string_view family) {
@@ -62,8 +62,8 @@ void check(const Rope& rope) {
   require(
       rope.head_dim > 0 && rope.head_dim % 2 == 0 && whole_vectors(rope.element, rope.head_dim / 2),
       kFamily, "half a head must be a positive multiple of 16 bytes");
-  const std::int64_t most_heads = std::max(rope.query_heads, rope.kv_heads);
-  require(rope.stride >= most_heads * rope.head_dim && whole_vectors(rope.element, rope.stride),
+  const std::int64_t max_heads = std::max(rope.query_heads, rope.kv_heads);
+  require(rope.stride >= max_heads * rope.head_dim && whole_vectors(rope.element, rope.stride),
           kFamily, "the stride must hold all heads and be a multiple of 16 bytes");
   check_pointers(kFamily, "query, key, position, cosine and sine must be given", rope.query,
                  rope.key, rope.position, rope.cosine, rope.sine);
@@ -165,11 +165,11 @@ std::int64_t workspace_bytes(const Routing& routing) {
 void check(const Routing& routing) {
   constexpr auto kFamily = "routing";
   check_rows(routing.element, routing.tokens, kFamily);
-  require(routing.experts > 0 && routing.experts <= kMostExperts, kFamily,
+  require(routing.experts > 0 && routing.experts <= kMaxExperts, kFamily,
           "experts must be 1 to 1024");
-  require(routing.top_k > 0 && routing.top_k <= kMostChoices && routing.top_k <= routing.experts,
+  require(routing.top_k > 0 && routing.top_k <= kMaxChoices && routing.top_k <= routing.experts,
           kFamily, "top_k must be 1 to 32 and at most experts");
-  require(routing.tokens * routing.top_k <= kMostRows, kFamily,
+  require(routing.tokens * routing.top_k <= kMaxRows, kFamily,
           "tokens * top_k must be at most 2^31 - 1");
   check_pointers(kFamily, "logits, first_row, source, place, weight and workspace must be given",
                  routing.logits, routing.first_row, routing.source, routing.place, routing.weight,
@@ -185,8 +185,8 @@ void check(const Combine& combine) {
   constexpr auto kFamily = "combine";
   check_rows(combine.element, combine.tokens, kFamily);
   check_width(combine.element, combine.hidden, kFamily);
-  require(combine.top_k > 0 && combine.top_k <= kMostChoices, kFamily, "top_k must be 1 to 32");
-  require(combine.tokens * combine.top_k <= kMostRows, kFamily,
+  require(combine.top_k > 0 && combine.top_k <= kMaxChoices, kFamily, "top_k must be 1 to 32");
+  require(combine.tokens * combine.top_k <= kMaxRows, kFamily,
           "tokens * top_k must be at most 2^31 - 1");
   check_pointers(kFamily, "input, place, weight and output must be given", combine.input,
                  combine.place, combine.weight, combine.output);

@@ -120,8 +120,8 @@ struct GatherRows {
 double bytes_moved(const GatherRows& gather);  // rows read and written
 void check(const GatherRows& gather);
 
-inline constexpr int kMostExperts = 1024;
-inline constexpr int kMostChoices = 32;
+inline constexpr int kMaxExperts = 1024;
+inline constexpr int kMaxChoices = 32;
 
 /// Chooses each token's experts and sorts the token-expert pairs by expert. The weights are the
 /// softmax over the chosen logits, which equals the renormalised softmax over all (Mixtral, arXiv
@@ -129,8 +129,8 @@ inline constexpr int kMostChoices = 32;
 /// order of their tokens.
 struct Routing {
   std::int64_t tokens = 0;
-  int experts = 0;                    // at most kMostExperts
-  int top_k = 0;                      // at most kMostChoices, and experts
+  int experts = 0;                    // at most kMaxExperts
+  int top_k = 0;                      // at most kMaxChoices, and experts
   Element element = Element::bf16;    // of the logits
   const void* logits = nullptr;       // [tokens, experts]
   std::int32_t* first_row = nullptr;  // [experts + 1]: where each expert's pairs begin

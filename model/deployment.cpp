@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "model/error.hpp"
-#include "model/experts.hpp"
+#include "base/error.hpp"
+#include "model/architecture/experts.hpp"
 
 namespace roofcast {
 namespace {

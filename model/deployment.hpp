@@ -1,10 +1,10 @@
 // One model on one kind of GPU under one engine: the subject of every question.
 #pragma once
 
-#include "model/engine.hpp"
-#include "model/gpu.hpp"
-#include "model/parallelism.hpp"
-#include "model/transformer.hpp"
+#include "model/architecture/parallelism.hpp"
+#include "model/architecture/transformer.hpp"
+#include "model/engines/engine.hpp"
+#include "model/hardware/gpu.hpp"
 
 namespace roofcast {
 

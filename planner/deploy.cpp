@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
+#include "model/architecture/requantise.hpp"
 #include "model/io/engine_profile.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
-#include "model/memory_plan.hpp"
-#include "model/requantise.hpp"
+#include "model/memory/memory_plan.hpp"
 
 namespace roofcast {
 namespace {
@@ -15,8 +15,8 @@ namespace {
 /// The engine as it would start; the deployment's own is not looked at.
 Engine start(const EngineChoice& asked, const EngineOverrides& overrides,
              const Deployment& deployment) {
-  Engine engine =
-      resolve_engine(asked.era, overrides, deployment.model, deployment.gpu, deployment.parallel);
+  Engine engine = resolve_engine(asked.preset, overrides, deployment.model, deployment.gpu,
+                                 deployment.parallel);
   return asked.profile ? with_profile(std::move(engine), *asked.profile) : engine;
 }
 
@@ -49,10 +49,10 @@ Parallelism with_given(Parallelism parallel, const ParallelismOptions& given) {
 }
 
 EngineChoice engine_choice(const std::string& text) {
-  if (text.empty()) return {.era = kDefaultEngine};
-  if (!is_engine_profile_path(text)) return {.era = text};
+  if (text.empty()) return {.preset = kDefaultEngine};
+  if (!is_engine_profile_path(text)) return {.preset = text};
   EngineProfile profile = load_engine_profile(text);
-  return {.era = profile.era, .profile = std::move(profile)};
+  return {.preset = profile.preset, .profile = std::move(profile)};
 }
 
 Transformer load_model_as(const std::string& model,

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/deployment.hpp"
-#include "model/host_terms.hpp"
+#include "model/engines/host_terms.hpp"
 
 namespace roofcast {
 
@@ -23,7 +23,7 @@ struct ParallelismOptions {
 struct DeploymentOptions {
   std::string model{};   // catalogue name or path
   std::string gpu{};     // name in any usual spelling, or a profile's path
-  std::string engine{};  // era or the path of an engine profile; empty: kDefaultEngine
+  std::string engine{};  // preset or the path of an engine profile; empty: kDefaultEngine
   std::optional<std::string> weight_format{};  // --quantization or --dtype
   ParallelismOptions parallel{};
   EngineOverrides overrides{};
@@ -35,16 +35,16 @@ struct ResolvedDeployment {
   std::string profile_hash{};
 };
 
-/// An engine asked for: an era, or what was learnt of one.
+/// An engine asked for: an preset, or what was learnt of one.
 struct EngineChoice {
-  std::string era{};
+  std::string preset{};
   std::optional<EngineProfile> profile{};
 };
 
 /// `parallel` with what was given put over it.
 Parallelism with_given(Parallelism parallel, const ParallelismOptions& given);
 
-/// Reads the engine profile that `text` names, if it names one; an era is not looked up here.
+/// Reads the engine profile that `text` names, if it names one; an preset is not looked up here.
 EngineChoice engine_choice(const std::string& text);
 
 /// The model in `weight_format`, or as its checkpoint has it. Throws UsageError for an empty name.

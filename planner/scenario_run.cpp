@@ -5,13 +5,13 @@
 #include <cmath>
 #include <utility>
 
-#include "model/error.hpp"
-#include "model/experts.hpp"
-#include "model/sampled_steps.hpp"
-#include "model/scaled_step_time.hpp"
+#include "base/error.hpp"
+#include "base/wording.hpp"
+#include "model/architecture/experts.hpp"
+#include "model/step/sampled_steps.hpp"
+#include "model/step/scaled_step_time.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/simulate.hpp"
-#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "model/memory_plan.hpp"
-#include "model/step_estimate.hpp"
+#include "model/memory/memory_plan.hpp"
+#include "model/step/step_estimate.hpp"
 #include "planner/deploy.hpp"
 #include "simulator/results/result.hpp"
 #include "simulator/scenario.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <ostream>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 namespace {

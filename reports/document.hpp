@@ -9,9 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.hpp"
+
 namespace roofcast {
 
-using Json = nlohmann::ordered_json;
 
 struct Column {
   std::string title;  // unit in the title: "TTFT (ms)"

@@ -64,7 +64,7 @@ CREATE TABLE timed_points (
   name        TEXT NOT NULL,     -- operator, shape, kernel and size: equal names, equal work
   family      TEXT NOT NULL,     -- 'gemm', 'decode_attention', ..., 'copy', 'sentinel'
   kernel      TEXT NOT NULL,     -- source: 'cuBLASLt 13.1'
-  x           REAL NOT NULL,     -- tokens, sequences or bytes, by family (model/measured.hpp)
+  x           REAL NOT NULL,     -- tokens, sequences or bytes, by family (model/curves/measured_curve.hpp)
   y           REAL NOT NULL,     -- tokens of context; 0 for families of one axis
   calls       INTEGER NOT NULL CHECK (calls > 0),  -- launches back to back in one sample
   median_s    REAL NOT NULL,     -- of one call, over the samples that were kept

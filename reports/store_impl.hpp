@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/store.hpp"
 
 namespace roofcast {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "model/fnv1a.hpp"
+#include "base/fnv1a.hpp"
 #include "reports/store_impl.hpp"
 
 namespace roofcast {

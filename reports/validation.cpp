@@ -165,8 +165,8 @@ std::vector<ExceededLimit> exceeded_limits(const std::vector<LedgerLine>& ledger
     if (line.by != LedgerBy::all) continue;
     const ErrorLimit* closest = nullptr;
     for (const ErrorLimit& limit : limits) {  // of equally close ones the last
-      const int least = closest == nullptr ? 1 : closeness(*closest, line);
-      if (closeness(limit, line) >= least) closest = &limit;
+      const int min = closest == nullptr ? 1 : closeness(*closest, line);
+      if (closeness(limit, line) >= min) closest = &limit;
     }
     if (closest == nullptr || line.errors.mape <= closest->share) continue;
     exceeded.push_back({.name = line.name,

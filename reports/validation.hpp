@@ -1,5 +1,5 @@
 // Predicted figures against measured ones: the error of each, and what many of them come to by
-// engine, GPU, model and group. Pure arithmetic; cli/validate/run_validation makes the predictions.
+// engine, GPU, model and group. Pure arithmetic; validate/run_validation makes the predictions.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "simulator/random.hpp"
 
-#include "model/fnv1a.hpp"
+#include "base/fnv1a.hpp"
 
 namespace roofcast {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "model/engine.hpp"
-#include "model/parallelism.hpp"
+#include "model/architecture/parallelism.hpp"
+#include "model/engines/engine.hpp"
 #include "simulator/cluster/cluster.hpp"
 #include "simulator/results/slo.hpp"
 #include "simulator/workload/workload.hpp"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/wording.hpp"
 #include "simulator/cluster/cluster_admission.hpp"
 #include "simulator/cluster/cluster_run.hpp"
 #include "simulator/cluster/cluster_use.hpp"
 #include "simulator/results/metrics.hpp"
-#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {

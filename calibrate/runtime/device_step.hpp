@@ -8,7 +8,7 @@
 
 #include "calibrate/runtime/executor.hpp"
 #include "calibrate/runtime/page_book.hpp"
-#include "model/step_time.hpp"
+#include "model/step/step_time.hpp"
 #include "simulator/engine/plain_engine.hpp"
 
 namespace roofcast::runtime {

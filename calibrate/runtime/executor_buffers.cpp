@@ -46,7 +46,7 @@ Memory indices(Backend& backend, std::int64_t count) {
 
 /// The workspace of the layer that needs most.
 std::int64_t attention_workspace(const RunnableModel& model, const ExecutorLimits& limits) {
-  std::int64_t most = 0;
+  std::int64_t max = 0;
   for (const RunnableLayer& layer : model.layers) {
     kernels::DecodeAttention attention{.element = model.element,
                                        .sequences = static_cast<int>(limits.sequences),
@@ -60,10 +60,10 @@ std::int64_t attention_workspace(const RunnableModel& model, const ExecutorLimit
     // Fewer sequences may be cut into more parts.
     for (int sequences = 1; sequences <= limits.sequences; ++sequences) {
       attention.sequences = sequences;
-      most = std::max(most, workspace_bytes(attention));
+      max = std::max(max, workspace_bytes(attention));
     }
   }
-  return most;
+  return max;
 }
 
 double elements_of_activations(const RunnableModel& model, const ExecutorLimits& limits) {

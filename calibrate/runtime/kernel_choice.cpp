@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast::runtime {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <variant>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast::runtime {
 namespace {

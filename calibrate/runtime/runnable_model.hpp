@@ -1,6 +1,6 @@
 // A model as the small engine runs it: the sizes of its matrices and attention, layer by layer, in
-// one number format. Taken from model/transformer.hpp; what does not change the work much (biases,
-// norms of queries and keys, learned positions) is left out and named.
+// one number format. Taken from model/architecture/transformer.hpp; what does not change the work
+// much (biases, norms of queries and keys, learned positions) is left out and named.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/element.hpp"
-#include "model/transformer.hpp"
+#include "model/architecture/transformer.hpp"
 
 namespace roofcast::runtime {
 
@@ -65,7 +65,7 @@ double weight_bytes(const RunnableModel& model);
 
 /// Bytes of the weights that a step of `tokens` tokens reads once: all but the embedding table, and
 /// of E experts those that any token picks, E * (1 - (1 - k / E)^tokens) in the mean when tokens
-/// pick independently (as model/operators.cpp).
+/// pick independently (as model/step/step_work.cpp).
 double step_weight_bytes(const RunnableModel& model, std::int64_t tokens);
 
 /// Bytes of the keys and values of one token, all layers.

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cmath>
 
-#include "calibrate/statistics.hpp"
+#include "base/statistics.hpp"
 
 namespace roofcast::runtime {
 namespace {

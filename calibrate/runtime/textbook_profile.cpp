@@ -1,6 +1,6 @@
 #include "calibrate/runtime/textbook_profile.hpp"
 
-#include "calibrate/statistics.hpp"
+#include "base/statistics.hpp"
 
 namespace roofcast::runtime {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "calibrate/tables/table_file.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.hpp"
 #include "calibrate/curve_fit.hpp"
 #include "calibrate/derived_efficiency.hpp"
-#include "model/error.hpp"
-#include "model/roofline.hpp"
+#include "model/step/roofline.hpp"
 
 namespace roofcast {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "calibrate/tables/imported_rows.hpp"
-#include "model/gpu.hpp"
+#include "model/hardware/gpu.hpp"
 
 namespace roofcast {
 

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "model/measured_limits.hpp"
+#include "model/curves/point_limits.hpp"
 
 namespace roofcast {
 
@@ -18,7 +18,7 @@ constexpr std::size_t kShownRows = 3;
 // Two collections of one kernel on two GPUs of a type lie within 12 % of each other nine times out
 // of ten (aiconfigurator 095f58a, 35,742 bf16 shapes of vLLM 0.18 and 0.24 on H200): twice that is
 // no noise.
-constexpr double kMostDisagreement = 1.25;
+constexpr double kMaxDisagreement = 1.25;
 
 // A buffer this much larger than the cache is read from memory nearly whole.
 constexpr double kCacheReach = 1.5;
@@ -34,8 +34,8 @@ bool counts_bytes(OperatorFamily family) {
 
 /// Whether a profile can hold a point of this size; the sizes of the shape are counts already.
 bool is_holdable(const TimedPoint& p) {
-  const double most = counts_bytes(p.shape.family) ? kLargestMessage : kMostMeasured;
-  return p.point.x <= most && p.point.y <= kMostMeasured && p.shape.ranks <= kMostMeasuredRanks;
+  const double max = counts_bytes(p.shape.family) ? kLargestMessage : kMaxMeasured;
+  return p.point.x <= max && p.point.y <= kMaxMeasured && p.shape.ranks <= kMaxMeasuredRanks;
 }
 
 bool reads_cache(const TimedPoint& p) { return p.shape.family == OperatorFamily::decode_attention; }
@@ -88,18 +88,18 @@ void settle_duplicates(ImportedRows& rows) {
                                    [&](std::size_t i) { return size_key(rows.points[i]) != key; });
     const auto count = static_cast<double>(last - first);
     TimedPoint point = rows.points[*first];
-    Seconds least = point.point.time;
-    Seconds most = least;
+    Seconds min = point.point.time;
+    Seconds max = min;
     Seconds sum{};
     int samples = 0;
     for (auto i = first; i != last; ++i) {
       const MeasuredPoint& one = rows.points[*i].point;
-      least = std::min(least, one.time);
-      most = std::max(most, one.time);
+      min = std::min(min, one.time);
+      max = std::max(max, one.time);
       sum += one.time;
       samples += one.samples;
     }
-    if (most > least * kMostDisagreement) {
+    if (max > min * kMaxDisagreement) {
       for (auto i = first; i != last; ++i) {
         leave_out(rows.refused, "rows of one size that disagree", rows.points[*i].name);
       }

@@ -48,7 +48,7 @@ void leave_out(std::map<std::string, LeftOut>& list, const std::string& reason,
                const std::string& place);
 
 /// Takes the point, or refuses it where its time is not a finite number above 0, or time or size
-/// are beyond what a profile holds (model/measured_limits.hpp).
+/// are beyond what a profile holds (model/curves/point_limits.hpp).
 void add_point(ImportedRows& rows, TimedPoint point);
 
 void add_version(ImportedRows& rows, const std::string& what, const std::string& version);

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "calibrate/tables/mixed_attention.hpp"
 #include "calibrate/tables/table_file.hpp"
-#include "model/error.hpp"
-#include "model/step_operators.hpp"
+#include "model/step/deployment_operators.hpp"
 
 namespace roofcast {
 

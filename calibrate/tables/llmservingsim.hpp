@@ -5,7 +5,8 @@
 //   attention     one kernel over a prompt's chunk and decoding sequences of equal context; either
 //                 may be absent (mixed_attention.hpp)
 // Times are microseconds. skew.csv is not taken: its times are sums of three calls, and what it
-// tells of sequences of unequal length follows from the attention table (model/attention_tail.hpp).
+// tells of sequences of unequal length follows from the attention table
+// (model/step/attention_tail.hpp).
 #pragma once
 
 #include <string>

@@ -9,11 +9,11 @@ namespace roofcast {
 
 namespace {
 
-// As model/measured_mixer.cpp.
+// As model/step/measured_mixer_time.cpp.
 constexpr std::int64_t kQueryTile = 128;
 
 // Fewer sequences run on few multiprocessors, beside the chunk and not after it.
-constexpr std::int64_t kFewestSequences = 16;
+constexpr std::int64_t kMinSequences = 16;
 
 using Size = std::pair<std::int64_t, std::int64_t>;
 using Times = std::map<Size, Seconds>;
@@ -52,7 +52,7 @@ Seconds fit_empty_tile(std::span<const AttentionCall> calls, const Times& alone,
   double products = 0;
   double squares = 0;
   for (const AttentionCall& call : calls) {
-    if (call.sequences < kFewestSequences) continue;
+    if (call.sequences < kMinSequences) continue;
     const Seconds* chunk = find(alone, {call.chunk, call.cached});
     const Seconds* decode = find(beside, {call.sequences, call.attended});
     const std::int64_t empty = (call.chunk + kQueryTile - 1) / kQueryTile - 1;

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "model/measured.hpp"
+#include "model/curves/measured_curve.hpp"
 
 namespace roofcast {
 

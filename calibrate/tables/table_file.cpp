@@ -7,8 +7,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "model/error.hpp"
-#include "model/io/text/csv.hpp"
+#include "base/error.hpp"
+#include "base/io/csv.hpp"
 
 namespace roofcast {
 
@@ -54,10 +54,10 @@ std::optional<double> TableFile::number(std::string_view column) const {
   return value;
 }
 
-std::optional<std::int64_t> TableFile::count(std::string_view column, std::int64_t least) const {
+std::optional<std::int64_t> TableFile::count(std::string_view column, std::int64_t min) const {
   const auto value = number(column);
   if (!value || *value != std::floor(*value)) return std::nullopt;
-  if (*value < static_cast<double>(least) || *value > kLargestCount) return std::nullopt;
+  if (*value < static_cast<double>(min) || *value > kLargestCount) return std::nullopt;
   return static_cast<std::int64_t>(*value);
 }
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "model/io/text/byte_source.hpp"
-#include "model/io/text/line_reader.hpp"
+#include "base/io/byte_source.hpp"
+#include "base/io/line_reader.hpp"
 
 namespace roofcast {
 
@@ -33,7 +33,7 @@ class TableFile {
   std::optional<double> number(std::string_view column) const;
 
   /// A whole number of at least `least` and at most 1e9; nothing when it is not one.
-  std::optional<std::int64_t> count(std::string_view column, std::int64_t least = 0) const;
+  std::optional<std::int64_t> count(std::string_view column, std::int64_t min = 0) const;
 
   /// "gemm.csv.gz line 12".
   std::string place() const;

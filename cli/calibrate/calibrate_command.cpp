@@ -5,12 +5,12 @@
 #include <optional>
 #include <ostream>
 
+#include "base/error.hpp"
+#include "calibrate/device_choice.hpp"
 #include "cli/calibrate/calibrate_document.hpp"
-#include "cli/calibrate/device_choice.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/options/flag_values.hpp"
 #include "cli/progress.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 namespace {

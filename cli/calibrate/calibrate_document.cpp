@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.hpp"
+#include "base/statistics.hpp"
 #include "calibrate/curve_errors.hpp"
-#include "calibrate/statistics.hpp"
-#include "cli/envelope.hpp"
-#include "reports/numbers.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 

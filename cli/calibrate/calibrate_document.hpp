@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/calibrate/run_calibration.hpp"
+#include "calibrate/run_calibration.hpp"
 #include "reports/document.hpp"
 
 namespace roofcast {

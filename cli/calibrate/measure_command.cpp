@@ -5,13 +5,13 @@
 #include <optional>
 #include <ostream>
 
-#include "cli/calibrate/device_choice.hpp"
+#include "base/error.hpp"
+#include "calibrate/device_choice.hpp"
 #include "cli/calibrate/measure_document.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_values.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/progress.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 namespace {

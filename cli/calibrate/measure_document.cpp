@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/envelope.hpp"
+#include "base/numbers.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/simulate_document.hpp"
-#include "reports/numbers.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 namespace {

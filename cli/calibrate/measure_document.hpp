@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/calibrate/run_measurement.hpp"
+#include "calibrate/run_measurement.hpp"
 #include "reports/document.hpp"
 #include "reports/store.hpp"
 

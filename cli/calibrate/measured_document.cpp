@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/roofline.hpp"
-#include "reports/numbers.hpp"
+#include "base/numbers.hpp"
+#include "model/step/roofline.hpp"
 
 namespace roofcast {
 namespace {

@@ -1,7 +1,7 @@
 // What `roofcast gpus` tells of a device that was calibrated.
 #pragma once
 
-#include "model/gpu.hpp"
+#include "model/hardware/gpu.hpp"
 #include "reports/document.hpp"
 
 namespace roofcast {

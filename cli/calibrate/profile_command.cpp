@@ -6,15 +6,15 @@
 #include <ostream>
 #include <utility>
 
+#include "base/error.hpp"
+#include "base/utc_time.hpp"
+#include "base/version.hpp"
 #include "calibrate/tables/aiconfigurator.hpp"
 #include "calibrate/tables/import_profile.hpp"
 #include "calibrate/tables/llmservingsim.hpp"
 #include "cli/calibrate/profile_document.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/output_file.hpp"
-#include "cli/utc_time.hpp"
-#include "cli/version.hpp"
-#include "model/error.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
 
@@ -31,8 +31,8 @@ bool is_table(const fs::path& path) {
 /// The N of a profiler's folder tpN; 0 for any other.
 std::int64_t tensor_parallel_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
-  constexpr std::size_t kMostDigits = 4;
-  if (!name.starts_with("tp") || name.size() == 2 || name.size() > 2 + kMostDigits) return 0;
+  constexpr std::size_t kMaxDigits = 4;
+  if (!name.starts_with("tp") || name.size() == 2 || name.size() > 2 + kMaxDigits) return 0;
   const std::string digits = name.substr(2);
   const bool number = std::all_of(digits.begin(), digits.end(),
                                   [](unsigned char c) { return c >= '0' && c <= '9'; });

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/numbers.hpp"
 #include "calibrate/curve_errors.hpp"
-#include "cli/envelope.hpp"
-#include "reports/numbers.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 namespace {

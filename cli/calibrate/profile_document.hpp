@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibrate/tables/imported_rows.hpp"
-#include "model/gpu.hpp"
+#include "model/hardware/gpu.hpp"
 #include "reports/document.hpp"
 
 namespace roofcast {

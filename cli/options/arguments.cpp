@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "model/error.hpp"
-#include "model/suggest.hpp"
+#include "base/error.hpp"
+#include "base/suggest.hpp"
 
 namespace roofcast {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "cli/options/flag_values.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 namespace {
@@ -36,8 +36,8 @@ KvLink parse_link(const std::string& text, const std::string& flag) {
 
 std::int32_t parse_replicas(const std::string& text, const std::string& flag) {
   const std::int64_t replicas = parse_positive(text, flag);
-  if (replicas <= kMostReplicas) return static_cast<std::int32_t>(replicas);
-  throw UsageError(fmt::format("{}: {} given, expected at most {}", flag, replicas, kMostReplicas));
+  if (replicas <= kMaxReplicas) return static_cast<std::int32_t>(replicas);
+  throw UsageError(fmt::format("{}: {} given, expected at most {}", flag, replicas, kMaxReplicas));
 }
 
 PoolScenario& only_pool(ClusterScenario& cluster) {

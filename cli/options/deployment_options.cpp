@@ -4,16 +4,16 @@
 
 #include <functional>
 
+#include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "cli/options/feature_options.hpp"
 #include "cli/options/flag_values.hpp"
-#include "model/error.hpp"
-#include "reports/numbers.hpp"
 
 namespace roofcast {
 namespace {
 
 int parse_degree(const std::string& text, const std::string& flag) {
-  const CountRule rule{.what = "number of GPUs", .examples = "1, 8", .least = 1, .most = 4096};
+  const CountRule rule{.what = "number of GPUs", .examples = "1, 8", .min = 1, .max = 4096};
   return static_cast<int>(parse_count_by(rule, text, flag));
 }
 

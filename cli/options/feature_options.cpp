@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/io/shown.hpp"
 #include "cli/options/flag_values.hpp"
-#include "model/io/text/shown.hpp"
 
 namespace roofcast {
 namespace {
@@ -22,7 +22,7 @@ SamplingKind parse_sampling_kind(const std::string& text, const std::string& fla
 }
 
 double parse_fraction(const std::string& text, const std::string& flag) {
-  return parse_number_by({.what = "share", .examples = "0.7", .least = 0, .most = 1}, text, flag);
+  return parse_number_by({.what = "share", .examples = "0.7", .min = 0, .max = 1}, text, flag);
 }
 
 std::vector<double> parse_fractions(const std::string& text, const std::string& flag) {

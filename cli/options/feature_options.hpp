@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/options/arguments.hpp"
-#include "model/engine.hpp"
+#include "model/engines/engine.hpp"
 #include "reports/document.hpp"
 
 namespace roofcast {

@@ -6,23 +6,23 @@
 #include <optional>
 #include <string>
 
+#include "base/error.hpp"
 #include "cli/options/parse_quantity.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 
 /// How many of something there must be at least one of.
 inline std::int64_t parse_positive(const std::string& text, const std::string& flag) {
   return parse_count_by(
-      {.what = "count above zero", .examples = "1, 256", .least = 1, .most = 1'000'000'000}, text,
+      {.what = "count above zero", .examples = "1, 256", .min = 1, .max = 1'000'000'000}, text,
       flag);
 }
 
 inline double parse_positive_number(const std::string& text, const std::string& flag) {
   return parse_number_by({.what = "number above zero",
                           .examples = "0.5, 2",
-                          .least = 1e-9,
-                          .most = 1e9,
+                          .min = 1e-9,
+                          .max = 1e9,
                           .allow_infinite = false},
                          text, flag);
 }

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "cli/options/deployment_options.hpp"
-#include "model/error.hpp"
 #include "planner/launch/serve_command.hpp"
 #include "planner/launch/shell_text.hpp"
 

@@ -8,8 +8,8 @@ namespace roofcast {
 namespace {
 
 std::int64_t parse_from_zero(const std::string& text, const std::string& flag) {
-  return parse_count_by(
-      {.what = "count", .examples = "0, 8, 16k", .least = 0, .most = kMostRequests}, text, flag);
+  return parse_count_by({.what = "count", .examples = "0, 8, 16k", .min = 0, .max = kMaxRequests},
+                        text, flag);
 }
 
 void apply_ramp(const LoadShapeOptions& options, SyntheticWorkload& workload) {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 namespace {
@@ -135,8 +135,8 @@ std::int64_t parse_count_by(const CountRule& rule, const std::string& text,
                             const std::string& flag) {
   const auto count = whole(text, kCountUnits);
   if (!count) refuse(text, flag, rule.what, rule.examples);
-  if (*count < rule.least) refuse_range(text, flag, fmt::format("at least {}", rule.least));
-  if (*count > rule.most) refuse_range(text, flag, fmt::format("at most {}", rule.most));
+  if (*count < rule.min) refuse_range(text, flag, fmt::format("at least {}", rule.min));
+  if (*count > rule.max) refuse_range(text, flag, fmt::format("at most {}", rule.max));
   return *count;
 }
 
@@ -184,8 +184,8 @@ double parse_number_by(const NumberRule& rule, const std::string& text, const st
   if (rule.allow_infinite && is_infinite(text)) return std::numeric_limits<double>::infinity();
   const auto number = with_unit(text, kNone);
   if (!number) refuse(text, flag, rule.what, rule.examples);
-  if (*number < rule.least) refuse_range(text, flag, "at least " + plain(rule.least));
-  if (*number > rule.most) refuse_range(text, flag, "at most " + plain(rule.most));
+  if (*number < rule.min) refuse_range(text, flag, "at least " + plain(rule.min));
+  if (*number > rule.max) refuse_range(text, flag, "at most " + plain(rule.max));
   return *number;
 }
 

@@ -11,7 +11,7 @@
 #include <limits>
 #include <string>
 
-#include "model/units.hpp"
+#include "base/units.hpp"
 
 namespace roofcast {
 
@@ -19,8 +19,8 @@ namespace roofcast {
 struct CountRule {
   std::string what = "whole number";  // "number of tokens", for messages
   std::string examples = "8192, 16k";
-  std::int64_t least = 0;
-  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  std::int64_t min = 0;
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
 };
 
 /// 8192, 16k, 25.6k, 1e6, 16Ki. "1.2k" is 1200; "1.2345" is no whole number and refused.
@@ -55,8 +55,8 @@ double parse_rate(const std::string& text, const std::string& flag);
 struct NumberRule {
   std::string what = "number";
   std::string examples = "0.5, 2";
-  double least = -std::numeric_limits<double>::infinity();
-  double most = std::numeric_limits<double>::infinity();
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
   bool allow_infinite = false;
 };
 

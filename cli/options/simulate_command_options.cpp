@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "base/error.hpp"
 #include "cli/options/feature_options.hpp"
 #include "cli/options/from_command.hpp"
-#include "model/error.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 #include "simulator/io/scenario_reader.hpp"
 

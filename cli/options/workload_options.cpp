@@ -8,8 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.hpp"
 #include "cli/options/flag_values.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 namespace {
@@ -26,8 +26,8 @@ std::uint64_t parse_seed(const std::string& text, const std::string& flag) {
 double parse_burstiness(const std::string& text, const std::string& flag) {
   return parse_number_by({.what = "gamma shape of gaps",
                           .examples = "1, 0.5, inf",
-                          .least = kLeastBurstiness,
-                          .most = std::numeric_limits<double>::infinity(),
+                          .min = kMinBurstiness,
+                          .max = std::numeric_limits<double>::infinity(),
                           .allow_infinite = true},
                          text, flag);
 }

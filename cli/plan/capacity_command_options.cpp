@@ -1,9 +1,9 @@
 #include "cli/plan/capacity_command_options.hpp"
 
+#include "base/error.hpp"
 #include "cli/options/feature_options.hpp"
 #include "cli/options/flag_values.hpp"
 #include "cli/options/from_command.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 namespace {
@@ -14,7 +14,7 @@ po::options_description capacity_options(CapacityOptions& target) {
   options.add_options()("scenario", po::value(&simulate.scenario_path)->value_name("FILE"),
                         "scenario file; flags override it")(
       "least-goodput",
-      converted(target.least_goodput, "--least-goodput", parse_share)->value_name("SHARE"),
+      converted(target.min_goodput, "--least-goodput", parse_share)->value_name("SHARE"),
       "of the requests, within all limits of --goodput, as 99%")(
       "explain", po::bool_switch(&target.request.explain),
       "the capacity with each limit a tenth wider")(
@@ -33,7 +33,7 @@ po::options_description capacity_options(CapacityOptions& target) {
 
 void refuse_idle_flags(const CapacityOptions& options, const Scenario& scenario) {
   if (options.from && !options.growth) throw UsageError("--from: given without --growth");
-  if (options.least_goodput && scenario.slo.goodput.empty()) {
+  if (options.min_goodput && scenario.slo.goodput.empty()) {
     throw UsageError("--least-goodput: given without --goodput, the limits of a good request");
   }
 }
@@ -73,7 +73,7 @@ Usage capacity_usage(CapacityOptions& target) {
 LoadStudy capacity_study(const CapacityOptions& options) {
   const Scenario scenario = simulate_scenario(options.simulate);
   refuse_idle_flags(options, scenario);
-  LoadStudy study = study_of(scenario, {.least_goodput_share = options.least_goodput},
+  LoadStudy study = study_of(scenario, {.min_goodput_share = options.min_goodput},
                              has_free_length(options.simulate));
   if (study.run.refusal.empty() && options.growth && !study.asked) {
     throw UsageError("--growth: given without a load that grows (--request-rate)");

@@ -5,14 +5,14 @@
 #include <optional>
 
 #include "cli/options/simulate_command_options.hpp"
-#include "planner/capacity_answer.hpp"
-#include "planner/growth.hpp"
+#include "planner/capacity/capacity_answer.hpp"
+#include "planner/capacity/growth.hpp"
 
 namespace roofcast {
 
 struct CapacityOptions {
   SimulateOptions simulate{};
-  std::optional<double> least_goodput{};
+  std::optional<double> min_goodput{};
   std::optional<Growth> growth{};
   std::optional<std::chrono::sys_days> from{};
   CapacityRequest request{};

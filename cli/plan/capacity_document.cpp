@@ -6,12 +6,12 @@
 #include <cmath>
 #include <utility>
 
-#include "cli/plan/capacity_json.hpp"
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
 #include "cli/plan/limits_section.hpp"
-#include "cli/pool_description.hpp"
 #include "cli/simulate_document.hpp"
-#include "reports/numbers.hpp"
-#include "simulator/wording.hpp"
+#include "roofcast/capacity_json.hpp"
+#include "roofcast/pool_description.hpp"
 
 namespace roofcast {
 namespace {
@@ -34,7 +34,7 @@ std::string as_load(const LoadStudy& study, double load) {
 std::string promise(const LoadStudy& study) {
   const bool promised = !study.run.scenario.slo.targets.empty() ||
                         !study.run.scenario.slo.classes.empty() ||
-                        study.requirement.least_goodput_share;
+                        study.requirement.min_goodput_share;
   return promised ? "within the SLO" : "before the backlog grows (nothing is promised, see --slo)";
 }
 
@@ -50,7 +50,7 @@ std::string binding_of(const SloVerdict& verdict, const SloRequirement& requirem
   }
   if (verdict.binding == "goodput") {
     return fmt::format("goodput is {} of {}", as_percent(verdict.goodput_share.value_or(0)),
-                       as_percent(requirement.least_goodput_share.value_or(0)));
+                       as_percent(requirement.min_goodput_share.value_or(0)));
   }
   // Of a load beyond saturation the shares of its latencies follow, which say little.
   return verdict.binding.substr(0, verdict.binding.find(';'));
@@ -59,9 +59,9 @@ std::string binding_of(const SloVerdict& verdict, const SloRequirement& requirem
 std::string capacity_line(const CapacityAnswer& answer) {
   const LoadStudy& study = answer.study;
   if (!answer.capacity.load) {
-    const LoadPoint& least = point_of(answer.capacity);
-    return fmt::format("No load holds: at {}, {}.", as_load(study, least.load),
-                       binding_of(least.verdict, study.requirement));
+    const LoadPoint& min = point_of(answer.capacity);
+    return fmt::format("No load holds: at {}, {}.", as_load(study, min.load),
+                       binding_of(min.verdict, study.requirement));
   }
   std::string line = fmt::format("Carries {}{} {}", answer.capacity.bounded ? "" : "at least ",
                                  as_load(study, *answer.capacity.load), promise(study));

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "planner/capacity_answer.hpp"
-#include "planner/growth.hpp"
+#include "planner/capacity/capacity_answer.hpp"
+#include "planner/capacity/growth.hpp"
 #include "reports/document.hpp"
 #include "reports/store.hpp"
 

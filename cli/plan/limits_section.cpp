@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "reports/numbers.hpp"
-#include "simulator/wording.hpp"
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
 
 namespace roofcast {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/limits.hpp"
+#include "planner/capacity/limits.hpp"
 #include "reports/document.hpp"
 
 namespace roofcast {

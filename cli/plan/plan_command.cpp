@@ -4,20 +4,20 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/error.hpp"
+#include "base/utc_time.hpp"
+#include "base/version.hpp"
 #include "cli/output_file.hpp"
 #include "cli/plan/plan_document.hpp"
-#include "cli/plan/plan_json.hpp"
-#include "cli/plan/plan_manifest.hpp"
 #include "cli/plan/plan_options.hpp"
 #include "cli/plan/started_together.hpp"
 #include "cli/program_build.hpp"
 #include "cli/progress.hpp"
-#include "cli/utc_time.hpp"
-#include "cli/version.hpp"
-#include "model/error.hpp"
 #include "planner/evaluate_all.hpp"
-#include "planner/plan_digest.hpp"
+#include "planner/launch/plan_manifest.hpp"
+#include "planner/search/plan_digest.hpp"
 #include "reports/store.hpp"
+#include "roofcast/plan_json.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast {

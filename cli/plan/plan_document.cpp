@@ -7,11 +7,11 @@
 #include <map>
 #include <utility>
 
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
 #include "cli/plan/limits_section.hpp"
-#include "cli/plan/plan_json.hpp"
-#include "cli/plan/plan_launch.hpp"
-#include "reports/numbers.hpp"
-#include "simulator/wording.hpp"
+#include "planner/launch/plan_launch.hpp"
+#include "roofcast/plan_json.hpp"
 
 namespace roofcast {
 namespace {
@@ -83,8 +83,8 @@ std::string promises_of(const PlanReport& report) {
   };
   add_targets(slo.targets, "");
   for (const SloClass& one : slo.classes) add_targets(one.targets, " of " + one.name);
-  if (report.question.requirement.least_goodput_share) {
-    add(fmt::format("goodput {}", as_percent(*report.question.requirement.least_goodput_share)));
+  if (report.question.requirement.min_goodput_share) {
+    add(fmt::format("goodput {}", as_percent(*report.question.requirement.min_goodput_share)));
   }
   return text;
 }
@@ -147,21 +147,21 @@ std::vector<std::string> spoken(const PlanReport& report) {
 
 /// A limit of the user's that rules out what may hold, and the least that it would have to allow.
 std::vector<std::string> contradictions(const PlanReport& report) {
-  const PlannedShape* least = nullptr;
+  const PlannedShape* min = nullptr;
   std::int64_t ruled_out = 0;
   const auto needed = [](const PlannedShape& one) {
-    return one.unit_objective * static_cast<double>(one.bound.least_units);
+    return one.unit_objective * static_cast<double>(one.bound.min_units);
   };
   for (const PlannedShape& planned : report.answer.shapes) {
-    if (planned.fate != ShapeFate::beyond_limits || planned.limit.by.empty()) continue;
+    if (planned.outcome != ShapeOutcome::beyond_limits || planned.limit.by.empty()) continue;
     ++ruled_out;
-    if (least == nullptr || needed(planned) < needed(*least)) least = &planned;
+    if (min == nullptr || needed(planned) < needed(*min)) min = &planned;
   }
-  if (least == nullptr) return {};
+  if (min == nullptr) return {};
   return {
       fmt::format("What the limits allow contradicts what is promised: they rule out {}; the "
                   "least of them, {}, {}.",
-                  counted(ruled_out, "shape"), short_name(least->shape), least->why)};
+                  counted(ruled_out, "shape"), short_name(min->shape), min->why)};
 }
 
 std::vector<std::string> refusal(const PlanReport& report) {
@@ -208,11 +208,11 @@ std::vector<std::string> causes_of(const RankedCandidate& best) {
 }
 
 Table losses_table(const PlanAnswer& answer) {
-  std::map<ShapeFate, std::int64_t> counts;
-  for (const PlannedShape& planned : answer.shapes) ++counts[planned.fate];
+  std::map<ShapeOutcome, std::int64_t> counts;
+  for (const PlannedShape& planned : answer.shapes) ++counts[planned.outcome];
   Table table{.title = "", .columns = {{"Shapes"}, {"that", false}}, .rows = {}};
-  for (const auto& [fate, count] : counts) {
-    table.rows.push_back({with_separators(count), reason_text(fate)});
+  for (const auto& [outcome, count] : counts) {
+    table.rows.push_back({with_separators(count), reason_text(outcome)});
   }
   return table;
 }
@@ -223,10 +223,10 @@ std::string surplus_of(const PlanReport& report, const TriedCandidate& tried) {
   const auto objective = [&](const TriedCandidate& one) {
     return report.answer.shapes[one.shape].unit_objective * static_cast<double>(one.units);
   };
-  const double least = objective(report.answer.ranked.front());
-  const double more = objective(tried) - least;
+  const double min = objective(report.answer.ranked.front());
+  const double more = objective(tried) - min;
   constexpr double kEqual = 1e-9;  // sums of prices
-  if (more <= kEqual * least) return ", with less to spare";
+  if (more <= kEqual * min) return ", with less to spare";
   switch (report.question.objective) {
     case PlanObjective::cost:
       return fmt::format(", and costs {} per hour more than the first", dollars(more));
@@ -238,13 +238,13 @@ std::string surplus_of(const PlanReport& report, const TriedCandidate& tried) {
   return fmt::format(", and takes {} W more than the first", fixed(more, 0));
 }
 
-std::string loser_text(const PlanReport& report, const NearestLoser& loser) {
+std::string loser_text(const PlanReport& report, const NearestRejected& loser) {
   const PlannedShape& planned = report.answer.shapes[loser.shape];
   if (loser.tried) {
     const std::string also = loser.tried->holds ? surplus_of(report, *loser.tried) : "";
     return fmt::format("{}: {}{}.", name_of(report, *loser.tried), miss_of(*loser.tried), also);
   }
-  const std::string why = planned.why.empty() ? reason_text(planned.fate) : planned.why;
+  const std::string why = planned.why.empty() ? reason_text(planned.outcome) : planned.why;
   return fmt::format("{}: {}.", short_name(planned.shape), why);
 }
 
@@ -253,7 +253,7 @@ Section losers_section(const PlanReport& report) {
   Section section{.heading = report.answer.stopped ? "Shapes so far" : "Why the others lost",
                   .lines = {},
                   .table = losses_table(report.answer)};
-  for (const NearestLoser& loser : report.answer.losers) {
+  for (const NearestRejected& loser : report.answer.rejected) {
     section.lines.push_back(loser_text(report, loser));
   }
   return section;
@@ -269,10 +269,10 @@ Section explained(const PlanReport& report) {
   for (const PlannedShape& planned : report.answer.shapes) {
     const std::string knobs = knobs_of(planned.shape);
     const Candidate one{.shape = planned.shape, .units = 1};
-    section.table.rows.push_back({short_name(one) + (knobs.empty() ? "" : " (" + knobs + ")"),
-                                  with_separators(planned.bound.least_units),
-                                  with_separators(planned.limit.units),
-                                  planned.why.empty() ? reason_text(planned.fate) : planned.why});
+    section.table.rows.push_back(
+        {short_name(one) + (knobs.empty() ? "" : " (" + knobs + ")"),
+         with_separators(planned.bound.min_units), with_separators(planned.limit.units),
+         planned.why.empty() ? reason_text(planned.outcome) : planned.why});
   }
   return section;
 }
@@ -298,23 +298,23 @@ std::string as_probability(double probability) {
   return fixed(probability, probability > kHigh || probability < 1 - kHigh ? 3 : 2);
 }
 
-const char* reason_text(ShapeFate fate) {
-  switch (fate) {
-    case ShapeFate::cannot_run:
+const char* reason_text(ShapeOutcome outcome) {
+  switch (outcome) {
+    case ShapeOutcome::cannot_run:
       return "cannot run: the model or the engine refuses the combination";
-    case ShapeFate::does_not_fit:
+    case ShapeOutcome::does_not_fit:
       return "do not fit in memory";
-    case ShapeFate::too_slow:
+    case ShapeOutcome::too_slow:
       return "miss the SLO even unloaded (bound)";
-    case ShapeFate::beyond_limits:
+    case ShapeOutcome::beyond_limits:
       return "need more than the limits allow (bound)";
-    case ShapeFate::searched:
+    case ShapeOutcome::searched:
       return "were not decided on";
-    case ShapeFate::dearer:
+    case ShapeOutcome::more_expensive:
       return "are dearer than what is in the answer, or have less to spare";
-    case ShapeFate::misses:
+    case ShapeOutcome::misses:
       return "miss the SLO as often as allowed (simulated)";
-    case ShapeFate::ranked:
+    case ShapeOutcome::ranked:
       break;
   }
   return "are in the answer";

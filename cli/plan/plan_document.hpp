@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/limits.hpp"
-#include "planner/plan.hpp"
+#include "planner/capacity/limits.hpp"
+#include "planner/search/plan.hpp"
 #include "reports/document.hpp"
 
 namespace roofcast {
@@ -31,7 +31,7 @@ Document plan_document(const PlanReport& report);
 std::string as_probability(double probability);
 
 /// What became of shapes: they "do not fit in memory".
-const char* reason_text(ShapeFate fate);
+const char* reason_text(ShapeOutcome outcome);
 
 /// The first line of the answer: "Cheapest: 3 replicas of ...".
 std::string plan_headline(const PlanReport& report);

@@ -7,11 +7,11 @@
 #include <sstream>
 #include <utility>
 
+#include "base/io/shown.hpp"
 #include "cli/options/feature_options.hpp"
 #include "cli/options/flag_values.hpp"
 #include "model/io/gpu_reader.hpp"
-#include "model/io/text/shown.hpp"
-#include "planner/confidence.hpp"
+#include "planner/capacity/confidence.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 
 namespace roofcast {
@@ -135,8 +135,8 @@ po::options_description more_plan_flags(PlanOptions& target) {
       converted(target.probability, "--probability", parse_probability)->value_name("X"),
       "least probability that the answer holds (default: as predicted)")(
       "least-goodput",
-      converted(target.least_goodput, "--least-goodput", parse_share_above_zero)->value_name("X"),
-      "the same as --goodput-share")("max-replicas", count(target.most_replicas, "--max-replicas"),
+      converted(target.min_goodput, "--least-goodput", parse_share_above_zero)->value_name("X"),
+      "the same as --goodput-share")("max-replicas", count(target.max_replicas, "--max-replicas"),
                                      "of a shape (default 64)")(
       "top", count(target.top, "--top"), "placements in the answer (default 5)")(
       "threads", count(target.threads, "--threads"), "default: all cores; the answer is the same")(
@@ -158,10 +158,10 @@ void refuse_pools(const Scenario& scenario) {
 
 /// --goodput-share by either of its names.
 std::optional<double> goodput_share_of(const PlanOptions& options) {
-  if (options.goodput_share && options.least_goodput) {
+  if (options.goodput_share && options.min_goodput) {
     throw UsageError("--least-goodput is --goodput-share by another name: give one of them");
   }
-  return options.goodput_share ? options.goodput_share : options.least_goodput;
+  return options.goodput_share ? options.goodput_share : options.min_goodput;
 }
 
 void require_a_promise(const Scenario& scenario, const PlanOptions& options) {
@@ -273,12 +273,12 @@ PlanQuestion plan_question(const PlanOptions& options) {
   }
   question.space.dimensions = dimensions_of(options, question.base);
   question.space.base = base_shape(question.base);
-  if (options.most_replicas) {
-    question.space.most_units =
-        static_cast<std::int32_t>(std::min<std::int64_t>(*options.most_replicas, kMostReplicas));
+  if (options.max_replicas) {
+    question.space.max_units =
+        static_cast<std::int32_t>(std::min<std::int64_t>(*options.max_replicas, kMaxReplicas));
   }
-  question.least_probability = options.probability;
-  question.requirement.least_goodput_share = goodput_share_of(options);
+  question.min_probability = options.probability;
+  question.requirement.min_goodput_share = goodput_share_of(options);
   question.objective = options.objective.value_or(PlanObjective::cost);
   question.keep = options.top.value_or(question.keep);
   question.limits = {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/options/simulate_command_options.hpp"
-#include "planner/plan_shapes.hpp"
+#include "planner/search/plan_shapes.hpp"
 
 namespace roofcast {
 
@@ -17,9 +17,9 @@ struct PlanOptions {
   std::optional<double> budget;
   std::optional<double> power;
   std::optional<double> goodput_share;
-  std::optional<double> least_goodput;  // the same, as capacity calls it
+  std::optional<double> min_goodput;  // the same, as capacity calls it
   std::optional<double> probability;
-  std::optional<std::int64_t> most_replicas;
+  std::optional<std::int64_t> max_replicas;
   std::optional<std::int64_t> top;
   std::optional<std::int64_t> threads;
   std::optional<PlanObjective> objective;

@@ -7,26 +7,26 @@
 #include <optional>
 #include <ostream>
 
+#include "base/error.hpp"
+#include "base/wording.hpp"
 #include "cli/options/flag_values.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/output_file.hpp"
-#include "cli/plan/run_what_if.hpp"
 #include "cli/plan/what_if_document.hpp"
 #include "cli/progress.hpp"
-#include "cli/report/what_if_figures.hpp"
-#include "model/error.hpp"
 #include "planner/evaluate_all.hpp"
+#include "planner/what_if/run_what_if.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/stacked_svg.hpp"
+#include "reports/pages/what_if_figures.hpp"
 #include "simulator/io/scenario_workload.hpp"
-#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
 
 constexpr std::int64_t kDefaultSeeds = 5;
-constexpr std::int64_t kMostSeeds = 1000;
-constexpr std::int64_t kMostThreads = 1024;
+constexpr std::int64_t kMaxSeeds = 1000;
+constexpr std::int64_t kMaxThreads = 1024;
 
 struct WhatIfOptions {
   SimulateOptions scenario;
@@ -39,10 +39,10 @@ struct WhatIfOptions {
   std::string plot_path;
 };
 
-auto count_up_to(std::int64_t most) {
-  return [most](const std::string& text, const std::string& flag) {
-    return parse_count_by(
-        {.what = "count above zero", .examples = "1, 5", .least = 1, .most = most}, text, flag);
+auto count_up_to(std::int64_t max) {
+  return [max](const std::string& text, const std::string& flag) {
+    return parse_count_by({.what = "count above zero", .examples = "1, 5", .min = 1, .max = max},
+                          text, flag);
   };
 }
 
@@ -63,7 +63,7 @@ Usage whatif_usage(WhatIfOptions& target) {
       "request_rate=*2, input_len=*1.5, num_prompts=+20%")(
       "one-at-a-time", po::bool_switch(&target.one_at_a_time),
       "each value by itself, instead of every combination")(
-      "seeds", converted(target.seeds, "--seeds", count_up_to(kMostSeeds))->value_name("N"),
+      "seeds", converted(target.seeds, "--seeds", count_up_to(kMaxSeeds))->value_name("N"),
       "repeat with N seeds, the same for every variant (default 5; of a trace 1)")(
       "metric", po::value(&target.metrics)->multitoken()->value_name("NAME[:STATISTIC] ..."),
       "what to compare: ttft:p95, tpot:mean, output_tokens, goodput, cost_usd_per_h ... (default "
@@ -71,7 +71,7 @@ Usage whatif_usage(WhatIfOptions& target) {
       "explain", po::bool_switch(&target.explain),
       "which limit binds each variant, and what a tenth more of it would bring")(
       "plot", po::value(&target.plot_path)->value_name("FILE.svg"), "a figure, a panel a metric")(
-      "threads", converted(target.threads, "--threads", count_up_to(kMostThreads))->value_name("N"),
+      "threads", converted(target.threads, "--threads", count_up_to(kMaxThreads))->value_name("N"),
       "simulations at once (default: all cores); the answer is the same")(
       "store", po::value(&scenario.store_path)->value_name("FILE"),
       "the SQLite store, a run a variant (default roofcast.db)")(

@@ -7,11 +7,11 @@
 #include <map>
 #include <utility>
 
-#include "cli/envelope.hpp"
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
 #include "cli/plan/limits_section.hpp"
-#include "reports/numbers.hpp"
+#include "roofcast/envelope.hpp"
 #include "simulator/io/scenario_reader.hpp"
-#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -183,10 +183,10 @@ std::string bar(double share) {
 /// One metric over the variants, a bar each.
 Section curve_of(const WhatIfAnswer& answer, std::size_t metric) {
   Section section{.heading = title_of(answer.metrics[metric]), .lines = {}, .table = {}};
-  double most = 0;
+  double max = 0;
   std::size_t widest = 0;
   for (const WhatIfRow& row : answer.rows) {
-    most = std::max(most, row.figures[metric].value.value_or(0));
+    max = std::max(max, row.figures[metric].value.value_or(0));
     widest = std::max(widest, display_width(name_of(row)));
   }
   for (const WhatIfRow& row : answer.rows) {
@@ -194,7 +194,7 @@ Section curve_of(const WhatIfAnswer& answer, std::size_t metric) {
     const std::string name = name_of(row);
     const std::string line =
         name + std::string(widest - display_width(name) + 2, ' ') +
-        (value ? fmt::format("{} {}", bar(most > 0 ? std::max(0.0, *value) / most : 0),
+        (value ? fmt::format("{} {}", bar(max > 0 ? std::max(0.0, *value) / max : 0),
                              metric_text(answer.metrics[metric], *value))
                : std::string("-"));
     section.lines.push_back(line);

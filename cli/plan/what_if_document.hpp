@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/plan/run_what_if.hpp"
+#include "planner/what_if/run_what_if.hpp"
 #include "reports/document.hpp"
 #include "reports/store.hpp"
 

@@ -3,11 +3,11 @@
 // where names of files fit.
 #include <ostream>
 
+#include "base/error.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/shell/completion_words.hpp"
 #include "cli/shell/program_facts.hpp"
 #include "embedded_completion.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 namespace {

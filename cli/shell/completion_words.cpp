@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/shell/option_values.hpp"
-#include "model/engine.hpp"
+#include "model/engines/engine.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
 
@@ -54,7 +54,8 @@ void add_gpus(Offers& offers, const std::string& prefix) {
 }
 
 void add_engines(Offers& offers, const std::string& prefix) {
-  for (const EngineEra& era : engine_eras()) add(offers, era.name, prefix, era.summary);
+  for (const EnginePreset& preset : engine_presets())
+    add(offers, preset.name, prefix, preset.summary);
 }
 
 /// "bash|zsh|fish": words in lower case, told by the placeholder itself.

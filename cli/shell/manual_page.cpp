@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/version.hpp"
+#include "base/version.hpp"
 
 namespace roofcast {
 namespace {

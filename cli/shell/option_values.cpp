@@ -5,12 +5,12 @@
 #include <cctype>
 #include <string_view>
 
-#include "model/engine_features.hpp"
-#include "model/host_terms.hpp"
-#include "model/queue_order.hpp"
-#include "model/requantise.hpp"
-#include "model/sampling.hpp"
-#include "model/tensorrt_policies.hpp"
+#include "model/architecture/requantise.hpp"
+#include "model/engines/engine_features.hpp"
+#include "model/engines/host_terms.hpp"
+#include "model/engines/queue_order.hpp"
+#include "model/engines/sampling.hpp"
+#include "model/engines/tensorrt_policies.hpp"
 #include "reports/importers/importer.hpp"
 #include "simulator/cluster/kv_link.hpp"
 #include "simulator/cluster/router.hpp"

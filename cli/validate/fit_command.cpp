@@ -6,13 +6,13 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/error.hpp"
+#include "base/suggest.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/validate/fit_document.hpp"
-#include "model/error.hpp"
 #include "model/io/engine_profile.hpp"
-#include "model/suggest.hpp"
 
 namespace roofcast {
 namespace {
@@ -106,7 +106,7 @@ int run_fit(CommandContext& context) {
   {
     ProgressBar bar(context.err, "predictions");
     fit = fit_engine(question,
-                     [&](std::int64_t done, std::int64_t most) { return bar.show(done, most); });
+                     [&](std::int64_t done, std::int64_t max) { return bar.show(done, max); });
   }
   if (!fit) {
     context.err << "interrupted\n";

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/envelope.hpp"
-#include "reports/numbers.hpp"
-#include "simulator/wording.hpp"
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 namespace {
@@ -25,7 +25,7 @@ Json terms_json(const EngineFit& fit) {
     const FittedTerm& fitted = fit.fit.terms[t];
     const bool identified = fitted.doubt.empty();
     terms.push_back({{"name", fit.terms[t]->name},
-                     {"era_value", fit.era_values[t]},
+                     {"era_value", fit.preset_values[t]},
                      {"value", fitted.value},
                      {"standard_error",
                       fitted.standard_error > 0 ? Json(fitted.standard_error) : Json(nullptr)},
@@ -82,7 +82,7 @@ Json metrics_json(const EngineFit& fit) {
 Json machine_of(const EngineFit& fit, const std::vector<std::string>& files,
                 const std::string& out) {
   Json json = envelope("fit", {{"files", files}, {"out", out}});
-  json["engine"] = {{"name", fit.profile.name}, {"era", fit.profile.era}};
+  json["engine"] = {{"name", fit.profile.name}, {"era", fit.profile.preset}};
   json["runs"] = fit.cases;
   json["figures"] = fit.values;
   json["fitted_metrics"] = fit.figures;
@@ -119,7 +119,7 @@ Table term_table(const EngineFit& fit) {
   for (std::size_t t = 0; t < fit.terms.size(); ++t) {
     const FittedTerm& fitted = fit.fit.terms[t];
     const bool identified = fitted.doubt.empty();
-    table.rows.push_back({std::string(fit.terms[t]->name), as_time(Seconds{fit.era_values[t]}),
+    table.rows.push_back({std::string(fit.terms[t]->name), as_time(Seconds{fit.preset_values[t]}),
                           identified ? as_time(Seconds{fitted.value}) : "-",
                           fitted.standard_error > 0 ? as_time(Seconds{fitted.standard_error}) : "-",
                           identified ? std::string(fit.terms[t]->what) : fitted.doubt});
@@ -152,7 +152,7 @@ std::vector<std::string> verdict(const EngineFit& fit, const std::string& out) {
     lines.push_back(fmt::format(
         "These runs do not improve on the terms of {}: each by the others' terms is off by {}, "
         "with the era's by {}.",
-        fit.profile.era, as_percent(left_out->mean), as_percent(fit.fit.start.mean)));
+        fit.profile.preset, as_percent(left_out->mean), as_percent(fit.fit.start.mean)));
   }
   lines.push_back(fmt::format("Written to {}: use it as --engine {}.", out, out));
   return lines;
@@ -164,7 +164,7 @@ Document fit_document(const EngineFit& fit, const std::vector<std::string>& file
                       const std::string& out) {
   Document document{.machine = machine_of(fit, files, out), .sections = {}};
   document.sections.push_back(
-      {.heading = fmt::format("{}, from {} of {}", fit.profile.era,
+      {.heading = fmt::format("{}, from {} of {}", fit.profile.preset,
                               counted(static_cast<std::int64_t>(fit.values), "figure"),
                               counted(static_cast<std::int64_t>(fit.cases), "run")),
        .lines = {},

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/validate/run_fit.hpp"
 #include "reports/document.hpp"
+#include "validate/run_fit.hpp"
 
 namespace roofcast {
 

@@ -6,10 +6,10 @@
 #include <ostream>
 #include <utility>
 
+#include "base/error.hpp"
 #include "cli/command.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/validate/import_document.hpp"
-#include "model/error.hpp"
 #include "reports/importers/importer.hpp"
 #include "reports/store.hpp"
 

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/envelope.hpp"
-#include "cli/utc_time.hpp"
-#include "cli/version.hpp"
-#include "model/io/text/shown.hpp"
+#include "base/io/shown.hpp"
+#include "base/numbers.hpp"
+#include "base/utc_time.hpp"
+#include "base/version.hpp"
 #include "reports/importers/metric_rows.hpp"
-#include "reports/numbers.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 namespace {

@@ -3,17 +3,17 @@
 #include <ostream>
 #include <thread>
 
+#include "base/error.hpp"
+#include "base/wording.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
-#include "cli/report/validation_figures.hpp"
 #include "cli/validate/validate_document.hpp"
 #include "cli/validate/validate_inputs.hpp"
 #include "cli/validate/validation_limits.hpp"
-#include "model/error.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/stacked_svg.hpp"
-#include "simulator/wording.hpp"
+#include "reports/pages/validation_figures.hpp"
 
 namespace roofcast {
 namespace {

@@ -6,10 +6,10 @@
 #include <map>
 #include <utility>
 
-#include "cli/envelope.hpp"
-#include "model/units.hpp"
-#include "reports/numbers.hpp"
-#include "simulator/wording.hpp"
+#include "base/numbers.hpp"
+#include "base/units.hpp"
+#include "base/wording.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 namespace {

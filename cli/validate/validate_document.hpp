@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/validate/run_validation.hpp"
 #include "reports/document.hpp"
 #include "reports/store.hpp"
 #include "reports/validation.hpp"
+#include "validate/run_validation.hpp"
 
 namespace roofcast {
 

@@ -8,16 +8,16 @@
 #include <optional>
 #include <utility>
 
+#include "base/io/shown.hpp"
+#include "base/suggest.hpp"
 #include "cli/options/feature_options.hpp"
 #include "cli/options/flag_values.hpp"
-#include "cli/validate/measured_case.hpp"
-#include "cli/validate/measured_deployment.hpp"
-#include "cli/validate/measured_load.hpp"
-#include "cli/validate/measured_options.hpp"
-#include "model/io/text/shown.hpp"
-#include "model/suggest.hpp"
 #include "reports/importers/setting_keys.hpp"
 #include "simulator/io/scenario_reader.hpp"
+#include "validate/measured_case.hpp"
+#include "validate/measured_deployment.hpp"
+#include "validate/measured_load.hpp"
+#include "validate/measured_options.hpp"
 
 namespace roofcast {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/options/simulate_command_options.hpp"
-#include "cli/validate/validate_manifest.hpp"
 #include "reports/importers/importer.hpp"
+#include "validate/validate_manifest.hpp"
 
 namespace roofcast {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/suggest.hpp"
 #include "cli/options/flag_values.hpp"
-#include "cli/validate/measured_case.hpp"
-#include "model/error.hpp"
-#include "model/suggest.hpp"
+#include "validate/measured_case.hpp"
 
 namespace roofcast {
 namespace {
@@ -35,7 +35,7 @@ ErrorLimit parse_error_limit(const std::string& text) {
   const std::string share = equals == std::string::npos ? text : text.substr(equals + 1);
   const bool is_percent = share.ends_with('%');
   limit.share =
-      parse_number_by({.what = "share", .examples = "10%, 0.1", .least = 0},
+      parse_number_by({.what = "share", .examples = "10%, 0.1", .min = 0},
                       is_percent ? share.substr(0, share.size() - 1) : share, "--threshold") /
       (is_percent ? 100 : 1);
   return limit;

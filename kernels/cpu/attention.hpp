@@ -12,8 +12,8 @@
 namespace roofcast::kernels::cpu {
 
 /// Largest sizes of a key and a value of one head.
-inline constexpr int kMostKeyDim = 576;
-inline constexpr int kMostValueDim = 512;
+inline constexpr int kMaxKeyDim = 576;
+inline constexpr int kMaxValueDim = 512;
 
 bool supported(const PrefillAttention& attention);
 bool supported(const DecodeAttention& attention);

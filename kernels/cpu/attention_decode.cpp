@@ -58,12 +58,12 @@ struct Decode {
   AttentionFunctions functions{};
   const std::int32_t* length = nullptr;
   std::int64_t sequences = 0;
-  std::int64_t most_splits = 1;  // that the workspace has room for
-  float* workspace = nullptr;    // [sequences, query_heads, most_splits, value_dim + 2]
+  std::int64_t max_splits = 1;  // that the workspace has room for
+  float* workspace = nullptr;   // [sequences, query_heads, max_splits, value_dim + 2]
   std::int64_t block_kv_heads = 1;
 
   /// Blocks that the heads of a group are cut into: 1, but for very large groups.
-  std::int64_t group_blocks() const { return ceil_divide(view.group(), kMostBlockQueries); }
+  std::int64_t group_blocks() const { return ceil_divide(view.group(), kMaxBlockQueries); }
   std::int64_t blocks_per_sequence() const {
     return ceil_divide(view.kv_heads, block_kv_heads) * group_blocks();
   }
@@ -73,18 +73,18 @@ struct Decode {
     const std::int64_t sequence = index / blocks_per_sequence();
     const std::int64_t in_sequence = index % blocks_per_sequence();
     const std::int64_t kv_head = in_sequence / group_blocks() * block_kv_heads;
-    const std::int64_t row = in_sequence % group_blocks() * kMostBlockQueries;
+    const std::int64_t row = in_sequence % group_blocks() * kMaxBlockQueries;
     return {.sequence = sequence,
             .first_token = sequence,
             .first_position = length[sequence] - 1,
             .kv_heads = {.begin = kv_head,
                          .end = std::min<std::int64_t>(kv_head + block_kv_heads, view.kv_heads)},
-            .rows = {.begin = row, .end = std::min(row + kMostBlockQueries, view.group())}};
+            .rows = {.begin = row, .end = std::min(row + kMaxBlockQueries, view.group())}};
   }
 
   AttentionPartial partial(const QueryBlock& block, std::int64_t row, std::int64_t split) const {
     const std::int64_t head = place_of(view, block, row).head;
-    const std::int64_t index = (block.sequence * view.query_heads + head) * most_splits + split;
+    const std::int64_t index = (block.sequence * view.query_heads + head) * max_splits + split;
     float* at = workspace + index * (view.value_dim + 2);
     return {.output = at, .largest = at + view.value_dim, .sum = at + view.value_dim + 1};
   }
@@ -143,7 +143,7 @@ void merge_splits(const Decode& decode, const QueryBlock& block) {
 }
 
 /// Chunks of the longest sequence, with a window of those that it may touch.
-std::int64_t most_chunks(const Decode& decode) {
+std::int64_t max_chunks(const Decode& decode) {
   std::int64_t chunks = 1;
   for (std::int64_t s = 0; s < decode.sequences; ++s) {
     const std::int64_t window = decode.view.window == 0 ? decode.length[s] : decode.view.window;
@@ -157,7 +157,7 @@ std::int64_t most_chunks(const Decode& decode) {
 
 /// KV heads of a block: all that fit, but no more than leave `wanted` blocks of `parts` each.
 std::int64_t heads_of_block(const Decode& decode, std::int64_t parts, std::int64_t wanted) {
-  const std::int64_t fit = std::max<std::int64_t>(1, kMostBlockQueries / decode.view.group());
+  const std::int64_t fit = std::max<std::int64_t>(1, kMaxBlockQueries / decode.view.group());
   const std::int64_t cuts = ceil_divide(wanted, std::max<std::int64_t>(1, parts));
   const std::int64_t fair = std::max<std::int64_t>(1, decode.view.kv_heads / cuts);
   return std::min(fit, fair);
@@ -166,8 +166,8 @@ std::int64_t heads_of_block(const Decode& decode, std::int64_t parts, std::int64
 void run(Decode decode, ThreadPool& pool) {
   constexpr std::int64_t kBlocksPerThread = 4;
   const std::int64_t wanted = kBlocksPerThread * pool.threads();
-  const std::int64_t chunks = most_chunks(decode);
-  const bool is_split = decode.sequences < wanted && chunks > 1 && chunks <= decode.most_splits;
+  const std::int64_t chunks = max_chunks(decode);
+  const bool is_split = decode.sequences < wanted && chunks > 1 && chunks <= decode.max_splits;
   const std::int64_t parts = is_split ? decode.sequences * chunks : decode.sequences;
   decode.block_kv_heads = heads_of_block(decode, parts, wanted);
   const std::int64_t blocks = decode.blocks();
@@ -189,11 +189,11 @@ void run(Decode decode, ThreadPool& pool) {
 }  // namespace
 
 bool supported(const DecodeAttention& attention) {
-  return attention.cache.head_dim <= kMostValueDim;
+  return attention.cache.head_dim <= kMaxValueDim;
 }
 
 bool supported(const LatentDecode& attention) {
-  return attention.latent + attention.rotary <= kMostKeyDim && attention.latent <= kMostValueDim;
+  return attention.latent + attention.rotary <= kMaxKeyDim && attention.latent <= kMaxValueDim;
 }
 
 void decode_attention(const DecodeAttention& attention, ThreadPool& pool, Isa isa) {
@@ -202,7 +202,7 @@ void decode_attention(const DecodeAttention& attention, ThreadPool& pool, Isa is
        .functions = attention_functions(isa),
        .length = attention.length,
        .sequences = attention.sequences,
-       .most_splits = most_splits(attention),
+       .max_splits = max_splits(attention),
        .workspace = static_cast<float*>(attention.workspace)},
       pool);
 }
@@ -213,7 +213,7 @@ void latent_decode(const LatentDecode& attention, ThreadPool& pool, Isa isa) {
        .functions = attention_functions(isa),
        .length = attention.length,
        .sequences = attention.sequences,
-       .most_splits = most_splits(attention),
+       .max_splits = max_splits(attention),
        .workspace = static_cast<float*>(attention.workspace)},
       pool);
 }

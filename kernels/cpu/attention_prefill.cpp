@@ -1,4 +1,4 @@
-// Prefill: the threads share blocks of kMostBlockQueries rows (new tokens times the heads of a
+// Prefill: the threads share blocks of kMaxBlockQueries rows (new tokens times the heads of a
 // group) of one sequence and KV head; each goes through all tokens that it sees.
 #include <algorithm>
 #include <bit>
@@ -37,7 +37,7 @@ std::int64_t rows_of(const PrefillAttention& attention, const AttentionView& vie
 }
 
 std::int64_t row_blocks(std::int64_t rows) {
-  return (rows + kMostBlockQueries - 1) / kMostBlockQueries;
+  return (rows + kMaxBlockQueries - 1) / kMaxBlockQueries;
 }
 
 /// Block `index` of the sequences' blocks, each times the KV heads, in order.
@@ -50,19 +50,19 @@ QueryBlock block_at(const PrefillAttention& attention, const AttentionView& view
     blocks = row_blocks(rows_of(attention, view, ++sequence));
   }
   const std::int64_t rows = rows_of(attention, view, sequence);
-  const std::int64_t begin = index / view.kv_heads * kMostBlockQueries;
+  const std::int64_t begin = index / view.kv_heads * kMaxBlockQueries;
   const std::int64_t kv_head = index % view.kv_heads;
   return {.sequence = sequence,
           .first_token = attention.first_query[sequence],
           .first_position = attention.length[sequence] - rows / view.group(),
           .kv_heads = {.begin = kv_head, .end = kv_head + 1},
-          .rows = {.begin = begin, .end = std::min(begin + kMostBlockQueries, rows)}};
+          .rows = {.begin = begin, .end = std::min(begin + kMaxBlockQueries, rows)}};
 }
 
 }  // namespace
 
 bool supported(const PrefillAttention& attention) {
-  return attention.cache.head_dim <= kMostValueDim;
+  return attention.cache.head_dim <= kMaxValueDim;
 }
 
 void prefill_attention(const PrefillAttention& attention, ThreadPool& pool, Isa isa) {

@@ -12,18 +12,18 @@ namespace roofcast::kernels::cpu {
 namespace {
 
 constexpr float kNone = -std::numeric_limits<float>::infinity();
-constexpr int kMostLanes = 16;
+constexpr int kMaxLanes = 16;
 
 /// What one block works on: keys, values and queries widened to floats and padded to whole vectors
 /// with zeros, in L2.
 struct alignas(64) Scratch {
-  float query[kMostBlockQueries * kMostKeyDim];  // [rows, key_stride], times the score's scale
-  float keys[kTileTokens * kMostKeyDim];         // [tokens, key_stride]
-  float values[kTileTokens * kMostValueDim];     // [tokens, value_stride]
-  float scores[kMostBlockQueries * kTileTokens];
-  float largest[kMostBlockQueries];
-  float sum[kMostBlockQueries];
-  float output[kMostBlockQueries * kMostValueDim];  // [rows, output_stride], of the current chunk
+  float query[kMaxBlockQueries * kMaxKeyDim];  // [rows, key_stride], times the score's scale
+  float keys[kTileTokens * kMaxKeyDim];        // [tokens, key_stride]
+  float values[kTileTokens * kMaxValueDim];    // [tokens, value_stride]
+  float scores[kMaxBlockQueries * kTileTokens];
+  float largest[kMaxBlockQueries];
+  float sum[kMaxBlockQueries];
+  float output[kMaxBlockQueries * kMaxValueDim];  // [rows, output_stride], of the current chunk
 };
 
 /// Lengths of the rows of Scratch.
@@ -112,7 +112,7 @@ ROOFCAST_INLINE void gather_tile(const AttentionView& view, const QueryBlock& bl
   }
   const std::int64_t count = tokens.end - tokens.begin;
   std::fill(scratch.keys + count * strides.key,
-            scratch.keys + padded<kMostLanes>(count) * strides.key, 0.0F);
+            scratch.keys + padded<kMaxLanes>(count) * strides.key, 0.0F);
 }
 
 /// Scores of kRows rows with N / kRows tokens: N dot products, each summed lane by lane.
@@ -154,26 +154,25 @@ ROOFCAST_INLINE void soften_row(float* scores, Range seen, float& largest, float
   }
   std::fill(scores, scores + seen.begin, kNone);
   std::fill(scores + seen.end, scores + kTileTokens, kNone);
-  float lane[kMostLanes];
-  for (int i = 0; i < kMostLanes; ++i) lane[i] = scores[i];
-  for (int t = kMostLanes; t < kTileTokens; t += kMostLanes) {
-    for (int i = 0; i < kMostLanes; ++i)
-      lane[i] = lane[i] > scores[t + i] ? lane[i] : scores[t + i];
+  float lane[kMaxLanes];
+  for (int i = 0; i < kMaxLanes; ++i) lane[i] = scores[i];
+  for (int t = kMaxLanes; t < kTileTokens; t += kMaxLanes) {
+    for (int i = 0; i < kMaxLanes; ++i) lane[i] = lane[i] > scores[t + i] ? lane[i] : scores[t + i];
   }
-  float most = largest;
-  for (int i = 0; i < kMostLanes; ++i) most = most > lane[i] ? most : lane[i];
-  for (int t = 0; t < kTileTokens; ++t) scores[t] = exponential(scores[t] - most);
+  float max = largest;
+  for (int i = 0; i < kMaxLanes; ++i) max = max > lane[i] ? max : lane[i];
+  for (int t = 0; t < kTileTokens; ++t) scores[t] = exponential(scores[t] - max);
   std::fill(scores, scores + seen.begin, 0.0F);
   std::fill(scores + seen.end, scores + kTileTokens, 0.0F);
-  for (int i = 0; i < kMostLanes; ++i) lane[i] = scores[i];
-  for (int t = kMostLanes; t < kTileTokens; t += kMostLanes) {
-    for (int i = 0; i < kMostLanes; ++i) lane[i] += scores[t + i];
+  for (int i = 0; i < kMaxLanes; ++i) lane[i] = scores[i];
+  for (int t = kMaxLanes; t < kTileTokens; t += kMaxLanes) {
+    for (int i = 0; i < kMaxLanes; ++i) lane[i] += scores[t + i];
   }
   float added = 0;
-  for (int i = 0; i < kMostLanes; ++i) added += lane[i];
-  const float factor = exponential(largest - most);
+  for (int i = 0; i < kMaxLanes; ++i) added += lane[i];
+  const float factor = exponential(largest - max);
   sum = sum * factor + added;
-  largest = most;
+  largest = max;
   for (std::int64_t i = 0; i < output_stride; ++i) output[i] *= factor;
 }
 
@@ -274,7 +273,7 @@ ROOFCAST_INLINE void add_head(const AttentionView& view, const QueryBlock& block
       rows, [&](auto group, std::int64_t r) __attribute__((always_inline)) {
         prefetch_tile(view, block, tiles.next, piece++, block.heads() * groups);
         score_rows<N, group>(scratch.query + (first + r) * strides.key, strides, scratch.keys,
-                             padded<kMostLanes>(count), scratch.scores + r * kTileTokens);
+                             padded<kMaxLanes>(count), scratch.scores + r * kTileTokens);
       });
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t position = place_of(view, block, first + r).position;
@@ -294,10 +293,10 @@ ROOFCAST_INLINE void add_head(const AttentionView& view, const QueryBlock& block
 ROOFCAST_INLINE void merge_row(const AttentionPartial& row, const AttentionPartial& added,
                                int value_dim) {
   if (*added.largest == kNone) return;
-  const float most = std::max(*row.largest, *added.largest);
-  const float old_factor = exponential(*row.largest - most);
-  const float new_factor = exponential(*added.largest - most);
-  *row.largest = most;
+  const float max = std::max(*row.largest, *added.largest);
+  const float old_factor = exponential(*row.largest - max);
+  const float new_factor = exponential(*added.largest - max);
+  *row.largest = max;
   *row.sum = *row.sum * old_factor + *added.sum * new_factor;
   for (int i = 0; i < value_dim; ++i) {
     row.output[i] = row.output[i] * old_factor + added.output[i] * new_factor;

@@ -20,7 +20,7 @@ namespace roofcast::kernels::cpu {
 
 inline constexpr int kTileTokens = 64;
 inline constexpr int kChunkTokens = 256;  // a multiple of kTileTokens
-inline constexpr int kMostBlockQueries = 64;
+inline constexpr int kMaxBlockQueries = 64;
 
 /// Keys and values where they lie, and queries and outputs, without element types.
 struct AttentionView {
@@ -52,7 +52,7 @@ struct QueryBlock {
   std::int64_t first_token = 0;     // of the sequence's queries, among all of the call
   std::int64_t first_position = 0;  // of that token in its sequence
   Range kv_heads{};
-  Range rows{};  // of each of these; in all at most kMostBlockQueries
+  Range rows{};  // of each of these; in all at most kMaxBlockQueries
 
   std::int64_t rows_per_head() const { return rows.end - rows.begin; }
   std::int64_t heads() const { return kv_heads.end - kv_heads.begin; }
@@ -69,10 +69,9 @@ QueryPlace place_of(const AttentionView& view, const QueryBlock& block, std::int
 
 /// Softmax so far of the rows of a block.
 struct AttentionState {
-  float largest[kMostBlockQueries];  // score
-  float sum[kMostBlockQueries];      // of exp(score - largest)
-  alignas(
-      64) float output[kMostBlockQueries * kMostValueDim];  // [rows, value_dim], not yet divided
+  float largest[kMaxBlockQueries];                            // score
+  float sum[kMaxBlockQueries];                                // of exp(score - largest)
+  alignas(64) float output[kMaxBlockQueries * kMaxValueDim];  // [rows, value_dim], not yet divided
 };
 
 /// One row's softmax over some tokens.

@@ -13,15 +13,15 @@ namespace roofcast::kernels::cpu {
 /// x = n ln 2 + r with |r| <= ln 2 / 2; e^x = 2^n e^r, and the Taylor polynomial of degree 7 leaves
 /// r^8 / 8! < 2^-27 of e^r out.
 [[gnu::always_inline]] inline float exponential(float x) {
-  constexpr float kMost = 64;
+  constexpr float kMax = 64;
   constexpr float kLog2E = 1.44269504F;
   // ln 2 in two parts, of which n times the first is exact (Cody and Waite, Software Manual for the
   // Elementary Functions, 1980).
   constexpr float kLn2High = 0x1.62ep-1F;
   constexpr float kLn2Low = 0x1.0bfbe8p-15F;
   constexpr float kWhole = 0x1.8p23F;  // floats near it are whole numbers: adding it rounds
-  const float not_above = x > kMost ? kMost : x;
-  const float bounded = not_above < -kMost ? -kMost : not_above;
+  const float not_above = x > kMax ? kMax : x;
+  const float bounded = not_above < -kMax ? -kMax : not_above;
   const float shifted = bounded * kLog2E + kWhole;
   const float n = shifted - kWhole;
   const float r = (bounded - n * kLn2High) - n * kLn2Low;

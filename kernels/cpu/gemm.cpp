@@ -11,18 +11,18 @@ namespace roofcast::kernels::cpu {
 namespace {
 
 /// Columns of a block of grouped products, whose rows vary.
-constexpr std::int64_t kGroupedColumns = kMostBlockOutputs / kMostBlockRows;
+constexpr std::int64_t kGroupedColumns = kMaxBlockOutputs / kMaxBlockRows;
 
 /// Columns of a block with `rows` rows: enough that filling the panel (once a column block) is a
 /// few per cent of the work, few enough that each thread gets several blocks. A divisor of
 /// kScaleBlock where block scales need it.
 std::int64_t block_columns(const Product& product, std::int64_t rows, int threads) {
-  constexpr std::int64_t kLeast = 16;
+  constexpr std::int64_t kMin = 16;
   constexpr std::int64_t kBlocksPerThread = 4;
   if (product.weight_scale != nullptr) return kScaleBlock / 4;
-  const std::int64_t most = kMostBlockOutputs / rows / kLeast * kLeast;
-  const std::int64_t fair = product.n / (kBlocksPerThread * threads) / kLeast * kLeast;
-  return std::clamp(fair, kLeast, most);
+  const std::int64_t max = kMaxBlockOutputs / rows / kMin * kMin;
+  const std::int64_t fair = product.n / (kBlocksPerThread * threads) / kMin * kMin;
+  return std::clamp(fair, kMin, max);
 }
 
 /// Cuts `m` rows of a product into blocks; neighbours in order share a part of the weight.
@@ -31,7 +31,7 @@ class Blocks {
   Blocks(const Product& product, std::int64_t m, int threads)
       : m_(m),
         n_(product.n),
-        row_blocks_(ceil_divide(m, kMostBlockRows)),
+        row_blocks_(ceil_divide(m, kMaxBlockRows)),
         rows_(row_blocks_ == 0 ? 0 : ceil_divide(m, row_blocks_)),
         columns_(rows_ == 0 ? 1 : block_columns(product, rows_, threads)) {}
 
@@ -115,8 +115,8 @@ void grouped_gemm(const GroupedGemm& gemm, ThreadPool& pool, Isa isa) {
       const std::int64_t n = i % column_blocks * kGroupedColumns;
       const Range columns{.begin = n, .end = std::min<std::int64_t>(n + kGroupedColumns, gemm.n)};
       const std::int64_t last = gemm.first_row[expert + 1];
-      for (std::int64_t m = gemm.first_row[expert]; m < last; m += kMostBlockRows) {
-        const Range rows{.begin = m, .end = std::min(m + kMostBlockRows, last)};
+      for (std::int64_t m = gemm.first_row[expert]; m < last; m += kMaxBlockRows) {
+        const Range rows{.begin = m, .end = std::min(m + kMaxBlockRows, last)};
         function(of_expert(expert), rows, columns);
       }
     }

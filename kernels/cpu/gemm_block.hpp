@@ -178,22 +178,22 @@ ROOFCAST_INLINE void store(const float* totals, const Product& product, Range m,
 template <class Format>
 constexpr std::int64_t part_size(std::int64_t rows) {
   const std::int64_t fits = kPanelElements / rows / Format::kStep * Format::kStep;
-  return std::min({Format::kMostPart, fits, rows <= kStreamedRows ? fits : kReusedPart});
+  return std::min({Format::kMaxPart, fits, rows <= kStreamedRows ? fits : kReusedPart});
 }
 
-/// Preconditions: m.end - m.begin is at most kMostBlockRows, the block has at most
-/// kMostBlockOutputs outputs.
+/// Preconditions: m.end - m.begin is at most kMaxBlockRows, the block has at most
+/// kMaxBlockOutputs outputs.
 template <class Format>
 ROOFCAST_INLINE void compute_block(const Product& product, Range m, Range n) {
   constexpr std::int64_t kLine = 64;
   alignas(kLine) typename Format::Panel panel[kPanelElements];
-  alignas(kLine) typename Format::Lanes lanes[kMostBlockOutputs];
-  alignas(kLine) float totals[kMostBlockOutputs];
+  alignas(kLine) typename Format::Lanes lanes[kMaxBlockOutputs];
+  alignas(kLine) float totals[kMaxBlockOutputs];
   const std::int64_t rows = m.end - m.begin;
-  const std::int64_t most = part_size<Format>(rows);
+  const std::int64_t max = part_size<Format>(rows);
   const std::int64_t group_size = rows <= kStreamedRows ? kTileColumns<Format> : kGroupColumns;
-  for (std::int64_t begin = 0; begin < product.k; begin += most) {
-    const std::int64_t count = std::min(most, product.k - begin);
+  for (std::int64_t begin = 0; begin < product.k; begin += max) {
+    const std::int64_t count = std::min(max, product.k - begin);
     const std::int64_t vectors = (count + Format::kStep - 1) / Format::kStep;
     const Part part{.begin = begin, .count = count, .padded = vectors * Format::kStep};
     fill_panel<Format>(panel, product, m, n.begin, part);

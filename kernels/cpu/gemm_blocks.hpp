@@ -10,10 +10,10 @@
 
 namespace roofcast::kernels::cpu {
 
-inline constexpr std::int64_t kMostBlockRows = 48;
-inline constexpr std::int64_t kMostBlockOutputs = 48 * 48;  // their lanes: 144 KiB in L2
+inline constexpr std::int64_t kMaxBlockRows = 48;
+inline constexpr std::int64_t kMaxBlockOutputs = 48 * 48;  // their lanes: 144 KiB in L2
 
-/// Rows m and columns n of a product: at most kMostBlockRows and kMostBlockOutputs.
+/// Rows m and columns n of a product: at most kMaxBlockRows and kMaxBlockOutputs.
 using BlockFunction = void (*)(const Product& product, Range m, Range n);
 
 /// For weights of an element, and for 4-bit weights with inputs of an element.

@@ -35,12 +35,12 @@ template <int N, class T>
 struct PlainFormat {
   using Input = T;
   using Panel = float;
-  using Operand = Floats<N>;                                        // a vector of either side
-  using Lanes = Floats<N>;                                          // sums between two parts of k
-  using Total = float;                                              // of the lanes
-  static constexpr int kLanes = N;                                  // sums of a vector
-  static constexpr int kStep = N;                                   // elements of k of a vector
-  static constexpr std::int64_t kMostPart = std::int64_t{1} << 40;  // elements of k: no limit
+  using Operand = Floats<N>;                                       // a vector of either side
+  using Lanes = Floats<N>;                                         // sums between two parts of k
+  using Total = float;                                             // of the lanes
+  static constexpr int kLanes = N;                                 // sums of a vector
+  static constexpr int kStep = N;                                  // elements of k of a vector
+  static constexpr std::int64_t kMaxPart = std::int64_t{1} << 40;  // elements of k: no limit
 
   using Row = const T*;
 
@@ -131,7 +131,7 @@ template <int N>
 struct Int8Format : PlainFormat<N, std::int8_t> {
   using Lanes = Ints<N>;
   using Total = std::int32_t;
-  static constexpr std::int64_t kMostPart = std::int64_t{1024} * N;
+  static constexpr std::int64_t kMaxPart = std::int64_t{1024} * N;
 
   ROOFCAST_INLINE static void resume(Floats<N>& sum, const Lanes& /*lanes*/, bool /*first*/) {
     sum = Floats<N>{};

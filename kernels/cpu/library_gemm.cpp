@@ -111,7 +111,7 @@ void* element_at(const void* tensor, Element element, std::int64_t index) {
 
 struct LibraryGemm::State {
   /// Numbers of tokens vary from step to step; what was compiled for old ones is dropped.
-  static constexpr std::size_t kMostKernels = 1024;
+  static constexpr std::size_t kMaxKernels = 1024;
 
   /// What parts that run at the same time must not share; all shapes do.
   struct Slot {
@@ -204,7 +204,7 @@ void LibraryGemm::prepare(const Gemm& gemm) {
   if (gemm.m == 0) return;
   const Parts parts = parts_of(gemm, pool_.threads());
   const auto pieces = static_cast<std::size_t>(parts.split.pieces);
-  if (state_->kernels.size() + pieces > State::kMostKernels) state_->kernels.clear();
+  if (state_->kernels.size() + pieces > State::kMaxKernels) state_->kernels.clear();
   try {
     for (std::size_t part = 0; part < pieces; ++part) {
       const Kernel& kernel = state_->kernel(shape_of(gemm, parts, static_cast<std::int64_t>(part)));

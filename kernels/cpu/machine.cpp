@@ -27,11 +27,11 @@ std::string_view trimmed(std::string_view text) {
 
 /// Size of the cache of the highest level that a core has.
 std::int64_t last_level_cache_bytes(int core) {
-  constexpr int kMostCaches = 8;
+  constexpr int kMaxCaches = 8;
   const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cache/index";
   std::int64_t bytes = 0;
   int highest = 0;
-  for (int i = 0; i < kMostCaches; ++i) {
+  for (int i = 0; i < kMaxCaches; ++i) {
     const std::string level = read(folder + std::to_string(i) + "/level");
     if (level.empty() || level.front() - '0' < highest) continue;
     highest = level.front() - '0';
@@ -64,12 +64,12 @@ std::optional<std::int64_t> left_in(const MemoryGroup& group) {
   const auto value = [&](const char* unified, const char* first) {
     return parse_bytes(trimmed(read(group.folder + '/' + (group.unified ? unified : first))));
   };
-  const auto most = value("memory.max", "memory.limit_in_bytes");
+  const auto max = value("memory.max", "memory.limit_in_bytes");
   const auto used = value("memory.current", "memory.usage_in_bytes");
-  if (!most.has_value() || !used.has_value()) return std::nullopt;
+  if (!max.has_value() || !used.has_value()) return std::nullopt;
   const std::int64_t files = counter(read(group.folder + "/memory.stat"),
                                      group.unified ? "inactive_file" : "total_inactive_file");
-  return std::max<std::int64_t>(0, *most - *used + files);
+  return std::max<std::int64_t>(0, *max - *used + files);
 }
 
 /// Whether `list` ("cpu,memory") names memory.
@@ -122,11 +122,11 @@ std::string vendor_name(std::string_view vendor_id) {
 std::int64_t free_memory_bytes() {
   const std::int64_t available =
       parse_bytes(field(read("/proc/meminfo"), "MemAvailable")).value_or(0);
-  std::int64_t least = available;
+  std::int64_t min = available;
   for (const MemoryGroup& group : memory_groups(read("/proc/self/cgroup"))) {
-    least = std::min(least, left_in(group).value_or(least));
+    min = std::min(min, left_in(group).value_or(min));
   }
-  return least;
+  return min;
 }
 
 std::vector<MemoryGroup> memory_groups(std::string_view self_cgroup) {

@@ -19,8 +19,8 @@ struct Choice {
 /// The `top_k` largest by falling logit, of equal ones the lower expert first: experts come in
 /// ascending order, and each is put behind those that are as large.
 template <class T>
-std::array<Choice, kMostChoices> largest(const T* logits, int experts, int top_k) {
-  std::array<Choice, kMostChoices> best{};
+std::array<Choice, kMaxChoices> largest(const T* logits, int experts, int top_k) {
+  std::array<Choice, kMaxChoices> best{};
   int held = 0;
   for (std::int32_t e = 0; e < experts; ++e) {
     const float logit = to_float(logits[e]);
@@ -32,7 +32,7 @@ std::array<Choice, kMostChoices> largest(const T* logits, int experts, int top_k
   return best;
 }
 
-void write_choices(const std::array<Choice, kMostChoices>& best, int top_k, std::int32_t* place,
+void write_choices(const std::array<Choice, kMaxChoices>& best, int top_k, std::int32_t* place,
                    float* weight) {
   float sum = 0;
   for (int j = 0; j < top_k; ++j) {
@@ -58,7 +58,7 @@ void choose_experts(const Routing& routing, Range tokens) {
 
 void sort_by_expert(const Routing& routing) {
   const std::int64_t pairs = routing.tokens * routing.top_k;
-  std::array<std::int32_t, kMostExperts> next{};  // first the pairs of each expert
+  std::array<std::int32_t, kMaxExperts> next{};  // first the pairs of each expert
   for (std::int64_t pair = 0; pair < pairs; ++pair) {
     ++next[static_cast<std::size_t>(routing.place[pair])];
   }

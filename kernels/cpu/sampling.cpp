@@ -192,18 +192,18 @@ Prefix shortest(const Row<T>& row, const Histogram& first, const Reached& reache
   const auto reached_with = [&](std::int64_t equal) {
     return reached(prefix.count + equal, prefix.mass + static_cast<double>(equal) * mass);
   };
-  std::int64_t least = 1;
-  for (std::int64_t most = there; least < most;) {
-    const std::int64_t middle = least + (most - least) / 2;
+  std::int64_t min = 1;
+  for (std::int64_t max = there; min < max;) {
+    const std::int64_t middle = min + (max - min) / 2;
     if (reached_with(middle)) {
-      most = middle;
+      max = middle;
     } else {
-      least = middle + 1;
+      min = middle + 1;
     }
   }
-  prefix.equal = least;
-  prefix.count += least;
-  prefix.mass += static_cast<double>(least) * mass;
+  prefix.equal = min;
+  prefix.count += min;
+  prefix.mass += static_cast<double>(min) * mass;
   return prefix;
 }
 

@@ -42,10 +42,10 @@ void set_and_wake(std::atomic<std::uint32_t>& state, std::uint32_t value) {
 
 }  // namespace
 
-Split split(std::int64_t count, std::int64_t grain, std::int64_t most_pieces) {
+Split split(std::int64_t count, std::int64_t grain, std::int64_t max_pieces) {
   if (count <= 0) return {};
   const std::int64_t grains = (count + grain - 1) / grain;
-  const std::int64_t size = (grains + most_pieces - 1) / most_pieces * grain;
+  const std::int64_t size = (grains + max_pieces - 1) / max_pieces * grain;
   return {.count = count, .size = size, .pieces = (count + size - 1) / size};
 }
 

@@ -30,9 +30,9 @@ struct Split {
   std::int64_t pieces = 0;
 };
 
-/// Pieces of a multiple of `grain` items, at most `most_pieces` of them. Preconditions: grain >= 1,
-/// most_pieces >= 1.
-Split split(std::int64_t count, std::int64_t grain, std::int64_t most_pieces);
+/// Pieces of a multiple of `grain` items, at most `max_pieces` of them. Preconditions: grain >= 1,
+/// max_pieces >= 1.
+Split split(std::int64_t count, std::int64_t grain, std::int64_t max_pieces);
 
 /// Precondition: 0 <= index < split.pieces.
 Range piece(const Split& split, std::int64_t index);

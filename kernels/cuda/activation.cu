@@ -65,7 +65,7 @@ void launch(const Activation& activation, cudaStream_t stream) {
   const auto threads = static_cast<unsigned>(
       std::min<std::int64_t>(ceil_divide(vectors, kWarp) * kWarp, kThreadsWanted));
   const std::int64_t chunks = ceil_divide(vectors, threads);
-  require(activation.rows * chunks <= kMostRows, "activation",
+  require(activation.rows * chunks <= kMaxRows, "activation",
           "rows times CTAs a row must be at most 2^31 - 1");
   const Arguments<T> arguments{.input = static_cast<const Vector<T>*>(activation.input),
                                .output = static_cast<Vector<T>*>(activation.output),

@@ -96,7 +96,7 @@ inline PrefillArguments prefill_arguments(const PrefillAttention& attention, int
   const PagedCache& cache = attention.cache;
   const int group = attention.query_heads / cache.kv_heads;
   // Each sequence has less than a tile more than its rows fill.
-  const std::int64_t most_tiles = attention.tokens * group / tile_rows + attention.sequences;
+  const std::int64_t max_tiles = attention.tokens * group / tile_rows + attention.sequences;
   return {
       .query = attention.query,
       .query_stride = query_stride(attention.query_stride, attention.query_heads, cache.head_dim),
@@ -112,7 +112,7 @@ inline PrefillArguments prefill_arguments(const PrefillAttention& attention, int
       .kv_heads = cache.kv_heads,
       .group = group,
       .window = attention.window,
-      .most_tiles = static_cast<int>(most_tiles),
+      .max_tiles = static_cast<int>(max_tiles),
       .score_scale = attention.scale * cache.key_scale * kLog2E,
       .value_scale = cache.value_scale};
 }

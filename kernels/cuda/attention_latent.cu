@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 }
 
 /// Of the current device, what a CTA may have when it asks for it.
-int most_shared_bytes() {
+int max_shared_bytes() {
   int device = 0;
   int bytes = 0;
   ROOFCAST_CUDA_CHECK(cudaGetDevice(&device));
@@ -57,7 +57,7 @@ void launch(const LatentDecode& attention, int multiprocessors, cudaStream_t str
 template <class T, int kHeadTiles>
 void launch_for_device(const LatentDecode& attention, int multiprocessors, cudaStream_t stream) {
   using Deep = LatentTile<kHeadTiles, 4>;
-  if (most_shared_bytes() >= static_cast<int>(Deep::kSharedBytes)) {
+  if (max_shared_bytes() >= static_cast<int>(Deep::kSharedBytes)) {
     return launch<T, Deep>(attention, multiprocessors, stream);
   }
   if constexpr (kHeadTiles == 4) {

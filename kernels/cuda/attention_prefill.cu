@@ -39,7 +39,7 @@ void launch(const PrefillAttention& attention, cudaStream_t stream) {
   ROOFCAST_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                            static_cast<int>(Tile::kSharedBytes)));
   const PrefillArguments arguments = prefill_arguments(attention, Tile::kRows);
-  const auto ctas = static_cast<unsigned>(arguments.most_tiles * arguments.kv_heads);
+  const auto ctas = static_cast<unsigned>(arguments.max_tiles * arguments.kv_heads);
   kernel<<<ctas, Tile::kThreads, Tile::kSharedBytes, stream>>>(arguments);
   ROOFCAST_CUDA_CHECK(cudaGetLastError());
 }
@@ -55,9 +55,9 @@ void launch_for_head(const PrefillAttention& attention, cudaStream_t stream) {
 
 bool supports_prefill_attention(const PrefillAttention& attention) {
   // Rows, and CTAs, are counted in 32 bits.
-  constexpr std::int64_t kMostRows = std::numeric_limits<std::int32_t>::max() / 2;
+  constexpr std::int64_t kMaxRows = std::numeric_limits<std::int32_t>::max() / 2;
   return takes(attention.element, attention.cache) &&
-         attention.tokens * attention.query_heads <= kMostRows;
+         attention.tokens * attention.query_heads <= kMaxRows;
 }
 
 void launch_prefill_attention(const PrefillAttention& attention, CUstream_st* stream) {

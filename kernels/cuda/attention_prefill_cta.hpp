@@ -33,7 +33,7 @@ struct PrefillArguments {
   int kv_heads = 0;
   int group = 1;          // query heads of a KV head
   int window = 0;         // 0: all
-  int most_tiles = 0;     // row tiles of all sequences, an upper bound
+  int max_tiles = 0;      // row tiles of all sequences, an upper bound
   float score_scale = 0;  // of Q K^T, times log2(e)
   float value_scale = 1;
 };
@@ -107,7 +107,7 @@ ROOFCAST_DEVICE int row_tiles_of(const PrefillArguments& prefill, int sequence, 
 /// so that the last tiles come first: the longest work is not left for the end.
 template <class Tile>
 ROOFCAST_DEVICE PrefillItem item_of_cta(const PrefillArguments& prefill) {
-  const int tile = prefill.most_tiles - 1 - block_index() / prefill.kv_heads;
+  const int tile = prefill.max_tiles - 1 - block_index() / prefill.kv_heads;
   const SequenceStart start = find_sequence(prefill.sequences, tile, [&](int sequence) {
     return row_tiles_of(prefill, sequence, Tile::kRows);
   });
@@ -344,7 +344,7 @@ ROOFCAST_DEVICE void write_output(const PrefillArguments& prefill, const Prefill
   }
 }
 
-/// One CTA of Tile::kThreads, of most_tiles * kv_heads.
+/// One CTA of Tile::kThreads, of max_tiles * kv_heads.
 template <class T, class Cache, int kHeadDim>
 ROOFCAST_DEVICE void prefill_attention(const PrefillArguments& prefill) {
   using Tile = PrefillTile<T, Cache, kHeadDim>;

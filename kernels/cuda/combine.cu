@@ -58,7 +58,7 @@ void launch(const Combine& combine, cudaStream_t stream) {
   const auto threads = static_cast<unsigned>(
       std::min<std::int64_t>(ceil_divide(vectors, kWarp) * kWarp, kThreadsWanted));
   const std::int64_t chunks = ceil_divide(vectors, threads);
-  require(combine.tokens * chunks <= kMostRows, "combine",
+  require(combine.tokens * chunks <= kMaxRows, "combine",
           "tokens times CTAs a row must be at most 2^31 - 1");
   const Arguments<T> arguments{.input = static_cast<const Vector<T>*>(combine.input),
                                .place = combine.place,

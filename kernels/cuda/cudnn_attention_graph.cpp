@@ -10,7 +10,7 @@ using Tensor = CudnnGraph::Tensor;
 
 /// The cache's pages are addressed through the table, and their number, which no contract gives, is
 /// used for no access: a bound that keeps offsets within 64 bits.
-constexpr std::int64_t kMostPages = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxPages = std::int64_t{1} << 24;
 
 cudnnDataType_t data_type(Element element) {
   return element == Element::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
@@ -45,7 +45,7 @@ Tensor container(CudnnGraph& graph, CudnnAttentionTensor id, const CudnnAttentio
                  std::int64_t dim, std::int64_t token_stride) {
   return graph.tensor({.id = id,
                        .type = data_type(shape.element),
-                       .dimensions = {kMostPages, shape.kv_heads, shape.page_size, dim},
+                       .dimensions = {kMaxPages, shape.kv_heads, shape.page_size, dim},
                        .strides = {shape.page_size * token_stride, dim, token_stride, 1}});
 }
 

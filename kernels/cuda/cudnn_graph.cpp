@@ -204,12 +204,12 @@ std::vector<CudnnDescriptor> proposals(const CudnnLibrary& library, const CudnnD
   heuristics.finalize("the engines' heuristics");
   std::vector<CudnnDescriptor> configurations;
   std::vector<cudnnBackendDescriptor_t> raw;
-  for (int i = 0; i < target.most_engines; ++i) {
+  for (int i = 0; i < target.max_engines; ++i) {
     raw.push_back(configurations.emplace_back(library, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
   }
   std::int64_t count = 0;
   library.check(library.cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, target.most_engines,
+                                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, target.max_engines,
                                                  &count, raw.data()),
                 "asking for engines");
   while (static_cast<std::int64_t>(configurations.size()) > count) configurations.pop_back();

@@ -133,7 +133,7 @@ class CudnnGraph {
 struct CudnnTarget {
   cudnnHandle_t handle = nullptr;
   const CudnnDescriptor* device = nullptr;  // CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR
-  int most_engines = 8;                     // to try, in the order of the library's heuristics
+  int max_engines = 8;                      // to try, in the order of the library's heuristics
 };
 
 /// Why an engine that heuristics proposed made no plan, in the library's own words.

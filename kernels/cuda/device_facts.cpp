@@ -11,7 +11,7 @@ namespace roofcast::kernels::cuda {
 namespace {
 
 constexpr double kKilo = 1e3;
-constexpr int kLeastCapability = 80;
+constexpr int kMinCapability = 80;
 
 /// "13.0" of 13000.
 std::string version_text(int version) {
@@ -62,7 +62,7 @@ std::optional<std::string> why_no_device(int device) {
            std::to_string(answer.devices) + " found";
   }
   const int capability = compute_capability(device);
-  if (capability >= kLeastCapability) return std::nullopt;
+  if (capability >= kMinCapability) return std::nullopt;
   return "the GPU has compute capability " + capability_text(capability) +
          ", the kernels need 8.0 or more";
 }

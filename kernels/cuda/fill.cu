@@ -17,7 +17,7 @@ namespace roofcast::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr std::int64_t kMostBlocks = 8192;  // several waves on any GPU; a thread strides on
+constexpr std::int64_t kMaxBlocks = 8192;  // several waves on any GPU; a thread strides on
 
 /// Storage of an fp8 element, apart from other bytes.
 struct Fp8 {
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class T>
 void launch(const NormalFill& fill, cudaStream_t stream) {
-  const std::int64_t blocks = std::min(ceil_divide(fill.count, 2 * kThreads), kMostBlocks);
+  const std::int64_t blocks = std::min(ceil_divide(fill.count, 2 * kThreads), kMaxBlocks);
   fill_normal_kernel<T><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
       static_cast<T*>(fill.data), fill.count, fill.seed, fill.deviation);
   ROOFCAST_CUDA_CHECK(cudaGetLastError());

@@ -10,12 +10,12 @@
 namespace roofcast::kernels::cuda {
 namespace {
 
-constexpr std::size_t kReadings = kMostMultiprocessors;
+constexpr std::size_t kReadings = kMaxMultiprocessors;
 
 }  // namespace
 
 GraphTimer::GraphTimer(int multiprocessors, cudaStream_t stream)
-    : multiprocessors_(std::min(multiprocessors, kMostMultiprocessors)), stream_(stream) {
+    : multiprocessors_(std::min(multiprocessors, kMaxMultiprocessors)), stream_(stream) {
   ROOFCAST_CUDA_CHECK(cudaHostAlloc(reinterpret_cast<void**>(&readings_),
                                     2 * kReadings * sizeof(ClockReading), cudaHostAllocMapped));
   ROOFCAST_CUDA_CHECK(cudaEventCreate(&start_));

@@ -25,9 +25,9 @@
 namespace roofcast::kernels::cuda {
 namespace {
 
-constexpr int kMostMatrices = 512;  // of what shared memory has room for beside the slices
-constexpr int kSlice = 64;          // of k, in elements
-constexpr int kChunk = 8;           // elements of 16 bytes
+constexpr int kMaxMatrices = 512;  // of what shared memory has room for beside the slices
+constexpr int kSlice = 64;         // of k, in elements
+constexpr int kChunk = 8;          // elements of 16 bytes
 constexpr int kChunks = kSlice / kChunk;
 constexpr int kStep = 16;        // of k in one mma
 constexpr int kColumnGroup = 8;  // tiles whose weights concurrent CTAs share
@@ -225,7 +225,7 @@ template <class TileShape, class T>
 __global__ void __launch_bounds__(TileShape::kThreads, TileShape::kResident)
     grouped_gemm_kernel(const Arguments<T> gemm) {
   extern __shared__ uint4 shared[];
-  __shared__ int first_tile[kMostMatrices + 1];
+  __shared__ int first_tile[kMaxMatrices + 1];
   T* stages = reinterpret_cast<T*>(shared);
   const Schedule<TileShape, T> schedule = make_schedule<TileShape>(gemm, first_tile);
   const int tiles = schedule.tiles();
@@ -277,7 +277,7 @@ void launch(const Arguments<T>& gemm, int multiprocessors, cudaStream_t stream) 
   const std::int64_t row_tiles =
       gemm.rows / TileShape::kRows + std::min<std::int64_t>(gemm.matrices, gemm.rows);
   const std::int64_t tiles = row_tiles * ceil_divide(gemm.n, TileShape::kColumns);
-  require(tiles <= kMostRows, "grouped GEMM", "the output must be at most 2^31 - 1 tiles");
+  require(tiles <= kMaxRows, "grouped GEMM", "the output must be at most 2^31 - 1 tiles");
   const std::int64_t blocks =
       std::min(tiles, std::int64_t{multiprocessors} * std::max(1, resident));
   kernel<<<static_cast<unsigned>(blocks), TileShape::kThreads, TileShape::kSharedBytes, stream>>>(
@@ -328,7 +328,7 @@ bool is_sixteen_bit(Element element) {
 }  // namespace
 
 bool supports_grouped_gemm(const GroupedGemm& gemm) {
-  return is_sixteen_bit(gemm.element) && gemm.experts <= kMostMatrices;
+  return is_sixteen_bit(gemm.element) && gemm.experts <= kMaxMatrices;
 }
 
 void launch_grouped_gemm(const GroupedGemm& gemm, int multiprocessors, CUstream_st* stream) {

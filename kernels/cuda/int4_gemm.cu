@@ -316,7 +316,7 @@ template <class TileShape, int kGroup, class T>
 void launch(const Int4Gemm& gemm, cudaStream_t stream) {
   const std::int64_t token_tiles = ceil_divide(gemm.m, TileShape::kTokens);
   const std::int64_t blocks = token_tiles * ceil_divide(gemm.n, TileShape::kOutputs);
-  require(blocks <= kMostRows, "int4 GEMM", "the output must be at most 2^31 - 1 tiles");
+  require(blocks <= kMaxRows, "int4 GEMM", "the output must be at most 2^31 - 1 tiles");
   const Arguments<T> arguments{.input = static_cast<const T*>(gemm.input),
                                .weight = gemm.weight,
                                .scale = static_cast<const T*>(gemm.scale),

@@ -49,7 +49,7 @@ template <class T>
 void launch(const IntegerResult& integers, cudaStream_t stream) {
   const std::int64_t fours = integers.count / kSums;
   const std::int64_t blocks = ceil_divide(fours, kThreads);
-  require(blocks <= kMostRows, "int8 result", "the count must be at most 2^41");
+  require(blocks <= kMaxRows, "int8 result", "the count must be at most 2^41");
   integer_result_kernel<T><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
       reinterpret_cast<const int4*>(integers.sums), integers.input_scale, integers.weight_scale,
       static_cast<Four<T>*>(integers.output), fours);

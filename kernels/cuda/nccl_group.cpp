@@ -24,7 +24,7 @@ constexpr auto kFamily = "collective";
 // What queueing takes the host at first guess; a recording that needs longer gets longer.
 constexpr std::uint64_t kQueueNanoseconds = 50'000;
 constexpr std::uint64_t kQueueNanosecondsPerCall = 15'000;  // of one rank
-constexpr std::uint64_t kMostQueueNanoseconds = 200'000'000;
+constexpr std::uint64_t kMaxQueueNanoseconds = 200'000'000;
 
 /// Events belong to a device.
 EventTimer events_on(int device) {
@@ -114,7 +114,7 @@ class NcclGroup final : public DeviceGroup {
   Sample replay(Recording& recording) override {
     auto& list = dynamic_cast<CallList&>(recording);
     while (!queue(list)) {
-      if (list.queue_nanoseconds >= kMostQueueNanoseconds) {
+      if (list.queue_nanoseconds >= kMaxQueueNanoseconds) {
         throw std::runtime_error(
             "NCCL: calls cannot be queued ahead of the GPUs (CUDA_LAUNCH_BLOCKING forbids it)");
       }

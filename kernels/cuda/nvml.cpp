@@ -60,7 +60,7 @@ struct Nvml::Library {
   ReadUnsignedLong* energy =
       optional_function<ReadUnsignedLong>(library, "nvmlDeviceGetTotalEnergyConsumption");
   ReadOfKind* clock = optional_function<ReadOfKind>(library, "nvmlDeviceGetClockInfo");
-  ReadOfKind* most_clock = optional_function<ReadOfKind>(library, "nvmlDeviceGetMaxClockInfo");
+  ReadOfKind* max_clock = optional_function<ReadOfKind>(library, "nvmlDeviceGetMaxClockInfo");
   ReadOfKind* temperature = optional_function<ReadOfKind>(library, "nvmlDeviceGetTemperature");
   ReadUnsignedLong* reasons =
       optional_function<ReadUnsignedLong>(library, "nvmlDeviceGetCurrentClocksEventReasons");
@@ -143,9 +143,9 @@ std::optional<double> Nvml::memory_clock_hz() const {
   if (!answers()) return std::nullopt;
   return read(library_->clock, library_->device, kMemoryClock, kMega);
 }
-std::optional<double> Nvml::most_sm_clock_hz() const {
+std::optional<double> Nvml::max_sm_clock_hz() const {
   if (!answers()) return std::nullopt;
-  return read(library_->most_clock, library_->device, kSmClock, kMega);
+  return read(library_->max_clock, library_->device, kSmClock, kMega);
 }
 std::optional<double> Nvml::temperature_celsius() const {
   if (!answers()) return std::nullopt;

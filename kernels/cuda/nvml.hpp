@@ -43,7 +43,7 @@ class Nvml {
   std::optional<double> energy_joule() const;
   std::optional<double> sm_clock_hz() const;
   std::optional<double> memory_clock_hz() const;
-  std::optional<double> most_sm_clock_hz() const;
+  std::optional<double> max_sm_clock_hz() const;
   std::optional<double> temperature_celsius() const;
   std::optional<ClockReasons> reasons() const;
 

@@ -23,7 +23,7 @@ __device__ std::uint64_t global_nanoseconds() {
 
 __global__ void clock_probe_kernel(ClockReading* readings) {
   const unsigned number = multiprocessor();
-  if (number >= kMostMultiprocessors) return;
+  if (number >= kMaxMultiprocessors) return;
   readings[number] = {global_nanoseconds(), static_cast<std::uint64_t>(clock64())};
 }
 

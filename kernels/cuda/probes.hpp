@@ -11,10 +11,10 @@ struct CUstream_st;  // what cudaStream_t points to, so that this header needs n
 namespace roofcast::kernels::cuda {
 
 /// More than any GPU has.
-inline constexpr int kMostMultiprocessors = 512;
+inline constexpr int kMaxMultiprocessors = 512;
 
 /// Each multiprocessor that runs part of it writes readings[its number]; on an idle GPU nearly all
-/// do. `readings`: [kMostMultiprocessors], where the GPU can write. Throws CudaError when the
+/// do. `readings`: [kMaxMultiprocessors], where the GPU can write. Throws CudaError when the
 /// launch fails.
 void launch_clock_probe(ClockReading* readings, int multiprocessors, CUstream_st* stream);
 

@@ -18,7 +18,7 @@ namespace roofcast::kernels::cuda {
 namespace {
 
 constexpr int kThreadsWanted = 256;  // enough to hide latency, several CTAs an SM
-constexpr int kMostVectors = 8;      // a thread: 32 fp32 or 64 sixteen-bit values in registers
+constexpr int kMaxVectors = 8;       // a thread: 32 fp32 or 64 sixteen-bit values in registers
 
 /// RmsNorm with typed pointers, as it is passed to the device. Only the weight is __restrict__: the
 /// contract lets the outputs overwrite input and residual.
@@ -44,8 +44,8 @@ __device__ Vector<T> add(const Vector<T>& a, const Vector<T>& b) {
 
 /// Threads of the largest CTA that launch_for makes: kThreadsWanted but for the widest rows.
 template <class T, int kVectors>
-constexpr int kThreadBound = kVectors < kMostVectors ? kThreadsWanted
-                                                     : kMostHidden / (kVectors * kLanes<T>);
+constexpr int kThreadBound = kVectors < kMaxVectors ? kThreadsWanted
+                                                    : kMaxHidden / (kVectors * kLanes<T>);
 
 /// kVectors: vectors a thread holds; kVectors * blockDim.x covers the row.
 template <class T, int kVectors>
@@ -111,10 +111,10 @@ void launch_for(const RmsNorm& norm, cudaStream_t stream) {
   if (arguments.vectors <= kThreadsWanted) return launch<T, 1>(arguments, norm.rows, stream);
   if (arguments.vectors <= 2 * kThreadsWanted) return launch<T, 2>(arguments, norm.rows, stream);
   if (arguments.vectors <= 4 * kThreadsWanted) return launch<T, 4>(arguments, norm.rows, stream);
-  launch<T, kMostVectors>(arguments, norm.rows, stream);
+  launch<T, kMaxVectors>(arguments, norm.rows, stream);
 }
 
-static_assert(kThreadBound<float, kMostVectors> <= kMostThreads);
+static_assert(kThreadBound<float, kMaxVectors> <= kMaxThreads);
 
 }  // namespace
 

@@ -104,7 +104,7 @@ void choose_for(const Routing& routing, cudaStream_t stream) {
   if (routing.experts <= 4 * kWarp) return choose<T, 4>(routing, stream);
   if (routing.experts <= 8 * kWarp) return choose<T, 8>(routing, stream);
   if (routing.experts <= 16 * kWarp) return choose<T, 16>(routing, stream);
-  choose<T, kMostExperts / kWarp>(routing, stream);
+  choose<T, kMaxExperts / kWarp>(routing, stream);
 }
 
 // ---- (2) sorting
@@ -174,7 +174,7 @@ __device__ void places_from_counts(std::int32_t* counts, int warps, int experts,
   if (thread == 0) first_row[experts] = before;
 }
 
-__global__ void __launch_bounds__(kMostThreads) sort_kernel(const Routing routing) {
+__global__ void __launch_bounds__(kMaxThreads) sort_kernel(const Routing routing) {
   extern __shared__ std::int32_t counts[];  // [warps, experts]
   const auto warps = static_cast<int>(blockDim.x / kWarp);
   const auto warp = static_cast<int>(threadIdx.x / kWarp);
@@ -210,11 +210,11 @@ __global__ void __launch_bounds__(kMostThreads) sort_kernel(const Routing routin
 
 void sort(const Routing& routing, cudaStream_t stream) {
   const int bytes_of_warp = routing.experts * static_cast<int>(sizeof(std::int32_t));
-  const int most_warps = std::min(kMostThreads / kWarp, kSortBytes / bytes_of_warp);
+  const int max_warps = std::min(kMaxThreads / kWarp, kSortBytes / bytes_of_warp);
   const std::int64_t pairs = routing.tokens * routing.top_k;
   const std::int64_t wanted =
       std::max(ceil_divide(pairs, kWarp), ceil_divide(routing.experts, kWarp));
-  const auto warps = static_cast<int>(std::min<std::int64_t>(wanted, most_warps));
+  const auto warps = static_cast<int>(std::min<std::int64_t>(wanted, max_warps));
   ROOFCAST_CUDA_CHECK(
       cudaFuncSetAttribute(sort_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSortBytes));
   sort_kernel<<<1, static_cast<unsigned>(warps * kWarp),

@@ -270,8 +270,8 @@ __device__ Kept keep_top_p(const Row<T>& row, std::uint32_t high, const Kept& ke
       row, kept.key, high, [&](const Total& total) { return total.weight >= target; });
   const double one = row.weight(logit_of<T>(crossing.key));
   const double wanted = ceil((target - crossing.above.weight) / one);
-  const int most = ties_kept(crossing, kept);
-  const int ties = wanted < most ? max(1, static_cast<int>(wanted)) : most;
+  const int max_ties = ties_kept(crossing, kept);
+  const int ties = wanted < max_ties ? max(1, static_cast<int>(wanted)) : max_ties;
   return {crossing.key, ties, crossing.above.weight + ties * one};
 }
 
@@ -333,8 +333,8 @@ __global__ void __launch_bounds__(kThreads) draw_kernel(const Sampling sampling)
       find_crossing(row, kept.key, high, [&](const Total& total) { return total.weight > target; });
   const double tie =
       (target - crossing.above.weight) / double{row.weight(logit_of<T>(crossing.key))};
-  const int most = ties_kept(crossing, kept);
-  const int wanted = tie < most ? max(0, static_cast<int>(tie)) : most - 1;
+  const int max_ties = ties_kept(crossing, kept);
+  const int wanted = tie < max_ties ? max(0, static_cast<int>(tie)) : max_ties - 1;
   const std::int32_t token = index_of_tie(row, crossing.key, wanted);
   if (threadIdx.x == 0) sampling.token[r] = token;
 }

@@ -14,7 +14,7 @@ namespace roofcast::kernels::cuda {
 
 inline constexpr int kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xffffffffU;
-inline constexpr int kMostThreads = 1024;  // of a thread block
+inline constexpr int kMaxThreads = 1024;  // of a thread block
 
 template <class T>
 inline constexpr int kLanes = static_cast<int>(kVectorBytes / sizeof(T));  // elements of a vector
@@ -58,7 +58,7 @@ __device__ T warp_sum(T value) {
 /// be called again after a __syncthreads().
 template <class T>
 __device__ T block_sum(T value) {
-  __shared__ T warp_sums[kMostThreads / kWarp];
+  __shared__ T warp_sums[kMaxThreads / kWarp];
   const unsigned warp = threadIdx.x / kWarp;
   const unsigned lane = threadIdx.x % kWarp;
   value = warp_sum(value);
@@ -71,7 +71,7 @@ __device__ T block_sum(T value) {
 /// a multiple of kWarp.
 template <class T>
 __device__ T block_prefix(T value, T& total) {
-  __shared__ T warp_sums[kMostThreads / kWarp];
+  __shared__ T warp_sums[kMaxThreads / kWarp];
   const unsigned warp = threadIdx.x / kWarp;
   const unsigned lane = threadIdx.x % kWarp;
   T sum = value;

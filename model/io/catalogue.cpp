@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/error.hpp"
+#include "base/suggest.hpp"
 #include "embedded_models.hpp"
-#include "model/error.hpp"
 #include "model/io/config_fields.hpp"
 #include "model/io/json_text.hpp"
 #include "model/io/model_reader.hpp"
-#include "model/suggest.hpp"
 
 namespace roofcast {
 

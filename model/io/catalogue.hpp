@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "model/transformer.hpp"
+#include "model/architecture/transformer.hpp"
 
 namespace roofcast {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 
@@ -83,9 +83,9 @@ std::int64_t Fields::size(Names names, std::int64_t largest) const {
   return integer(found, 1, largest);
 }
 
-std::int64_t Fields::size_or(Names names, std::int64_t otherwise, std::int64_t largest) const {
+std::int64_t Fields::size_or(Names names, std::int64_t fallback, std::int64_t largest) const {
   const Found found = find(names);
-  return found.value == nullptr ? otherwise : integer(found, 1, largest);
+  return found.value == nullptr ? fallback : integer(found, 1, largest);
 }
 
 std::optional<std::int64_t> Fields::count(Names names, std::int64_t largest) const {
@@ -94,8 +94,8 @@ std::optional<std::int64_t> Fields::count(Names names, std::int64_t largest) con
   return integer(found, 0, largest);
 }
 
-std::int64_t Fields::count_or(Names names, std::int64_t otherwise, std::int64_t largest) const {
-  return count(names, largest).value_or(otherwise);
+std::int64_t Fields::count_or(Names names, std::int64_t fallback, std::int64_t largest) const {
+  return count(names, largest).value_or(fallback);
 }
 
 std::optional<double> Fields::number(Names names) const {
@@ -107,16 +107,16 @@ std::optional<double> Fields::number(Names names) const {
   fail(found.key, fmt::format("must be a finite number, not {}", shown(*found.value)));
 }
 
-bool Fields::flag(Names names, bool otherwise) const {
+bool Fields::flag(Names names, bool fallback) const {
   const Found found = find(names);
-  if (found.value == nullptr) return otherwise;
+  if (found.value == nullptr) return fallback;
   if (found.value->is_boolean()) return found.value->get<bool>();
   fail(found.key, fmt::format("must be true or false, not {}", shown(*found.value)));
 }
 
-std::string Fields::text(Names names, std::string otherwise) const {
+std::string Fields::text(Names names, std::string fallback) const {
   const Found found = find(names);
-  if (found.value == nullptr) return otherwise;
+  if (found.value == nullptr) return fallback;
   if (found.value->is_string()) return found.value->get<std::string>();
   fail(found.key, fmt::format("must be a text, not {}", shown(*found.value)));
 }

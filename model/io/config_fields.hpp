@@ -16,9 +16,9 @@ namespace roofcast {
 using Names = std::initializer_list<std::string_view>;
 
 // What no model comes near; larger numbers are mistakes or meant to do harm.
-constexpr std::int64_t kMostLayers = 10'000;
-constexpr std::int64_t kMostHeads = 100'000;
-constexpr std::int64_t kMostExperts = 1'000'000;
+constexpr std::int64_t kMaxLayers = 10'000;
+constexpr std::int64_t kMaxHeads = 100'000;
+constexpr std::int64_t kMaxExperts = 1'000'000;
 constexpr std::int64_t kWidest = 1'000'000;       // hidden size, head dimension, ranks
 constexpr std::int64_t kWidestFfn = 100'000'000;  // feed-forward width
 constexpr std::int64_t kLargestVocabulary = 100'000'000;
@@ -36,13 +36,13 @@ class Fields {
   /// Required whole number from 1 to `largest`.
   std::int64_t size(Names names, std::int64_t largest = kWidest) const;
   /// The same, or `otherwise` when absent.
-  std::int64_t size_or(Names names, std::int64_t otherwise, std::int64_t largest = kWidest) const;
+  std::int64_t size_or(Names names, std::int64_t fallback, std::int64_t largest = kWidest) const;
   /// Whole number from 0 to `largest`; nothing when absent.
   std::optional<std::int64_t> count(Names names, std::int64_t largest = kWidest) const;
-  std::int64_t count_or(Names names, std::int64_t otherwise, std::int64_t largest = kWidest) const;
+  std::int64_t count_or(Names names, std::int64_t fallback, std::int64_t largest = kWidest) const;
   std::optional<double> number(Names names) const;  // finite
-  bool flag(Names names, bool otherwise) const;
-  std::string text(Names names, std::string otherwise = {}) const;
+  bool flag(Names names, bool fallback) const;
+  std::string text(Names names, std::string fallback = {}) const;
 
   /// Lists; empty when absent. A list with another kind of element is an error.
   std::vector<std::int64_t> counts(std::string_view key) const;

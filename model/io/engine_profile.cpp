@@ -7,7 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "model/io/profile_section.hpp"
 
 namespace roofcast {
@@ -55,7 +55,7 @@ EngineProfile parse_engine_profile(const std::string& text, const std::string& w
   check_keys(top, {"schema_version", "kind", "name", "era", "host", "source", "median_error"});
   number(top, "schema_version", kVersion);
   if (roofcast::text(top, "kind") != "engine") fail(top, "kind", "must be \"engine\"");
-  EngineProfile profile{.name = roofcast::text(top, "name"), .era = roofcast::text(top, "era")};
+  EngineProfile profile{.name = roofcast::text(top, "name"), .preset = roofcast::text(top, "era")};
   profile.host = read_host(subsection(top, "host"));
   if (has(top, "source")) profile.source = roofcast::text(top, "source");
   if (has(top, "median_error")) profile.median_error = number(top, "median_error", kError);
@@ -70,7 +70,7 @@ std::string write_engine_profile(const EngineProfile& profile) {
   nlohmann::ordered_json json{{"schema_version", kSchemaVersion},
                               {"kind", "engine"},
                               {"name", profile.name},
-                              {"era", profile.era},
+                              {"era", profile.preset},
                               {"host", std::move(host)}};
   if (!profile.source.empty()) json["source"] = profile.source;
   if (profile.median_error > 0) json["median_error"] = profile.median_error;

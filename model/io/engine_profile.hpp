@@ -1,20 +1,20 @@
 // Engine profiles: files that `roofcast fit` writes and `--engine FILE.json` reads.
-//   {"schema_version": 1, "kind": "engine", "name": "our-vllm", "era": "vllm-0.19",
+//   {"schema_version": 1, "kind": "engine", "name": "our-vllm", "preset": "vllm-0.19",
 //    "host": {"graph_launch_s": 0.0004, "per_request_s": 0.006},
 //    "source": "three runs of May, leave one out", "median_error": 0.021}
-// Host terms (model/host_terms.hpp) that are left out are the era's.
+// Host terms (model/engines/host_terms.hpp) that are left out are the preset's.
 #pragma once
 
 #include <string>
 
-#include "model/host_terms.hpp"
+#include "model/engines/host_terms.hpp"
 
 namespace roofcast {
 
-/// Whether `engine` names a file and not an era: it ends in .json or holds a '/'.
+/// Whether `engine` names a file and not an preset: it ends in .json or holds a '/'.
 bool is_engine_profile_path(const std::string& engine);
 
-/// Throws Error: "engine profile FILE: ...". The era is not looked up here.
+/// Throws Error: "engine profile FILE: ...". The preset is not looked up here.
 EngineProfile load_engine_profile(const std::string& path);
 /// `where` is the file's name, for errors.
 EngineProfile parse_engine_profile(const std::string& text, const std::string& where);

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/architecture/transformer.hpp"
 #include "model/io/config_fields.hpp"
-#include "model/transformer.hpp"
 
 namespace roofcast {
 

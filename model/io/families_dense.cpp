@@ -1,6 +1,6 @@
 // Dense models with grouped-query attention. Shapes follow the Hugging Face modelling code of each
-// family; parameter totals are checked in tests/model/families_test.cpp.
-#include "model/error.hpp"
+// family; parameter totals are checked in tests/model/io/families_test.cpp.
+#include "base/error.hpp"
 #include "model/io/families.hpp"
 #include "model/io/family_parts.hpp"
 
@@ -176,11 +176,11 @@ void add_nas_ffn(const Fields& ffn, const NasShape& shape, Layer& layer) {
 // Llama-3.x-Nemotron found by architecture search (DeciLM): every block states its own attention
 // and feed-forward, either of which may be absent or a plain matrix.
 void build_nemotron_nas(const Fields& config, Transformer& model) {
-  NasShape shape{.heads = config.size({"num_attention_heads"}, kMostHeads), .hidden = model.hidden};
+  NasShape shape{.heads = config.size({"num_attention_heads"}, kMaxHeads), .hidden = model.hidden};
   shape.head_dim = config.size_or({"head_dim"}, model.hidden / shape.heads);
   if (shape.head_dim < 1) config.fail("num_attention_heads", "is larger than hidden_size");
   const std::vector<Fields> blocks = config.objects("block_configs");
-  if (blocks.empty() || static_cast<std::int64_t>(blocks.size()) > kMostLayers) {
+  if (blocks.empty() || static_cast<std::int64_t>(blocks.size()) > kMaxLayers) {
     config.fail("block_configs", "must list every block's attention and ffn");
   }
   model.final_norm_elements = model.hidden;

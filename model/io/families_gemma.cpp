@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "model/io/families.hpp"
 #include "model/io/family_parts.hpp"
 
@@ -64,8 +64,8 @@ void build_gemma3(const Fields& config, Transformer& model) {
   constexpr std::int64_t kPeriod = 6;
   const std::int64_t layers = layer_count(config);
   Attention attention;
-  attention.query_heads = config.size_or({"num_attention_heads"}, kHeads, kMostHeads);
-  attention.kv_heads = config.size_or({"num_key_value_heads"}, kKvHeads, kMostHeads);
+  attention.query_heads = config.size_or({"num_attention_heads"}, kHeads, kMaxHeads);
+  attention.kv_heads = config.size_or({"num_key_value_heads"}, kKvHeads, kMaxHeads);
   attention.head_dim = config.size_or({"head_dim"}, kHeadDim);
   attention.value_head_dim = attention.head_dim;
   attention.qk_norm_elements = per_head_qk_norm(attention);
@@ -74,7 +74,7 @@ void build_gemma3(const Fields& config, Transformer& model) {
                     .norm_elements = 4 * model.hidden};
   model.final_norm_elements = model.hidden;
   const std::int64_t period =
-      config.size_or({"sliding_window_pattern", "_sliding_window_pattern"}, kPeriod, kMostLayers);
+      config.size_or({"sliding_window_pattern", "_sliding_window_pattern"}, kPeriod, kMaxLayers);
   add_alternating(model, layer, windowed_layers(config, layers, period),
                   config.size_or({"sliding_window"}, kWindow, kLongestContext));
 }
@@ -106,8 +106,7 @@ Gemma4 read_gemma4(const Fields& config, std::int64_t layers, std::int64_t hidde
   g.global.keys_are_values = config.flag({"attention_k_eq_v"}, false);
   g.global.caches_both = g.global.keys_are_values;
   if (g.global.keys_are_values) {
-    g.global.kv_heads =
-        config.size_or({"num_global_key_value_heads"}, g.local.kv_heads, kMostHeads);
+    g.global.kv_heads = config.size_or({"num_global_key_value_heads"}, g.local.kv_heads, kMaxHeads);
   }
   g.intermediate = ffn_width(config);
   g.per_layer_input = config.count_or({"hidden_size_per_layer_input"}, 0);

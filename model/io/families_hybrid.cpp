@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "model/io/families.hpp"
 #include "model/io/family_parts.hpp"
 
@@ -21,8 +21,8 @@ void read_state_dtype(const Fields& config, Transformer& model) {
 }
 
 GatedDeltaNet qwen_delta_net(const Fields& config) {
-  return {.key_heads = config.size({"linear_num_key_heads"}, kMostHeads),
-          .value_heads = config.size({"linear_num_value_heads"}, kMostHeads),
+  return {.key_heads = config.size({"linear_num_key_heads"}, kMaxHeads),
+          .value_heads = config.size({"linear_num_value_heads"}, kMaxHeads),
           .key_dim = config.size({"linear_key_head_dim"}),
           .value_dim = config.size({"linear_value_head_dim"}),
           .conv_kernel = config.size({"linear_conv_kernel_dim"}, kWidest)};
@@ -48,7 +48,7 @@ void build_qwen3_next(const Fields& config, Transformer& model) {
   attention.output_gate = config.flag({"attn_output_gate"}, true);
   const GatedDeltaNet delta_net = qwen_delta_net(config);
   const auto types = layer_texts(config, "layer_types", layers);
-  const std::int64_t interval = config.size_or({"full_attention_interval"}, 4, kMostLayers);
+  const std::int64_t interval = config.size_or({"full_attention_interval"}, 4, kMaxLayers);
   const Ffn ffn = qwen_next_ffn(config);
   if (!config.counts("mlp_only_layers").empty()) {
     config.fail("mlp_only_layers", "is not supported for this family");
@@ -66,10 +66,10 @@ void build_qwen3_next(const Fields& config, Transformer& model) {
 namespace {
 
 Layer nemotron_mamba(const Fields& config) {
-  return {.mixer = Mamba2{.heads = config.size({"mamba_num_heads"}, kMostHeads),
+  return {.mixer = Mamba2{.heads = config.size({"mamba_num_heads"}, kMaxHeads),
                           .head_dim = config.size({"mamba_head_dim"}),
                           .state = config.size({"ssm_state_size"}),
-                          .groups = config.size({"n_groups"}, kMostHeads),
+                          .groups = config.size({"n_groups"}, kMaxHeads),
                           .conv_kernel = config.size({"conv_kernel"}),
                           .conv_bias = config.flag({"use_conv_bias"}, true),
                           .projection_bias = config.flag({"mamba_proj_bias"}, false)}};
@@ -125,7 +125,7 @@ std::string nemotron_pattern(const Fields& config) {
 // own with one norm.
 void build_nemotron_h(const Fields& config, Transformer& model) {
   const std::string pattern = nemotron_pattern(config);
-  if (static_cast<std::int64_t>(pattern.size()) > kMostLayers) {
+  if (static_cast<std::int64_t>(pattern.size()) > kMaxLayers) {
     config.fail("hybrid_override_pattern", "has too many layers");
   }
   read_state_dtype(config, model);
@@ -177,7 +177,7 @@ void build_minimax_text(const Fields& config, Transformer& model) {
 namespace {
 
 LatentAttention kimi_latent(const Fields& config) {
-  return {.query_heads = config.size({"num_attention_heads"}, kMostHeads),
+  return {.query_heads = config.size({"num_attention_heads"}, kMaxHeads),
           .q_lora_rank = config.count_or({"q_lora_rank"}, 0),
           .kv_lora_rank = config.size({"kv_lora_rank"}),
           .nope_dim = config.size({"qk_nope_head_dim"}),
@@ -193,7 +193,7 @@ void build_kimi_linear(const Fields& config, Transformer& model) {
   const std::int64_t layers = layer_count(config);
   const auto linear = config.object("linear_attn_config");
   if (!linear) config.fail("linear_attn_config", "is missing");
-  const std::int64_t heads = linear->size({"num_heads"}, kMostHeads);
+  const std::int64_t heads = linear->size({"num_heads"}, kMaxHeads);
   const std::int64_t head_dim = linear->size({"head_dim"});
   const GatedDeltaNet delta{.key_heads = heads,
                             .value_heads = heads,

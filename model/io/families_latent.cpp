@@ -2,7 +2,7 @@
 // indexer (V3.2, GLM-5), and the compressed single-head caches of DeepSeek-V4.
 #include <algorithm>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "model/io/families.hpp"
 #include "model/io/family_parts.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 LatentAttention latent_attention(const Fields& config) {
   LatentAttention a;
-  a.query_heads = config.size({"num_attention_heads"}, kMostHeads);
+  a.query_heads = config.size({"num_attention_heads"}, kMaxHeads);
   a.q_lora_rank = config.count_or({"q_lora_rank"}, 0);
   a.kv_lora_rank = config.size({"kv_lora_rank"});
   a.nope_dim = config.size({"qk_nope_head_dim"});
@@ -21,7 +21,7 @@ LatentAttention latent_attention(const Fields& config) {
   a.bias = config.flag({"attention_bias"}, false);
   if (const auto best = config.count({"index_topk"}, kLongestContext); best && *best > 0) {
     a.span = {.kind = AttentionSpan::Kind::sparse, .tokens = *best};
-    a.index_heads = config.size({"index_n_heads"}, kMostHeads);
+    a.index_heads = config.size({"index_n_heads"}, kMaxHeads);
     a.index_head_dim = config.size({"index_head_dim"});
   }
   return a;
@@ -33,7 +33,7 @@ std::vector<bool> deepseek_expert_layers(const Fields& config, std::int64_t laye
   if (!config.has("n_routed_experts")) return has_experts;
   const auto stated = layer_texts(config, "mlp_layer_types", layers);
   const std::int64_t dense = config.count_or({"first_k_dense_replace"}, 0, layers);
-  const std::int64_t period = config.size_or({"moe_layer_freq"}, 1, kMostLayers);
+  const std::int64_t period = config.size_or({"moe_layer_freq"}, 1, kMaxLayers);
   for (std::int64_t i = 0; i < layers; ++i) {
     const auto at = static_cast<std::size_t>(i);
     has_experts[at] = stated.empty() ? i >= dense && i % period == 0 : stated[at] == "sparse";
@@ -100,9 +100,9 @@ DeepSeekV4 read_deepseek_v4(const Fields& config, std::int64_t hidden) {
   a.sink_elements = a.query_heads;
   a.local_tokens = config.size({"sliding_window"}, kLongestContext);
   v4.index_topk = config.size({"index_topk"}, kLongestContext);
-  v4.index_heads = config.size({"index_n_heads"}, kMostHeads);
+  v4.index_heads = config.size({"index_n_heads"}, kMaxHeads);
   v4.index_head_dim = config.size({"index_head_dim"});
-  v4.streams = config.size({"hc_mult"}, kMostHeads);
+  v4.streams = config.size({"hc_mult"}, kMaxHeads);
   return v4;
 }
 
@@ -167,7 +167,7 @@ void build_deepseek_v4(const Fields& config, Transformer& model) {
   if (static_cast<std::int64_t>(ratios.size()) < layers) {
     config.fail("compress_ratios", "must have an entry for every layer");
   }
-  const std::int64_t hashed = config.count_or({"num_hash_layers"}, 0, kMostLayers);
+  const std::int64_t hashed = config.count_or({"num_hash_layers"}, 0, kMaxLayers);
   MoeFfn moe = deepseek_experts(config);
   for (std::int64_t i = 0; i < layers; ++i) {
     Layer layer = deepseek_v4_layer(v4, ratios[static_cast<std::size_t>(i)]);

@@ -1,7 +1,7 @@
 // Mixture-of-experts models with grouped-query attention in every layer, all tokens attended.
 #include <fmt/format.h>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "model/io/families.hpp"
 #include "model/io/family_parts.hpp"
 
@@ -15,7 +15,7 @@ Layer with_two_norms(const Transformer& model, const Attention& attention, Ffn f
 
 /// Qwen's pattern: experts in every `decoder_sparse_step`-th layer, except `mlp_only_layers`.
 std::vector<bool> qwen_expert_layers(const Fields& config, std::int64_t layers) {
-  const std::int64_t step = config.size_or({"decoder_sparse_step"}, 1, kMostLayers);
+  const std::int64_t step = config.size_or({"decoder_sparse_step"}, 1, kMaxLayers);
   std::vector<bool> has_experts;
   for (std::int64_t i = 0; i < layers; ++i) has_experts.push_back((i + 1) % step == 0);
   for (const std::int64_t i : config.counts("mlp_only_layers")) {
@@ -99,7 +99,7 @@ namespace {
 /// them are read. One index key a token is cached.
 void make_sparse(const Fields& sparse, const Transformer& model, Layer& layer) {
   Attention& attention = std::get<Attention>(layer.mixer);
-  attention.index_heads = sparse.size({"sparse_num_index_heads"}, kMostHeads);
+  attention.index_heads = sparse.size({"sparse_num_index_heads"}, kMaxHeads);
   attention.index_head_dim = sparse.size({"sparse_index_dim"});
   const std::int64_t blocks = sparse.size({"sparse_topk_blocks"}, kLargestVocabulary);
   attention.span = {.kind = AttentionSpan::Kind::sparse,
@@ -121,7 +121,7 @@ void build_minimax_m3(const Fields& config, Transformer& model) {
   MoeFfn moe = routed_experts(config, {"intermediate_size"});
   moe.router_bias = config.flag({"use_routing_bias"}, true);
   moe.shared_intermediate = config.count_or({"shared_intermediate_size"}, 0, kWidestFfn) *
-                            config.count_or({"n_shared_experts"}, 0, kMostExperts);
+                            config.count_or({"n_shared_experts"}, 0, kMaxExperts);
   const auto has_experts = layer_counts(config, "moe_layer_freq", layers);
   const auto sparse = config.object("sparse_attention_config");
   const auto is_sparse =

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "model/io/families.hpp"
 #include "model/io/family_parts.hpp"
 
@@ -36,7 +36,7 @@ namespace {
 /// list means every fourth layer (transformers, configuration_llama4.py).
 std::vector<bool> llama4_chunked(const Fields& config, std::int64_t layers) {
   const auto stated = layer_counts(config, "no_rope_layers", layers);
-  const std::int64_t interval = config.size_or({"no_rope_layer_interval"}, 4, kMostLayers);
+  const std::int64_t interval = config.size_or({"no_rope_layer_interval"}, 4, kMaxLayers);
   std::vector<bool> chunked;
   for (std::int64_t i = 0; i < layers; ++i) {
     chunked.push_back(stated.empty() ? (i + 1) % interval != 0
@@ -46,7 +46,7 @@ std::vector<bool> llama4_chunked(const Fields& config, std::int64_t layers) {
 }
 
 std::vector<bool> llama4_expert_layers(const Fields& config, std::int64_t layers) {
-  const std::int64_t step = config.size_or({"interleave_moe_layer_step"}, 1, kMostLayers);
+  const std::int64_t step = config.size_or({"interleave_moe_layer_step"}, 1, kMaxLayers);
   const std::vector<std::int64_t> stated = config.counts("moe_layers");
   std::vector<bool> has_experts;
   for (std::int64_t i = 0; i < layers; ++i) {
@@ -86,8 +86,8 @@ namespace {
 /// MiMo-V2: windowed layers have their own heads and widths, and (only they) sinks.
 Attention mimo_windowed(const Fields& config, const Attention& full) {
   Attention a = full;
-  a.query_heads = config.size_or({"swa_num_attention_heads"}, full.query_heads, kMostHeads);
-  a.kv_heads = config.size_or({"swa_num_key_value_heads"}, full.kv_heads, kMostHeads);
+  a.query_heads = config.size_or({"swa_num_attention_heads"}, full.query_heads, kMaxHeads);
+  a.kv_heads = config.size_or({"swa_num_key_value_heads"}, full.kv_heads, kMaxHeads);
   a.head_dim = config.size_or({"swa_head_dim"}, full.head_dim);
   a.value_head_dim = config.size_or({"swa_v_head_dim"}, full.value_head_dim);
   a.span = sliding(config.size({"sliding_window", "sliding_window_size"}, kLongestContext));
@@ -163,8 +163,8 @@ Attention step3_windowed(const Fields& config, const Attention& full, Transforme
         "of full layers");
     return a;
   }
-  a.query_heads = other->size_or({"num_attention_heads"}, a.query_heads, kMostHeads);
-  a.kv_heads = other->size_or({"num_attention_groups"}, a.kv_heads, kMostHeads);
+  a.query_heads = other->size_or({"num_attention_heads"}, a.query_heads, kMaxHeads);
+  a.kv_heads = other->size_or({"num_attention_groups"}, a.kv_heads, kMaxHeads);
   a.head_dim = other->size_or({"head_dim"}, a.head_dim);
   a.value_head_dim = a.head_dim;
   a.qk_norm_elements = per_head_qk_norm(a);

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 
 std::int64_t layer_count(const Fields& config) {
-  return config.size({"num_hidden_layers", "n_layer", "num_layers", "n_layers"}, kMostLayers);
+  return config.size({"num_hidden_layers", "n_layer", "num_layers", "n_layers"}, kMaxLayers);
 }
 
 namespace {
@@ -16,7 +16,7 @@ namespace {
 std::int64_t kv_heads_of(const Fields& config, std::int64_t query_heads) {
   return config.size_or({"n_head_kv", "num_kv_heads", "num_key_value_heads", "n_kv_heads",
                          "multi_query_group_num", "num_attention_groups"},
-                        query_heads, kMostHeads);
+                        query_heads, kMaxHeads);
 }
 
 std::int64_t head_dim_of(const Fields& config, std::int64_t query_heads) {
@@ -37,8 +37,7 @@ std::int64_t head_dim_of(const Fields& config, std::int64_t query_heads) {
 
 Attention grouped_attention(const Fields& config) {
   Attention a;
-  a.query_heads =
-      config.size({"num_attention_heads", "n_head", "num_heads", "n_heads"}, kMostHeads);
+  a.query_heads = config.size({"num_attention_heads", "n_head", "num_heads", "n_heads"}, kMaxHeads);
   a.kv_heads = kv_heads_of(config, a.query_heads);
   if (a.query_heads % a.kv_heads != 0) {
     config.fail("num_attention_heads",
@@ -74,11 +73,11 @@ std::int64_t ffn_width(const Fields& config) {
 MoeFfn routed_experts(const Fields& config, Names width) {
   MoeFfn moe;
   moe.experts = config.size(
-      {"num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts"}, kMostExperts);
+      {"num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts"}, kMaxExperts);
   moe.experts_per_token =
       config.size({"num_experts_per_tok", "num_experts_per_token", "experts_per_token",
                    "top_k_experts", "moe_topk", "moe_top_k", "num_selected_experts"},
-                  kMostExperts);
+                  kMaxExperts);
   if (moe.experts_per_token > moe.experts) {
     config.fail("num_experts_per_tok", fmt::format("is {}, more than the {} experts there are",
                                                    moe.experts_per_token, moe.experts));
@@ -92,8 +91,7 @@ std::int64_t shared_width(const Fields& config, std::int64_t expert_width) {
           {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"}, kWidestFfn)) {
     return *width;
   }
-  return config.count_or({"n_shared_experts", "num_shared_experts"}, 0, kMostExperts) *
-         expert_width;
+  return config.count_or({"n_shared_experts", "num_shared_experts"}, 0, kMaxExperts) * expert_width;
 }
 
 namespace {

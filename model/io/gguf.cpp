@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "model/io/quoted_name.hpp"
 
 namespace roofcast {
@@ -65,12 +65,12 @@ enum ValueType : std::uint32_t {
 };
 
 constexpr std::uint64_t kDefaultAlignment = 32;
-constexpr std::uint32_t kMostDimensions = 4;    // GGML_MAX_DIMS
+constexpr std::uint32_t kMaxDimensions = 4;     // GGML_MAX_DIMS
 constexpr std::uint64_t kLongestName = 65'535;  // docs/gguf.md: keys; names are shorter still
 constexpr std::uint64_t kLongestText = 65'536;  // longer texts (chat templates) are skipped
-constexpr std::uint64_t kMostKept = 4'096;      // list elements: more than any model has layers
-constexpr std::uint64_t kMostElements = std::uint64_t{1} << 53;
-constexpr std::uint64_t kMostParts = 10'000;
+constexpr std::uint64_t kMaxKept = 4'096;       // list elements: more than any model has layers
+constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 53;
+constexpr std::uint64_t kMaxParts = 10'000;
 // Fewest bytes of one entry: key length, type and one byte; name length, dimension count, one
 // dimension, type and offset.
 constexpr std::uint64_t kSmallestValue = 8 + 4 + 1;
@@ -224,7 +224,7 @@ GgufList read_list(Stream& stream, const std::string& key) {
     }
     return list;
   }
-  if (length > kMostKept || type == kFloat32 || type == kFloat64) {
+  if (length > kMaxKept || type == kFloat32 || type == kFloat64) {
     stream.skip(length * *width, key);
     return list;
   }
@@ -254,7 +254,7 @@ void size_tensor(const Stream& stream, const BlockType& type, GgufTensor& tensor
   std::uint64_t elements = 1;
   for (const std::int64_t size : tensor.shape) {
     const auto factor = static_cast<std::uint64_t>(size);
-    if (size <= 0 || elements > kMostElements / factor) {
+    if (size <= 0 || elements > kMaxElements / factor) {
       stream.fail(fmt::format("tensor {} has an impossible size", quoted_name(tensor.name)));
     }
     elements *= factor;
@@ -279,9 +279,9 @@ PlacedTensor read_tensor(Stream& stream) {
   GgufTensor& tensor = placed.tensor;
   tensor.name = stream.text(kLongestName, "a tensor name");
   const auto dimensions = stream.number<std::uint32_t>("a tensor's dimensions");
-  if (dimensions > kMostDimensions) {
+  if (dimensions > kMaxDimensions) {
     stream.fail(fmt::format("tensor {} has {} dimensions; at most {} are possible",
-                            quoted_name(tensor.name), dimensions, kMostDimensions));
+                            quoted_name(tensor.name), dimensions, kMaxDimensions));
   }
   for (std::uint32_t i = 0; i < dimensions; ++i) {
     tensor.shape.push_back(stream.number<std::int64_t>("a tensor's dimensions"));
@@ -379,7 +379,7 @@ GgufFile read_gguf(const std::string& path) {
   const auto count = file.values.find("split.count");
   if (count == file.values.end()) return file;
   const auto* parts = std::get_if<std::int64_t>(&count->second);
-  if (parts == nullptr || *parts < 0 || static_cast<std::uint64_t>(*parts) > kMostParts) {
+  if (parts == nullptr || *parts < 0 || static_cast<std::uint64_t>(*parts) > kMaxParts) {
     throw Error(fmt::format("{}: split.count is not a number of files", path));
   }
   file.parts = std::max<std::int64_t>(1, *parts);

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "model/transformer.hpp"
-#include "model/units.hpp"
+#include "base/units.hpp"
+#include "model/architecture/transformer.hpp"
 
 namespace roofcast {
 

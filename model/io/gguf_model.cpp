@@ -9,16 +9,16 @@
 #include <optional>
 #include <string_view>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
+#include "model/architecture/weights.hpp"
 #include "model/io/gguf.hpp"
 #include "model/io/quoted_name.hpp"
-#include "model/weights.hpp"
 
 namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t kMostLayers = 10'000;
+constexpr std::int64_t kMaxLayers = 10'000;
 constexpr std::int64_t kWidest = 100'000'000;
 
 /// Architectures whose layers are attention and a feed-forward block with sizes in keys.
@@ -65,9 +65,9 @@ class Keys {
     return *value;
   }
 
-  std::int64_t find_or(const std::string& key, std::int64_t otherwise,
+  std::int64_t find_or(const std::string& key, std::int64_t fallback,
                        std::int64_t layer = 0) const {
-    return find(key, layer).value_or(otherwise);
+    return find(key, layer).value_or(fallback);
   }
 
  private:
@@ -362,7 +362,7 @@ Transformer to_transformer(const GgufFile& file) {
   model.activation = DType::fp16;
   model.source = file.path;
   const std::int64_t layers = keys.require("block_count");
-  if (layers > kMostLayers) {
+  if (layers > kMaxLayers) {
     throw Error(fmt::format("{}: '{}.block_count' of {} is more than any model has", file.path,
                             file.architecture, layers));
   }

@@ -7,11 +7,11 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/error.hpp"
+#include "base/fnv1a.hpp"
+#include "base/suggest.hpp"
 #include "embedded_profiles.hpp"
-#include "model/error.hpp"
-#include "model/fnv1a.hpp"
 #include "model/io/gpu_reader.hpp"
-#include "model/suggest.hpp"
 
 namespace roofcast {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "model/io/measured_reader.hpp"
 #include "model/io/profile_section.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 
@@ -13,8 +13,8 @@ namespace {
 /// Follows nlohmann's parser events; the names of the functions are the library's.
 class ScalarEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
-  ScalarEvents(const std::string& where, std::size_t most_levels, const OnJsonScalar& on_scalar)
-      : where_(where), most_levels_(most_levels), on_scalar_(on_scalar) {}
+  ScalarEvents(const std::string& where, std::size_t max_levels, const OnJsonScalar& on_scalar)
+      : where_(where), max_levels_(max_levels), on_scalar_(on_scalar) {}
 
   bool null() override { return scalar(std::monostate{}); }
   bool boolean(bool value) override { return scalar(value); }
@@ -46,9 +46,9 @@ class ScalarEvents : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool open(JsonStep step) {
-    if (path_.size() == most_levels_) {
+    if (path_.size() == max_levels_) {
       throw Error(
-          fmt::format("{}: JSON nested deeper than the {} levels expected", where_, most_levels_));
+          fmt::format("{}: JSON nested deeper than the {} levels expected", where_, max_levels_));
     }
     path_.push_back(std::move(step));
     return true;
@@ -65,16 +65,16 @@ class ScalarEvents : public nlohmann::json_sax<nlohmann::json> {
   }
 
   const std::string& where_;
-  std::size_t most_levels_;
+  std::size_t max_levels_;
   const OnJsonScalar& on_scalar_;
   std::vector<JsonStep> path_;
 };
 
 }  // namespace
 
-void for_each_json_scalar(const std::string& text, const std::string& where,
-                          std::size_t most_levels, const OnJsonScalar& on_scalar) {
-  ScalarEvents events(where, most_levels, on_scalar);
+void for_each_json_scalar(const std::string& text, const std::string& where, std::size_t max_levels,
+                          const OnJsonScalar& on_scalar) {
+  ScalarEvents events(where, max_levels, on_scalar);
   nlohmann::json::sax_parse(text, &events);
 }
 

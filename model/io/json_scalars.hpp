@@ -24,8 +24,8 @@ using OnJsonScalar =
     std::function<void(const std::vector<JsonStep>& path, const JsonScalar& value)>;
 
 /// Calls `on_scalar` for every scalar, in order. Throws Error "WHERE: ..." for text that is not
-/// JSON and for nesting deeper than `most_levels`.
-void for_each_json_scalar(const std::string& text, const std::string& where,
-                          std::size_t most_levels, const OnJsonScalar& on_scalar);
+/// JSON and for nesting deeper than `max_levels`.
+void for_each_json_scalar(const std::string& text, const std::string& where, std::size_t max_levels,
+                          const OnJsonScalar& on_scalar);
 
 }  // namespace roofcast

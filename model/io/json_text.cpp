@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "model/error.hpp"
-#include "model/io/bounded_json.hpp"
+#include "base/error.hpp"
+#include "base/io/bounded_json.hpp"
 
 namespace roofcast {
 

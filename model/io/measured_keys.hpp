@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "model/measured.hpp"
+#include "model/curves/measured_curve.hpp"
 
 namespace roofcast {
 

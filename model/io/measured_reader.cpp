@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
+#include "base/suggest.hpp"
+#include "model/curves/point_limits.hpp"
 #include "model/io/json_line.hpp"
 #include "model/io/measured_keys.hpp"
-#include "model/measured_limits.hpp"
-#include "model/roofline.hpp"
-#include "model/suggest.hpp"
+#include "model/step/roofline.hpp"
 
 namespace roofcast {
 
@@ -20,25 +20,25 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr Range kSize{1, kMostMeasured, "elements, heads or experts"};
-constexpr Range kTokens{1, kMostMeasured, "tokens or sequences"};
-constexpr Range kPrefix{0, kMostMeasured, "tokens"};
+constexpr Range kSize{1, kMaxMeasured, "elements, heads or experts"};
+constexpr Range kTokens{1, kMaxMeasured, "tokens or sequences"};
+constexpr Range kPrefix{0, kMaxMeasured, "tokens"};
 constexpr Range kMessage{1, kLargestMessage, "bytes"};
 constexpr Range kCallTime{kShortestCall, kLongestCall, "seconds"};
 constexpr Range kSpread{0, 100, "of the median"};
 constexpr Range kSamples{1, 1e9, "samples"};
 constexpr Range kError{0, 1e3, "of the time"};
 constexpr Range kDropped{0, 1e12, "samples"};
-constexpr Range kRanks{1, kMostMeasuredRanks, "GPUs"};
+constexpr Range kRanks{1, kMaxMeasuredRanks, "GPUs"};
 constexpr Range kFloor{0, 1, "seconds"};
 // From an instant to a second per operation, byte or wave.
 constexpr Range kTerm{0, 1, "seconds"};
 constexpr Range kHostRate{1e6, 1e15, "bytes per second"};
 
 // A calibration takes some 150 sizes of an operator; every estimate works through all of them.
-constexpr std::size_t kMostPoints = 2000;
+constexpr std::size_t kMaxPoints = 2000;
 // The generic shapes with every kernel source are a few hundred.
-constexpr std::size_t kMostCurves = 4096;
+constexpr std::size_t kMaxCurves = 4096;
 
 /// The family's keys of the shape itself.
 std::vector<std::string> shape_keys(OperatorFamily family) {
@@ -194,8 +194,8 @@ void check_point(const ProfileSection& section, const std::string& where,
 
 void read_points(const ProfileSection& section, const Gpu& gpu, MeasuredCurve& curve) {
   const Json& points = required(section, "points");
-  if (!points.is_array() || points.empty() || points.size() > kMostPoints) {
-    fail(section, "points", fmt::format("must be a list of 1 to {} points", kMostPoints));
+  if (!points.is_array() || points.empty() || points.size() > kMaxPoints) {
+    fail(section, "points", fmt::format("must be a list of 1 to {} points", kMaxPoints));
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::string where = fmt::format("points[{}]", i);
@@ -235,8 +235,8 @@ MeasuredCurve read_curve(const ProfileSection& section, const Gpu& gpu) {
 
 std::vector<MeasuredCurve> read_curves(const ProfileSection& measured, const Gpu& gpu) {
   const Json& list = required(measured, "curves");
-  if (!list.is_array() || list.size() > kMostCurves) {
-    fail(measured, "curves", fmt::format("must be a list of at most {} curves", kMostCurves));
+  if (!list.is_array() || list.size() > kMaxCurves) {
+    fail(measured, "curves", fmt::format("must be a list of at most {} curves", kMaxCurves));
   }
   std::vector<MeasuredCurve> curves;
   std::set<std::pair<OperatorShape, std::string>> seen;

@@ -1,7 +1,7 @@
 // The `measured` section of a hardware profile. hardware_profiles/README.md documents it.
 #pragma once
 
-#include "model/gpu.hpp"
+#include "model/hardware/gpu.hpp"
 #include "model/io/profile_section.hpp"
 
 namespace roofcast {

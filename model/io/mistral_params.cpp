@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 
 namespace {
 
-constexpr double kMostParameters = 1e16;
+constexpr double kMaxParameters = 1e16;
 
 double product(std::int64_t a, std::int64_t b) {
   return static_cast<double>(a) * static_cast<double>(b);
@@ -83,7 +83,7 @@ double upper_estimate(const Transformer& model) {
 void check_bounds(const Transformer& model, const std::string& where) {
   if (model.layers.empty()) throw Error(fmt::format("{}: the model has no layers", where));
   const double estimate = upper_estimate(model);
-  if (estimate > kMostParameters) {
+  if (estimate > kMaxParameters) {
     throw Error(fmt::format("{}: sizes multiply to about {:.1g} parameters, more than any model",
                             where, estimate));
   }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "model/transformer.hpp"
+#include "model/architecture/transformer.hpp"
 
 namespace roofcast {
 

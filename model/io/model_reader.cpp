@@ -10,7 +10,9 @@
 #include <optional>
 #include <string_view>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
+#include "model/architecture/requantise.hpp"
+#include "model/architecture/weights.hpp"
 #include "model/io/catalogue.hpp"
 #include "model/io/context_length.hpp"
 #include "model/io/families.hpp"
@@ -21,8 +23,6 @@
 #include "model/io/quantization.hpp"
 #include "model/io/safetensors.hpp"
 #include "model/io/vision.hpp"
-#include "model/requantise.hpp"
-#include "model/weights.hpp"
 
 namespace roofcast {
 
@@ -144,7 +144,7 @@ void read_vision(const Fields& top, Transformer& model) {
 
 void read_draft_layers(const Fields& text, Transformer& model) {
   model.next_token_layers = text.count_or(
-      {"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"}, 0, kMostLayers);
+      {"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"}, 0, kMaxLayers);
   if (model.next_token_layers > 0) {
     const bool several = model.next_token_layers > 1;
     model.notes.push_back(

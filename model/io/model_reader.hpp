@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "model/requantise.hpp"  // callers that load a model often requantise it
-#include "model/transformer.hpp"
+#include "model/architecture/requantise.hpp"  // callers that load a model often requantise it
+#include "model/architecture/transformer.hpp"
 
 namespace roofcast {
 

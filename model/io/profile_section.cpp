@@ -6,9 +6,9 @@
 #include <cmath>
 #include <optional>
 
-#include "model/error.hpp"
-#include "model/io/bounded_json.hpp"
-#include "model/suggest.hpp"
+#include "base/error.hpp"
+#include "base/io/bounded_json.hpp"
+#include "base/suggest.hpp"
 
 namespace roofcast {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/dtype.hpp"
+#include "model/architecture/dtype.hpp"
 
 namespace roofcast {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 
@@ -51,20 +51,18 @@ WeightFormat fp4(std::int64_t group, DType compute) {
 WeightFormat mxfp8() { return {.name = "mxfp8", .bits_per_weight = 8.25, .compute = DType::fp8}; }
 
 /// -1 means one scale per output channel.
-std::int64_t group_size(const Fields& q, Names names, std::int64_t otherwise) {
+std::int64_t group_size(const Fields& q, Names names, std::int64_t fallback) {
   for (const std::string_view name : names) {
     const auto stated = q.number({name});
     if (stated && *stated == -1.0) return 0;
   }
-  return q.size_or(names, otherwise, kWidest);
+  return q.size_or(names, fallback, kWidest);
 }
 
 /// ModelOpt's names of algorithms (modelopt, hf_quant_config.json; tensorrt_llm QuantAlgo).
 WeightFormat format_of_algorithm(const Fields& q, const std::string& algorithm, DType activation) {
   const std::string name = upper(algorithm);
-  const auto group = [&](std::int64_t otherwise) {
-    return group_size(q, {"group_size"}, otherwise);
-  };
+  const auto group = [&](std::int64_t fallback) { return group_size(q, {"group_size"}, fallback); };
   if (name == "FP8" || name == "FP8_PER_CHANNEL_PER_TOKEN") return fp8();
   if (name == "FP8_PB_WO" || name == "FP8_BLOCK_SCALES") return fp8_block(128, 128);
   if (name == "NVFP4" || name == "NVFP4_AWQ") return fp4(group(16), DType::fp4);

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "model/architecture/transformer.hpp"
 #include "model/io/config_fields.hpp"
 #include "model/io/families.hpp"
 #include "model/io/module_patterns.hpp"
-#include "model/transformer.hpp"
 
 namespace roofcast {
 

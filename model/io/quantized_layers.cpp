@@ -105,7 +105,7 @@ std::vector<Module> ffn_modules(const std::string& block, bool gated, std::int64
 }
 
 WeightFormat combined(const std::vector<std::pair<WeightFormat, std::int64_t>>& parts) {
-  const auto most = std::max_element(
+  const auto max = std::max_element(
       parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   double bits = 0;
   std::int64_t parameters = 0;
@@ -113,7 +113,7 @@ WeightFormat combined(const std::vector<std::pair<WeightFormat, std::int64_t>>& 
     bits += format.bits_per_weight * static_cast<double>(count);
     parameters += count;
   }
-  WeightFormat format = most->first;
+  WeightFormat format = max->first;
   if (parts.size() > 1) format.bits_per_weight = bits / static_cast<double>(parameters);
   return format;
 }

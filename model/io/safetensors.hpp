@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/units.hpp"
+#include "base/units.hpp"
 
 namespace roofcast {
 

@@ -33,7 +33,7 @@ std::int64_t biased_layer(std::int64_t hidden, std::int64_t intermediate) {
 std::int64_t gemma3_tower(const Fields& v, std::int64_t hidden) {
   const std::int64_t width = v.size({"hidden_size"}, kWidestTower);
   const std::int64_t side = v.size({"image_size"}, 100'000) / v.size({"patch_size"}, kLargestPatch);
-  const std::int64_t layers = v.size({"num_hidden_layers"}, kMostLayers);
+  const std::int64_t layers = v.size({"num_hidden_layers"}, kMaxLayers);
   const std::int64_t embed = linear(patch_elements(v, 3, 1), width) + side * side * width;
   const std::int64_t encoder =
       layers * biased_layer(width, v.size({"intermediate_size"}, kWidestFfn)) + 2 * width;
@@ -45,7 +45,7 @@ std::int64_t gemma3_tower(const Fields& v, std::int64_t hidden) {
 std::int64_t llama4_tower(const Fields& v, std::int64_t hidden) {
   const std::int64_t width = v.size({"hidden_size"}, kWidestTower);
   const std::int64_t side = v.size({"image_size"}, 100'000) / v.size({"patch_size"}, kLargestPatch);
-  const std::int64_t layers = v.size({"num_hidden_layers"}, kMostLayers);
+  const std::int64_t layers = v.size({"num_hidden_layers"}, kMaxLayers);
   const std::int64_t mlp_input = v.size({"intermediate_size"}, kWidestFfn);
   const std::int64_t adapter = v.size({"projector_input_dim"});
   const std::int64_t adapter_output = v.size({"projector_output_dim"});
@@ -72,7 +72,7 @@ std::int64_t qwen3_tower(const Fields& v) {
   const std::int64_t patch = patch_elements(v, 3, v.size({"temporal_patch_size"}, kLargestPatch));
   const std::int64_t embed =
       linear(patch, width) + v.size({"num_position_embeddings"}, kLargestVocabulary) * width;
-  const std::int64_t encoder = v.size({"depth"}, kMostLayers) *
+  const std::int64_t encoder = v.size({"depth"}, kMaxLayers) *
                                biased_layer(width, v.size({"intermediate_size"}, kWidestFfn));
   const auto deep = static_cast<std::int64_t>(v.counts("deepstack_visual_indexes").size());
   // Deepstack mergers normalise after joining.
@@ -91,7 +91,7 @@ std::int64_t qwen25_tower(const Fields& v) {
   const std::int64_t layer = 4 * linear(width, width) + 2 * linear(width, intermediate) +
                              linear(intermediate, width) + 2 * width;
   const std::int64_t merged = width * merge * merge;
-  return plain_linear(patch, width) + v.size({"depth"}, kMostLayers) * layer +
+  return plain_linear(patch, width) + v.size({"depth"}, kMaxLayers) * layer +
          qwen_merger(width, merged, v.size({"out_hidden_size"}), 1);
 }
 
@@ -103,7 +103,7 @@ std::int64_t pixtral_tower(const Fields& v, const Fields& top, std::int64_t hidd
                              3 * plain_linear(width, v.size({"intermediate_size"}, kWidestFfn)) +
                              2 * width;
   const std::int64_t encoder = plain_linear(patch_elements(v, 3, 1), width) + width +
-                               v.size({"num_hidden_layers"}, kMostLayers) * layer;
+                               v.size({"num_hidden_layers"}, kMaxLayers) * layer;
   const bool bias = top.flag({"multimodal_projector_bias"}, false);
   const std::int64_t projections =
       plain_linear(width, hidden) + plain_linear(hidden, hidden) + (bias ? 2 * hidden : 0);

@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "planner/launch/shell_text.hpp"
 
 namespace roofcast {

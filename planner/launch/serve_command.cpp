@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "model/error.hpp"
-#include "model/io/text/shown.hpp"
+#include "base/error.hpp"
+#include "base/io/shown.hpp"
 #include "planner/launch/launcher.hpp"
 #include "planner/launch/serve_parallelism.hpp"
 #include "planner/launch/serve_yaml.hpp"
@@ -77,7 +77,7 @@ class ServeReader {
   /// Exactly, as --no-x, or by a beginning that no other flag has, as Python's argparse does.
   Found find(const std::string& name) const {
     const std::string wanted = plain(name);
-    const ServeFlag* begun = nullptr;
+    const ServeFlag* started = nullptr;
     int candidates = 0;
     for (const ServeFlag& row : table_.flags) {
       if (is_called(row, wanted)) return {&row, false};
@@ -86,11 +86,11 @@ class ServeReader {
         return {&row, true};
       }
       if (wanted.size() > 4 && plain(row.spelling).starts_with(wanted)) {
-        begun = &row;
+        started = &row;
         ++candidates;
       }
     }
-    if (candidates == 1 && launch_.engine != ServeEngine::tensorrt_llm) return {begun, false};
+    if (candidates == 1 && launch_.engine != ServeEngine::tensorrt_llm) return {started, false};
     return {};
   }
 
@@ -321,8 +321,9 @@ class ServeReader {
     if (words_.model.empty()) throw UsageError("the command names no model");
     DeploymentOptions& deployment = command_.deployment;
     deployment.model = words_.model;
-    deployment.engine = words_.era.empty() ? name_of(launch_.engine) : words_.era;
-    if (words_.era.empty() && !launch_.version.empty()) deployment.engine += "-" + launch_.version;
+    deployment.engine = words_.preset.empty() ? name_of(launch_.engine) : words_.preset;
+    if (words_.preset.empty() && !launch_.version.empty())
+      deployment.engine += "-" + launch_.version;
     deployment.weight_format = words_.weight_format;
     // 16 bits are what checkpoints have, and of a quantised one the dtype is its activations'.
     if (words_.dtype == DType::fp32 && !words_.weight_format) deployment.weight_format = "fp32";

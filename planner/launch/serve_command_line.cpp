@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "model/error.hpp"
-#include "model/requantise.hpp"
+#include "base/error.hpp"
+#include "model/architecture/requantise.hpp"
 #include "planner/launch/serve_parallelism.hpp"
 #include "planner/launch/serve_yaml.hpp"
 #include "planner/launch/shell_text.hpp"
@@ -157,12 +157,12 @@ bool is_default(const std::string& knob, const ServeWords& words, ServeEngine en
 
 }  // namespace
 
-std::optional<ServeEngine> serve_engine_of(std::string_view era) {
+std::optional<ServeEngine> serve_engine_of(std::string_view preset) {
   for (const auto& [name, engine] :
        {std::pair{"vllm", ServeEngine::vllm}, std::pair{"sgl", ServeEngine::sglang},
         std::pair{"trt", ServeEngine::tensorrt_llm},
         std::pair{"tensorrt", ServeEngine::tensorrt_llm}}) {
-    if (era.starts_with(name)) return engine;
+    if (preset.starts_with(name)) return engine;
   }
   return std::nullopt;
 }
@@ -176,7 +176,7 @@ ServeLine serve_command_line(const DeploymentOptions& options, bool has_experts)
   }
   ServeLine line;
   ServeWords words{.model = options.model, .overrides = options.overrides};
-  if (options.engine == "trtllm-0.18") words.era = options.engine;
+  if (options.engine == "trtllm-0.18") words.preset = options.engine;
   if (options.weight_format) {
     put_weight_format(*engine, *options.weight_format, words, line.notes);
   }

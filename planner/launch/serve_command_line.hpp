@@ -18,8 +18,8 @@ struct ServeLine {
   std::vector<std::string> notes{};  // what no flag says, and what is left to fill in
 };
 
-/// Whose line an engine era has ("vllm-0.19"); nothing for textbook, static, naive, roofcast.
-std::optional<ServeEngine> serve_engine_of(std::string_view era);
+/// Whose line an engine preset has ("vllm-0.19"); nothing for textbook, static, naive, roofcast.
+std::optional<ServeEngine> serve_engine_of(std::string_view preset);
 
 /// The line that starts `options` (its GPU is not said): what is given is written, the rest is left
 /// to the engine. `has_experts`: whether the model has routed experts. Throws UsageError for an

@@ -7,9 +7,9 @@
 #include <cctype>
 #include <string_view>
 
-#include "model/error.hpp"
-#include "model/io/text/shown.hpp"
-#include "model/requantise.hpp"
+#include "base/error.hpp"
+#include "base/io/shown.hpp"
+#include "model/architecture/requantise.hpp"
 
 namespace roofcast {
 namespace {

@@ -12,8 +12,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "model/error.hpp"
-#include "model/io/text/shown.hpp"
+#include "base/error.hpp"
+#include "base/io/shown.hpp"
 #include "planner/launch/serve_formats.hpp"
 
 namespace roofcast {
@@ -77,9 +77,9 @@ constexpr ServeKnob degree_knob(std::string_view name) {
   return {.name = name,
           .read =
               [](ServeWords& words, const std::string& text, const std::string& flag) {
-                constexpr std::int64_t kMostRanks = 4096;
+                constexpr std::int64_t kMaxRanks = 4096;
                 const std::int64_t degree = read_serve_count(text, flag);
-                if (degree < 1 || degree > kMostRanks) refuse(flag, text, "a number of GPUs");
+                if (degree < 1 || degree > kMaxRanks) refuse(flag, text, "a number of GPUs");
                 at<kMember>(words) = static_cast<int>(degree);
               },
           .write = [](const ServeWords& words) -> Text {
@@ -117,14 +117,14 @@ constexpr ServeKnob switch_knob(std::string_view name) {
 void read_backend(ServeWords& words, const std::string& text, const std::string& flag) {
   if (text == "pytorch") return;
   if (text == "tensorrt" || text == "trt") {
-    words.era = "trtllm-0.18";
+    words.preset = "trtllm-0.18";
   } else {
     words.not_modelled.push_back(flag + " " + text);
   }
 }
 
 Text write_backend(const ServeWords& words) {
-  return words.era == "trtllm-0.18" ? Text("tensorrt") : Text();
+  return words.preset == "trtllm-0.18" ? Text("tensorrt") : Text();
 }
 
 void read_model(ServeWords& words, const std::string& text, const std::string& flag) {
@@ -364,9 +364,9 @@ std::int64_t read_serve_count(const std::string& text, const std::string& flag) 
   const auto number = plain_number(digits);
   const double count = number.value_or(-1) * unit;
   // Beyond 2^53 a double does not hold every count; none is that large.
-  constexpr double kMost = 9007199254740992.0;
+  constexpr double kMax = 9007199254740992.0;
   const double whole = std::round(count);
-  if (!number || count < 0 || count > kMost || std::abs(count - whole) > 1e-6 * unit) {
+  if (!number || count < 0 || count > kMax || std::abs(count - whole) > 1e-6 * unit) {
     refuse(flag, text, "a whole number");
   }
   return static_cast<std::int64_t>(whole);

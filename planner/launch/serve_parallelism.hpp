@@ -1,5 +1,5 @@
 // Degrees of parallelism between an engine's words and this program's, where DP ranks share the
-// experts (model/parallelism.hpp).
+// experts (model/architecture/parallelism.hpp).
 #pragma once
 
 #include <string>

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "model/engine.hpp"
+#include "model/engines/engine.hpp"
 
 namespace roofcast {
 
 struct ServeWords {
   std::string model{};
-  std::string era{};  // where a flag decides it
+  std::string preset{};  // where a flag decides it
   std::optional<std::string> weight_format{};
   std::optional<DType> dtype{};  // of weights that are not quantised
   std::optional<int> tensor{};

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 namespace {

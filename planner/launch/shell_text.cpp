@@ -6,8 +6,8 @@
 #include <cctype>
 #include <optional>
 
-#include "model/error.hpp"
-#include "model/io/text/shown.hpp"
+#include "base/error.hpp"
+#include "base/io/shown.hpp"
 
 namespace roofcast {
 namespace {
@@ -154,8 +154,8 @@ class ShellReader {
   void read_expansion(bool quoted) {
     std::size_t length = 1;
     std::string_view name;
-    std::string_view otherwise;
-    bool has_otherwise = false;
+    std::string_view fallback;
+    bool has_fallback = false;
     if (peek() == '`') {
       const std::size_t end = text_.find('`', at_ + 1);
       if (end != std::string_view::npos) length = end + 1 - at_;
@@ -165,9 +165,9 @@ class ShellReader {
       length = bracketed('{', '}');
       if (length > 2) name = text_.substr(at_ + 2, length - 3);
       const std::size_t colon = name.find(":-");
-      has_otherwise = colon != std::string_view::npos;
-      if (has_otherwise) {
-        otherwise = name.substr(colon + 2);
+      has_fallback = colon != std::string_view::npos;
+      if (has_fallback) {
+        fallback = name.substr(colon + 2);
         name = name.substr(0, colon);
       }
     } else {
@@ -179,8 +179,8 @@ class ShellReader {
     const auto value = variables_.find(std::string(name));
     if (value != variables_.end()) {
       put(value->second, quoted);
-    } else if (has_otherwise) {
-      put(std::string(otherwise), quoted);
+    } else if (has_fallback) {
+      put(std::string(fallback), quoted);
     } else {
       append(written);
     }

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/figures/drawn_series.hpp"
 
 namespace roofcast {
@@ -21,7 +21,7 @@ constexpr int kLineWidth = 2;
 constexpr const char* kNeutral = "#808080";
 constexpr int kPointSize = 9;
 // Above so many points a symbol at each would hide the line.
-constexpr std::size_t kMostSymbols = 40;
+constexpr std::size_t kMaxSymbols = 40;
 // Pixels around the axes: for the legend above, and the names of the axes.
 constexpr int kLegendRow = 28;
 constexpr int kLegendGap = 14;  // of its entries and of its rows, which are 14 high
@@ -106,7 +106,7 @@ void style_line(Json& option, const FigureSeries& series, std::size_t index) {
   option["type"] = "line";
   if (series.mark == Mark::step) option["step"] = "end";
   option["lineStyle"] = {{"width", kLineWidth}, {"type", kDashes[index % kDashes.size()]}};
-  option["showSymbol"] = series.points.size() <= kMostSymbols && series.mark == Mark::line;
+  option["showSymbol"] = series.points.size() <= kMaxSymbols && series.mark == Mark::line;
   option["symbol"] = kSymbols[index % kSymbols.size()];
   option["symbolSize"] = kPointSize - 2;
 }
@@ -173,7 +173,7 @@ std::vector<MarkedValue> distinct(const std::vector<MarkedValue>& all) {
 }
 
 /// The rightmost that is drawn.
-double most_drawn(const Figure& figure) {
+double max_drawn(const Figure& figure) {
   Range range;
   for (const FigureSeries& series : figure.series) {
     for (const FigurePoint& point : series.points) {
@@ -192,7 +192,7 @@ Json marked_lines(const Figure& figure) {
     const bool upright = of_x != figure.horizontal;
     Json label{{"position", upright ? "end" : "insideStartTop"}};
     // At the right end of the axis a name in the middle would leave the picture.
-    if (upright && marked.value > most_drawn(figure)) label["align"] = "right";
+    if (upright && marked.value > max_drawn(figure)) label["align"] = "right";
     lines.push_back({{upright ? "xAxis" : "yAxis", marked.value},
                      {"name", marked.name},
                      {"label", std::move(label)}});
@@ -335,11 +335,11 @@ std::string figure_id(const Figure& figure) {
 
 ChartSize chart_size(const Figure& figure) {
   constexpr int kWidth = 720, kUsual = 340, kFrame = 102, kTall = 460;
-  constexpr int kBar = 44, kThinBar = 26, kMostThick = 5;
+  constexpr int kBar = 44, kThinBar = 26, kMaxThick = 5;
   const std::vector<FigureSeries> drawn = drawn_series(figure);
   const int legend = has_legend(figure, drawn) ? kLegendRow * legend_rows(drawn) : 0;
   const auto bars = static_cast<int>(figure.x.names.size());
-  const int lying = bars * (bars > kMostThick ? kThinBar : kBar);
+  const int lying = bars * (bars > kMaxThick ? kThinBar : kBar);
   if (figure.horizontal) return {.width = kWidth, .height = kFrame + lying + legend};
   // The first row of a legend is in what is usual.
   return {.width = kWidth,

@@ -2,8 +2,8 @@
 
 #include <duktape.h>
 
+#include "base/error.hpp"
 #include "embedded_charts.hpp"
-#include "model/error.hpp"
 
 namespace roofcast {
 

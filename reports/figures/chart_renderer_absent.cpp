@@ -1,5 +1,5 @@
 // A build without charts (ROOFCAST_CHARTS=OFF).
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/figures/chart_renderer.hpp"
 
 namespace roofcast {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 namespace {

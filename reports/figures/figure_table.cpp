@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/numbers.hpp"
+#include "base/numbers.hpp"
 
 namespace roofcast {
 namespace {
@@ -81,8 +81,8 @@ Table long_table(const Figure& figure) {
 std::string figure_number(double value) {
   if (!std::isfinite(value) || value == std::round(value)) return fixed(value, 0);
   const int exponent = static_cast<int>(std::floor(std::log10(std::abs(value))));
-  constexpr int kMostDecimals = 9;
-  return fixed(value, std::clamp(kDigits - 1 - exponent, 0, kMostDecimals));
+  constexpr int kMaxDecimals = 9;
+  return fixed(value, std::clamp(kDigits - 1 - exponent, 0, kMaxDecimals));
 }
 
 Table figure_table(const Figure& figure) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <memory>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

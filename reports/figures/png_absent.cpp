@@ -1,5 +1,5 @@
 // A build without librsvg.
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/figures/png.hpp"
 
 namespace roofcast {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "reports/figures/figure_table.hpp"
-#include "reports/numbers.hpp"
 
 namespace roofcast {
 namespace {
@@ -28,10 +28,10 @@ std::vector<FigurePoint> evenly(const std::vector<FigurePoint>& points, std::siz
 
 }  // namespace
 
-std::vector<FigurePoint> thinned(std::vector<FigurePoint> points, std::size_t most) {
-  if (points.size() <= most || most < 4) return points;
+std::vector<FigurePoint> thinned(std::vector<FigurePoint> points, std::size_t max) {
+  if (points.size() <= max || max < 4) return points;
   const auto lower = [](const FigurePoint& a, const FigurePoint& b) { return a.y < b.y; };
-  const std::size_t stretches = (most - 2) / 2;
+  const std::size_t stretches = (max - 2) / 2;
   const std::size_t between = points.size() - 2;
   std::vector<FigurePoint> kept{points.front()};
   for (std::size_t i = 0; i < stretches; ++i) {
@@ -48,7 +48,7 @@ std::vector<FigurePoint> thinned(std::vector<FigurePoint> points, std::size_t mo
 
 Figure thinned_figure(Figure figure) {
   const std::size_t all = scattered(figure);
-  const std::size_t step = (all + kMostScattered - 1) / kMostScattered;
+  const std::size_t step = (all + kMaxScattered - 1) / kMaxScattered;
   figure.table = figure_table(figure);
   for (FigureSeries& series : figure.series) {
     if (series.mark == Mark::line || series.mark == Mark::step) {

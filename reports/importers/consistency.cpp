@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "model/io/text/shown.hpp"
+#include "base/io/shown.hpp"
+#include "base/numbers.hpp"
 #include "reports/importers/json_fields.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "reports/importers/setting_keys.hpp"
-#include "reports/numbers.hpp"
 
 namespace roofcast {
 namespace {

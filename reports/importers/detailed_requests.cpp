@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "reports/importers/request_statistics.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kMostTokens = 1e9;  // of one request
+constexpr double kMaxTokens = 1e9;  // of one request
 
 std::vector<double> gaps_of(const json& entry, const JsonFields& object) {
   if (!entry.is_array()) object.fail("itls", "a list of lists of numbers");
@@ -44,7 +44,7 @@ std::vector<std::vector<double>> read_gaps(const JsonFields& object) {
 }
 
 std::int64_t tokens_in(double number, const char* key, const JsonFields& object) {
-  if (!(number >= 0) || number > kMostTokens || number != std::floor(number)) {
+  if (!(number >= 0) || number > kMaxTokens || number != std::floor(number)) {
     throw Error(
         fmt::format("{}: {} holds {}, expected numbers of tokens", object.where(), key, number));
   }

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/io/text/byte_source.hpp"
+#include "base/io/byte_source.hpp"
 #include "reports/importers/importer.hpp"
 #include "reports/importers/result_objects.hpp"
 

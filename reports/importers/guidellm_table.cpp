@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "model/error.hpp"
-#include "model/io/text/csv.hpp"
-#include "model/io/text/line_reader.hpp"
+#include "base/error.hpp"
+#include "base/io/csv.hpp"
+#include "base/io/line_reader.hpp"
 #include "reports/importers/text_formats.hpp"
 
 namespace roofcast {

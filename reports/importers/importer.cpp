@@ -10,8 +10,8 @@
 #include <sstream>
 #include <utility>
 
-#include "model/error.hpp"
-#include "model/io/text/shown.hpp"
+#include "base/error.hpp"
+#include "base/io/shown.hpp"
 #include "reports/importers/consistency.hpp"
 #include "reports/importers/formats.hpp"
 #include "reports/importers/result_folder.hpp"
@@ -53,16 +53,16 @@ bool looks_like_json(std::string_view head) {
 /// A log may say what it is behind progress bars of any length: all of it is searched. Nothing: of
 /// no known format, or too large to be looked through.
 std::optional<MeasuredRuns> read_by_later_content(ByteSource& bytes, const ImportOptions& options) {
-  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
   constexpr std::size_t kPiece = std::size_t{1} << 16;
   std::string all;
-  for (std::size_t count = kPiece; count > 0 && all.size() <= kMostBytes;) {
+  for (std::size_t count = kPiece; count > 0 && all.size() <= kMaxBytes;) {
     const std::size_t before = all.size();
     all.resize(before + kPiece);
     count = bytes.read(all.data() + before, kPiece);
     all.resize(before + count);
   }
-  if (all.size() > kMostBytes) return std::nullopt;
+  if (all.size() > kMaxBytes) return std::nullopt;
   const TextFormat* text = matching(text_formats(), std::string_view(all));
   if (text == nullptr) return std::nullopt;
   std::istringstream stream(std::move(all));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/io/text/byte_source.hpp"
+#include "base/io/byte_source.hpp"
 #include "reports/measured_run.hpp"
 
 namespace roofcast {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "model/error.hpp"
-#include "model/io/text/shown.hpp"
+#include "base/error.hpp"
+#include "base/io/shown.hpp"
 
 namespace roofcast {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/error.hpp"
-#include "model/io/text/shown.hpp"
+#include "base/error.hpp"
+#include "base/io/shown.hpp"
 
 namespace roofcast {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kDeepest = 32;
-constexpr std::size_t kMostValues = 20'000'000;  // 10,000 requests with 2,000 gaps each
+constexpr std::size_t kMaxValues = 20'000'000;  // 10,000 requests with 2,000 gaps each
 constexpr std::size_t kKeptText = 4'096;
 
 /// Builds the tree from the parser's events.
@@ -65,14 +65,14 @@ class TreeHandler {
   }
 
   bool add(json value) {
-    if (++values_ > kMostValues) return fail(fmt::format("holds over {} values", kMostValues));
+    if (++values_ > kMaxValues) return fail(fmt::format("holds over {} values", kMaxValues));
     place(std::move(value));
     return true;
   }
 
   bool open(json container) {
     if (open_.size() == kDeepest) return fail(fmt::format("nests deeper than {} levels", kDeepest));
-    if (++values_ > kMostValues) return fail(fmt::format("holds over {} values", kMostValues));
+    if (++values_ > kMaxValues) return fail(fmt::format("holds over {} values", kMaxValues));
     open_.push_back(place(std::move(container)));
     return true;
   }

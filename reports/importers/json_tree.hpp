@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "model/io/text/json_buffer.hpp"
+#include "base/io/json_buffer.hpp"
 
 namespace roofcast {
 

@@ -8,12 +8,12 @@
 #include <cstddef>
 #include <numeric>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 namespace {
 
-constexpr std::size_t kMostMetrics = 1'000;  // of one run; a result has some 50
+constexpr std::size_t kMaxMetrics = 1'000;  // of one run; a result has some 50
 
 /// Precondition: `sorted` is not empty.
 double percentile(const std::vector<double>& sorted, double percent) {
@@ -50,8 +50,8 @@ std::optional<std::string> percentile_in(std::string_view key) {
 void add_metric(MeasuredRun& run, std::string_view name, std::string_view statistic,
                 std::optional<double> value, double unit) {
   if (!value || !std::isfinite(*value * unit) || find_metric(run, name, statistic)) return;
-  if (run.metrics.size() == kMostMetrics) {
-    throw Error(fmt::format("{}: has over {} figures", run.origin, kMostMetrics));
+  if (run.metrics.size() == kMaxMetrics) {
+    throw Error(fmt::format("{}: has over {} figures", run.origin, kMaxMetrics));
   }
   run.metrics.push_back({std::string(name), std::string(statistic), *value * unit});
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "reports/importers/prometheus_series.hpp"
 #include "reports/importers/setting_keys.hpp"

@@ -9,9 +9,9 @@
 #include <set>
 #include <string_view>
 
-#include "model/error.hpp"
-#include "model/io/text/line_reader.hpp"
-#include "model/io/text/shown.hpp"
+#include "base/error.hpp"
+#include "base/io/line_reader.hpp"
+#include "base/io/shown.hpp"
 #include "reports/importers/json_fields.hpp"
 #include "reports/importers/result_objects.hpp"
 

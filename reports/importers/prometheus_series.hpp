@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "model/io/text/byte_source.hpp"
+#include "base/io/byte_source.hpp"
 
 namespace roofcast {
 

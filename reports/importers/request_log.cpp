@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/importers/formats.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "reports/importers/request_statistics.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/importers/metric_rows.hpp"
 
 namespace roofcast {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/importers/json_tree.hpp"
 
 namespace roofcast {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "model/io/text/json_buffer.hpp"
+#include "base/io/json_buffer.hpp"
 #include "reports/importers/json_fields.hpp"
 
 namespace roofcast {

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <variant>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 namespace {

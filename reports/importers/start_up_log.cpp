@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-#include "model/error.hpp"
-#include "model/io/text/line_reader.hpp"
+#include "base/error.hpp"
+#include "base/io/line_reader.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "reports/importers/setting_keys.hpp"
 #include "reports/importers/text_formats.hpp"
@@ -28,11 +28,11 @@ constexpr double kMib = 1024.0 * 1024.0;
 
 /// Which of several ranks counts: the one with the least cache sizes it, the one with the most of
 /// anything else is in its way.
-enum class Rank { least, most };
+enum class Rank { min, max };
 
 struct Phrase {
   std::string_view text, metric;
-  Rank rank = Rank::most;
+  Rank rank = Rank::max;
 };
 
 constexpr std::array kPhrases = {
@@ -44,19 +44,19 @@ constexpr std::array kPhrases = {
     Phrase{"PyTorch activation peak memory takes ", "activation_bytes"},
     Phrase{"non-torch forward increase memory: ", "non_torch_bytes"},
     Phrase{"non_torch_memory takes ", "non_torch_bytes"},
-    Phrase{"Available KV cache memory: ", "kv_bytes", Rank::least},
-    Phrase{"reserved for KV Cache is ", "kv_bytes", Rank::least},
+    Phrase{"Available KV cache memory: ", "kv_bytes", Rank::min},
+    Phrase{"reserved for KV Cache is ", "kv_bytes", Rank::min},
     Phrase{"total_gpu_memory (", "memory_visible_bytes"},
-    Phrase{"GPU KV cache size: ", "kv_tokens", Rank::least},
-    Phrase{"KV Cache is allocated. #tokens: ", "kv_tokens", Rank::least},
-    Phrase{"max_total_num_tokens=", "kv_tokens", Rank::least},
-    Phrase{"# GPU blocks: ", "kv_blocks", Rank::least},
-    Phrase{"# CUDA blocks: ", "kv_blocks", Rank::least},
-    Phrase{"# cuda blocks: ", "kv_blocks", Rank::least},
-    Phrase{"num_gpu_blocks is: ", "kv_blocks", Rank::least},
+    Phrase{"GPU KV cache size: ", "kv_tokens", Rank::min},
+    Phrase{"KV Cache is allocated. #tokens: ", "kv_tokens", Rank::min},
+    Phrase{"max_total_num_tokens=", "kv_tokens", Rank::min},
+    Phrase{"# GPU blocks: ", "kv_blocks", Rank::min},
+    Phrase{"# CUDA blocks: ", "kv_blocks", Rank::min},
+    Phrase{"# cuda blocks: ", "kv_blocks", Rank::min},
+    Phrase{"num_gpu_blocks is: ", "kv_blocks", Rank::min},
     Phrase{"secs, took ", "cuda_graph_bytes"},
     Phrase{"Estimated CUDA graph memory: ", "cuda_graph_estimate_bytes"},
-    Phrase{"tokens per request: ", "concurrency_at_max_model_len", Rank::least},
+    Phrase{"tokens per request: ", "concurrency_at_max_model_len", Rank::min},
 };
 
 // SGLang's lines have several numbers each, of which the metric depends on how the line begins.
@@ -131,7 +131,7 @@ void keep(MeasuredRun& run, std::string_view metric, double value, Rank rank) {
   if (!std::isfinite(value)) return;
   for (MetricRow& row : run.metrics) {
     if (row.name != metric) continue;
-    row.value = rank == Rank::least ? std::min(row.value, value) : std::max(row.value, value);
+    row.value = rank == Rank::min ? std::min(row.value, value) : std::max(row.value, value);
     return;
   }
   add_metric(run, metric, "value", value);
@@ -147,7 +147,7 @@ void read_numbers(MeasuredRun& run, std::string_view line) {
     const auto rest =
         line.find(place.line) == std::string_view::npos ? std::nullopt : after(line, place.text);
     const auto number = rest ? leading_number(*rest) : std::nullopt;
-    if (number) keep(run, place.metric, *number, Rank::most);
+    if (number) keep(run, place.metric, *number, Rank::max);
   }
 }
 

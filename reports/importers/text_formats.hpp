@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "model/io/text/byte_source.hpp"
+#include "base/io/byte_source.hpp"
 #include "reports/importers/formats.hpp"
 
 namespace roofcast {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "base/numbers.hpp"
 #include "reports/importers/metric_rows.hpp"
-#include "reports/numbers.hpp"
 
 namespace roofcast {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/io/text/line_reader.hpp"
+#include "base/io/line_reader.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "reports/importers/setting_keys.hpp"
 #include "reports/importers/text_formats.hpp"

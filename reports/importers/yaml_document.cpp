@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "model/error.hpp"
-#include "model/io/text/shown.hpp"
+#include "base/error.hpp"
+#include "base/io/shown.hpp"
 
 #ifdef ROOFCAST_HAS_YAML
 #include <yaml-cpp/yaml.h>
@@ -23,7 +23,7 @@ bool has_outer_key(std::string_view head, std::string_view key) {
 namespace {
 
 constexpr int kDeepest = 32;
-constexpr std::size_t kMostValues = 1'000'000;
+constexpr std::size_t kMaxValues = 1'000'000;
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;  // 64 MiB: a report is a few KB
 
 std::string read_all(ByteSource& bytes) {
@@ -48,8 +48,8 @@ class Converter {
   nlohmann::json convert(const YAML::Node& node, int depth = 0) {
     if (depth > kDeepest)
       throw Error(fmt::format("{}: nests deeper than {} levels", name_, kDeepest));
-    if (++values_ > kMostValues)
-      throw Error(fmt::format("{}: holds over {} values", name_, kMostValues));
+    if (++values_ > kMaxValues)
+      throw Error(fmt::format("{}: holds over {} values", name_, kMaxValues));
     if (node.IsMap()) {
       nlohmann::json object = nlohmann::json::object();
       for (const auto& entry : node) {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "model/io/text/byte_source.hpp"
+#include "base/io/byte_source.hpp"
 
 namespace roofcast {
 

@@ -21,8 +21,8 @@ void forget_until(std::deque<std::pair<Nanoseconds, std::int32_t>>& counts, Nano
 std::int32_t Autoscaler::recommended(std::int32_t replicas, double sum) const {
   const double needed = sum / settings_.target;
   const bool close = replicas > 0 && std::abs(needed / replicas - 1) <= kAutoscalingTolerance;
-  const double most = settings_.max_replicas;
-  const double rounded = close ? replicas : std::ceil(std::min(needed, most));
+  const double max = settings_.max_replicas;
+  const double rounded = close ? replicas : std::ceil(std::min(needed, max));
   return std::clamp(static_cast<std::int32_t>(rounded), settings_.min_replicas,
                     settings_.max_replicas);
 }
@@ -35,7 +35,7 @@ void Autoscaler::remember(Nanoseconds now, std::int32_t recommendation) {
 }
 
 /// calculateScaleUpLimitWithScalingRules: counted from what was wanted when the period began.
-std::int32_t Autoscaler::most_allowed(Nanoseconds now) {
+std::int32_t Autoscaler::max_allowed(Nanoseconds now) {
   forget_until(changes_, now - kScaleUpPeriod);
   std::int32_t at_start = *wanted_;
   for (const auto& [time, more] : changes_) at_start -= more;
@@ -52,7 +52,7 @@ std::int32_t Autoscaler::wanted(Nanoseconds now, std::int32_t replicas, double s
   remember(now, recommendation);
   const bool fewer = recommendation < *wanted_;
   const std::int32_t stabilised = fewer ? recommendations_.front().second : recommendation;
-  const std::int32_t result = std::min(stabilised, most_allowed(now));
+  const std::int32_t result = std::min(stabilised, max_allowed(now));
   if (result != *wanted_) changes_.emplace_back(now, result - *wanted_);
   wanted_ = result;
   return result;

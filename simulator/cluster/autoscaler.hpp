@@ -53,7 +53,7 @@ class Autoscaler {
 
   std::int32_t recommended(std::int32_t replicas, double sum) const;
   void remember(Nanoseconds now, std::int32_t recommendation);
-  std::int32_t most_allowed(Nanoseconds now);
+  std::int32_t max_allowed(Nanoseconds now);
 
   Autoscaling settings_;
   std::optional<std::int32_t> wanted_{};  // at the last evaluation

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 namespace {
@@ -20,9 +20,9 @@ void check_autoscaling(const Pool& pool) {
     throw Error(fmt::format("pool {}: autoscaling.{}", pool.name, what));
   };
   if (scaling.min_replicas < 1) refuse("min_replicas: expected at least 1");
-  if (scaling.max_replicas < scaling.min_replicas || scaling.max_replicas > kMostReplicas) {
+  if (scaling.max_replicas < scaling.min_replicas || scaling.max_replicas > kMaxReplicas) {
     refuse(fmt::format("max_replicas: {} given, expected min_replicas {} to {}",
-                       scaling.max_replicas, scaling.min_replicas, kMostReplicas));
+                       scaling.max_replicas, scaling.min_replicas, kMaxReplicas));
   }
   if (pool.replicas < scaling.min_replicas || pool.replicas > scaling.max_replicas) {
     refuse(
@@ -38,14 +38,14 @@ void check_autoscaling(const Pool& pool) {
   }
 }
 
-std::int32_t most_replicas(const Pool& pool) {
+std::int32_t max_replicas(const Pool& pool) {
   return pool.autoscaling ? pool.autoscaling->max_replicas : pool.replicas;
 }
 
 void check_pool(const Pool& pool) {
-  if (pool.replicas < 1 || pool.replicas > kMostReplicas) {
+  if (pool.replicas < 1 || pool.replicas > kMaxReplicas) {
     throw Error(fmt::format("pool {}: {} replicas given, expected 1 to {}", pool.name,
-                            pool.replicas, kMostReplicas));
+                            pool.replicas, kMaxReplicas));
   }
   if (pool.ranks < 1) {
     throw Error(fmt::format("pool {}: {} data-parallel ranks given, expected at least 1", pool.name,
@@ -58,11 +58,11 @@ void check_pool(const Pool& pool) {
                     pool.name));
   }
   if (pool.autoscaling) check_autoscaling(pool);
-  if (std::int64_t{most_replicas(pool)} * pool.ranks > kMostReplicas) {
+  if (std::int64_t{max_replicas(pool)} * pool.ranks > kMaxReplicas) {
     throw Error(
         fmt::format("pool {}: up to {} replicas of {} data-parallel ranks, expected at most "
                     "{} ranks in all",
-                    pool.name, most_replicas(pool), pool.ranks, kMostReplicas));
+                    pool.name, max_replicas(pool), pool.ranks, kMaxReplicas));
   }
 }
 
@@ -72,10 +72,10 @@ void check_failure(const Cluster& cluster, const Failure& failure) {
                             cluster.pools.size() - 1));
   }
   const Pool& pool = cluster.pools[static_cast<std::size_t>(failure.pool)];
-  const std::int32_t most = most_replicas(pool);
-  if (failure.replica < 0 || failure.replica >= most) {
+  const std::int32_t max = max_replicas(pool);
+  if (failure.replica < 0 || failure.replica >= max) {
     throw Error(fmt::format("failure of replica {} of pool {}: expected 0 to {}", failure.replica,
-                            pool.name, most - 1));
+                            pool.name, max - 1));
   }
 }
 

@@ -16,7 +16,7 @@ namespace roofcast {
 
 /// Of a pool, data-parallel ranks counted one by one. More than any service runs of one model, so
 /// more is a mistake in the input.
-inline constexpr std::int32_t kMostReplicas = 10'000;
+inline constexpr std::int32_t kMaxReplicas = 10'000;
 
 /// What the replicas of a pool do: prompts and all tokens; prompts and the first token; or the
 /// tokens after that, with K and V from a prefill replica.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/wording.hpp"
 #include "simulator/cluster/client.hpp"
 #include "simulator/engine/admission.hpp"
-#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/workload/limits.hpp"
 
 namespace roofcast {

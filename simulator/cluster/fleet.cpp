@@ -171,11 +171,11 @@ void Fleet::update_candidates() {
 
 RoutedPrompt Fleet::prompt_of(RequestId id) const {
   const auto cached = [this, id](std::int32_t replica) {
-    std::int64_t most = 0;
+    std::int64_t max = 0;
     for (const Rank& rank : (*this)[replica].ranks) {
-      most = std::max(most, rank.engine->cached_tokens(id));
+      max = std::max(max, rank.engine->cached_tokens(id));
     }
-    return most;
+    return max;
   };
   return {.input_tokens = table_.record(id).request.input_tokens, .cached_tokens = cached};
 }

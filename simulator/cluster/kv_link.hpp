@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "model/kv_cache.hpp"
-#include "model/units.hpp"
+#include "base/units.hpp"
+#include "model/cache/kv_cache.hpp"
 #include "simulator/time.hpp"
 
 namespace roofcast {

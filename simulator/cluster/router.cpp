@@ -29,38 +29,38 @@ const ReplicaLoad& at(Loads loads, std::int32_t index) {
 
 /// The first of the candidates whose score is least.
 template <class Score>
-std::int32_t least(Candidates candidates, Score score) {
+std::int32_t min(Candidates candidates, Score score) {
   std::int32_t best = candidates.front();
-  auto least_score = score(best);
+  auto min_score = score(best);
   for (const std::int32_t candidate : candidates.subspan(1)) {
     const auto own = score(candidate);
-    if (!(own < least_score)) continue;
+    if (!(own < min_score)) continue;
     best = candidate;
-    least_score = own;
+    min_score = own;
   }
   return best;
 }
 
 std::int32_t least_outstanding(Candidates candidates, Loads loads) {
-  return least(candidates, [&](std::int32_t i) { return at(loads, i).outstanding; });
+  return min(candidates, [&](std::int32_t i) { return at(loads, i).outstanding; });
 }
 
 /// vllm/v1/engine/core_client.py, DPLBAsyncMPClient.get_core_engine_for_request. The counts are
 /// those of this moment, requests on their way counted as waiting; vLLM's are up to 100 ms old but
 /// for what the same client has sent since.
-std::int32_t least_vllm_score(Candidates candidates, Loads loads) {
+std::int32_t min_vllm_score(Candidates candidates, Loads loads) {
   constexpr std::int64_t kWaitingWeight = 4;
-  return least(candidates, [&](std::int32_t i) {
+  return min(candidates, [&](std::int32_t i) {
     return kWaitingWeight * at(loads, i).waiting() + at(loads, i).running;
   });
 }
 
 bool out_of_balance(Candidates candidates, Loads loads, const RouterOptions& options) {
-  const auto [least, most] = std::minmax_element(
+  const auto [min, max] = std::minmax_element(
       candidates.begin(), candidates.end(),
       [&](auto a, auto b) { return at(loads, a).outstanding < at(loads, b).outstanding; });
-  const std::int64_t low = at(loads, *least).outstanding;
-  const std::int64_t high = at(loads, *most).outstanding;
+  const std::int64_t low = at(loads, *min).outstanding;
+  const std::int64_t high = at(loads, *max).outstanding;
   return high - low > options.balance_abs_threshold &&
          static_cast<double>(high) > options.balance_rel_threshold * static_cast<double>(low);
 }
@@ -104,7 +104,7 @@ std::int32_t Router::choose(Candidates candidates, Loads loads, const RoutedProm
     case RouterPolicy::least_outstanding:
       return least_outstanding(candidates, loads);
     case RouterPolicy::least_kv:
-      return least(candidates, [&](std::int32_t i) {
+      return min(candidates, [&](std::int32_t i) {
         return std::pair(at(loads, i).kv_use, at(loads, i).outstanding);
       });
     case RouterPolicy::power_of_two:
@@ -114,7 +114,7 @@ std::int32_t Router::choose(Candidates candidates, Loads loads, const RoutedProm
     case RouterPolicy::vllm_dp:
       break;
   }
-  return least_vllm_score(candidates, loads);
+  return min_vllm_score(candidates, loads);
 }
 
 std::int32_t Router::draw(Candidates candidates) {
@@ -135,14 +135,14 @@ std::int32_t Router::draw_two(Candidates candidates, Loads loads) {
 std::int32_t Router::by_affinity(Candidates candidates, Loads loads,
                                  const RoutedPrompt& prompt) const {
   if (out_of_balance(candidates, loads, options_)) return least_outstanding(candidates, loads);
-  std::int64_t most_cached = 0;
-  const std::int32_t best = least(candidates, [&](std::int32_t i) {
+  std::int64_t max_cached = 0;
+  const std::int32_t best = min(candidates, [&](std::int32_t i) {
     const std::int64_t cached = prompt.cached_tokens(i);
-    most_cached = std::max(most_cached, cached);
+    max_cached = std::max(max_cached, cached);
     return std::pair(-cached, at(loads, i).outstanding);
   });
   const double enough = options_.cache_threshold * static_cast<double>(prompt.input_tokens);
-  const bool affine = static_cast<double>(most_cached) > enough;
+  const bool affine = static_cast<double>(max_cached) > enough;
   return affine ? best : least_outstanding(candidates, loads);
 }
 

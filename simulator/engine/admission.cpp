@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/wording.hpp"
 #include "simulator/engine/kv_blocks.hpp"
-#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -101,7 +101,7 @@ std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, cons
   const bool whole_prompts = engine.scheduler == SchedulerKind::sglang && !engine.chunked_prefill;
   const KvBlocks blocks(
       replica.layout, replica.kv_blocks,
-      whole_prompts ? kMostTokens : engine.max_num_batched_tokens + engine.speculation.lookahead());
+      whole_prompts ? kMaxTokens : engine.max_num_batched_tokens + engine.speculation.lookahead());
   const bool cuts = cuts_prompts(engine, blocks);
   Tally too_long, too_big, too_many_at_once;
   for (RequestRecord& record : records) {
@@ -109,7 +109,7 @@ std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, cons
     const Demand demand = demand_of(engine, record.request, replica.layout.block_tokens);
     if (engine.max_model_len > 0 && tokens > engine.max_model_len) {
       too_long.add(tokens);
-    } else if (blocks.most_needed(demand.cached) > blocks.usable()) {
+    } else if (blocks.max_needed(demand.cached) > blocks.usable()) {
       too_big.add(tokens);
     } else if (!cuts && demand.at_once > engine.max_num_batched_tokens) {
       too_many_at_once.add(tokens);

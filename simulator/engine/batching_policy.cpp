@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/engine/block_prefix.hpp"
 #include "simulator/engine/policy_naive.hpp"
 #include "simulator/engine/policy_sglang.hpp"

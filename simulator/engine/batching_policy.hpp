@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "model/engine.hpp"
+#include "model/engines/engine.hpp"
 #include "simulator/engine/kv_blocks.hpp"
 #include "simulator/engine/replica_engine.hpp"
 #include "simulator/engine/request_table.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "simulator/hash_mix.hpp"
+#include "base/hash_mix.hpp"
 
 namespace roofcast {
 namespace {

@@ -11,7 +11,7 @@ namespace {
 using Kind = AttentionSpan::Kind;
 
 // Blocks above this are followed one by one: a counter for each of their tokens would cost more.
-constexpr std::int64_t kMostResidues = 4096;
+constexpr std::int64_t kMaxResidues = 4096;
 
 /// Tokens of a block, when all groups that grow with the sequence keep all of it in blocks of one
 /// (not huge) size; 0 otherwise.
@@ -24,7 +24,7 @@ std::int64_t common_block(const CacheLayout& layout) {
     if (!keeps_all || common.value_or(block) != block) return 0;
     common = block;
   }
-  return common.value_or(0) <= kMostResidues ? common.value_or(0) : 0;
+  return common.value_or(0) <= kMaxResidues ? common.value_or(0) : 0;
 }
 
 std::int64_t growing_groups(const CacheLayout& layout) {

@@ -9,7 +9,7 @@
 #include <queue>
 #include <vector>
 
-#include "model/step_time.hpp"
+#include "model/step/step_time.hpp"
 #include "simulator/engine/batching_policy.hpp"
 
 namespace roofcast {

@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-#include "simulator/hash_mix.hpp"
+#include "base/hash_mix.hpp"
 
 namespace roofcast {
 namespace {

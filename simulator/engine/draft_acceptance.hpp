@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "model/engine_features.hpp"
+#include "model/engines/engine_features.hpp"
 #include "simulator/workload/workload.hpp"
 
 namespace roofcast {

@@ -8,10 +8,10 @@ namespace {
 
 // Decisions in a row that are taken one by one, without forming the batch, after several have
 // failed around it: bounds what forming and dissolving it in vain costs.
-constexpr int kMostBackoff = 63;
+constexpr int kMaxBackoff = 63;
 
 // Steps gone through at once, so that the caller is heard from time to time.
-constexpr int kMostQuietSteps = 4096;
+constexpr int kMaxQuietSteps = 4096;
 
 }  // namespace
 
@@ -69,7 +69,7 @@ std::optional<Nanoseconds> FastEngine::start_step(Nanoseconds now) {
 
 std::optional<Nanoseconds> FastEngine::start_steps(Nanoseconds now, Nanoseconds horizon) {
   int quiet = 0;
-  while (quiet < kMostQuietSteps && run_quiet_step(now, horizon)) ++quiet;
+  while (quiet < kMaxQuietSteps && run_quiet_step(now, horizon)) ++quiet;
   return start_step(now);
 }
 
@@ -128,7 +128,7 @@ void FastEngine::decide(Nanoseconds now, FastStep& step) {
   } else {
     dissolve();
     one_by_one_ = backoff_;
-    backoff_ = std::min(2 * backoff_ + 1, kMostBackoff);
+    backoff_ = std::min(2 * backoff_ + 1, kMaxBackoff);
     decide_one_by_one(now, step);
   }
   clear(step.batch, step_time_->spans().size());

@@ -20,10 +20,10 @@ std::int64_t shareable_groups(const CacheLayout& layout) {
 
 }  // namespace
 
-KvBlocks::KvBlocks(const CacheLayout& layout, std::int64_t block_ids, std::int64_t most_in_flight)
+KvBlocks::KvBlocks(const CacheLayout& layout, std::int64_t block_ids, std::int64_t max_in_flight)
     : layout_(layout),
       usable_(std::max<std::int64_t>(block_ids - 1, 0)),
-      most_in_flight_(most_in_flight),
+      max_in_flight_(max_in_flight),
       rows_per_named_(shareable_groups(layout)) {
   assert(layout.block_tokens > 0);
   if (usable_ > 0) append_free(usable_);

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/kv_cache.hpp"
+#include "model/cache/kv_cache.hpp"
 #include "simulator/engine/block_keys.hpp"
 
 namespace roofcast {
@@ -26,8 +26,8 @@ struct KvHolding {
 class KvBlocks {
  public:
   /// `block_ids` includes the null block, which vLLM keeps for positions without storage, so one
-  /// less can be used. `most_in_flight` is the most tokens that one step may add to a sequence.
-  KvBlocks(const CacheLayout& layout, std::int64_t block_ids, std::int64_t most_in_flight);
+  /// less can be used. `max_in_flight` is the most tokens that one step may add to a sequence.
+  KvBlocks(const CacheLayout& layout, std::int64_t block_ids, std::int64_t max_in_flight);
 
   std::int64_t usable() const { return usable_; }
   std::int64_t used() const { return used_; }
@@ -39,7 +39,7 @@ class KvBlocks {
   std::int64_t needed(std::int64_t tokens, std::int64_t in_flight) const;
 
   /// The same with as many tokens in flight as a step may have.
-  std::int64_t most_needed(std::int64_t tokens) const { return needed(tokens, most_in_flight_); }
+  std::int64_t max_needed(std::int64_t tokens) const { return needed(tokens, max_in_flight_); }
 
   /// Makes `holding` cover `tokens` tokens of which `in_flight` are computed now, giving back what
   /// has left its windows; or changes nothing and returns false when too few blocks are free.
@@ -117,7 +117,7 @@ class KvBlocks {
   CacheLayout layout_;
   std::int64_t usable_ = 0;
   std::int64_t used_ = 0;
-  std::int64_t most_in_flight_ = 0;
+  std::int64_t max_in_flight_ = 0;
   std::int64_t rows_per_named_ = 0;  // pool blocks of one shared block: full-attention groups
   std::vector<Node> nodes_;
   std::vector<std::int32_t> vacant_;

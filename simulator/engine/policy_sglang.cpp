@@ -157,9 +157,9 @@ void SglangPolicy::retract(EngineState& state, std::vector<RequestId>& batch, St
     if (state[a].emitted != state[b].emitted) return state[a].emitted > state[b].emitted;
     return state[a].input_tokens < state[b].input_tokens;
   });
-  const std::size_t least = chunked_ ? 0 : 1;
+  const std::size_t min = chunked_ ? 0 : 1;
   bool fits = false;
-  while (!fits && order.size() > least) {
+  while (!fits && order.size() > min) {
     retract_one(state, order.back(), plan);
     order.pop_back();
     prefix_->forget_taken(state, std::ssize(order) * kRetractDecodeSteps);

@@ -6,7 +6,7 @@ namespace roofcast {
 namespace {
 
 std::int64_t blocks_to_completion(const EngineState& state, const RequestState& request) {
-  return state.blocks.most_needed(request.input_tokens + request.output_tokens);
+  return state.blocks.max_needed(request.input_tokens + request.output_tokens);
 }
 
 void run(EngineState& state, RequestId id, StepPlan& plan) {

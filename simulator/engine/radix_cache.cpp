@@ -19,7 +19,7 @@ RadixCache::RadixCache(std::int64_t page_tokens) : page_(page_tokens), nodes_(1)
 }
 
 RadixCache::Descent RadixCache::descend(std::span<const TokenRun> runs, std::int32_t adapter,
-                                        std::int64_t most) const {
+                                        std::int64_t max) const {
   Descent descent;
   NodeId node = kRoot;
   while (descent.cursor.run < runs.size()) {
@@ -30,7 +30,7 @@ RadixCache::Descent RadixCache::descend(std::span<const TokenRun> runs, std::int
     std::int64_t matched = 0;
     for (auto child = begin; child != end && next == kNone; ++child) {
       matched = common_tokens(runs, descent.cursor, at(child->second).runs);
-      matched = std::min(matched, most - descent.tokens) / page_ * page_;
+      matched = std::min(matched, max - descent.tokens) / page_ * page_;
       if (matched > 0) next = child->second;
     }
     if (next == kNone) break;
@@ -45,8 +45,8 @@ RadixCache::Descent RadixCache::descend(std::span<const TokenRun> runs, std::int
 }
 
 std::int64_t RadixCache::matched_tokens(std::span<const TokenRun> runs, std::int32_t adapter,
-                                        std::int64_t most) const {
-  return descend(runs, adapter, most).tokens;
+                                        std::int64_t max) const {
+  return descend(runs, adapter, max).tokens;
 }
 
 /// Touches the way down, and makes a node end where it does. Returns that node.
@@ -60,8 +60,8 @@ RadixCache::NodeId RadixCache::settle(const Descent& descent) {
 }
 
 RadixCache::Match RadixCache::match(std::span<const TokenRun> runs, std::int32_t adapter,
-                                    std::int64_t most) {
-  const Descent descent = descend(runs, adapter, most);
+                                    std::int64_t max) {
+  const Descent descent = descend(runs, adapter, max);
   return {.node = settle(descent), .tokens = descent.tokens};
 }
 

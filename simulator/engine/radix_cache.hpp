@@ -32,14 +32,14 @@ class RadixCache {
   /// Tokens of the sequence's beginning that are resident: at most `most`, in whole pages. Nothing
   /// is touched. Sequences with different adapters share nothing.
   std::int64_t matched_tokens(std::span<const TokenRun> runs, std::int32_t adapter,
-                              std::int64_t most) const;
+                              std::int64_t max) const;
 
   struct Match {
     NodeId node = kRoot;  // that ends with the last matched token
     std::int64_t tokens = 0;
   };
   /// The same, counted as a use of these tokens; splits the node in which the match ends.
-  Match match(std::span<const TokenRun> runs, std::int32_t adapter, std::int64_t most);
+  Match match(std::span<const TokenRun> runs, std::int32_t adapter, std::int64_t max);
 
   struct Insertion {
     NodeId node = kRoot;       // that ends with the last inserted token
@@ -86,7 +86,7 @@ class RadixCache {
   };
   static constexpr NodeId kNone = -1;
 
-  Descent descend(std::span<const TokenRun> runs, std::int32_t adapter, std::int64_t most) const;
+  Descent descend(std::span<const TokenRun> runs, std::int32_t adapter, std::int64_t max) const;
   NodeId settle(const Descent& descent);
   NodeId split(NodeId node, std::int64_t tokens);
   NodeId add_leaf(NodeId parent, std::vector<TokenRun> runs, std::int32_t adapter);

@@ -28,8 +28,8 @@ RadixPrefix::RadixPrefix(const EngineState& state)
 RadixCache::Match RadixPrefix::find(const EngineState& state, RequestId id) {
   const RequestState& request = state[id];
   if (!enabled_ || request.received > 0) return {};
-  const std::int64_t most = request.tokens() - 1;
-  return tree_.match(runs_of(state, id, most), request.adapter, most);
+  const std::int64_t max = request.tokens() - 1;
+  return tree_.match(runs_of(state, id, max), request.adapter, max);
 }
 
 void RadixPrefix::take(EngineState& state, RequestId id, const RadixCache::Match& match) {
@@ -83,8 +83,8 @@ void RadixPrefix::forget_taken(const EngineState& state, std::int64_t spare) {
 std::int64_t RadixPrefix::cached_tokens(const EngineState& state, RequestId id) const {
   const Request& request = state.requests.record(id).request;
   if (!enabled_) return 0;
-  const std::int64_t most = request.input_tokens - 1;
-  return tree_.matched_tokens(runs_of(state, id, most), request.adapter, most);
+  const std::int64_t max = request.input_tokens - 1;
+  return tree_.matched_tokens(runs_of(state, id, max), request.adapter, max);
 }
 
 }  // namespace roofcast

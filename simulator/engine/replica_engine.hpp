@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "model/engine.hpp"
-#include "model/kv_cache.hpp"
-#include "model/step_time.hpp"
+#include "model/cache/kv_cache.hpp"
+#include "model/engines/engine.hpp"
+#include "model/step/step_time.hpp"
 #include "simulator/engine/request_table.hpp"
 #include "simulator/results/result.hpp"
 #include "simulator/results/token_gaps.hpp"

@@ -30,7 +30,7 @@ void charge(const EngineState& state, PrefillBudget& budget, std::int64_t tokens
   if (budget.chunk_left) *budget.chunk_left -= charged;
 }
 
-std::int64_t reserved_output(std::int64_t tokens) { return std::min(tokens, kMostReservedOutput); }
+std::int64_t reserved_output(std::int64_t tokens) { return std::min(tokens, kMaxReservedOutput); }
 
 /// How a waiting request would start: `computed` tokens need no computing, `tokens` are computed.
 struct Start {

@@ -14,7 +14,7 @@ namespace roofcast {
 
 /// Output beyond this is not reserved for when a request is admitted
 /// (SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION).
-inline constexpr std::int64_t kMostReservedOutput = 4096;
+inline constexpr std::int64_t kMaxReservedOutput = 4096;
 
 /// Tokens that `blocks` blocks of the pool hold in the layers that keep all tokens. Unbounded for
 /// models without such layers.

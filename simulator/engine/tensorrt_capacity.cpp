@@ -59,7 +59,7 @@ Candidate candidate_of(const RequestState& request, RequestId id, bool waiting) 
 /// Blocks until the request is done: of prompt and output, the last token's included, less those it
 /// holds (getRemainingBlocksToCompletion). Blocks it may find cached are not counted off.
 std::int64_t blocks_to_completion(const EngineState& state, const RequestState& request) {
-  const std::int64_t whole = state.blocks.most_needed(request.input_tokens + request.output_tokens);
+  const std::int64_t whole = state.blocks.max_needed(request.input_tokens + request.output_tokens);
   return std::max<std::int64_t>(0, whole - request.kv.blocks);
 }
 

@@ -9,8 +9,8 @@ namespace {
 void first_come_first_served(std::span<Candidate> batch, std::int64_t unit, std::int64_t budget) {
   for (Candidate& prompt : batch) {
     if (prompt.generation) continue;
-    const std::int64_t most = std::min(prompt.wanted, budget);
-    prompt.tokens = most < prompt.wanted ? most / unit * unit : most;
+    const std::int64_t max = std::min(prompt.wanted, budget);
+    prompt.tokens = max < prompt.wanted ? max / unit * unit : max;
     budget -= prompt.tokens;
   }
 }

@@ -31,11 +31,11 @@ std::int64_t shared_rows(const KvBlocks& blocks, const PrefixHit& hit) {
 }
 
 /// Whether the pool has room for a request that starts so: for its whole sequence or for the first
-/// chunk alone, by era, though only the chunk's blocks are taken now.
+/// chunk alone, by preset, though only the chunk's blocks are taken now.
 bool has_room(const EngineState& state, const RequestState& request, const Start& start) {
   const KvBlocks& blocks = state.blocks;
   const std::int64_t total = state.engine.reserve_full_sequence
-                                 ? blocks.most_needed(request.tokens())
+                                 ? blocks.max_needed(request.tokens())
                                  : blocks.needed(start.computed + start.tokens, start.tokens);
   return total - shared_rows(blocks, start.hit) + headroom(state) <= blocks.free();
 }
@@ -45,7 +45,7 @@ bool still_blocked(const EngineState& state, const RequestState& request, Reques
                    const BlockedHead& blocked) {
   if (!state.engine.reserve_full_sequence || blocked.id != id) return false;
   if (blocked.tokens != request.tokens() || blocked.gains != state.blocks.gains()) return false;
-  const std::int64_t total = state.blocks.most_needed(request.tokens());
+  const std::int64_t total = state.blocks.max_needed(request.tokens());
   return total - blocked.shared + headroom(state) > state.blocks.free();
 }
 

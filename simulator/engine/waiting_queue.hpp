@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "model/engine.hpp"
+#include "model/engines/engine.hpp"
 #include "simulator/workload/workload.hpp"
 
 namespace roofcast {

@@ -8,7 +8,7 @@
 namespace roofcast {
 namespace {
 
-constexpr std::int64_t kMostAdapters = 1'000'000;
+constexpr std::int64_t kMaxAdapters = 1'000'000;
 
 std::optional<Seconds> read_time(const JsonObject& object, const char* key) {
   const auto* value = object.find(key);
@@ -50,12 +50,12 @@ std::optional<SamplingKind> read_sampling(const JsonObject& object, const char* 
 
 void read_engine_features(const JsonObject& object, EngineOverrides& options) {
   options.sampling = read_sampling(object, "sampling");
-  options.num_speculative_tokens = object.integer("num_speculative_tokens", 1, kMostDrafts);
+  options.num_speculative_tokens = object.integer("num_speculative_tokens", 1, kMaxDrafts);
   options.speculative_method = read_method(object, "speculative_method");
   options.acceptance_rate = object.fraction("acceptance_rate");
   options.acceptance_by_position = read_fractions(object, "acceptance_by_position");
   options.draft_pass_time = read_time(object, "draft_pass_time_s");
-  options.max_loras = object.integer("max_loras", 1, kMostAdapters);
+  options.max_loras = object.integer("max_loras", 1, kMaxAdapters);
   options.lora_step_time = read_time(object, "lora_step_time_s");
   options.lora_adapter_time = read_time(object, "lora_adapter_time_s");
   if (const auto bytes = object.number("kv_offloading_size_bytes", 0)) {

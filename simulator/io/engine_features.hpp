@@ -1,7 +1,7 @@
 // The keys of a scenario's engine options for what vLLM does besides plain decoding.
 #pragma once
 
-#include "model/engine.hpp"
+#include "model/engines/engine.hpp"
 #include "simulator/io/json_object.hpp"
 
 namespace roofcast {

@@ -7,9 +7,9 @@
 #include <limits>
 #include <string_view>
 
-#include "model/error.hpp"
-#include "model/io/text/shown.hpp"
-#include "model/suggest.hpp"
+#include "base/error.hpp"
+#include "base/io/shown.hpp"
+#include "base/suggest.hpp"
 
 namespace roofcast {
 namespace {
@@ -78,20 +78,20 @@ std::optional<bool> JsonObject::boolean(const char* key) const {
   return value->get<bool>();
 }
 
-std::optional<std::int64_t> JsonObject::integer(const char* key, std::int64_t least,
-                                                std::int64_t most) const {
+std::optional<std::int64_t> JsonObject::integer(const char* key, std::int64_t min,
+                                                std::int64_t max) const {
   const auto* value = find(key);
   if (value == nullptr) return std::nullopt;
   const auto expected = [&] {
-    return most == std::numeric_limits<std::int64_t>::max()
-               ? fmt::format("a whole number from {}", least)
-               : fmt::format("a whole number from {} to {}", least, most);
+    return max == std::numeric_limits<std::int64_t>::max()
+               ? fmt::format("a whole number from {}", min)
+               : fmt::format("a whole number from {} to {}", min, max);
   };
   const bool too_large =
-      value->is_number_unsigned() && std::cmp_greater(value->get<std::uint64_t>(), most);
+      value->is_number_unsigned() && std::cmp_greater(value->get<std::uint64_t>(), max);
   if (!value->is_number_integer() || too_large) fail(key, expected());
   const auto number = value->get<std::int64_t>();
-  if (number < least || number > most) fail(key, expected());
+  if (number < min || number > max) fail(key, expected());
   return number;
 }
 

@@ -24,7 +24,7 @@ class JsonObject {
 
   std::optional<std::string> text(const char* key) const;
   std::optional<bool> boolean(const char* key) const;
-  std::optional<std::int64_t> integer(const char* key, std::int64_t least, std::int64_t most) const;
+  std::optional<std::int64_t> integer(const char* key, std::int64_t min, std::int64_t max) const;
   std::optional<std::uint64_t> unsigned_integer(const char* key) const;
   /// A finite number above `above`.
   std::optional<double> number(const char* key, double above) const;

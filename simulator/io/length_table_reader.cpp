@@ -7,18 +7,18 @@
 #include <optional>
 #include <string_view>
 
-#include "model/error.hpp"
-#include "model/io/text/byte_source.hpp"
-#include "model/io/text/csv.hpp"
-#include "model/io/text/line_reader.hpp"
-#include "model/io/text/shown.hpp"
+#include "base/error.hpp"
+#include "base/io/byte_source.hpp"
+#include "base/io/csv.hpp"
+#include "base/io/line_reader.hpp"
+#include "base/io/shown.hpp"
 #include "simulator/io/trace_columns.hpp"
 
 namespace roofcast {
 namespace {
 
-constexpr std::size_t kMostRows = 10'000'000;
-constexpr std::int64_t kMostCount = 100'000'000'000;  // times kMostRows still fits 64 bits
+constexpr std::size_t kMaxRows = 10'000'000;
+constexpr std::int64_t kMaxCount = 100'000'000'000;  // times kMaxRows still fits 64 bits
 
 /// Where each value stands in a row.
 struct Columns {
@@ -62,23 +62,22 @@ Columns find_columns(const std::vector<std::string>& header, const std::string& 
           .fields = header.size()};
 }
 
-std::int64_t read_integer(const std::string& text, std::int64_t least, std::int64_t most,
+std::int64_t read_integer(const std::string& text, std::int64_t min, std::int64_t max,
                           const std::string& where) {
   std::int64_t number = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failed != std::errc{} || end != text.data() + text.size() || number < least ||
-      number > most) {
+  if (failed != std::errc{} || end != text.data() + text.size() || number < min || number > max) {
     throw Error(fmt::format("{}: '{}' is no length or count, expected a whole number from {} to {}",
-                            where, text.substr(0, 40), least, most));
+                            where, text.substr(0, 40), min, max));
   }
   return number;
 }
 
 LengthRow read_row(const std::vector<std::string>& fields, const Columns& columns,
                    const std::string& where) {
-  LengthRow row{.input_tokens = read_integer(fields[columns.input], 0, kMostTokens, where),
-                .output_tokens = read_integer(fields[columns.output], 0, kMostTokens, where)};
-  if (columns.count) row.count = read_integer(fields[*columns.count], 0, kMostCount, where);
+  LengthRow row{.input_tokens = read_integer(fields[columns.input], 0, kMaxTokens, where),
+                .output_tokens = read_integer(fields[columns.output], 0, kMaxTokens, where)};
+  if (columns.count) row.count = read_integer(fields[*columns.count], 0, kMaxCount, where);
   return row;
 }
 
@@ -115,8 +114,8 @@ LengthTable read_length_table(const std::string& file) {
     const bool empty = row.input_tokens == 0 || row.output_tokens == 0;
     if (empty) ++table.empty_rows;
     if (!empty && row.count > 0) table.rows.push_back(row);
-    if (table.rows.size() > kMostRows) {
-      throw Error(fmt::format("{}: more than {} rows of lengths", where, kMostRows));
+    if (table.rows.size() > kMaxRows) {
+      throw Error(fmt::format("{}: more than {} rows of lengths", where, kMaxRows));
     }
   }
   if (table.rows.empty()) throw Error(fmt::format("{}: holds no lengths", file));

@@ -43,10 +43,10 @@ PoolRole read_role(const JsonObject& object) {
 
 Autoscaling read_autoscaling(const JsonObject& object) {
   Autoscaling scaling;
-  set(scaling.min_replicas, object.integer("min_replicas", 1, kMostReplicas));
-  const auto most = object.integer("max_replicas", 1, kMostReplicas);
-  if (!most) object.fail_missing("max_replicas", "the most replicas of the pool");
-  set(scaling.max_replicas, most);
+  set(scaling.min_replicas, object.integer("min_replicas", 1, kMaxReplicas));
+  const auto max = object.integer("max_replicas", 1, kMaxReplicas);
+  if (!max) object.fail_missing("max_replicas", "the most replicas of the pool");
+  set(scaling.max_replicas, max);
   const std::string metric = object.text("metric").value_or("queue");
   if (metric != "queue" && metric != "utilisation") object.fail("metric", "queue or utilisation");
   scaling.metric =
@@ -77,7 +77,7 @@ PoolScenario read_pool(const JsonObject& object) {
   PoolScenario pool;
   set(pool.name, object.text("name"));
   pool.role = read_role(object);
-  set(pool.replicas, object.integer("replicas", 1, kMostReplicas));
+  set(pool.replicas, object.integer("replicas", 1, kMaxReplicas));
   pool.gpu = object.text("gpu");
   pool.engine = object.text("engine");
   pool.weight_format = object.text("quantization");
@@ -168,7 +168,7 @@ Failure read_failure(const JsonObject& object, const std::vector<PoolScenario>& 
                                  [&](const PoolScenario& other) { return other.name == name; });
   if (pool == pools.end()) object.fail("pool", "the name of a pool");
   failure.pool = static_cast<std::int32_t>(pool - pools.begin());
-  set(failure.replica, object.integer("replica", 0, kMostReplicas - 1));
+  set(failure.replica, object.integer("replica", 0, kMaxReplicas - 1));
   const std::string requests = object.text("requests").value_or("retried");
   if (requests != "retried" && requests != "lost") object.fail("requests", "retried or lost");
   failure.retried = requests == "retried";

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <vector>
 
-#include "model/error.hpp"
-#include "model/io/bounded_json.hpp"
-#include "model/io/text/csv.hpp"
-#include "model/io/text/named_pipe.hpp"
+#include "base/error.hpp"
+#include "base/io/bounded_json.hpp"
+#include "base/io/csv.hpp"
+#include "base/io/named_pipe.hpp"
 #include "simulator/io/engine_features.hpp"
 #include "simulator/io/json_object.hpp"
 #include "simulator/io/length_table_reader.hpp"
@@ -24,11 +24,11 @@ namespace roofcast {
 namespace {
 
 constexpr std::int64_t kSchemaVersion = 1;
-constexpr int kMostRanks = 65'536;
+constexpr int kMaxRanks = 65'536;
 constexpr std::size_t kLargestFile = std::size_t{16} << 20;  // 16 MiB
 
 int degree(const JsonObject& object, const char* key) {
-  return static_cast<int>(object.integer(key, 1, kMostRanks).value_or(1));
+  return static_cast<int>(object.integer(key, 1, kMaxRanks).value_or(1));
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ std::optional<ChunkingPolicy> read_chunking_policy(const JsonObject& object, con
 }  // namespace
 
 EngineOverrides read_engine_options(const JsonObject& object) {
-  const auto count = [&](const char* key) { return object.integer(key, 1, kMostEngineCount); };
+  const auto count = [&](const char* key) { return object.integer(key, 1, kMaxEngineCount); };
   const auto* length = object.find("max_model_len");
   const bool fits = length != nullptr && *length == "auto";
   EngineOverrides options = {
@@ -109,7 +109,7 @@ EngineOverrides read_engine_options(const JsonObject& object) {
       .async_scheduling = object.boolean("async_scheduling"),
       .reserve_full_sequence = object.boolean("scheduler_reserve_full_isl"),
       .long_prefill_token_threshold =
-          object.integer("long_prefill_token_threshold", 0, kMostEngineCount),
+          object.integer("long_prefill_token_threshold", 0, kMaxEngineCount),
       .watermark = object.fraction("watermark"),
       .scheduling_policy = read_order(object, "scheduling_policy"),
       .max_prefill_tokens = count("max_prefill_tokens"),

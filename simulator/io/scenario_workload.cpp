@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/wording.hpp"
 #include "simulator/io/length_table_reader.hpp"
 #include "simulator/io/trace_reader.hpp"
-#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {

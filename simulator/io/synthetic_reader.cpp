@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/io/optional_keys.hpp"
 #include "simulator/io/scenario_keys.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 std::optional<LengthDistribution> read_lengths(const JsonObject& object, const char* key) {
   const auto* value = object.find(key);
   if (value == nullptr) return std::nullopt;
-  if (value->is_number()) return fixed_length(*object.integer(key, 1, kMostTokens));
+  if (value->is_number()) return fixed_length(*object.integer(key, 1, kMaxTokens));
   const auto text = object.text(key);
   try {
     return parse_length_distribution(*text);
@@ -137,8 +137,8 @@ RangeRatio read_range_ratio(const JsonObject& object) {
 
 SharedPrefix read_shared_prefix(const JsonObject& object) {
   SharedPrefix prefix;
-  set(prefix.groups, object.integer("num_groups", 1, kMostRequests));
-  set(prefix.prompts_per_group, object.integer("num_prompts_per_group", 0, kMostRequests));
+  set(prefix.groups, object.integer("num_groups", 1, kMaxRequests));
+  set(prefix.prompts_per_group, object.integer("num_prompts_per_group", 0, kMaxRequests));
   set(prefix.system_prompt, read_lengths(object, "system_prompt_len"));
   return prefix;
 }
@@ -148,7 +148,7 @@ Sessions read_sessions(const JsonObject& object) {
   set(sessions.turns, read_lengths(object, "turns"));
   set(sessions.think_time, read_think_time(object, "think_time_s"));
   sessions.first_input = read_lengths(object, "first_input_len");
-  set(sessions.max_session_tokens, object.integer("max_session_tokens", 0, kMostTokens));
+  set(sessions.max_session_tokens, object.integer("max_session_tokens", 0, kMaxTokens));
   return sessions;
 }
 
@@ -166,7 +166,7 @@ SyntheticWorkload read_synthetic(const JsonObject& object) {
   set(workload.burstiness, object.number_or_infinity("burstiness"));
   set(workload.normalised, object.boolean("normalised"));
   workload.pattern = read_pattern(object);
-  set(workload.num_warmups, object.integer("num_warmups", 0, kMostRequests));
+  set(workload.num_warmups, object.integer("num_warmups", 0, kMaxRequests));
   set(workload.input, read_lengths(object, "input_len"));
   set(workload.output, read_lengths(object, "output_len"));
   workload.range_ratio = read_range_ratio(object);

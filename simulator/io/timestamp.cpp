@@ -8,7 +8,7 @@ namespace roofcast {
 namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
-constexpr double kMostSeconds = 7e9;
+constexpr double kMaxSeconds = 7e9;
 
 Nanoseconds length_of(TraceTimeUnit unit) {
   switch (unit) {
@@ -130,7 +130,7 @@ std::optional<Nanoseconds> parse_duration(std::string_view text, TraceTimeUnit u
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, approximate);
   approximate *= unit_seconds;
-  const bool in_range = approximate >= 0 && approximate <= kMostSeconds;  // false for NaN
+  const bool in_range = approximate >= 0 && approximate <= kMaxSeconds;  // false for NaN
   if (error != std::errc{} || rest != end || !in_range) return std::nullopt;
   std::int64_t whole = 0;
   const auto [after_whole, whole_error] = std::from_chars(text.data(), end, whole);

@@ -11,13 +11,13 @@
 #include <streambuf>
 #include <vector>
 
-#include "model/error.hpp"
-#include "model/io/text/json_buffer.hpp"
-#include "model/io/text/shown.hpp"
+#include "base/error.hpp"
+#include "base/io/json_buffer.hpp"
+#include "base/io/shown.hpp"
+#include "base/wording.hpp"
 #include "simulator/io/timestamp.hpp"
 #include "simulator/io/trace_builder.hpp"
 #include "simulator/io/trace_formats.hpp"
-#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -25,7 +25,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kDeepest = 32;
-constexpr std::size_t kMostEntries = 10'000'000;
+constexpr std::size_t kMaxEntries = 10'000'000;
 
 constexpr std::array<std::string_view, 3> kArrays = {"input_lens", "output_lens", "start_times"};
 enum Array : std::size_t { kInputLens, kOutputLens, kStartTimes };
@@ -93,8 +93,8 @@ class ResultHandler {
       return fail(fmt::format("{} is '{}', expected a list", kArrays[*array_], shown(text)));
     }
     auto& entries = *arrays[*array_];
-    if (entries.size() == kMostEntries) {
-      return fail(fmt::format("{} has over {} entries", kArrays[*array_], kMostEntries));
+    if (entries.size() == kMaxEntries) {
+      return fail(fmt::format("{} has over {} entries", kArrays[*array_], kMaxEntries));
     }
     entries.emplace_back(text);
     return true;

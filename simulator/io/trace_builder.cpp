@@ -9,20 +9,20 @@
 #include <limits>
 #include <utility>
 
-#include "model/error.hpp"
-#include "model/io/text/csv.hpp"
-#include "model/io/text/shown.hpp"
+#include "base/error.hpp"
+#include "base/io/csv.hpp"
+#include "base/io/shown.hpp"
+#include "base/wording.hpp"
 #include "simulator/io/timestamp.hpp"
 #include "simulator/io/trace_order.hpp"
-#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {
 
 constexpr std::int64_t kLargestPriority = 1'000'000'000;
-constexpr std::size_t kMostClasses = 1000;
+constexpr std::size_t kMaxClasses = 1000;
 constexpr std::int32_t kNoClass = -1;  // until all rows are read
-constexpr std::size_t kMostSpans = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t kMaxSpans = std::numeric_limits<std::uint32_t>::max();
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 
@@ -175,9 +175,9 @@ TraceBuilder::Problem TraceBuilder::read_delay(const TraceRow& row, Nanoseconds&
 TraceBuilder::Problem TraceBuilder::read_tokens(const TraceRow& row, TraceColumn column,
                                                 std::int64_t& tokens) const {
   const auto parsed = row.has(column) ? parse_integer(row.text(column)) : std::nullopt;
-  if (!parsed || *parsed < 0 || *parsed > kMostTokens) {
+  if (!parsed || *parsed < 0 || *parsed > kMaxTokens) {
     return complaint(row, column, name(column),
-                     fmt::format("a whole number from 0 to {}", kMostTokens));
+                     fmt::format("a whole number from 0 to {}", kMaxTokens));
   }
   tokens = *parsed;
   return std::nullopt;
@@ -204,9 +204,9 @@ TraceBuilder::Problem TraceBuilder::read_class(const TraceRow& row, std::int32_t
     return fmt::format("class is '{}', expected a text without control characters", shown(text));
   }
   const auto found = std::find(names.begin(), names.end(), text);
-  if (found == names.end() && names.size() == kMostClasses) {
+  if (found == names.end() && names.size() == kMaxClasses) {
     return fmt::format("class '{}' is one too many, expected at most {} classes", shown(text),
-                       kMostClasses);
+                       kMaxClasses);
   }
   slo_class = static_cast<std::int32_t>(found - names.begin());
   if (found == names.end()) names.push_back(text);
@@ -226,7 +226,7 @@ TraceBuilder::Problem TraceBuilder::read_contents(const TraceRow& row, Request& 
         "hash_ids has {} entries, expected at most {}: {} input tokens in blocks of {}",
         row.hash_ids.size(), blocks, request.input_tokens, block);
   }
-  if (contents.size() + row.hash_ids.size() > kMostSpans) return "more hash ids than can be held";
+  if (contents.size() + row.hash_ids.size() > kMaxSpans) return "more hash ids than can be held";
   std::int64_t left = request.input_tokens;
   for (std::uint64_t id : row.hash_ids) {
     contents.push_back({.content = id, .tokens = std::min(block, left)});

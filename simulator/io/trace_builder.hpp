@@ -37,7 +37,7 @@ class TraceBuilder {
   bool is_full() const;
 
   /// What the recording's client had in flight at most.
-  void limit_concurrency(std::int64_t most) { workload_.max_concurrency = most; }
+  void limit_concurrency(std::int64_t max) { workload_.max_concurrency = max; }
 
   void note(std::string text) { workload_.notes.push_back(std::move(text)); }
 

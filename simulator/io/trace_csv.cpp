@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "model/error.hpp"
-#include "model/io/text/csv.hpp"
-#include "model/io/text/line_reader.hpp"
-#include "model/io/text/shown.hpp"
+#include "base/error.hpp"
+#include "base/io/csv.hpp"
+#include "base/io/line_reader.hpp"
+#include "base/io/shown.hpp"
 #include "simulator/io/trace_builder.hpp"
 #include "simulator/io/trace_formats.hpp"
 

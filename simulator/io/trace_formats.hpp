@@ -1,7 +1,7 @@
 // One reader a format: each puts the requests of a file into a TraceBuilder.
 #pragma once
 
-#include "model/io/text/byte_source.hpp"
+#include "base/io/byte_source.hpp"
 #include "simulator/workload/workload.hpp"
 
 namespace roofcast {

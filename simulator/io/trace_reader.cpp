@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "model/error.hpp"
-#include "model/io/text/byte_source.hpp"
+#include "base/error.hpp"
+#include "base/io/byte_source.hpp"
 #include "simulator/io/trace_formats.hpp"
 
 namespace roofcast {

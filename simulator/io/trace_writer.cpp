@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
-#include "model/io/text/csv.hpp"
-#include "simulator/wording.hpp"
+#include "base/io/csv.hpp"
+#include "base/wording.hpp"
 
 namespace roofcast {
 namespace {

@@ -26,7 +26,7 @@ class DurationHistogram {
   /// A bin is at most 1/1024 of its values wide, and is reported by its middle.
   static constexpr double kRelativeError = 0.5 / (1 << kMantissaBits);
   /// Bins 0 to 2047 hold one value each; every further doubling up to 2^63 takes 1024.
-  static constexpr Bin kMostBins = (64 - kMantissaBits) << kMantissaBits;
+  static constexpr Bin kMaxBins = (64 - kMantissaBits) << kMantissaBits;
 
   static Bin bin_of(Nanoseconds value) {
     assert(value >= 0);

@@ -21,7 +21,7 @@ struct Levels {
 /// doubles as the run goes on. What comes and goes in the same moment does not count.
 class LevelTimeline {
  public:
-  static constexpr std::size_t kMostStretches = 400;
+  static constexpr std::size_t kMaxStretches = 400;
 
   /// From `now`, never before the last change, there is this.
   void record(Nanoseconds now, const Levels& levels);
@@ -29,7 +29,7 @@ class LevelTimeline {
   void end(Nanoseconds now) { record(now, now_); }
 
   Nanoseconds stretch() const { return width_; }
-  const std::vector<Levels>& most() const { return most_; }  // by stretch
+  const std::vector<Levels>& max() const { return max_; }  // by stretch
 
  private:
   void hold(Nanoseconds from, Nanoseconds until);
@@ -39,7 +39,7 @@ class LevelTimeline {
   Nanoseconds width_ = 1'000'000;
   Nanoseconds since_ = 0;
   Levels now_{};
-  std::vector<Levels> most_{};
+  std::vector<Levels> max_{};
 };
 
 }  // namespace roofcast

@@ -19,9 +19,9 @@ class Percentiles {
 
   /// Of so many values, at 16 bytes each when all fall into the bins that are collected.
   static Source source_for(std::int64_t count) {
-    return count <= kMostExact ? Source::values : Source::histogram;
+    return count <= kMaxExact ? Source::values : Source::histogram;
   }
-  static constexpr std::int64_t kMostExact = 1'000'000;
+  static constexpr std::int64_t kMaxExact = 1'000'000;
 
   /// The given percentiles (0 to 100) of `counted` values and of `missing` more that are larger
   /// than all of these. With Source::values, all values have to be shown to look_at() when

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/wording.hpp"
 #include "simulator/results/request_tally.hpp"
-#include "simulator/wording.hpp"
 
 namespace roofcast {
 namespace {

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/units.hpp"
+#include "base/units.hpp"
 
 namespace roofcast {
 

@@ -9,7 +9,7 @@ DurationHistogram TokenGaps::counted(std::size_t index) const {
 }
 
 void TokenGaps::begin_run(std::size_t index, GapCount run) {
-  if (exact_ && total_runs_ == kMostRuns) {
+  if (exact_ && total_runs_ == kMaxRuns) {
     exact_ = false;
     for (Log& log : logs_) give_up_runs(log);
   }

@@ -23,7 +23,7 @@ struct GapCount {
 /// One log per load stage and SLO class (one in all when there are neither).
 class TokenGaps {
  public:
-  static constexpr std::size_t kMostRuns = 1'000'000;  // 16 MB
+  static constexpr std::size_t kMaxRuns = 1'000'000;  // 16 MB
 
   explicit TokenGaps(std::size_t classes, std::size_t stages = 1)
       : classes_(classes), logs_(classes * stages) {}

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 

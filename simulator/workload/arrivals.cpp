@@ -5,21 +5,20 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/error.hpp"
-#include "simulator/wording.hpp"
+#include "base/error.hpp"
+#include "base/wording.hpp"
 #include "simulator/workload/varying_rate.hpp"
 
 namespace roofcast {
 namespace {
 
 void check(const SyntheticWorkload& spec) {
-  if (spec.num_prompts < 1 || spec.num_prompts > kMostRequests) {
-    throw Error(
-        fmt::format("num_prompts is {}, expected 1 to {}", spec.num_prompts, kMostRequests));
+  if (spec.num_prompts < 1 || spec.num_prompts > kMaxRequests) {
+    throw Error(fmt::format("num_prompts is {}, expected 1 to {}", spec.num_prompts, kMaxRequests));
   }
-  if (!(spec.burstiness >= kLeastBurstiness)) {
+  if (!(spec.burstiness >= kMinBurstiness)) {
     throw Error(fmt::format("burstiness is {}, expected at least {} or inf", spec.burstiness,
-                            kLeastBurstiness));
+                            kMinBurstiness));
   }
   check_rates(spec);
   if (!std::holds_alternative<SteadyRate>(spec.pattern)) return;
@@ -77,8 +76,8 @@ void refuse_empty(const Arrivals& arrivals) {
     throw Error(
         "stages: no request arrived in any of them, expected longer stages or higher rates");
   }
-  if (std::ssize(arrivals.times) > kMostRequests) {
-    throw Error(fmt::format("stages: more than {} requests arrived", kMostRequests));
+  if (std::ssize(arrivals.times) > kMaxRequests) {
+    throw Error(fmt::format("stages: more than {} requests arrived", kMaxRequests));
   }
 }
 

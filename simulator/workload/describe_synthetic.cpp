@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simulator/wording.hpp"
+#include "base/wording.hpp"
 
 namespace roofcast {
 namespace {

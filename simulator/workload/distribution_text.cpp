@@ -46,7 +46,7 @@ std::optional<double> count_in_text(std::string_view text) {
   const auto multiplier = multiplier_of(text.substr(digits));
   if (!number || !multiplier) return std::nullopt;
   const double count = *number * *multiplier;
-  if (count < 0 || count > static_cast<double>(kMostTokens)) return std::nullopt;
+  if (count < 0 || count > static_cast<double>(kMaxTokens)) return std::nullopt;
   return count;
 }
 

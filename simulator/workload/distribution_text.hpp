@@ -13,7 +13,7 @@ std::vector<std::string_view> split_at_colons(std::string_view text);
 std::optional<double> number_in_text(std::string_view text);
 
 /// A number with vLLM's suffixes (human_readable_int: 1k = 1000, 1K = 1024, likewise m and M), from
-/// 0 to kMostTokens.
+/// 0 to kMaxTokens.
 std::optional<double> count_in_text(std::string_view text);
 
 /// The same, whole and at least one.

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/workload/distribution_text.hpp"
 
 namespace roofcast {
@@ -32,15 +32,15 @@ std::optional<LengthDistribution> parse_bell(Parts parts) {
   const auto centre = count_in_text(parts[1]);
   const auto spread = normal ? count_in_text(parts[2]) : number_in_text(parts[2]);
   if (!centre || *centre <= 0 || !spread) return std::nullopt;
-  if (!normal && (*spread < 0 || *spread > kMostSigma)) return std::nullopt;
+  if (!normal && (*spread < 0 || *spread > kMaxSigma)) return std::nullopt;
   LengthDistribution lengths{
       .kind = normal ? Kind::normal : Kind::lognormal, .a = *centre, .b = *spread};
   if (parts.size() == 3) return lengths;
-  const auto least = tokens_in_text(parts[3]);
-  const auto most = tokens_in_text(parts[4]);
-  if (!least || !most || *least > *most) return std::nullopt;
-  lengths.least = std::llround(*least);
-  lengths.most = std::llround(*most);
+  const auto min = tokens_in_text(parts[3]);
+  const auto max = tokens_in_text(parts[4]);
+  if (!min || !max || *min > *max) return std::nullopt;
+  lengths.min = std::llround(*min);
+  lengths.max = std::llround(*max);
   return lengths;
 }
 
@@ -66,12 +66,12 @@ LengthDistribution parse_length_distribution(const std::string& text) {
   throw Error(
       fmt::format("length '{}': expected {}, with counts from 1 to {} (1k is 1000, 1K is 1024) and "
                   "SIGMA from 0 to {}",
-                  text, kLengthForms, kMostTokens, kMostSigma));
+                  text, kLengthForms, kMaxTokens, kMaxSigma));
 }
 
 std::string to_text(const LengthDistribution& lengths) {
-  const bool bounded = lengths.least != 1 || lengths.most != kMostTokens;
-  const std::string bounds = bounded ? fmt::format(":{}:{}", lengths.least, lengths.most) : "";
+  const bool bounded = lengths.min != 1 || lengths.max != kMaxTokens;
+  const std::string bounds = bounded ? fmt::format(":{}:{}", lengths.min, lengths.max) : "";
   switch (lengths.kind) {
     case Kind::fixed:
       break;

@@ -17,8 +17,8 @@ struct LengthDistribution {
   double b = 0;  // uniform: high (inclusive); normal: sd; lognormal: sigma of ln
   /// Draws of normal and lognormal outside these are moved to the nearer end, as guidellm and
   /// inference-perf do with their min and max.
-  std::int64_t least = 1;
-  std::int64_t most = kMostTokens;
+  std::int64_t min = 1;
+  std::int64_t max = kMaxTokens;
   std::string
       file{};  // empirical: the lengths, see length_table.hpp; relative to the scenario file
 

@@ -6,8 +6,8 @@
 #include <boost/random/uniform_int_distribution.hpp>
 #include <cmath>
 
-#include "model/error.hpp"
-#include "simulator/wording.hpp"
+#include "base/error.hpp"
+#include "base/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -59,7 +59,7 @@ std::int64_t LengthSampler::draw() {
 
 std::int64_t LengthSampler::clamp(double tokens) {
   const double inside =
-      std::clamp(tokens, static_cast<double>(lengths_.least), static_cast<double>(lengths_.most));
+      std::clamp(tokens, static_cast<double>(lengths_.min), static_cast<double>(lengths_.max));
   if (std::round(tokens) != std::round(inside)) ++clamped_;
   return std::llround(inside);
 }
@@ -77,7 +77,7 @@ void note_clamped(const LengthSampler& sampler, std::string_view what,
   const LengthDistribution& lengths = sampler.distribution();
   notes.push_back(fmt::format("{} drawn outside {} to {} and moved to the nearer end",
                               counted(sampler.clamped(), fmt::format("{} length", what)),
-                              lengths.least, lengths.most));
+                              lengths.min, lengths.max));
 }
 
 LengthPairSampler::LengthPairSampler(const LengthDistribution& input,

@@ -9,18 +9,18 @@
 namespace roofcast {
 
 /// Longest prompt or output.
-inline constexpr std::int64_t kMostTokens = 10'000'000;
+inline constexpr std::int64_t kMaxTokens = 10'000'000;
 
 /// Longest time from first to last arrival.
 inline constexpr Nanoseconds kLongestSpan = 10LL * 365 * 86'400 * 1'000'000'000;  // ten years
 
 /// Gamma shape of gaps: below it nearly every gap is 0 and one holds it all.
-inline constexpr double kLeastBurstiness = 1e-3;
+inline constexpr double kMinBurstiness = 1e-3;
 
 /// Sigma of lognormal draws: they then span over eight orders of magnitude.
-inline constexpr double kMostSigma = 10;
+inline constexpr double kMaxSigma = 10;
 
 /// Requests drawn; more would take over 15 GB of state.
-inline constexpr std::int64_t kMostRequests = 100'000'000;
+inline constexpr std::int64_t kMaxRequests = 100'000'000;
 
 }  // namespace roofcast

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "model/error.hpp"
-#include "simulator/wording.hpp"
+#include "base/error.hpp"
+#include "base/wording.hpp"
 
 namespace roofcast {
 namespace {

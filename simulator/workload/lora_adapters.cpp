@@ -6,21 +6,21 @@
 #include <boost/random/uniform_int_distribution.hpp>
 #include <cmath>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/random.hpp"
 
 namespace roofcast {
 namespace {
 
-constexpr std::int64_t kMostAdapters = 100'000;
-constexpr double kMostZipf = 10;  // the first adapter then takes 99.9 %
+constexpr std::int64_t kMaxAdapters = 100'000;
+constexpr double kMaxZipf = 10;  // the first adapter then takes 99.9 %
 
 void check(const LoraAdapters& lora) {
-  if (lora.count < 0 || lora.count > kMostAdapters) {
-    throw Error(fmt::format("lora_adapters is {}, expected 0 to {}", lora.count, kMostAdapters));
+  if (lora.count < 0 || lora.count > kMaxAdapters) {
+    throw Error(fmt::format("lora_adapters is {}, expected 0 to {}", lora.count, kMaxAdapters));
   }
-  if (!(lora.zipf >= 0 && lora.zipf <= kMostZipf)) {
-    throw Error(fmt::format("lora_zipf is {}, expected 0 (uniform) to {}", lora.zipf, kMostZipf));
+  if (!(lora.zipf >= 0 && lora.zipf <= kMaxZipf)) {
+    throw Error(fmt::format("lora_zipf is {}, expected 0 (uniform) to {}", lora.zipf, kMaxZipf));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 namespace {
@@ -39,9 +39,9 @@ LengthDistribution with_range(const LengthDistribution& lengths, const std::opti
   }
   const Range range = range_of(lengths.a, *ratio, style);
   const double low = std::max(range.low, 1.0);
-  if (range.high > static_cast<double>(kMostTokens)) {
+  if (range.high > static_cast<double>(kMaxTokens)) {
     throw Error(fmt::format("range_ratio of the {} length reaches {} tokens, expected at most {}",
-                            knob, range.high, kMostTokens));
+                            knob, range.high, kMaxTokens));
   }
   if (low == range.high) return fixed_length(std::llround(low));
   return {.kind = LengthDistribution::Kind::uniform, .a = low, .b = range.high};

@@ -3,23 +3,23 @@
 
 #include <algorithm>
 
-#include "model/error.hpp"
-#include "simulator/wording.hpp"
+#include "base/error.hpp"
+#include "base/wording.hpp"
 #include "simulator/workload/varying_rate.hpp"
 
 namespace roofcast {
 namespace {
 
-constexpr std::size_t kMostPhases = 1000;
-constexpr double kMostRate = 1e9;           // one a nanosecond
+constexpr std::size_t kMaxPhases = 1000;
+constexpr double kMaxRate = 1e9;            // one a nanosecond
 constexpr double kShortestDuration = 1e-3;  // seconds
 const double kLongest = to_seconds(kLongestSpan).value;
 
 /// A finite rate above 0.
 void check_rate(double rate, const char* knob) {
-  if (rate > 0 && rate <= kMostRate) return;
+  if (rate > 0 && rate <= kMaxRate) return;
   throw Error(fmt::format("{} is {}, expected requests per second above 0, up to {:g}", knob, rate,
-                          kMostRate));
+                          kMaxRate));
 }
 
 void check_span(double requests, double rate, const std::string& what) {
@@ -29,17 +29,17 @@ void check_span(double requests, double rate, const std::string& what) {
 }
 
 void check_stages(const std::vector<RateStage>& stages, const char* knob) {
-  if (stages.empty() || stages.size() > kMostPhases) {
+  if (stages.empty() || stages.size() > kMaxPhases) {
     throw Error(
-        fmt::format("{} has {} entries, expected 1 to {}", knob, stages.size(), kMostPhases));
+        fmt::format("{} has {} entries, expected 1 to {}", knob, stages.size(), kMaxPhases));
   }
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const RateStage& stage = stages[i];
     const bool lasts =
         stage.duration.value >= kShortestDuration && stage.duration.value <= kLongest;
-    if (lasts && stage.rate >= 0 && stage.rate <= kMostRate) continue;
+    if (lasts && stage.rate >= 0 && stage.rate <= kMaxRate) continue;
     throw Error(fmt::format("{}[{}] is {}, expected a rate from 0 to {:g} for {} s to ten years",
-                            knob, i, name_of(stage), kMostRate, kShortestDuration));
+                            knob, i, name_of(stage), kMaxRate, kShortestDuration));
   }
 }
 
@@ -51,9 +51,8 @@ void check(const StagedLoad& load) {
     requests += stage.rate * stage.duration.value;
     seconds += stage.duration.value;
   }
-  if (requests < 1 || requests > static_cast<double>(kMostRequests)) {
-    throw Error(
-        fmt::format("stages hold {:g} requests, expected 1 to {}", requests, kMostRequests));
+  if (requests < 1 || requests > static_cast<double>(kMaxRequests)) {
+    throw Error(fmt::format("stages hold {:g} requests, expected 1 to {}", requests, kMaxRequests));
   }
   if (seconds > kLongest) throw Error("stages last over ten years");
 }

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "model/error.hpp"
-#include "simulator/wording.hpp"
+#include "base/error.hpp"
+#include "base/wording.hpp"
 #include "simulator/workload/distribution_text.hpp"
 
 namespace roofcast {

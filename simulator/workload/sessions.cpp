@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "model/error.hpp"
-#include "simulator/wording.hpp"
+#include "base/error.hpp"
+#include "base/wording.hpp"
 #include "simulator/workload/length_sampler.hpp"
 #include "simulator/workload/shared_prefix.hpp"
 
@@ -56,7 +56,7 @@ void add_contents(Workload& workload, Request& request, const OpenSession& sessi
 
 /// Appends the session's turns; false when the limit of tokens ended it before the last.
 bool draw_session(Workload& workload, const OpenSession& session, TurnSamplers& samplers,
-                  std::int64_t most_tokens, bool own_first_question) {
+                  std::int64_t max_tokens, bool own_first_question) {
   const std::int64_t turns = samplers.turns.draw();
   std::int64_t history = session.system_prompt.tokens;
   RequestId previous = kNoRequest;
@@ -73,9 +73,9 @@ bool draw_session(Workload& workload, const OpenSession& session, TurnSamplers& 
           "sessions.think_time: the pauses of a session add up to over ten years, expected fewer "
           "turns or shorter pauses");
     }
-    if (!first && history + question + drawn.output > most_tokens) return false;
-    if (std::ssize(workload.requests) >= kMostRequests) {
-      throw Error(fmt::format("sessions: more than {} turns in all", kMostRequests));
+    if (!first && history + question + drawn.output > max_tokens) return false;
+    if (std::ssize(workload.requests) >= kMaxRequests) {
+      throw Error(fmt::format("sessions: more than {} turns in all", kMaxRequests));
     }
     Request request{.arrival = arrival,
                     .input_tokens = history + question,
@@ -95,8 +95,8 @@ void draw_sessions(Workload& workload, const SyntheticWorkload& spec, const Arri
                    std::uint64_t seed, const std::vector<LengthTable>& tables) {
   const Sessions& sessions = *spec.sessions;
   check(sessions);
-  const std::int64_t most_tokens =
-      sessions.max_session_tokens > 0 ? sessions.max_session_tokens : kMostTokens;
+  const std::int64_t max_tokens =
+      sessions.max_session_tokens > 0 ? sessions.max_session_tokens : kMaxTokens;
   TurnSamplers samplers = make_samplers(spec, seed, tables);
   std::optional<PrefixPlan> prefixes;
   if (spec.shared_prefix) {
@@ -109,7 +109,7 @@ void draw_sessions(Workload& workload, const SyntheticWorkload& spec, const Arri
         .arrival = arrivals.times[static_cast<std::size_t>(i)],
         .system_prompt =
             prefixes ? prefixes->system_prompts()[prefixes->system_prompt_of(i)] : ContentSpan{}};
-    if (!draw_session(workload, session, samplers, most_tokens, sessions.first_input.has_value())) {
+    if (!draw_session(workload, session, samplers, max_tokens, sessions.first_input.has_value())) {
       ++ended_early;
     }
   }
@@ -119,7 +119,7 @@ void draw_sessions(Workload& workload, const SyntheticWorkload& spec, const Arri
   if (ended_early > 0) {
     workload.notes.push_back(
         counted(ended_early, "session") +
-        fmt::format(" ended early: the next turn would have passed {} tokens", most_tokens));
+        fmt::format(" ended early: the next turn would have passed {} tokens", max_tokens));
   }
 }
 

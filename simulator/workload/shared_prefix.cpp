@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/random.hpp"
 #include "simulator/workload/arrivals.hpp"
 
@@ -15,15 +15,15 @@ namespace roofcast {
 namespace {
 
 void check(const SharedPrefix& prefix) {
-  if (prefix.groups < 1 || prefix.groups > kMostRequests) {
+  if (prefix.groups < 1 || prefix.groups > kMaxRequests) {
     throw Error(fmt::format("shared_prefix.num_groups is {}, expected 1 to {}", prefix.groups,
-                            kMostRequests));
+                            kMaxRequests));
   }
-  if (prefix.prompts_per_group < 0 || prefix.prompts_per_group > kMostRequests / prefix.groups) {
+  if (prefix.prompts_per_group < 0 || prefix.prompts_per_group > kMaxRequests / prefix.groups) {
     throw Error(
         fmt::format("shared_prefix.num_prompts_per_group is {}, expected 0 (as many as there are "
                     "requests) to {} with num_groups {}",
-                    prefix.prompts_per_group, kMostRequests / prefix.groups, prefix.groups));
+                    prefix.prompts_per_group, kMaxRequests / prefix.groups, prefix.groups));
   }
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <boost/random/uniform_real_distribution.hpp>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/random.hpp"
 #include "simulator/workload/workload.hpp"
 

@@ -53,7 +53,7 @@ struct Sessions {
   ThinkTime think_time{};
   std::optional<LengthDistribution> first_input{};  // unset: as the later questions, `input`
   /// A session ends before the turn whose prompt and output together would exceed this; its first
-  /// turn is always sent. 0: no limit but kMostTokens.
+  /// turn is always sent. 0: no limit but kMaxTokens.
   std::int64_t max_session_tokens = 0;
 
   bool operator==(const Sessions&) const = default;

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/workload/distribution_text.hpp"
 #include "simulator/workload/limits.hpp"
 
@@ -31,7 +31,7 @@ bool is_sound(const ThinkTime& time) {
   const auto is_pause = [](double seconds) { return seconds >= 0 && seconds <= kLongestThinkTime; };
   if (!is_pause(time.a)) return false;
   if (time.kind == Kind::uniform) return is_pause(time.b) && time.a <= time.b;
-  if (time.kind == Kind::lognormal) return time.a > 0 && time.b >= 0 && time.b <= kMostSigma;
+  if (time.kind == Kind::lognormal) return time.a > 0 && time.b >= 0 && time.b <= kMaxSigma;
   return is_pause(time.b);
 }
 
@@ -56,7 +56,7 @@ ThinkTime parse_think_time(const std::string& text) {
   throw Error(fmt::format(
       "think time '{}': expected SECONDS, uniform:LOW:HIGH, exponential:MEAN, normal:MEAN:SD or "
       "lognormal:MEDIAN:SIGMA, with seconds from 0 to {} and SIGMA from 0 to {}",
-      text, kLongestThinkTime, kMostSigma));
+      text, kLongestThinkTime, kMaxSigma));
 }
 
 std::string to_text(const ThinkTime& time) {

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 namespace {

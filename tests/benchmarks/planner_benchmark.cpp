@@ -1,7 +1,7 @@
 // How long a plan takes: 10,240 candidates of one model, every simulation with 2,000 requests.
 #include <benchmark/benchmark.h>
 
-#include "planner/plan.hpp"
+#include "planner/search/plan.hpp"
 
 namespace roofcast {
 namespace {
@@ -25,7 +25,7 @@ PlanQuestion question_of_10240() {
                                              parse_dimension("max_num_batched_tokens=1024-8192*2")},
                                             false),
                     .base = {.engine = kDefaultEngine},
-                    .most_units = 16};
+                    .max_units = 16};
   return question;
 }
 

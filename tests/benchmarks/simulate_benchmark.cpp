@@ -7,10 +7,10 @@
 #include <cmath>
 #include <filesystem>
 
-#include "model/engine.hpp"
+#include "model/engines/engine.hpp"
 #include "model/io/gpu_reader.hpp"
-#include "model/memory_plan.hpp"
-#include "model/step_estimate.hpp"
+#include "model/memory/memory_plan.hpp"
+#include "model/step/step_estimate.hpp"
 #include "simulator/io/trace_reader.hpp"
 #include "simulator/simulate.hpp"
 #include "tests/support/shapes.hpp"

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <utility>
 
-#include "model/engine.hpp"
-#include "model/generation_estimate.hpp"
+#include "model/engines/engine.hpp"
 #include "model/io/gpu_reader.hpp"
-#include "tests/model/measured_cases.hpp"
+#include "model/step/generation_estimate.hpp"
+#include "tests/model/curves/measured_cases.hpp"
 #include "tests/support/shapes.hpp"
 
 namespace roofcast {

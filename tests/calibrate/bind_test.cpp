@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "tests/calibrate/fake_backend.hpp"
 
 namespace roofcast {
@@ -238,12 +238,12 @@ TEST_F(Bind, MemoryOfOtherFormatsMakesRoom) {
   // Half the limit is for copies: five of bf16 (168 MB), nine of fp8 (151 MB), two of fp32 (134
   // MB), never all of them at once.
   Operands tight(backend, TimingProtocol{}, 400e6);
-  const double before = backend.most_allocated();
+  const double before = backend.max_allocated();
   for (const char* format : {"bf16", "fp8", "bf16", "int8", "fp32"}) {
     const BoundCase b = bind(tight, gemm_case(format, 1));
     EXPECT_GE(b.work.copies, 2) << format;
   }
-  EXPECT_LE(backend.most_allocated() - before, 400e6);
+  EXPECT_LE(backend.max_allocated() - before, 400e6);
 }
 
 TEST(DecodeLengths, AreEvenOrHalfInOneSequence) {

@@ -11,7 +11,7 @@
 #include "calibrate/bind.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
-#include "model/step_operators.hpp"
+#include "model/step/deployment_operators.hpp"
 #include "tests/calibrate/fake_backend.hpp"
 
 namespace roofcast {
@@ -77,11 +77,11 @@ TEST(ModelCases, CoverEveryShapeThatAStepAsksFor) {
 
 TEST(ModelCases, ALmHeadIsTimedForRowsThatNeedLogits) {
   const FakeBackend backend;
-  double most = 0;
+  double max = 0;
   for (const CalibrationCase& c : model_cases(deployment_of("gpt2"), backend, {})) {
-    if (c.kind == CaseKind::gemm && c.shape.outputs == 50257) most = std::max(most, c.x);
+    if (c.kind == CaseKind::gemm && c.shape.outputs == 50257) max = std::max(max, c.x);
   }
-  EXPECT_EQ(most, 256);  // CaseLimits::most_sequences
+  EXPECT_EQ(max, 256);  // CaseLimits::max_sequences
 }
 
 TEST(ModelCases, TokenOperatorsMoveTheBytesThatTheModelCounts) {

@@ -8,16 +8,16 @@
 #include <set>
 #include <tuple>
 
+#include "base/error.hpp"
 #include "calibrate/case_grid.hpp"
 #include "calibrate/collective_cases.hpp"
 #include "calibrate/collective_timer.hpp"
 #include "calibrate/extent.hpp"
 #include "calibrate/profile.hpp"
 #include "calibrate/sweep.hpp"
-#include "model/error.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
-#include "model/step_estimate.hpp"
+#include "model/step/step_estimate.hpp"
 #include "tests/calibrate/fake_backend.hpp"
 #include "tests/calibrate/fake_group.hpp"
 
@@ -293,7 +293,7 @@ TEST_F(CollectiveSweepTest, AStepIsAnsweredFromTheCurves) {
       std::find_if(step.operators.begin(), step.operators.end(),
                    [](const OperatorEstimate& op) { return op.work.name == "all_reduce"; });
   ASSERT_NE(reduce, step.operators.end());
-  EXPECT_EQ(reduce->rung, Rung::measured);
+  EXPECT_EQ(reduce->provenance, Provenance::measured);
   // 64 rows of 4096 in bf16 are 512 KiB, a timed size; two a layer, and one behind the embedding.
   // What ranks wait for each other in serving comes on top of each.
   const double skew = d.engine.host.rank_skew.value;

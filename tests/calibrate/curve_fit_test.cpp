@@ -214,7 +214,7 @@ TEST(CurveFit, AttentionHasTwoAxes) {
   const CurveAnswer between = answer(fitted.curves[0], 8, 1000, kUnits);
   const MeasuredCurve truth{.shape = decode, .terms = kTerms};
   EXPECT_NEAR(between.time / base_time(truth, 8, 1000, kUnits), 1.0, 1e-6);
-  EXPECT_EQ(between.rung, Rung::interpolated);
+  EXPECT_EQ(between.provenance, Provenance::interpolated);
 }
 
 }  // namespace

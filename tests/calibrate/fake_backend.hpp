@@ -76,7 +76,7 @@ class FakeBackend final : public kernels::Backend {
 
   std::int64_t replays() const { return replays_; }
   double elapsed_s() const { return elapsed_s_; }
-  double most_allocated() const { return most_allocated_; }
+  double max_allocated() const { return max_allocated_; }
   /// All launches that were replayed or launched eagerly, by family.
   const std::map<std::string, std::int64_t>& launches() const { return launches_; }
   const std::vector<FakeCall>& last_calls() const { return last_calls_; }
@@ -103,7 +103,7 @@ class FakeBackend final : public kernels::Backend {
 
   void* allocate(std::size_t bytes) override {
     allocated_ += static_cast<double>(bytes);
-    most_allocated_ = std::max(most_allocated_, allocated_);
+    max_allocated_ = std::max(max_allocated_, allocated_);
     if (allocated_ > static_cast<double>(device_.memory_bytes)) {
       throw std::runtime_error("fake device: out of memory");
     }
@@ -319,7 +319,7 @@ class FakeBackend final : public kernels::Backend {
   std::vector<FakeCall> last_calls_{};
   std::deque<std::pair<std::uintptr_t, double>> recent_{};
   double allocated_ = 0;
-  double most_allocated_ = 0;
+  double max_allocated_ = 0;
   double elapsed_s_ = 0;
   std::int64_t replays_ = 0;
   int prepared_ = 0;

@@ -6,11 +6,11 @@
 #include <fstream>
 #include <string>
 
+#include "base/error.hpp"
 #include "calibrate/tables/aiconfigurator.hpp"
 #include "calibrate/tables/import_profile.hpp"
 #include "calibrate/tables/llmservingsim.hpp"
 #include "calibrate/tables/mixed_attention.hpp"
-#include "model/error.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
 #include "tests/support/shared_data.hpp"

@@ -9,7 +9,7 @@
 #include "calibrate/derived_efficiency.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
-#include "model/step_estimate.hpp"
+#include "model/step/step_estimate.hpp"
 #include "tests/calibrate/fake_backend.hpp"
 
 namespace roofcast {
@@ -126,7 +126,7 @@ TEST(MakeProfile, AStepIsAnsweredFromIt) {
       RooflineStepTime(deployment).explain(decode_batch(deployment.model, 8, 500));
   double matrices_s = 0;
   for (const OperatorEstimate& op : step.operators) {
-    EXPECT_LE(op.rung, Rung::extended) << op.work.name;
+    EXPECT_LE(op.provenance, Provenance::extended) << op.work.name;
     if (op.work.family == OperatorFamily::gemm) matrices_s += op.time.value;
   }
   // Weights of a layer are 12 * 768^2 * 2 bytes = 14.2 MB, four launches; the LM head 77.2 MB, one;

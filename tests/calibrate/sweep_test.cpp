@@ -114,7 +114,7 @@ TEST_F(SweepTest, BimodalPointsAreTimedAgainAtTheEndInReverseOrder) {
 
 TEST_F(SweepTest, WhatTakesTooLongIsLeftOutWithAllLargerSizes) {
   // 2 * 4096^2 FLOPs a token at 400 TFLOP/s: 8192 tokens take 0.7 ms, 32768 take 2.7 ms.
-  const SweepResult result = run({gemm(8192), gemm(32768), gemm(65536)}, {.most_call_s = 1e-3});
+  const SweepResult result = run({gemm(8192), gemm(32768), gemm(65536)}, {.max_call_s = 1e-3});
   EXPECT_EQ(curves_in(result), 1);
   ASSERT_EQ(result.too_long.size(), 2u);
   EXPECT_THAT(result.too_long[0], HasSubstr("tokens=32768"));
@@ -154,7 +154,7 @@ TEST_F(SweepTest, KnownCasesAreNotTimedAgain) {
   for (int i = 1; i <= 3; ++i) known[name_of(gemm(i))] = timing;
   int timed = 0;
   hooks.on_timed = [&](const TimedCase& t) { timed += t.c.role == CaseRole::curve ? 1 : 0; };
-  const SweepResult result = run(gemms(5), {.most_call_s = 10});
+  const SweepResult result = run(gemms(5), {.max_call_s = 10});
   EXPECT_EQ(timed, 2);
   EXPECT_EQ(curves_in(result), 5);
 }
@@ -162,7 +162,7 @@ TEST_F(SweepTest, KnownCasesAreNotTimedAgain) {
 TEST_F(SweepTest, ACaseThatFailsIsNotedAndTheOthersGoOn) {
   CalibrationCase broken = gemm(7);
   broken.shape.outputs = std::int64_t{1} << 30;  // 8 TB of weight
-  const SweepResult result = run({gemm(1), broken, gemm(2)}, {.most_call_s = 1e9});
+  const SweepResult result = run({gemm(1), broken, gemm(2)}, {.max_call_s = 1e9});
   EXPECT_EQ(curves_in(result), 2);
   ASSERT_EQ(result.failed.size(), 1u);
   EXPECT_THAT(result.failed[0], HasSubstr("of device memory"));
@@ -171,7 +171,7 @@ TEST_F(SweepTest, ACaseThatFailsIsNotedAndTheOthersGoOn) {
 TEST_F(SweepTest, SizesWithoutAKernelAreNoFailureOfTheDevice) {
   std::vector<CalibrationCase> broken = gemms(20);
   for (CalibrationCase& c : broken) c.shape.outputs = std::int64_t{1} << 30;
-  EXPECT_EQ(run(broken, {.most_call_s = 1e9}).failed.size(), 20u);
+  EXPECT_EQ(run(broken, {.max_call_s = 1e9}).failed.size(), 20u);
 }
 
 TEST_F(SweepTest, ALibraryThatRefusesManyCasesInARowCostsTheseAlone) {

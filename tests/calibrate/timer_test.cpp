@@ -83,7 +83,7 @@ TEST(Timer, CopiesAreThreeTimesTheCacheAsFarAsThereIsRoom) {
   EXPECT_EQ(copies_for(protocol, 200e6, 60e6, 1e12), 1);
   EXPECT_EQ(copies_for(protocol, 33.5e6, 60e6, 100e6), 2);  // room for two
   EXPECT_EQ(copies_for(protocol, 33.5e6, 60e6, 1e6), 1);    // and one there must be
-  EXPECT_EQ(copies_for(protocol, 4096, 60e6, 1e12), protocol.most_copies);
+  EXPECT_EQ(copies_for(protocol, 4096, 60e6, 1e12), protocol.max_copies);
   EXPECT_EQ(copies_for(protocol, 0, 60e6, 1e12), 1);
 }
 

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/importers/importer.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/io/trace_reader.hpp"
 #include "simulator/io/trace_writer.hpp"
 
@@ -25,8 +25,8 @@ void check(const Workload& workload) {
   Nanoseconds before = 0;
   for (std::size_t i = 0; i < workload.requests.size(); ++i) {
     const Request& request = workload.requests[i];
-    require(request.input_tokens >= 1 && request.input_tokens <= kMostTokens);
-    require(request.output_tokens >= 1 && request.output_tokens <= kMostTokens);
+    require(request.input_tokens >= 1 && request.input_tokens <= kMaxTokens);
+    require(request.output_tokens >= 1 && request.output_tokens <= kMaxTokens);
     // Spans are compared in seconds, where ten years are exact to 64 ns.
     require(request.arrival >= 0 && request.arrival <= kLongestSpan + 64);
     require(request.follows < static_cast<RequestId>(i));

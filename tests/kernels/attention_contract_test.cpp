@@ -115,31 +115,31 @@ TEST(LatentDecode, ReadsEachCachedRowOnceForAllHeads) {
 TEST(DecodeAttention, HasRoomForTheSplitsThatCanBeUsed) {
   DecodeAttention attention = decode;
   attention.longest_length = 64;
-  EXPECT_EQ(most_splits(attention), 2);  // of 32 tokens
+  EXPECT_EQ(max_splits(attention), 2);  // of 32 tokens
   // 6 heads, 2 parts, each 8 outputs, a maximum and a sum in fp32.
   EXPECT_EQ(workspace_bytes(attention), 6 * 2 * 10 * 4);
   attention.longest_length = 1 << 20;
-  EXPECT_EQ(most_splits(attention), kMostSplits);
+  EXPECT_EQ(max_splits(attention), kMaxSplits);
   attention.window = 100;
-  EXPECT_EQ(most_splits(attention), 4);  // 100 tokens in parts of 32
+  EXPECT_EQ(max_splits(attention), 4);  // 100 tokens in parts of 32
   attention.window = 0;
   attention.sequences = 128;  // 256 sequences and KV heads: 4096 / 256 each
-  EXPECT_EQ(most_splits(attention), 16);
+  EXPECT_EQ(max_splits(attention), 16);
   attention.sequences = 100000;
-  EXPECT_EQ(most_splits(attention), 8);
+  EXPECT_EQ(max_splits(attention), 8);
   attention.longest_length = 0;
-  EXPECT_EQ(most_splits(attention), 1);
+  EXPECT_EQ(max_splits(attention), 1);
 }
 
 TEST(LatentDecode, HasRoomForTheSplitsThatCanBeUsed) {
   LatentDecode attention = latent;
   attention.longest_length = 65;
-  EXPECT_EQ(most_splits(attention), 3);
+  EXPECT_EQ(max_splits(attention), 3);
   EXPECT_EQ(workspace_bytes(attention), 16 * 3 * 514 * 4);
   attention.longest_length = 1 << 20;
   attention.sequences = 32;
   attention.query_heads = 128;  // 8 tiles of 16 heads, 256 with the sequences
-  EXPECT_EQ(most_splits(attention), 16);
+  EXPECT_EQ(max_splits(attention), 16);
 }
 
 TEST(PrefillAttention, RefusesWhatItsContractDoesNotCover) {

@@ -54,7 +54,7 @@ class CudnnAttentionGraph : public testing::Test {
                       const CudnnAttentionShape& shape) {
     CudnnGraph graph(*library_);
     describe(graph, shape);
-    const CudnnPlan plan = make_plan(graph, {.device = &*device_, .most_engines = 1});
+    const CudnnPlan plan = make_plan(graph, {.device = &*device_, .max_engines = 1});
     if (plan.plan) return "";
     if (plan.refusals.empty()) return "no engine was proposed";
     const CudnnRefusal& refusal = plan.refusals.front();

@@ -63,7 +63,7 @@ template <class T, class Cache, int kHeadDim>
 void emulate_prefill_tile(const PrefillAttention& attention, std::uint32_t seed) {
   using Tile = cuda::PrefillTile<T, Cache, kHeadDim>;
   const cuda::PrefillArguments arguments = cuda::prefill_arguments(attention, Tile::kRows);
-  emulate({.ctas = arguments.most_tiles * arguments.kv_heads,
+  emulate({.ctas = arguments.max_tiles * arguments.kv_heads,
            .threads = Tile::kThreads,
            .shared_bytes = Tile::kSharedBytes,
            .seed = seed},
@@ -108,15 +108,15 @@ void emulate_latent_tile(const LatentDecode& attention, int ctas, std::uint32_t 
 /// As launch_latent_decode() chooses on devices that have room for this number of stages.
 template <class T, int kStages>
 void emulate_latent_heads(const LatentDecode& attention, int ctas, std::uint32_t seed) {
-  constexpr int kMostHeadTiles = kStages == 4 ? 4 : 2;
+  constexpr int kMaxHeadTiles = kStages == 4 ? 4 : 2;
   switch (cuda::latent_head_tiles(attention.query_heads)) {
     case 1:
       return emulate_latent_tile<T, cuda::LatentTile<1, kStages>>(attention, ctas, seed);
     case 2:
       return emulate_latent_tile<T, cuda::LatentTile<2, kStages>>(attention, ctas, seed);
     default:
-      return emulate_latent_tile<T, cuda::LatentTile<kMostHeadTiles, kStages>>(attention, ctas,
-                                                                               seed);
+      return emulate_latent_tile<T, cuda::LatentTile<kMaxHeadTiles, kStages>>(attention, ctas,
+                                                                              seed);
   }
 }
 

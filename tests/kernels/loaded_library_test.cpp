@@ -141,7 +141,7 @@ TEST(Nvml, WithoutALibraryOrForAnUnknownGpuEveryAnswerIsAbsent) {
   EXPECT_EQ(nvml.energy_joule(), std::nullopt);
   EXPECT_EQ(nvml.sm_clock_hz(), std::nullopt);
   EXPECT_EQ(nvml.memory_clock_hz(), std::nullopt);
-  EXPECT_EQ(nvml.most_sm_clock_hz(), std::nullopt);
+  EXPECT_EQ(nvml.max_sm_clock_hz(), std::nullopt);
   EXPECT_EQ(nvml.temperature_celsius(), std::nullopt);
   EXPECT_FALSE(nvml.reasons().has_value());
 }

@@ -32,7 +32,7 @@ inline void PrintTo(const RmsNormShape& shape, std::ostream* out) {
 inline std::vector<RmsNormShape> rms_norm_shapes() {
   std::vector<RmsNormShape> shapes;
   for (const Element element : {Element::fp32, Element::fp16, Element::bf16}) {
-    for (const int hidden : {8, 128, 1000, 2880, 4096, 8192, 16384, kMostHidden}) {
+    for (const int hidden : {8, 128, 1000, 2880, 4096, 8192, 16384, kMaxHidden}) {
       shapes.push_back({element, 7, hidden});
     }
     shapes.push_back({element, 1, 5120});

@@ -90,7 +90,7 @@ TEST(RmsNorm, RefusesWhatItsContractDoesNotCover) {
   };
   refused([](RmsNorm& n) { n.hidden = 0; });
   refused([](RmsNorm& n) { n.hidden = 4; });  // 8 bytes
-  refused([](RmsNorm& n) { n.hidden = kMostHidden + 8; });
+  refused([](RmsNorm& n) { n.hidden = kMaxHidden + 8; });
   refused([](RmsNorm& n) { n.rows = -1; });
   refused([](RmsNorm& n) { n.rows = std::int64_t{1} << 31; });
   refused([](RmsNorm& n) { n.weight = nullptr; });

@@ -37,7 +37,7 @@ inline std::vector<RoutingShape> routing_shapes() {
     shapes.push_back({element, 65, 128, 8});
     shapes.push_back({element, 33, 256, 8});
     shapes.push_back({element, 300, 32, 4});
-    shapes.push_back({element, 7, kMostExperts, kMostChoices});
+    shapes.push_back({element, 7, kMaxExperts, kMaxChoices});
     shapes.push_back({element, 31, 60, 4});
     shapes.push_back({element, 1, 64, 6});
     shapes.push_back({element, 40, 3, 3});
@@ -119,7 +119,7 @@ inline std::vector<CombineShape> combine_shapes() {
   for (const Element element : {Element::fp32, Element::fp16, Element::bf16}) {
     shapes.push_back({element, 33, 2, 1000});
     shapes.push_back({element, 17, 8, 2880});
-    shapes.push_back({element, 3, kMostChoices, 64});
+    shapes.push_back({element, 3, kMaxChoices, 64});
     shapes.push_back({element, 1, 1, 8});
     shapes.push_back({element, 0, 4, 64});
   }

@@ -149,9 +149,8 @@ inline Tensor random_tensor(Element element, std::size_t size, std::mt19937& ran
   return tensor;
 }
 
-inline Array<float> random_factors(std::size_t size, float least, float most,
-                                   std::mt19937& random) {
-  std::uniform_real_distribution<float> uniform(least, most);
+inline Array<float> random_factors(std::size_t size, float min, float max, std::mt19937& random) {
+  std::uniform_real_distribution<float> uniform(min, max);
   Array<float> factors(size);
   for (std::size_t i = 0; i < size; ++i) factors.set(i, uniform(random));
   return factors;
@@ -188,13 +187,13 @@ void expect_close(const Tensor& actual, const std::vector<double>& expected,
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double arithmetic = allowed(i);
-    const double most =
+    const double max =
         arithmetic + storage_error(actual.element(), std::abs(expected[i]) + arithmetic);
     const double error = std::abs(actual.get(i) - expected[i]);
-    if (error <= most) continue;  // false for NaN
+    if (error <= max) continue;  // false for NaN
     if (wrong++ == 0) {
       ADD_FAILURE() << "element " << i << " is " << actual.get(i) << ", expected " << expected[i]
-                    << " to within " << most;
+                    << " to within " << max;
     }
   }
   EXPECT_EQ(wrong, 0U) << "of " << expected.size();

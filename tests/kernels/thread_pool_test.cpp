@@ -34,9 +34,9 @@ TEST(Split, MakesNoEmptyPieces) {
 TEST(Split, CoversEachItemOnce) {
   for (std::int64_t count = 0; count < 70; ++count) {
     for (std::int64_t grain = 1; grain < 9; ++grain) {
-      for (std::int64_t most = 1; most < 9; ++most) {
-        const Split cut = split(count, grain, most);
-        ASSERT_LE(cut.pieces, most);
+      for (std::int64_t max = 1; max < 9; ++max) {
+        const Split cut = split(count, grain, max);
+        ASSERT_LE(cut.pieces, max);
         std::int64_t next = 0;
         for (std::int64_t p = 0; p < cut.pieces; ++p) {
           const Range range = piece(cut, p);

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "tests/support/shapes.hpp"
 
 namespace roofcast {

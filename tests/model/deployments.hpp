@@ -36,9 +36,9 @@ inline Gpu a100_80gb() {
   return gpu;
 }
 
-inline Deployment deploy(Transformer model, Gpu gpu, const std::string& era,
+inline Deployment deploy(Transformer model, Gpu gpu, const std::string& preset,
                          const EngineOverrides& overrides = {}, const Parallelism& parallel = {}) {
-  Engine engine = resolve_engine(era, overrides, model, gpu, parallel);
+  Engine engine = resolve_engine(preset, overrides, model, gpu, parallel);
   return {.model = std::move(model),
           .gpu = std::move(gpu),
           .parallel = parallel,

@@ -43,21 +43,21 @@ TEST(EvaluateAll, WorksOnAsManyThreadsAsAskedForAlsoBeyondTheCores) {
 
 TEST(EvaluateAll, ProgressComesFromTheCallerAndEndsTheWork) {
   const auto caller = std::this_thread::get_id();
-  std::atomic<int> begun{0};
+  std::atomic<int> started{0};
   int looks = 0;
   const auto nap = [&](std::int64_t) {
-    ++begun;
+    ++started;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   const bool all = for_each_index(100000, 2, nap, [&](std::int64_t done, std::int64_t total) {
     EXPECT_EQ(std::this_thread::get_id(), caller);
     EXPECT_EQ(total, 100000);
-    EXPECT_LE(done, begun);
+    EXPECT_LE(done, started);
     return ++looks < 2;
   });
   EXPECT_FALSE(all);
-  EXPECT_EQ(looks, 2);       // not asked again once it has ended the work
-  EXPECT_LT(begun, 100000);  // which would take 50 s
+  EXPECT_EQ(looks, 2);         // not asked again once it has ended the work
+  EXPECT_LT(started, 100000);  // which would take 50 s
 }
 
 TEST(EvaluateAll, WorkThatWasEndedIsNotDoneThoughItsLastCallCameToAnEnd) {

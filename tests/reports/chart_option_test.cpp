@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/figures/drawn_series.hpp"
 #include "reports/figures/figure_table.hpp"
 #include "reports/figures/thinned.hpp"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/figures/png.hpp"
 
 namespace roofcast {

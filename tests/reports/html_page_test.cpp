@@ -1,4 +1,4 @@
-#include "reports/page/html_page.hpp"
+#include "reports/pages/html_page.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,10 +7,10 @@
 #include <regex>
 #include <sstream>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/figures/chart_renderer.hpp"
-#include "reports/page/html_text.hpp"
-#include "reports/page/report_document.hpp"
+#include "reports/pages/html_text.hpp"
+#include "reports/pages/report_document.hpp"
 
 namespace roofcast {
 namespace {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/store.hpp"
 
 namespace roofcast::test {

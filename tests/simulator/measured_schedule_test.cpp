@@ -13,10 +13,10 @@
 #include <numeric>
 #include <sstream>
 
-#include "model/engine.hpp"
+#include "model/engines/engine.hpp"
 #include "model/io/gpu_reader.hpp"
-#include "model/memory_plan.hpp"
-#include "model/step_estimate.hpp"
+#include "model/memory/memory_plan.hpp"
+#include "model/step/step_estimate.hpp"
 #include "simulator/engine/plain_engine.hpp"
 #include "tests/support/shapes.hpp"
 #include "tests/support/shared_data.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "tests/simulator/support.hpp"
 
 namespace roofcast::test {
@@ -162,9 +162,9 @@ TEST(Simulate, NeverMoreOutstandingThanMaxConcurrency) {
     EXPECT_GE(record.sent, record.request.arrival);
   }
   std::sort(changes.begin(), changes.end());
-  int outstanding = 0, most = 0;
-  for (const auto& [time, change] : changes) most = std::max(most, outstanding += change);
-  EXPECT_EQ(most, 7);
+  int outstanding = 0, max = 0;
+  for (const auto& [time, change] : changes) max = std::max(max, outstanding += change);
+  EXPECT_EQ(max, 7);
   EXPECT_EQ(result.completed, 2000);
 }
 

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "model/transformer.hpp"
+#include "model/architecture/transformer.hpp"
 
 namespace roofcast::test {
 

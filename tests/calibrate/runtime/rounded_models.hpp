@@ -48,7 +48,7 @@ inline double root_mean_square(const std::vector<double>& values) {
 /// rotation, attention, activation, sums and norms) and three more, each rounded independently by
 /// up to rounding_error() of its size, which adds up as squares. Eight such deviations are never
 /// seen; the logits of a token picked at random are three sizes below the largest.
-inline double most_behind(const runtime::RunnableModel& model, const std::vector<double>& logits) {
+inline double max_behind(const runtime::RunnableModel& model, const std::vector<double>& logits) {
   constexpr double kDeviations = 8;
   constexpr double kRoundingsOfLayer = 12;
   const double roundings = kRoundingsOfLayer * static_cast<double>(model.layers.size()) + 3;
@@ -88,7 +88,7 @@ inline void expect_likely_tokens(kernels::Backend& backend, const runtime::Runna
     for (auto next = tokens.begin() + request.input_tokens; next != tokens.end(); ++next) {
       const std::vector<double> logits = reference.logits({tokens.begin(), next});
       const double largest = *std::max_element(logits.begin(), logits.end());
-      EXPECT_GE(logits.at(static_cast<std::size_t>(*next)), largest - most_behind(model, logits))
+      EXPECT_GE(logits.at(static_cast<std::size_t>(*next)), largest - max_behind(model, logits))
           << "request " << id << ", token " << next - tokens.begin();
     }
   }

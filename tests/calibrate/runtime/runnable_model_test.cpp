@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
+#include "model/architecture/weights.hpp"
+#include "model/cache/kv_cache.hpp"
 #include "model/io/model_reader.hpp"
-#include "model/kv_cache.hpp"
-#include "model/weights.hpp"
 #include "tests/calibrate/runtime/tiny_models.hpp"
 
 namespace roofcast::runtime {

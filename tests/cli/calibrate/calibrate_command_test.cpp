@@ -10,9 +10,9 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "base/error.hpp"
+#include "calibrate/run_calibration.hpp"
 #include "cli/calibrate/calibrate_document.hpp"
-#include "cli/calibrate/run_calibration.hpp"
-#include "model/error.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "reports/store.hpp"
 #include "tests/calibrate/fake_backend.hpp"
@@ -49,7 +49,7 @@ class Calibrate : public testing::Test {
     // Every look at the clock takes a microsecond beside the device's own time.
     const CalibrateHooks hooks{
         .now_s = [&] { return backend.elapsed_s() + 1e-6 * static_cast<double>(++looks_); },
-        .go_on = [&](int done, int) { return done < most_points; },
+        .go_on = [&](int done, int) { return done < max_points; },
         .tell = [&](const std::string& line) { told.push_back(line); }};
     return run_calibration(backend, options, hooks);
   }
@@ -58,7 +58,7 @@ class Calibrate : public testing::Test {
 
   std::filesystem::path folder_;
   CalibrateOptions options;
-  int most_points = 1'000'000;
+  int max_points = 1'000'000;
   std::vector<std::string> told;
 
  private:
@@ -112,14 +112,14 @@ TEST_F(Calibrate, EveryPointIsInTheStoreWithItsSamples) {
 
 TEST_F(Calibrate, AnInterruptedOneKeepsItsPointsAndGoesOn) {
   FakeBackend first;
-  most_points = 40;
+  max_points = 40;
   const CalibrationOutcome interrupted = run(first);
   EXPECT_FALSE(interrupted.gpu.has_value());
   EXPECT_FALSE(std::filesystem::exists(options.out));
   EXPECT_THAT(runs().at(0).summary, HasSubstr("interrupted after"));
 
   FakeBackend second;
-  most_points = 1'000'000;
+  max_points = 1'000'000;
   options.resume = true;
   const CalibrationOutcome resumed = run(second);
   EXPECT_EQ(resumed.run_id, interrupted.run_id);
@@ -227,11 +227,11 @@ TEST_F(Calibrate, OneGpuSaysWhyNoCollectiveIsTimed) {
 
 TEST_F(Calibrate, SamplesOfOtherConditionsAreNotMixed) {
   FakeBackend first;
-  most_points = 20;
+  max_points = 20;
   run(first);
   FakeBackend updated;
   updated.facts_.versions["driver"] = "9.9.9";
-  most_points = 1'000'000;
+  max_points = 1'000'000;
   options.resume = true;
   const CalibrationOutcome outcome = run(updated);
   EXPECT_EQ(outcome.run_id, 2);
@@ -241,7 +241,7 @@ TEST_F(Calibrate, SamplesOfOtherConditionsAreNotMixed) {
 
 TEST_F(Calibrate, AnotherModelDoesNotGoOnWithTheInterruptedOne) {
   FakeBackend first;
-  most_points = 20;
+  max_points = 20;
   run(first);
   FakeBackend second;
   options.resume = true;

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "tests/support/run_command.hpp"
 
 namespace roofcast::test {

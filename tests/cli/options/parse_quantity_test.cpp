@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast {
 namespace {
@@ -72,9 +72,9 @@ TEST(ParseCount, RefusesWhatIsNotWhollyANumber) {
 
 TEST(ParseCount, RefusesWhatIsOutsideTheCallersRange) {
   EXPECT_EQ(count_complaint("-3"), "--n: '-3' must be at least 0");
-  EXPECT_EQ(count_complaint("0", {.least = 1}), "--n: '0' must be at least 1");
-  EXPECT_EQ(count_complaint("5k", {.most = 4096}), "--n: '5k' must be at most 4096");
-  EXPECT_EQ(parse_count_by({.least = -5}, "-3", "--n"), -3);
+  EXPECT_EQ(count_complaint("0", {.min = 1}), "--n: '0' must be at least 1");
+  EXPECT_EQ(count_complaint("5k", {.max = 4096}), "--n: '5k' must be at most 4096");
+  EXPECT_EQ(parse_count_by({.min = -5}, "-3", "--n"), -3);
 }
 
 TEST(ParseBytes, KnowsDecimalAndBinaryUnits) {
@@ -146,9 +146,9 @@ TEST(ParseShare, TakesAShareOrPercent) {
 
 TEST(ParseNumber, KeepsToItsRange) {
   EXPECT_EQ(parse_number_by({}, "-2.5e3", "--x"), -2500);
-  EXPECT_EQ(complaint([] { parse_number_by({.least = 0.5, .most = 2}, "0.25", "--x"); }),
+  EXPECT_EQ(complaint([] { parse_number_by({.min = 0.5, .max = 2}, "0.25", "--x"); }),
             "--x: '0.25' must be at least 0.5");
-  EXPECT_EQ(complaint([] { parse_number_by({.least = 0.5, .most = 2}, "3", "--x"); }),
+  EXPECT_EQ(complaint([] { parse_number_by({.min = 0.5, .max = 2}, "3", "--x"); }),
             "--x: '3' must be at most 2");
   EXPECT_EQ(complaint([] { parse_number_by({.what = "price", .examples = "2.49"}, "$2", "--x"); }),
             "--x: '$2' is not a price (try 2.49)");

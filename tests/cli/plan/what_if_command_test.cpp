@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cli/plan/vary_scenario.hpp"
-#include "model/error.hpp"
+#include "base/error.hpp"
+#include "planner/what_if/vary_scenario.hpp"
 #include "reports/store.hpp"
 #include "tests/support/run_command.hpp"
 

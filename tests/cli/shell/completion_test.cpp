@@ -6,9 +6,9 @@
 #include <set>
 #include <sstream>
 
+#include "base/error.hpp"
 #include "cli/shell/option_values.hpp"
 #include "cli/shell/program_facts.hpp"
-#include "model/error.hpp"
 #include "reports/document.hpp"
 #include "tests/support/run_command.hpp"
 

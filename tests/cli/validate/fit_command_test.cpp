@@ -127,14 +127,14 @@ TEST_F(Fit, OneRunSaysNothingOfOthers) {
 }
 
 TEST_F(Fit, TermsThatHelpNoOtherRunAreSaidTo) {
-  // Two runs of the same load that contradict each other by as much as they err: the era's terms
+  // Two runs of the same load that contradict each other by as much as they err: the preset's terms
   // lie between them, and what either says is wrong for the other.
   const json planted = manifest_["cases"][1];
   manifest_["cases"] = {planted, planted};
   std::ofstream("s.json") << planted["scenario"];
-  const json era = json::parse(run_command("simulate s.json --no-store -o json").out);
+  const json preset = json::parse(run_command("simulate s.json --no-store -o json").out);
   for (const char* metric : {"ttft_s", "tpot_s", "e2e_s"}) {
-    const double value = era[metric]["mean"];
+    const double value = preset[metric]["mean"];
     manifest_["cases"][0]["measured"][metric]["mean"] = 0.8 * value;
     manifest_["cases"][1]["measured"][metric]["mean"] = 1.2 * value;
   }

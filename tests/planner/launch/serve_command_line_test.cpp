@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "planner/launch/checkpoint_name.hpp"
 #include "planner/launch/serve_command.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast::test {
 namespace {

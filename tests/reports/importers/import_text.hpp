@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "reports/importers/importer.hpp"
 #include "reports/importers/metric_rows.hpp"
 

@@ -1,7 +1,7 @@
 // Several replicas behind one router, whole runs.
 #include <gmock/gmock.h>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "tests/simulator/cluster/cluster_support.hpp"
 
 namespace roofcast::test {

@@ -142,9 +142,9 @@ class SideBySide {
 
   void begin() {
     Sequence sequence{.keys = random_keys()};
-    const auto most = static_cast<std::size_t>(draw(0, std::ssize(sequence.keys)));
-    const KvBlocks::Hit hit = blocks_.find(std::span(sequence.keys).first(most));
-    const KvBlocks::Hit expected = pool_.find(std::span(sequence.keys).first(most));
+    const auto max = static_cast<std::size_t>(draw(0, std::ssize(sequence.keys)));
+    const KvBlocks::Hit hit = blocks_.find(std::span(sequence.keys).first(max));
+    const KvBlocks::Hit expected = pool_.find(std::span(sequence.keys).first(max));
     ASSERT_EQ(hit.blocks, expected.blocks);
     ASSERT_EQ(hit.free, expected.free);
     const std::int64_t first = draw(1, 20);

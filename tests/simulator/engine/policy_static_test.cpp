@@ -4,9 +4,9 @@
 
 #include <gmock/gmock.h>
 
-#include "model/staircase.hpp"
-#include "model/step_estimate.hpp"
-#include "tests/model/step_time_cases.hpp"
+#include "model/step/staircase.hpp"
+#include "model/step/step_estimate.hpp"
+#include "tests/model/step/step_time_cases.hpp"
 #include "tests/simulator/engine/schedule.hpp"
 #include "tests/support/shapes.hpp"
 

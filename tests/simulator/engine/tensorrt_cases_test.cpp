@@ -62,7 +62,7 @@ void check_reservations(const PlainEngine& engine) {
     const RequestState& request = state[id];
     if (request.complete()) continue;
     const std::int64_t whole =
-        state.blocks.most_needed(request.input_tokens + request.output_tokens);
+        state.blocks.max_needed(request.input_tokens + request.output_tokens);
     reserved += std::max<std::int64_t>(0, whole - request.kv.blocks);
   }
   ASSERT_LE(reserved, state.blocks.free());

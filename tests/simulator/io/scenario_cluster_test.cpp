@@ -1,7 +1,7 @@
 // The cluster of a scenario file.
 #include <gmock/gmock.h>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast::test {

@@ -6,7 +6,7 @@
 #include <set>
 #include <span>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/io/scenario_keys.hpp"
 #include "simulator/io/scenario_reader.hpp"
 

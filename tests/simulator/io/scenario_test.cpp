@@ -5,7 +5,7 @@
 #include <fstream>
 #include <limits>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"
 

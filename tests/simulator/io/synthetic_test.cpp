@@ -1,7 +1,7 @@
 // Synthetic workloads in scenario files, and the files of lengths that they name.
 #include <gmock/gmock.h>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/io/length_table_reader.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"

@@ -3,7 +3,7 @@
 
 #include <unordered_set>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "tests/simulator/io/trace_support.hpp"
 #include "tests/support/shared_data.hpp"
 

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/io/trace_reader.hpp"
 
 namespace roofcast::test {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/io/timestamp.hpp"
 #include "simulator/io/trace_reader.hpp"
 #include "simulator/io/trace_writer.hpp"
@@ -269,7 +269,7 @@ void expect_facts(const char* file, const TraceFacts& facts) {
   ASSERT_EQ(workload.requests.size(), facts.rows);
   EXPECT_TRUE(workload.notes.empty());
   double inputs = 0, outputs = 0;
-  std::int64_t input_min = kMostTokens, input_max = 0, output_min = kMostTokens, output_max = 0;
+  std::int64_t input_min = kMaxTokens, input_max = 0, output_min = kMaxTokens, output_max = 0;
   for (const Request& request : workload.requests) {
     inputs += static_cast<double>(request.input_tokens);
     outputs += static_cast<double>(request.output_tokens);

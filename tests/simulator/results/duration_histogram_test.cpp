@@ -64,7 +64,7 @@ TEST(DurationHistogram, BinsAreKnownByHand) {
   EXPECT_EQ(DurationHistogram::bin_of(2049), 2048);
   EXPECT_EQ(DurationHistogram::bin_of(4096), 3072);
   EXPECT_EQ(DurationHistogram::bin_of(kLargest), 55'295);
-  EXPECT_EQ(DurationHistogram::kMostBins, 55'296);
+  EXPECT_EQ(DurationHistogram::kMaxBins, 55'296);
 }
 
 TEST(DurationHistogram, KeepsABoundedNumberOfBinsWhateverComes) {
@@ -75,7 +75,7 @@ TEST(DurationHistogram, KeepsABoundedNumberOfBinsWhateverComes) {
     histogram.add(static_cast<Nanoseconds>(random() >> (1 + random() % 63)));
   }
   EXPECT_EQ(histogram.count(), 200'000);
-  EXPECT_LE(histogram.bins_kept(), DurationHistogram::kMostBins);
+  EXPECT_LE(histogram.bins_kept(), DurationHistogram::kMaxBins);
 }
 
 TEST(DurationHistogram, KeepsOnlyTheDoublingsThatOccur) {

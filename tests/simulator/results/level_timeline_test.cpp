@@ -9,10 +9,10 @@
 namespace roofcast::test {
 namespace {
 
-std::int64_t most_running(const LevelTimeline& timeline) {
-  std::int64_t most = 0;
-  for (const Levels& levels : timeline.most()) most = std::max(most, levels.running);
-  return most;
+std::int64_t max_running(const LevelTimeline& timeline) {
+  std::int64_t max = 0;
+  for (const Levels& levels : timeline.max()) max = std::max(max, levels.running);
+  return max;
 }
 
 TEST(LevelTimeline, HoldsTheMostOfEachStretch) {
@@ -22,12 +22,12 @@ TEST(LevelTimeline, HoldsTheMostOfEachStretch) {
   timeline.record(kMillisecond / 2, {.running = 2, .waiting = 3, .kv_use = 0.25});
   timeline.end(kMillisecond * 5 / 2);
   ASSERT_EQ(timeline.stretch(), kMillisecond);
-  ASSERT_EQ(timeline.most().size(), 3U);
-  EXPECT_EQ(timeline.most()[0].running, 5);
-  EXPECT_EQ(timeline.most()[0].waiting, 3);
-  EXPECT_EQ(timeline.most()[0].kv_use, 0.5);
-  EXPECT_EQ(timeline.most()[1].running, 2);
-  EXPECT_EQ(timeline.most()[2].running, 2);
+  ASSERT_EQ(timeline.max().size(), 3U);
+  EXPECT_EQ(timeline.max()[0].running, 5);
+  EXPECT_EQ(timeline.max()[0].waiting, 3);
+  EXPECT_EQ(timeline.max()[0].kv_use, 0.5);
+  EXPECT_EQ(timeline.max()[1].running, 2);
+  EXPECT_EQ(timeline.max()[2].running, 2);
 }
 
 TEST(LevelTimeline, ForgetsWhatComesAndGoesInTheSameMoment) {
@@ -36,8 +36,8 @@ TEST(LevelTimeline, ForgetsWhatComesAndGoesInTheSameMoment) {
   timeline.record(kMillisecond, {.running = 99});
   timeline.record(kMillisecond, {.running = 2});
   timeline.end(2 * kMillisecond);
-  ASSERT_EQ(timeline.most().size(), 2U);
-  EXPECT_EQ(timeline.most()[1].running, 2);
+  ASSERT_EQ(timeline.max().size(), 2U);
+  EXPECT_EQ(timeline.max()[1].running, 2);
 }
 
 TEST(LevelTimeline, KeepsItsPeaksAsItsStretchesGrow) {
@@ -47,13 +47,13 @@ TEST(LevelTimeline, KeepsItsPeaksAsItsStretchesGrow) {
   timeline.record(300 * kSecond, {.running = 7});
   timeline.record(300 * kSecond + kMillisecond, {.running = 1});
   timeline.end(1000 * kSecond);
-  EXPECT_LE(timeline.most().size(), LevelTimeline::kMostStretches);
+  EXPECT_LE(timeline.max().size(), LevelTimeline::kMaxStretches);
   EXPECT_EQ(timeline.stretch(), 4096 * kMillisecond);
-  EXPECT_EQ(timeline.most().size(), 245U);
+  EXPECT_EQ(timeline.max().size(), 245U);
   // 300 s / 4.096 s = 73.2
-  EXPECT_EQ(timeline.most()[73].running, 7);
-  EXPECT_EQ(timeline.most()[72].running, 1);
-  EXPECT_EQ(timeline.most()[74].running, 1);
+  EXPECT_EQ(timeline.max()[73].running, 7);
+  EXPECT_EQ(timeline.max()[72].running, 1);
+  EXPECT_EQ(timeline.max()[74].running, 1);
 }
 
 TEST(LevelTimeline, OfARunTellsItsPeaksAndChangesNothingOfIt) {
@@ -67,13 +67,13 @@ TEST(LevelTimeline, OfARunTellsItsPeaksAndChangesNothingOfIt) {
   const SimulationResult recorded = simulate(replica, workload, {.levels = &timeline});
   const SimulationResult plain = simulate(replica, workload, {});
   EXPECT_EQ(recorded.requests.back().finished, plain.requests.back().finished);
-  EXPECT_EQ(most_running(timeline), plain.use.peak_running);
-  EXPECT_EQ(most_running(timeline), 2);
-  EXPECT_EQ(timeline.most().front().waiting, 1);
+  EXPECT_EQ(max_running(timeline), plain.use.peak_running);
+  EXPECT_EQ(max_running(timeline), 2);
+  EXPECT_EQ(timeline.max().front().waiting, 1);
   // The last request alone: 16 + 2 tokens cached in its last step, 2 of 100 blocks.
-  EXPECT_EQ(timeline.most().back().running, 1);
-  EXPECT_EQ(timeline.most().back().waiting, 0);
-  EXPECT_DOUBLE_EQ(timeline.most().back().kv_use, 0.02);
+  EXPECT_EQ(timeline.max().back().running, 1);
+  EXPECT_EQ(timeline.max().back().waiting, 0);
+  EXPECT_DOUBLE_EQ(timeline.max().back().kv_use, 0.02);
 }
 
 }  // namespace

@@ -36,10 +36,10 @@ void add_runs(TokenGaps& gaps, std::size_t runs) {
 
 TEST(TokenGaps, AMillionRunsAreKept) {
   TokenGaps gaps(1);
-  add_runs(gaps, TokenGaps::kMostRuns);
-  EXPECT_EQ(TokenGaps::kMostRuns, 1'000'000u);
+  add_runs(gaps, TokenGaps::kMaxRuns);
+  EXPECT_EQ(TokenGaps::kMaxRuns, 1'000'000u);
   EXPECT_TRUE(gaps.exact());
-  EXPECT_EQ(gaps.runs(0).size(), TokenGaps::kMostRuns);
+  EXPECT_EQ(gaps.runs(0).size(), TokenGaps::kMaxRuns);
   gaps.add(0, 2'000'000);  // the last run goes on
   EXPECT_TRUE(gaps.exact());
 }
@@ -47,7 +47,7 @@ TEST(TokenGaps, AMillionRunsAreKept) {
 TEST(TokenGaps, OneMoreTurnsAllLogsIntoHistograms) {
   TokenGaps gaps(2);
   gaps.add(1, 5'000'000, 7);
-  add_runs(gaps, TokenGaps::kMostRuns - 1);
+  add_runs(gaps, TokenGaps::kMaxRuns - 1);
   EXPECT_TRUE(gaps.exact());
   gaps.add(0, 2'000'000);
   EXPECT_FALSE(gaps.exact());
@@ -59,7 +59,7 @@ TEST(TokenGaps, OneMoreTurnsAllLogsIntoHistograms) {
 
 TEST(TokenGaps, NoGapIsLostAfterwards) {
   TokenGaps gaps(2);
-  add_runs(gaps, TokenGaps::kMostRuns);
+  add_runs(gaps, TokenGaps::kMaxRuns);
   for (int i = 0; i < 5000; ++i) gaps.add(1, 1000 + i % 3, 2);
   EXPECT_FALSE(gaps.exact());
   EXPECT_LE(gaps.runs(1).size(), 1u);

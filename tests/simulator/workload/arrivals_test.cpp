@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/workload/varying_rate.hpp"
 #include "simulator/workload/workload.hpp"
 

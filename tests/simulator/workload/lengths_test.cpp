@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/workload/range_ratio.hpp"
 #include "simulator/workload/workload.hpp"
 #include "tests/simulator/support.hpp"
@@ -71,7 +71,7 @@ TEST(RangeRatio, OutOfRangeIsNamed) {
               ThrowsMessage<Error>(HasSubstr("is 1.5, expected 0 to 1")));
   EXPECT_THAT([] { range_text(10, std::nan(""), Style::vllm); },
               ThrowsMessage<Error>(HasSubstr("is nan")));
-  EXPECT_THAT([] { range_text(kMostTokens, 0.5, Style::vllm); },
+  EXPECT_THAT([] { range_text(kMaxTokens, 0.5, Style::vllm); },
               ThrowsMessage<Error>(HasSubstr("at most 10000000")));
   EXPECT_THAT(
       [] { with_range({.kind = Kind::lognormal, .a = 512, .b = 1}, 0.5, Style::vllm, "output"); },
@@ -82,7 +82,7 @@ TEST(BoundedLengths, AreReadAndWrittenBack) {
   for (const char* text : {"normal:512:64:1:1024", "lognormal:512:0.8:16:4096"}) {
     EXPECT_EQ(to_text(parse_length_distribution(text)), text);
   }
-  EXPECT_EQ(parse_length_distribution("normal:512:64:1:2k").most, 2000);
+  EXPECT_EQ(parse_length_distribution("normal:512:64:1:2k").max, 2000);
   for (const char* text : {"normal:512:64:5", "normal:512:64:9:3", "normal:512:64:0:3",
                            "uniform:1:2:1:2", "lognormal:5:1:1.5:3"}) {
     EXPECT_THAT([&] { parse_length_distribution(text); },
@@ -95,7 +95,7 @@ TEST(BoundedLengths, OutsideDrawsMoveToTheNearerEnd) {
   SyntheticWorkload spec{.num_prompts = 10'000};
   spec.input = parse_length_distribution("normal:500:300:400:600");
   const Workload workload = generate(spec, 2);
-  std::int64_t low = kMostTokens, high = 0;
+  std::int64_t low = kMaxTokens, high = 0;
   for (const Request& request : workload.requests) {
     low = std::min(low, request.input_tokens);
     high = std::max(high, request.input_tokens);

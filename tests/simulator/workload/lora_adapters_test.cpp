@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 
 namespace roofcast::test {
 namespace {

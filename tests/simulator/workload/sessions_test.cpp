@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/workload/shared_prefix.hpp"
 #include "tests/simulator/support.hpp"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "tests/simulator/support.hpp"
 
 namespace roofcast::test {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/error.hpp"
+#include "base/error.hpp"
 #include "simulator/random.hpp"
 #include "tests/simulator/support.hpp"
 

@@ -1,0 +1,25 @@
+// How numbers look to a person: digits, thousands separators and the one unit that fits. The same
+// text on every machine: no locale is asked.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/units.hpp"
+
+namespace roofcast {
+
+std::string with_separators(std::int64_t count);  // 1,234,567
+
+/// 12.35, with separators in the whole part; never "-0.00"; infinite as "inf".
+std::string fixed(double value, int decimals);
+
+std::string as_gib(Bytes bytes);    // "15.27 GiB"
+std::string as_bytes(Bytes bytes);  // best fit: "131,072 B", "12.50 MiB", "2.46 GiB", "1.10 TiB"
+std::string as_time(Seconds time);  // "4.2 us", "31.7 ms", "1.24 s", "3 min 05 s", "1 h 02 min"
+std::string as_percent(double share, int decimals = 1);  // 0.123 -> "12.3 %"
+std::string as_rate(FlopsPerSecond rate);                // "989.4 TFLOP/s"
+std::string as_rate(BytesPerSecond rate);                // "4.80 TB/s"
+std::string as_parameters(std::int64_t count);           // "8.03 B"
+
+}  // namespace roofcast

@@ -1,0 +1,224 @@
+#include "calibrate/run_measurement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/numbers.hpp"
+#include "calibrate/device_choice.hpp"
+#include "cli/options/deployment_options.hpp"
+#include "model/architecture/requantise.hpp"
+#include "model/step/step_estimate.hpp"
+#include "planner/scenario_run.hpp"
+#include "simulator/io/scenario_workload.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr const char* kOwnEngine = "roofcast";
+
+// Left to the libraries' own buffers and to the rest of the machine.
+constexpr double kUsableShare = 0.9;
+
+// Large enough to leave any cache, small enough to be quick on a slow machine.
+constexpr std::size_t kCopyBytes = std::size_t{256} << 20;
+constexpr int kCopies = 5;
+
+// The whole batch's prompts in one step, while their activations stay small beside the weights.
+constexpr std::int64_t kMaxPrefillTokens = 16384;
+
+/// The fastest of a few copies, bytes read plus written.
+BytesPerSecond copy_bandwidth(kernels::Backend& backend) {
+  const kernels::Memory from(backend, kCopyBytes);
+  const kernels::Memory to(backend, kCopyBytes);
+  backend.fill_normal(from.data(), kernels::Element::fp32,
+                      static_cast<std::int64_t>(kCopyBytes / sizeof(float)), 0, 1.0F);
+  const auto recording =
+      backend.record([&] { backend.launch_copy(to.data(), from.data(), kCopyBytes); });
+  double fastest = 0;
+  for (int i = 0; i < kCopies; ++i) {
+    const double seconds = backend.replay(*recording).seconds;
+    fastest = std::max(fastest, 2.0 * static_cast<double>(kCopyBytes) / seconds);
+  }
+  return BytesPerSecond{fastest};
+}
+
+/// What the engine computes in: what was asked for, else the model's activations. The estimate
+/// beside it is of the same format, whatever the checkpoint's.
+DType number_format(const Scenario& scenario, const Transformer& model) {
+  if (!scenario.weight_format) return model.activation;
+  for (const DType format : {DType::fp32, DType::fp16, DType::bf16}) {
+    if (*scenario.weight_format == name_of(format)) return format;
+  }
+  throw UsageError(fmt::format("--quantization: '{}' cannot be run, weights are fp32, fp16 or bf16",
+                               *scenario.weight_format));
+}
+
+/// The longest request, prompt and output.
+std::int64_t longest_request(const Workload& workload) {
+  std::int64_t longest = 1;
+  for (const Request& request : workload.requests) {
+    longest = std::max(longest, request.input_tokens + request.output_tokens);
+  }
+  return longest;
+}
+
+void check_runs(const Measurement& m, DType format) {
+  if (const auto asked = m.question.scenario.overrides.kv_cache_dtype; asked && *asked != format) {
+    throw UsageError(
+        fmt::format("--kv-cache-dtype: '{}' cannot be run, the cache is {} as all else",
+                    name_of(*asked), name_of(format)));
+  }
+  const std::int64_t max = m.deployment.model.max_context;
+  const std::int64_t longest = longest_request(m.workload);
+  if (max > 0 && longest > max) {
+    throw Error(
+        fmt::format("a request of {} tokens, prompt and output, is longer than {} states: {}",
+                    with_separators(longest), m.deployment.model.name, with_separators(max)));
+  }
+}
+
+std::int64_t prompt_tokens(const Workload& workload) {
+  std::int64_t tokens = 0;
+  for (const Request& request : workload.requests) tokens += request.input_tokens;
+  return tokens;
+}
+
+/// The knobs of the engine that this workload asks for, where the user has not set them.
+EngineOverrides knobs_for(const MeasureQuestion& question, const Workload& workload) {
+  EngineOverrides knobs = question.scenario.overrides;
+  const std::int64_t longest = longest_request(workload);
+  if (!knobs.max_model_len) knobs.max_model_len = longest;
+  const auto requests = static_cast<std::int64_t>(workload.requests.size());
+  if (question.batch) {
+    if (!knobs.max_num_seqs) knobs.max_num_seqs = requests;
+    if (*knobs.max_num_seqs < requests) {
+      throw UsageError(
+          fmt::format("--max-num-seqs: {} given, fewer than the {} requests of the "
+                      "batch, which run at once",
+                      *knobs.max_num_seqs, requests));
+    }
+    if (!knobs.max_num_batched_tokens) {
+      const std::int64_t all = std::min(prompt_tokens(workload), kMaxPrefillTokens);
+      knobs.max_num_batched_tokens = std::max({all, requests, std::int64_t{16}});
+    }
+  }
+  return knobs;
+}
+
+/// Room for every running sequence at its longest, as far as memory goes.
+runtime::ExecutorLimits limits_for(const Measurement& m) {
+  const Engine& engine = m.deployment.engine;
+  const auto requests = static_cast<std::int64_t>(m.workload.requests.size());
+  runtime::ExecutorLimits limits{.rows = engine.max_num_batched_tokens,
+                                 .sequences = std::min(engine.max_num_seqs, requests),
+                                 .context = longest_request(m.workload),
+                                 .page_size = static_cast<int>(engine.block_size)};
+  limits.rows = std::max(limits.rows, m.question.naive ? limits.context : 0);
+  const double free = kUsableShare * static_cast<double>(m.device.free_memory_bytes);
+  const double fixed = runtime::weight_bytes(m.model) + runtime::buffer_bytes(m.model, limits);
+  const double page = runtime::kv_bytes_per_token(m.model) * static_cast<double>(limits.page_size);
+  // A page more each: some engines admit a request only with a token to spare.
+  const std::int64_t wanted = limits.sequences * (limits.pages_per_sequence() + 1);
+  const double room = (free - fixed) / page;
+  if (room < static_cast<double>(limits.pages_per_sequence())) {
+    throw Error(fmt::format(
+        "{} does not fit on {}: weights and buffers take {}, one sequence of {} tokens {}, and {} "
+        "are free (--layers runs a part of the model)",
+        m.model.name, m.device.name, as_gib(Bytes{fixed}), with_separators(limits.context),
+        as_gib(Bytes{page * limits.pages_per_sequence()}),
+        as_gib(Bytes{static_cast<double>(m.device.free_memory_bytes)})));
+  }
+  limits.pages = static_cast<std::int32_t>(std::min(static_cast<double>(wanted), room));
+  return limits;
+}
+
+void put_to_estimate(MeasuredLoop& loop, const StepTime& estimate) {
+  loop.predicted = runtime::predicted_times(loop.run.steps, estimate);
+  loop.comparison = runtime::compare_steps(loop.run.steps, loop.predicted);
+}
+
+MeasuredLoop run_loop(runtime::Executor& executor, const Measurement& m, SchedulerKind scheduler,
+                      const SimulationOptions& simulation) {
+  Engine engine = m.deployment.engine;
+  engine.scheduler = scheduler;
+  MeasuredLoop loop{.run = runtime::serve(executor, m.workload,
+                                          {.engine = engine,
+                                           .spans = attention_spans(m.deployment.model),
+                                           .seed = m.question.scenario.seed,
+                                           .simulation = simulation})};
+  if (m.has_profile) {
+    Deployment deployment = m.deployment;
+    deployment.engine = engine;
+    put_to_estimate(loop, RooflineStepTime(deployment));
+  }
+  return loop;
+}
+
+/// A run in which nothing ran has measured nothing.
+void check_served(const Measurement& m) {
+  const SimulationResult& result = m.cached.run.result;
+  if (result.completed > 0 || result.rejected == 0) return;
+  throw Error(fmt::format(
+      "no request was served: all {} are longer than the engine takes (--max-model-len {}), or "
+      "than its cache",
+      with_separators(result.rejected), with_separators(m.deployment.engine.max_model_len)));
+}
+
+/// Model, profile and engine; the layers that run.
+void resolve_question(Measurement& m) {
+  const Scenario& scenario = m.question.scenario;
+  DeploymentOptions options = deployment_options(scenario, PoolScenario{});
+  options.weight_format.reset();  // number_format() decides
+  options.engine = scenario.engine.empty() ? kOwnEngine : scenario.engine;
+  options.overrides = knobs_for(m.question, m.workload);
+  m.has_profile = !scenario.gpu.empty();
+  if (m.has_profile) {
+    ResolvedDeployment resolved = resolve(options);
+    m.deployment = std::move(resolved.deployment);
+    m.profile_hash = std::move(resolved.profile_hash);
+  } else {
+    m.deployment = resolve_on(options, stand_in_gpu(m.device));
+  }
+  Transformer& model = m.deployment.model;
+  const DType format = number_format(scenario, model);
+  check_runs(m, format);
+  requantise(model, std::string(name_of(format)));
+  model.activation = format;
+  m.deployment.engine.kv_cache_dtype = format;
+  m.model = runtime::runnable_model(model, runtime::element_of(format), m.question.layers);
+  model.layers.resize(m.model.layers.size());
+}
+
+}  // namespace
+
+Measurement measure(kernels::Backend& backend, const MeasureQuestion& question,
+                    const std::function<bool(std::int64_t, std::int64_t)>& progress) {
+  Measurement m;
+  m.question = question;
+  m.device = backend.facts();
+  m.workload = load_workload(question.scenario);
+  resolve_question(m);
+  m.limits = limits_for(m);
+  m.bandwidth = copy_bandwidth(backend);
+  runtime::Executor executor(backend, m.model, m.limits, question.scenario.seed);
+  const SimulationOptions simulation{.max_concurrency = question.scenario.max_concurrency,
+                                     .slo = question.scenario.slo,
+                                     .progress = progress};
+  m.cached = run_loop(executor, m, m.deployment.engine.scheduler, simulation);
+  check_served(m);
+  if (question.naive) m.naive = run_loop(executor, m, SchedulerKind::naive, simulation);
+  if (question.batch && !m.cached.run.steps.empty()) {
+    const Request& first = m.workload.requests.front();
+    m.textbook = runtime::textbook_profile(m.cached.run.steps, m.model,
+                                           {.batch = *question.batch,
+                                            .input_tokens = first.input_tokens,
+                                            .output_tokens = first.output_tokens},
+                                           m.bandwidth);
+  }
+  return m;
+}
+
+}  // namespace roofcast

@@ -1,8 +1,0 @@
-// A build without charts has no page: what it would ask can be asked all the same.
-#include "cli/serve/page.hpp"
-
-namespace roofcast {
-
-PageFile page_file(std::string_view) { return {}; }
-
-}  // namespace roofcast

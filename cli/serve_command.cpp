@@ -1,0 +1,195 @@
+#include "cli/serve_command.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/io/named_pipe.hpp"
+#include "cli/options/arguments.hpp"
+#include "cli/options/flag_values.hpp"
+#include "planner/evaluate_all.hpp"
+#include "reports/store.hpp"
+#include "serve/access.hpp"
+#include "serve/api.hpp"
+#include "serve/http_server.hpp"
+#include "serve/process_memory.hpp"
+#include "serve/routes.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::int64_t kMaxThreads = 256;
+constexpr int kHeapsBeside = 2;  // those of running questions, for connections
+
+/// The token itself, or the first line of the file after '@'.
+std::string token_of(const std::string& text) {
+  if (!text.starts_with('@')) return text;
+  const std::string path = text.substr(1);
+  refuse_named_pipe(path);
+  std::ifstream file(path);
+  std::array<char, 4096> line{};  // a longer one holds no token
+  if (!file || !file.getline(line.data(), line.size())) {
+    throw Error(path + ": cannot be read; expected a token on its first line");
+  }
+  std::string token = line.data();
+  while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
+  return token;
+}
+
+Usage serve_usage(ServeOptions& target) {
+  Usage usage{.synopsis = "roofcast serve [--port N] [--store FILE] [options]",
+              .example = "roofcast serve --port 8090 --store roofcast.db",
+              .options = option_group("Options"),
+              .unlisted = {},
+              .positional = {}};
+  usage.options.add_options()("host", po::value(&target.host)->value_name("ADDRESS"),
+                              "where to listen (default 127.0.0.1: this machine alone)")(
+      "port",
+      converted(target.port, "--port",
+                [](const std::string& text, const std::string& flag) {
+                  const CountRule rule{
+                      .what = "port", .examples = "8090, 0", .min = 0, .max = 65535};
+                  return static_cast<int>(parse_count_by(rule, text, flag));
+                })
+          ->value_name("N"),
+      "default 8090; 0: any that is free")("store", po::value(&target.store)->value_name("FILE"),
+                                           "the SQLite store (default roofcast.db)")(
+      "token",
+      converted(target.token, "--token",
+                [](const std::string& text, const std::string&) { return token_of(text); })
+          ->value_name("T|@FILE"),
+      "asked of everyone; needed where others can reach --host")(
+      "max-requests",
+      converted(target.api.max_requests, "--max-requests", parse_positive)->value_name("N"),
+      "requests of a simulation at most (default 20000)")(
+      "threads",
+      converted(
+          target.api.runs_at_once, "--threads",
+          [](const std::string& text, const std::string& flag) {
+            const CountRule rule{
+                .what = "number of threads", .examples = "1, 8", .min = 1, .max = kMaxThreads};
+            return static_cast<int>(parse_count_by(rule, text, flag));
+          })
+          ->value_name("N"),
+      "questions answered at once (default: cores)");
+  return usage;
+}
+
+/// Whether runs can be saved. A store that is there can be read at least; one that is not can be
+/// made when the first run is saved. SQLite writes a journal beside the file.
+bool check_store(const std::string& path) {
+  std::error_code ignored;
+  if (path.empty()) throw UsageError("--store: expected the name of a file");
+  const auto folder = std::filesystem::absolute(path).parent_path();
+  if (std::filesystem::exists(path, ignored)) {
+    const Store readable(path, Store::Mode::read);
+    return access(path.c_str(), W_OK) == 0 && access(folder.c_str(), W_OK | X_OK) == 0;
+  }
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    throw Error(fmt::format("{}: its folder {} does not exist", path, folder.string()));
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw Error(fmt::format("{}: its folder {} cannot be written", path, folder.string()));
+  }
+  return true;
+}
+
+void check_access(const ServeOptions& options) {
+  if (!options.token.empty()) check_token(options.token);
+  if (options.token.empty() && !is_loopback(options.host)) {
+    throw UsageError(
+        "--host " + options.host +
+        ": others can reach it, so --token is needed (openssl rand -hex 16 makes one)");
+  }
+}
+
+std::string address(const ServeOptions& options, int port) {
+  const bool v6 = options.host.find(':') != std::string::npos;
+  return fmt::format("http://{}{}{}:{}/", v6 ? "[" : "", options.host, v6 ? "]" : "", port);
+}
+
+/// For people in a line; for programs, which take a free port with --port 0, as an object.
+void say_where(std::ostream& out, OutputFormat format, const std::string& url) {
+  if (format == OutputFormat::json || format == OutputFormat::jsonl) {
+    out << Json{{"url", url}}.dump() << "\n" << std::flush;
+  } else {
+    out << "roofcast serves " << url << " (Ctrl-C ends it)\n" << std::flush;
+  }
+}
+
+sigset_t ending_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+/// Until Ctrl-C, SIGTERM or the server's own end.
+void wait_for_end(const sigset_t& signals, const std::atomic<bool>& ended) {
+  constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 200'000'000};
+  while (sigtimedwait(&signals, nullptr, &kLook) < 0 && !ended) {
+  }
+}
+
+/// Signals are blocked in every thread and taken here, so that the end of the server is no matter
+/// of any request.
+void answer_until_signal(HttpServer& server, Api& api) {
+  const sigset_t signals = ending_signals();
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &signals, &before);
+  std::atomic<bool> ended{false};
+  std::thread answering([&] {
+    server.run();
+    ended = true;
+  });
+  while (!server.is_running() && !ended) std::this_thread::yield();
+  wait_for_end(signals, ended);
+  api.stop();
+  server.stop_running();
+  answering.join();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+
+int run_serve(CommandContext& context) {
+  ServeOptions options;
+  options.api.runs_at_once = available_threads();
+  const auto common = parse(context, serve_usage(options));
+  if (!common) return kExitDone;
+  check_access(options);
+  options.api.saves = check_store(options.store);
+
+  limit_heaps(kHeapsBeside + options.api.runs_at_once);
+  HttpServer server(options.connections);
+  const int port = server.bind(options.host, options.port);
+  Api api(options.api, options.store);
+  add_routes(server, api, options);
+  say_where(context.out, common->output, address(options, port));
+  if (!options.api.saves) {
+    context.err << options.store << ": can only be read, so runs are not saved\n" << std::flush;
+  }
+  if (!options.token.empty()) {
+    context.err << "open it once as " << address(options, port) << "?token=...\n" << std::flush;
+  }
+  answer_until_signal(server, api);
+  std::error_code ignored;
+  const bool kept = std::filesystem::exists(options.store, ignored);
+  context.err << (kept ? "stopped; what was kept is in " + options.store : "stopped") << "\n";
+  return kExitDone;
+}
+
+}  // namespace roofcast

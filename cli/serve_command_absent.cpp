@@ -1,0 +1,18 @@
+// A build without the HTTP library.
+#include "base/error.hpp"
+#include "cli/options/arguments.hpp"
+#include "cli/serve_command.hpp"
+
+namespace roofcast {
+
+int run_serve(CommandContext& context) {
+  const Usage usage{.synopsis = "roofcast serve",
+                    .example = "roofcast serve --port 8090",
+                    .options = option_group("Options"),
+                    .unlisted = {},
+                    .positional = {}};
+  if (!parse(context, usage)) return kExitDone;
+  throw Error("this build has no web server: libcpp-httplib-dev was absent when it was made");
+}
+
+}  // namespace roofcast

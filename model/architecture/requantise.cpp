@@ -1,0 +1,100 @@
+#include "model/architecture/requantise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/suggest.hpp"
+#include "model/architecture/experts.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Bits per weight include what is stored beside the values:
+///  fp8_block: one fp32 scale per 128 x 128 block (DeepSeek-V3, arXiv 2412.19437, section 3.3);
+///  awq, gptq: a 16-bit scale and a 4-bit zero point per group of 128 (their usual configs);
+///  int4: compressed-tensors pack-quantized, symmetric, a 16-bit scale per group of 128;
+///  mxfp4: an 8-bit exponent per 32 values (OCP Microscaling Formats 1.0, table 1);
+///  nvfp4: an 8-bit scale per 16 values (NVIDIA ModelOpt).
+/// A scale per tensor or per output channel (fp8, int8) is under 0.1 % and neglected.
+/// The 4-bit integer formats and mxfp4 as gpt-oss uses it are weight-only: multiplied in bf16.
+std::vector<WeightFormat> make_formats() {
+  return {
+      {.name = "fp32", .bits_per_weight = 32, .compute = DType::fp32},
+      {.name = "bf16", .bits_per_weight = 16, .compute = DType::bf16},
+      {.name = "fp16", .bits_per_weight = 16, .compute = DType::fp16},
+      {.name = "fp8_block", .bits_per_weight = 8.0 + 32.0 / (128.0 * 128.0), .compute = DType::fp8},
+      {.name = "fp8", .bits_per_weight = 8, .compute = DType::fp8},
+      {.name = "int8", .bits_per_weight = 8, .compute = DType::int8},
+      {.name = "nvfp4", .bits_per_weight = 4.0 + 8.0 / 16.0, .compute = DType::fp4},
+      {.name = "mxfp4", .bits_per_weight = 4.0 + 8.0 / 32.0, .compute = DType::bf16},
+      {.name = "awq", .bits_per_weight = 4.0 + 20.0 / 128.0, .compute = DType::bf16},
+      {.name = "gptq", .bits_per_weight = 4.0 + 20.0 / 128.0, .compute = DType::bf16},
+      {.name = "int4", .bits_per_weight = 4.0 + 16.0 / 128.0, .compute = DType::bf16},
+  };
+}
+
+const std::vector<WeightFormat>& formats() {
+  static const std::vector<WeightFormat> list = make_formats();
+  return list;
+}
+
+/// Other spellings of the same storage, as flags and configs use them.
+constexpr std::pair<const char*, const char*> kSpellings[] = {
+    {"float32", "fp32"},       {"bfloat16", "bf16"},      {"float16", "fp16"},
+    {"half", "fp16"},          {"f16", "fp16"},           {"w8a8", "int8"},
+    {"w4a16", "int4"},         {"awq_marlin", "awq"},     {"fp8_e4m3", "fp8"},
+    {"gptq_marlin", "gptq"},   {"fp4", "nvfp4"},          {"modelopt", "fp8"},
+    {"modelopt_fp4", "nvfp4"}, {"fp8_per_tensor", "fp8"},
+};
+
+std::string normalised(const std::string& name) {
+  std::string text = name;
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+    return c == '-' ? '_' : static_cast<char>(std::tolower(c));
+  });
+  const auto spelling = std::find_if(std::begin(kSpellings), std::end(kSpellings),
+                                     [&](const auto& pair) { return text == pair.first; });
+  return spelling == std::end(kSpellings) ? text : spelling->second;
+}
+
+}  // namespace
+
+const std::vector<std::string>& weight_format_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const WeightFormat& format : formats()) list.push_back(format.name);
+    return list;
+  }();
+  return names;
+}
+
+WeightFormat weight_format_named(const std::string& name) {
+  const std::string wanted = normalised(name);
+  for (const WeightFormat& format : formats()) {
+    if (format.name == wanted) return format;
+  }
+  throw Error(fmt::format("unknown weight format '{}'{}; expected one of: {}", name,
+                          did_you_mean(name, weight_format_names()),
+                          fmt::join(weight_format_names(), ", ")));
+}
+
+void requantise(Transformer& model, const std::string& format_name) {
+  const WeightFormat format = weight_format_named(format_name);
+  const bool experts_only = has_experts(model) && format.name == "mxfp4";
+  for (Layer& layer : model.layers) {
+    const bool is_moe = std::holds_alternative<MoeFfn>(layer.ffn);
+    if (!experts_only || is_moe) layer.ffn_format = format;
+    if (experts_only) continue;
+    layer.mixer_format = format;
+    layer.shared_format = format;
+  }
+  model.checkpoint_bytes.reset();  // the files on disk hold another format
+  model.notes.push_back("weights counted as if quantised to " + format.name);
+}
+
+}  // namespace roofcast

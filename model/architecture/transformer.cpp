@@ -1,0 +1,21 @@
+#include "model/architecture/transformer.hpp"
+
+#include <algorithm>
+
+namespace roofcast {
+
+std::int64_t attended_tokens(const AttentionSpan& span, std::int64_t context) {
+  const std::int64_t all = context + 1;
+  switch (span.kind) {
+    case AttentionSpan::Kind::full:
+      return all;
+    case AttentionSpan::Kind::sliding:
+    case AttentionSpan::Kind::sparse:
+      return std::min(all, span.tokens);
+    case AttentionSpan::Kind::chunked:
+      return context % span.tokens + 1;
+  }
+  return all;
+}
+
+}  // namespace roofcast

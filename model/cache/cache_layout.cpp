@@ -1,0 +1,226 @@
+// vLLM's division of layers into cache groups and of the cache into equal pages:
+// vllm/v1/core/kv_cache_utils.py (get_kv_cache_groups, unify_kv_cache_spec_page_size) and
+// vllm/v1/kv_cache_interface.py, read at v0.11 to v0.29.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "base/ceil_divide.hpp"
+#include "model/architecture/weights.hpp"
+#include "model/cache/kv_cache.hpp"
+
+namespace roofcast {
+
+namespace {
+
+// Attention kernels want blocks of a multiple of 16 tokens.
+constexpr std::int64_t kBlockAlignment = 16;
+// A type with fewer than 1.5 times the layers of the smallest is padded instead of divided.
+constexpr double kPaddingLimit = 1.5;
+
+/// Layers that keep the same amount for the same tokens.
+struct CacheType {
+  std::int64_t layers = 0;
+  AttentionSpan span;
+  Bytes per_token;
+  Bytes state;  // set for recurrent types only
+  bool recurrent() const { return state.value > 0; }
+};
+
+/// Sparse attention reads a choice of tokens but keeps them all.
+AttentionSpan kept_span(const AttentionSpan& span, ChunkedLayers chunked) {
+  const bool keeps_all =
+      span.kind == AttentionSpan::Kind::sparse ||
+      (span.kind == AttentionSpan::Kind::chunked && chunked == ChunkedLayers::as_full);
+  return keeps_all ? AttentionSpan{} : span;
+}
+
+void count_layer(std::vector<CacheType>& types, const CacheType& type) {
+  const auto same = [&](const CacheType& t) {
+    return t.span == type.span && t.per_token == type.per_token && t.state == type.state;
+  };
+  const auto found = std::find_if(types.begin(), types.end(), same);
+  if (found != types.end()) {
+    ++found->layers;
+  } else {
+    types.push_back(type);
+    types.back().layers = 1;
+  }
+}
+
+/// The cache types of a range of layers, in order of first appearance.
+std::vector<CacheType> cache_types(const Transformer& model, const LayerRange& range,
+                                   DType cache_dtype, int tensor, ChunkedLayers chunked) {
+  std::vector<CacheType> types;
+  for (std::int64_t i = range.first; i < range.last; ++i) {
+    const Layer& layer = model.layers[static_cast<std::size_t>(i)];
+    const CacheNeed need = cache_need(layer, model, cache_dtype, tensor);
+    const auto* attention = std::get_if<Attention>(&layer.mixer);
+    if (attention != nullptr && attention->local_tokens > 0) {
+      // The uncompressed window beside a compressed cache is a sliding-window cache of its own.
+      const AttentionSpan window{.kind = AttentionSpan::Kind::sliding,
+                                 .tokens = attention->local_tokens};
+      const Bytes per_token = need.per_sequence / static_cast<double>(attention->local_tokens);
+      count_layer(types, {.layers = 1, .span = window, .per_token = per_token, .state = {}});
+    } else if (need.per_sequence.value > 0) {
+      count_layer(types, {.layers = 1, .span = {}, .per_token = {}, .state = need.per_sequence});
+    }
+    if (need.per_token.value > 0) {
+      count_layer(types, {.layers = 1,
+                          .span = kept_span(need.span, chunked),
+                          .per_token = need.per_token,
+                          .state = {}});
+    }
+  }
+  return types;
+}
+
+/// All layers in one group: attention of one span (widths may differ), or nothing but states.
+CacheLayout single_group(const std::vector<CacheType>& types, std::int64_t block_tokens) {
+  CacheLayout layout;
+  layout.block_tokens = block_tokens;
+  Bytes row;
+  for (const CacheType& type : types) {
+    layout.layers_per_row += type.layers;
+    const Bytes page =
+        type.recurrent() ? type.state : type.per_token * static_cast<double>(block_tokens);
+    row += page * static_cast<double>(type.layers);
+  }
+  layout.page = row / static_cast<double>(layout.layers_per_row);
+  const bool recurrent = types.front().recurrent();
+  layout.groups.push_back({.layers = layout.layers_per_row,
+                           .span = types.front().span,
+                           .recurrent = recurrent,
+                           .rows_per_sequence = recurrent ? kStateRowsPerSequence : 0,
+                           .block_tokens = 0});
+  return layout;
+}
+
+/// Tokens per block such that a page of the widest attention type holds the largest state.
+std::int64_t enlarged_block(Bytes largest_state, Bytes widest, std::int64_t block_tokens) {
+  const double aligned = widest.value * static_cast<double>(kBlockAlignment);
+  const auto blocks = static_cast<std::int64_t>(std::ceil(largest_state.value / aligned));
+  return std::max(block_tokens, kBlockAlignment * blocks);
+}
+
+std::int64_t group_size(const std::vector<CacheType>& types) {
+  std::int64_t smallest = types.front().layers;
+  std::int64_t largest = smallest;
+  for (const CacheType& type : types) {
+    smallest = std::min(smallest, type.layers);
+    largest = std::max(largest, type.layers);
+  }
+  const double limit = kPaddingLimit * static_cast<double>(smallest);
+  return static_cast<double>(largest) < limit ? largest : smallest;
+}
+
+/// Several types: groups of equal size on pages of equal bytes. A page is sized by the widest
+/// attention type; narrower types put more tokens on it, states are padded to it.
+CacheLayout several_groups(const std::vector<CacheType>& types, std::int64_t block_tokens) {
+  Bytes widest;
+  Bytes largest_state;
+  for (const CacheType& type : types) {
+    widest = std::max(widest, type.per_token);
+    largest_state = std::max(largest_state, type.state);
+  }
+  CacheLayout layout;
+  layout.block_tokens = enlarged_block(largest_state, widest, block_tokens);
+  layout.page = widest * static_cast<double>(layout.block_tokens);
+  layout.layers_per_row = group_size(types);
+  for (const CacheType& type : types) {
+    CacheGroup group{.layers = layout.layers_per_row, .span = type.span};
+    group.recurrent = type.recurrent();
+    if (group.recurrent) {
+      group.rows_per_sequence = kStateRowsPerSequence;
+    } else if (type.per_token < widest) {
+      group.block_tokens = static_cast<std::int64_t>(layout.page / type.per_token);
+    }
+    std::int64_t left = type.layers;
+    for (; left > 0; left -= layout.layers_per_row) {
+      group.layers = std::min(left, layout.layers_per_row);
+      layout.groups.push_back(group);
+    }
+  }
+  return layout;
+}
+
+CacheLayout layout_of(const std::vector<CacheType>& types, std::int64_t block_tokens) {
+  if (types.empty()) {
+    CacheLayout none;
+    none.block_tokens = block_tokens;
+    return none;
+  }
+  const auto like_first = [&](const CacheType& type) {
+    return type.span == types.front().span && type.recurrent() == types.front().recurrent();
+  };
+  const bool uniform = std::all_of(types.begin(), types.end(), like_first);
+  const bool has_attention =
+      std::any_of(types.begin(), types.end(), [](const CacheType& t) { return !t.recurrent(); });
+  if (uniform || !has_attention) return single_group(types, block_tokens);
+  return several_groups(types, block_tokens);
+}
+
+std::int64_t reserved_group_rows(const CacheGroup& group, std::int64_t block, std::int64_t tokens,
+                                 std::int64_t in_flight) {
+  const std::int64_t window = group.span.tokens;
+  switch (group.span.kind) {
+    case AttentionSpan::Kind::full:
+    case AttentionSpan::Kind::sparse:
+      return ceil_divide(tokens, block);
+    case AttentionSpan::Kind::sliding:
+      // One more: the window need not start at a block boundary (SlidingWindowSpec).
+      return ceil_divide(std::min(window - 1 + in_flight, tokens), block) + 1;
+    case AttentionSpan::Kind::chunked:
+      return ceil_divide(std::min(window + in_flight, tokens), block);
+  }
+  return 0;
+}
+
+template <class RowsOfGroup>
+std::int64_t sum_of_rows(const CacheLayout& layout, RowsOfGroup rows_of_group) {
+  std::int64_t rows = 0;
+  for (const CacheGroup& group : layout.groups) {
+    const std::int64_t block = group.block_tokens > 0 ? group.block_tokens : layout.block_tokens;
+    rows += group.recurrent ? group.rows_per_sequence : rows_of_group(group, block);
+  }
+  return rows;
+}
+
+}  // namespace
+
+CacheLayout cache_layout(const Transformer& model, DType cache_dtype, const Parallelism& parallel,
+                         std::int64_t block_tokens, ChunkedLayers chunked) {
+  const auto layers = static_cast<std::int64_t>(model.layers.size());
+  CacheLayout fullest;
+  fullest.block_tokens = block_tokens;
+  Bytes max;
+  for (int stage = 0; stage < parallel.pipeline; ++stage) {
+    const LayerRange range = pipeline_stage(layers, parallel.pipeline, stage);
+    const CacheLayout layout =
+        layout_of(cache_types(model, range, cache_dtype, parallel.tensor, chunked), block_tokens);
+    const Bytes of_all_groups = layout.row_bytes() * static_cast<double>(layout.groups.size());
+    if (of_all_groups > max) {
+      fullest = layout;
+      max = of_all_groups;
+    }
+  }
+  return fullest;
+}
+
+std::int64_t reserved_rows_per_sequence(const CacheLayout& layout, std::int64_t tokens,
+                                        std::int64_t in_flight) {
+  return sum_of_rows(layout, [&](const CacheGroup& group, std::int64_t block) {
+    return reserved_group_rows(group, block, tokens, in_flight);
+  });
+}
+
+std::int64_t rows_per_sequence(const CacheLayout& layout, std::int64_t tokens,
+                               std::int64_t in_flight) {
+  return sum_of_rows(layout, [&](const CacheGroup& group, std::int64_t block) {
+    // No group holds more blocks than the tokens fill.
+    return std::min(reserved_group_rows(group, block, tokens, in_flight),
+                    ceil_divide(tokens, block));
+  });
+}
+
+}  // namespace roofcast

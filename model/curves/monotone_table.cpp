@@ -1,0 +1,71 @@
+#include "model/curves/monotone_table.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <utility>
+
+namespace roofcast {
+
+MonotoneTable::MonotoneTable(std::vector<double> x, std::vector<double> y,
+                             const std::function<Seconds(double, double)>& time)
+    : x_(std::move(x)), y_(std::move(y)) {
+  assert(!x_.empty() && !y_.empty());
+  times_.reserve(x_.size() * y_.size());
+  for (std::size_t i = 0; i < x_.size(); ++i) {
+    for (std::size_t j = 0; j < y_.size(); ++j) {
+      double seconds = time(x_[i], y_[j]).value;
+      if (i > 0) seconds = std::max(seconds, time_at(i - 1, j));
+      if (j > 0) seconds = std::max(seconds, time_at(i, j - 1));
+      times_.push_back(seconds);
+    }
+  }
+}
+
+// Simulated batches change by little from step to step, so that the last cell is mostly right.
+MonotoneTable::Place MonotoneTable::find(const std::vector<double>& nodes, double value,
+                                         std::size_t hint) {
+  if (value >= nodes.back()) {
+    const double beyond = nodes.back() > 0 ? value / nodes.back() : 1.0;
+    return {.cell = nodes.size() - 1, .share = 0, .beyond = beyond};
+  }
+  if (value <= nodes.front()) return {};
+  std::size_t cell = hint;
+  if (cell + 1 >= nodes.size() || value < nodes[cell] || value >= nodes[cell + 1]) {
+    const auto after = std::upper_bound(nodes.begin(), nodes.end(), value);
+    cell = static_cast<std::size_t>(after - nodes.begin()) - 1;
+  }
+  return {.cell = cell, .share = (value - nodes[cell]) / (nodes[cell + 1] - nodes[cell])};
+}
+
+Seconds MonotoneTable::at(double x, double y) const {
+  const Place along_x = find(x_, x, last_x_);
+  const Place along_y = find(y_, y, last_y_);
+  last_x_ = along_x.cell;
+  last_y_ = along_y.cell;
+  // At a last node the share is 0, and the node itself stands in for the one behind it.
+  const std::size_t next_x = std::min(along_x.cell + 1, x_.size() - 1);
+  const std::size_t next_y = std::min(along_y.cell + 1, y_.size() - 1);
+  const auto between = [](double a, double b, double share) { return a + share * (b - a); };
+  const double lower =
+      between(time_at(along_x.cell, along_y.cell), time_at(along_x.cell, next_y), along_y.share);
+  const double upper =
+      between(time_at(next_x, along_y.cell), time_at(next_x, next_y), along_y.share);
+  return Seconds{between(lower, upper, along_x.share) * along_x.beyond * along_y.beyond};
+}
+
+std::vector<double> octave_nodes(double low, double high, int steps) {
+  assert(low > 0 && low <= high);
+  std::vector<double> nodes;
+  int exponent = 0;
+  std::frexp(low, &exponent);
+  for (--exponent; std::ldexp(1.0, exponent) <= high; ++exponent) {
+    for (int step = 0; step < steps; ++step) {
+      const double node = std::ldexp(1.0 + static_cast<double>(step) / steps, exponent);
+      if (node >= low && node <= high) nodes.push_back(node);
+    }
+  }
+  return nodes;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,207 @@
+#include "model/curves/operator_shape.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+
+namespace roofcast {
+
+namespace {
+
+// Rows and columns of the output tile that one thread block is counted for: the usual size of
+// cuBLAS and CUTLASS GEMMs and of FlashAttention's query tiles on Ampere and Hopper.
+constexpr double kTile = 128.0;
+
+// Scale of 16 bits per group of 128 (AWQ, arXiv 2306.00978), and a 4-bit zero point where there is
+// one; scale of 32 bits per 128 x 128 block (DeepSeek-V3, arXiv 2412.19437, section 3.3).
+constexpr double kInt4Bits = 4.0 + 16.0 / 128.0;
+constexpr double kInt4ZeroBits = 4.0 + 20.0 / 128.0;
+constexpr double kBlockFp8Bits = 8.0 + 32.0 / (128.0 * 128.0);
+
+constexpr std::array kFormats{
+    KernelFormat{"fp32", 32, 32, 32, DType::fp32},
+    KernelFormat{"fp16", 16, 16, 16, DType::fp16},
+    KernelFormat{"bf16", 16, 16, 16, DType::bf16},
+    KernelFormat{"fp8", 8, 8, 16, DType::fp8},
+    KernelFormat{"fp8_block", kBlockFp8Bits, 8, 16, DType::fp8},
+    KernelFormat{"int8", 8, 8, 16, DType::int8},
+    KernelFormat{"int4", kInt4Bits, 16, 16, DType::bf16},
+    KernelFormat{"awq", kInt4ZeroBits, 16, 16, DType::bf16},
+    KernelFormat{"gptq", kInt4ZeroBits, 16, 16, DType::bf16},
+    KernelFormat{"mxfp4", 4.25, 16, 16, DType::bf16},
+    KernelFormat{"nvfp4", 4.5, 4.5, 16, DType::fp4},
+};
+
+double to_double(std::int64_t count) { return static_cast<double>(count); }
+
+const KernelFormat& format_of(const OperatorShape& shape) {
+  const KernelFormat* format = kernel_format(shape.format);
+  assert(format != nullptr);
+  return *format;
+}
+
+ShapeWork gemm_work(const OperatorShape& shape, double tokens, double units) {
+  const KernelFormat& format = format_of(shape);
+  const double n = to_double(shape.outputs);
+  const double k = to_double(shape.inputs);
+  const Bytes weight{n * k * format.weight_bits / 8.0};
+  const Bytes activations{tokens * (k * format.input_bits + n * format.output_bits) / 8.0};
+  const double tiles = std::max(1.0, tokens / kTile) * std::max(1.0, n / kTile);
+  return {.flops = Flops{2.0 * tokens * n * k},
+          .bytes = weight + activations,
+          .stored_bytes = weight,
+          .waves = tiles / units};
+}
+
+/// (1 - p)^n for n >= 0, linear between whole numbers: multiplications only, so that every machine
+/// gets the same bits.
+double missed_by_all(double p, double n) {
+  const double whole = std::floor(n);
+  double power = 1;
+  double base = 1 - p;
+  for (auto left = static_cast<std::int64_t>(std::min(whole, 1e15)); left > 0; left /= 2) {
+    if (left % 2 == 1) power *= base;
+    base *= base;
+  }
+  return power * (1 - p * (n - whole));
+}
+
+/// Each token picks its experts independently of the others: E (1 - (1 - k/E)^tokens) are read.
+ShapeWork moe_work(const OperatorShape& shape, double tokens, double units) {
+  const KernelFormat& format = format_of(shape);
+  const double experts = to_double(shape.experts);
+  const double picked = to_double(shape.experts_per_token);
+  const double width = to_double(shape.outputs);
+  const double hidden = to_double(shape.inputs);
+  const double into = shape.gated ? 2.0 : 1.0;  // gate and up, or up alone
+  const double matrix = (into + 1.0) * width * hidden;
+  const double used = experts * (1.0 - missed_by_all(picked / experts, tokens));
+  const double pairs = tokens * picked;
+  const Bytes weights{used * matrix * format.weight_bits / 8.0};
+  const Bytes activations{pairs * (2.0 * hidden + (into + 1.0) * width) * format.output_bits / 8.0};
+  const double rows = used > 0 ? pairs / used : 0.0;
+  const double tiles = used * std::max(1.0, rows / kTile) * std::max(1.0, into * width / kTile);
+  return {.flops = Flops{2.0 * pairs * matrix},
+          .bytes = weights + activations,
+          .stored_bytes = weights,
+          .waves = tiles / units};
+}
+
+/// Bytes of one cached token on this rank.
+double entry_bytes(const OperatorShape& shape) {
+  const double elements = to_double(
+      shape.latent ? shape.head_dim : shape.kv_heads * (shape.head_dim + shape.value_dim));
+  return elements * bits_of(shape.cache) / 8.0;
+}
+
+/// Queries in, outputs out, of one token: 16 bits an element unless the cache is wider.
+double query_bytes(const OperatorShape& shape) {
+  const double element = std::max(16, bits_of(shape.cache)) / 8.0;
+  return to_double(shape.query_heads * (shape.head_dim + shape.value_dim)) * element;
+}
+
+/// Scores and values of one query over one entry, all heads.
+double pair_flops(const OperatorShape& shape) {
+  return 2.0 * to_double(shape.query_heads * (shape.head_dim + shape.value_dim));
+}
+
+/// Causal: n y + n (n + 1) / 2 pairs of new and attended token.
+ShapeWork prefill_work(const OperatorShape& shape, double tokens, double cached, double units) {
+  const double pairs = tokens * cached + tokens * (tokens + 1) / 2;
+  const Bytes stored{cached * entry_bytes(shape)};
+  const double tiles = std::max(1.0, tokens / kTile) * to_double(shape.query_heads);
+  return {.flops = Flops{pairs * pair_flops(shape)},
+          .bytes = stored + Bytes{tokens * (entry_bytes(shape) + query_bytes(shape))},
+          .stored_bytes = stored,
+          .waves = tiles / units};
+}
+
+ShapeWork decode_work(const OperatorShape& shape, double sequences, double attended, double units) {
+  const double entries = sequences * attended;
+  const Bytes stored{entries * entry_bytes(shape)};
+  const double heads = to_double(std::max<std::int64_t>(1, shape.kv_heads));
+  return {.flops = Flops{entries * pair_flops(shape)},
+          .bytes = stored + Bytes{sequences * query_bytes(shape)},
+          .stored_bytes = stored,
+          .waves = std::max(0.0, sequences * heads / units - 1.0)};
+}
+
+}  // namespace
+
+std::string_view name_of(OperatorFamily family) {
+  switch (family) {
+    case OperatorFamily::gemm:
+      return "gemm";
+    case OperatorFamily::moe:
+      return "moe";
+    case OperatorFamily::prefill_attention:
+      return "prefill_attention";
+    case OperatorFamily::decode_attention:
+      return "decode_attention";
+    case OperatorFamily::memory_bound:
+      return "memory_bound";
+    case OperatorFamily::collective:
+      return "collective";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(Exchange exchange) {
+  switch (exchange) {
+    case Exchange::all_reduce:
+      return "all_reduce";
+    case Exchange::all_gather:
+      return "all_gather";
+    case Exchange::reduce_scatter:
+      return "reduce_scatter";
+    case Exchange::all_to_all:
+      return "all_to_all";
+    case Exchange::point_to_point:
+      return "point_to_point";
+  }
+  return "unknown";
+}
+
+bool has_second_axis(OperatorFamily family) {
+  return family == OperatorFamily::prefill_attention || family == OperatorFamily::decode_attention;
+}
+
+const KernelFormat* kernel_format(std::string_view name) {
+  const auto found = std::find_if(kFormats.begin(), kFormats.end(),
+                                  [&](const KernelFormat& f) { return f.name == name; });
+  return found == kFormats.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> kernel_format_names() {
+  std::vector<std::string> names;
+  for (const KernelFormat& format : kFormats) names.emplace_back(format.name);
+  return names;
+}
+
+std::string kernel_format_name(const WeightFormat& format) {
+  const KernelFormat* kernels = kernel_format(format.name);
+  const bool same = kernels != nullptr && bits_of(kernels->compute) == bits_of(format.compute);
+  if (same || kernels == nullptr) return format.name;
+  return format.name + " as " + std::string(name_of(format.compute));
+}
+
+ShapeWork shape_work(const OperatorShape& shape, double x, double y, int multiprocessors) {
+  const double units = std::max(1, multiprocessors);
+  switch (shape.family) {
+    case OperatorFamily::gemm:
+      return gemm_work(shape, x, units);
+    case OperatorFamily::moe:
+      return moe_work(shape, x, units);
+    case OperatorFamily::prefill_attention:
+      return prefill_work(shape, x, y, units);
+    case OperatorFamily::decode_attention:
+      return decode_work(shape, x, y, units);
+    case OperatorFamily::memory_bound:
+    case OperatorFamily::collective:
+      break;
+  }
+  return {.bytes = Bytes{x}};
+}
+
+}  // namespace roofcast

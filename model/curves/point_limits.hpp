@@ -1,0 +1,14 @@
+// What a measured point of a hardware profile may be: wide enough for any accelerator and for a CPU
+// that was calibrated, narrow enough to catch a value in another unit. The reader of profiles holds
+// to it, and so does whatever writes them.
+#pragma once
+
+namespace roofcast {
+
+inline constexpr double kShortestCall = 1e-9;    // seconds
+inline constexpr double kLongestCall = 1e4;      // seconds
+inline constexpr double kMaxMeasured = 1e9;      // elements, heads, tokens or sequences
+inline constexpr double kLargestMessage = 1e15;  // bytes
+inline constexpr int kMaxMeasuredRanks = 4096;   // GPUs of a collective
+
+}  // namespace roofcast

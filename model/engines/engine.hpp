@@ -1,0 +1,175 @@
+// Serving engines as data: what an engine of a given version reserves, budgets and schedules by
+// default. Each preset is a row of engine.cpp with the source of every value.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/architecture/parallelism.hpp"
+#include "model/architecture/transformer.hpp"
+#include "model/cache/kv_cache.hpp"
+#include "model/engines/engine_features.hpp"
+#include "model/engines/queue_order.hpp"
+#include "model/engines/sampling.hpp"
+#include "model/engines/tensorrt_policies.hpp"
+#include "model/hardware/gpu.hpp"
+#include "model/step/roofline.hpp"
+
+namespace roofcast {
+
+/// Which rule divides the GPU's memory.
+enum class MemoryRule { textbook, vllm, sglang, tensorrt_llm };
+
+/// Which scheduler runs the steps.
+enum class SchedulerKind { vllm_v1, sglang, tensorrt_llm, static_batch, naive };
+
+/// What a user may set; spelled as the engines spell it. Unset values follow the preset, the model
+/// and the GPU.
+struct EngineOverrides {
+  std::optional<double> gpu_memory_utilization{};  // SGLang: mem_fraction_static; TRT-LLM: of free
+  std::optional<std::int64_t> max_model_len{};
+  bool fit_model_len = false;  // max_model_len "auto": the longest that fits, resolved by the plan
+  std::optional<std::int64_t> max_num_seqs{};
+  std::optional<std::int64_t> max_num_batched_tokens{};  // SGLang: chunked_prefill_size
+  std::optional<std::int64_t> block_size{};
+  std::optional<std::int64_t> num_gpu_blocks_override{};
+  std::optional<Bytes> kv_cache_memory{};
+  std::optional<DType> kv_cache_dtype{};
+  std::optional<bool> enable_chunked_prefill{};
+  std::optional<bool> enable_prefix_caching{};
+  std::optional<bool> enforce_eager{};
+  std::optional<bool> async_scheduling{};
+  std::optional<bool> reserve_full_sequence{};  // vLLM scheduler_reserve_full_isl
+  std::optional<std::int64_t> long_prefill_token_threshold{};
+  std::optional<double> watermark{};
+  std::optional<QueueOrder> scheduling_policy{};
+  std::optional<SamplingKind> sampling{};             // unset: as the model asks
+  std::optional<std::int64_t> max_prefill_tokens{};   // SGLang
+  std::optional<double> schedule_conservativeness{};  // SGLang
+  std::optional<bool> enable_mixed_chunk{};           // SGLang
+  std::optional<std::int64_t> num_speculative_tokens{};
+  std::optional<DraftMethod> speculative_method{};
+  std::optional<double> acceptance_rate{};  // of each draft, those before it being accepted
+  std::optional<std::vector<double>> acceptance_by_position{};  // Speculation::acceptance
+  std::optional<Seconds> draft_pass_time{};
+  std::optional<std::int64_t> max_loras{};
+  std::optional<Seconds> lora_step_time{};
+  std::optional<Seconds> lora_adapter_time{};
+  std::optional<Bytes> kv_offloading_size{};  // host memory, all ranks together
+  std::optional<BytesPerSecond> kv_offloading_bandwidth{};
+  std::optional<Seconds> kv_offloading_latency{};
+  std::optional<CapacityPolicy> capacity_scheduler_policy{};  // TRT-LLM
+  std::optional<ChunkingPolicy> context_chunking_policy{};    // TRT-LLM
+  std::optional<Bytes> overhead{};                            // textbook rule: fixed, per GPU
+  std::optional<Bytes> weight_bytes{};  // whole checkpoint as stated, for the memory plan alone
+};
+
+/// Host-side time of one step, by physical term. Not part of any kernel curve.
+/// Form and defaults: max(GPU + launch, host) when scheduling is asynchronous, else their sum, and
+/// what is serial on top.
+struct HostOverhead {
+  Seconds step_base{0.25e-3};    // schedule, prepare inputs
+  Seconds per_sequence{1.0e-6};  // per running sequence
+  Seconds output_base{0.05e-3};  // sample, copy tokens back, update
+  Seconds output_per_sequence{1.1e-6};
+  Seconds graph_launch{10e-6};
+  Seconds serial_per_sequence{};  // per sequence, while the GPU waits: hidden behind nothing
+  /// Of one kernel outside a graph, hidden unless kernels are shorter (4 to 6 us measured on an RTX
+  /// 5070 Ti, susun-blog.com; kernels of an eager step queue up behind it).
+  Seconds kernel_launch{5e-6};
+  /// Of one collective: ranks do not come to it at once, and the first waits for the last.
+  Seconds rank_skew{};
+  Seconds per_request{0.5e-3};  // tokenise, HTTP, IPC: added to TTFT, not to the step
+  std::string source{};
+};
+
+/// Constants of the memory rule that come from start-up logs; each with its reason in
+/// engine_presets.cpp. Formulas: model/memory/activation_peak.hpp.
+struct MemoryConstants {
+  double logits_bytes = 0;              // sampler pass: per (sequence * vocabulary) element
+  double forward_intermediate = 3.0;    // forward pass: live elements per token and FFN width
+  double forward_hidden = 4.0;          // and per token and hidden width
+  bool keeps_expert_workspace = false;  // the fused-experts workspace outlives the forward pass
+  Bytes compile_peak{};                 // scratch of a cold torch.compile, when graphs are on
+  Bytes non_torch_single{};             // CUDA context growth, cuBLAS workspace: one GPU
+  Bytes non_torch_multi{};              // plus NCCL buffers: several GPUs
+  Bytes non_torch_doubling{};           // and for each doubling of them past two
+  Bytes graphs_base{};                  // CUDA graphs: fixed part,
+  Bytes graphs_per_layer{};             // and per layer of the stage
+  bool subtracts_graphs = false;        // whether a CUDA-graph estimate is taken from the KV budget
+  Bytes residual{};  // root mean square of logged minus planned KV bytes, where it was fitted
+  std::string_view source{};  // a literal
+};
+
+/// An engine with every knob resolved: what memory planning, step time and simulator work from.
+struct Engine {
+  std::string name{};  // preset: "vllm-0.19"
+  MemoryRule memory_rule = MemoryRule::vllm;
+  SchedulerKind scheduler = SchedulerKind::vllm_v1;
+  double gpu_memory_utilization = 0.90;
+  std::int64_t max_model_len = 0;
+  std::int64_t max_num_seqs = 256;
+  std::int64_t max_num_batched_tokens = 2048;
+  std::int64_t block_size = 16;
+  std::optional<std::int64_t> num_gpu_blocks_override{};
+  std::optional<Bytes> kv_cache_memory{};
+  DType kv_cache_dtype = DType::bf16;
+  bool chunked_prefill = true;
+  bool prefix_caching = true;
+  bool cuda_graphs = true;
+  bool async_scheduling = true;
+  bool reserve_full_sequence = true;
+  ChunkedLayers chunked_layers = ChunkedLayers::apart;
+  std::int64_t long_prefill_token_threshold = 0;  // 0: off
+  double watermark = 0.0;
+  QueueOrder order = QueueOrder::fcfs;
+  SamplingKind sampling = SamplingKind::plain;
+  bool sorts_logits = false;                // for top-p; otherwise its time is not counted
+  std::int64_t max_prefill_tokens = 16384;  // SGLang
+  double schedule_conservativeness = 1.0;   // SGLang
+  bool mixed_chunk = false;                 // SGLang
+  Speculation speculation{};
+  LoraServing lora{};
+  KvOffloading kv_offloading{};
+  CapacityPolicy capacity_policy = CapacityPolicy::guaranteed_no_evict;      // TRT-LLM
+  ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
+  Bytes overhead{};                                                          // textbook rule
+  std::optional<Bytes> weight_bytes{};            // memory plan: whole checkpoint as stated
+  std::vector<std::int64_t> graph_batch_sizes{};  // captured decode batch sizes, ascending
+  bool exact_graphs = false;                      // decode batches run in graphs of just their size
+  bool eager_prefill = false;    // a step with a prompt in it is launched kernel by kernel
+  std::string kernel_library{};  // of matrix products, where a profile tells them apart
+  OneShotAllReduce one_shot{};
+  MemoryConstants memory{};
+  HostOverhead host{};
+};
+
+/// Most of what an engine counts: it does so in 32 bits, and the product of two still fits 64.
+inline constexpr std::int64_t kMaxEngineCount = std::numeric_limits<std::int32_t>::max();
+
+/// Tokens of a KV block at most, beyond any engine's.
+inline constexpr std::int64_t kLargestBlock = 1 << 20;
+
+struct EnginePreset {
+  std::string name{};
+  std::string summary{};  // one line for --help and errors
+};
+
+/// All presets, newest of each engine first.
+const std::vector<EnginePreset>& engine_presets();
+
+/// The engine as it would start for this model on these GPUs.
+/// Throws Error naming the nearest preset when `preset` is unknown, and when an override
+/// contradicts another (max_num_batched_tokens < max_num_seqs, utilisation outside (0, 1], ...).
+Engine resolve_engine(std::string_view preset, const EngineOverrides& overrides,
+                      const Transformer& model, const Gpu& gpu, const Parallelism& parallel);
+
+/// The decode batch that runs when `sequences` decode: the next captured size, or `sequences` when
+/// graphs are off or it exceeds the largest.
+std::int64_t padded_batch(const Engine& engine, std::int64_t sequences);
+
+}  // namespace roofcast

@@ -1,0 +1,169 @@
+#include "model/engines/engine_features.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/error.hpp"
+#include "model/architecture/weights.hpp"
+#include "model/engines/engine.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::array<std::pair<DraftMethod, std::string_view>, 4> kMethods = {
+    {{DraftMethod::ngram, "ngram"},
+     {DraftMethod::eagle, "eagle"},
+     {DraftMethod::mtp, "mtp"},
+     {DraftMethod::draft_model, "draft_model"}}};
+
+bool is_share(double value) { return value >= 0 && value <= 1; }
+
+/// Every draft is accepted with the same chance, whatever came before, given that those before it
+/// were: rate to the power of the position (Leviathan et al. 2023, section 3.1).
+std::vector<double> acceptance_of_rate(double rate, std::int64_t drafts) {
+  std::vector<double> acceptance;
+  double all_so_far = 1;
+  for (std::int64_t i = 0; i < drafts; ++i) acceptance.push_back(all_so_far *= rate);
+  return acceptance;
+}
+
+std::vector<double> resolve_acceptance(const EngineOverrides& overrides, std::int64_t drafts) {
+  if (overrides.acceptance_rate && overrides.acceptance_by_position) {
+    throw UsageError("acceptance_rate: given with acceptance_by_position, expected one of them");
+  }
+  if (overrides.acceptance_rate) {
+    if (!is_share(*overrides.acceptance_rate)) {
+      throw UsageError(fmt::format("acceptance_rate: {} given, expected a number from 0 to 1",
+                                   *overrides.acceptance_rate));
+    }
+    return acceptance_of_rate(*overrides.acceptance_rate, drafts);
+  }
+  if (!overrides.acceptance_by_position) {
+    throw UsageError(
+        "num_speculative_tokens: given without acceptance_rate or acceptance_by_position, which "
+        "depend on the text and have no default");
+  }
+  const std::vector<double>& acceptance = *overrides.acceptance_by_position;
+  const bool falls = std::is_sorted(acceptance.rbegin(), acceptance.rend());
+  if (std::ssize(acceptance) != drafts || !falls ||
+      !std::all_of(acceptance.begin(), acceptance.end(), is_share)) {
+    throw UsageError(fmt::format(
+        "acceptance_by_position: expected {} shares from 0 to 1, none above the one before it "
+        "(num_speculative_tokens)",
+        drafts));
+  }
+  return acceptance;
+}
+
+/// EAGLE and MTP heads are one layer of the target, and its LM head: their weights are read once a
+/// pass. Attention and activations are neglected, and so are heads with layers of their own shape.
+Seconds one_layer_pass(const Transformer& model, const Gpu& gpu, const Parallelism& parallel) {
+  double read = 0;
+  const auto add = [&](const Weight& whole) {
+    const Weight weight = shard(whole, parallel);
+    const auto parameters = static_cast<double>(weight.parameters_used());
+    if (weight.multiplies) read += parameters * weight.format.bits_per_weight / 8.0;
+  };
+  for (const Weight& w : layer_weights(model.layers.back(), model.hidden, model.activation)) add(w);
+  add(lm_head_matrix(model));
+  return Bytes{read} / gpu.memory_bandwidth;
+}
+
+/// What a knob without the one that switches its feature on would change: nothing.
+void require_partner(bool given, const char* knob, const char* partner) {
+  if (given) throw UsageError(fmt::format("{}: given without {}", knob, partner));
+}
+
+void refuse_without_drafts(const EngineOverrides& overrides) {
+  constexpr const char* kPartner = "num_speculative_tokens";
+  require_partner(overrides.speculative_method.has_value(), "speculative_method", kPartner);
+  require_partner(overrides.acceptance_rate.has_value(), "acceptance_rate", kPartner);
+  require_partner(overrides.acceptance_by_position.has_value(), "acceptance_by_position", kPartner);
+  require_partner(overrides.draft_pass_time.has_value(), "draft_pass_time", kPartner);
+}
+
+/// An hour is far beyond any pass or transfer, so more is a mistake in the input.
+void require_time(const std::optional<Seconds>& time, const char* knob) {
+  constexpr double kLongest = 3600;
+  if (time && !(time->value >= 0 && time->value <= kLongest)) {
+    throw UsageError(
+        fmt::format("{}: {} seconds given, expected 0 to {}", knob, time->value, kLongest));
+  }
+}
+
+}  // namespace
+
+std::optional<DraftMethod> parse_draft_method(std::string_view text) {
+  for (const auto& [method, name] : kMethods) {
+    if (name == text) return method;
+  }
+  return std::nullopt;
+}
+
+std::string_view name_of(DraftMethod method) {
+  return std::find_if(kMethods.begin(), kMethods.end(),
+                      [&](const auto& entry) { return entry.first == method; })
+      ->second;
+}
+
+Speculation resolve_speculation(const EngineOverrides& overrides, const Transformer& model,
+                                const Gpu& gpu, const Parallelism& parallel) {
+  require_time(overrides.draft_pass_time, "draft_pass_time");
+  const std::int64_t drafts = overrides.num_speculative_tokens.value_or(0);
+  if (drafts == 0) {
+    refuse_without_drafts(overrides);
+    return {};
+  }
+  Speculation speculation{.method = overrides.speculative_method.value_or(DraftMethod::ngram),
+                          .draft_tokens = drafts,
+                          .acceptance = resolve_acceptance(overrides, drafts)};
+  if (overrides.draft_pass_time) {
+    speculation.draft_pass = *overrides.draft_pass_time;
+  } else if (speculation.reads_hidden_states()) {
+    speculation.draft_pass = one_layer_pass(model, gpu, parallel);
+  } else if (speculation.method == DraftMethod::draft_model) {
+    throw UsageError(
+        "draft_pass_time: missing, expected the seconds that the draft model takes for one token "
+        "(roofcast estimate gives them)");
+  }
+  return speculation;
+}
+
+LoraServing resolve_lora(const EngineOverrides& overrides) {
+  require_time(overrides.lora_step_time, "lora_step_time");
+  require_time(overrides.lora_adapter_time, "lora_adapter_time");
+  return {.max_loras = overrides.max_loras.value_or(1),
+          .step = overrides.lora_step_time.value_or(Seconds{0}),
+          .adapter = overrides.lora_adapter_time.value_or(Seconds{0})};
+}
+
+KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& gpu,
+                                   const Parallelism& parallel) {
+  require_time(overrides.kv_offloading_latency, "kv_offloading_latency");
+  if (!overrides.kv_offloading_size) {
+    constexpr const char* kPartner = "kv_offloading_size";
+    require_partner(overrides.kv_offloading_bandwidth.has_value(), "kv_offloading_bandwidth",
+                    kPartner);
+    require_partner(overrides.kv_offloading_latency.has_value(), "kv_offloading_latency", kPartner);
+    return {};
+  }
+  // The size is that of all ranks together (help of vLLM's --kv-offloading-size).
+  const double ranks = static_cast<double>(parallel.tensor) * parallel.pipeline;
+  const Link host = gpu.host.value_or(Link{});
+  KvOffloading offloading{.size = *overrides.kv_offloading_size / ranks,
+                          .bandwidth = overrides.kv_offloading_bandwidth.value_or(host.bandwidth),
+                          .latency = overrides.kv_offloading_latency.value_or(host.latency)};
+  if (!(offloading.bandwidth >= kSlowestLink && std::isfinite(offloading.bandwidth.value))) {
+    throw UsageError(
+        fmt::format("kv_offloading_bandwidth: {} bytes/s, expected at least {:g} ({} {} host_link)",
+                    offloading.bandwidth.value, kSlowestLink.value, gpu.name,
+                    gpu.host ? "has a" : "states no"));
+  }
+  return offloading;
+}
+
+}  // namespace roofcast

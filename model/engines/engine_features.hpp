@@ -1,0 +1,72 @@
+// What an engine may do besides plain decoding: draft tokens and verify them, serve LoRA adapters,
+// keep K and V in host memory. All are off unless asked for, and simulated for vLLM.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/architecture/parallelism.hpp"
+#include "model/architecture/transformer.hpp"
+#include "model/hardware/gpu.hpp"
+
+namespace roofcast {
+
+struct EngineOverrides;
+
+/// Who proposes tokens: vLLM's `method`.
+enum class DraftMethod { ngram, eagle, mtp, draft_model };
+
+/// Far beyond any draft, so more is a mistake in the input.
+inline constexpr std::int64_t kMaxDrafts = 1'000;
+
+inline constexpr const char* kDraftMethods = "ngram, eagle, mtp or draft_model";
+std::optional<DraftMethod> parse_draft_method(std::string_view text);
+std::string_view name_of(DraftMethod method);
+
+/// Speculative decoding: each decode computes one token and verifies `draft_tokens` more.
+struct Speculation {
+  DraftMethod method = DraftMethod::ngram;
+  std::int64_t draft_tokens = 0;  // 0: off
+  /// By position: the share of decodes in which all drafts up to it are accepted, as vLLM's
+  /// "Per-position acceptance rate". Never rises.
+  std::vector<double> acceptance{};
+  Seconds draft_pass{};  // the draft's time for one of its tokens, for the whole batch
+
+  bool on() const { return draft_tokens > 0; }
+  /// Slots beyond a step's own tokens for which blocks are kept: drafts of a model are written to
+  /// the cache before they are verified (num_lookahead_tokens in vllm/v1/core/sched/scheduler.py).
+  std::int64_t lookahead() const { return method == DraftMethod::ngram ? 0 : draft_tokens; }
+  /// Heads on the target's own hidden states (use_eagle in vllm/config/speculative.py).
+  bool reads_hidden_states() const {
+    return on() && (method == DraftMethod::eagle || method == DraftMethod::mtp);
+  }
+};
+
+/// LoRA adapters. No kernel of theirs is modelled: a step in which adapters run takes `step`
+/// longer, and `adapter` for each distinct one.
+struct LoraServing {
+  std::int64_t max_loras = 1;  // distinct adapters in one step (vLLM's default)
+  Seconds step{};
+  Seconds adapter{};
+};
+
+/// K and V kept in host memory, as vLLM's native offloading connector does.
+struct KvOffloading {
+  Bytes size{};  // of host memory, one rank's share; 0: off
+  BytesPerSecond bandwidth{};
+  Seconds latency{};  // of one request's transfer
+
+  bool on() const { return size.value > 0; }
+};
+
+/// Throw UsageError naming the knob that is out of range or missing.
+Speculation resolve_speculation(const EngineOverrides& overrides, const Transformer& model,
+                                const Gpu& gpu, const Parallelism& parallel);
+LoraServing resolve_lora(const EngineOverrides& overrides);
+KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& gpu,
+                                   const Parallelism& parallel);
+
+}  // namespace roofcast

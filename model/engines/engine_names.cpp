@@ -1,0 +1,114 @@
+// Which preset a name means, as people spell engines and their versions.
+#include <fmt/format.h>
+
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/suggest.hpp"
+#include "model/engines/engine_presets.hpp"
+
+namespace roofcast {
+namespace {
+
+/// vLLM versions before 0.8 ran the V0 engine by default, which has another scheduler and another
+/// memory profile.
+constexpr int kFirstMinorOfVllmV1 = 8;
+
+/// From TensorRT-LLM 0.19 on, PyTorch is the default backend; before, engines were built.
+constexpr int kFirstMinorOfTensorrtPyTorch = 19;
+
+/// Lower case without separators other than the version's dots: "TensorRT_LLM" -> "tensorrtllm".
+std::string normalised(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    if (c == '-' || c == '_' || c == ' ') continue;
+    text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return text;
+}
+
+/// Engine word and version of a normalised name: "vllm0.19.1" -> {"vllm", "0.19.1"}.
+struct NameParts {
+  std::string engine;
+  std::string version;
+};
+
+NameParts split_version(const std::string& text) {
+  const auto digit = text.find_first_of("0123456789");
+  if (digit == std::string::npos) return {text, ""};
+  std::string engine = text.substr(0, digit);
+  if (!engine.empty() && engine.back() == 'v' && engine != "v") engine.pop_back();
+  return {engine, text.substr(digit)};
+}
+
+/// The x of "0.x" or "0.x.y"; nothing when the text is not a version 0.x.
+std::optional<int> minor_version(const std::string& version) {
+  if (version.rfind("0.", 0) != 0) return std::nullopt;
+  int minor = 0;
+  const char* end = version.data() + version.size();
+  const auto [rest, failed] = std::from_chars(version.data() + 2, end, minor);
+  if (failed != std::errc{} || (rest != end && *rest != '.')) return std::nullopt;
+  return minor;
+}
+
+const PresetDefaults* preset_named(std::string_view name) {
+  for (const PresetDefaults& preset : preset_table()) {
+    if (preset.preset.name == name) return &preset;
+  }
+  return nullptr;
+}
+
+/// The vLLM preset of a version text; null when the text is not a version.
+const PresetDefaults* vllm_era(const std::string& version) {
+  if (version.empty()) return preset_named("vllm-0.19");
+  if (version == "2025") return preset_named("vllm-0.11");
+  if (version == "2026") return preset_named("vllm-0.29");
+  const std::optional<int> minor = minor_version(version);
+  if (!minor) return nullptr;
+  if (*minor < kFirstMinorOfVllmV1) {
+    throw Error(fmt::format(
+        "engine 'vllm-{}': versions before 0.{} ran the V0 engine, which is not modelled; the "
+        "oldest is vllm-0.11",
+        version, kFirstMinorOfVllmV1));
+  }
+  for (const PresetDefaults& preset : preset_table()) {
+    if (preset.memory_rule == MemoryRule::vllm && *minor >= preset.first_minor) return &preset;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void throw_unknown(std::string_view name) {
+  std::vector<std::string> names{"vllm"};
+  std::string listed;
+  for (const PresetDefaults& preset : preset_table()) {
+    names.push_back(preset.preset.name);
+    listed += (listed.empty() ? "" : ", ") + preset.preset.name;
+  }
+  throw Error(fmt::format("unknown engine '{}'{}; expected one of: {}", name,
+                          did_you_mean(name, names), listed));
+}
+
+}  // namespace
+
+const PresetDefaults& find_preset(std::string_view name) {
+  const NameParts parts = split_version(normalised(name));
+  const PresetDefaults* found = nullptr;
+  if (parts.engine == "vllm") {
+    found = vllm_era(parts.version);
+  } else if (parts.engine == "sglang" || parts.engine == "sgl") {
+    found = preset_named("sglang");
+  } else if (parts.engine == "trtllm" || parts.engine == "tensorrtllm") {
+    const int minor = minor_version(parts.version).value_or(kFirstMinorOfTensorrtPyTorch);
+    found = preset_named(minor < kFirstMinorOfTensorrtPyTorch ? "trtllm-0.18" : "trtllm");
+  } else if (parts.version.empty()) {
+    found = preset_named(parts.engine);  // roofcast, textbook, static, naive
+  }
+  if (found == nullptr) throw_unknown(name);
+  return *found;
+}
+
+}  // namespace roofcast

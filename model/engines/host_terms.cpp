@@ -1,0 +1,40 @@
+#include "model/engines/host_terms.hpp"
+
+#include <array>
+#include <utility>
+
+namespace roofcast {
+
+std::span<const HostTerm> host_terms() {
+  static constexpr std::array kTerms{
+      HostTerm{"graph_launch_s", &HostOverhead::graph_launch,
+               "added to each step's device time: launching its graph", 1e-4},
+      HostTerm{"per_request_s", &HostOverhead::per_request,
+               "added to each request's first token: HTTP, tokenising", 1e-3},
+      HostTerm{"rank_skew_s", &HostOverhead::rank_skew,
+               "added to each collective: ranks wait for the last", 1e-6},
+      HostTerm{"step_base_s", &HostOverhead::step_base,
+               "of each step on the host: schedule, prepare inputs", 1e-4},
+      HostTerm{"per_sequence_s", &HostOverhead::per_sequence,
+               "of each step on the host, for each running sequence", 1e-6},
+      HostTerm{"output_base_s", &HostOverhead::output_base,
+               "of each step on the host: sample, copy tokens back, update", 1e-4},
+      HostTerm{"output_per_sequence_s", &HostOverhead::output_per_sequence,
+               "of each step's output on the host, for each running sequence", 1e-6},
+      HostTerm{"serial_per_sequence_s", &HostOverhead::serial_per_sequence,
+               "of each step, for each running sequence, while the GPU waits", 1e-6},
+      HostTerm{"kernel_launch_s", &HostOverhead::kernel_launch,
+               "of each kernel outside a graph, where kernels are shorter", 1e-6},
+  };
+  return kTerms;
+}
+
+Engine with_profile(Engine engine, const EngineProfile& profile) {
+  engine.name = profile.name;
+  for (const EngineProfile::Value& value : profile.host)
+    engine.host.*value.term->member = value.time;
+  engine.host.source = profile.source;
+  return engine;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,51 @@
+#include "model/hardware/gpu.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <string_view>
+
+#include "base/chord_log2.hpp"
+
+namespace roofcast {
+namespace {
+
+bool is_float(DType dtype) { return dtype != DType::int8 && dtype != DType::int4; }
+
+}  // namespace
+
+double Curve::at(double x) const {
+  assert(!points.empty() && x > 0);
+  if (x <= points.front().x) return points.front().y;
+  if (x >= points.back().x) return points.back().y;
+  const auto right = std::upper_bound(points.begin(), points.end(), x,
+                                      [](double value, const Point& p) { return value < p.x; });
+  const Point& a = *(right - 1);
+  const Point& b = *right;
+  const double share = (chord_log2(x) - chord_log2(a.x)) / (chord_log2(b.x) - chord_log2(a.x));
+  return a.y + share * (b.y - a.y);
+}
+
+FlopsPerSecond Gpu::peak_for(DType compute) const {
+  assert(!dense_peak.empty());
+  if (const auto own = dense_peak.find(compute); own != dense_peak.end()) return own->second;
+  FlopsPerSecond best;
+  for (const auto& [dtype, peak] : dense_peak) {
+    const bool holds_it = bits_of(dtype) > bits_of(compute) ||
+                          (bits_of(dtype) == bits_of(compute) && is_float(compute));
+    if (is_float(dtype) && holds_it) best = std::max(best, peak);
+  }
+  assert(best.value > 0);  // the reader insists on an fp32 peak
+  return best;
+}
+
+bool is_cpu(const Gpu& gpu) {
+  // x86 and Arm; GPUs state a version ("9.0") or a target ("gfx942").
+  constexpr std::array<std::string_view, 6> kExtensions{"avx", "amx", "sse", "neon", "sve", "sme"};
+  return gpu.compute_capability.empty() ||
+         std::any_of(kExtensions.begin(), kExtensions.end(), [&](std::string_view extension) {
+           return gpu.compute_capability.starts_with(extension);
+         });
+}
+
+}  // namespace roofcast

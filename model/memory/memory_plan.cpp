@@ -1,0 +1,224 @@
+#include "model/memory/memory_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "model/architecture/weights.hpp"
+#include "model/memory/memory_terms.hpp"
+
+namespace roofcast {
+namespace {
+
+/// vLLM sets one block aside that stands for "no block" (the null block); it holds no tokens.
+constexpr std::int64_t kNullBlocks = 1;
+
+/// No sequence is longer than this; ends the search for a context that anything fits.
+constexpr std::int64_t kLongestSequence = 1'000'000'000;
+
+/// The textbook rule has no logs to be compared with, so what it leaves out (activations, graphs,
+/// fragmentation: several GiB a GPU) is an assumption.
+constexpr double kTextbookUncertainty = 0.2;
+
+/// A start from a warm compile cache found 0.47 GiB more for KV cache than a cold one
+/// (vllm-project/vllm issue 54383, two RTX 4090); half of that either way.
+constexpr Bytes kCompileCacheSpread{0.25 * kGiB};
+
+/// NCCL and custom all-reduce buffers: the constants are from Hopper with NVLink; start-up logs of
+/// other cards print 0.2 to 1.8 GiB (vLLM 0.10 to 0.29). Assumption: about half of that range.
+constexpr Bytes kOtherLinksSpread{1.0 * kGiB};
+
+double gib(Bytes bytes) { return bytes.value / kGiB; }
+
+bool pages_by_row(const Engine& engine) {
+  return engine.memory_rule == MemoryRule::vllm || engine.memory_rule == MemoryRule::tensorrt_llm;
+}
+
+/// Whether the cache is so many blocks, not so many bytes.
+bool counts_blocks(const Engine& engine) {
+  return pages_by_row(engine) || engine.num_gpu_blocks_override.has_value();
+}
+
+/// Bytes that one sequence of `tokens` tokens takes on the fullest rank. Engines with blocks count
+/// whole rows: those reserved for the longest sequence, those held by a shorter one. SGLang (token
+/// pages) and the textbook count tokens.
+Bytes sequence_bytes(const Deployment& deployment, const CacheLayout& layout, std::int64_t tokens) {
+  const Engine& engine = deployment.engine;
+  if (pages_by_row(engine)) {
+    const std::int64_t in_flight = engine.max_num_batched_tokens;
+    const std::int64_t rows = tokens >= engine.max_model_len
+                                  ? reserved_rows_per_sequence(layout, tokens, in_flight)
+                                  : rows_per_sequence(layout, tokens, in_flight);
+    return layout.row_bytes() * static_cast<double>(rows);
+  }
+  const Parallelism& parallel = deployment.parallel;
+  if (parallel.pipeline == 1) {
+    return cache_bytes_per_sequence(deployment.model, engine.kv_cache_dtype, tokens,
+                                    parallel.tensor);
+  }
+  const auto layers = static_cast<std::int64_t>(deployment.model.layers.size());
+  Bytes max;
+  for (int stage = 0; stage < parallel.pipeline; ++stage) {
+    const LayerRange range = pipeline_stage(layers, parallel.pipeline, stage);
+    Transformer part = deployment.model;
+    part.layers.assign(deployment.model.layers.begin() + range.first,
+                       deployment.model.layers.begin() + range.last);
+    max = std::max(max,
+                   cache_bytes_per_sequence(part, engine.kv_cache_dtype, tokens, parallel.tensor));
+  }
+  return max;
+}
+
+/// Bytes of the cache that sequences can use.
+Bytes usable_cache(const Deployment& deployment, const MemoryPlan& plan) {
+  if (!counts_blocks(deployment.engine)) return plan.kv_budget;
+  const std::int64_t null_blocks =
+      deployment.engine.memory_rule == MemoryRule::vllm ? kNullBlocks : 0;
+  const std::int64_t blocks = std::max<std::int64_t>(0, plan.kv_blocks - null_blocks);
+  return plan.layout.row_bytes() * static_cast<double>(blocks);
+}
+
+std::int64_t count_blocks(const Engine& engine, const CacheLayout& layout, Bytes budget) {
+  if (engine.num_gpu_blocks_override) return *engine.num_gpu_blocks_override;
+  if (layout.row_bytes().value <= 0 || budget.value <= 0) return 0;
+  return static_cast<std::int64_t>(std::floor(budget / layout.row_bytes()));
+}
+
+MemoryTerm cache_term(const MemoryPlan& plan) {
+  const CacheLayout& layout = plan.layout;
+  const Bytes row = layout.row_bytes();
+  std::string detail;
+  if (layout.block_tokens == 1) {
+    detail = fmt::format("{} tokens x {:.0f} bytes ({} layers)", plan.kv_blocks, row.value,
+                         layout.layers_per_row);
+  } else {
+    detail = fmt::format("{} blocks x {:.0f} bytes ({} tokens x {} layers)", plan.kv_blocks,
+                         row.value, layout.block_tokens, layout.layers_per_row);
+  }
+  if (layout.groups.size() > 1) {
+    detail += fmt::format(", shared by {} groups of layers", layout.groups.size());
+  }
+  return {.name = "kv_cache",
+          .detail = std::move(detail),
+          .bytes = row * static_cast<double>(plan.kv_blocks)};
+}
+
+/// What of the budget is not in blocks; negative where something is missing.
+MemoryTerm remainder_term(Bytes left) {
+  if (left.value < 0) {
+    return {.name = "shortfall", .detail = "missing: the rows above need more", .bytes = left};
+  }
+  return {.name = "unused", .detail = "less than one more block", .bytes = left};
+}
+
+/// What vLLM prints as "GPU KV cache size": the blocks shared out among the groups.
+std::int64_t tokens_in(const CacheLayout& layout, std::int64_t blocks) {
+  if (layout.groups.empty()) return 0;
+  return blocks / static_cast<std::int64_t>(layout.groups.size()) * layout.block_tokens;
+}
+
+/// What the named terms take beyond the GPU's memory: only a KV cache stated by the user can.
+Bytes beyond_memory(const MemoryPlan& plan) {
+  Bytes taken;
+  for (const MemoryTerm& term : plan.terms) {
+    if (term.bytes.value > 0 && term.name != "reserve" && term.name != "cuda_graphs") {
+      taken += term.bytes;
+    }
+  }
+  return std::max(Bytes{}, taken - plan.total);
+}
+
+std::string shortage(const Deployment& deployment, const MemoryPlan& plan, Bytes budget,
+                     Bytes one_sequence) {
+  if (budget.value <= 0) {
+    return fmt::format(
+        "weights and overheads leave no room for KV cache: {:.2f} GiB short on each GPU",
+        gib(Bytes{} - budget));
+  }
+  const Bytes usable = usable_cache(deployment, plan);
+  if (one_sequence <= usable) {
+    return fmt::format("the KV cache as given does not fit beside the rest: {:.2f} GiB short",
+                       gib(beyond_memory(plan)));
+  }
+  return fmt::format(
+      "one sequence of {} tokens needs {:.2f} GiB of KV cache, {:.2f} GiB are left: {:.2f} GiB "
+      "short on each GPU",
+      deployment.engine.max_model_len, gib(one_sequence), gib(usable), gib(one_sequence - usable));
+}
+
+double uncertainty(const Deployment& deployment, Bytes budget) {
+  const Engine& engine = deployment.engine;
+  if (budget.value <= 0) return 1.0;
+  if (engine.memory_rule == MemoryRule::textbook) return kTextbookUncertainty;
+  const bool compiles = engine.cuda_graphs && engine.memory.compile_peak.value > 0;
+  const double start = compiles ? kCompileCacheSpread.value : 0.0;
+  const bool other_links = engine.memory_rule == MemoryRule::vllm &&
+                           deployment.parallel.tensor > 1 &&
+                           deployment.gpu.architecture != "hopper";
+  const double links = other_links ? kOtherLinksSpread.value : 0.0;
+  const double spread = std::hypot(engine.memory.residual.value, start, links);
+  return std::min(1.0, spread / budget.value);
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const Deployment& deployment) {
+  const Engine& engine = deployment.engine;
+  MemoryDivision division = divide_memory(deployment);
+  MemoryPlan plan;
+  plan.total = division.total;
+  plan.kv_budget = std::max(Bytes{}, division.kv_budget);
+  plan.layout = cache_layout(deployment.model, engine.kv_cache_dtype, deployment.parallel,
+                             engine.block_size, engine.chunked_layers);
+  plan.kv_blocks = count_blocks(engine, plan.layout, plan.kv_budget);
+  plan.kv_tokens = tokens_in(plan.layout, plan.kv_blocks);
+  plan.relative_uncertainty = uncertainty(deployment, division.kv_budget);
+
+  plan.terms = std::move(division.before);
+  plan.terms.push_back(cache_term(plan));
+  plan.terms.push_back(remainder_term(division.kv_budget - plan.terms.back().bytes));
+  for (MemoryTerm& term : division.after) plan.terms.push_back(std::move(term));
+
+  const Bytes one = sequence_bytes(deployment, plan.layout, engine.max_model_len);
+  plan.max_batch = max_batch_at(deployment, plan, engine.max_model_len);
+  if (one.value > 0) {
+    const Bytes cache = counts_blocks(engine)
+                            ? plan.layout.row_bytes() * static_cast<double>(plan.kv_blocks)
+                            : plan.kv_budget;
+    plan.max_concurrency = cache / one;
+  }
+  if (beyond_memory(plan).value > 0) plan.max_batch = 0;
+  plan.fits = plan.max_batch >= 1;
+  if (!plan.fits) plan.reason = shortage(deployment, plan, division.kv_budget, one);
+  return plan;
+}
+
+std::int64_t max_batch_at(const Deployment& deployment, const MemoryPlan& plan,
+                          std::int64_t context) {
+  const Bytes one = sequence_bytes(deployment, plan.layout, context);
+  const Bytes usable = usable_cache(deployment, plan);
+  // A model that keeps nothing is bounded by the scheduler alone.
+  if (one.value <= 0) return plan.kv_budget.value > 0 ? deployment.engine.max_num_seqs : 0;
+  return static_cast<std::int64_t>(std::floor(usable / one));
+}
+
+std::optional<std::int64_t> max_context_at(const Deployment& deployment, const MemoryPlan& plan,
+                                           std::int64_t batch) {
+  const auto holds = [&](std::int64_t context) {
+    return max_batch_at(deployment, plan, context) >= batch;
+  };
+  const std::int64_t stated =
+      std::max(deployment.model.max_context, deployment.engine.max_model_len);
+  std::int64_t too_long = (stated > 0 ? stated : kLongestSequence) + 1;
+  std::int64_t fits = 0;
+  while (too_long - fits > 1) {
+    const std::int64_t middle = fits + (too_long - fits) / 2;
+    (holds(middle) ? fits : too_long) = middle;
+  }
+  if (fits == 0) return std::nullopt;
+  return fits;
+}
+
+}  // namespace roofcast

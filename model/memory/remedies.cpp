@@ -1,0 +1,146 @@
+// What would make a deployment fit. Every remedy is tried by planning it; none is guessed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "model/architecture/requantise.hpp"
+#include "model/architecture/weights.hpp"
+#include "model/memory/memory_plan.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Above this share engines often fail at start-up: the driver's context and other processes need
+/// the rest.
+constexpr double kHighestUtilization = 0.95;
+
+double gib(Bytes bytes) { return bytes.value / kGiB; }
+
+std::string holds(const MemoryPlan& plan, const Deployment& deployment) {
+  return fmt::format("{} KV tokens, {:.2f} sequences of {}", plan.kv_tokens, plan.max_concurrency,
+                     deployment.engine.max_model_len);
+}
+
+/// The plan of `candidate` when it fits.
+std::optional<MemoryPlan> fitting(const Deployment& candidate) {
+  MemoryPlan plan = plan_memory(candidate);
+  if (!plan.fits) return std::nullopt;
+  return plan;
+}
+
+std::optional<Remedy> try_utilization(const Deployment& deployment) {
+  if (deployment.engine.memory_rule == MemoryRule::textbook) return std::nullopt;
+  if (deployment.engine.kv_cache_memory) return std::nullopt;
+  const long from = std::lround(std::floor(deployment.engine.gpu_memory_utilization * 100.0)) + 1;
+  const long to = std::lround(kHighestUtilization * 100.0);
+  for (long percent = from; percent <= to; ++percent) {
+    Deployment candidate = deployment;
+    candidate.engine.gpu_memory_utilization = static_cast<double>(percent) / 100.0;
+    if (const auto plan = fitting(candidate)) {
+      return Remedy{.flag = fmt::format("--gpu-memory-utilization {:.2f}",
+                                        static_cast<double>(percent) / 100.0),
+                    .effect = fmt::format("{:.2f} GiB of KV cache per GPU: {}",
+                                          gib(plan->kv_budget), holds(*plan, candidate))};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Fewer sequences shrink vLLM's sampler pass.
+std::optional<Remedy> try_fewer_sequences(const Deployment& deployment) {
+  if (deployment.engine.memory_rule != MemoryRule::vllm) return std::nullopt;
+  for (std::int64_t sequences = deployment.engine.max_num_seqs / 2; sequences >= 1;
+       sequences /= 2) {
+    Deployment candidate = deployment;
+    candidate.engine.max_num_seqs = sequences;
+    if (const auto plan = fitting(candidate)) {
+      return Remedy{.flag = fmt::format("--max-num-seqs {}", sequences),
+                    .effect = "smaller sampler pass: " + holds(*plan, candidate)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Remedy> try_cache_dtype(const Deployment& deployment) {
+  if (bits_of(deployment.engine.kv_cache_dtype) <= 8) return std::nullopt;
+  Deployment candidate = deployment;
+  candidate.engine.kv_cache_dtype = DType::fp8;
+  const auto plan = fitting(candidate);
+  if (!plan) return std::nullopt;
+  return Remedy{.flag = "--kv-cache-dtype fp8",
+                .effect = "half the bytes per token: " + holds(*plan, candidate)};
+}
+
+std::optional<Remedy> try_shorter_context(const Deployment& deployment) {
+  Deployment candidate = deployment;
+  const auto longest = max_context_at(deployment, plan_memory(deployment), 1);
+  if (!longest || *longest >= deployment.engine.max_model_len) return std::nullopt;
+  candidate.engine.max_model_len = *longest;
+  if (!fitting(candidate)) return std::nullopt;
+  return Remedy{.flag = fmt::format("--max-model-len {}", *longest),
+                .effect = fmt::format("the longest sequence that fits, instead of {} tokens",
+                                      deployment.engine.max_model_len)};
+}
+
+std::optional<Remedy> try_weights(const Deployment& deployment, const std::string& format) {
+  if (deployment.engine.weight_bytes) return std::nullopt;
+  Deployment candidate = deployment;
+  requantise(candidate.model, format);
+  const Bytes before = weight_bytes(deployment.model, deployment.parallel);
+  const Bytes after = weight_bytes(candidate.model, candidate.parallel);
+  if (after >= before) return std::nullopt;
+  const auto plan = fitting(candidate);
+  if (!plan) return std::nullopt;
+  return Remedy{.flag = "--quantization " + format,
+                .effect = fmt::format("weights {:.1f} instead of {:.1f} GiB per GPU: {}",
+                                      gib(after), gib(before), holds(*plan, candidate))};
+}
+
+bool can_run(const Deployment& deployment) {
+  try {
+    check_parallelism(deployment.model, deployment.parallel);
+  } catch (const Error&) {
+    return false;  // this TP cannot shard the model
+  }
+  return true;
+}
+
+/// The smallest TP, a power of two within one node, that fits.
+std::optional<Remedy> try_tensor_parallel(const Deployment& deployment) {
+  Deployment candidate = deployment;
+  for (candidate.parallel.tensor *= 2; candidate.parallel.tensor <= deployment.gpu.gpus_per_node;
+       candidate.parallel.tensor *= 2) {
+    if (!can_run(candidate)) continue;
+    const auto plan = fitting(candidate);
+    if (!plan) continue;
+    return Remedy{
+        .flag = fmt::format("--tensor-parallel-size {}", candidate.parallel.tensor),
+        .effect = fmt::format("{} GPUs: {}", candidate.parallel.gpus(), holds(*plan, candidate))};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Remedy> remedies(const Deployment& deployment) {
+  if (plan_memory(deployment).fits) return {};
+  std::vector<Remedy> found;
+  const auto add = [&](std::optional<Remedy> remedy) {
+    if (remedy) found.push_back(std::move(*remedy));
+  };
+  add(try_utilization(deployment));
+  add(try_fewer_sequences(deployment));
+  add(try_cache_dtype(deployment));
+  add(try_shorter_context(deployment));
+  add(try_weights(deployment, "fp8"));
+  add(try_weights(deployment, "awq"));
+  add(try_tensor_parallel(deployment));
+  return found;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,318 @@
+#include "model/step/deployment_operators.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "model/architecture/weights.hpp"
+
+namespace roofcast {
+
+namespace {
+
+// The fused expert operator pays two GEMM floors (gate-and-up, down); routing, alignment and the
+// weighted sum are in its efficiency curve, which is fitted net of just these two.
+constexpr std::int64_t kExpertCalls = 2;
+
+// Sampling without top-k or top-p: logits to fp32 (2 + 4 bytes), softmax or argmax over them (4),
+// in about five kernels. A sort-free filter adds 0.13 ms to 0.28 ms at batch 128 and 131,072 logits
+// (vllm-project/vllm pull 40376), a full sort 2 ms; neither is counted.
+constexpr double kSamplingBytesPerLogit = 10.0;
+constexpr std::int64_t kSamplingCalls = 5;
+
+double to_double(std::int64_t count) { return static_cast<double>(count); }
+
+double activation_bytes(const Deployment& deployment) {
+  return bits_of(deployment.model.activation) / 8.0;
+}
+
+/// Bytes of one activation as a matrix of this format reads it: quantised for narrow arithmetic.
+double input_bytes(const WeightFormat& format) {
+  return std::min(bits_of(format.compute) / 8.0, 2.0);
+}
+
+/// Equal up to their number of calls: one row of the operator table.
+bool same_shape(const LinearOperator& a, const LinearOperator& b) {
+  return a.work.name == b.work.name && a.work.format == b.work.format &&
+         a.flops_each == b.flops_each && a.activation_each == b.activation_each &&
+         a.stored_fixed == b.stored_fixed && a.experts == b.experts &&
+         a.expert_bytes == b.expert_bytes && a.wait == b.wait && a.serial == b.serial &&
+         a.shape == b.shape;
+}
+
+/// Equal layers, counted once, in order of first appearance.
+struct LayerGroup {
+  Layer layer{};
+  std::int64_t count = 0;
+};
+
+std::vector<LayerGroup> group_layers(const Transformer& model) {
+  std::vector<LayerGroup> groups;
+  for (const Layer& layer : model.layers) {
+    const auto same = std::find_if(groups.begin(), groups.end(),
+                                   [&](const LayerGroup& group) { return group.layer == layer; });
+    if (same == groups.end()) {
+      groups.push_back({.layer = layer, .count = 1});
+    } else {
+      ++same->count;
+    }
+  }
+  return groups;
+}
+
+LinearOperator gemm_operator(const Deployment& deployment, const Weight& whole,
+                             std::int64_t calls) {
+  const Weight weight = shard(whole, deployment.parallel);
+  const double inputs = to_double(weight.inputs);
+  const double outputs = to_double(weight.outputs);
+  LinearOperator op;
+  op.work.name = weight.name;
+  op.work.family = OperatorFamily::gemm;
+  op.work.calls = calls;
+  op.work.compute = weight.format.compute;
+  op.work.format = weight.format.name;
+  op.work.library = deployment.engine.kernel_library;
+  op.work.weight_bits = weight.format.bits_per_weight;
+  op.flops_each = 2.0 * inputs * outputs;
+  op.stored_fixed = inputs * outputs * weight.format.bits_per_weight / 8.0;
+  op.activation_each = inputs * input_bytes(weight.format) + outputs * activation_bytes(deployment);
+  op.shape = {.family = OperatorFamily::gemm,
+              .format = kernel_format_name(weight.format),
+              .outputs = weight.outputs,
+              .inputs = weight.inputs};
+  return op;
+}
+
+/// What measured curves know a layer's routed experts by. A rank that holds some experts whole is
+/// timed as if its tokens picked among these alone: as many pairs over as many experts.
+void set_expert_shape(const Layer& layer, const Weight& down, double pairs_a_token,
+                      LinearOperator& op) {
+  op.shape = {.family = OperatorFamily::moe,
+              .format = kernel_format_name(layer.ffn_format),
+              .outputs = down.inputs,
+              .inputs = down.outputs,
+              .experts = down.copies,
+              .experts_per_token = std::min(down.copies_used, down.copies),
+              .gated = std::get<MoeFfn>(layer.ffn).gated};
+  op.shape_each = pairs_a_token / to_double(op.shape.experts_per_token);
+  op.calls_of_shape = kExpertCalls;
+}
+
+/// The routed experts of a layer as one operator: gate, up and down together, as engines fuse them.
+LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
+                               const std::vector<Weight>& weights, std::int64_t layers) {
+  LinearOperator op;
+  double parameters = 0;  // of one expert on this rank
+  double widths = 0;      // elements in and out of its matrices
+  std::int64_t picked = 0;
+  std::int64_t all = 0;
+  Weight down;
+  for (const Weight& whole : weights) {
+    if (whole.split != Split::expert || !whole.multiplies) continue;
+    const Weight weight = shard(whole, deployment.parallel);
+    if (whole.expert_split == Split::input) down = weight;
+    op.experts = weight.copies;
+    picked = whole.copies_used;
+    all = whole.copies;
+    parameters += to_double(weight.inputs * weight.outputs);
+    widths += to_double(weight.inputs + weight.outputs);
+  }
+  if (op.experts == 0) return {.work = {.calls = 0}};
+  // The tokens of all data-parallel ranks meet at the experts. A rank computes its share of the
+  // token-expert pairs (balanced) with whole experts, or all pairs with its part of their width.
+  const Parallelism& parallel = deployment.parallel;
+  op.group_tokens = parallel.data;
+  const double pairs = to_double(picked * op.group_tokens) / to_double(parallel.expert_ranks());
+  const double per_call = 1.0 / to_double(kExpertCalls);
+  op.work.name = "experts";
+  op.work.family = OperatorFamily::moe;
+  op.work.calls = kExpertCalls * layers;
+  op.work.compute = layer.ffn_format.compute;
+  op.work.format = layer.ffn_format.name;
+  op.work.weight_bits = layer.ffn_format.bits_per_weight;
+  op.pick_probability = to_double(picked) / to_double(all);
+  op.expert_bytes = parameters * layer.ffn_format.bits_per_weight / 8.0 * per_call;
+  op.flops_each = 2.0 * parameters * pairs * per_call;
+  op.activation_each = widths * pairs * activation_bytes(deployment) * per_call;
+  set_expert_shape(layer, down, pairs, op);
+  return op;
+}
+
+/// A message of `bytes_each` per token (or row), `ranks` taking part; no calls for a single rank.
+LinearOperator collective_operator(std::string name, Exchange exchange, int ranks,
+                                   std::int64_t calls, double bytes_each) {
+  LinearOperator op;
+  op.work.name = std::move(name);
+  op.work.family = OperatorFamily::collective;
+  op.work.calls = ranks > 1 ? calls : 0;
+  op.work.ranks = ranks;
+  op.work.exchange = exchange;
+  op.activation_each = bytes_each;
+  // A switch that reduces spares an all-reduce the ring's second pass, never the message itself;
+  // the others keep a rank's own share at home.
+  const bool whole = exchange == Exchange::all_reduce || exchange == Exchange::point_to_point;
+  op.wire_share = whole ? 1.0 : to_double(ranks - 1) / to_double(ranks);
+  op.shape = {.family = OperatorFamily::collective,
+              .ranks = exchange == Exchange::point_to_point ? 2 : ranks,
+              .exchange = exchange};
+  op.shape_each = bytes_each;
+  return op;
+}
+
+/// Over the ranks of tensor parallelism.
+LinearOperator all_reduce_operator(const Deployment& deployment, std::int64_t calls,
+                                   double bytes_each) {
+  LinearOperator op = collective_operator("all_reduce", Exchange::all_reduce,
+                                          deployment.parallel.tensor, calls, bytes_each);
+  op.work.one_shot = deployment.engine.one_shot;
+  op.wait = deployment.engine.host.rank_skew;
+  return op;
+}
+
+void add_matrices(const Deployment& deployment, const LayerGroup& group, StepOperators& out) {
+  const Transformer& model = deployment.model;
+  const std::vector<Weight> weights = layer_weights(group.layer, model.hidden, model.activation);
+  for (const Weight& weight : weights) {
+    if (!weight.multiplies || weight.split == Split::expert) continue;
+    add_operator(out.per_token, gemm_operator(deployment, weight, group.count));
+    if (bits_of(weight.format.compute) > 8) continue;
+    const double inputs = to_double(shard(weight, deployment.parallel).inputs);
+    const double bytes = activation_bytes(deployment) + input_bytes(weight.format);
+    add_operator(out.per_token, memory_bound_operator(deployment, "quantise_activations",
+                                                      group.count, inputs * bytes));
+  }
+  add_operator(out.per_token, expert_operator(deployment, group.layer, weights, group.count));
+}
+
+/// What a mixture of experts adds around its matrices.
+void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGroup& group,
+                 StepOperators& out) {
+  const Parallelism& parallel = deployment.parallel;
+  const double element = activation_bytes(deployment);
+  add_operator(out.per_token, memory_bound_operator(deployment, "top_k", group.count,
+                                                    2.0 * to_double(moe.experts) * element));
+  if (parallel.data == 1) return;
+  if (!parallel.expert_parallel) {
+    // Every rank needs every token: gathered before the experts, reduced to its owner behind them.
+    const double wide = to_double(deployment.model.hidden) * element * to_double(parallel.data);
+    add_operator(out.per_token, collective_operator("expert_gather", Exchange::all_gather,
+                                                    parallel.data, group.count, wide));
+    add_operator(out.per_token, collective_operator("expert_scatter", Exchange::reduce_scatter,
+                                                    parallel.data, group.count, wide));
+    return;
+  }
+  // Each token goes to at most top-k ranks, in the width of the arithmetic, and comes back in the
+  // activation's; the TP ranks of one data-parallel rank share the sending.
+  const int ranks = parallel.expert_ranks();
+  const double copies =
+      to_double(std::min<std::int64_t>(moe.experts_per_token, ranks)) / to_double(parallel.tensor);
+  const double sent = copies * to_double(deployment.model.hidden);
+  add_operator(out.per_token,
+               collective_operator("expert_dispatch", Exchange::all_to_all, ranks, group.count,
+                                   sent * input_bytes(group.layer.ffn_format)));
+  add_operator(out.per_token, collective_operator("expert_combine", Exchange::all_to_all, ranks,
+                                                  group.count, sent * element));
+}
+
+/// Norms, activation functions and exchanges of a layer group.
+void add_around(const Deployment& deployment, const LayerGroup& group, StepOperators& out) {
+  const Layer& layer = group.layer;
+  const double element = activation_bytes(deployment);
+  const double row = to_double(deployment.model.hidden) * element;
+  const auto add_memory_bound = [&](std::string name, std::int64_t calls, double bytes_each) {
+    add_operator(out.per_token, memory_bound_operator(deployment, std::move(name),
+                                                      calls * group.count, bytes_each));
+  };
+  const auto add_activation = [&](std::int64_t intermediate, bool gated) {
+    const double width = to_double(intermediate) / to_double(deployment.parallel.tensor);
+    add_memory_bound("activation", 1, (gated ? 3.0 : 2.0) * width * element);
+  };
+  // A fused norm reads the block's output and the residual, and writes both.
+  const std::int64_t width = std::max<std::int64_t>(1, deployment.model.hidden);
+  add_memory_bound("norms", layer.norm_elements / width, 4.0 * row);
+  if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
+    add_activation(dense->intermediate, dense->gated);
+  }
+  if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) {
+    add_routing(deployment, *moe, group, out);
+    if (moe->shared_intermediate > 0) add_activation(moe->shared_intermediate, moe->gated);
+  }
+  // Row-parallel matrices end in an all-reduce: one after the mixer, one after the FFN
+  // (Megatron-LM, arXiv 1909.08053 section 3).
+  const int halves = (std::holds_alternative<std::monostate>(layer.mixer) ? 0 : 1) +
+                     (std::holds_alternative<std::monostate>(layer.ffn) ? 0 : 1);
+  add_operator(out.per_token, all_reduce_operator(deployment, group.count * halves, row));
+}
+
+/// Embedding and final norm, what crosses pipeline stages, LM head and sampling.
+void add_ends(const Deployment& deployment, StepOperators& out) {
+  const Transformer& model = deployment.model;
+  const Parallelism& parallel = deployment.parallel;
+  const double element = activation_bytes(deployment);
+  const double row = to_double(model.hidden) * element;
+  add_operator(out.per_token, memory_bound_operator(deployment, "embedding", 1, 2.0 * row));
+  add_operator(out.per_token, memory_bound_operator(deployment, "norms", 1, 4.0 * row));
+  for (const Weight& weight : end_weights(model)) {
+    if (!weight.multiplies || weight.part == Part::lm_head) continue;
+    add_operator(out.per_token, gemm_operator(deployment, weight, 1));
+  }
+  add_operator(out.per_token, all_reduce_operator(deployment, 1, row));
+  const int stages = parallel.pipeline;
+  add_operator(out.per_token,
+               collective_operator("pipeline_send", Exchange::point_to_point,
+                                   stages > 1 ? parallel.tensor * stages : 1, stages - 1, row));
+  const double vocabulary = to_double(model.vocabulary);
+  add_operator(out.per_row, gemm_operator(deployment, lm_head_matrix(model), 1));
+  add_operator(out.per_row, collective_operator("logits_all_gather", Exchange::all_gather,
+                                                parallel.tensor, 1, vocabulary * element));
+  const double per_call = kSamplingBytesPerLogit / to_double(kSamplingCalls);
+  LinearOperator sampling =
+      memory_bound_operator(deployment, "sampling", kSamplingCalls, vocabulary * per_call);
+  // Timed whole, over the logits as the LM head leaves them.
+  sampling.shape_each = vocabulary * element;
+  sampling.calls_of_shape = kSamplingCalls;
+  add_operator(out.per_row, std::move(sampling));
+  if (deployment.engine.sampling == SamplingKind::plain || !deployment.engine.sorts_logits) return;
+  LinearOperator sort = memory_bound_operator(deployment, "top_p_sort", 1, vocabulary * element);
+  sort.serial = sort_time(model.vocabulary);
+  add_operator(out.per_row, std::move(sort));
+}
+
+}  // namespace
+
+LinearOperator memory_bound_operator(const Deployment& deployment, std::string name,
+                                     std::int64_t calls, double bytes_each) {
+  LinearOperator op;
+  op.work.name = std::move(name);
+  op.work.family = OperatorFamily::memory_bound;
+  op.work.calls = calls;
+  op.work.compute = deployment.model.activation;
+  op.activation_each = bytes_each;
+  op.shape = {.family = OperatorFamily::memory_bound, .name = op.work.name};
+  op.shape_each = bytes_each;
+  return op;
+}
+
+void add_operator(std::vector<LinearOperator>& list, LinearOperator op) {
+  if (op.work.calls == 0) return;
+  const auto same = std::find_if(
+      list.begin(), list.end(), [&](const LinearOperator& other) { return same_shape(other, op); });
+  if (same == list.end()) {
+    list.push_back(std::move(op));
+  } else {
+    same->work.calls += op.work.calls;
+  }
+}
+
+StepOperators step_operators(const Deployment& deployment) {
+  StepOperators out;
+  for (const LayerGroup& group : group_layers(deployment.model)) {
+    add_matrices(deployment, group, out);
+    add_mixer_operators(deployment, group.layer, group.count, out);
+    add_around(deployment, group, out);
+  }
+  add_ends(deployment, out);
+  return out;
+}
+
+}  // namespace roofcast

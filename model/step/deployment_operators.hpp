@@ -1,0 +1,108 @@
+// A deployment's operators with their sizes worked out once, so that a step only fills in its
+// token counts. Used by step_work (operators.cpp) and the step-time table (step_estimate.cpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/curves/operator_shape.hpp"
+#include "model/engines/sampling.hpp"
+#include "model/step/step_work.hpp"
+
+namespace roofcast {
+
+/// An operator whose work grows with a count n: tokens or rows of the step.
+struct LinearOperator {
+  Work work{};                 // name, family, formats, calls; the rest is filled in per step
+  double flops_each = 0;       // per n, one call
+  double activation_each = 0;  // bytes per n, one call: read and written
+  double stored_fixed = 0;     // bytes, one call: weights
+  double wire_share = 1;       // of a collective's message: what a rank must send at least
+  // Experts: their weights are read only when a token picks them.
+  std::int64_t experts = 0;       // on this rank; 0: not an expert operator
+  double pick_probability = 0;    // that a token picks a given expert: top-k / experts
+  std::int64_t group_tokens = 1;  // tokens of the expert group per token of this rank
+  double expert_bytes = 0;        // weights of one expert on this rank
+  // What measured curves know it by: a timed call of this shape, at the size n * shape_each, stands
+  // for `calls_of_shape` of the calls above.
+  // Time beside the roofline's, measured or not.
+  Seconds wait{};       // of one call
+  SerialTime serial{};  // of n
+  OperatorShape shape{};
+  double shape_each = 1;
+  std::int64_t calls_of_shape = 1;
+};
+
+/// The attention of all layers that share one shape and span.
+struct AttentionOperator {
+  Work decode{};
+  Work prefill{};
+  AttentionSpan span{};
+  std::size_t span_index = 0;
+  double entry_bytes = 0;         // cached bytes per entry, one layer, one rank
+  double decode_reads = 1;        // of an entry by a decode, as if all came from memory
+  double query_bytes = 0;         // queries in, outputs out, per new token
+  double decode_flops = 0;        // per new token and entry
+  double prefill_flops = 0;       // per pair of new and attended token
+  double expand_flops = 0;        // latent attention: keys and values of one cached token rebuilt
+  double size_factor = 1;         // head size over 128
+  std::int64_t compression = 1;   // tokens per cached entry
+  std::int64_t local_tokens = 0;  // kept uncompressed besides
+  // The indexer of sparse attention scans every cached token.
+  double index_bytes = 0;
+  double index_flops = 0;
+  std::size_t index_span = 0;
+  // What measured curves know it by; absent where no timed kernel does the same work (compressed
+  // caches, indexers, keys and values rebuilt from a latent).
+  std::optional<OperatorShape> decode_shape{};
+  std::optional<OperatorShape> prefill_shape{};
+};
+
+/// Layers that carry a recurrent state.
+struct RecurrentOperator {
+  Work decode{};
+  Work prefill{};
+  double state_bytes = 0;      // of one sequence, one call: read and written back
+  double flops_each = 0;       // per token, one call
+  double activation_each = 0;  // bytes per token, one call
+};
+
+struct StepOperators {
+  std::vector<LinearOperator> per_token{};  // n: tokens of the step
+  std::vector<LinearOperator> per_row{};    // n: tokens that need logits
+  std::vector<AttentionOperator> attention{};
+  std::vector<RecurrentOperator> recurrent{};
+};
+
+StepOperators step_operators(const Deployment& deployment);
+
+/// The parts of step_operators that a layer's token mixer brings (mixer_operators.cpp), each for
+/// `layers` equal layers. Spans are indexed as attention_spans(model) lists them.
+void add_mixer_operators(const Deployment& deployment, const Layer& layer, std::int64_t layers,
+                         StepOperators& out);
+
+/// An operator whose bytes are all activations: `bytes_each` per token (or row) and call.
+LinearOperator memory_bound_operator(const Deployment& deployment, std::string name,
+                                     std::int64_t calls, double bytes_each);
+
+/// Adds an operator, to the calls of an equal one where there is one; nothing without calls.
+void add_operator(std::vector<LinearOperator>& list, LinearOperator op);
+
+/// The counts that a batch comes down to.
+struct StepCounts {
+  std::int64_t tokens = 0;  // padded for decode-only batches
+  std::int64_t rows = 0;
+};
+StepCounts step_counts(const Engine& engine, const StepBatch& batch);
+
+/// Fills flops, bytes and scale of `work` (a copy of the operator's own) for n tokens or rows.
+void set_work(const LinearOperator& op, std::int64_t n, Work& work);
+void set_decode_work(const AttentionOperator& op, const StepBatch& batch, Work& work);
+void set_prefill_work(const AttentionOperator& op, const StepBatch& batch, Work& work);
+void set_decode_work(const RecurrentOperator& op, const StepBatch& batch, Work& work);
+void set_prefill_work(const RecurrentOperator& op, const StepBatch& batch, Work& work);
+
+}  // namespace roofcast

@@ -1,0 +1,178 @@
+#include "model/step/generation_estimate.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include "base/ceil_divide.hpp"
+#include "model/architecture/weights.hpp"
+#include "model/cache/kv_cache.hpp"
+#include "model/step/deployment_operators.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::int64_t kLargestBatch = std::int64_t{1} << 20;
+
+/// Prompts in order, each step filled to the token budget. Without chunked prefill prompts stay
+/// whole, and one that exceeds the budget runs alone.
+Seconds prefill_time(const RooflineStepTime& step_time, const Engine& engine, std::int64_t batch,
+                     std::int64_t input_tokens) {
+  const std::int64_t whole = batch * input_tokens;
+  const std::int64_t budget =
+      engine.max_num_batched_tokens > 0 ? engine.max_num_batched_tokens : whole;
+  Seconds total;
+  StepBatch step;
+  std::int64_t used = 0;
+  const auto run = [&] {
+    if (step.prefills.empty()) return;
+    total += step_time.seconds(step);
+    step.prefills.clear();
+    used = 0;
+  };
+  for (std::int64_t prompt = 0; prompt < batch; ++prompt) {
+    std::int64_t done = 0;
+    while (done < input_tokens) {
+      const std::int64_t left = input_tokens - done;
+      if (used == budget || (!engine.chunked_prefill && used + left > budget)) run();
+      const std::int64_t now = engine.chunked_prefill ? std::min(left, budget - used) : left;
+      step.prefills.push_back(
+          {.new_tokens = now, .context_tokens = done, .emits_token = done + now == input_tokens});
+      used += now;
+      done += now;
+    }
+  }
+  run();
+  return total;
+}
+
+/// Sum over the steps in which `batch` sequences grow from `first` cached tokens on.
+Seconds decode_time(const RooflineStepTime& step_time, const Transformer& model, std::int64_t batch,
+                    std::int64_t first, std::int64_t steps) {
+  Seconds total;
+  for (std::int64_t i = 0; i < steps; ++i) {
+    total += step_time.seconds(decode_batch(model, batch, first + i));
+  }
+  return total;
+}
+
+/// Time of the matrices and attention at the dense peak: MFU's numerator.
+Seconds ideal_compute_time(const StepEstimate& step, const Gpu& gpu) {
+  Seconds total;
+  for (const OperatorEstimate& op : step.operators) {
+    if (op.work.family == OperatorFamily::memory_bound || op.work.flops.value <= 0) continue;
+    total += op.work.flops / gpu.peak_for(op.work.compute);
+  }
+  return total;
+}
+
+Seconds ideal_memory_time(const StepEstimate& step, const Gpu& gpu) {
+  Bytes stored;
+  for (const OperatorEstimate& op : step.operators) {
+    if (op.work.family != OperatorFamily::collective) stored += op.work.stored_bytes;
+  }
+  return stored / gpu.memory_bandwidth;
+}
+
+/// Whether `batch` decoding sequences spend more time on the FLOPs of their matrices than on the
+/// bytes, both at the datasheet's rates.
+bool matrices_compute_bound(const StepOperators& operators, const Gpu& gpu, std::int64_t batch) {
+  Seconds compute;
+  Seconds memory;
+  for (const auto* list : {&operators.per_token, &operators.per_row}) {
+    for (const LinearOperator& op : *list) {
+      if (op.work.family != OperatorFamily::gemm && op.work.family != OperatorFamily::moe) continue;
+      Work work = op.work;
+      set_work(op, batch, work);
+      compute += work.flops / gpu.peak_for(work.compute);
+      memory += work.bytes / gpu.memory_bandwidth;
+    }
+  }
+  return compute >= memory;
+}
+
+std::optional<std::int64_t> find_compute_bound_batch(const Deployment& deployment) {
+  const StepOperators operators = step_operators(deployment);
+  std::int64_t low = 0;
+  std::int64_t high = 1;
+  while (high < kLargestBatch && !matrices_compute_bound(operators, deployment.gpu, high)) {
+    low = high;
+    high *= 2;
+  }
+  if (!matrices_compute_bound(operators, deployment.gpu, high)) return std::nullopt;
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (matrices_compute_bound(operators, deployment.gpu, middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+/// The number format that most of the model's FLOPs run in.
+DType main_compute(const Transformer& model) {
+  if (model.layers.empty()) return model.activation;
+  const Layer& layer = model.layers.back();
+  const bool feeds = !std::holds_alternative<std::monostate>(layer.ffn);
+  return feeds ? layer.ffn_format.compute : layer.mixer_format.compute;
+}
+
+std::string main_format(const Transformer& model) {
+  if (model.layers.empty()) return {};
+  const Layer& layer = model.layers.back();
+  const bool feeds = !std::holds_alternative<std::monostate>(layer.ffn);
+  return feeds ? layer.ffn_format.name : layer.mixer_format.name;
+}
+
+}  // namespace
+
+GenerationEstimate estimate_generation(const Deployment& deployment, std::int64_t batch,
+                                       std::int64_t input_tokens, std::int64_t output_tokens) {
+  const RooflineStepTime step_time(deployment);
+  const Transformer& model = deployment.model;
+  const std::int64_t share = ceil_divide(batch, deployment.parallel.data);
+  const std::int64_t steps = std::max<std::int64_t>(0, output_tokens - 1);
+
+  GenerationEstimate result;
+  result.prefill = step_time.explain(prefill_batch(share, input_tokens));
+  result.prefill_time = prefill_time(step_time, deployment.engine, share, input_tokens);
+  const StepBatch middle = decode_batch(model, share, input_tokens + steps / 2);
+  result.decode = step_time.explain(middle);
+  const Seconds decoding = decode_time(step_time, model, share, input_tokens, steps);
+  result.decode_step = steps > 0 ? decoding / static_cast<double>(steps) : result.decode.total;
+
+  const auto sequences = static_cast<double>(batch);
+  const Seconds whole = result.prefill_time + decoding;
+  result.output_tokens_per_second = sequences * static_cast<double>(output_tokens) / whole.value;
+  result.decode_tokens_per_second = sequences / result.decode_step.value;
+  result.mfu_prefill = ideal_compute_time(result.prefill, deployment.gpu) / result.prefill_time;
+  result.mbu_decode = ideal_memory_time(result.decode, deployment.gpu) / result.decode.total;
+  result.ridge = ridge_point(deployment.gpu, main_compute(model));
+  result.compute_bound_batch = find_compute_bound_batch(deployment);
+  return result;
+}
+
+std::vector<DTypeVariant> compare_dtypes(const std::vector<Deployment>& variants,
+                                         std::int64_t batch, std::int64_t input_tokens,
+                                         std::int64_t output_tokens) {
+  std::vector<DTypeVariant> rows;
+  for (const Deployment& variant : variants) {
+    const GenerationEstimate estimate =
+        estimate_generation(variant, batch, input_tokens, output_tokens);
+    const std::int64_t share = ceil_divide(batch, variant.parallel.data);
+    const Bytes sequence =
+        cache_bytes_per_sequence(variant.model, variant.engine.kv_cache_dtype,
+                                 input_tokens + output_tokens, variant.parallel.tensor) /
+        static_cast<double>(variant.parallel.pipeline);
+    DTypeVariant row{.weight_format = main_format(variant.model),
+                     .kv_dtype = variant.engine.kv_cache_dtype,
+                     .prefill_time = estimate.prefill_time,
+                     .decode_step = estimate.decode_step,
+                     .weight_bytes = weight_bytes(variant.model, variant.parallel),
+                     .cache_bytes = sequence * static_cast<double>(share)};
+    const DTypeVariant& first = rows.empty() ? row : rows.front();
+    row.memory_delta = row.weight_bytes + row.cache_bytes - first.weight_bytes - first.cache_bytes;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace roofcast

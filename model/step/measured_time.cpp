@@ -1,0 +1,159 @@
+#include "model/step/measured_time.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+#include <vector>
+
+namespace roofcast {
+
+namespace {
+
+// Nodes an octave between the timed sizes. Linear pieces miss a causal prompt's quadratic growth by
+// 0.4 % at eight (1 / (8 * 8^2) of twice the quadratic part) and a ratio that doubles from point to
+// point by less at four.
+constexpr int kPrefillSteps = 8;
+constexpr int kSteps = 4;
+// Outside, where the base alone bends the time.
+constexpr int kOutsideSteps = 2;
+
+// How far beyond the last timed size the table goes: past it the time is taken as proportional.
+constexpr double kTimesBeyond = 64.0;
+
+// Prefixes below the first timed one that get nodes of their own.
+constexpr double kPartOfFirstPrefix = 1.0 / 16.0;
+
+void append(std::vector<double>& nodes, const std::vector<double>& more) {
+  nodes.insert(nodes.end(), more.begin(), more.end());
+}
+
+std::vector<double> sorted_unique(std::vector<double> nodes) {
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
+/// Nodes over the sizes that were timed, between them, below and beyond.
+std::vector<double> nodes_around(const std::vector<double>& timed, double min, int steps,
+                                 int outside_steps) {
+  const auto [low, high] = std::minmax_element(timed.begin(), timed.end());
+  std::vector<double> nodes = timed;
+  append(nodes, octave_nodes(std::min(min, *low), *low, outside_steps));
+  append(nodes, octave_nodes(*low, *high, steps));
+  append(nodes, octave_nodes(*high, *high * kTimesBeyond, outside_steps));
+  return sorted_unique(std::move(nodes));
+}
+
+/// Pairs of new and attended token where each sees at most the last `window`.
+double windowed_pairs(double tokens, double cached, double window) {
+  const double rising = std::clamp(window - cached, 0.0, tokens);
+  return rising * cached + rising * (rising + 1) / 2 + (tokens - rising) * window;
+}
+
+}  // namespace
+
+MeasuredTimes::MeasuredTimes(CurveBlend blend, int multiprocessors, const AttentionSpan& span)
+    : blend_(std::move(blend)), multiprocessors_(multiprocessors), span_(span) {
+  assert(!blend_.parts.empty());
+  for (const CurveBlend::Part& part : blend_.parts) fixed_ += part.curve.terms.floor * part.weight;
+  table_.emplace(x_nodes(), y_nodes(),
+                 [this](double x, double y) { return curve_answer(x, y).time; });
+  fixed_ = std::min(fixed_, table_->min());
+  const MeasuredCurve& first = blend_.parts.front().curve;
+  empty_tile_ = first.empty_tile;
+  tail_token_ = first.tail_token;
+  graph_saving_ = first.graph_saving;
+  writes_cache_ = first.writes_cache;
+}
+
+std::vector<double> MeasuredTimes::x_nodes() const {
+  std::vector<double> timed;
+  for (const CurveBlend::Part& part : blend_.parts) {
+    for (const MeasuredPoint& point : part.curve.points) timed.push_back(point.x);
+  }
+  const bool prefill = blend_.shape.family == OperatorFamily::prefill_attention;
+  return nodes_around(timed, 1.0, prefill ? kPrefillSteps : kSteps,
+                      prefill ? kPrefillSteps : kOutsideSteps);
+}
+
+std::vector<double> MeasuredTimes::y_nodes() const {
+  if (!has_second_axis(blend_.shape.family)) return {0.0};
+  std::vector<double> timed;
+  for (const CurveBlend::Part& part : blend_.parts) {
+    for (const MeasuredPoint& point : part.curve.points) {
+      if (point.y > 0) timed.push_back(point.y);
+    }
+  }
+  if (blend_.shape.family == OperatorFamily::decode_attention) {
+    return nodes_around(timed, 1.0, kSteps, kOutsideSteps);
+  }
+  if (timed.empty()) timed.push_back(blend_.parts.front().curve.points.back().x);
+  const double first = *std::min_element(timed.begin(), timed.end());
+  std::vector<double> nodes =
+      nodes_around(timed, first * kPartOfFirstPrefix, kSteps, kOutsideSteps);
+  nodes.insert(nodes.begin(), 0.0);
+  if (span_.kind != AttentionSpan::Kind::sliding) return nodes;
+  // A longer prefix than the window costs nothing more.
+  const auto window = static_cast<double>(span_.tokens);
+  nodes.erase(std::lower_bound(nodes.begin(), nodes.end(), window), nodes.end());
+  nodes.push_back(window);
+  return nodes;
+}
+
+CurveAnswer MeasuredTimes::curve_answer(double x, double y) const {
+  if (blend_.shape.family == OperatorFamily::prefill_attention &&
+      span_.kind == AttentionSpan::Kind::sliding) {
+    return sliding_answer(x, y);
+  }
+  return answer(blend_, x, y, multiprocessors_);
+}
+
+/// Full attention was timed. A chunk that a window cuts short is answered by one of as many new
+/// tokens with the prefix that gives as many pairs; where not even an own prompt has so few, by as
+/// many prompts as have both, their fixed time paid once.
+CurveAnswer MeasuredTimes::sliding_answer(double x, double y) const {
+  const auto window = static_cast<double>(span_.tokens);
+  if (x + y <= window) return answer(blend_, x, y, multiprocessors_);
+  const double mean = windowed_pairs(x, y, window) / x;
+  CurveAnswer result;
+  if (2 * mean >= x + 1) {
+    result = answer(blend_, x, mean - (x + 1) / 2, multiprocessors_);
+  } else {
+    const double prompt = 2 * mean - 1;
+    result = answer(blend_, prompt, 0, multiprocessors_);
+    const Seconds fixed = std::min(fixed_, result.time);
+    result.time = fixed + (result.time - fixed) * (x / prompt);
+  }
+  result.provenance = Provenance::extended;
+  return result;
+}
+
+Seconds MeasuredTimes::at(double x, double y) const {
+  if (span_.kind == AttentionSpan::Kind::sliding &&
+      blend_.shape.family == OperatorFamily::prefill_attention) {
+    y = std::min(y, static_cast<double>(span_.tokens));
+  }
+  return table_->at(x, y);
+}
+
+Seconds MeasuredTimes::tail(const UnevenBatch& batch) const {
+  if (!has_tail() || batch.longest.front() <= batch.mean) return {};
+  const EvenKernel even{.time = at(batch.sequences, batch.mean), .token = tail_token_};
+  return tail_time(blend_.shape, batch, even, multiprocessors_);
+}
+
+CurveAnswer MeasuredTimes::explain(double x, double y) const {
+  CurveAnswer result = curve_answer(x, y);
+  result.time = at(x, y);
+  return result;
+}
+
+std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape& shape,
+                                            const AttentionSpan& span) {
+  if (!gpu.measured) return std::nullopt;
+  CurveBlend blend = find_blend(*gpu.measured, shape);
+  if (blend.parts.empty()) return std::nullopt;
+  return MeasuredTimes(std::move(blend), gpu.multiprocessors, span);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,273 @@
+// What attention and recurrent mixers do in a step, besides their matrices.
+#include <algorithm>
+#include <cassert>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "model/architecture/weights.hpp"
+#include "model/cache/kv_cache.hpp"
+#include "model/engines/engine_presets.hpp"
+#include "model/step/deployment_operators.hpp"
+
+namespace roofcast {
+
+namespace {
+
+// Head size at which prefill attention's efficiency curves are given.
+constexpr double kReferenceHeadSize = 128.0;
+
+double to_double(std::int64_t count) { return static_cast<double>(count); }
+
+std::int64_t per_rank(std::int64_t heads, int tensor) {
+  return heads == 0 ? 0 : std::max<std::int64_t>(1, (heads + tensor - 1) / tensor);
+}
+
+std::size_t index_of(const std::vector<AttentionSpan>& spans, const AttentionSpan& span) {
+  const auto found = std::find(spans.begin(), spans.end(), span);
+  assert(found != spans.end());
+  return static_cast<std::size_t>(found - spans.begin());
+}
+
+/// Bytes of one cached entry and of one indexer key, on one rank.
+struct EntryBytes {
+  double entry = 0;
+  double index = 0;
+};
+
+template <class AnyAttention>
+EntryBytes entry_bytes(const AnyAttention& attention, const Deployment& deployment) {
+  Layer with_index;
+  with_index.mixer = attention;
+  AnyAttention plain = attention;
+  plain.index_head_dim = 0;
+  Layer without_index;
+  without_index.mixer = plain;
+  const auto need = [&](const Layer& layer) {
+    return cache_need(layer, deployment.model, deployment.engine.kv_cache_dtype,
+                      deployment.parallel.tensor)
+        .per_token.value;
+  };
+  const double entry = need(without_index);
+  return {.entry = entry, .index = need(with_index) - entry};
+}
+
+bool same_shape(const AttentionOperator& a, const AttentionOperator& b) {
+  return a.span == b.span && a.entry_bytes == b.entry_bytes && a.query_bytes == b.query_bytes &&
+         a.decode_reads == b.decode_reads && a.decode_flops == b.decode_flops &&
+         a.prefill_flops == b.prefill_flops && a.expand_flops == b.expand_flops &&
+         a.size_factor == b.size_factor && a.compression == b.compression &&
+         a.local_tokens == b.local_tokens && a.index_bytes == b.index_bytes &&
+         a.index_flops == b.index_flops && a.decode_shape == b.decode_shape &&
+         a.prefill_shape == b.prefill_shape;
+}
+
+/// Where the operators of one layer group go.
+struct Target {
+  const Deployment& deployment;
+  std::int64_t layers = 0;
+  StepOperators& out;
+
+  double activation_bytes() const { return bits_of(deployment.model.activation) / 8.0; }
+  int tensor() const { return deployment.parallel.tensor; }
+
+  void add_memory_bound(std::string name, std::int64_t calls_a_layer, double bytes_each) const {
+    add_operator(out.per_token, memory_bound_operator(deployment, std::move(name),
+                                                      layers * calls_a_layer, bytes_each));
+  }
+};
+
+/// The operator's name, with the width of its span where that is not the whole context.
+std::string name_with_span(std::string name, const AttentionSpan& span) {
+  if (span.kind == AttentionSpan::Kind::full) return name;
+  name += '_';
+  name += std::to_string(span.tokens);
+  return name;
+}
+
+void add_attention(AttentionOperator op, const Target& target) {
+  const auto same =
+      std::find_if(target.out.attention.begin(), target.out.attention.end(),
+                   [&](const AttentionOperator& other) { return same_shape(other, op); });
+  if (same != target.out.attention.end()) {
+    same->decode.calls += target.layers;
+    same->prefill.calls += target.layers;
+    return;
+  }
+  const std::vector<AttentionSpan> spans = attention_spans(target.deployment.model);
+  op.span_index = index_of(spans, op.span);
+  if (op.index_flops > 0) op.index_span = index_of(spans, AttentionSpan{});
+  op.decode.name = name_with_span("decode_attention", op.span);
+  op.decode.family = OperatorFamily::decode_attention;
+  op.prefill.name = name_with_span("prefill_attention", op.span);
+  op.prefill.family = OperatorFamily::prefill_attention;
+  for (Work* work : {&op.decode, &op.prefill}) {
+    work->calls = target.layers;
+    work->compute = target.deployment.model.activation;
+    work->cache = target.deployment.engine.kv_cache_dtype;
+  }
+  target.out.attention.push_back(std::move(op));
+}
+
+/// At which rate a Hopper GPU's query heads read K and V that others have brought into the L2
+/// cache. Fitted: throughput of six models with 1, 4 and 8 query heads to a KV head on one to eight
+/// H100 (TensorRT-LLM 0.13 performance overview, fp16). More than the cache alone gives: some is
+/// shared.
+constexpr BytesPerSecond kRereadRate{9e12};
+
+/// Engines that TensorRT-LLM built (up to 0.18) take on Hopper as long for a 16-bit cache as if
+/// every query head of a group read K and V by itself, which is inferred from that throughput: it
+/// falls with the heads of a group. On A100, and from fp8 caches, they are read once.
+double decode_reads(const Deployment& deployment, double query_heads_per_kv_head) {
+  const bool shares = deployment.engine.kernel_library != kTensorrtEngines ||
+                      bits_of(deployment.engine.kv_cache_dtype) < 16 ||
+                      deployment.gpu.architecture != "hopper";
+  if (shares) return 1.0;
+  return std::max(1.0, query_heads_per_kv_head * (deployment.gpu.memory_bandwidth / kRereadRate));
+}
+
+/// Whether a kernel over plain cached tokens does the same.
+bool reads_plain_cache(const Attention& a) {
+  return a.cache_compression == 1 && a.local_tokens == 0 && a.index_heads == 0;
+}
+
+OperatorShape shape_of(const Attention& a, OperatorFamily family, const Target& target) {
+  return {.family = family,
+          .cache = target.deployment.engine.kv_cache_dtype,
+          .query_heads = per_rank(a.query_heads, target.tensor()),
+          .kv_heads = per_rank(a.kv_heads, target.tensor()),
+          .head_dim = a.head_dim,
+          .value_dim = a.value_head_dim};
+}
+
+/// Of the absorbed form.
+OperatorShape shape_of(const LatentAttention& a, const Target& target) {
+  return {.family = OperatorFamily::decode_attention,
+          .cache = target.deployment.engine.kv_cache_dtype,
+          .query_heads = per_rank(a.query_heads, target.tensor()),
+          .kv_heads = 1,
+          .head_dim = a.kv_lora_rank + a.rope_dim,
+          .value_dim = a.kv_lora_rank,
+          .latent = true};
+}
+
+void add_mixer(const Attention& a, const Layer&, const Target& target) {
+  const double queries = to_double(per_rank(a.query_heads, target.tensor()));
+  const double kv_heads = to_double(per_rank(a.kv_heads, target.tensor()));
+  const double width = to_double(a.head_dim + a.value_head_dim);
+  const double element = target.activation_bytes();
+  // Layers that share an earlier layer's cache read it all the same; compression and the
+  // uncompressed window are applied to the count of entries, not to their size.
+  Attention reading = a;
+  reading.reuses_earlier_cache = false;
+  reading.cache_compression = 1;
+  reading.local_tokens = 0;
+  const EntryBytes entry = entry_bytes(reading, target.deployment);
+
+  AttentionOperator op;
+  op.span = a.span;
+  op.entry_bytes = entry.entry;
+  op.decode_reads = decode_reads(target.deployment, queries / kv_heads);
+  op.query_bytes = queries * width * element;
+  op.decode_flops = 2.0 * queries * width;
+  op.prefill_flops = op.decode_flops;
+  op.size_factor = width / 2.0 / kReferenceHeadSize;
+  op.compression = a.cache_compression;
+  op.local_tokens = a.local_tokens;
+  op.index_bytes = entry.index;
+  op.index_flops = 2.0 * to_double(a.index_heads * a.index_head_dim);
+  if (reads_plain_cache(a)) {
+    op.decode_shape = shape_of(a, OperatorFamily::decode_attention, target);
+    // Full attention is timed; of the others a sliding window's prefill follows from it.
+    if (a.span.kind == AttentionSpan::Kind::full || a.span.kind == AttentionSpan::Kind::sliding) {
+      op.prefill_shape = shape_of(a, OperatorFamily::prefill_attention, target);
+    }
+  }
+  add_attention(std::move(op), target);
+
+  const double rotated = (queries + kv_heads) * to_double(a.head_dim);
+  const bool rotates = target.deployment.model.learned_positions == 0;
+  const std::int64_t passes = (rotates ? 1 : 0) + (a.qk_norm_elements > 0 ? 1 : 0);
+  if (passes > 0) target.add_memory_bound("rope", passes, 2.0 * rotated * element);
+  if (!a.reuses_earlier_cache) {
+    target.add_memory_bound("kv_write", 1, kv_heads * width * element + entry.entry);
+  }
+}
+
+// Decode runs in the absorbed form, on the latent; its per-head projections are the FLOPs and bytes
+// of kv_b_proj, which the weight list counts once. Prefill rebuilds keys and values, those of
+// earlier chunks again in each chunk (vllm/v1/attention/backends/mla/common.py, chunked context).
+void add_mixer(const LatentAttention& a, const Layer&, const Target& target) {
+  const double heads = to_double(per_rank(a.query_heads, target.tensor()));
+  const double latent = to_double(a.kv_lora_rank + a.rope_dim);
+  const double rank = to_double(a.kv_lora_rank);
+  const double width = to_double(a.nope_dim + a.rope_dim + a.value_head_dim);
+  const double element = target.activation_bytes();
+  const EntryBytes entry = entry_bytes(a, target.deployment);
+
+  AttentionOperator op;
+  op.span = a.span;
+  op.entry_bytes = entry.entry;
+  op.query_bytes = heads * (latent + rank) * element;
+  op.decode_flops = 2.0 * heads * (latent + rank);
+  // Sparse prefill runs the decode kernel on the chosen entries (FlashMLA sparse prefill).
+  const bool absorbed = a.span.kind == AttentionSpan::Kind::sparse;
+  op.prefill_flops = absorbed ? op.decode_flops : 2.0 * heads * width;
+  op.expand_flops = absorbed ? 0.0 : 2.0 * rank * heads * to_double(a.nope_dim + a.value_head_dim);
+  op.size_factor = width / 2.0 / kReferenceHeadSize;
+  op.index_bytes = entry.index;
+  op.index_flops = 2.0 * to_double(a.index_heads * a.index_head_dim);
+  if (a.index_heads == 0) op.decode_shape = shape_of(a, target);
+  add_attention(std::move(op), target);
+
+  target.add_memory_bound("latent_norms", a.q_lora_rank > 0 ? 2 : 1, 2.0 * latent * element);
+  target.add_memory_bound("rope", 1, 2.0 * (heads + 1) * to_double(a.rope_dim) * element);
+  target.add_memory_bound("kv_write", 1, latent * element + entry.entry);
+}
+
+/// Elements per token that go through the convolution and the scan.
+std::int64_t width_of(const Mamba2& m) { return m.heads * m.head_dim + 2 * m.groups * m.state; }
+std::int64_t width_of(const GatedDeltaNet& g) {
+  return 2 * g.key_heads * g.key_dim + g.value_heads * g.value_dim;
+}
+std::int64_t width_of(const LightningAttention& l) { return 3 * l.heads * l.head_dim; }
+
+// Convolution and state update run as two kernels (mamba_ssm's causal_conv1d and
+// selective_state_update), which read and write the sequence's state. Prefill scans in chunks.
+constexpr std::int64_t kRecurrentCalls = 2;
+
+template <class Recurrent>
+void add_mixer(const Recurrent& mixer, const Layer& layer, const Target& target) {
+  const double ranks = to_double(target.tensor());
+  const double width = to_double(width_of(mixer)) / ranks * target.activation_bytes();
+  Transformer one_layer = target.deployment.model;
+  one_layer.layers = {layer};
+  const CacheNeed need = cache_need(layer, target.deployment.model,
+                                    target.deployment.engine.kv_cache_dtype, target.tensor());
+  const double kernels = to_double(kRecurrentCalls);
+  RecurrentOperator op;
+  op.state_bytes = need.per_sequence.value / kernels;
+  op.flops_each = state_flops_per_token(one_layer).value / ranks / kernels;
+  op.activation_each = 2.0 * width;  // in and out
+  op.decode.name = "state_update";
+  op.prefill.name = "state_scan";
+  for (Work* work : {&op.decode, &op.prefill}) {
+    work->family = OperatorFamily::memory_bound;
+    work->calls = kRecurrentCalls * target.layers;
+    work->compute = target.deployment.model.activation;
+  }
+  target.out.recurrent.push_back(std::move(op));
+  target.add_memory_bound("gated_norm", 1, 3.0 * width);
+}
+
+void add_mixer(std::monostate, const Layer&, const Target&) {}
+
+}  // namespace
+
+void add_mixer_operators(const Deployment& deployment, const Layer& layer, std::int64_t layers,
+                         StepOperators& out) {
+  const Target target{.deployment = deployment, .layers = layers, .out = out};
+  std::visit([&](const auto& mixer) { add_mixer(mixer, layer, target); }, layer.mixer);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,124 @@
+#include "model/step/operator_time.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace roofcast {
+
+namespace {
+
+// Larger steps than this are on no curve and past every bend.
+constexpr std::int64_t kLargestCount = std::int64_t{1} << 24;
+
+// The share of experts that no token picks is below rounding error then.
+constexpr double kNoneMissed = 1e-18;
+
+// Bounds the table of an operator with very many experts of which a token picks very few.
+constexpr std::int64_t kMaxExpertBends = 16384;
+
+/// Counts up to which the experts read still grow.
+std::int64_t expert_bends(const LinearOperator& op) {
+  if (op.experts == 0) return 0;
+  double missed = 1;
+  std::int64_t n = 0;
+  while (missed > kNoneMissed && n < kMaxExpertBends) {
+    for (std::int64_t token = 0; token < op.group_tokens; ++token) {
+      missed *= 1 - op.pick_probability;
+    }
+    ++n;
+  }
+  return n;
+}
+
+void add_around(double count, std::vector<std::int64_t>& counts) {
+  if (!(count >= 1) || count >= static_cast<double>(kLargestCount)) return;
+  const auto below = static_cast<std::int64_t>(count);
+  counts.push_back(below);
+  counts.push_back(below + 1);
+}
+
+/// Where compute overtakes memory once all experts are read, while activations stay in the cache
+/// (half their bytes count, roofline.cpp) and when they exceed it. In bytes at the ridge.
+void add_ridges(const LinearOperator& op, const Gpu& gpu, std::vector<std::int64_t>& counts) {
+  const double ridge = ridge_point(gpu, op.work.compute).value;
+  const double stored = op.stored_fixed + static_cast<double>(op.experts) * op.expert_bytes;
+  const double compute = op.flops_each / ridge;
+  add_around(stored / (compute - op.activation_each / 2), counts);
+  add_around((stored - gpu.l2_cache.value / 2) / (compute - op.activation_each), counts);
+}
+
+std::vector<std::int64_t> bend_counts(const LinearOperator& op, const Gpu& gpu,
+                                      const Curve& curve) {
+  std::vector<std::int64_t> counts;
+  for (std::int64_t n = 1; n <= expert_bends(op); ++n) counts.push_back(n);
+  for (const double x : bends(curve)) add_around(x, counts);
+  if (op.activation_each > 0) add_around(gpu.l2_cache.value / op.activation_each, counts);
+  add_ridges(op, gpu, counts);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+bool may_fall(OperatorFamily family) {
+  return family == OperatorFamily::gemm || family == OperatorFamily::moe;
+}
+
+}  // namespace
+
+TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu)
+    : op_(std::move(op)),
+      reach_(efficiency_of(op_.work, gpu)),
+      measured_(measured_times(gpu, op_.shape)),
+      scratch_(op_.work) {
+  if (measured_) return;
+  // The others' efficiency is over bytes, where EfficiencyCurve keeps it from rising too fast.
+  if (!may_fall(op_.work.family)) return;
+  Seconds longest{};
+  for (const std::int64_t n : bend_counts(op_, gpu, reach_.curve.curve())) {
+    longest = std::max(longest, unbent_time(n, gpu));
+    bend_.push_back(n);
+    longest_so_far_.push_back(longest);
+  }
+}
+
+Seconds TimedOperator::unbent_time(std::int64_t n, const Gpu& gpu) const {
+  set_work(op_, n, scratch_);
+  return expected_time(scratch_, gpu, reach_);
+}
+
+Seconds TimedOperator::measured_time(std::int64_t n, const Gpu& gpu) const {
+  set_work(op_, n, scratch_);
+  return measured_total(measured_->at(size_of(n), 0), op_.work.calls / op_.calls_of_shape, scratch_,
+                        gpu);
+}
+
+Seconds TimedOperator::time(std::int64_t n, const Gpu& gpu) const {
+  return kernel_time(n, gpu) + op_.wait * static_cast<double>(op_.work.calls) + op_.serial.of(n);
+}
+
+Seconds TimedOperator::kernel_time(std::int64_t n, const Gpu& gpu) const {
+  if (measured_) return measured_time(n, gpu);
+  const Seconds own = unbent_time(n, gpu);
+  const auto after = std::upper_bound(bend_.begin(), bend_.end(), n);
+  if (after == bend_.begin()) return own;
+  return std::max(own, longest_so_far_[static_cast<std::size_t>(after - bend_.begin()) - 1]);
+}
+
+Seconds TimedOperator::graph_saving() const {
+  if (!measured_) return {};
+  return measured_->graph_saving() * static_cast<double>(op_.work.calls);
+}
+
+OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu) const {
+  const Seconds total = time(n, gpu);  // which fills in the work
+  if (measured_) {
+    const Seconds fixed = measured_->fixed() * static_cast<double>(timed_calls());
+    return measured_estimate(measured_->explain(size_of(n), 0), total, fixed, scratch_, gpu);
+  }
+  OperatorEstimate result = estimate(scratch_, gpu, reach_);
+  result.time = total;
+  if (op_.serial.of(n) > total / 2.0) result.bound = Bound::latency;
+  return result;
+}
+
+}  // namespace roofcast

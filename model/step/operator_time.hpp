@@ -1,0 +1,131 @@
+// Operators with what their time needs worked out in advance: measured times, or the efficiency
+// curve and the longest time of any smaller count. Internal to step_estimate.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "model/step/deployment_operators.hpp"
+#include "model/step/efficiency.hpp"
+#include "model/step/measured_mixer_time.hpp"
+#include "model/step/measured_time.hpp"
+
+namespace roofcast {
+
+/// An operator over a count whose time never falls as the count grows: from measured times where
+/// the GPU has them (MeasuredTimes sees to it), else from efficiencies.
+/// There, a curve whose efficiency rises faster than the work would make more tokens faster; the
+/// running maximum over smaller counts stands instead. It is exact: between the counts at which the
+/// curve, the roofline or the cached share bends, work and efficiency are linear in the count, so
+/// that their ratio is monotone and its largest value lies at a bend. Experts bend at every count
+/// until all are picked.
+class TimedOperator {
+ public:
+  TimedOperator(LinearOperator op, const Gpu& gpu);
+
+  Seconds time(std::int64_t n, const Gpu& gpu) const;
+  OperatorEstimate explain(std::int64_t n, const Gpu& gpu) const;
+  std::int64_t calls() const { return op_.work.calls; }
+  const std::string& name() const { return op_.work.name; }
+  /// Of time(), what a captured graph saves.
+  Seconds graph_saving() const;
+
+ private:
+  Seconds kernel_time(std::int64_t n, const Gpu& gpu) const;
+  Seconds unbent_time(std::int64_t n, const Gpu& gpu) const;
+  Seconds measured_time(std::int64_t n, const Gpu& gpu) const;
+  double size_of(std::int64_t n) const { return static_cast<double>(n) * op_.shape_each; }
+  std::int64_t timed_calls() const { return op_.work.calls / op_.calls_of_shape; }
+
+  LinearOperator op_;
+  EfficiencyEstimate reach_;
+  std::optional<MeasuredTimes> measured_;
+  std::vector<std::int64_t> bend_;       // counts, ascending
+  std::vector<Seconds> longest_so_far_;  // at or before that count
+  mutable Work scratch_;                 // spares a copy of its strings at each call
+};
+
+/// An attention or recurrent operator: its work depends on more than one count.
+template <class Operator>
+class TimedMixer {
+ public:
+  TimedMixer(Operator op, const Gpu& gpu)
+      : op_(std::move(op)),
+        decode_(op_.decode, decode_shape(op_), {}, gpu),
+        beside_(op_.decode, beside_shape(op_), {}, gpu),
+        prefill_(op_.prefill, prefill_shape(op_), span_of(op_), gpu) {}
+
+  Seconds decode_time(const StepBatch& batch, const Gpu& gpu) const {
+    const Side& side = decode_side(batch);
+    Work& work = side.scratch;
+    set_decode_work(op_, batch, work);
+    if (!side.measured) return expected_time(work, gpu, side.efficiency);
+    return measured_total(measured_decode(*side.measured, op_, batch, work), work.calls, work, gpu);
+  }
+  Seconds prefill_time(const StepBatch& batch, const Gpu& gpu) const {
+    Work& work = prefill_.scratch;
+    set_prefill_work(op_, batch, work);
+    if (!prefill_.measured) return expected_time(work, gpu, prefill_.efficiency);
+    return measured_total(measured_prefill(*prefill_.measured, op_, batch, work), work.calls, work,
+                          gpu);
+  }
+  OperatorEstimate explain_decode(const StepBatch& batch, const Gpu& gpu) const {
+    const Seconds total = decode_time(batch, gpu);  // which fills in the work
+    const Side& side = decode_side(batch);
+    if (!side.measured) return estimate(side.scratch, gpu, side.efficiency);
+    return side.measured_estimate(
+        roofcast::explain_decode(*side.measured, op_, batch, side.scratch), total, gpu);
+  }
+  OperatorEstimate explain_prefill(const StepBatch& batch, const Gpu& gpu) const {
+    const Seconds total = prefill_time(batch, gpu);
+    if (!prefill_.measured) return estimate(prefill_.scratch, gpu, prefill_.efficiency);
+    return prefill_.measured_estimate(
+        roofcast::explain_prefill(*prefill_.measured, op_, batch, prefill_.scratch), total, gpu);
+  }
+  std::int64_t calls() const { return op_.decode.calls; }
+  /// Of decode_time(), what a captured graph saves: of two kernels, where one writes the cache.
+  Seconds graph_saving() const {
+    if (!decode_.measured) return {};
+    const std::int64_t kernels = op_.decode.calls * (writes_cache() ? 2 : 1);
+    return decode_.measured->graph_saving() * static_cast<double>(kernels);
+  }
+  /// Whether decode_time() asks for the longest of the batch.
+  bool has_tail() const {
+    return (decode_.measured && decode_.measured->has_tail()) ||
+           (beside_.measured && beside_.measured->has_tail());
+  }
+  /// Whether its times include writing the new keys and values.
+  bool writes_cache() const { return decode_.measured && decode_.measured->writes_cache(); }
+
+ private:
+  /// One of the operator's kernels.
+  struct Side {
+    Side(const Work& work, const std::optional<OperatorShape>& shape, const AttentionSpan& span,
+         const Gpu& gpu)
+        : efficiency(efficiency_of(work, gpu)), scratch(work) {
+      if (shape) measured = measured_times(gpu, *shape, span);
+    }
+    OperatorEstimate measured_estimate(const CurveAnswer& answer, Seconds total,
+                                       const Gpu& gpu) const {
+      const Seconds fixed = measured->fixed() * static_cast<double>(scratch.calls);
+      return roofcast::measured_estimate(answer, total, fixed, scratch, gpu);
+    }
+    EfficiencyEstimate efficiency;
+    std::optional<MeasuredTimes> measured{};
+    mutable Work scratch;
+  };
+
+  /// The kernel that decodes in this step: the prompts' own, where that was timed.
+  const Side& decode_side(const StepBatch& batch) const {
+    return !batch.prefills.empty() && beside_.measured ? beside_ : decode_;
+  }
+
+  Operator op_;
+  Side decode_;
+  Side beside_;
+  Side prefill_;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,50 @@
+// A step time that remembers some of the steps it was asked for: what a run was made of, to say
+// afterwards what its times rest on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "model/step/step_time.hpp"
+
+namespace roofcast {
+
+/// Answers as `times` does, which must outlive it. Keeps every n-th batch, n doubling as they
+/// become many: at most kMax, evenly spread over the steps asked for. Not for two threads at once.
+class SampledSteps final : public StepTime {
+ public:
+  static constexpr std::size_t kMax = 64;
+
+  explicit SampledSteps(const StepTime& times) : times_(&times) {}
+
+  const std::vector<AttentionSpan>& spans() const override { return times_->spans(); }
+  bool asks_for_longest() const override { return times_->asks_for_longest(); }
+
+  Seconds seconds(const StepBatch& batch) const override {
+    if (asked_++ % every_ == 0) keep(batch);
+    return times_->seconds(batch);
+  }
+
+  /// In the order they were asked for.
+  const std::vector<StepBatch>& sample() const { return sample_; }
+
+ private:
+  void keep(const StepBatch& batch) const {
+    if (sample_.size() < kMax) {
+      sample_.push_back(batch);
+      return;
+    }
+    for (std::size_t i = 1; 2 * i < kMax; ++i) sample_[i] = sample_[2 * i];
+    sample_.resize(kMax / 2);
+    every_ *= 2;
+    sample_.push_back(batch);  // number kMax * (every_ / 2), a multiple of the new distance
+  }
+
+  const StepTime* times_;
+  mutable std::vector<StepBatch> sample_{};
+  mutable std::int64_t asked_ = 0;
+  mutable std::int64_t every_ = 1;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,269 @@
+#include "model/step/step_estimate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "model/step/operator_time.hpp"
+
+namespace roofcast {
+
+namespace {
+
+// Steps of more tokens than this are not kept: no engine's budget reaches it.
+constexpr std::int64_t kLargestKept = std::int64_t{1} << 16;
+
+// vLLM rebuilds what penalties look at in every step: 6 ms for 68 rows of 4,000 tokens (RTX 5090,
+// vllm-project/vllm pull 47540). Counted is the whole context, where vLLM takes the output of each
+// row at the length of the longest: outputs by themselves are not known here.
+constexpr Seconds kPenaltyOfAToken{22e-9};
+
+double attended_by_decodes(const StepBatch& batch) {
+  return batch.decode_attended.empty() ? 0.0 : static_cast<double>(batch.decode_attended.front());
+}
+
+/// Times by count, worked out on first use.
+class Table {
+ public:
+  template <class Function>
+  Seconds at(std::int64_t n, Function compute) {
+    if (n > kLargestKept) return compute();
+    const auto index = static_cast<std::size_t>(n);
+    if (index >= seconds_.size()) seconds_.resize(index + 1, kUnknown);
+    if (seconds_[index].value < 0) seconds_[index] = compute();
+    return seconds_[index];
+  }
+
+ private:
+  static constexpr Seconds kUnknown{-1.0};
+  std::vector<Seconds> seconds_;
+};
+
+std::vector<TimedOperator> timed(std::vector<LinearOperator> operators, const Gpu& gpu) {
+  std::vector<TimedOperator> list;
+  list.reserve(operators.size());
+  for (LinearOperator& op : operators) list.emplace_back(std::move(op), gpu);
+  return list;
+}
+
+template <class Operator>
+std::vector<TimedMixer<Operator>> timed_mixers(std::vector<Operator> operators, const Gpu& gpu) {
+  std::vector<TimedMixer<Operator>> list;
+  list.reserve(operators.size());
+  for (Operator& op : operators) list.emplace_back(std::move(op), gpu);
+  return list;
+}
+
+template <class List>
+std::int64_t calls_of(const List& operators) {
+  std::int64_t calls = 0;
+  for (const auto& op : operators) calls += op.calls();
+  return calls;
+}
+
+/// Operators of one family and provenance err together; families err independently.
+double combined_uncertainty(const std::vector<OperatorEstimate>& operators, Seconds host,
+                            Seconds total) {
+  constexpr int kProvenances = 5;
+  std::array<std::array<double, kOperatorFamilies>, kProvenances> deviation{};
+  for (const OperatorEstimate& op : operators) {
+    deviation[static_cast<std::size_t>(op.provenance)][static_cast<std::size_t>(op.work.family)] +=
+        op.time.value * op.relative_uncertainty;
+  }
+  const double host_deviation = host.value * kHostUncertainty;
+  double sum = host_deviation * host_deviation;
+  for (const auto& families : deviation) {
+    for (const double one : families) sum += one * one;
+  }
+  return total.value > 0 ? std::sqrt(sum) / total.value : 0.0;
+}
+
+template <class List>
+Seconds graph_saving_of(const List& operators) {
+  Seconds saving;
+  for (const auto& op : operators) saving += op.graph_saving();
+  return saving;
+}
+
+/// The estimate of an operator in a captured graph.
+OperatorEstimate captured(OperatorEstimate estimate, Seconds saving) {
+  estimate.time = std::max(Seconds{}, estimate.time - saving);
+  return estimate;
+}
+
+}  // namespace
+
+StepEstimate sum_of(const std::vector<StepEstimate>& steps) {
+  StepEstimate sum;
+  for (const StepEstimate& step : steps) {
+    sum.total += step.total;
+    sum.device += step.device;
+    sum.host += step.host;
+    sum.operators.insert(sum.operators.end(), step.operators.begin(), step.operators.end());
+  }
+  sum.relative_uncertainty = combined_uncertainty(sum.operators, sum.host, sum.total);
+  return sum;
+}
+
+struct RooflineStepTime::Impl {
+  explicit Impl(Deployment subject)
+      : deployment(std::move(subject)), spans(attention_spans(deployment.model)) {
+    StepOperators operators = step_operators(deployment);
+    per_token = timed(std::move(operators.per_token), deployment.gpu);
+    per_row = timed(std::move(operators.per_row), deployment.gpu);
+    attention = timed_mixers(std::move(operators.attention), deployment.gpu);
+    recurrent = timed_mixers(std::move(operators.recurrent), deployment.gpu);
+    fixed_calls = calls_of(per_token) + calls_of(per_row);
+    mixer_calls = calls_of(attention) + calls_of(recurrent);
+    drop_cache_writes();
+    token_saving = graph_saving_of(per_token);
+    row_saving = graph_saving_of(per_row);
+    mixer_saving = graph_saving_of(attention) + graph_saving_of(recurrent);
+    asks_for_longest = std::any_of(attention.begin(), attention.end(),
+                                   [](const auto& op) { return op.has_tail(); });
+    deployment.gpu.measured.reset();  // every operator has taken its curves
+  }
+
+  Deployment deployment;
+  std::vector<AttentionSpan> spans;
+  std::vector<TimedOperator> per_token;
+  std::vector<TimedOperator> per_row;
+  std::vector<TimedMixer<AttentionOperator>> attention;
+  std::vector<TimedMixer<RecurrentOperator>> recurrent;
+  bool asks_for_longest = false;
+  std::int64_t fixed_calls = 0;
+  std::int64_t mixer_calls = 0;
+  Seconds token_saving{};  // in a captured graph
+  Seconds row_saving{};
+  Seconds mixer_saving{};
+  mutable Table token_times;
+  mutable Table row_times;
+
+  Seconds sum(const std::vector<TimedOperator>& operators, std::int64_t n, Table& table) const {
+    if (n == 0) return {};
+    return table.at(n, [&] {
+      Seconds total;
+      for (const TimedOperator& op : operators) total += op.time(n, deployment.gpu);
+      return total;
+    });
+  }
+
+  /// Where all attention kernels were timed with what they write to the cache, that is no operator
+  /// of its own; its launches count on.
+  void drop_cache_writes() {
+    const auto writes = [](const auto& op) { return op.writes_cache(); };
+    if (attention.empty() || !std::all_of(attention.begin(), attention.end(), writes)) return;
+    std::erase_if(per_token, [](const TimedOperator& op) { return op.name() == "kv_write"; });
+  }
+
+  template <class Mixers>
+  Seconds mixer_time(const Mixers& mixers, const StepBatch& batch) const {
+    Seconds total;
+    for (const auto& op : mixers) {
+      if (!batch.prefills.empty()) total += op.prefill_time(batch, deployment.gpu);
+      if (batch.decode_sequences > 0) total += op.decode_time(batch, deployment.gpu);
+    }
+    return total;
+  }
+
+  bool is_captured(const StepBatch& batch, const StepCounts& counts) const {
+    const Engine& engine = deployment.engine;
+    if (!engine.cuda_graphs || (engine.eager_prefill && !batch.prefills.empty())) return false;
+    if (engine.exact_graphs && batch.prefills.empty()) return true;
+    return !engine.graph_batch_sizes.empty() && counts.tokens <= engine.graph_batch_sizes.back();
+  }
+
+  /// Kernels wait for their launch unless a captured graph holds them.
+  Seconds launch_time(const StepBatch& batch, const StepCounts& counts) const {
+    const Engine& engine = deployment.engine;
+    if (is_captured(batch, counts)) return {};
+    const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
+    const std::int64_t calls = fixed_calls + mixer_calls * (mixed ? 2 : 1);
+    return engine.host.kernel_launch * static_cast<double>(calls);
+  }
+
+  /// What kernels that were timed one by one are shorter in a captured graph. That of a step with
+  /// prompts leaves attention out (vLLM's piecewise graphs).
+  Seconds saved_time(const StepBatch& batch, const StepCounts& counts) const {
+    if (!is_captured(batch, counts)) return {};
+    const Seconds linear = counts.rows > 0 ? token_saving + row_saving : token_saving;
+    return batch.prefills.empty() ? linear + mixer_saving : linear;
+  }
+
+  Seconds device_time(const StepBatch& batch) const {
+    const StepCounts counts = step_counts(deployment.engine, batch);
+    if (counts.tokens == 0) return {};
+    const Seconds kernels = sum(per_token, counts.tokens, token_times) +
+                            sum(per_row, counts.rows, row_times) + mixer_time(attention, batch) +
+                            mixer_time(recurrent, batch);
+    return std::max(kernels - saved_time(batch, counts), launch_time(batch, counts));
+  }
+
+  Seconds host_time(double sequences) const {
+    const HostOverhead& host = deployment.engine.host;
+    return host.step_base + host.output_base +
+           (host.per_sequence + host.output_per_sequence) * sequences;
+  }
+
+  /// Asynchronous scheduling prepares the next step while this one runs, but penalties need the
+  /// tokens of this one on the host first (vllm-project/vllm pull 47540).
+  Seconds total_time(Seconds device, const StepBatch& batch) const {
+    const HostOverhead& terms = deployment.engine.host;
+    const auto sequences =
+        static_cast<double>(batch.decode_sequences) + static_cast<double>(batch.prefills.size());
+    const Seconds launched = device + terms.graph_launch;
+    const bool penalties = deployment.engine.sampling == SamplingKind::penalty;
+    const Seconds host =
+        host_time(sequences) + kPenaltyOfAToken * (penalties ? attended_by_decodes(batch) : 0.0);
+    const bool hidden = deployment.engine.async_scheduling && !penalties;
+    const Seconds overlapped = hidden ? std::max(launched, host) : launched + host;
+    return overlapped + terms.serial_per_sequence * sequences;
+  }
+};
+
+RooflineStepTime::RooflineStepTime(Deployment deployment)
+    : impl_(std::make_unique<Impl>(std::move(deployment))) {}
+
+RooflineStepTime::~RooflineStepTime() = default;
+
+const std::vector<AttentionSpan>& RooflineStepTime::spans() const { return impl_->spans; }
+
+bool RooflineStepTime::asks_for_longest() const { return impl_->asks_for_longest; }
+
+Seconds RooflineStepTime::seconds(const StepBatch& batch) const {
+  return impl_->total_time(impl_->device_time(batch), batch);
+}
+
+StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
+  const Gpu& gpu = impl_->deployment.gpu;
+  const StepCounts counts = step_counts(impl_->deployment.engine, batch);
+  StepEstimate result;
+  const bool in_graph = impl_->is_captured(batch, counts);
+  const auto add_mixers = [&](const auto& mixers) {
+    for (const auto& op : mixers) {
+      if (!batch.prefills.empty()) result.operators.push_back(op.explain_prefill(batch, gpu));
+      if (batch.decode_sequences == 0) continue;
+      const Seconds saved = in_graph && batch.prefills.empty() ? op.graph_saving() : Seconds{};
+      result.operators.push_back(captured(op.explain_decode(batch, gpu), saved));
+    }
+  };
+  const auto add_linear = [&](const std::vector<TimedOperator>& operators, std::int64_t n) {
+    if (n == 0) return;
+    for (const TimedOperator& op : operators) {
+      const Seconds saved = in_graph ? op.graph_saving() : Seconds{};
+      result.operators.push_back(captured(op.explain(n, gpu), saved));
+    }
+  };
+  add_linear(impl_->per_token, counts.tokens);
+  add_mixers(impl_->attention);
+  add_mixers(impl_->recurrent);
+  add_linear(impl_->per_row, counts.rows);
+  result.device = impl_->device_time(batch);
+  result.total = seconds(batch);
+  result.host = result.total - result.device;
+  result.relative_uncertainty = combined_uncertainty(result.operators, result.host, result.total);
+  return result;
+}
+
+}  // namespace roofcast

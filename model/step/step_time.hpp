@@ -1,0 +1,60 @@
+// The seam between hardware and everything that schedules: how long does one engine step take?
+// The simulator knows nothing else of GPUs or models.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/architecture/transformer.hpp"
+#include "model/step/attention_tail.hpp"
+
+namespace roofcast {
+
+/// Tokens of one prompt computed in a step.
+struct PrefillChunk {
+  std::int64_t new_tokens = 0;
+  std::int64_t context_tokens = 0;  // already cached: earlier chunks and prefix hits
+  bool emits_token = true;          // the last chunk of its prompt: runs LM head and sampling
+};
+
+/// What runs in one step. Decode sequences are held in aggregate so that a run of decode steps can
+/// be advanced without touching each sequence.
+struct StepBatch {
+  std::vector<PrefillChunk> prefills{};
+  std::int64_t decode_sequences = 0;
+  /// For each of StepTime::spans(): tokens attended (the new one included), summed over the decode
+  /// sequences.
+  std::vector<std::int64_t> decode_attended{};
+  /// New tokens of each decode sequence: 1, or 1 + drafts when a speculative step verifies them.
+  std::int64_t decode_new_tokens = 1;
+  /// Contexts (the new token included) of the longest decode sequences, longest first; 0: no more,
+  /// or not known.
+  std::array<std::int64_t, kLongestKept> decode_longest{};
+};
+
+/// Puts a decode sequence's context where it belongs among the longest.
+inline void keep_longest(StepBatch& batch, std::int64_t context) {
+  for (std::int64_t& kept : batch.decode_longest) {
+    if (context > kept) std::swap(context, kept);
+    if (context == 0) return;
+  }
+}
+
+class StepTime {
+ public:
+  virtual ~StepTime() = default;
+
+  /// The distinct attention spans of the model, in the order of StepBatch::decode_attended.
+  virtual const std::vector<AttentionSpan>& spans() const = 0;
+
+  /// Time from the start of this step to the start of the next, host work included.
+  virtual Seconds seconds(const StepBatch& batch) const = 0;
+
+  /// Whether seconds() asks for StepBatch::decode_longest, which else need not be kept.
+  virtual bool asks_for_longest() const { return true; }
+};
+
+}  // namespace roofcast

@@ -1,0 +1,95 @@
+#include "planner/capacity/confidence.hpp"
+
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "planner/answers_on.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr double kFarthest = 4;          // standard deviations: beyond it lies 3e-5 of a normal
+constexpr double kResolution = 1. / 32;  // of them: moves a probability by at most 0.013
+
+struct DeviationCause {
+  const char* name;
+  double Deviations::*member;
+  double harmful;  // the sign that can only make things worse
+};
+
+constexpr std::array kCauses = {
+    DeviationCause{"step time", &Deviations::step_time, 1},
+    DeviationCause{"host work per request", &Deviations::per_request, 1},
+    DeviationCause{"KV capacity", &Deviations::kv_capacity, -1}};
+
+/// Standard normal distribution function.
+double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
+
+/// The cause with the distance at which it alone turns the verdict, if it does: the middle of the
+/// last interval of a bisection.
+struct Search {
+  std::optional<double> flips_at{};
+  std::int64_t asked = 0;
+};
+
+Search flipping(const DeviatingVerdict& verdict, const DeviationCause& cause, bool holds) {
+  const double direction = holds ? cause.harmful : -cause.harmful;
+  Search search;
+  const auto flips_at = [&](double distance) {
+    Deviations deviations;
+    deviations.*cause.member = direction * distance;
+    ++search.asked;
+    return verdict(deviations) != holds;
+  };
+  if (!flips_at(kFarthest)) return search;
+  double stays = 0;
+  double flips = kFarthest;
+  while (flips - stays > kResolution) {
+    const double middle = (stays + flips) / 2;
+    (flips_at(middle) ? flips : stays) = middle;
+  }
+  search.flips_at = direction * (stays + flips) / 2;
+  return search;
+}
+
+Confidence combined(const std::vector<Search>& searches, bool holds) {
+  Confidence confidence{.holds = holds, .simulations = 1};
+  double inverse_squares = 0;
+  for (std::size_t i = 0; i < kCauses.size(); ++i) {
+    const Search& search = searches[i];
+    if (search.flips_at) inverse_squares += 1 / (*search.flips_at * *search.flips_at);
+    confidence.causes.push_back({kCauses[i].name, search.flips_at});
+    confidence.simulations += search.asked;
+  }
+  // No cause turns it: the nearest boundary known is beyond the farthest looked at.
+  const double beta = inverse_squares > 0 ? 1 / std::sqrt(inverse_squares) : kFarthest;
+  confidence.probability = normal_cdf(holds ? beta : -beta);
+  return confidence;
+}
+
+}  // namespace
+
+double greatest_probability() { return normal_cdf(kFarthest); }
+
+std::optional<Confidence> confidence_of(const DeviatingVerdict& holds, int threads,
+                                        const ProgressFunction& progress) {
+  const bool holds_as_predicted = holds({});
+  const auto search = [&](std::int64_t i) {
+    return flipping(holds, kCauses[static_cast<std::size_t>(i)], holds_as_predicted);
+  };
+  const auto searches = answers_on(threads, std::ssize(kCauses), search, progress);
+  if (!searches) return std::nullopt;
+  return combined(*searches, holds_as_predicted);
+}
+
+Confidence confidence_of(const DeviatingVerdict& holds) { return *confidence_of(holds, 1, {}); }
+
+Confidence confidence_of(const SimulationRun& run, const PoolStepTimes& step_times,
+                         const SloRequirement& requirement) {
+  return confidence_of([&](const Deviations& deviations) {
+    return judge(simulate_deviating(run, step_times, deviations, {}), requirement).holds;
+  });
+}
+
+}  // namespace roofcast

@@ -1,0 +1,338 @@
+#include "planner/capacity/limits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <span>
+#include <utility>
+
+#include "planner/answers_on.hpp"
+#include "planner/capacity/offered_load.hpp"
+#include "simulator/simulate.hpp"
+
+namespace roofcast {
+namespace {
+
+// ---- what steps are made of
+
+/// Of all that bounds operators: what they took, and beside them the whole of the steps.
+struct StepTimeParts {
+  double total = 0;
+  StepShares seconds{};
+
+  StepShares shares() const {
+    if (total <= 0) return {};
+    return {.compute = seconds.compute / total,
+            .bandwidth = seconds.bandwidth / total,
+            .interconnect = seconds.interconnect / total,
+            .host = seconds.host / total};
+  }
+};
+
+void add_operator(StepShares& seconds, const OperatorEstimate& part) {
+  switch (part.bound) {
+    case Bound::compute:
+      seconds.compute += part.time.value;
+      return;
+    case Bound::memory:
+      seconds.bandwidth += part.time.value;
+      return;
+    case Bound::communication:
+      seconds.interconnect += part.time.value;
+      return;
+    case Bound::latency:
+      return;
+  }
+}
+
+/// Whether the step lasts as long as the host works: with asynchronous scheduling what the GPU
+/// leaves uncovered is else the launch of a graph and what is serial. Penalties end the overlap.
+bool waits_for_host(const StepEstimate& step, const StepBatch& batch, const Engine& engine) {
+  if (!engine.async_scheduling || engine.sampling == SamplingKind::penalty) return false;
+  const auto sequences =
+      static_cast<double>(batch.decode_sequences) + static_cast<double>(batch.prefills.size());
+  const Seconds serial = engine.host.graph_launch + engine.host.serial_per_sequence * sequences;
+  constexpr double kRounding = 1e-9;  // seconds: of sums and differences of steps
+  return step.host.value > serial.value + kRounding;
+}
+
+void add_step(StepTimeParts& parts, const StepEstimate& step, bool waits) {
+  parts.total += step.total.value;
+  if (waits) {
+    parts.seconds.host += step.total.value;
+    return;
+  }
+  Seconds kernels;
+  for (const OperatorEstimate& part : step.operators) kernels += part.time;
+  // Kernels that wait for their launch, one by one, are the host's too.
+  constexpr double kSame = 0.999;
+  if (kernels.value < kSame * step.device.value) {
+    parts.seconds.host += step.total.value;
+    return;
+  }
+  parts.seconds.host += step.host.value;
+  for (const OperatorEstimate& part : step.operators) add_operator(parts.seconds, part);
+}
+
+StepTimeParts parts_of(const std::vector<StepBatch>& sample, const RooflineStepTime& step_time,
+                       const Engine& engine) {
+  StepTimeParts parts;
+  for (const StepBatch& batch : sample) {
+    const StepEstimate step = step_time.explain(batch);
+    add_step(parts, step, waits_for_host(step, batch, engine));
+  }
+  return parts;
+}
+
+/// One standard deviation of the steps of a pool, by both samples.
+double uncertainty_of(const CountedSteps& counted, const RooflineStepTime& step_time) {
+  std::vector<StepEstimate> steps;
+  for (const StepBatch& batch : counted.prompt_sample()) steps.push_back(step_time.explain(batch));
+  for (const StepBatch& batch : counted.decode_sample()) steps.push_back(step_time.explain(batch));
+  return sum_of(steps).relative_uncertainty;
+}
+
+// ---- what was used
+
+constexpr std::array kStepKinds = {LimitKind::compute, LimitKind::bandwidth,
+                                   LimitKind::interconnect, LimitKind::host};
+
+double share_of(const StepShares& shares, LimitKind kind) {
+  switch (kind) {
+    case LimitKind::compute:
+      return shares.compute;
+    case LimitKind::bandwidth:
+      return shares.bandwidth;
+    case LimitKind::interconnect:
+      return shares.interconnect;
+    case LimitKind::host:
+      return shares.host;
+    default:
+      return 0;
+  }
+}
+
+/// Of all pools' steps together.
+double step_share(const std::vector<PoolSteps>& pools, LimitKind kind) {
+  double part = 0;
+  double total = 0;
+  for (const PoolSteps& pool : pools) {
+    part += pool.census.prompt_steps.value * share_of(pool.prompts, kind) +
+            pool.census.decode_steps.value * share_of(pool.decodes, kind);
+    total += pool.census.total().value;
+  }
+  return total > 0 ? part / total : 0;
+}
+
+double time_share(const std::vector<PoolSteps>& pools, Seconds StepCensus::*part) {
+  Seconds sum;
+  Seconds total;
+  for (const PoolSteps& pool : pools) {
+    sum += pool.census.*part;
+    total += pool.census.total();
+  }
+  return total.value > 0 ? sum / total : 0;
+}
+
+bool moves_cache(const SimulationRun& run) {
+  return std::any_of(run.pools.begin(), run.pools.end(),
+                     [](const PoolRun& pool) { return pool.role == PoolRole::decode; });
+}
+
+std::vector<LimitUse> uses_of(const SimulationRun& run, const std::vector<PoolSteps>& pools) {
+  std::vector<LimitUse> uses = {
+      {LimitKind::kv_memory, run.result.use.peak_kv_use},
+      {LimitKind::token_budget, time_share(pools, &StepCensus::at_token_budget)},
+      {LimitKind::max_num_seqs, time_share(pools, &StepCensus::at_max_num_seqs)}};
+  for (const LimitKind kind : kStepKinds) {
+    const double share = step_share(pools, kind);
+    const bool has_links = share > 0 || moves_cache(run);
+    if (kind == LimitKind::interconnect && !has_links) continue;
+    uses.push_back({kind, share});
+  }
+  if (offered_rate_per_s(run.workload) > 0) {
+    uses.push_back({LimitKind::queueing, run.result.saturation.queueing_share});
+  }
+  return uses;
+}
+
+// ---- a tenth more
+
+/// Steps with and without prompts, each by a factor.
+class RelaxedSteps final : public StepTime {
+ public:
+  RelaxedSteps(const StepTime& times, const RelaxedShares& factors)
+      : times_(&times), factors_(factors) {}
+
+  const std::vector<AttentionSpan>& spans() const override { return times_->spans(); }
+  Seconds seconds(const StepBatch& batch) const override {
+    const double factor = batch.prefills.empty() ? factors_.decode_steps : factors_.prompt_steps;
+    return times_->seconds(batch) * factor;
+  }
+
+ private:
+  const StepTime* times_;
+  RelaxedShares factors_;
+};
+
+/// Time that is a share of a step falls by the kind's part; the host's own terms are widened where
+/// they stand.
+RelaxedShares relaxed_shares(const PoolSteps& steps, LimitKind kind) {
+  if (kind == LimitKind::host) return {};
+  const double saved = 1 - 1 / (1 + kRelaxation);
+  return {.prompt_steps = 1 - saved * share_of(steps.prompts, kind),
+          .decode_steps = 1 - saved * share_of(steps.decodes, kind)};
+}
+
+std::int64_t more_of(std::int64_t count) {
+  return std::llround(std::ceil(static_cast<double>(count) * (1 + kRelaxation)));
+}
+
+void speed_up(HostOverhead& host) {
+  for (Seconds HostOverhead::*term :
+       {&HostOverhead::step_base, &HostOverhead::per_sequence, &HostOverhead::output_base,
+        &HostOverhead::output_per_sequence, &HostOverhead::graph_launch,
+        &HostOverhead::serial_per_sequence, &HostOverhead::kernel_launch, &HostOverhead::rank_skew,
+        &HostOverhead::per_request}) {
+    host.*term = host.*term * (1 / (1 + kRelaxation));
+  }
+}
+
+void relax_pool(PoolRun& pool, LimitKind kind) {
+  Engine& engine = pool.deployment.engine;
+  if (kind == LimitKind::kv_memory) pool.plan.kv_blocks = more_of(pool.plan.kv_blocks);
+  if (kind == LimitKind::token_budget) {
+    engine.max_num_batched_tokens = more_of(engine.max_num_batched_tokens);
+  }
+  if (kind == LimitKind::max_num_seqs) engine.max_num_seqs = more_of(engine.max_num_seqs);
+  if (kind == LimitKind::host) speed_up(engine.host);
+}
+
+/// The same requests at the same mean rate, without chance: each comes a gap after the one before.
+void space_evenly(Workload& workload) {
+  std::vector<Request*> starts;
+  for (Request& request : workload.requests) {
+    if (request.follows == kNoRequest) starts.push_back(&request);
+  }
+  if (starts.size() < 2) return;
+  const Nanoseconds first = starts.front()->arrival;
+  const auto span = static_cast<double>(starts.back()->arrival - first);
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const double place = static_cast<double>(i) / static_cast<double>(starts.size() - 1);
+    starts[i]->arrival = first + std::llround(span * place);
+  }
+}
+
+SimulationRun relaxed_run(const SimulationRun& run, LimitKind kind) {
+  SimulationRun relaxed{.scenario = run.scenario, .pools = run.pools, .workload = run.workload};
+  relaxed.stopped = run.stopped;
+  for (PoolRun& pool : relaxed.pools) relax_pool(pool, kind);
+  if (kind == LimitKind::queueing) space_evenly(relaxed.workload);
+  if (kind == LimitKind::interconnect && relaxed.scenario.cluster) {
+    KvLink& link = relaxed.scenario.cluster->link;
+    link.bandwidth = link.bandwidth * (1 + kRelaxation);
+  }
+  return relaxed;
+}
+
+SimulationResult simulate_on(const SimulationRun& run, std::span<const StepTime* const> seams,
+                             const ProgressFunction& progress) {
+  return simulate(cluster_of(run.scenario, run.pools, seams), run.workload,
+                  {.max_concurrency = run.scenario.max_concurrency,
+                   .slo = run.scenario.slo,
+                   .progress = ended_by(run, progress)});
+}
+
+}  // namespace
+
+std::string_view name_of(LimitKind kind) {
+  constexpr std::array<std::string_view, 8> kNames = {"kv_memory", "token_budget", "max_num_seqs",
+                                                      "compute",   "bandwidth",    "interconnect",
+                                                      "host",      "queueing"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+LimitAccount simulate_with_account(SimulationRun& run, const PoolStepTimes& step_times,
+                                   const ProgressFunction& progress) {
+  std::deque<CountedSteps> counted;
+  std::vector<const StepTime*> seams;
+  for (std::size_t i = 0; i < run.pools.size(); ++i) {
+    seams.push_back(&counted.emplace_back(step_times[i], run.pools[i].deployment.engine));
+  }
+  run.result = simulate_on(run, seams, progress);
+  LimitAccount account;
+  for (std::size_t i = 0; i < run.pools.size(); ++i) {
+    const Engine& engine = run.pools[i].deployment.engine;
+    account.pools.push_back(
+        {.census = counted[i].census(),
+         .prompts = parts_of(counted[i].prompt_sample(), step_times[i], engine).shares(),
+         .decodes = parts_of(counted[i].decode_sample(), step_times[i], engine).shares()});
+    run.pools[i].step_uncertainty = uncertainty_of(counted[i], step_times[i]);
+  }
+  account.uses = uses_of(run, account.pools);
+  return account;
+}
+
+SimulationResult simulate_relaxed(const SimulationRun& run, const LimitAccount& account,
+                                  LimitKind kind) {
+  const SimulationRun relaxed = relaxed_run(run, kind);
+  const PoolStepTimes step_times = step_times_of(relaxed);
+  std::deque<RelaxedSteps> faster;
+  std::vector<const StepTime*> seams;
+  for (std::size_t i = 0; i < relaxed.pools.size(); ++i) {
+    const RelaxedShares shares = relaxed_shares(account.pools[i], kind);
+    seams.push_back(&faster.emplace_back(step_times[i], shares));
+  }
+  return simulate_on(relaxed, seams, {});
+}
+
+double Yardstick::of(const SimulationResult& result) const {
+  return target ? result.slo[*target].achieved : result.e2e.mean;
+}
+
+Yardstick yardstick_of(const SimulationResult& result) {
+  Yardstick yardstick;
+  double worst = 0;
+  for (std::size_t i = 0; i < result.slo.size(); ++i) {
+    const TargetOutcome& outcome = result.slo[i];
+    const double used = outcome.achieved / outcome.target.limit.value;
+    if (used <= worst) continue;
+    worst = used;
+    yardstick.target = i;
+  }
+  return yardstick;
+}
+
+std::optional<LimitReport> report_limits(const SimulationRun& run, const LimitAccount& account,
+                                         int threads, const ProgressFunction& progress) {
+  const Yardstick yardstick = yardstick_of(run.result);
+  LimitReport report{.as_is_s = yardstick.of(run.result), .use = run.result.use};
+  if (yardstick.target) report.target = run.result.slo[*yardstick.target];
+  const auto gain_of = [&](std::int64_t i) {
+    const LimitUse& use = account.uses[static_cast<std::size_t>(i)];
+    const double relaxed = yardstick.of(simulate_relaxed(run, account, use.kind));
+    const double gain = report.as_is_s > 0 ? 1 - relaxed / report.as_is_s : 0;
+    return LimitGain{.use = use, .relaxed_s = relaxed, .gain = gain};
+  };
+  auto gains = answers_on(threads, std::ssize(account.uses), gain_of, progress);
+  if (!gains) return std::nullopt;
+  std::stable_sort(gains->begin(), gains->end(),
+                   [](const LimitGain& a, const LimitGain& b) { return a.gain > b.gain; });
+  report.gains = std::move(*gains);
+  report.binding = binding_limit(report.gains);
+  return report;
+}
+
+std::optional<LimitKind> binding_limit(const std::vector<LimitGain>& gains) {
+  constexpr double kNoticeable = 0.01;  // of the yardstick, for a tenth more
+  for (const bool chance : {false, true}) {
+    for (const LimitGain& gain : gains) {
+      const bool is_chance = gain.use.kind == LimitKind::queueing;
+      if (is_chance == chance && gain.gain >= kNoticeable) return gain.use.kind;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace roofcast

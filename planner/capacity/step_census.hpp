@@ -1,0 +1,51 @@
+// A step time that keeps count of the steps it was asked for: how long they took in all, and how
+// long at which of the scheduler's limits.
+#pragma once
+
+#include <cstdint>
+
+#include "model/engines/engine.hpp"
+#include "model/step/sampled_steps.hpp"
+#include "model/step/step_time.hpp"
+
+namespace roofcast {
+
+/// Steps by what was in them.
+struct StepCensus {
+  std::int64_t steps = 0;
+  Seconds prompt_steps{};     // of steps that compute tokens of prompts, alone or beside decodes
+  Seconds decode_steps{};     // of all others
+  Seconds at_token_budget{};  // of steps with no room for another block of tokens
+  Seconds at_max_num_seqs{};  // of steps with as many sequences as may run
+
+  Seconds total() const { return prompt_steps + decode_steps; }
+};
+
+/// Answers as `times` does, which must outlive it. Not for two threads at once.
+class CountedSteps final : public StepTime {
+ public:
+  CountedSteps(const StepTime& times, const Engine& engine)
+      : prompts_(times),
+        decodes_(times),
+        token_budget_(engine.max_num_batched_tokens),
+        block_tokens_(engine.block_size),
+        max_num_seqs_(engine.max_num_seqs) {}
+
+  const std::vector<AttentionSpan>& spans() const override { return prompts_.spans(); }
+  bool asks_for_longest() const override { return prompts_.asks_for_longest(); }
+  Seconds seconds(const StepBatch& batch) const override;
+
+  const StepCensus& census() const { return census_; }
+  const std::vector<StepBatch>& prompt_sample() const { return prompts_.sample(); }
+  const std::vector<StepBatch>& decode_sample() const { return decodes_.sample(); }
+
+ private:
+  SampledSteps prompts_;
+  SampledSteps decodes_;
+  std::int64_t token_budget_;
+  std::int64_t block_tokens_;
+  std::int64_t max_num_seqs_;
+  mutable StepCensus census_{};
+};
+
+}  // namespace roofcast

@@ -1,0 +1,56 @@
+#include "planner/launch/plan_launch.hpp"
+
+#include <fmt/format.h>
+
+#include "base/wording.hpp"
+#include "model/architecture/experts.hpp"
+#include "planner/launch/checkpoint_name.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Only what is not 1 needs a flag.
+ParallelismOptions degrees_of(const Parallelism& parallel) {
+  ParallelismOptions given;
+  if (parallel.tensor > 1) given.tensor = parallel.tensor;
+  if (parallel.pipeline > 1) given.pipeline = parallel.pipeline;
+  if (parallel.data > 1) given.data = parallel.data;
+  if (parallel.expert_parallel) given.expert_parallel = true;
+  return given;
+}
+
+}  // namespace
+
+std::optional<ServeLine> serve_line_of(const PlanCatalogue& catalogue, const Shape& shape) {
+  const std::string& preset = catalogue.engines.at(shape.engine).preset;
+  if (!serve_engine_of(preset)) return std::nullopt;
+  const Scenario scenario = scenario_of(catalogue.base, {.shape = shape, .units = 1});
+  DeploymentOptions options = deployment_options(scenario, pools_of(scenario).front());
+  options.engine = preset;
+  options.model = checkpoint_name(options.model);
+  options.parallel = degrees_of(shape.parallel);
+  const Transformer& model = catalogue.models.at(shape.weight_format.value_or(""));
+  return serve_command_line(options, has_experts(model));
+}
+
+std::vector<std::string> launch_lines(const PlanReport& report, const RankedCandidate& one) {
+  const Shape& shape = report.answer.shapes[one.shape].shape;
+  const std::optional<ServeLine> line = serve_line_of(report.catalogue, shape);
+  if (!line) return {fmt::format("{} is no server: nothing starts it", shape.engine)};
+  std::vector<std::string> lines;
+  if (shape.split.apart()) {
+    lines.push_back(fmt::format("{} for prompts and {} for decoding, each:",
+                                counted(one.units * shape.split.prefill, "server"),
+                                counted(one.units * shape.split.decode, "server")));
+  } else {
+    lines.push_back(counted(one.units, "server") + (one.units > 1 ? ", each:" : ":"));
+  }
+  lines.push_back(line->text);
+  lines.insert(lines.end(), line->notes.begin(), line->notes.end());
+  if (shape.split.apart()) {
+    lines.emplace_back("how K and V move between them (--kv-transfer-config ...) is left to you");
+  }
+  return lines;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,185 @@
+#include "planner/launch/plan_manifest.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "planner/launch/plan_launch.hpp"
+
+namespace roofcast {
+namespace {
+
+enum class Vendor { nvidia, amd, other };
+
+Vendor vendor_of(const Gpu& gpu) {
+  if (is_cpu(gpu)) return Vendor::other;
+  return gpu.vendor == "NVIDIA" ? Vendor::nvidia
+         : gpu.vendor == "AMD"  ? Vendor::amd
+                                : Vendor::other;
+}
+
+/// What pods ask for: names of the makers' device plugins,
+/// https://github.com/NVIDIA/k8s-device-plugin and https://github.com/ROCm/k8s-device-plugin.
+const char* resource_of(Vendor vendor) {
+  return vendor == Vendor::amd ? "amd.com/gpu" : "nvidia.com/gpu";
+}
+
+/// Images as their makers name them, on NVIDIA those of vLLM also by the preset's version.
+/// https://docs.vllm.ai/en/stable/deployment/docker.html, https://hub.docker.com/r/lmsysorg/sglang,
+/// https://catalog.ngc.nvidia.com (tensorrt-llm/release), https://hub.docker.com/r/rocm/vllm.
+/// Nothing where there is none: TensorRT-LLM runs on NVIDIA alone, and SGLang's images for AMD are
+/// told apart by versions of ROCm and kinds of GPU.
+std::optional<std::string> image_of(ServeEngine engine, const std::string& preset, Vendor vendor) {
+  if (vendor == Vendor::other) return std::nullopt;
+  if (vendor == Vendor::amd) {
+    if (engine != ServeEngine::vllm) return std::nullopt;
+    return "rocm/vllm:latest";
+  }
+  switch (engine) {
+    case ServeEngine::sglang:
+      return "lmsysorg/sglang:latest";
+    case ServeEngine::tensorrt_llm:
+      return "nvcr.io/nvidia/tensorrt-llm/release:latest";
+    case ServeEngine::vllm:
+      break;
+  }
+  const std::size_t dash = preset.find("vllm-");
+  return dash == 0 ? fmt::format("vllm/vllm-openai:v{}.0", preset.substr(5))
+                   : "vllm/vllm-openai:latest";
+}
+
+// What all three serve on when they are told to.
+constexpr int kPort = 8000;
+
+/// As Kubernetes names things: lower case, digits and dashes, at most 50 characters (RFC 1123 has
+/// 63, of which a Deployment's pods take some).
+std::string label_of(const std::string& text) {
+  constexpr std::size_t kLongest = 50;
+  std::string label;
+  for (const char letter : text.substr(text.find_last_of('/') + 1)) {
+    const auto byte = static_cast<unsigned char>(letter);
+    const bool plain = std::isalnum(byte) != 0 && byte < 0x80;
+    if (plain) {
+      label += static_cast<char>(std::tolower(byte));
+    } else if (!label.empty() && label.back() != '-') {
+      label += '-';
+    }
+  }
+  label = label.substr(0, kLongest);
+  while (!label.empty() && label.back() == '-') label.pop_back();
+  return label.empty() ? "model" : label;
+}
+
+/// Every line that much to the right, as a YAML block scalar has them.
+std::string indented(const std::string& text, std::size_t spaces) {
+  std::istringstream stream(text);
+  std::string out;
+  for (std::string line; std::getline(stream, line);) {
+    out += std::string(spaces, ' ') + line + "\n";
+  }
+  return out;
+}
+
+constexpr const char* kManifest = R"(apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {name}
+spec:
+  replicas: {replicas}
+  selector:
+    matchLabels:
+      app: {name}
+  template:
+    metadata:
+      labels:
+        app: {name}
+    spec:
+      containers:
+        - name: server
+          image: {image}
+          command: ["/bin/sh", "-c"]
+          args:
+            - |
+{line}          ports:
+            - containerPort: {port}
+          resources:
+            limits:
+              {resource}: {gpus}
+          readinessProbe:
+            httpGet:
+              path: /health
+              port: {port}
+            periodSeconds: 10
+            failureThreshold: 180
+          volumeMounts:
+            - name: shm
+              mountPath: /dev/shm
+      volumes:
+        - name: shm
+          emptyDir:
+            medium: Memory
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: {name}
+spec:
+  selector:
+    app: {name}
+  ports:
+    - port: {port}
+      targetPort: {port}
+)";
+
+}  // namespace
+
+std::optional<std::string> manifest_problem(const PlanCatalogue& catalogue, const Shape& shape) {
+  const Gpu& gpu = catalogue.gpus.at(shape.gpu).gpu;
+  const std::string& preset = catalogue.engines.at(shape.engine).preset;
+  const std::optional<ServeEngine> engine = serve_engine_of(preset);
+  if (!engine) return "its engine has no server";
+  if (shape.split.apart()) return "it has pools for prompts and for decoding";
+  if (shape.parallel.gpus() > gpu.gpus_per_node) return "a replica spans several nodes";
+  if (!image_of(*engine, preset, vendor_of(gpu))) {
+    return fmt::format("no container image of {} for it is known", preset);
+  }
+  return std::nullopt;
+}
+
+void check_manifest_possible(const PlanCatalogue& catalogue, const SearchSpace& space) {
+  std::string problem;
+  for (Shape& shape : shapes_of(space)) {
+    const auto found = manifest_problem(catalogue, shape);
+    if (!found) return;
+    shape.gpu_title = catalogue.gpus.at(shape.gpu).gpu.display_name;
+    if (problem.empty()) problem = fmt::format("{}: {}", short_name(shape), *found);
+  }
+  throw UsageError(
+      fmt::format("--kubernetes: nothing that is searched is a plain Deployment ({})", problem));
+}
+
+std::string kubernetes_manifest(const PlanReport& report, const RankedCandidate& one) {
+  const Shape& shape = report.answer.shapes[one.shape].shape;
+  const Gpu& gpu = report.catalogue.gpus.at(shape.gpu).gpu;
+  const std::string& preset = report.catalogue.engines.at(shape.engine).preset;
+  const ServeLine line = serve_line_of(report.catalogue, shape).value();
+  const Vendor vendor = vendor_of(gpu);
+  std::string command = line.text;
+  while (!command.empty() && command.back() == '\n') command.pop_back();
+  command += fmt::format(" --host 0.0.0.0 --port {}", kPort);
+  constexpr std::size_t kIndent = 14;
+  std::string text = fmt::format("# {}\n", plan_headline(report));
+  for (const std::string& note : line.notes) text += fmt::format("# {}\n", note);
+  text += fmt::format("# Nodes with {}\n", gpu.display_name);
+  const std::string image = image_of(*serve_engine_of(preset), preset, vendor).value();
+  return text + fmt::format(fmt::runtime(kManifest),
+                            fmt::arg("name", label_of(report.catalogue.base.model)),
+                            fmt::arg("replicas", one.units), fmt::arg("image", image),
+                            fmt::arg("line", indented(command, kIndent)), fmt::arg("port", kPort),
+                            fmt::arg("resource", resource_of(vendor)),
+                            fmt::arg("gpus", shape.parallel.gpus()));
+}
+
+}  // namespace roofcast

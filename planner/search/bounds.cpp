@@ -1,0 +1,233 @@
+#include "planner/search/bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "model/step/deployment_operators.hpp"
+#include "model/step/operator_time.hpp"
+
+namespace roofcast {
+namespace {
+
+// Tokens of a step: beyond any engine's budget. Counts looked at differ by a twentieth, which is
+// what per_token() loses at most.
+constexpr std::int64_t kMaxStepTokens = 1 << 17;
+constexpr double kCountRatio = 1.05;
+
+// Steps are rounded to nanoseconds and sums to doubles: a bound this close to a limit decides
+// nothing.
+constexpr double kSlack = 1e-6;
+
+std::vector<TimedOperator> timed(const std::vector<LinearOperator>& operators, const Gpu& gpu) {
+  std::vector<TimedOperator> list;
+  list.reserve(operators.size());
+  for (const LinearOperator& op : operators) list.emplace_back(op, gpu);
+  return list;
+}
+
+Seconds time_of(const std::vector<TimedOperator>& operators, std::int64_t n, const Gpu& gpu) {
+  Seconds total;
+  for (const TimedOperator& op : operators) total += op.time(n, gpu);
+  return total;
+}
+
+std::vector<std::int64_t> counts_to(std::int64_t max) {
+  std::vector<std::int64_t> counts{1};
+  while (counts.back() < max) {
+    const auto further =
+        static_cast<std::int64_t>(static_cast<double>(counts.back()) * kCountRatio);
+    counts.push_back(std::max(counts.back() + 1, further));
+  }
+  return counts;
+}
+
+/// Output tokens that a decode gains in a step at most.
+std::int64_t tokens_per_step(const Engine& engine) { return 1 + engine.speculation.draft_tokens; }
+
+Seconds unloaded_prompt(const StepFloor& floor, const Engine& engine, std::int64_t tokens) {
+  return floor.prompt(tokens) + engine.host.per_request;
+}
+
+/// The least time between tokens of a request, and its mean over a request.
+Seconds unloaded_gap(const StepFloor& floor, const Engine& engine) {
+  return floor.step(1) / static_cast<double>(tokens_per_step(engine));
+}
+
+/// What the latency that a promise is about takes at least. Every request's own latency is at least
+/// its bound, so that the k-th smallest latency is at least the k-th smallest bound; bounds rise
+/// with lengths, so that is the bound of the k-th smallest length.
+std::optional<Seconds> min_latency(const PromisedLoad& promise, const PlanLoad& load,
+                                   const StepFloor& floor, const Engine& engine) {
+  const RequestLengths& lengths = load.groups[promise.group];
+  const auto rank = static_cast<std::size_t>(promise.last_within);
+  switch (promise.metric) {
+    case LatencyMetric::ttft:
+      return unloaded_prompt(floor, engine, lengths.prompts[rank]);
+    case LatencyMetric::tpot:
+      return unloaded_gap(floor, engine);
+    case LatencyMetric::itl:
+      if (engine.speculation.on()) return std::nullopt;  // tokens of one step come without a gap
+      return unloaded_gap(floor, engine);
+    case LatencyMetric::e2e:
+      break;
+  }
+  const auto later = static_cast<double>(lengths.all_later_tokens[rank]);
+  return std::max(unloaded_prompt(floor, engine, lengths.prompts[rank]),
+                  unloaded_gap(floor, engine) * later);
+}
+
+/// Requests of a group that keep a limit on `metric`, at least, and the tightest such limit.
+struct Kept {
+  std::int64_t requests = 0;
+  double limit_s = 0;
+};
+
+std::optional<Kept> kept(const PlanLoad& load, std::size_t group, LatencyMetric metric) {
+  std::optional<Kept> best;
+  for (const PromisedLoad& promise : load.promises) {
+    if (promise.group != group || promise.metric != metric) continue;
+    const Kept one{.requests = promise.last_within + 1, .limit_s = promise.limit_s};
+    if (!best || one.requests > best->requests) best = one;
+  }
+  return best;
+}
+
+/// The least tokens of so many requests.
+double min_tokens(const std::vector<std::int64_t>& ascending, std::int64_t requests) {
+  const auto count = std::clamp<std::int64_t>(requests, 0, std::ssize(ascending));
+  return static_cast<double>(
+      std::accumulate(ascending.begin(), ascending.begin() + count, std::int64_t{0}));
+}
+
+/// Work that must be done by a deadline, in tokens.
+struct Deadline {
+  double seconds = 0;  // from the first arrival
+  double prompt_tokens = 0;
+  double later_tokens = 0;
+  double tokens = 0;  // both, of the same requests: no less than the larger of the two
+};
+
+/// Requests that keep their TTFT have computed their prompts by the last arrival and the limit.
+std::optional<Deadline> prompts_deadline(const PlanLoad& load, std::size_t group) {
+  const auto ttft = kept(load, group, LatencyMetric::ttft);
+  if (!ttft) return std::nullopt;
+  const double prompts = min_tokens(load.groups[group].prompts, ttft->requests);
+  return Deadline{
+      .seconds = load.span_s + ttft->limit_s, .prompt_tokens = prompts, .tokens = prompts};
+}
+
+/// Requests that keep their E2E, or both TTFT and TPOT, have finished by the last arrival and that.
+/// Of n requests of which a keep one limit and b the other, a + b - n keep both.
+std::optional<Deadline> whole_deadline(const PlanLoad& load, std::size_t group) {
+  const RequestLengths& lengths = load.groups[group];
+  const std::int64_t count = std::ssize(lengths.prompts);
+  std::optional<Kept> whole = kept(load, group, LatencyMetric::e2e);
+  const auto ttft = kept(load, group, LatencyMetric::ttft);
+  const auto tpot = kept(load, group, LatencyMetric::tpot);
+  if (!whole && ttft && tpot) {
+    // Outputs of one token keep any limit on the time between tokens.
+    const std::int64_t paced = tpot->requests + count - std::ssize(lengths.later_tokens);
+    whole = Kept{.requests = ttft->requests + paced - count,
+                 .limit_s = ttft->limit_s +
+                            tpot->limit_s * static_cast<double>(lengths.all_later_tokens.back())};
+  }
+  if (!whole || whole->requests < 1) return std::nullopt;
+  return Deadline{.seconds = load.span_s + whole->limit_s,
+                  .prompt_tokens = min_tokens(lengths.prompts, whole->requests),
+                  .later_tokens = min_tokens(lengths.all_later_tokens, whole->requests),
+                  .tokens = min_tokens(lengths.totals, whole->requests)};
+}
+
+/// Seconds of steps that one engine alone would need: no less than its tokens take, and for those
+/// after the first no less than the steps that hold them, each decoding max_num_seqs requests at
+/// most.
+double busy_seconds(const StepFloor& floor, const Engine& engine, double tokens,
+                    double later_tokens) {
+  const double max = static_cast<double>(engine.max_num_seqs * tokens_per_step(engine));
+  return std::max(tokens * floor.per_token().value, later_tokens / max * floor.step(1).value);
+}
+
+/// Units so that engines working without a pause are done in time. An engine takes up work when it
+/// arrives, so not before the first arrival.
+std::int64_t units_for(const Shape& shape, const StepFloor& floor, const Engine& engine,
+                       const Deadline& deadline) {
+  const auto units = [&](std::int32_t engines_of_unit, double busy_s) {
+    const double needed = busy_s / deadline.seconds / static_cast<double>(engines_of_unit);
+    return static_cast<std::int64_t>(std::ceil(needed * (1 - kSlack)));
+  };
+  const std::int32_t ranks = shape.parallel.data;
+  const PoolSplit& split = shape.split;
+  if (!split.apart()) {
+    return units(ranks, busy_seconds(floor, engine, deadline.tokens, deadline.later_tokens));
+  }
+  return std::max(
+      units(ranks * split.prefill, busy_seconds(floor, engine, deadline.prompt_tokens, 0)),
+      units(ranks * split.decode,
+            busy_seconds(floor, engine, deadline.later_tokens, deadline.later_tokens)));
+}
+
+std::int64_t min_units(const Shape& shape, const Engine& engine, const StepFloor& floor,
+                       const PlanLoad& load) {
+  std::int64_t min = 1;
+  if (!load.open) return min;
+  for (std::size_t group = 0; group < load.groups.size(); ++group) {
+    for (const auto& deadline : {prompts_deadline(load, group), whole_deadline(load, group)}) {
+      if (deadline) min = std::max(min, units_for(shape, floor, engine, *deadline));
+    }
+  }
+  return min;
+}
+
+}  // namespace
+
+StepFloor::StepFloor(const Deployment& deployment) : counts_(counts_to(kMaxStepTokens)) {
+  const StepOperators operators = step_operators(deployment);
+  const std::vector<TimedOperator> per_token = timed(operators.per_token, deployment.gpu);
+  const std::vector<TimedOperator> per_row = timed(operators.per_row, deployment.gpu);
+  rows_ = time_of(per_row, 1, deployment.gpu);
+  launch_ = deployment.engine.host.graph_launch;
+  times_.reserve(counts_.size());
+  for (const std::int64_t count : counts_) {
+    times_.push_back(time_of(per_token, count, deployment.gpu));
+  }
+  per_token_ = times_.back() / static_cast<double>(counts_.back());
+  for (std::size_t i = 0; i + 1 < counts_.size(); ++i) {
+    per_token_ = std::min(per_token_, times_[i] / static_cast<double>(counts_[i + 1] - 1));
+  }
+}
+
+Seconds StepFloor::step(std::int64_t tokens) const {
+  const auto above = std::upper_bound(counts_.begin(), counts_.end(), tokens);
+  const auto index = static_cast<std::size_t>(above - counts_.begin()) - 1;
+  return times_[index] + rows_ + launch_;
+}
+
+Seconds StepFloor::prompt(std::int64_t tokens) const {
+  const Seconds one = times_.front() + launch_;
+  const Seconds several = std::max(one * 2.0, per_token_ * static_cast<double>(tokens));
+  return std::min(step(tokens), several);
+}
+
+ShapeBound bound_shape(const Shape& shape, const Engine& engine, const StepFloor& floor,
+                       const PlanLoad& load) {
+  ShapeBound bound;
+  for (const PromisedLoad& promise : load.promises) {
+    const auto min = min_latency(promise, load, floor, engine);
+    if (!min || min->value * (1 - kSlack) <= promise.limit_s) continue;
+    const double beyond = min->value / promise.limit_s;
+    if (bound.verdict != ShapeBound::Verdict::possible &&
+        beyond <= bound.at_least_s / bound.limit_s) {
+      continue;
+    }
+    bound.verdict = ShapeBound::Verdict::too_slow;
+    bound.what = promise.name;
+    bound.limit_s = promise.limit_s;
+    bound.at_least_s = min->value;
+  }
+  bound.min_units = min_units(shape, engine, floor, load);
+  return bound;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,109 @@
+#include "planner/search/candidate.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "base/wording.hpp"
+#include "model/architecture/dtype.hpp"
+
+namespace roofcast {
+namespace {
+
+PoolScenario pool_of(PoolRole role, const char* name, std::int32_t replicas) {
+  return {.name = name, .role = role, .replicas = replicas};
+}
+
+std::vector<PoolScenario> pools_of(const Candidate& candidate) {
+  const PoolSplit& split = candidate.shape.split;
+  if (!split.apart()) return {pool_of(PoolRole::both, "replicas", candidate.units)};
+  return {pool_of(PoolRole::prefill, "prefill", split.prefill * candidate.units),
+          pool_of(PoolRole::decode, "decode", split.decode * candidate.units)};
+}
+
+/// "TP2 PP2 EP", the degrees above 1.
+std::string degrees_of(const Parallelism& parallel) {
+  std::string text;
+  const auto degree = [&](const char* name, int value) {
+    if (value > 1) text += fmt::format(" {}{}", name, value);
+  };
+  degree("TP", parallel.tensor);
+  degree("PP", parallel.pipeline);
+  degree("DP", parallel.data);
+  if (parallel.expert_parallel) text += " EP";
+  return text;
+}
+
+/// Number formats and engine, where they were chosen.
+std::string formats_of(const Shape& shape) {
+  std::string text;
+  if (shape.weight_format) text += fmt::format(", weights {}", *shape.weight_format);
+  if (shape.overrides.kv_cache_dtype) {
+    text += fmt::format(", KV {}", name_of(*shape.overrides.kv_cache_dtype));
+  }
+  return text;
+}
+
+void add_knob(std::string& text, const char* name, const std::optional<std::int64_t>& value) {
+  if (value) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, *value);
+}
+
+void add_knob(std::string& text, const char* name, const std::optional<bool>& value) {
+  if (value) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, *value ? "on" : "off");
+}
+
+}  // namespace
+
+std::int64_t gpus_per_unit(const Shape& shape) {
+  return static_cast<std::int64_t>(shape.parallel.gpus()) * shape.split.replicas();
+}
+
+Scenario scenario_of(const Scenario& base, const Candidate& candidate) {
+  Scenario scenario = base;
+  const Shape& shape = candidate.shape;
+  scenario.gpu = shape.gpu;
+  scenario.engine = shape.engine;
+  scenario.weight_format = shape.weight_format;
+  scenario.parallel = shape.parallel;
+  scenario.overrides = shape.overrides;
+  ClusterScenario cluster = base.cluster.value_or(ClusterScenario{});
+  cluster.pools = pools_of(candidate);
+  scenario.cluster = std::move(cluster);
+  return scenario;
+}
+
+std::string placement_key(const Shape& shape) {
+  return fmt::format("{} {}|{}:{}{}|{}", shape.gpu, short_name(shape), shape.split.prefill,
+                     shape.split.decode, formats_of(shape), shape.engine);
+}
+
+std::string short_name(const Shape& shape) {
+  return fmt::format("{}x {}{}", shape.parallel.gpus(), shape.gpu_title,
+                     degrees_of(shape.parallel));
+}
+
+std::string short_name(const Candidate& candidate) {
+  const Shape& shape = candidate.shape;
+  if (!shape.split.apart()) {
+    return fmt::format("{} of {}{}", counted(candidate.units, "replica"), short_name(shape),
+                       formats_of(shape));
+  }
+  return fmt::format("{} prefill and {} decode replicas of {}{}",
+                     shape.split.prefill * candidate.units, shape.split.decode * candidate.units,
+                     short_name(shape), formats_of(shape));
+}
+
+std::string knobs_of(const Shape& shape) {
+  std::string text;
+  const EngineOverrides& knobs = shape.overrides;
+  add_knob(text, "max-num-seqs", knobs.max_num_seqs);
+  add_knob(text, "max-num-batched-tokens", knobs.max_num_batched_tokens);
+  add_knob(text, "max-model-len", knobs.max_model_len);
+  add_knob(text, "enable-chunked-prefill", knobs.enable_chunked_prefill);
+  add_knob(text, "enable-prefix-caching", knobs.enable_prefix_caching);
+  add_knob(text, "num-speculative-tokens", knobs.num_speculative_tokens);
+  return text;
+}
+
+}  // namespace roofcast

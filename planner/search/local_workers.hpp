@@ -1,0 +1,32 @@
+// Evaluations on threads of this process (oneTBB), begun and collected by one other thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "planner/search/evaluator.hpp"
+
+namespace roofcast {
+
+class LocalWorkers {
+ public:
+  LocalWorkers(Evaluator evaluate, int threads);
+  ~LocalWorkers();  // waits for what was begun
+  LocalWorkers(const LocalWorkers&) = delete;
+  LocalWorkers& operator=(const LocalWorkers&) = delete;
+
+  /// Waits its turn when all threads are busy.
+  void begin(std::int64_t id, std::string question);
+
+  /// What came to an end since the last call, in any order; waits `at_most` for the first of it.
+  std::vector<FinishedEvaluation> finished(std::chrono::microseconds at_most);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,29 @@
+#include "planner/search/pareto.hpp"
+
+#include <cstddef>
+
+namespace roofcast {
+namespace {
+
+bool dominates(const std::vector<double>& a, const std::vector<double>& b) {
+  bool smaller = false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] > b[i]) return false;
+    smaller = smaller || a[i] < b[i];
+  }
+  return smaller;
+}
+
+}  // namespace
+
+std::vector<std::size_t> pareto_set(std::span<const std::vector<double>> points) {
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    bool beaten = false;
+    for (const std::vector<double>& other : points) beaten = beaten || dominates(other, points[i]);
+    if (!beaten) kept.push_back(i);
+  }
+  return kept;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,288 @@
+#include "planner/search/plan.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "planner/search/pareto.hpp"
+#include "planner/search/plan_digest.hpp"
+
+namespace roofcast {
+namespace {
+
+// How many of those that came nearest are shown when none holds.
+constexpr std::size_t kClosest = 3;
+
+/// As the plan asks: with the least probability, where there is one.
+bool holds(const CandidateFigures& figures, const PlanQuestion& question) {
+  return figures.verdict.holds &&
+         figures.probability.value_or(1) >= question.min_probability.value_or(0);
+}
+
+/// Everything that was simulated, by shape and units.
+using Tried = std::map<std::pair<std::size_t, std::int64_t>, CandidateFigures>;
+
+/// Items of the search with the shapes that they stand for.
+struct Searched {
+  std::vector<SearchItem> items{};
+  std::vector<std::size_t> shapes{};
+};
+
+Searched search_items(const std::vector<PlannedShape>& shapes) {
+  Searched searched;
+  std::map<std::string, std::int64_t> placements;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const PlannedShape& planned = shapes[i];
+    if (planned.outcome != ShapeOutcome::searched) continue;
+    const auto group = placements.try_emplace(placement_key(planned.shape), std::ssize(placements));
+    searched.shapes.push_back(i);
+    searched.items.push_back({.min_units = planned.bound.min_units,
+                              .max_units = planned.limit.units,
+                              .unit_objective = planned.unit_objective,
+                              .group = group.first->second});
+  }
+  return searched;
+}
+
+/// Asks in one batch; nothing when the user ended it.
+std::optional<std::vector<std::string>> ask(Evaluations& evaluations,
+                                            const std::vector<std::string>& questions,
+                                            std::int64_t done_before,
+                                            const ProgressFunction& progress) {
+  return evaluations.answers(questions, [&](std::int64_t done, std::int64_t total) {
+    return !progress || progress(done_before + done, done_before + total);
+  });
+}
+
+/// The search's side of a plan: its trials through `evaluations`.
+struct TrialsOfPlan {
+  const PlanQuestion& question;
+  const Searched& searched;
+  Evaluations& evaluations;
+  const ProgressFunction& progress;
+  std::string digest{};
+  Tried tried{};
+  std::int64_t further_simulations = 0;  // behind probabilities
+
+  std::optional<std::vector<std::string>> ask_all(const std::vector<std::string>& questions) {
+    return ask(evaluations, questions, std::ssize(tried), progress);
+  }
+
+  std::size_t shape_of(const Trial& trial) const { return searched.shapes[trial.item]; }
+
+  /// Fills in how probable it is that those which hold do; false when the user ended it.
+  bool ask_how_sure(std::span<const Trial> trials, std::vector<CandidateFigures>& figures) {
+    std::vector<std::string> questions;
+    std::vector<std::size_t> asked;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (!figures[i].verdict.holds) continue;
+      questions.push_back(confidence_question(digest, shape_of(trials[i]), trials[i].units));
+      asked.push_back(i);
+    }
+    const auto texts = ask_all(questions);
+    if (!texts) return false;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const FinalistFigures sure = finalist_figures((*texts)[i]);
+      figures[asked[i]].probability = sure.confidence.probability;
+      further_simulations += sure.simulations;
+    }
+    return true;
+  }
+
+  std::vector<TrialAnswer> operator()(std::span<const Trial> trials) {
+    std::vector<std::string> questions;
+    for (const Trial& trial : trials) {
+      questions.push_back(trial_question(digest, shape_of(trial), trial.units));
+    }
+    const auto texts = ask_all(questions);
+    if (!texts) return {};
+    std::vector<CandidateFigures> figures;
+    for (const std::string& text : *texts) figures.push_back(candidate_figures(text));
+    if (question.min_probability && !ask_how_sure(trials, figures)) return {};
+    std::vector<TrialAnswer> answers;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      answers.push_back(
+          {.holds = holds(figures[i], question), .margin = figures[i].verdict.worst_margin});
+      tried.emplace(std::pair(shape_of(trials[i]), trials[i].units), std::move(figures[i]));
+    }
+    return answers;
+  }
+};
+
+void count_outcomes(std::vector<PlannedShape>& shapes, const Searched& searched,
+                    const SearchResult& result) {
+  for (std::size_t i = 0; i < searched.shapes.size(); ++i) {
+    const ItemOutcome& outcome = result.items[i];
+    PlannedShape& planned = shapes[searched.shapes[i]];
+    const bool misses = !outcome.holds_at && outcome.fails_at == planned.limit.units;
+    planned.outcome = misses ? ShapeOutcome::misses : ShapeOutcome::more_expensive;
+  }
+  for (const Found& found : result.best) {
+    shapes[searched.shapes[found.item]].outcome = ShapeOutcome::ranked;
+  }
+}
+
+template <class Value>
+std::optional<Value> times(const std::optional<Value>& each, std::int64_t units) {
+  if (!each) return std::nullopt;
+  return *each * static_cast<double>(units);
+}
+
+RankedCandidate ranked_candidate(const PlannedShape& planned, std::size_t shape, std::int64_t units,
+                                 const CandidateFigures& figures) {
+  RankedCandidate ranked;
+  ranked.shape = shape;
+  ranked.units = units;
+  ranked.holds = true;
+  ranked.figures = figures;
+  ranked.needs = {.gpus = planned.needs.gpus * units,
+                  .cost_per_hour = times(planned.needs.cost_per_hour, units),
+                  .power_w = times(planned.needs.power_w, units)};
+  return ranked;
+}
+
+/// Cost (or the number of GPUs where no price is known), latency as a share of the tightest limit,
+/// throughput.
+void mark_pareto(std::vector<RankedCandidate>& ranked) {
+  const bool priced = std::all_of(ranked.begin(), ranked.end(), [](const RankedCandidate& one) {
+    return one.needs.cost_per_hour.has_value();
+  });
+  std::vector<std::vector<double>> points;
+  for (const RankedCandidate& one : ranked) {
+    const double cost = priced ? *one.needs.cost_per_hour : static_cast<double>(one.needs.gpus);
+    points.push_back({cost, -one.figures.verdict.worst_margin, -one.finalist.capacity_rate_per_s});
+  }
+  for (const std::size_t i : pareto_set(points)) ranked[i].pareto = true;
+}
+
+/// False when the user ended it.
+bool ask_finalists(PlanAnswer& answer, const std::string& digest, Evaluations& evaluations,
+                   const ProgressFunction& progress) {
+  std::vector<std::string> questions;
+  for (const RankedCandidate& one : answer.ranked) {
+    questions.push_back(finalist_question(digest, one.shape, one.units));
+  }
+  const auto texts = ask(evaluations, questions, answer.simulations, progress);
+  if (!texts) return false;
+  for (std::size_t i = 0; i < texts->size(); ++i) {
+    answer.ranked[i].finalist = finalist_figures((*texts)[i]);
+    answer.finalist_simulations += answer.ranked[i].finalist.simulations;
+  }
+  return true;
+}
+
+/// The nearest first: by probability where it was asked for (only of those that hold as predicted),
+/// by margin, then by shape and units.
+std::vector<TriedCandidate> nearest_first_of(const Tried& tried, const PlanQuestion& question) {
+  std::vector<TriedCandidate> all;
+  for (const auto& [key, figures] : tried) {
+    all.push_back({.shape = key.first,
+                   .units = key.second,
+                   .holds = holds(figures, question),
+                   .figures = figures});
+  }
+  const auto nearness = [](const TriedCandidate& one) {
+    return std::pair(one.figures.probability.value_or(0), one.figures.verdict.worst_margin);
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const TriedCandidate& a, const TriedCandidate& b) {
+    return nearness(a) > nearness(b);
+  });
+  return all;
+}
+
+/// How near a shape came that was not simulated: by how far it was looked at, then by its bound
+/// against the limit.
+auto nearness(const PlannedShape& planned) {
+  const ShapeBound& bound = planned.bound;
+  const double beyond = bound.limit_s > 0 ? bound.at_least_s / bound.limit_s : 0;
+  const double needed = planned.unit_objective * static_cast<double>(bound.min_units);
+  return std::tuple(-static_cast<int>(planned.outcome), beyond, needed);
+}
+
+/// What the search minimises.
+double objective_of(const PlanAnswer& answer, const TriedCandidate& tried) {
+  return answer.shapes[tried.shape].unit_objective * static_cast<double>(tried.units);
+}
+
+/// Of a GPU: the least of the simulated candidates that hold, else that of most margin, else the
+/// shape that was looked at longest.
+NearestRejected nearest_of(const std::string& gpu, const PlanAnswer& answer,
+                           const std::vector<TriedCandidate>& nearest_first) {
+  const TriedCandidate* best = nullptr;
+  for (const TriedCandidate& tried : nearest_first) {
+    if (answer.shapes[tried.shape].shape.gpu != gpu) continue;
+    const bool less = best != nullptr && best->holds && tried.holds &&
+                      objective_of(answer, tried) < objective_of(answer, *best);
+    const bool first_to_hold = best != nullptr && !best->holds && tried.holds;
+    if (best == nullptr || less || first_to_hold) best = &tried;
+  }
+  if (best != nullptr) return {.shape = best->shape, .tried = *best};
+  std::optional<std::size_t> nearest;
+  for (std::size_t i = 0; i < answer.shapes.size(); ++i) {
+    if (answer.shapes[i].shape.gpu != gpu) continue;
+    if (!nearest || nearness(answer.shapes[i]) < nearness(answer.shapes[*nearest])) nearest = i;
+  }
+  return {.shape = nearest.value_or(0)};
+}
+
+void describe_rejected(PlanAnswer& answer, const std::vector<std::string>& gpus,
+                       const std::vector<TriedCandidate>& nearest_first) {
+  std::set<std::string> winners;
+  for (const RankedCandidate& one : answer.ranked)
+    winners.insert(answer.shapes[one.shape].shape.gpu);
+  for (const std::string& gpu : gpus) {
+    if (winners.contains(gpu)) continue;
+    answer.rejected.push_back(nearest_of(gpu, answer, nearest_first));
+  }
+}
+
+/// Ranks what the search found; false when the user ended it.
+bool rank(PlanAnswer& answer, const SearchResult& result, const TrialsOfPlan& trials) {
+  for (const Found& found : result.best) {
+    const std::size_t shape = trials.shape_of({.item = found.item});
+    answer.ranked.push_back(ranked_candidate(answer.shapes[shape], shape, found.units,
+                                             trials.tried.at({shape, found.units})));
+  }
+  if (ask_finalists(answer, trials.digest, trials.evaluations, trials.progress)) return true;
+  answer.ranked.clear();
+  return false;
+}
+
+}  // namespace
+
+PlanAnswer make_plan(const PlanQuestion& question, const PlanCatalogue& catalogue,
+                     std::vector<PlannedShape> shapes, Evaluations& evaluations,
+                     const ProgressFunction& progress) {
+  PlanAnswer answer;
+  const std::string digest = plan_digest(catalogue, question, shapes);
+  for (const PlannedShape& planned : shapes) answer.candidates += planned.limit.units;
+  const Searched searched = search_items(shapes);
+  TrialsOfPlan trials{.question = question,
+                      .searched = searched,
+                      .evaluations = evaluations,
+                      .progress = progress,
+                      .digest = digest};
+  const SearchResult result =
+      find_cheapest(searched.items, {.keep = question.keep}, std::ref(trials));
+  answer.finalist_simulations = trials.further_simulations;
+  answer.simulations = result.trials;
+  answer.shapes = std::move(shapes);
+  answer.stopped = result.stopped || !rank(answer, result, trials);
+  std::vector<TriedCandidate> nearest_first = nearest_first_of(trials.tried, question);
+  // A search that was cut short has decided on no shape.
+  if (!answer.stopped) {
+    count_outcomes(answer.shapes, searched, result);
+    mark_pareto(answer.ranked);
+    describe_rejected(answer, question.space.gpus, nearest_first);
+  }
+  if (answer.ranked.empty()) {
+    nearest_first.resize(std::min(nearest_first.size(), kClosest));
+    answer.closest = std::move(nearest_first);
+  }
+  return answer;
+}
+
+}  // namespace roofcast

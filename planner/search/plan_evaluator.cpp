@@ -1,0 +1,112 @@
+#include "planner/search/plan_evaluator.hpp"
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <span>
+#include <sstream>
+
+#include "planner/capacity/capacity.hpp"
+#include "planner/capacity/load_study.hpp"
+#include "planner/capacity/offered_load.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr const char* kTrial = "trial";
+constexpr const char* kConfidence = "confidence";
+constexpr const char* kFinalist = "finalist";
+
+// The capacity of what holds the load lies little above it: one that carries sixteen times as much
+// was not chosen by this plan's objective.
+constexpr double kCapacityGuess = 1.1;
+constexpr double kMaxFactor = 16;
+
+std::string question_text(const char* kind, const std::string& digest, std::size_t shape,
+                          std::int64_t units) {
+  return fmt::format("{} {} {} {}", kind, shape, units, digest);
+}
+
+CandidateFigures figures_of(const SimulationResult& result, const SloRequirement& requirement) {
+  return {.verdict = judge(result, requirement),
+          .offered_rate_per_s = result.offered_rate_per_s,
+          .request_rate_per_s = result.request_rate_per_s,
+          .output_tokens_per_s = result.output_tokens_per_s,
+          .ttft_p95_s = result.ttft.p95,
+          .tpot_p95_s = result.tpot.p95,
+          .e2e_p95_s = result.e2e.p95,
+          .mean_kv_use = result.use.mean_kv_use,
+          .busy_share = result.use.busy_share,
+          .requests = std::ssize(result.requests)};
+}
+
+/// The most load as a factor; `run` is left with another load. It holds the load itself, or nobody
+/// would ask: less is not looked at, even where verdicts come and go with the load.
+Capacity capacity_of(SimulationRun& run, const SloRequirement& requirement) {
+  const Workload as_asked = run.workload;
+  const LoadTrial trial = [&](std::span<const double> factors) {
+    std::vector<LoadPoint> points;
+    for (const double factor : factors) {
+      run.workload = at_factor(as_asked, factor);
+      points.push_back(load_point(factor, simulate_candidate(run), requirement));
+    }
+    return points;
+  };
+  return find_capacity(
+      trial, {.min = 1.0, .guess = kCapacityGuess, .greatest = kMaxFactor, .also = {1.0}});
+}
+
+FinalistFigures confidence_figures_of(SimulationRun& run, const SloRequirement& requirement) {
+  const PoolStepTimes step_times = step_times_of(run);
+  simulate_sampled(run, step_times, {});
+  FinalistFigures figures{.confidence = confidence_of(run, step_times, requirement)};
+  figures.simulations = figures.confidence.simulations + 1;
+  return figures;
+}
+
+FinalistFigures finalist_figures_of(SimulationRun run, const SloRequirement& requirement) {
+  FinalistFigures figures = confidence_figures_of(run, requirement);
+  if (run.scenario.max_concurrency || offered_rate_per_s(run.workload) <= 0) return figures;
+  const Capacity capacity = capacity_of(run, requirement);
+  figures.capacity_factor = capacity.load;
+  figures.capacity_bounded = capacity.bounded;
+  figures.capacity_monotone = capacity.monotone;
+  if (capacity.load) figures.capacity_requests_needed = requests_needed(point_of(capacity));
+  figures.capacity_rate_per_s = point_of(capacity).offered_rate_per_s;
+  figures.simulations += std::ssize(capacity.points);
+  return figures;
+}
+
+}  // namespace
+
+std::string trial_question(const std::string& digest, std::size_t shape, std::int64_t units) {
+  return question_text(kTrial, digest, shape, units);
+}
+
+std::string confidence_question(const std::string& digest, std::size_t shape, std::int64_t units) {
+  return question_text(kConfidence, digest, shape, units);
+}
+
+std::string finalist_question(const std::string& digest, std::size_t shape, std::int64_t units) {
+  return question_text(kFinalist, digest, shape, units);
+}
+
+Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanQuestion& question,
+                         const std::vector<PlannedShape>& shapes) {
+  return [&catalogue, &question, &shapes](const std::string& text) {
+    std::istringstream words(text);
+    std::string kind;
+    std::size_t shape = 0;
+    std::int32_t units = 1;
+    words >> kind >> shape >> units;
+    assert(words && shape < shapes.size());
+    SimulationRun run = run_of(catalogue, {.shape = shapes[shape].shape, .units = units});
+    if (kind == kConfidence) return to_text(confidence_figures_of(run, question.requirement));
+    if (kind == kFinalist) {
+      return to_text(finalist_figures_of(std::move(run), question.requirement));
+    }
+    return to_text(figures_of(simulate_candidate(run), question.requirement));
+  };
+}
+
+}  // namespace roofcast

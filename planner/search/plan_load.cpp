@@ -1,0 +1,116 @@
+#include "planner/search/plan_load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace roofcast {
+namespace {
+
+bool is_reported(const Workload& workload, const Request& request) {
+  return workload.stages.empty() ||
+         workload.stages[static_cast<std::size_t>(request.stage)].reported;
+}
+
+/// Of the prompt, what is shared with nobody: a cache may answer all the rest. The last token is
+/// always computed, as its logits are needed.
+std::int64_t uncached_tokens(const Workload& workload, const Request& request) {
+  std::int64_t shared = 0;
+  for (std::uint32_t i = 0; i < request.contents_count; ++i) {
+    shared += workload.contents[request.contents_begin + i].tokens;
+  }
+  return std::max<std::int64_t>(1, request.input_tokens - shared);
+}
+
+void add(RequestLengths& lengths, std::int64_t prompt, std::int64_t output) {
+  const std::int64_t later = std::max<std::int64_t>(0, output - 1);
+  lengths.prompts.push_back(prompt);
+  lengths.all_later_tokens.push_back(later);
+  if (later > 0) lengths.later_tokens.push_back(later);
+  lengths.totals.push_back(prompt + later);
+}
+
+void sort(RequestLengths& lengths) {
+  for (auto* list :
+       {&lengths.prompts, &lengths.later_tokens, &lengths.all_later_tokens, &lengths.totals}) {
+    std::sort(list->begin(), list->end());
+  }
+}
+
+/// How many latencies of such a metric there are.
+std::int64_t latencies_of(LatencyMetric metric, const RequestLengths& lengths) {
+  const bool between_tokens = metric == LatencyMetric::tpot || metric == LatencyMetric::itl;
+  return std::ssize(between_tokens ? lengths.later_tokens : lengths.prompts);
+}
+
+/// The order statistic below the percentile (Percentiles::percentile interpolates upwards from it),
+/// among `count`; requests without service only add larger ones.
+std::int64_t below_percentile(double percentile, std::int64_t count) {
+  return static_cast<std::int64_t>(
+      std::floor(percentile / 100.0 * static_cast<double>(std::max<std::int64_t>(count, 1) - 1)));
+}
+
+void promise(PlanLoad& load, const std::vector<PercentileTarget>& targets, std::size_t group,
+             const std::string& whose) {
+  for (const PercentileTarget& target : targets) {
+    const std::int64_t count = latencies_of(target.metric, load.groups[group]);
+    if (count == 0) continue;
+    load.promises.push_back(
+        {.name = fmt::format("p{:g} {}{}", target.percentile, name_of(target.metric), whose),
+         .metric = target.metric,
+         .limit_s = target.limit.value,
+         .last_within = below_percentile(target.percentile, count),
+         .group = group});
+  }
+}
+
+/// A share of all requests keeps every goodput limit, so it keeps each of them. A request of one
+/// token keeps those on the time between tokens.
+void promise_goodput(PlanLoad& load, const Slo& slo, double share) {
+  const RequestLengths& all = load.groups.front();
+  const std::int64_t count = std::ssize(all.prompts);
+  const auto good = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(count) - 1e-9));
+  for (const GoodputLimit& limit : slo.goodput) {
+    const std::int64_t exempt = count - latencies_of(limit.metric, all);
+    if (good - exempt < 1) continue;
+    load.promises.push_back({.name = fmt::format("goodput: {}", name_of(limit.metric)),
+                             .metric = limit.metric,
+                             .limit_s = limit.limit.value,
+                             .last_within = good - exempt - 1,
+                             .group = 0});
+  }
+}
+
+}  // namespace
+
+PlanLoad plan_load(const Workload& workload, bool client_limited, const Slo& slo,
+                   const SloRequirement& requirement) {
+  PlanLoad load{.open = !client_limited && !workload.max_concurrency};
+  load.groups.resize(1 + slo.classes.size());
+  Nanoseconds last = 0;
+  Nanoseconds first = workload.requests.empty() ? 0 : workload.requests.front().arrival;
+  for (const Request& request : workload.requests) {
+    if (request.follows != kNoRequest) load.open = false;
+    first = std::min(first, request.arrival);
+    last = std::max(last, request.arrival);
+    if (!is_reported(workload, request)) continue;
+    const std::int64_t prompt = uncached_tokens(workload, request);
+    add(load.groups.front(), prompt, request.output_tokens);
+    if (slo.classes.empty()) continue;
+    add(load.groups[1 + static_cast<std::size_t>(request.slo_class)], prompt,
+        request.output_tokens);
+  }
+  load.span_s = to_seconds(last - first).value;
+  for (RequestLengths& lengths : load.groups) sort(lengths);
+  promise(load, slo.targets, 0, "");
+  for (std::size_t i = 0; i < slo.classes.size(); ++i) {
+    promise(load, slo.classes[i].targets, i + 1, " of " + slo.classes[i].name);
+  }
+  if (requirement.min_goodput_share) {
+    promise_goodput(load, slo, *requirement.min_goodput_share);
+  }
+  return load;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,151 @@
+#include "planner/search/plan_shapes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/wording.hpp"
+#include "planner/evaluate_all.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Indices of shapes whose steps have the same floor.
+using FloorGroup = std::vector<std::size_t>;
+
+/// What a step's operators depend on: the placement, and nothing of the scheduler.
+std::vector<FloorGroup> floor_groups(const std::vector<PlannedShape>& shapes) {
+  std::map<std::string, std::size_t> place;
+  std::vector<FloorGroup> groups;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const std::string key = placement_key(shapes[i].shape);
+    const auto [at, first] = place.try_emplace(key, groups.size());
+    if (first) groups.emplace_back();
+    groups[at->second].push_back(i);
+  }
+  return groups;
+}
+
+/// The shape deployed, if it can run.
+std::optional<Deployment> deployed(const PlanCatalogue& catalogue, PlannedShape& planned) {
+  try {
+    return deploy(catalogue, planned.shape);
+  } catch (const Error& error) {
+    planned.outcome = ShapeOutcome::cannot_run;
+    planned.why = error.what();
+  }
+  return std::nullopt;
+}
+
+std::string too_slow_text(const ShapeBound& bound) {
+  return fmt::format("{} of {} at least, even unloaded; the limit is {}", bound.what,
+                     duration(bound.at_least_s), duration(bound.limit_s));
+}
+
+std::string beyond_limits_text(const PlannedShape& planned) {
+  const std::string units = planned.shape.split.apart() ? "unit" : "replica";
+  const std::string by = planned.limit.by.empty() ? "the search" : planned.limit.by;
+  return fmt::format("needs {} at least; {} allows {}", counted(planned.bound.min_units, units), by,
+                     planned.limit.units);
+}
+
+/// What can be told without a simulation. `floor` is made by the first of a group that runs.
+void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape& planned,
+             std::optional<StepFloor>& floor) {
+  const std::optional<Deployment> deployment = deployed(catalogue, planned);
+  if (!deployment) return;
+  const MemoryPlan plan = plan_memory(*deployment);
+  if (!plan.fits) {
+    planned.outcome = ShapeOutcome::does_not_fit;
+    planned.why = plan.reason;
+    return;
+  }
+  try {
+    if (!floor) floor.emplace(*deployment);
+  } catch (const Error& error) {  // no link between so many GPUs
+    planned.outcome = ShapeOutcome::cannot_run;
+    planned.why = error.what();
+    return;
+  }
+  planned.bound = bound_shape(planned.shape, deployment->engine, *floor, load);
+  if (planned.bound.verdict == ShapeBound::Verdict::too_slow) {
+    planned.outcome = ShapeOutcome::too_slow;
+    planned.why = too_slow_text(planned.bound);
+  } else if (planned.bound.min_units > planned.limit.units) {
+    planned.outcome = ShapeOutcome::beyond_limits;
+    planned.why = beyond_limits_text(planned);
+  }
+}
+
+/// Nothing that can run is bad input rather than an answer.
+void require_one_that_runs(const std::vector<PlannedShape>& shapes) {
+  const auto runs = [](const PlannedShape& one) { return one.outcome != ShapeOutcome::cannot_run; };
+  if (shapes.empty() || std::any_of(shapes.begin(), shapes.end(), runs)) return;
+  throw Error(fmt::format("none of {} can run; {}: {}", counted(std::ssize(shapes), "shape"),
+                          short_name(shapes.front().shape), shapes.front().why));
+}
+
+}  // namespace
+
+std::string_view name_of(ShapeOutcome outcome) {
+  switch (outcome) {
+    case ShapeOutcome::cannot_run:
+      return "cannot_run";
+    case ShapeOutcome::does_not_fit:
+      return "does_not_fit";
+    case ShapeOutcome::too_slow:
+      return "too_slow";
+    case ShapeOutcome::beyond_limits:
+      return "beyond_limits";
+    case ShapeOutcome::searched:
+      return "searched";
+    case ShapeOutcome::more_expensive:
+      return "dearer";
+    case ShapeOutcome::misses:
+      return "misses";
+    case ShapeOutcome::ranked:
+      break;
+  }
+  return "ranked";
+}
+
+std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue,
+                                        const PlanQuestion& question) {
+  std::vector<PlannedShape> shapes;
+  for (Shape& shape : shapes_of(question.space)) {
+    const Gpu& gpu = catalogue.gpus.at(shape.gpu).gpu;
+    shape.gpu_title = gpu.display_name;
+    PlannedShape planned{.shape = std::move(shape)};
+    planned.needs = needs_of(planned.shape, gpu, question.limits);
+    planned.unit_objective =
+        objective_of(planned.needs, planned.shape, question.objective, question.limits);
+    planned.limit =
+        max_units(planned.needs, planned.shape.gpu, question.limits, question.space.max_units);
+    shapes.push_back(std::move(planned));
+  }
+  return shapes;
+}
+
+std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
+                                                     const PlanQuestion& question, int threads,
+                                                     const ProgressFunction& progress) {
+  std::vector<PlannedShape> shapes = unseen_shapes(catalogue, question);
+  const PlanLoad load = plan_load(catalogue.workload, catalogue.base.max_concurrency.has_value(),
+                                  catalogue.base.slo, question.requirement);
+  const std::vector<FloorGroup> groups = floor_groups(shapes);
+  const auto one_group = [&](std::int64_t group) {
+    std::optional<StepFloor> floor;
+    for (const std::size_t i : groups[static_cast<std::size_t>(group)]) {
+      look_at(catalogue, load, shapes[i], floor);
+    }
+  };
+  if (!for_each_index(std::ssize(groups), threads, one_group, progress)) return std::nullopt;
+  require_one_that_runs(shapes);
+  return shapes;
+}
+
+}  // namespace roofcast

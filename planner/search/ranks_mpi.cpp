@@ -1,0 +1,335 @@
+// Ranks over MPI. All messages go between the leader and one other rank, and neither ever waits for
+// the other to take one: sends are begun and looked after later.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <list>
+#include <thread>
+#include <utility>
+
+#include "base/error.hpp"
+#include "planner/evaluate_all.hpp"
+#include "planner/search/local_workers.hpp"
+#include "planner/search/ranks.hpp"
+
+namespace roofcast {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kLeader = 0;
+constexpr std::chrono::microseconds kLookWhenBusy{200};
+constexpr std::chrono::microseconds kLookWhenIdle{1000};
+constexpr std::chrono::seconds kSayAlive{1};
+
+/// What a message is; MPI's tag.
+enum class Kind : int {
+  ready = 1,  // of a rank that serves: its threads, in digits
+  alive,      // of a rank that serves, when it has said nothing else for a while
+  question,   // an id, and a text; answered with one of the next two
+  answer,
+  failure,  // why there is no answer
+  release,  // of the leader: no more questions
+  gone,     // of another rank: the last that it says, with a reason if it is none of the leader's
+  end       // of the leader, to those that have gone; with kAllGone when none was given up
+};
+
+constexpr const char* kAllGone = "all gone";
+
+struct Message {
+  Kind kind{};
+  int rank = 0;  // of whoever sent it
+  std::string bytes{};
+};
+
+/// The id as the machine has it in memory: all ranks run one program on one kind of machine.
+std::string with_id(std::int64_t id, const std::string& text) {
+  std::string bytes(sizeof id, '\0');
+  std::memcpy(bytes.data(), &id, sizeof id);
+  return bytes + text;
+}
+
+std::pair<std::int64_t, std::string> id_and_text(const std::string& bytes) {
+  std::int64_t id = 0;
+  if (bytes.size() < sizeof id) throw Error("MPI: a message of another program");
+  std::memcpy(&id, bytes.data(), sizeof id);
+  return {id, bytes.substr(sizeof id)};
+}
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  std::string text(MPI_MAX_ERROR_STRING, '\0');
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  text.resize(static_cast<std::size_t>(length));
+  throw Error(fmt::format("{}: {}", call, text));
+}
+
+/// What this rank has sent and MPI may still read.
+class Outbox {
+ public:
+  void send(int rank, Kind kind, std::string bytes) {
+    sweep();
+    Sent& sent = sent_.emplace_back(Sent{.bytes = std::move(bytes)});
+    check(MPI_Isend(sent.bytes.data(), static_cast<int>(sent.bytes.size()), MPI_CHAR, rank,
+                    static_cast<int>(kind), MPI_COMM_WORLD, &sent.request),
+          "MPI_Isend");
+  }
+
+  bool empty() {
+    sweep();
+    return sent_.empty();
+  }
+
+ private:
+  struct Sent {
+    std::string bytes{};
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+
+  void sweep() {
+    std::erase_if(sent_, [](Sent& sent) {
+      int done = 0;
+      check(MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      return done != 0;
+    });
+  }
+
+  std::list<Sent> sent_{};  // whose elements stay where they are
+};
+
+/// What has arrived; does not wait.
+std::vector<Message> arrived() {
+  std::vector<Message> messages;
+  while (true) {
+    int there = 0;
+    MPI_Message handle = MPI_MESSAGE_NULL;
+    MPI_Status status{};
+    check(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &handle, &status),
+          "MPI_Improbe");
+    if (there == 0) return messages;
+    int size = 0;
+    check(MPI_Get_count(&status, MPI_CHAR, &size), "MPI_Get_count");
+    Message message{.kind = static_cast<Kind>(status.MPI_TAG), .rank = status.MPI_SOURCE};
+    message.bytes.resize(static_cast<std::size_t>(size));
+    check(MPI_Mrecv(message.bytes.data(), size, MPI_CHAR, &handle, MPI_STATUS_IGNORE), "MPI_Mrecv");
+    messages.push_back(std::move(message));
+  }
+}
+
+/// Another rank, as the leader knows it.
+struct Peer {
+  int threads = 0;  // 0: not ready
+  bool gone = false;
+  bool given_up = false;
+  std::string reason{};  // to be gone or given up before it was let go
+  Clock::time_point heard = Clock::now();
+};
+
+}  // namespace
+
+struct Ranks::Impl {
+  bool joined = false;
+  int rank = kLeader;
+  int count = 1;
+  int on_this_machine = 1;
+  Outbox outbox{};
+
+  // of the leader
+  std::vector<Peer> peers{};  // by rank; its own is not used
+  Clock::time_point looked = Clock::now();
+  std::vector<FinishedEvaluation> ended{};
+
+  void join();
+  void look();
+  void hear(Message message);
+  void tell(Kind kind, const std::string& bytes);
+  bool all_gone_or_given_up() const;
+  bool release();
+
+  // of the others
+  std::string reason{};
+  bool go();
+};
+
+void Ranks::Impl::join() {
+  int threading = MPI_THREAD_SINGLE;
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &threading), "MPI_Init_thread");
+  joined = true;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(MPI_COMM_WORLD, &count), "MPI_Comm_size");
+  MPI_Comm machine = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine),
+        "MPI_Comm_split_type");
+  check(MPI_Comm_size(machine, &on_this_machine), "MPI_Comm_size");
+  MPI_Comm_free(&machine);
+  peers.resize(static_cast<std::size_t>(count));
+}
+
+void Ranks::Impl::hear(Message message) {
+  Peer& peer = peers.at(static_cast<std::size_t>(message.rank));
+  peer.heard = Clock::now();
+  switch (message.kind) {
+    case Kind::ready:
+      std::from_chars(message.bytes.data(), message.bytes.data() + message.bytes.size(),
+                      peer.threads);
+      break;
+    case Kind::answer:
+    case Kind::failure: {
+      auto [id, text] = id_and_text(message.bytes);
+      ended.push_back(
+          {.id = id, .answer = std::move(text), .failed = message.kind == Kind::failure});
+      break;
+    }
+    case Kind::gone:
+      peer.gone = true;
+      peer.reason = std::move(message.bytes);
+      break;
+    default:
+      break;
+  }
+}
+
+/// Takes what has arrived and gives up on those that were silent. What they said while the leader
+/// itself was busy elsewhere counts from now.
+void Ranks::Impl::look() {
+  const Clock::time_point now = Clock::now();
+  if (now - looked > kSayAlive) {
+    for (Peer& peer : peers) peer.heard = now;
+  }
+  looked = now;
+  for (Message& message : arrived()) hear(std::move(message));
+  for (Peer& peer : peers) {
+    if (peer.threads == 0 || peer.gone || Clock::now() - peer.heard <= kRankSilence) continue;
+    peer.given_up = true;
+    peer.reason = "silent, given up";
+  }
+}
+
+bool Ranks::Impl::all_gone_or_given_up() const {
+  return std::all_of(peers.begin() + 1, peers.end(),
+                     [](const Peer& peer) { return peer.gone || peer.given_up; });
+}
+
+void Ranks::Impl::tell(Kind kind, const std::string& bytes) {
+  for (int other = 1; other < count; ++other) {
+    if (!peers[static_cast<std::size_t>(other)].given_up) outbox.send(other, kind, bytes);
+  }
+}
+
+/// Of the leader: waits until the others have gone, those too that have not begun to serve yet, but
+/// for none longer than it would while there is work. Whether all did.
+bool Ranks::Impl::release() {
+  tell(Kind::release, "");
+  for (Peer& peer : peers) peer = {.threads = 1, .gone = peer.gone, .given_up = peer.given_up};
+  while (!all_gone_or_given_up()) {
+    std::this_thread::sleep_for(kLookWhenIdle);
+    look();
+  }
+  const bool all =
+      std::none_of(peers.begin() + 1, peers.end(), [](const Peer& peer) { return peer.given_up; });
+  tell(Kind::end, all ? kAllGone : "");
+  return all;
+}
+
+/// Of another rank: whether all have gone.
+bool Ranks::Impl::go() {
+  outbox.send(kLeader, Kind::gone, reason);
+  const Clock::time_point start = Clock::now();
+  while (Clock::now() - start < 2 * kRankSilence) {  // the leader waits for others meanwhile
+    for (const Message& message : arrived()) {
+      if (message.kind == Kind::end) return message.bytes == kAllGone;
+    }
+    std::this_thread::sleep_for(kLookWhenIdle);
+  }
+  return false;
+}
+
+Ranks::Ranks(bool started_together) : impl_(std::make_unique<Impl>()) {
+  if (started_together) impl_->join();
+}
+
+Ranks::~Ranks() {
+  if (!impl_->joined) return;
+  bool all = false;
+  try {
+    all = leads() ? impl_->release() : impl_->go();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): MPI is about to end anyway
+  }
+  // To finalise is to meet all the others: where one is lost, these processes just end.
+  if (all) MPI_Finalize();
+}
+
+bool Ranks::leads() const { return impl_->rank == kLeader; }
+
+int Ranks::count() const { return impl_->count; }
+
+int Ranks::threads_each() const {
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores / impl_->on_this_machine, 1, available_threads());
+}
+
+std::vector<ServingRank> Ranks::serving() {
+  if (impl_->count == 1) return {};
+  impl_->look();
+  std::vector<ServingRank> all;
+  for (int rank = 1; rank < impl_->count; ++rank) {
+    const Peer& peer = impl_->peers[static_cast<std::size_t>(rank)];
+    if (peer.threads > 0 && !peer.gone && !peer.given_up) {
+      all.push_back({.rank = rank, .threads = peer.threads});
+    }
+  }
+  return all;
+}
+
+void Ranks::begin(int rank, std::int64_t id, const std::string& question) {
+  impl_->outbox.send(rank, Kind::question, with_id(id, question));
+}
+
+std::vector<FinishedEvaluation> Ranks::finished() {
+  if (impl_->count > 1) impl_->look();
+  return std::exchange(impl_->ended, {});
+}
+
+std::vector<std::string> Ranks::absent() const {
+  std::vector<std::string> texts;
+  for (std::size_t rank = 1; rank < impl_->peers.size(); ++rank) {
+    const std::string& reason = impl_->peers[rank].reason;
+    if (!reason.empty()) texts.push_back(fmt::format("rank {}: {}", rank, reason));
+  }
+  return texts;
+}
+
+void Ranks::excuse(const std::string& reason) { impl_->reason = reason; }
+
+void Ranks::serve(const Evaluator& evaluate, int threads) {
+  LocalWorkers local(evaluate, threads);
+  Outbox& outbox = impl_->outbox;
+  Clock::time_point said = Clock::now();
+  const auto say = [&](Kind kind, std::string bytes) {
+    outbox.send(kLeader, kind, std::move(bytes));
+    said = Clock::now();
+  };
+  say(Kind::ready, std::to_string(threads));
+  std::int64_t under_way = 0;
+  while (true) {
+    for (const FinishedEvaluation& one :
+         local.finished(under_way > 0 ? kLookWhenBusy : kLookWhenIdle)) {
+      --under_way;
+      say(one.failed ? Kind::failure : Kind::answer, with_id(one.id, one.answer));
+    }
+    if (Clock::now() - said >= kSayAlive) say(Kind::alive, "");
+    for (const Message& message : arrived()) {
+      if (message.kind == Kind::release) return;
+      auto [id, question] = id_and_text(message.bytes);
+      local.begin(id, std::move(question));
+      ++under_way;
+    }
+  }
+}
+
+}  // namespace roofcast

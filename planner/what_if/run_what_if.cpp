@@ -1,0 +1,271 @@
+#include "planner/what_if/run_what_if.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/error.hpp"
+#include "planner/evaluate_all.hpp"
+#include "roofcast/pool_description.hpp"
+#include "simulator/io/scenario_reader.hpp"
+#include "simulator/io/scenario_workload.hpp"
+#include "simulator/results/request_tally.hpp"
+#include "simulator/results/verdict.hpp"
+
+namespace roofcast {
+namespace {
+
+/// A variant simulated under one seed: what is kept of it.
+struct OneRun {
+  std::string model{}, gpu{}, engine{}, profile_hash{}, headline{}, workload{};
+  std::string reason{};
+  std::vector<MetricRow> metrics{};
+  std::vector<RequestValues> values{};  // by metric, of a trace; empty for what has none a request
+  SloVerdict verdict{};
+  std::optional<LimitReport> limits{};
+};
+
+// ---- what a run tells
+
+/// Percentiles of a latency that every request has.
+struct LatencyOfRequests {
+  const char* name;
+  Part part;
+};
+constexpr std::array kRequestLatencies = {
+    LatencyOfRequests{"ttft_s", Part::ttft},
+    LatencyOfRequests{"tpot_s", Part::tpot},
+    LatencyOfRequests{"e2e_s", Part::e2e},
+    LatencyOfRequests{"queue_s", Part::queue},
+    LatencyOfRequests{"client_queue_s", Part::client_queue},
+};
+
+/// Nothing for what is no mean or percentile over requests: pooled gaps, rates, the largest value.
+std::optional<RequestStatistic> statistic_of(const MetricName& metric) {
+  if (metric.statistic == "mean") return RequestStatistic{};
+  if (!metric.statistic.starts_with('p')) return std::nullopt;
+  return RequestStatistic{.percent = std::stod(metric.statistic.substr(1))};
+}
+
+/// The latency of each request in order; empty where requests have none.
+RequestValues values_of(const SimulationRun& run, const MetricName& metric) {
+  const auto* latency =
+      std::find_if(kRequestLatencies.begin(), kRequestLatencies.end(),
+                   [&](const LatencyOfRequests& one) { return metric.name == one.name; });
+  if (latency == kRequestLatencies.end() || !statistic_of(metric)) return {};
+  RequestValues values;
+  for (const RequestRecord& record : run.result.requests) {
+    const auto stage = static_cast<std::size_t>(record.request.stage);
+    const bool reported = run.workload.stages.empty() || run.workload.stages[stage].reported;
+    const auto duration = reported ? duration_of(record, latency->part) : std::nullopt;
+    values.push_back(duration ? std::optional(to_seconds(*duration).value) : std::nullopt);
+  }
+  return values;
+}
+
+std::vector<MetricRow> metrics_of(const SimulationRun& run) {
+  std::vector<MetricRow> rows = simulation_metrics(run);
+  const std::vector<MetricRow> costs = cost_metrics(run);
+  rows.insert(rows.end(), costs.begin(), costs.end());
+  return rows;
+}
+
+/// What all tasks have in common; read only.
+struct WhatIfWork {
+  const WhatIfQuestion& question;
+  bool by_blocks = false;
+  /// The baseline's trace, for the variants that leave it as it is.
+  std::optional<Workload> trace{};
+  std::string trace_key{};
+};
+
+/// All that decides the requests of a trace.
+std::string workload_key(const Scenario& scenario) {
+  Scenario essence;
+  essence.workload = scenario.workload;
+  essence.slo = scenario.slo;
+  essence.seed = scenario.seed;
+  return to_json(essence);
+}
+
+/// Simulates the run; with an account of its limits when asked for.
+std::optional<LimitReport> simulate_once(SimulationRun& run, bool explain) {
+  const PoolStepTimes step_times = step_times_of(run);
+  if (!explain) {
+    simulate_sampled(run, step_times, {});
+    return std::nullopt;
+  }
+  const LimitAccount account = simulate_with_account(run, step_times, {});
+  return report_limits(run, account, 1, {});  // the variants are what runs in parallel
+}
+
+OneRun run_once(const WhatIfWork& work, const WhatIfVariant& variant, std::int64_t repetition) {
+  Scenario scenario = variant.scenario;
+  scenario.seed += static_cast<std::uint64_t>(repetition);
+  const bool shared = work.trace && workload_key(scenario) == work.trace_key;
+  SimulationRun run = prepare_simulation(scenario, shared ? work.trace : std::optional<Workload>{});
+  const Deployment& first = run.pools.front().deployment;
+  OneRun one{
+      .model = first.model.name,
+      .gpu = joined(
+          run.pools,
+          [](const PoolRun& pool) -> const std::string& { return pool.deployment.gpu.name; }),
+      .engine = joined(
+          run.pools,
+          [](const PoolRun& pool) -> const std::string& { return pool.deployment.engine.name; }),
+      .profile_hash = joined(
+          run.pools, [](const PoolRun& pool) -> const std::string& { return pool.profile_hash; }),
+      .headline = headline(run.pools),
+      .workload = run.workload.description,
+      .reason = run.refusal};
+  if (!one.reason.empty()) return one;
+  one.limits = simulate_once(run, work.question.explain && repetition == 0);
+  one.metrics = metrics_of(run);
+  one.verdict = judge(run.result);
+  if (!work.by_blocks) return one;
+  for (const MetricName& metric : work.question.metrics) {
+    one.values.push_back(values_of(run, metric));
+  }
+  return one;
+}
+
+/// A variant's own errors (degrees that do not divide the model, a GPU that nobody knows) are its
+/// answer.
+OneRun answer_of(const WhatIfWork& work, std::int64_t index) {
+  const std::int64_t seeds = work.question.seeds;
+  const auto& variant = work.question.variants[static_cast<std::size_t>(index / seeds)];
+  if (!variant.reason.empty()) return {.reason = variant.reason};
+  try {
+    return run_once(work, variant, index % seeds);
+  } catch (const Error& error) {
+    if (index < seeds) throw;  // the baseline's own
+    return {.reason = error.what()};
+  }
+}
+
+// ---- runs beside each other
+
+using Runs = std::vector<OneRun>;  // of one variant, by seed
+
+std::optional<double> figure(const OneRun& run, const MetricName& metric) {
+  for (const MetricRow& row : run.metrics) {
+    if (row.name == metric.name && row.statistic == metric.statistic) return row.value;
+  }
+  return std::nullopt;
+}
+
+/// One a seed; empty when a run has none.
+std::vector<double> figures_of(const Runs& runs, const MetricName& metric) {
+  std::vector<double> figures;
+  for (const OneRun& run : runs) {
+    const auto value = figure(run, metric);
+    if (!value) return {};
+    figures.push_back(*value);
+  }
+  return figures;
+}
+
+double mean_of(const std::vector<double>& figures) {
+  double sum = 0;
+  for (const double one : figures) sum += one;
+  return sum / static_cast<double>(figures.size());
+}
+
+std::optional<Difference> difference_by_blocks(const OneRun& baseline, const OneRun& other,
+                                               const MetricName& metric, std::size_t index) {
+  const RequestValues& before = baseline.values[index];
+  const RequestValues& after = other.values[index];
+  if (before.empty() || after.empty()) return std::nullopt;
+  return block_difference(before, after, *statistic_of(metric), before.size() == after.size());
+}
+
+WhatIfFigure figure_of(const WhatIfWork& work, const Runs& baseline, const Runs& runs,
+                       std::size_t index) {
+  const MetricName& metric = work.question.metrics[index];
+  WhatIfFigure result;
+  const std::vector<double> after = figures_of(runs, metric);
+  if (after.empty()) return result;
+  result.value = mean_of(after);
+  const std::vector<double> before = figures_of(baseline, metric);
+  if (before.empty()) return result;
+  result.difference = paired_difference(before, after);
+  if (!work.by_blocks) return result;
+  // Of the run's own figures, which the store has too; its interval from the blocks.
+  if (const auto blocks = difference_by_blocks(baseline.front(), runs.front(), metric, index)) {
+    result.difference = blocks;
+  }
+  return result;
+}
+
+std::vector<MetricRow> means_of(const Runs& runs) {
+  std::vector<MetricRow> means;
+  for (const MetricRow& row : runs.front().metrics) {
+    const std::vector<double> figures = figures_of(runs, {row.name, row.statistic});
+    if (!figures.empty()) means.push_back({row.name, row.statistic, mean_of(figures)});
+  }
+  return means;
+}
+
+WhatIfRow row_of(const WhatIfWork& work, const WhatIfVariant& variant, const Runs& baseline,
+                 const Runs& runs) {
+  const OneRun& first = runs.front();
+  WhatIfRow row{.variant = variant,
+                .model = first.model,
+                .gpu = first.gpu,
+                .engine = first.engine,
+                .profile_hash = first.profile_hash,
+                .headline = first.headline,
+                .workload = first.workload};
+  for (const OneRun& run : runs) {
+    if (row.reason.empty()) row.reason = run.reason;
+  }
+  row.figures.resize(work.question.metrics.size());
+  if (!row.reason.empty()) return row;
+  for (std::size_t i = 0; i < row.figures.size(); ++i) {
+    row.figures[i] = figure_of(work, baseline, runs, i);
+  }
+  row.metrics = means_of(runs);
+  row.binding = first.verdict.binding;
+  row.limits = first.limits;
+  for (const OneRun& run : runs) {
+    ++row.runs;
+    if (run.verdict.holds) ++row.held;
+    if (run.verdict.saturated) ++row.saturated;
+  }
+  return row;
+}
+
+WhatIfWork work_of(const WhatIfQuestion& question) {
+  WhatIfWork work{.question = question};
+  const Scenario& baseline = question.variants.front().scenario;
+  work.by_blocks = is_trace(baseline);
+  if (!work.by_blocks) return work;
+  work.trace = load_workload(baseline);
+  work.trace_key = workload_key(baseline);
+  return work;
+}
+
+}  // namespace
+
+std::optional<WhatIfAnswer> run_what_if(const WhatIfQuestion& question,
+                                        const ProgressFunction& progress) {
+  const WhatIfWork work = work_of(question);
+  const auto count = std::ssize(question.variants) * question.seeds;
+  auto answers = answers_of(
+      count, question.threads, [&](std::int64_t index) { return answer_of(work, index); },
+      progress);
+  if (!answers) return std::nullopt;
+  std::vector<Runs> runs(question.variants.size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    runs[static_cast<std::size_t>(i / question.seeds)].push_back(
+        std::move((*answers)[static_cast<std::size_t>(i)]));
+  }
+  WhatIfAnswer answer{
+      .metrics = question.metrics, .seeds = question.seeds, .by_blocks = work.by_blocks};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    answer.rows.push_back(row_of(work, question.variants[i], runs.front(), runs[i]));
+  }
+  return answer;
+}
+
+}  // namespace roofcast

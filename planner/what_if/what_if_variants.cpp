@@ -1,0 +1,198 @@
+// The variants of a what-if, and the metrics that it is asked for.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/io/shown.hpp"
+#include "base/suggest.hpp"
+#include "planner/what_if/run_what_if.hpp"
+#include "planner/what_if/vary_scenario.hpp"
+#include "simulator/io/scenario_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::array kDistributions = {"ttft_s", "tpot_s",  "itl_s",
+                                       "e2e_s",  "queue_s", "client_queue_s"};
+constexpr std::array kStatistics = {"mean", "p50", "p90", "p95", "p99", "max"};
+constexpr std::array kNumbers = {"output_tokens_per_s",
+                                 "input_tokens_per_s",
+                                 "request_rate_per_s",
+                                 "offered_rate_per_s",
+                                 "goodput_per_s",
+                                 "requests_completed",
+                                 "requests_rejected",
+                                 "requests_lost",
+                                 "makespan_s",
+                                 "preemptions",
+                                 "kv_blocks",
+                                 "kv_use_peak",
+                                 "prefix_query_tokens",
+                                 "prefix_hit_tokens",
+                                 "slo_met",
+                                 "cost_usd_per_h",
+                                 "cost_usd_per_million_output_tokens"};
+
+template <class Names>
+bool has(const Names& names, const std::string& name) {
+  return std::any_of(names.begin(), names.end(), [&](const char* one) { return name == one; });
+}
+
+/// "p95" of a percentile that distributions have; empty otherwise.
+std::string statistic_of(const PercentileTarget& target) {
+  std::string text = fmt::format("p{:g}", target.percentile);
+  return has(kStatistics, text) ? text : "";
+}
+
+void add_once(std::vector<MetricName>& metrics, const MetricName& metric) {
+  if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) metrics.push_back(metric);
+}
+
+void add_targets(std::vector<MetricName>& metrics, const std::vector<PercentileTarget>& targets) {
+  for (const PercentileTarget& target : targets) {
+    const std::string statistic = statistic_of(target);
+    if (statistic.empty()) continue;
+    add_once(metrics, {std::string(name_of(target.metric)) + "_s", statistic});
+  }
+}
+
+/// The settings as scenarios; contradictions as reasons.
+std::vector<WhatIfVariant> tried(const Scenario& baseline, const std::vector<Settings>& settings) {
+  const std::string before = to_json(baseline);
+  std::vector<WhatIfVariant> variants(1);
+  variants.front().scenario = baseline;
+  variants.front().is_baseline = true;
+  for (const Settings& one : settings) {
+    WhatIfVariant variant;
+    variant.settings = one;
+    variant.scenario = baseline;
+    try {
+      variant.scenario = with_settings(baseline, one);
+      variant.is_baseline = to_json(variant.scenario) == before;
+    } catch (const UsageError& error) {
+      variant.reason = error.what();
+    }
+    variants.push_back(std::move(variant));
+  }
+  return variants;
+}
+
+/// How the variants fare that one setting is in.
+struct SettingOutcome {
+  bool possible = false;
+  std::string reason{};  // of the first that is not possible
+};
+
+void refuse_impossible(const std::vector<WhatIfVariant>& variants) {
+  std::map<std::pair<std::string, std::string>, SettingOutcome> outcomes;
+  for (const WhatIfVariant& variant : variants) {
+    for (const Setting& setting : variant.settings) {
+      SettingOutcome& outcome = outcomes[{setting.key, setting.value}];
+      if (variant.reason.empty()) outcome.possible = true;
+      if (outcome.reason.empty()) outcome.reason = variant.reason;
+    }
+  }
+  for (const auto& [setting, outcome] : outcomes) {
+    if (!outcome.possible) throw UsageError(outcome.reason);
+  }
+}
+
+void refuse_other_load(const Scenario& baseline, const std::vector<WhatIfVariant>& variants) {
+  for (const WhatIfVariant& variant : variants) {
+    if (variant.scenario.workload.index() == baseline.workload.index()) continue;
+    throw UsageError(fmt::format("--vary {}: the baseline's load is {}, which this would replace",
+                                 to_text(variant.settings),
+                                 is_trace(baseline) ? "a trace" : "synthetic"));
+  }
+}
+
+/// The variant as it is without that key; nothing when it cannot be without.
+std::optional<std::string> scenario_without(const Scenario& baseline, const Settings& settings,
+                                            const std::string& key) {
+  Settings others;
+  for (const Setting& setting : settings) {
+    if (setting.key != key) others.push_back(setting);
+  }
+  try {
+    return to_json(with_settings(baseline, others));
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
+bool changes_something(const Scenario& baseline, const std::vector<WhatIfVariant>& variants,
+                       const std::string& key) {
+  for (const WhatIfVariant& variant : variants) {
+    const bool has_key = std::any_of(variant.settings.begin(), variant.settings.end(),
+                                     [&](const Setting& setting) { return setting.key == key; });
+    if (!has_key || !variant.reason.empty()) continue;
+    const auto without = scenario_without(baseline, variant.settings, key);
+    if (!without || *without != to_json(variant.scenario)) return true;
+  }
+  return false;
+}
+
+void refuse_idle(const Scenario& baseline, const std::vector<WhatIfVariant>& variants) {
+  std::vector<std::string> seen;
+  for (const WhatIfVariant& variant : variants) {
+    for (const auto& [key, value] : variant.settings) {
+      if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
+      seen.push_back(key);
+      if (changes_something(baseline, variants, key)) continue;
+      throw UsageError(
+          fmt::format("--vary {}={}: changes nothing, the baseline has that already", key, value));
+    }
+  }
+}
+
+}  // namespace
+
+bool is_trace(const Scenario& scenario) {
+  return std::holds_alternative<TraceWorkload>(scenario.workload);
+}
+
+MetricName parse_metric_name(const std::string& text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  std::string name = text.substr(0, colon);
+  const std::string statistic = colon < text.size() ? text.substr(colon + 1) : "";
+  for (const char* unit : {"_s", "_per_s"}) {
+    if (has(kDistributions, name + unit) || has(kNumbers, name + unit)) name += unit;
+  }
+  if (has(kDistributions, name)) {
+    if (has(kStatistics, statistic)) return {name, statistic};
+    std::string known;
+    for (const char* one : kStatistics) known += known.empty() ? one : fmt::format(", {}", one);
+    throw UsageError(fmt::format("--metric: '{}' has no statistic, expected as {}:p95, one of {}",
+                                 shown(text), name, known));
+  }
+  if (has(kNumbers, name) && (statistic.empty() || statistic == "value")) return {name};
+  std::vector<std::string> known(kDistributions.begin(), kDistributions.end());
+  known.insert(known.end(), kNumbers.begin(), kNumbers.end());
+  throw UsageError(
+      fmt::format("--metric: '{}' names no metric{}", shown(text), did_you_mean(name, known)));
+}
+
+std::vector<MetricName> default_metrics(const Slo& slo) {
+  std::vector<MetricName> metrics;
+  for (const char* name : {"ttft_s", "tpot_s", "e2e_s"}) metrics.push_back({name, "p95"});
+  metrics.push_back({"output_tokens_per_s"});
+  add_targets(metrics, slo.targets);
+  for (const SloClass& slo_class : slo.classes) add_targets(metrics, slo_class.targets);
+  if (!slo.goodput.empty()) add_once(metrics, {"goodput_per_s"});
+  return metrics;
+}
+
+std::vector<WhatIfVariant> variants_of(const Scenario& baseline,
+                                       const std::vector<Settings>& settings) {
+  std::vector<WhatIfVariant> variants = tried(baseline, settings);
+  refuse_impossible(variants);
+  refuse_other_load(baseline, variants);
+  refuse_idle(baseline, variants);
+  return variants;
+}
+
+}  // namespace roofcast

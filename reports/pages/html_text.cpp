@@ -1,0 +1,59 @@
+#include "reports/pages/html_text.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr auto kReplace = Json::error_handler_t::replace;
+
+/// The same text, or what is left of it, in UTF-8.
+std::string valid_utf8(std::string_view text) {
+  return Json::parse(Json(std::string(text)).dump(-1, ' ', false, kReplace)).get<std::string>();
+}
+
+}  // namespace
+
+std::string html_escaped(std::string_view text) {
+  std::string escaped;
+  for (const char letter : valid_utf8(text)) {
+    switch (letter) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        // Neither HTML nor SVG takes other control characters, escaped or not.
+        if (static_cast<unsigned char>(letter) < ' ' && letter != '\t' && letter != '\n') {
+          escaped += "\xEF\xBF\xBD";  // U+FFFD
+        } else {
+          escaped += letter;
+        }
+    }
+  }
+  return escaped;
+}
+
+std::string json_in_script(const Json& json) {
+  std::string escaped;
+  for (const char letter : json.dump(-1, ' ', false, kReplace)) {
+    // Inside JSON texts alone is there a '<'.
+    if (letter == '<') {
+      escaped += "\\u003c";
+    } else {
+      escaped += letter;
+    }
+  }
+  return escaped;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,96 @@
+#include "reports/pages/latency_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "reports/pages/figure_units.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr double kPercent = 100;
+
+/// Linear interpolation between order statistics, as numpy's default.
+double percentile(const std::vector<double>& sorted, double percent) {
+  const double position = percent / kPercent * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+/// So many points that a curve looks smooth, closer together in the tail.
+std::vector<double> drawn_percents() {
+  constexpr double kTail = 95, kStep = 1, kTailStep = 0.125;
+  std::vector<double> percents;
+  for (double at = 0; at < kTail; at += kStep) percents.push_back(at);
+  for (double at = kTail; at < kPercent; at += kTailStep) percents.push_back(at);
+  percents.push_back(kPercent);
+  return percents;
+}
+
+FigureSeries curve_of(const LatencySample& sample, const TimeUnit& unit) {
+  FigureSeries series{.name = sample.name.empty() ? "all requests" : sample.name};
+  for (const double percent : drawn_percents()) {
+    series.points.push_back({.x = unit.of(percentile(sample.values_s, percent)), .y = percent});
+  }
+  return series;
+}
+
+Table percentile_table(const std::vector<LatencySample>& samples) {
+  constexpr std::array kShown = {50.0, 75.0, 90.0, 95.0, 99.0, 100.0};
+  Table table{.title = "", .columns = {{"Requests", false}, {"Count"}}, .rows = {}};
+  for (const double percent : kShown) {
+    table.columns.push_back({percent == kPercent ? "max" : fmt::format("p{:g}", percent)});
+  }
+  for (const LatencySample& sample : samples) {
+    std::vector<std::string> row{sample.name.empty() ? "all" : sample.name,
+                                 with_separators(std::ssize(sample.values_s))};
+    for (const double percent : kShown) {
+      row.push_back(as_time(Seconds{percentile(sample.values_s, percent)}));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::optional<Figure> latency_figure(const LatencyQuestion& question,
+                                     std::vector<LatencySample> samples,
+                                     const std::vector<LatencyLimit>& limits) {
+  std::erase_if(samples, [](const LatencySample& sample) { return sample.values_s.empty(); });
+  if (samples.empty()) return std::nullopt;
+  double longest = 0, min = samples.front().values_s.front();
+  for (LatencySample& sample : samples) {
+    std::sort(sample.values_s.begin(), sample.values_s.end());
+    longest = std::max(longest, sample.values_s.back());
+    min = std::min(min, sample.values_s.front());
+  }
+  for (const LatencyLimit& limit : limits) longest = std::max(longest, limit.limit_s);
+  // A tail of many times the middle would leave nothing of the middle.
+  constexpr double kWide = 30;
+  const bool wide = min > 0 && longest > kWide * percentile(samples.front().values_s, 50);
+  const TimeUnit unit = unit_for(longest);
+  Figure figure{
+      .key = "latency_" + question.key,
+      .title = question.words + " (" + question.name + ")",
+      .caption = fmt::format("Share of the finished requests whose {} was at most so long.{}",
+                             question.name, limits.empty() ? "" : " Upright lines: the SLO."),
+      .x = {.title = with_unit(question.name, unit),
+            .scale = wide ? AxisScale::logarithmic : AxisScale::linear},
+      .y = {.title = "requests (%)", .low = 0, .high = kPercent}};
+  for (const LatencySample& sample : samples) figure.series.push_back(curve_of(sample, unit));
+  for (const LatencyLimit& limit : limits) {
+    figure.marked.push_back(
+        {.axis = MarkedValue::Across::x, .value = unit.of(limit.limit_s), .name = limit.name});
+  }
+  figure.table = percentile_table(samples);
+  return figure;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,235 @@
+#include "reports/pages/ledger_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "cli/plan/what_if_document.hpp"
+#include "cli/validate/validate_document.hpp"
+#include "reports/pages/stored_report.hpp"
+#include "reports/pages/validation_figures.hpp"
+#include "reports/store_query.hpp"
+#include "reports/validation.hpp"
+#include "roofcast/envelope.hpp"
+
+namespace roofcast {
+namespace {
+
+// Beyond any ledger that people measured; of more the newest are told.
+constexpr QueryLimits kLimits{.rows = 200'000};
+constexpr std::size_t kMaxScatters = 6;
+
+std::string text(const QueryValue& value) {
+  const std::string* found = std::get_if<std::string>(&value);
+  return found == nullptr ? "" : *found;
+}
+
+double number(const QueryValue& value) {
+  if (const double* found = std::get_if<double>(&value)) return *found;
+  if (const std::int64_t* whole = std::get_if<std::int64_t>(&value)) {
+    return static_cast<double>(*whole);
+  }
+  return 0;
+}
+
+/// Cases of the store's validations, and what is left out of them.
+struct StoredCases {
+  std::vector<ComparedCase> cases{};
+  std::vector<std::string> notes{};
+};
+
+/// What tells one case from another in a manifest that is validated again: what was measured too,
+/// for names may be of several settings.
+std::string identity(const ComparedCase& one) {
+  std::string all;
+  for (const std::string* part : {&one.group, &one.name, &one.engine, &one.gpu, &one.model}) {
+    all += *part + '\0';
+  }
+  for (const ComparedFigure& figure : one.figures) {
+    all += fmt::format("{} {} {}", figure.name, figure.statistic, figure.measured) + '\0';
+  }
+  return all;
+}
+
+/// The latest of each case, in the order of their runs. `cases`: the newest first.
+void keep_latest(StoredCases& stored) {
+  std::set<std::string> seen;
+  const std::size_t all = stored.cases.size();
+  std::erase_if(stored.cases,
+                [&](const ComparedCase& one) { return !seen.insert(identity(one)).second; });
+  std::reverse(stored.cases.begin(), stored.cases.end());
+  const auto older = static_cast<std::int64_t>(all - stored.cases.size());
+  if (older == 0) return;
+  stored.notes.push_back(fmt::format("{} of cases that were validated again left out.",
+                                     counted(older, "older validation")));
+}
+
+/// `only`: one run's.
+StoredCases stored_cases(const std::string& path, std::optional<std::int64_t> only) {
+  const std::string where = only ? fmt::format("WHERE run_id = {} ", *only) : "";
+  const QueryAnswer answer =
+      query_store(path,
+                  "SELECT run_id, case_name, case_group, engine, gpu, model, name, statistic, "
+                  "measured, predicted, low, high FROM validation_errors " +
+                      where + "ORDER BY run_id DESC, name, statistic",
+                  kLimits);
+  StoredCases stored;
+  if (answer.more) {
+    stored.notes.push_back(fmt::format("The store holds more: of the newest {} figures.",
+                                       with_separators(std::ssize(answer.rows))));
+  }
+  std::vector<ComparedCase>& cases = stored.cases;
+  double last = -1;
+  for (const std::vector<QueryValue>& row : answer.rows) {
+    if (number(row[0]) != last) {
+      last = number(row[0]);
+      cases.push_back({.name = text(row[1]),
+                       .group = text(row[2]),
+                       .engine = text(row[3]),
+                       .gpu = text(row[4]),
+                       .model = text(row[5])});
+    }
+    cases.back().figures.push_back({.name = text(row[6]),
+                                    .statistic = text(row[7]),
+                                    .measured = number(row[8]),
+                                    .predicted = number(row[9]),
+                                    .interval = {number(row[10]), number(row[11])}});
+  }
+  keep_latest(stored);
+  return stored;
+}
+
+Table ledger_table(const std::vector<LedgerLine>& ledger, LedgerBy by, const std::string& title) {
+  Table table{.title = title,
+              .columns = {{"Metric", false},
+                          {"Figures"},
+                          {"Bias"},
+                          {"Mean abs. error"},
+                          {"Median"},
+                          {"p90"},
+                          {"In interval"}},
+              .rows = {}};
+  if (by != LedgerBy::all) table.columns.insert(table.columns.begin(), {name_of(by), false});
+  for (const LedgerLine& line : ledger) {
+    if (line.by != by) continue;
+    const ErrorSummary& errors = line.errors;
+    std::vector<std::string> row{title_of(MetricName{line.name, line.statistic}),
+                                 with_separators(errors.figures),
+                                 fmt::format("{:+.1f} %", 100 * errors.bias),
+                                 as_percent(errors.mape),
+                                 as_percent(errors.median),
+                                 as_percent(errors.p90),
+                                 as_percent(errors.coverage, 0)};
+    if (by != LedgerBy::all) row.insert(row.begin(), line.key);
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+/// Most points first, so that what is told of most cases is what is drawn; those that are not are
+/// named in a line.
+std::vector<Figure> scatters(const std::vector<ComparedCase>& cases,
+                             std::vector<std::string>& lines) {
+  std::vector<Figure> figures = predicted_over_measured(cases);
+  const auto points = [](const Figure& figure) {
+    std::size_t count = 0;
+    for (const FigureSeries& series : figure.series) count += series.points.size();
+    return count;
+  };
+  std::stable_sort(figures.begin(), figures.end(), [&](const Figure& one, const Figure& other) {
+    return points(one) > points(other);
+  });
+  if (figures.size() <= kMaxScatters) return figures;
+  std::string left_out;
+  for (std::size_t i = kMaxScatters; i < figures.size(); ++i) {
+    left_out += (left_out.empty() ? "" : ", ") + figures[i].title;
+  }
+  lines.push_back(fmt::format("Not drawn, in the tables alone: {}.", left_out));
+  figures.resize(kMaxScatters);
+  return figures;
+}
+
+Table case_table(const ComparedCase& compared) {
+  Table table{.title = compared.name,
+              .columns = {{"Metric", false},
+                          {"Measured"},
+                          {"Predicted"},
+                          {"Error"},
+                          {"Low"},
+                          {"High"},
+                          {"In interval", false}},
+              .rows = {}};
+  for (const ComparedFigure& figure : compared.figures) {
+    const auto error = relative_error(figure);
+    table.rows.push_back({title_of(figure), measured_text(figure.name, figure.measured),
+                          measured_text(figure.name, figure.predicted),
+                          error ? fmt::format("{:+.1f} %", 100 * *error) : "-",
+                          measured_text(figure.name, figure.interval.low),
+                          measured_text(figure.name, figure.interval.high),
+                          is_covered(figure) ? "yes" : "no"});
+  }
+  return table;
+}
+
+/// Figures of all metrics as of one.
+std::string sum_of(std::vector<ComparedCase> cases) {
+  for (ComparedCase& compared : cases) {
+    for (ComparedFigure& figure : compared.figures) figure.name = figure.statistic = "";
+  }
+  const std::vector<LedgerLine> ledger = ledger_of(cases);
+  if (ledger.empty()) return counted(std::ssize(cases), "case") + " without a figure to compare.";
+  const ErrorSummary& all = ledger.front().errors;  // of LedgerBy::all, the first
+  return fmt::format(
+      "{} of {}: predictions are off by {} on average (bias {:+.1f} %); {} of the figures lie in "
+      "their 80 % interval.",
+      counted(all.figures, "figure"), counted(std::ssize(cases), "case"), as_percent(all.mape),
+      100 * all.bias, as_percent(all.coverage, 0));
+}
+
+}  // namespace
+
+Report ledger_report(const std::string& store_path) {
+  const StoredCases stored = stored_cases(store_path, std::nullopt);
+  const std::vector<ComparedCase>& cases = stored.cases;
+  if (cases.empty()) {
+    throw Error(store_path + ": holds no validations (roofcast validate makes them)");
+  }
+  const std::vector<LedgerLine> ledger = ledger_of(cases);
+  Report report{.title = "How far off: predicted against measured",
+                .answer = sum_of(cases),
+                .footer = "Errors are predicted / measured - 1.",
+                .machine = envelope("report", {{"what", "ledger"}})};
+  ReportSection drawn{.heading = "Predicted against measured", .lines = stored.notes};
+  drawn.figures = scatters(cases, drawn.lines);
+  report.sections.push_back(std::move(drawn));
+  report.sections.push_back({.heading = "Errors",
+                             .figures = error_histogram(cases),
+                             .tables = {ledger_table(ledger, LedgerBy::all, "All cases")}});
+  report.sections.push_back({.heading = "Intervals", .figures = interval_coverage(ledger)});
+  ReportSection by{.heading = "By engine, GPU and model"};
+  for (const LedgerBy key : {LedgerBy::engine, LedgerBy::gpu, LedgerBy::model, LedgerBy::group}) {
+    Table table = ledger_table(ledger, key, fmt::format("By {}", name_of(key)));
+    if (!table.rows.empty()) by.tables.push_back(std::move(table));
+  }
+  report.sections.push_back(std::move(by));
+  return report;
+}
+
+Report validation_report(const std::string& store_path, const Run& run) {
+  const std::vector<ComparedCase> cases = stored_cases(store_path, run.row.id).cases;
+  Report report = stored_report(run);
+  if (cases.empty()) return report;
+  report.answer = cases.front().name + ": " + sum_of(cases);
+  ReportSection section{.heading = "Predicted against measured",
+                        .tables = {case_table(cases.front())}};
+  section.figures = scatters(cases, section.lines);
+  report.sections.insert(report.sections.begin(), std::move(section));
+  return report;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,124 @@
+#include "reports/pages/load_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "reports/pages/figure_units.hpp"
+
+namespace roofcast {
+namespace {
+
+struct LatencyOf {
+  const char* key;
+  const char* name;
+  LatencyMetric metric;
+  Distribution LoadPoint::*distribution;
+};
+
+FigureSeries series_of(const LoadStudy& study, std::span<const LoadPoint> points,
+                       const LatencyOf& latency, double Distribution::*percentile,
+                       const TimeUnit& unit) {
+  FigureSeries series;
+  for (const LoadPoint& point : points) {
+    const Distribution& distribution = point.*latency.distribution;
+    if (distribution.count == 0) continue;
+    const double value = distribution.*percentile;
+    series.points.push_back(
+        {.x = point.output_tokens_per_s,
+         .y = unit.of(value),
+         .label =
+             fmt::format("{}: {} tokens/s, {} {}{}", load_text(study, point.load),
+                         fixed(point.output_tokens_per_s, 0), latency.name, as_time(Seconds{value}),
+                         point.verdict.holds ? "" : " (SLO missed)")});
+  }
+  return series;
+}
+
+Table load_table(const LoadStudy& study, std::span<const LoadPoint> points) {
+  const char* load = study.kind == LoadKind::rate ? "Offered (requests/s)" : "In flight (requests)";
+  Table table{.title = "",
+              .columns = {{load},
+                          {"Served (requests/s)"},
+                          {"Output tokens/s"},
+                          {"TTFT p50"},
+                          {"TTFT p95"},
+                          {"TPOT p50"},
+                          {"TPOT p95"},
+                          {"KV peak"},
+                          {"SLO", false}},
+              .rows = {}};
+  for (const LoadPoint& point : points) {
+    table.rows.push_back({fixed(point.load, study.kind == LoadKind::rate ? 2 : 0),
+                          fixed(point.request_rate_per_s, 2), fixed(point.output_tokens_per_s, 0),
+                          as_time(Seconds{point.ttft.p50}), as_time(Seconds{point.ttft.p95}),
+                          as_time(Seconds{point.tpot.p50}), as_time(Seconds{point.tpot.p95}),
+                          as_percent(point.use.peak_kv_use),
+                          point.verdict.holds ? "holds" : point.verdict.binding});
+  }
+  return table;
+}
+
+/// Limits of the SLO on p95, whatever the class.
+void mark_limits(Figure& figure, const Slo& slo, LatencyMetric metric, const TimeUnit& unit) {
+  const auto mark = [&](const std::vector<PercentileTarget>& targets, const std::string& whose) {
+    for (const PercentileTarget& target : targets) {
+      if (target.metric != metric) continue;
+      figure.marked.push_back({.axis = MarkedValue::Across::y,
+                               .value = unit.of(target.limit.value),
+                               .name = fmt::format("SLO: p{:g}{} ≤ {}", target.percentile, whose,
+                                                   as_time(target.limit))});
+    }
+  };
+  mark(slo.targets, "");
+  for (const SloClass& one : slo.classes) mark(one.targets, " of " + one.name);
+}
+
+}  // namespace
+
+std::string load_text(const LoadStudy& study, double load) {
+  if (study.kind == LoadKind::rate) return fixed(load, 2) + " requests/s";
+  return counted(static_cast<std::int64_t>(load), "request") + " in flight";
+}
+
+std::vector<Figure> load_figures(const LoadStudy& study, std::span<const LoadPoint> points) {
+  constexpr LatencyOf kShown[] = {{"ttft", "TTFT", LatencyMetric::ttft, &LoadPoint::ttft},
+                                  {"tpot", "TPOT", LatencyMetric::tpot, &LoadPoint::tpot}};
+  std::vector<Figure> figures;
+  for (const LatencyOf& latency : kShown) {
+    double longest = 0, min = 0;
+    for (const LoadPoint& point : points) {
+      longest = std::max(longest, (point.*latency.distribution).p95);
+      const double median = (point.*latency.distribution).p50;
+      if (median > 0) min = min > 0 ? std::min(min, median) : median;
+    }
+    if (longest <= 0) continue;
+    // Beyond saturation latencies are as long as the run.
+    constexpr double kWide = 20;
+    const bool wide = min > 0 && longest > kWide * min;
+    const TimeUnit unit = unit_for(longest);
+    Figure figure{.key = fmt::format("load_{}", latency.key),
+                  .title = fmt::format("Throughput against {}", latency.name),
+                  .caption =
+                      "The same requests, faster and slower: each point is a simulation at "
+                      "another load; the curve turns up where the engine saturates.",
+                  .x = {.title = "output throughput (tokens/s)"},
+                  .y = {.title = with_unit(latency.name, unit),
+                        .scale = wide ? AxisScale::logarithmic : AxisScale::linear}};
+    if (!wide) figure.y.low = 0;
+    figure.series = {series_of(study, points, latency, &Distribution::p50, unit),
+                     series_of(study, points, latency, &Distribution::p95, unit)};
+    figure.series[0].name = "p50";
+    figure.series[1].name = "p95";
+    mark_limits(figure, study.run.scenario.slo, latency.metric, unit);
+    // All latencies are in one table, under the first figure.
+    if (figures.empty()) figure.table = load_table(study, points);
+    figures.push_back(std::move(figure));
+  }
+  return figures;
+}
+
+}  // namespace roofcast

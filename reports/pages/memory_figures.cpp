@@ -1,0 +1,106 @@
+#include "reports/pages/memory_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "base/units.hpp"
+#include "roofcast/pool_description.hpp"
+
+namespace roofcast {
+namespace {
+
+FigureSeries& series_of(std::vector<FigureSeries>& all, const std::string& name) {
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const FigureSeries& series) { return series.name == name; });
+  if (found != all.end()) return *found;
+  all.push_back({.name = name, .mark = Mark::stacked_bars});
+  return all.back();
+}
+
+/// What the terms are divided from.
+const char* total_of(const MemoryBar& bar) {
+  return bar.rule == MemoryRule::textbook ? "the datasheet's memory" : "what the driver reports";
+}
+
+/// More than there is: a shortfall is no term that can be drawn.
+bool is_beyond(const MemoryBar& bar) {
+  Bytes drawn{};
+  for (const MemoryTerm& term : bar.plan.terms) drawn += std::max(Bytes{}, term.bytes);
+  constexpr double kRounding = 1e-9;
+  return drawn.value > (1 + kRounding) * bar.plan.total.value;
+}
+
+std::string caption_of(const std::vector<MemoryBar>& bars) {
+  const std::string rule = bars.front().rule == MemoryRule::textbook
+                               ? "Every term of the textbook's rule, stacked; "
+                               : "Every term of the engine's own rule, stacked; ";
+  if (std::any_of(bars.begin(), bars.end(), is_beyond)) {
+    return rule + "they need more than there is: the upright line is the GPU's memory.";
+  }
+  return rule + "they sum to " + total_of(bars.front()) + ".";
+}
+
+Table term_table(const std::vector<MemoryBar>& bars) {
+  Table table{
+      .title = "", .columns = {{"Term", false}, {"GiB"}, {"Share"}, {"Why", false}}, .rows = {}};
+  const bool several = bars.size() > 1;
+  if (several) table.columns.insert(table.columns.begin(), {"Memory of", false});
+  const auto add = [&](const MemoryBar& bar, std::vector<std::string> row) {
+    if (several) row.insert(row.begin(), bar.name);
+    table.rows.push_back(std::move(row));
+  };
+  for (const MemoryBar& bar : bars) {
+    for (const MemoryTerm& term : bar.plan.terms) {
+      add(bar, {term.name, fixed(term.bytes.value / kGiB, 2),
+                as_percent(term.bytes / bar.plan.total), term.detail});
+    }
+    add(bar, {"total", fixed(bar.plan.total.value / kGiB, 2), as_percent(1.0), total_of(bar)});
+  }
+  return table;
+}
+
+}  // namespace
+
+Figure memory_figure(const std::vector<MemoryBar>& bars) {
+  Figure figure{.key = "memory",
+                .title = "Memory of one GPU",
+                .caption = caption_of(bars),
+                .x = {.title = bars.size() > 1 ? "pool" : "GPU", .scale = AxisScale::category},
+                .y = {.title = "memory (GiB)", .low = 0},
+                .horizontal = true};
+  for (const MemoryBar& bar : bars) {
+    const auto x = static_cast<double>(figure.x.names.size());
+    figure.x.names.push_back(bar.name);
+    for (const MemoryTerm& term : bar.plan.terms) {
+      if (term.bytes.value <= 0) continue;
+      const double gib = term.bytes.value / kGiB;
+      series_of(figure.series, term.name)
+          .points.push_back({.x = x, .y = gib, .label = term.name + ": " + fixed(gib, 2) + " GiB"});
+    }
+  }
+  for (const MemoryBar& bar : bars) {
+    if (!is_beyond(bar)) continue;
+    const double gib = bar.plan.total.value / kGiB;
+    figure.marked.push_back({.axis = MarkedValue::Across::y,
+                             .value = gib,
+                             .name = fmt::format("{}: {} GiB", bar.name, fixed(gib, 2))});
+  }
+  figure.table = term_table(bars);
+  return figure;
+}
+
+Figure memory_figure(const SimulationRun& run) {
+  if (are_alike(run.pools)) {
+    const PoolRun& pool = run.pools.front();
+    return memory_figure({{"each", pool.plan, pool.deployment.engine.memory_rule}});
+  }
+  std::vector<MemoryBar> bars;
+  for (const PoolRun& pool : run.pools)
+    bars.push_back({pool.name, pool.plan, pool.deployment.engine.memory_rule});
+  return memory_figure(bars);
+}
+
+}  // namespace roofcast

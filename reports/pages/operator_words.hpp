@@ -1,0 +1,23 @@
+// Operators that were timed, in the words of figures.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/curves/measured_curve.hpp"
+
+namespace roofcast {
+
+/// What varies along a family's curve: "tokens", "bytes".
+const char* family_size(OperatorFamily family);
+
+/// "decode attention"
+std::string family_words(OperatorFamily family);
+
+/// "bf16 4096 x 14336"
+std::string operator_label(const OperatorShape& shape);
+
+/// All points; of curves with a second axis those of its most frequent value.
+std::vector<MeasuredPoint> points_drawn(const MeasuredCurve& curve);
+
+}  // namespace roofcast

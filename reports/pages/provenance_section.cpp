@@ -1,0 +1,112 @@
+#include "reports/pages/provenance_section.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "planner/capacity/confidence.hpp"
+#include "planner/capacity/load_study.hpp"
+#include "roofcast/step_description.hpp"
+
+namespace roofcast {
+namespace {
+
+// A probability takes up to 25 simulations.
+constexpr std::int64_t kMaxRequests = 20'000;
+
+/// What plan_memory() took the cache's uncertainty from.
+const char* cache_source(const Engine& engine) {
+  switch (engine.memory_rule) {
+    case MemoryRule::vllm:
+      return "start-up logs of the engine against the memory rule";
+    case MemoryRule::textbook:
+      return "what the textbook's rule leaves out (assumption)";
+    default:
+      break;
+  }
+  return "an assumption: no start-up logs with every term were there to compare with";
+}
+
+Table uncertainty_table(const SimulationRun& run) {
+  Table table{.title = "How far off the run's foundations may be (one standard deviation)",
+              .columns = {{"What", false}, {"±"}, {"From", false}},
+              .rows = {}};
+  for (const PoolRun& pool : run.pools) {
+    const std::string of = run.pools.size() > 1 ? " of " + pool.name : "";
+    table.rows.push_back({"step times" + of, as_percent(pool.step_uncertainty),
+                          "operators weighted by their time in this run"});
+    table.rows.push_back({"KV cache" + of, as_percent(pool.plan.relative_uncertainty),
+                          cache_source(pool.deployment.engine)});
+  }
+  table.rows.push_back({"host work per request", as_percent(kHostUncertainty, 0),
+                        "times of other machines' CPUs (assumption)"});
+  return table;
+}
+
+/// Sources of time: a row for each operator of both steps.
+Table source_table(const GenerationEstimate& estimate) {
+  Table table{.title = "Where step times come from",
+              .columns = {{"Step", false}, {"Share of its time by source", false}, {"±"}},
+              .rows = {}};
+  table.rows.push_back({"prefill", describe_provenance(estimate.prefill),
+                        as_percent(estimate.prefill.relative_uncertainty, 0)});
+  table.rows.push_back({"decode", describe_provenance(estimate.decode),
+                        as_percent(estimate.decode.relative_uncertainty, 0)});
+  return table;
+}
+
+Table profile_table(const PoolRun& pool) {
+  Table table{.title = "Hardware profile " + pool.deployment.gpu.name,
+              .columns = {{"Number", false}, {"Source", false}},
+              .rows = {}};
+  for (const auto& [key, source] : pool.deployment.gpu.sources) table.rows.push_back({key, source});
+  return table;
+}
+
+std::vector<std::string> confidence_lines(const SimulationRun& run, const ReportEffort& effort) {
+  if (run.result.slo.empty()) return {};
+  if (std::ssize(run.workload.requests) > kMaxRequests) {
+    return {
+        fmt::format("The probability that the SLO holds is not given for {}: it takes up to 25 "
+                    "simulations.",
+                    counted(std::ssize(run.workload.requests), "request"))};
+  }
+  const DeviatingVerdict verdict = [&](const Deviations& deviations) {
+    return judge(simulate_deviating(run, step_times_of(run), deviations, {})).holds;
+  };
+  const auto confidence = confidence_of(verdict, effort.threads, effort.progress);
+  if (!confidence) throw_interrupted();
+  std::vector<std::string> lines{
+      fmt::format("With what these foundations may be off, the SLO holds with probability {}.",
+                  confidence->probability > 0.999   ? "over 0.999"
+                  : confidence->probability < 0.001 ? "under 0.001"
+                                                    : fixed(confidence->probability, 3))};
+  for (const Cause& cause : confidence->causes) {
+    if (!cause.flips_at) continue;
+    lines.push_back(fmt::format("{}: {:+.1f} standard deviations alone turn the verdict.",
+                                cause.name, *cause.flips_at));
+  }
+  return lines;
+}
+
+}  // namespace
+
+ReportSection provenance_section(const SimulationRun& run, const GenerationEstimate& estimate,
+                                 const ReportEffort& effort) {
+  ReportSection section{.heading = "What the numbers rest on",
+                        .lines = confidence_lines(run, effort)};
+  section.lines.insert(section.lines.end(), run.notes.begin(), run.notes.end());
+  section.tables = {uncertainty_table(run), source_table(estimate)};
+  std::vector<std::string> shown;
+  for (const PoolRun& pool : run.pools) {
+    if (std::find(shown.begin(), shown.end(), pool.deployment.gpu.name) != shown.end()) continue;
+    shown.push_back(pool.deployment.gpu.name);
+    section.tables.push_back(profile_table(pool));
+  }
+  return section;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,85 @@
+#include "reports/pages/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/version.hpp"
+#include "base/wording.hpp"
+#include "cli/simulate_document.hpp"
+#include "planner/capacity/load_study.hpp"
+#include "reports/pages/scenario_files.hpp"
+#include "roofcast/pool_description.hpp"
+#include "roofcast/run_simulation.hpp"
+#include "simulator/io/scenario_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+const std::string& hash_of(const PoolRun& pool) { return pool.profile_hash; }
+
+const MetricRow* find(const std::vector<MetricRow>& rows, const MetricRow& like) {
+  for (const MetricRow& row : rows) {
+    if (row.name == like.name && row.statistic == like.statistic) return &row;
+  }
+  return nullptr;
+}
+
+/// Stored metrics that the run has too, with another value.
+std::int64_t differing(const Run& stored, const SimulationRun& run) {
+  // The store keeps doubles as they are; another compiler may round the last digit of a mean.
+  constexpr double kEqual = 1e-9;
+  const std::vector<MetricRow> now = simulation_metrics(run);
+  std::int64_t count = 0;
+  for (const MetricRow& then : stored.metrics) {
+    const MetricRow* same = find(now, then);
+    if (same == nullptr) continue;
+    if (std::abs(same->value - then.value) > kEqual * std::abs(then.value)) ++count;
+  }
+  return count;
+}
+
+std::string by_version(const Run& stored) {
+  if (stored.row.tool_version == kVersion) return "";
+  return fmt::format(" (roofcast {} made the run, this is {})", stored.row.tool_version, kVersion);
+}
+
+Replay not_the_same(const std::string& why) {
+  return {.run = {}, .remark = why + " What follows is what the store holds."};
+}
+
+}  // namespace
+
+Replay replayed(const Run& stored, const ReportEffort& effort) {
+  SimulationRun run;
+  try {
+    const Scenario scenario = parse_scenario(stored.row.scenario_json, "the stored scenario");
+    if (const std::string why = beyond_effort(scenario, effort); !why.empty()) {
+      return not_the_same(why);
+    }
+    run = prepare_simulation(scenario);
+  } catch (const Error& error) {
+    return not_the_same(fmt::format("The run cannot be simulated again: {}.", error.what()));
+  }
+  if (!run.refusal.empty()) {
+    return not_the_same(fmt::format("The run cannot be simulated again: {}.", run.refusal));
+  }
+  if (joined(run.pools, hash_of) != stored.row.profile_hash) {
+    return not_the_same("The hardware profile has changed since the run.");
+  }
+  run_simulation(run, effort.progress);
+  if (run.result.stopped) throw_interrupted();
+  if (const std::int64_t others = differing(stored, run); others > 0) {
+    return not_the_same(fmt::format("Simulated again, {} of {} came out otherwise{}.", others,
+                                    counted(std::ssize(stored.metrics), "stored figure"),
+                                    by_version(stored)));
+  }
+  return {.run = std::move(run),
+          .remark = fmt::format("Simulated again for this report: all stored figures came out the "
+                                "same{}.",
+                                by_version(stored))};
+}
+
+}  // namespace roofcast

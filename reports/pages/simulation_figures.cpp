@@ -1,0 +1,166 @@
+#include "reports/pages/simulation_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "reports/pages/figure_units.hpp"
+#include "reports/pages/latency_figures.hpp"
+#include "simulator/results/request_tally.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Values of all requests that finished and, where there are several classes, of each.
+std::vector<LatencySample> samples_of(const SimulationRun& run, Part part) {
+  std::vector<LatencySample> samples(std::max<std::size_t>(1, run.workload.class_names.size()));
+  for (std::size_t i = 0; i < run.workload.class_names.size(); ++i) {
+    samples[i].name = run.workload.class_names[i];
+  }
+  for (const RequestRecord& record : run.result.requests) {
+    const auto duration = duration_of(record, part);
+    const auto index = static_cast<std::size_t>(record.request.slo_class);
+    if (!duration || index >= samples.size()) continue;
+    samples[index].values_s.push_back(to_seconds(*duration).value);
+  }
+  if (samples.size() == 1) return samples;
+  LatencySample all;
+  for (const LatencySample& sample : samples) {
+    all.values_s.insert(all.values_s.end(), sample.values_s.begin(), sample.values_s.end());
+  }
+  samples.insert(samples.begin(), std::move(all));
+  return samples;
+}
+
+/// What the SLO says of a metric: "p95 ≤ 500 ms", "p95 of chat ≤ 500 ms".
+std::vector<LatencyLimit> limits_of(const Slo& slo, LatencyMetric metric) {
+  std::vector<LatencyLimit> limits;
+  const auto add = [&](const std::vector<PercentileTarget>& targets, const std::string& whose) {
+    for (const PercentileTarget& target : targets) {
+      if (target.metric != metric) continue;
+      limits.push_back(
+          {.name = fmt::format("p{:g}{} ≤ {}", target.percentile, whose, as_time(target.limit)),
+           .limit_s = target.limit.value});
+    }
+  };
+  add(slo.targets, "");
+  for (const SloClass& one : slo.classes) add(one.targets, " of " + one.name);
+  return limits;
+}
+
+/// One row a stretch of many, with the most there was in it.
+Table level_table(const LevelTimeline& timeline, const TimeUnit& unit) {
+  constexpr std::size_t kRows = 20;
+  Table table{.title = "",
+              .columns = {{fmt::format("From ({})", unit.name)},
+                          {fmt::format("To ({})", unit.name)},
+                          {"Running, at most"},
+                          {"Waiting, at most"},
+                          {"KV blocks in use, at most"}},
+              .rows = {}};
+  const std::vector<Levels>& max = timeline.max();
+  const double stretch = unit.of(to_seconds(timeline.stretch()).value);
+  const std::size_t rows = std::min(kRows, max.size());
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t begin = max.size() * row / rows, end = max.size() * (row + 1) / rows;
+    Levels levels;
+    for (std::size_t i = begin; i < end; ++i) {
+      levels.running = std::max(levels.running, max[i].running);
+      levels.waiting = std::max(levels.waiting, max[i].waiting);
+      levels.kv_use = std::max(levels.kv_use, max[i].kv_use);
+    }
+    table.rows.push_back({fixed(stretch * static_cast<double>(begin), 2),
+                          fixed(stretch * static_cast<double>(end), 2),
+                          with_separators(levels.running), with_separators(levels.waiting),
+                          as_percent(levels.kv_use)});
+  }
+  return table;
+}
+
+/// The KV cache alone.
+Table without_requests(Table table) {
+  constexpr std::ptrdiff_t kFirst = 2, kEnd = 4;
+  table.columns.erase(table.columns.begin() + kFirst, table.columns.begin() + kEnd);
+  for (std::vector<std::string>& row : table.rows)
+    row.erase(row.begin() + kFirst, row.begin() + kEnd);
+  return table;
+}
+
+template <class Value>
+FigureSeries level_series(const std::string& name, const LevelTimeline& timeline,
+                          const TimeUnit& unit, const Value& value) {
+  FigureSeries series{.name = name, .mark = Mark::step};
+  const double stretch = unit.of(to_seconds(timeline.stretch()).value);
+  const std::vector<Levels>& max = timeline.max();
+  for (std::size_t i = 0; i < max.size(); ++i) {
+    series.points.push_back({.x = stretch * static_cast<double>(i), .y = value(max[i])});
+  }
+  if (max.empty()) return series;
+  series.points.push_back({.x = stretch * static_cast<double>(max.size()), .y = value(max.back())});
+  return series;
+}
+
+}  // namespace
+
+std::vector<Figure> simulation_figures(const SimulationRun& run) {
+  struct Shown {
+    Part part;
+    LatencyMetric metric;
+    LatencyQuestion question;
+  };
+  const std::array shown = {
+      Shown{Part::ttft, LatencyMetric::ttft, {"ttft", "TTFT", "Time to the first token"}},
+      Shown{Part::tpot, LatencyMetric::tpot, {"tpot", "TPOT", "Time per output token after it"}},
+      Shown{Part::e2e, LatencyMetric::e2e, {"e2e", "E2E", "Time to the last token"}}};
+  std::vector<Figure> figures;
+  for (const Shown& one : shown) {
+    auto figure = latency_figure(one.question, samples_of(run, one.part),
+                                 limits_of(run.scenario.slo, one.metric));
+    if (!figure) continue;
+    if (run.result.rejected > 0 && !run.scenario.slo.targets.empty()) {
+      figure->caption += fmt::format(
+          " To the SLO the {} that were rejected count as never served; they are not drawn.",
+          with_separators(run.result.rejected));
+    }
+    figures.push_back(*std::move(figure));
+  }
+  return figures;
+}
+
+std::vector<Figure> timeline_figures(const LevelTimeline& timeline) {
+  if (timeline.max().empty()) return {};
+  const Seconds whole = to_seconds(timeline.stretch()) * static_cast<double>(timeline.max().size());
+  const TimeUnit unit = unit_for(whole.value);
+  const std::string stretch = as_time(to_seconds(timeline.stretch()));
+  const FigureAxis time{.title = with_unit("time since the run began", unit), .low = 0};
+  Figure requests{.key = "requests_over_time",
+                  .title = "Requests in the engine over time",
+                  .caption =
+                      "Requests in a step of the engine and requests waiting for one, at "
+                      "most, in each " +
+                      stretch + ".",
+                  .x = time,
+                  .y = {.title = "requests", .low = 0}};
+  requests.series = {
+      level_series("running", timeline, unit,
+                   [](const Levels& levels) { return static_cast<double>(levels.running); }),
+      level_series("waiting", timeline, unit,
+                   [](const Levels& levels) { return static_cast<double>(levels.waiting); })};
+  requests.table = level_table(timeline, unit);
+  Figure cache{.key = "kv_cache_over_time",
+               .title = "KV cache over time",
+               .caption = "Share of the KV cache's blocks in use, at most, in each " + stretch +
+                          "; at 100 % requests wait or are preempted.",
+               .x = time,
+               .y = {.title = "KV blocks in use (%)", .low = 0, .high = 100}};
+  constexpr double kPercent = 100;
+  cache.series = {level_series("KV cache", timeline, unit,
+                               [](const Levels& levels) { return kPercent * levels.kv_use; })};
+  cache.table = without_requests(level_table(timeline, unit));
+  return {std::move(requests), std::move(cache)};
+}
+
+}  // namespace roofcast

@@ -1,0 +1,233 @@
+#include "reports/pages/simulation_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "cli/options/deployment_options.hpp"
+#include "cli/simulate_document.hpp"
+#include "planner/capacity/level_recording.hpp"
+#include "reports/pages/load_figures.hpp"
+#include "reports/pages/memory_figures.hpp"
+#include "reports/pages/provenance_section.hpp"
+#include "reports/pages/simulation_figures.hpp"
+#include "reports/pages/staircase_figures.hpp"
+#include "reports/pages/stored_report.hpp"
+#include "reports/pages/typical_steps.hpp"
+#include "roofcast/pool_description.hpp"
+
+namespace roofcast {
+namespace {
+
+// As a result calls the targets of all requests.
+constexpr std::string_view kEverybody = "all";
+
+std::string outcome_text(const TargetOutcome& outcome) {
+  const PercentileTarget& target = outcome.target;
+  const char* name = title_of(target.metric);
+  const std::string whose = outcome.slo_class.empty() || outcome.slo_class == kEverybody
+                                ? ""
+                                : " of " + outcome.slo_class;
+  if (outcome.achieved <= 0)
+    return fmt::format("p{:g} {}{} has no value", target.percentile, name, whose);
+  return fmt::format("p{:g} {}{} is {} of {}{}", target.percentile, name, whose,
+                     as_time(Seconds{outcome.achieved}), as_time(target.limit),
+                     outcome.met ? "" : " (missed)");
+}
+
+std::string load_text(const SimulationRun& run) {
+  const SimulationResult& result = run.result;
+  if (run.scenario.max_concurrency) {
+    const std::string in_flight = counted(*run.scenario.max_concurrency, "request") + " in flight";
+    if (result.offered_rate_per_s <= 0) return "with " + in_flight;
+    return fmt::format("at {} requests/s offered, at most {}", fixed(result.offered_rate_per_s, 2),
+                       in_flight);
+  }
+  if (result.offered_rate_per_s <= 0) return "with all requests sent at once";
+  return fmt::format("at {} requests/s offered", fixed(result.offered_rate_per_s, 2));
+}
+
+ReportSection latency_section(const SimulationRun& run) {
+  ReportSection section{.heading = "What users feel", .figures = simulation_figures(run)};
+  const Document document = simulation_document(run);
+  section.lines = document.sections.front().lines;
+  for (const Section& part : document.sections) {
+    if (part.heading == "Notes" || part.table.columns.empty()) continue;
+    section.tables.push_back(part.table);
+  }
+  return section;
+}
+
+ReportSection timeline_section(const SimulationRun& run, const ReportEffort& effort) {
+  return {.heading = "Over time", .figures = timeline_figures(levels_of(run, effort.progress))};
+}
+
+/// Shares of the run's own load that are tried.
+constexpr std::array kLoads = {0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0};
+// Beyond so many requests the sweep would take longer than a reader waits.
+constexpr std::int64_t kMaxSwept = 50'000;
+
+/// Why there is no sweep; empty: there is.
+std::string no_sweep(const SimulationRun& run) {
+  const std::int64_t requests = std::ssize(run.workload.requests);
+  if (requests > kMaxSwept) {
+    return fmt::format("Not drawn for {}: roofcast capacity draws it.",
+                       counted(requests, "request"));
+  }
+  if (run.result.offered_rate_per_s <= 0 && !run.scenario.max_concurrency) {
+    return "Not drawn: the requests come all at once, so that there is no rate to vary.";
+  }
+  return "";
+}
+
+std::vector<double> loads_of(const LoadStudy& study) {
+  std::vector<double> loads;
+  for (const double share : kLoads) {
+    double load = study.load_of_run * share;
+    if (study.kind == LoadKind::concurrency) load = std::max(1.0, std::round(load));
+    if (loads.empty() || load > loads.back()) loads.push_back(load);
+  }
+  return loads;
+}
+
+/// The load that the run is of; nothing, with the reason, where it has none to vary.
+std::optional<LoadStudy> study_for(const SimulationRun& run, std::string& why) {
+  why = no_sweep(run);
+  if (!why.empty()) return std::nullopt;
+  try {
+    return study_of(run.scenario, {}, false);
+  } catch (const Error& error) {
+    why = fmt::format("Not drawn: {}.", error.what());
+    return std::nullopt;
+  }
+}
+
+ReportSection load_section(const SimulationRun& run, const ReportEffort& effort) {
+  ReportSection section{.heading = "Throughput against latency"};
+  std::string why;
+  const std::optional<LoadStudy> study = study_for(run, why);
+  if (!study) {
+    section.lines = {why};
+    return section;
+  }
+  const std::vector<double> loads = loads_of(*study);
+  Execution execution{.threads = effort.threads};
+  if (effort.progress) {
+    execution.progress = [&](std::int64_t done) {
+      return effort.progress(done, std::ssize(loads));
+    };
+  }
+  const std::vector<LoadPoint> points = trial_of(*study, simulate_plainly, execution)(loads);
+  section.figures = load_figures(*study, points);
+  section.lines.push_back(
+      fmt::format("The run's own load is {}. roofcast capacity finds the most that holds.",
+                  load_text(*study, study->load_of_run)));
+  return section;
+}
+
+ReportSection memory_section(const SimulationRun& run) {
+  ReportSection section{.heading = "Memory", .figures = {memory_figure(run)}};
+  for (const PoolRun& pool : run.pools) {
+    const MemoryPlan& plan = pool.plan;
+    section.lines.push_back(fmt::format(
+        "{}{} hold {} (±{}): {} sequences of {} at once.",
+        run.pools.size() > 1 ? pool.name + ": " : "", counted(plan.kv_blocks, "KV block"),
+        counted(plan.kv_tokens, "token"), as_percent(plan.relative_uncertainty),
+        fixed(plan.max_concurrency, 2), counted(pool.deployment.engine.max_model_len, "token")));
+    if (are_alike(run.pools)) break;
+  }
+  return section;
+}
+
+ReportSection roofline_section(const SimulationRun& run, const TypicalLoad& load,
+                               const GenerationEstimate& estimate) {
+  ReportSection section{.heading = "Why a step takes so long"};
+  section.lines.push_back(fmt::format(
+      "Requests of this run have {} and {} on average. A step that prefills {} of one takes {}, a "
+      "step that decodes {}, as many as a replica runs on average, {}.",
+      counted(load.input_tokens, "prompt token"), counted(load.output_tokens, "output token"),
+      load.prefill_tokens < load.input_tokens ? counted(load.prefill_tokens, "token") : "all",
+      as_time(estimate.prefill_time), counted(load.batch, "sequence"),
+      as_time(estimate.decode_step)));
+  section.figures.push_back(steps_figure(run, load, estimate));
+  return section;
+}
+
+ReportSection staircase_section(const PoolRun& pool, const TypicalLoad& load) {
+  // Longer outputs only repeat the picture.
+  constexpr std::int64_t kMaxTokens = 4096;
+  return {.heading = "What the KV cache saves",
+          .figures = staircase_figures(pool.deployment, load.input_tokens,
+                                       std::min(load.output_tokens, kMaxTokens))};
+}
+
+}  // namespace
+
+std::string simulation_answer(const SimulationRun& run) {
+  const SimulationResult& result = run.result;
+  const std::string where = headline(run.pools);
+  if (result.completed == 0) return where + ": no request is served.";
+  if (result.slo.empty()) {
+    return fmt::format(
+        "{} serves {} requests/s {}: TTFT p95 {}, TPOT p95 {}, {} output tokens/s{}.", where,
+        fixed(result.request_rate_per_s, 2), load_text(run), as_time(Seconds{result.ttft.p95}),
+        as_time(Seconds{result.tpot.p95}), fixed(result.output_tokens_per_s, 0),
+        result.saturation.saturated ? "; it does not keep up" : "");
+  }
+  std::string outcomes;
+  for (const TargetOutcome& outcome : result.slo) {
+    outcomes += (outcomes.empty() ? "" : ", ") + outcome_text(outcome);
+  }
+  return fmt::format("{} {} the SLO {}: {}.", where, holds(result) ? "holds" : "does not hold",
+                     load_text(run), outcomes);
+}
+
+Report simulation_report(const Run& stored, const SimulationRun& run, const ReportEffort& effort) {
+  const PoolRun& first = run.pools.front();
+  const TypicalLoad typical = typical_load(run);
+  const GenerationEstimate estimate = typical_steps(run, typical);
+  Report report{.title = report_title(stored.row),
+                .answer = simulation_answer(run),
+                .footer = report_footer(stored.row) +
+                          " Times are simulated, from models of the hardware and the engine; the "
+                          "section on what the numbers rest on says how far off they may be.",
+                .machine = report_machine(stored.row)};
+  if (!run.result.slo.empty() || run.result.completed == 0) report.verdict = holds(run.result);
+  report.facts = {{"Model", first.deployment.model.name},
+                  {"Runs on", placement(first)},
+                  {"Load", run.workload.description},
+                  {"Requests", with_separators(std::ssize(run.workload.requests))},
+                  {"Seed", std::to_string(run.scenario.seed)}};
+  if (run.pools.size() > 1) report.facts[1].second = headline(run.pools);
+  report.sections.push_back(latency_section(run));
+  if (run.result.completed > 0) {
+    report.sections.push_back(timeline_section(run, effort));
+    report.sections.push_back(load_section(run, effort));
+  } else {
+    report.sections.front().lines.emplace_back(
+        "No request finished, so that nothing is drawn of latencies, loads and steps.");
+  }
+  report.sections.push_back(memory_section(run));
+  if (run.result.completed > 0) {
+    report.sections.push_back(roofline_section(run, typical, estimate));
+    report.sections.push_back(staircase_section(first, typical));
+  }
+  report.sections.push_back(provenance_section(run, estimate, effort));
+  report.sections.push_back(input_section(stored.row));
+  // A run of which nothing finished has nothing to draw in some of them.
+  std::erase_if(report.sections, [](const ReportSection& section) {
+    return section.lines.empty() && section.figures.empty() && section.tables.empty() &&
+           section.commands.empty();
+  });
+  return report;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,91 @@
+#include "reports/pages/stored_figures.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "reports/pages/figure_units.hpp"
+#include "reports/pages/latency_figures.hpp"
+
+namespace roofcast {
+namespace {
+
+struct Shown {
+  LatencyQuestion question;
+  const char* metric;
+  std::function<std::optional<double>(const RequestRow&)> of;
+};
+
+double begin_of(const RequestRow& row) { return row.sent_s.value_or(row.arrival_s); }
+
+std::vector<Shown> shown() {
+  return {{{"ttft", "TTFT", "Time to the first token"},
+           "ttft_s",
+           [](const RequestRow& row) -> std::optional<double> {
+             if (!row.first_token_s) return std::nullopt;
+             return *row.first_token_s - begin_of(row);
+           }},
+          {{"tpot", "TPOT", "Time per output token after it"},
+           "tpot_s",
+           [](const RequestRow& row) -> std::optional<double> {
+             if (!row.finished_s || !row.first_token_s || row.output_tokens < 2)
+               return std::nullopt;
+             return (*row.finished_s - *row.first_token_s) /
+                    static_cast<double>(row.output_tokens - 1);
+           }},
+          {{"e2e", "E2E", "Time to the last token"},
+           "e2e_s",
+           [](const RequestRow& row) -> std::optional<double> {
+             if (!row.finished_s) return std::nullopt;
+             return *row.finished_s - begin_of(row);
+           }}};
+}
+
+/// Percentiles of a metric, "p95" and the like, as bars.
+std::optional<Figure> percentile_figure(const Run& stored, const Shown& one) {
+  Figure figure{.key = "latency_" + one.question.key,
+                .title = one.question.words + " (" + one.question.name + ")",
+                .caption = "The percentiles that the store holds; the requests were not kept.",
+                .x = {.title = "percentile of the requests", .scale = AxisScale::category},
+                .y = {.low = 0}};
+  FigureSeries series{.name = one.question.name, .mark = Mark::bars};
+  double longest = 0;
+  for (const MetricRow& metric : stored.metrics) {
+    double percent = 0;
+    const std::string& text = metric.statistic;
+    if (metric.name != one.metric || !text.starts_with('p')) continue;
+    // What-ifs hold "p95_difference" beside "p95": no percentile of the requests.
+    const char* end = text.data() + text.size();
+    const auto [stop, failure] = std::from_chars(text.data() + 1, end, percent);
+    if (failure != std::errc{} || stop != end) continue;
+    longest = std::max(longest, metric.value);
+    series.points.push_back({.x = static_cast<double>(figure.x.names.size()), .y = metric.value});
+    figure.x.names.push_back(text);
+  }
+  if (series.points.empty()) return std::nullopt;
+  const TimeUnit unit = unit_for(longest);
+  for (FigurePoint& point : series.points) point.y = unit.of(point.y);
+  figure.y.title = with_unit(one.question.name, unit);
+  figure.series = {std::move(series)};
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Figure> stored_figures(const Run& stored) {
+  std::vector<Figure> figures;
+  for (const Shown& one : shown()) {
+    LatencySample sample;
+    for (const RequestRow& row : stored.requests) {
+      if (const auto value = one.of(row)) sample.values_s.push_back(*value);
+    }
+    auto figure = sample.values_s.empty() ? percentile_figure(stored, one)
+                                          : latency_figure(one.question, {std::move(sample)}, {});
+    if (figure) figures.push_back(*std::move(figure));
+  }
+  return figures;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,132 @@
+#include "reports/pages/stored_report.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/io/bounded_json.hpp"
+#include "base/numbers.hpp"
+#include "base/version.hpp"
+#include "cli/plan/what_if_document.hpp"
+#include "model/io/gpu_reader.hpp"
+#include "reports/pages/stored_figures.hpp"
+#include "roofcast/envelope.hpp"
+
+namespace roofcast {
+namespace {
+
+/// A kind of run, as a reader calls it.
+std::string kind_text(const std::string& kind) {
+  if (kind == "simulate") return "simulation";
+  if (kind == "whatif") return "what if";
+  if (kind == "measure" || kind == "measured") return "measured run";
+  if (kind == "calibrate") return "calibration";
+  if (kind == "validate") return "validation";
+  return kind;
+}
+
+/// The key beside the words, for those who ask the store for it.
+Table metrics_table(const Run& stored) {
+  Table table{.title = "All figures of the run",
+              .columns = {{"Metric", false}, {"Value"}, {"In the store", false}},
+              .rows = {}};
+  for (const MetricRow& metric : stored.metrics) {
+    const MetricName name{.name = metric.name, .statistic = metric.statistic};
+    table.rows.push_back(
+        {title_of(name), metric_text(name, metric.value), metric.name + ", " + metric.statistic});
+  }
+  return table;
+}
+
+/// JSON by lines; what is no JSON, or too deep to be a scenario, as it is.
+std::string indented(const std::string& json) {
+  try {
+    return parse_bounded<Json>(json, "scenario")
+        .dump(2, ' ', false, Json::error_handler_t::replace);
+  } catch (const Json::exception&) {
+    return json;
+  } catch (const Error&) {
+    return json;
+  }
+}
+
+/// What other tools measured: Roofcast only read it.
+bool is_measured_elsewhere(const RunRow& row) { return row.kind == "measured"; }
+
+}  // namespace
+
+std::string gpu_title(const std::string& gpu) {
+  if (is_profile_path(gpu)) return gpu;
+  try {
+    return load_gpu(gpu).gpu.display_name;
+  } catch (const Error&) {  // of a profile that is no longer there, or several
+    return gpu;
+  }
+}
+
+std::string report_title(const RunRow& row) {
+  std::string what = row.model;
+  if (!row.gpu.empty()) what += (what.empty() ? "" : " on ") + gpu_title(row.gpu);
+  return fmt::format("{}{}{} (run {})", what, what.empty() ? "" : ": ", kind_text(row.kind),
+                     row.id);
+}
+
+Json report_machine(const RunRow& row) {
+  Json json = envelope("report", {{"run", row.id}});
+  json["kind"] = row.kind;
+  json["created_at"] = row.created_at;
+  json["made_by"] = row.tool_version;
+  json["command_line"] = row.command_line;
+  return json;
+}
+
+ReportSection input_section(const RunRow& row) {
+  ReportSection section{.heading = "To run it again"};
+  if (is_measured_elsewhere(row)) {
+    section.heading = "Where it is from";
+    section.lines = {fmt::format("Run {} ({}) of {}, read by roofcast {}.", row.id,
+                                 kind_text(row.kind), row.created_at, row.tool_version)};
+    section.commands.push_back(row.command_line);
+    if (!row.scenario_json.empty()) section.commands.push_back(indented(row.scenario_json));
+    return section;
+  }
+  section.lines = {
+      fmt::format("Run {} ({}), made {} by roofcast {}; seed {}{}.", row.id, kind_text(row.kind),
+                  row.created_at, row.tool_version, row.seed,
+                  row.profile_hash.empty() ? "" : ", hardware profile " + row.profile_hash)};
+  section.commands.push_back(row.command_line);
+  if (!row.scenario_json.empty()) section.commands.push_back(indented(row.scenario_json));
+  return section;
+}
+
+std::string report_footer(const RunRow& row) {
+  return fmt::format("Report by Roofcast {}; run of {}, {} by Roofcast {}.", kVersion,
+                     row.created_at, is_measured_elsewhere(row) ? "read" : "made",
+                     row.tool_version);
+}
+
+Report stored_report(const Run& stored) {
+  Report report{.title = report_title(stored.row),
+                .answer = stored.row.summary,
+                .footer = report_footer(stored.row),
+                .machine = report_machine(stored.row)};
+  report.facts = {{"Model", stored.row.model},
+                  {"Runs on", stored.row.gpu.empty() ? "" : gpu_title(stored.row.gpu)},
+                  {"Engine", stored.row.engine}};
+  if (!is_measured_elsewhere(stored.row)) {
+    report.facts.emplace_back("Seed", std::to_string(stored.row.seed));
+  }
+  std::erase_if(report.facts,
+                [](const auto& fact) { return fact.second.empty() || fact.second == "-"; });
+  for (const MetricRow& metric : stored.metrics) {
+    // Of several seeds the share in which it held.
+    if (metric.name == "slo_met") report.verdict = metric.value >= 1;
+  }
+  report.sections.push_back(
+      {.heading = "Figures", .figures = stored_figures(stored), .tables = {metrics_table(stored)}});
+  report.sections.push_back(input_section(stored.row));
+  return report;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,83 @@
+#include "roofcast/pool_description.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/wording.hpp"
+#include "cli/options/deployment_options.hpp"
+#include "simulator/io/scenario_cluster.hpp"
+
+namespace roofcast {
+namespace {
+
+/// All that tells two pools' answers apart.
+Json essence(const PoolRun& pool) {
+  Json json = describe(pool.deployment);
+  json["profile_hash"] = pool.profile_hash;
+  json["kv_blocks"] = pool.plan.kv_blocks;
+  return json;
+}
+
+/// Names of pools that run on the same, one replica each.
+struct Placement {
+  std::string names;
+  std::string where;
+};
+
+}  // namespace
+
+bool are_alike(std::span<const PoolRun> pools) {
+  return std::all_of(pools.begin(), pools.end(),
+                     [&](const PoolRun& pool) { return essence(pool) == essence(pools.front()); });
+}
+
+std::string placement(const PoolRun& pool) {
+  const std::string one = placement(pool.deployment);
+  return pool.replicas == 1 ? one : fmt::format("{} of {}", counted(pool.replicas, "replica"), one);
+}
+
+std::string headline(std::span<const PoolRun> pools) {
+  const std::string& model = pools.front().deployment.model.name;
+  if (pools.size() == 1) return model + " on " + placement(pools.front());
+  std::vector<Placement> placements;
+  for (const PoolRun& pool : pools) {
+    const std::string where = placement(pool);
+    const auto known = std::find_if(
+        placements.begin(), placements.end(),
+        [&](const Placement& other) { return pool.replicas == 1 && other.where == where; });
+    if (known == placements.end()) {
+      placements.push_back({pool.name, where});
+    } else {
+      known->names += ", " + pool.name;
+    }
+  }
+  std::string text = model + ":";
+  for (const Placement& one : placements) {
+    text += fmt::format("{} {} on {}", &one == placements.data() ? "" : ";", one.names, one.where);
+  }
+  return text;
+}
+
+Json pools_json(std::span<const PoolRun> pools) {
+  Json list = Json::array();
+  for (const PoolRun& pool : pools) {
+    Json json = {{"name", pool.name}, {"role", name_of(pool.role)}, {"replicas", pool.replicas}};
+    json.update(essence(pool));
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+std::string joined(std::span<const PoolRun> pools, const std::string& (*text_of)(const PoolRun&)) {
+  std::vector<std::string> texts;
+  for (const PoolRun& pool : pools) {
+    const std::string& text = text_of(pool);
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+  }
+  return fmt::format("{}", fmt::join(texts, " + "));
+}
+
+}  // namespace roofcast

@@ -1,0 +1,8 @@
+// A build without charts has no page: what it would ask can be asked all the same.
+#include "serve/page.hpp"
+
+namespace roofcast {
+
+PageFile page_file(std::string_view) { return {}; }
+
+}  // namespace roofcast

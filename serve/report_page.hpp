@@ -1,0 +1,20 @@
+// The report of a stored run as a page of the server: that of `roofcast report ID --html`, but for
+// the paths in it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "serve/serve_options.hpp"
+#include "serve/without_paths.hpp"
+
+namespace roofcast {
+
+/// Nothing where the store has no such run. Throws Error when `stopped` ends the simulations that
+/// it takes. Precondition: the store exists.
+std::optional<std::string> report_page(const std::string& store_path, std::int64_t id,
+                                       const KnownPaths& known, const ApiLimits& limits,
+                                       const std::function<bool()>& stopped);
+
+}  // namespace roofcast

@@ -1,0 +1,50 @@
+// How a request says where it ends. A server and a proxy before it that see two ends of one request
+// can be made to take a part of its body for another request ("request smuggling"): what is not
+// said in the one plain way is refused, with the connection's end. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "serve/http_status.hpp"
+
+namespace roofcast {
+
+/// What the head says, each field as often as it stands there.
+struct RequestFraming {
+  std::string method{};
+  std::vector<std::string> lengths{};    // Content-Length
+  std::vector<std::string> encodings{};  // Transfer-Encoding
+};
+
+struct FramingRefusal {
+  int status = http_status::kBadRequest;
+  const char* line = "";
+};
+
+/// Nothing: the request may be read on. RFC 9112, sections 6.1 to 6.3 and 11.2.
+std::optional<FramingRefusal> framing_refusal(const RequestFraming& framing,
+                                              std::size_t largest_body);
+
+/// The lines of a request's head, a letter at a time. The HTTP library passes over a line that does
+/// not end in CR LF, and takes "Content-Length " for a field of another name; a proxy may read
+/// either as a length. RFC 9112, sections 2.2, 5.1 and 5.2.
+class HeadLines {
+ public:
+  enum class Found { more, end, unclear };
+  Found take(char letter);
+
+ private:
+  enum class Part { request, name, value };  // of a line
+  Found take_return() const;
+  Found take_line_end();
+  Found take_name(char letter);
+
+  Part part_ = Part::request;
+  std::size_t line_bytes_ = 0;  // so far, without its end
+  bool after_return_ = false;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,216 @@
+#include "serve/routes.hpp"
+
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serve/access.hpp"
+#include "serve/http_status.hpp"
+#include "serve/page.hpp"
+#include "serve/request_framing.hpp"
+
+namespace roofcast {
+namespace {
+
+using httplib::Request;
+using httplib::Response;
+
+constexpr std::size_t kLongestPath = 512;
+constexpr const char* kTokenCookie = "roofcast_token";
+constexpr std::string_view kApi = "/api/";
+constexpr std::string_view kReport = "/report/";
+
+/// Nothing from elsewhere, nothing inline, in no frame. Charts set styles of what they draw.
+constexpr const char* kContentPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
+
+httplib::Headers protective_headers() {
+  return {{"Content-Security-Policy", kContentPolicy},
+          {"X-Content-Type-Options", "nosniff"},
+          {"Referrer-Policy", "no-referrer"},
+          {"Cross-Origin-Resource-Policy", "same-origin"},
+          {"Cross-Origin-Opener-Policy", "same-origin"},
+          {"Cache-Control", "no-store"}};
+}
+
+void send(const ApiAnswer& answer, Response& response) {
+  response.status = answer.status;
+  if (answer.status == http_status::kServiceUnavailable) response.set_header("Retry-After", "1");
+  response.set_content(answer.body.dump(-1, ' ', false, Json::error_handler_t::replace),
+                       "application/json");
+}
+
+void refuse(int status, const std::string& line, Response& response) {
+  send(api_error(status, line), response);
+}
+
+std::vector<std::string> values_of(const Request& request, const char* name) {
+  const auto [begin, end] = request.headers.equal_range(name);
+  std::vector<std::string> values;
+  for (auto field = begin; field != end; ++field) values.push_back(field->second);
+  return values;
+}
+
+/// Whether the request was refused for how it says where it ends; what follows is then not known to
+/// be another one.
+bool is_refused_by_framing(const Request& request, Response& response, std::size_t largest_body) {
+  const auto no = framing_refusal({.method = request.method,
+                                   .lengths = values_of(request, "Content-Length"),
+                                   .encodings = values_of(request, "Transfer-Encoding")},
+                                  largest_body);
+  if (!no) return false;
+  refuse(no->status, no->line, response);
+  response.set_header("Connection", "close");
+  return true;
+}
+
+bool has_token(const Request& request, const std::string& token) {
+  const std::string authorization = request.get_header_value("Authorization");
+  if (const auto given = bearer_token(authorization); !given.empty()) return is_token(given, token);
+  return is_token(cookie_named(kTokenCookie, request.get_header_value("Cookie")), token);
+}
+
+/// The link with ?token= opens the page once and leaves a cookie, so that the token stands in no
+/// address bar and no history.
+bool takes_token(const Request& request, Response& response, const std::string& token) {
+  if (request.method != "GET" || request.path != "/" || !request.has_param("token")) return false;
+  if (!is_token(request.get_param_value("token"), token)) return false;
+  response.set_header("Set-Cookie",
+                      std::string(kTokenCookie) + "=" + token + "; Path=/; HttpOnly; SameSite=Lax");
+  response.set_redirect("/", http_status::kSeeOther);
+  return true;
+}
+
+/// Another site that a browser was led to take for this one has another name.
+bool has_own_name(const Request& request, const ServeOptions& options) {
+  if (!is_loopback(options.host)) return true;  // the token guards it
+  return request.get_header_value_count("Host") == 1 &&
+         is_loopback(host_of(request.get_header_value("Host")));
+}
+
+bool is_from_own_page(const Request& request) {
+  const std::string site = request.get_header_value("Sec-Fetch-Site");
+  if (!site.empty() && site != "same-origin" && site != "none") return false;
+  if (!request.has_header("Origin")) return true;  // no browser, or a page's own address typed
+  return is_same_origin(request.get_header_value("Origin"), request.get_header_value("Host"));
+}
+
+/// The status and line to refuse with; 0: go on.
+ApiAnswer refusal(const Request& request, const ServeOptions& options) {
+  if (request.target.size() > kLongestPath)
+    return api_error(http_status::kUriTooLong, "the address is too long");
+  if (!has_own_name(request, options)) {
+    return api_error(http_status::kForbidden,
+                     "this server answers to the name of its own machine only");
+  }
+  if (!options.token.empty() && !has_token(request, options.token)) {
+    return api_error(
+        http_status::kUnauthorized,
+        "a token is needed: open the link with ?token=, or send Authorization: Bearer");
+  }
+  if (request.method != "POST") return {.status = 0};
+  if (!is_from_own_page(request))
+    return api_error(http_status::kForbidden, "another site's page may not ask here");
+  const std::string type = request.get_header_value("Content-Type");
+  if (!type.starts_with("application/json")) {
+    return api_error(http_status::kUnsupportedMediaType, "expected Content-Type: application/json");
+  }
+  return {.status = 0};
+}
+
+/// A report is one file with all that it needs inside.
+void answer_report(const std::string& id, Response& response, Api& api) {
+  constexpr const char* kReportPolicy =
+      "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  std::string page;
+  const ApiAnswer answer = api.report(id, page, client_gone());
+  if (answer.status != http_status::kOk) return send(answer, response);
+  response.headers.erase("Content-Security-Policy");
+  response.set_header("Content-Security-Policy", kReportPolicy);
+  response.set_content(page, "text/html; charset=utf-8");
+}
+
+void answer_get(const Request& request, Response& response, Api& api) {
+  if (std::string_view(request.path).starts_with(kApi)) {
+    return send(api.get(request.path.substr(kApi.size()), client_gone()), response);
+  }
+  if (std::string_view(request.path).starts_with(kReport)) {
+    return answer_report(request.path.substr(kReport.size()), response, api);
+  }
+  const PageFile file = page_file(request.path);
+  if (file.text.empty())
+    return refuse(http_status::kNotFound, "nothing of that name here", response);
+  // Asked again each time, so that a newer program's page is never mixed with an older one's.
+  response.headers.erase("Cache-Control");
+  response.set_header("Cache-Control", "no-cache");
+  response.set_content(file.text.data(), file.text.size(), std::string(file.type));
+}
+
+void answer_post(const Request& request, Response& response, Api& api,
+                 const ServeOptions& options) {
+  const ApiAnswer no = refusal(request, options);
+  if (no.status != 0) return send(no, response);
+  if (!std::string_view(request.path).starts_with(kApi)) {
+    return refuse(http_status::kNotFound, "nothing of that name here", response);
+  }
+  const std::string what = request.path.substr(kApi.size());
+  constexpr std::string_view kFigures = "figures/";
+  if (what == "runs") return send(api.save(request.body, client_gone()), response);
+  if (std::string_view(what).starts_with(kFigures)) {
+    return send(api.figures(what.substr(kFigures.size()), request.body, client_gone()), response);
+  }
+  send(api.command(what, request.body, client_gone()), response);
+}
+
+/// What the HTTP library refuses by itself has no words of its own.
+std::string words_for(int status) {
+  if (status == http_status::kContentTooLarge) return "the question is too large";
+  if (status == http_status::kUriTooLong) return "the address is too long";
+  return status < http_status::kInternalServerError ? "the request cannot be read"
+                                                    : "the server failed to answer";
+}
+
+}  // namespace
+
+void add_routes(HttpServer& server, Api& api, const ServeOptions& options) {
+  using Outcome = httplib::Server::HandlerResponse;
+  server.set_default_headers(protective_headers());
+  const std::size_t largest = options.connections.largest_body;
+  server.set_expect_100_continue_handler([largest](const Request& request, Response& response) {
+    return is_refused_by_framing(request, response, largest) ? response.status
+                                                             : http_status::kContinue;
+  });
+  server.set_pre_routing_handler([options, largest](const Request& request, Response& response) {
+    if (is_refused_by_framing(request, response, largest)) return Outcome::Handled;
+    if (has_own_name(request, options) && takes_token(request, response, options.token)) {
+      return Outcome::Handled;
+    }
+    // A question is refused once it was read, or its rest would be taken for the next one.
+    if (request.method != "GET" && request.method != "HEAD") return Outcome::Unhandled;
+    const ApiAnswer no = refusal(request, options);
+    if (no.status == 0) return Outcome::Unhandled;
+    send(no, response);
+    return Outcome::Handled;
+  });
+  server.set_error_handler([](const Request&, Response& response) {
+    if (!response.body.empty()) return;
+    refuse(response.status, words_for(response.status), response);
+    // It may not have been read to its end: what follows is not known to be another request.
+    response.set_header("Connection", "close");
+  });
+  server.set_exception_handler([](const Request&, Response& response, const std::exception_ptr&) {
+    refuse(http_status::kInternalServerError, "the server failed to answer", response);
+  });
+  server.Get("/.*", [&api](const Request& request, Response& response) {
+    answer_get(request, response, api);
+  });
+  server.Post("/.*", [&api, options](const Request& request, Response& response) {
+    answer_post(request, response, api, options);
+  });
+}
+
+}  // namespace roofcast

@@ -1,0 +1,75 @@
+#include "simulator/results/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace roofcast {
+namespace {
+
+TargetMargin margin_of(const TargetOutcome& outcome) {
+  const PercentileTarget& target = outcome.target;
+  TargetMargin margin{.what = fmt::format("p{:g} {}", target.percentile, name_of(target.metric)),
+                      .limit_s = target.limit.value,
+                      .achieved_s = outcome.achieved,
+                      .margin = (target.limit.value - outcome.achieved) / target.limit.value};
+  // "all" is how results name targets of every class.
+  const bool of_class = !outcome.slo_class.empty() && outcome.slo_class != "all";
+  if (of_class) margin.what += " of " + outcome.slo_class;
+  // Achieved tells of the completed requests alone; the percentile fell on another.
+  if (!outcome.met && margin.margin >= 0) margin.margin = kMarginWithoutService;
+  return margin;
+}
+
+/// Keeps what is nearest to failing.
+void consider(SloVerdict& verdict, double margin, std::string what) {
+  if (margin >= verdict.worst_margin) return;
+  verdict.worst_margin = margin;
+  verdict.binding = std::move(what);
+}
+
+void judge_goodput(SloVerdict& verdict, const SloRequirement& requirement) {
+  if (!requirement.min_goodput_share) return;
+  if (!verdict.goodput_share) {
+    throw Error("a least goodput share is required of a load without goodput limits (--goodput)");
+  }
+  const double min = *requirement.min_goodput_share;
+  consider(verdict, (*verdict.goodput_share - min) / std::max(min, 1e-9), "goodput");
+}
+
+/// What makes latencies meaningless, if anything does.
+std::string no_service(const SimulationResult& result) {
+  if (result.stopped) return "stopped before the end";
+  if (result.completed == 0) return "nothing is served";
+  if (result.saturation.saturated) return "saturated: " + result.saturation.reason;
+  return {};
+}
+
+}  // namespace
+
+SloVerdict judge(const SimulationResult& result, const SloRequirement& requirement) {
+  SloVerdict verdict{.saturated = result.saturation.saturated,
+                     .unserved = result.rejected + result.lost + result.unfinished,
+                     .worst_margin = std::numeric_limits<double>::infinity(),
+                     .goodput_share = result.goodput_share};
+  for (const TargetOutcome& outcome : result.slo) {
+    verdict.margins.push_back(margin_of(outcome));
+    consider(verdict, verdict.margins.back().margin, verdict.margins.back().what);
+  }
+  judge_goodput(verdict, requirement);
+  // All that was promised may be kept with time to spare, up to the whole limit.
+  verdict.worst_margin = std::min(verdict.worst_margin, 1.0);
+  const std::string reason = no_service(result);
+  if (!reason.empty()) {
+    verdict.worst_margin = std::min(verdict.worst_margin, kMarginWithoutService);
+    verdict.binding = reason;
+  }
+  verdict.holds = verdict.worst_margin >= 0;
+  return verdict;
+}
+
+}  // namespace roofcast

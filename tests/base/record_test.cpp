@@ -1,0 +1,126 @@
+#include "base/record.hpp"
+
+#include <gtest/gtest.h>
+#include <array>
+
+namespace roofcast {
+
+enum class Colour { red, green };
+template <>
+struct EnumNames<Colour> {
+  static constexpr std::array values{std::pair{Colour::red, "red"},
+                                     std::pair{Colour::green, "green"}};
+};
+
+namespace {
+
+struct Inner {
+  std::string name{};
+  Bytes bytes{};
+};
+
+template <class Visitor>
+void members(Visitor& visit, Inner& inner) {
+  visit("name", inner.name, "of the part");
+  visit("bytes", inner.bytes, "held");
+}
+
+struct Outer {
+  bool yes = false;
+  std::int64_t count = 0;
+  std::int32_t small = 0;
+  double ratio = 0;
+  Colour colour = Colour::red;
+  std::optional<double> maybe{};
+  std::optional<std::string> rare{};
+  std::vector<Inner> parts{};
+  std::map<std::string, double> by_name{};
+  Json anything{};
+};
+
+template <class Visitor>
+void members(Visitor& visit, Outer& outer) {
+  visit("yes", outer.yes, "a switch");
+  visit("count", outer.count, "a count");
+  visit("small", outer.small, "a count of 32 bits");
+  visit("ratio", outer.ratio, "a number");
+  visit("colour", outer.colour, "a name");
+  visit("maybe", outer.maybe, "null when unset");
+  visit.if_set("rare", outer.rare, "left out when unset");
+  visit("parts", outer.parts, "a list");
+  visit("by_name", outer.by_name, "a map");
+  visit("anything", outer.anything, "as it is");
+}
+
+Outer example() {
+  return {.yes = true,
+          .count = std::int64_t{1} << 60,
+          .small = -3,
+          .ratio = 0.1,
+          .colour = Colour::green,
+          .maybe = 2.5,
+          .rare = "here",
+          .parts = {{"a", Bytes{8}}, {"b", Bytes{16}}},
+          .by_name = {{"x", 1.0}},
+          .anything = Json{{"z", 1}, {"a", 2}}};
+}
+
+std::string refusal(const Json& json) {
+  try {
+    record_from_json<Outer>(json);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Record, IsWrittenInTheOrderOfItsList) {
+  EXPECT_EQ(record_to_json(example()).dump(),
+            R"({"yes":true,"count":1152921504606846976,"small":-3,"ratio":0.1,"colour":"green",)"
+            R"("maybe":2.5,"rare":"here","parts":[{"name":"a","bytes":8.0},{"name":"b",)"
+            R"("bytes":16.0}],"by_name":{"x":1.0},"anything":{"z":1,"a":2}})");
+}
+
+TEST(Record, LeavesOutOrNullsWhatIsUnset) {
+  const Json json = record_to_json(Outer{});
+  EXPECT_TRUE(json.at("maybe").is_null());
+  EXPECT_FALSE(json.contains("rare"));
+}
+
+TEST(Record, ReadsBackWhatItWrote) {
+  const Json json = record_to_json(example());
+  EXPECT_EQ(record_to_json(record_from_json<Outer>(json)), json);
+  const Json empty = record_to_json(Outer{});
+  EXPECT_EQ(record_to_json(record_from_json<Outer>(empty)), empty);
+}
+
+TEST(Record, NamesThePlaceOfWhatIsWrong) {
+  Json json = record_to_json(example());
+  json["parts"][1]["bytes"] = "many";
+  EXPECT_EQ(refusal(json), "parts.1.bytes: expected a number");
+  json = record_to_json(example());
+  json.erase("count");
+  EXPECT_EQ(refusal(json), "count: expected a value, the key is missing");
+  json = record_to_json(example());
+  json["small"] = std::int64_t{1} << 40;
+  EXPECT_EQ(refusal(json), "small: expected a whole number in its range");
+  json = record_to_json(example());
+  json["colour"] = "blue";
+  EXPECT_EQ(refusal(json), "colour: expected one of red, green");
+  EXPECT_EQ(refusal(Json::array()), "the record: expected an object");
+}
+
+TEST(Record, DescribesItselfAsJsonSchema) {
+  const Json schema = schema_document<Outer>("outer");
+  EXPECT_EQ(schema.at("title"), "outer");
+  EXPECT_EQ(schema.at("properties").at("count"),
+            (Json{{"type", "integer"}, {"description", "a count"}}));
+  EXPECT_EQ(schema.at("properties").at("parts").at("items").at("required"),
+            (Json{"name", "bytes"}));
+  const Json& required = schema.at("required");
+  EXPECT_EQ(std::count(required.begin(), required.end(), Json("rare")), 0);
+  EXPECT_EQ(std::count(required.begin(), required.end(), Json("maybe")), 1);
+}
+
+}  // namespace
+}  // namespace roofcast

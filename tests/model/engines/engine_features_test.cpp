@@ -1,0 +1,155 @@
+#include "model/engines/engine_features.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/error.hpp"
+#include "model/engines/engine.hpp"
+#include "tests/model/deployments.hpp"
+#include "tests/support/shapes.hpp"
+
+namespace roofcast {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Engine engine_with(const EngineOverrides& overrides, const std::string& preset = "vllm-0.19",
+                   const Parallelism& parallel = {}) {
+  return resolve_engine(preset, overrides, test::llama_3_1_8b(), test::h100(), parallel);
+}
+
+std::string message_of(const EngineOverrides& overrides, const std::string& preset = "vllm-0.19") {
+  try {
+    engine_with(overrides, preset);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Speculation, IsOffByDefault) {
+  const Engine engine = engine_with({});
+  EXPECT_FALSE(engine.speculation.on());
+  EXPECT_FALSE(engine.kv_offloading.on());
+  EXPECT_EQ(engine.lora.max_loras, 1);
+  EXPECT_TRUE(engine.async_scheduling);
+}
+
+TEST(Speculation, ARateHoldsForEveryDraftInTurn) {
+  const Engine engine = engine_with({.num_speculative_tokens = 3, .acceptance_rate = 0.8});
+  EXPECT_THAT(engine.speculation.acceptance,
+              ElementsAre(0.8, DoubleNear(0.64, 1e-15), DoubleNear(0.512, 1e-15)));
+  EXPECT_FALSE(engine.async_scheduling);
+  EXPECT_EQ(engine.speculation.lookahead(), 0);  // n-gram
+  EXPECT_EQ(engine.speculation.draft_pass.value, 0.0);
+}
+
+TEST(Speculation, AnEaglePassReadsOneLayerAndTheLmHead) {
+  // Llama-3.1-8B: attention 4096 * (4096 + 2048 + 4096), FFN 3 * 4096 * 14336, LM head
+  // 128256 * 4096: 743,440,384 weights of 2 bytes.
+  const Engine engine = engine_with({.num_speculative_tokens = 2,
+                                     .speculative_method = DraftMethod::eagle,
+                                     .acceptance_rate = 0.7});
+  EXPECT_DOUBLE_EQ(engine.speculation.draft_pass.value,
+                   2.0 * 743'440'384 / test::h100().memory_bandwidth.value);
+  EXPECT_EQ(engine.speculation.lookahead(), 2);
+}
+
+TEST(Speculation, SaysWhatIsMissingOrContradicts) {
+  EXPECT_THAT(message_of({.num_speculative_tokens = 2}), HasSubstr("acceptance_rate"));
+  EXPECT_THAT(message_of({.num_speculative_tokens = 1'000'000'000'000, .acceptance_rate = 0.5}),
+              HasSubstr("expected 1 to 1000"));
+  EXPECT_THAT(message_of({.num_speculative_tokens = 2, .acceptance_rate = 1.5}),
+              HasSubstr("from 0 to 1"));
+  EXPECT_THAT(
+      message_of({.num_speculative_tokens = 2, .acceptance_by_position = std::vector<double>{0.5}}),
+      HasSubstr("expected 2 shares"));
+  EXPECT_THAT(message_of({.num_speculative_tokens = 2,
+                          .acceptance_by_position = std::vector<double>{0.5, 0.6}}),
+              HasSubstr("none above the one before it"));
+  EXPECT_THAT(message_of({.num_speculative_tokens = 2,
+                          .speculative_method = DraftMethod::draft_model,
+                          .acceptance_rate = 0.5}),
+              HasSubstr("draft_pass_time"));
+  EXPECT_THAT(
+      message_of({.async_scheduling = true, .num_speculative_tokens = 2, .acceptance_rate = 0.5}),
+      HasSubstr("async_scheduling"));
+  EXPECT_THAT(message_of({.num_speculative_tokens = 2, .acceptance_rate = 0.5}, "sglang"),
+              HasSubstr("vLLM"));
+}
+
+TEST(Speculation, WhatDescribesDraftsNeedsDrafts) {
+  EXPECT_EQ(message_of({.speculative_method = DraftMethod::eagle}),
+            "speculative_method: given without num_speculative_tokens");
+  EXPECT_EQ(message_of({.acceptance_rate = 0.5}),
+            "acceptance_rate: given without num_speculative_tokens");
+  EXPECT_EQ(message_of({.acceptance_by_position = std::vector<double>{0.5}}),
+            "acceptance_by_position: given without num_speculative_tokens");
+  EXPECT_EQ(message_of({.draft_pass_time = Seconds{0.001}}),
+            "draft_pass_time: given without num_speculative_tokens");
+}
+
+TEST(KvOffloading, ItsLinkNeedsMemoryToLinkTo) {
+  EXPECT_EQ(message_of({.kv_offloading_bandwidth = BytesPerSecond{25e9}}),
+            "kv_offloading_bandwidth: given without kv_offloading_size");
+  EXPECT_EQ(message_of({.kv_offloading_latency = Seconds{1e-4}}),
+            "kv_offloading_latency: given without kv_offloading_size");
+}
+
+TEST(EngineFeatures, TimesAndRatesBeyondAnyMachineAreRefusedByName) {
+  EXPECT_THAT(
+      message_of(
+          {.num_speculative_tokens = 1, .acceptance_rate = 0.5, .draft_pass_time = Seconds{1e300}}),
+      HasSubstr("draft_pass_time: 1e+300 seconds given, expected 0 to 3600"));
+  EXPECT_THAT(message_of({.lora_step_time = Seconds{3601}}), HasSubstr("lora_step_time: 3601"));
+  EXPECT_THAT(message_of({.lora_adapter_time = Seconds{-1}}), HasSubstr("lora_adapter_time: -1"));
+  EXPECT_THAT(message_of({.kv_offloading_size = Bytes{1e9},
+                          .kv_offloading_bandwidth = BytesPerSecond{25e9},
+                          .kv_offloading_latency = Seconds{1e300}}),
+              HasSubstr("kv_offloading_latency: 1e+300"));
+  EXPECT_THAT(message_of({.kv_offloading_size = Bytes{1e9},
+                          .kv_offloading_bandwidth = BytesPerSecond{1e-300}}),
+              HasSubstr("kv_offloading_bandwidth: 1e-300 bytes/s, expected at least 1e+06"));
+  EXPECT_EQ(message_of({.lora_step_time = Seconds{3600},
+                        .kv_offloading_size = Bytes{1e9},
+                        .kv_offloading_bandwidth = kSlowestLink}),
+            "no error");
+}
+
+TEST(KvOffloading, IsSharedByTheRanks) {
+  const Engine engine = engine_with({.kv_offloading_size = Bytes{64e9},
+                                     .kv_offloading_bandwidth = BytesPerSecond{25e9},
+                                     .kv_offloading_latency = Seconds{1e-4}},
+                                    "vllm-0.19", {.tensor = 4});
+  EXPECT_DOUBLE_EQ(engine.kv_offloading.size.value, 16e9);
+  EXPECT_DOUBLE_EQ(engine.kv_offloading.bandwidth.value, 25e9);
+  EXPECT_DOUBLE_EQ(engine.kv_offloading.latency.value, 1e-4);
+}
+
+TEST(KvOffloading, UsesTheHostLinkOfTheGpu) {
+  Gpu gpu = test::h100();
+  gpu.host =
+      Link{.name = "PCIe 5 x16", .bandwidth = BytesPerSecond{64e9}, .latency = Seconds{1e-5}};
+  const Engine engine = resolve_engine("vllm-0.19", {.kv_offloading_size = Bytes{1e9}},
+                                       test::llama_3_1_8b(), gpu, {});
+  EXPECT_DOUBLE_EQ(engine.kv_offloading.bandwidth.value, 64e9);
+  EXPECT_DOUBLE_EQ(engine.kv_offloading.latency.value, 1e-5);
+  gpu.host.reset();
+  EXPECT_THROW(resolve_engine("vllm-0.19", {.kv_offloading_size = Bytes{1e9}}, test::llama_3_1_8b(),
+                              gpu, {}),
+               UsageError);
+}
+
+TEST(KvOffloading, NeedsPrefixCaching) {
+  EXPECT_THAT(message_of({.enable_prefix_caching = false,
+                          .kv_offloading_size = Bytes{1e9},
+                          .kv_offloading_bandwidth = BytesPerSecond{25e9}}),
+              HasSubstr("prefix caching"));
+}
+
+}  // namespace
+}  // namespace roofcast

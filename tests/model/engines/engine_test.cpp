@@ -1,0 +1,448 @@
+#include "model/engines/engine.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/error.hpp"
+#include "tests/model/deployments.hpp"
+#include "tests/support/shapes.hpp"
+
+namespace roofcast {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Engine engine_on(const Gpu& gpu, const std::string& preset, const EngineOverrides& overrides = {},
+                 const Parallelism& parallel = {}) {
+  return resolve_engine(preset, overrides, test::llama_3_1_8b(), gpu, parallel);
+}
+
+std::string preset_of(const std::string& name) { return engine_on(test::h100(), name).name; }
+
+template <class Exception>
+std::string message_of(const Gpu& gpu, const std::string& preset,
+                       const EngineOverrides& overrides) {
+  try {
+    engine_on(gpu, preset, overrides);
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(EnginePresets, NamesAreForgiving) {
+  EXPECT_EQ(preset_of("vllm"), "vllm-0.19");
+  EXPECT_EQ(preset_of("vLLM_0.19.0"), "vllm-0.19");
+  EXPECT_EQ(preset_of("vllm v0.19"), "vllm-0.19");
+  EXPECT_EQ(preset_of("SGLang"), "sglang");
+  EXPECT_EQ(preset_of("sglang-0.5.14"), "sglang");
+  EXPECT_EQ(preset_of("TensorRT-LLM"), "trtllm");
+  EXPECT_EQ(preset_of("trt-llm 1.2"), "trtllm");
+  EXPECT_EQ(preset_of("trtllm-1.0.0rc3"), "trtllm");
+  EXPECT_EQ(preset_of("trtllm-0.21"), "trtllm");
+  EXPECT_EQ(preset_of("TensorRT-LLM v0.13.0"), "trtllm-0.18");
+  EXPECT_EQ(preset_of("textbook"), "textbook");
+}
+
+TEST(EnginePresets, AVersionTakesTheEraWhoseBehaviourItShares) {
+  EXPECT_EQ(preset_of("vllm-0.8.5"), "vllm-0.11");
+  EXPECT_EQ(preset_of("vllm-0.10.2"), "vllm-0.11");
+  EXPECT_EQ(preset_of("vllm-0.13.0"), "vllm-0.11");  // the last that schedules synchronously
+  EXPECT_EQ(preset_of("vllm-0.14.0"), "vllm-0.15");
+  EXPECT_EQ(preset_of("vllm-0.16.0"), "vllm-0.15");  // the last whose sampler sorts
+  EXPECT_EQ(preset_of("vllm-0.17.0"), "vllm-0.19");
+  EXPECT_EQ(preset_of("vllm-0.20"), "vllm-0.19");
+  EXPECT_EQ(preset_of("vllm-0.21"), "vllm-0.29");  // subtracts CUDA graphs
+  EXPECT_EQ(preset_of("vllm-0.31"), "vllm-0.29");
+  EXPECT_EQ(preset_of("vllm-2025"), "vllm-0.11");
+  EXPECT_EQ(preset_of("vllm-2026"), "vllm-0.29");
+}
+
+TEST(EnginePresets, AnUnknownNameIsAnsweredWithTheNearest) {
+  const std::string message = message_of<Error>(test::h100(), "vlm-0.19", {});
+  EXPECT_THAT(message, HasSubstr("unknown engine 'vlm-0.19'"));
+  EXPECT_THAT(message, HasSubstr("did you mean 'vllm-0.19'"));
+  EXPECT_THAT(message, HasSubstr("vllm-0.29, vllm-0.19, vllm-0.15, vllm-0.11, sglang, trtllm, "
+                                 "trtllm-0.18, roofcast, textbook"));
+  EXPECT_THAT(message_of<Error>(test::h100(), "vllm-x", {}), HasSubstr("unknown engine"));
+  EXPECT_THAT(message_of<Error>(test::h100(), "vllm-0.x", {}), HasSubstr("unknown engine"));
+}
+
+TEST(EnginePresets, TheV0EngineIsRefused) {
+  EXPECT_THAT(message_of<Error>(test::h100(), "vllm-0.6.3", {}), HasSubstr("V0 engine"));
+}
+
+TEST(EnginePresets, AreListedOncePerEraWithASummary) {
+  ASSERT_EQ(engine_presets().size(), 11u);
+  EXPECT_EQ(engine_presets().front().name, "vllm-0.29");
+  for (const EnginePreset& preset : engine_presets()) {
+    EXPECT_FALSE(preset.summary.empty()) << preset.name;
+    EXPECT_EQ(preset_of(preset.name), preset.name);
+  }
+}
+
+// vLLM EngineArgs.get_batch_defaults, API server: 1024 sequences and 8192 tokens from 70 GiB on,
+// but not on an A100; 256 and 2048 otherwise.
+TEST(EngineDefaults, FollowTheMemoryOfTheGpu) {
+  const Engine large = engine_on(test::h100(), "vllm-0.19");
+  EXPECT_EQ(large.max_num_seqs, 1024);
+  EXPECT_EQ(large.max_num_batched_tokens, 8192);
+  for (const Gpu& gpu : {test::a100_80gb(), test::rtx_4090(), test::gpu_of("card", 69.9)}) {
+    const Engine other = engine_on(gpu, "vllm-0.19");
+    EXPECT_EQ(other.max_num_seqs, 256) << gpu.name;
+    EXPECT_EQ(other.max_num_batched_tokens, 2048) << gpu.name;
+  }
+  EXPECT_EQ(engine_on(test::gpu_of("card", 70.0), "vllm-0.19").max_num_seqs, 1024);
+}
+
+TEST(EngineDefaults, DifferByEra) {
+  const Engine early = engine_on(test::h100(), "vllm-0.11");
+  EXPECT_FALSE(early.async_scheduling);
+  EXPECT_FALSE(early.reserve_full_sequence);
+  EXPECT_DOUBLE_EQ(early.gpu_memory_utilization, 0.90);
+  const Engine between = engine_on(test::h100(), "vllm-0.15");
+  EXPECT_TRUE(between.async_scheduling);
+  EXPECT_FALSE(between.reserve_full_sequence);
+  const Engine middle = engine_on(test::h100(), "vllm-0.19");
+  EXPECT_TRUE(middle.async_scheduling);
+  EXPECT_TRUE(middle.reserve_full_sequence);
+  EXPECT_FALSE(middle.memory.subtracts_graphs);
+  const Engine late = engine_on(test::h100(), "vllm-0.29");
+  EXPECT_DOUBLE_EQ(late.gpu_memory_utilization, 0.92);
+  EXPECT_TRUE(late.memory.subtracts_graphs);
+  for (const Engine& engine : {early, middle, late}) {
+    EXPECT_EQ(engine.block_size, 16);
+    EXPECT_TRUE(engine.prefix_caching);
+    EXPECT_TRUE(engine.chunked_prefill);
+    EXPECT_EQ(engine.max_model_len, 131072);  // of the model
+    EXPECT_EQ(engine.kv_cache_dtype, DType::bf16);
+  }
+}
+
+// The list that a vLLM 0.19.0 run on an RTX 4090 with 256 sequences printed: 1, 2, 4, then by 8 to
+// 248, then by 16 to 512; 51 sizes. Earlier versions went by 8 to 512: 67 sizes.
+// Up to 0.13 the scheduler's process tells every rank's what to run, 0.6 ms and 16 us a sequence
+// (model/engines/engine_presets.cpp); from 0.14 on this is done while the GPUs work.
+TEST(EngineDefaults, SynchronousVllmTakesHostTimeToReachSeveralRanks) {
+  const auto host = [](const std::string& preset, int tensor, int pipeline) {
+    return engine_on(test::h100(), preset, {}, {.tensor = tensor, .pipeline = pipeline}).host;
+  };
+  const HostOverhead alone = host("vllm-0.11", 1, 1);
+  const HostOverhead two = host("vllm-0.11", 2, 1);
+  EXPECT_NEAR((two.step_base - alone.step_base).value, 0.6e-3, 1e-12);
+  EXPECT_NEAR((two.per_sequence - alone.per_sequence).value, 16e-6, 1e-12);
+  EXPECT_EQ(host("vllm-0.11", 1, 2).step_base, two.step_base);
+  EXPECT_EQ(host("vllm-0.11", 4, 2).step_base, two.step_base);
+  EXPECT_EQ(host("vllm-0.15", 2, 1).step_base, host("vllm-0.15", 1, 1).step_base);
+}
+
+TEST(EngineDefaults, CaptureSizesFollowTheEra) {
+  const Engine middle = engine_on(test::rtx_4090(), "vllm-0.19");
+  ASSERT_EQ(middle.graph_batch_sizes.size(), 51u);
+  EXPECT_EQ(middle.graph_batch_sizes[2], 4);
+  EXPECT_EQ(middle.graph_batch_sizes[3], 8);
+  EXPECT_EQ(middle.graph_batch_sizes[34], 256);
+  EXPECT_EQ(middle.graph_batch_sizes[35], 272);
+  EXPECT_EQ(middle.graph_batch_sizes.back(), 512);
+  EXPECT_EQ(engine_on(test::rtx_4090(), "vllm-0.11").graph_batch_sizes.size(), 67u);
+  // Twice max_num_seqs at most: 2 x 10 = 20, of which 16 is the largest step of 8.
+  EXPECT_THAT(engine_on(test::h100(), "vllm-0.19", {.max_num_seqs = 10}).graph_batch_sizes,
+              ElementsAre(1, 2, 4, 8, 16));
+  EXPECT_TRUE(
+      engine_on(test::h100(), "vllm-0.19", {.enforce_eager = true}).graph_batch_sizes.empty());
+}
+
+TEST(PaddedBatch, IsTheNextCapturedSize) {
+  const Engine engine = engine_on(test::rtx_4090(), "vllm-0.19");
+  EXPECT_EQ(padded_batch(engine, 1), 1);
+  EXPECT_EQ(padded_batch(engine, 3), 4);
+  EXPECT_EQ(padded_batch(engine, 9), 16);
+  EXPECT_EQ(padded_batch(engine, 249), 256);
+  EXPECT_EQ(padded_batch(engine, 257), 272);
+  EXPECT_EQ(padded_batch(engine, 512), 512);
+  EXPECT_EQ(padded_batch(engine, 513), 513);  // beyond the largest: runs unpadded
+  const Engine eager = engine_on(test::rtx_4090(), "vllm-0.19", {.enforce_eager = true});
+  EXPECT_EQ(padded_batch(eager, 9), 9);
+}
+
+TEST(EngineOverrides, BendDefaultsThatWouldContradictThem) {
+  // 512 tokens a step cannot serve 1024 sequences: the default gives way.
+  const Engine few_tokens = engine_on(test::h100(), "vllm-0.19", {.max_num_batched_tokens = 512});
+  EXPECT_EQ(few_tokens.max_num_seqs, 512);
+  // Without chunked prefill a step must hold the longest prompt.
+  const Engine whole = engine_on(test::h100(), "vllm-0.19", {.enable_chunked_prefill = false});
+  EXPECT_EQ(whole.max_num_batched_tokens, 131072);
+  // 2 sequences of at most 100 tokens never need more than 200.
+  const Engine tiny =
+      engine_on(test::h100(), "vllm-0.19", {.max_model_len = 100, .max_num_seqs = 2});
+  EXPECT_EQ(tiny.max_num_batched_tokens, 200);
+}
+
+TEST(EngineOverrides, ThatContradictEachOtherAreRefused) {
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19",
+                                     {.max_num_seqs = 512, .max_num_batched_tokens = 256}),
+              HasSubstr("max_num_batched_tokens: 256 given, expected at least max_num_seqs (512)"));
+  EXPECT_THAT(
+      message_of<UsageError>(test::h100(), "vllm-0.19",
+                             {.max_num_batched_tokens = 8192, .enable_chunked_prefill = false}),
+      HasSubstr("expected at least max_model_len (131072)"));
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.max_model_len = 200000}),
+              HasSubstr("at most 131072"));
+}
+
+TEST(EngineOverrides, OutOfRangeAreRefused) {
+  for (const double share : {0.0, -0.1, 1.01}) {
+    EXPECT_THAT(
+        message_of<UsageError>(test::h100(), "vllm-0.19", {.gpu_memory_utilization = share}),
+        HasSubstr("more than 0 and at most 1"));
+  }
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.max_num_seqs = 0}),
+              HasSubstr("max_num_seqs: 0 given"));
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.block_size = -16}),
+              HasSubstr("block_size: -16 given"));
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.watermark = 1.0}),
+              HasSubstr("watermark"));
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.weight_bytes = Bytes{-1.0}}),
+              HasSubstr("weight_bytes"));
+}
+
+TEST(EngineOverrides, AModelWithoutAStatedContextNeedsOne) {
+  Transformer model = test::llama_3_1_8b();
+  model.max_context = 0;
+  EXPECT_THROW(resolve_engine("vllm", {}, model, test::h100(), {}), Error);
+  EXPECT_EQ(resolve_engine("vllm", {.max_model_len = 4096}, model, test::h100(), {}).max_model_len,
+            4096);
+}
+
+TEST(EngineOverrides, TheTextbookCountsBytesBeyondTheModelsContext) {
+  EXPECT_EQ(engine_on(test::a100_80gb(), "textbook", {.max_model_len = 1'000'000}).max_model_len,
+            1'000'000);
+}
+
+TEST(EngineOverrides, CacheDtypeFollowsFlagThenCheckpointThenActivations) {
+  Transformer model = test::llama_3_1_8b();
+  model.kv_cache_dtype = DType::fp8;
+  EXPECT_EQ(resolve_engine("vllm", {}, model, test::h100(), {}).kv_cache_dtype, DType::fp8);
+  EXPECT_EQ(resolve_engine("vllm", {.kv_cache_dtype = DType::bf16}, model, test::h100(), {})
+                .kv_cache_dtype,
+            DType::bf16);
+}
+
+// 79.19 GiB are 81,090.56 MiB: chunked prefill 8192, graphs to 256 sequences. Reserved:
+// 512 + 1.5 * 8192 + 2 * 256 + 1024 / 8 = 13,440 MiB; (81,090.56 - 13,440) / 81,090.56 = 0.834.
+// At TP 8: graphs to 512, 512 + 12,288 + 1,024 + 1,024 = 14,848 MiB: 0.817.
+TEST(SglangDefaults, MemoryFractionFollowsWhatItReserves) {
+  const Engine one = engine_on(test::h100(), "sglang");
+  EXPECT_EQ(one.max_num_batched_tokens, 8192);
+  EXPECT_EQ(one.block_size, 1);
+  EXPECT_EQ(one.graph_batch_sizes.back(), 256);
+  EXPECT_DOUBLE_EQ(one.gpu_memory_utilization, 0.834);
+  const Engine eight = engine_on(test::h100(), "sglang", {}, {.tensor = 8});
+  EXPECT_EQ(eight.graph_batch_sizes.back(), 512);
+  EXPECT_DOUBLE_EQ(eight.gpu_memory_utilization, 0.817);
+  EXPECT_EQ(engine_on(test::rtx_4090(), "sglang").max_num_batched_tokens, 2048);
+  EXPECT_EQ(engine_on(test::gpu_of("b200", 179.0), "sglang").max_num_batched_tokens, 16384);
+}
+
+// 512 + 1.5 * 2048 + 2 * 24 + 128 = 3,760 MiB would do for 61 GiB, but above 60 GiB at least
+// 10 GiB are reserved. 61 GiB = 62,464 MiB falls into the 8192 tier: 13,440 MiB, 0.785.
+// A tier override to 2048 tokens brings 512 + 3,072 + 512 + 128 = 4,224, so 10,240: 0.836.
+TEST(SglangDefaults, LargeGpusReserveTenGibibytesAtLeast) {
+  const Gpu gpu = test::gpu_of("card", 61.0);
+  EXPECT_DOUBLE_EQ(engine_on(gpu, "sglang").gpu_memory_utilization, 0.785);
+  EXPECT_DOUBLE_EQ(
+      engine_on(gpu, "sglang", {.max_num_batched_tokens = 2048}).gpu_memory_utilization, 0.836);
+}
+
+// Eight ranks of one server: 8192 / 8 tokens a chunk, graphs to 512 as at TP 8. Reserved: the
+// 14,848 MiB of TP 8, and 4.5 * 512 * 8 = 18,432 MiB: (81,090.56 - 33,280) / 81,090.56 = 0.590. A
+// dense model's ranks are servers of their own.
+TEST(SglangDefaults, DataParallelAttentionSharesTheChunkAndReservesMore) {
+  const Parallelism eight{.data = 8};
+  const Engine shared = resolve_engine("sglang", {}, test::mixtral_8x7b(), test::h100(), eight);
+  EXPECT_EQ(shared.max_num_batched_tokens, 1024);
+  EXPECT_DOUBLE_EQ(shared.schedule_conservativeness, 0.3);
+  EXPECT_EQ(shared.graph_batch_sizes.back(), 512);
+  EXPECT_DOUBLE_EQ(shared.gpu_memory_utilization, 0.590);
+  const Engine apart = engine_on(test::h100(), "sglang", {}, eight);
+  EXPECT_EQ(apart.max_num_batched_tokens, 8192);
+  EXPECT_DOUBLE_EQ(apart.schedule_conservativeness, 1.0);
+  EXPECT_DOUBLE_EQ(apart.gpu_memory_utilization, 0.834);
+}
+
+// sglang/srt/server_args.py.
+TEST(SglangDefaults, OfItsScheduler) {
+  const Engine engine = engine_on(test::h100(), "sglang");
+  EXPECT_EQ(engine.max_prefill_tokens, 16384);
+  EXPECT_DOUBLE_EQ(engine.schedule_conservativeness, 1.0);
+  EXPECT_FALSE(engine.mixed_chunk);
+  EXPECT_TRUE(engine.chunked_prefill);
+  EXPECT_TRUE(engine.prefix_caching);
+  EXPECT_TRUE(engine.async_scheduling);
+  EXPECT_EQ(engine.order, QueueOrder::fcfs);
+  // 1, 2, 4, 8, 12, 16 to 256 by 8: 5 and 31 sizes.
+  EXPECT_EQ(engine.graph_batch_sizes.size(), 36u);
+}
+
+TEST(SglangDefaults, KnobsOfOtherEnginesAreRefusedAndOthersRefuseSglangs) {
+  const auto refusal = [](const char* preset, const EngineOverrides& knobs) {
+    return message_of<UsageError>(test::h100(), preset, knobs);
+  };
+  EXPECT_THAT(refusal("sglang", {.scheduling_policy = QueueOrder::priority}),
+              HasSubstr("priority given for sglang, expected fcfs, lpm or lof"));
+  EXPECT_THAT(refusal("vllm-0.19", {.scheduling_policy = QueueOrder::longest_prefix}),
+              HasSubstr("lpm given for vllm-0.19, expected fcfs or priority"));
+  EXPECT_THAT(refusal("vllm-0.19", {.enable_mixed_chunk = true}),
+              HasSubstr("enable_mixed_chunk: given for vllm-0.19, expected engine sglang"));
+  EXPECT_THAT(refusal("trtllm", {.max_prefill_tokens = 8192}), HasSubstr("expected engine sglang"));
+  EXPECT_THAT(refusal("sglang", {.schedule_conservativeness = 0.0}), HasSubstr("more than 0"));
+  EXPECT_THAT(refusal("sglang", {.max_num_batched_tokens = 1000, .block_size = 16}),
+              HasSubstr("expected a multiple of block_size (16)"));
+}
+
+TEST(TensorrtDefaults, AreThoseOfTrtllmServe) {
+  const Engine engine = engine_on(test::h100(), "trtllm");
+  EXPECT_EQ(engine.block_size, 32);
+  EXPECT_EQ(engine.max_num_batched_tokens, 8192);
+  EXPECT_EQ(engine.max_num_seqs, 2048);
+  EXPECT_DOUBLE_EQ(engine.gpu_memory_utilization, 0.9);
+  EXPECT_FALSE(engine.chunked_prefill);
+  EXPECT_TRUE(engine.async_scheduling);
+  EXPECT_EQ(engine.capacity_policy, CapacityPolicy::guaranteed_no_evict);
+  EXPECT_EQ(engine.chunking_policy, ChunkingPolicy::first_come_first_served);
+}
+
+TEST(TensorrtPolicies, AreReadAsTheirEnumIsWrittenInEitherCase) {
+  for (const CapacityPolicy policy :
+       {CapacityPolicy::guaranteed_no_evict, CapacityPolicy::max_utilization,
+        CapacityPolicy::static_batch}) {
+    EXPECT_EQ(parse_capacity_policy(name_of(policy)), policy);
+  }
+  EXPECT_EQ(parse_capacity_policy("max-utilization"), CapacityPolicy::max_utilization);
+  EXPECT_EQ(parse_chunking_policy("EQUAL_PROGRESS"), ChunkingPolicy::equal_progress);
+  EXPECT_EQ(parse_chunking_policy("first_come_first_served"),
+            ChunkingPolicy::first_come_first_served);
+  EXPECT_EQ(parse_capacity_policy("EQUAL_PROGRESS"), std::nullopt);
+  EXPECT_EQ(parse_chunking_policy(""), std::nullopt);
+}
+
+// Prompts are cut at multiples of a block of 32 tokens: a step of 31 could hold none.
+TEST(TensorrtLimits, AChunkMustFitAStep) {
+  EXPECT_THROW(engine_on(test::h100(), "trtllm",
+                         {.max_num_batched_tokens = 31, .enable_chunked_prefill = true}),
+               UsageError);
+  EXPECT_EQ(engine_on(test::h100(), "trtllm",
+                      {.max_num_batched_tokens = 32, .enable_chunked_prefill = true})
+                .max_num_batched_tokens,
+            32);
+}
+
+TEST(ResolveEngine, TensorrtPoliciesAreTensorrtsAlone) {
+  for (const char* preset : {"vllm", "sglang", "static", "naive"}) {
+    EXPECT_THROW(engine_on(test::h100(), preset,
+                           {.capacity_scheduler_policy = CapacityPolicy::static_batch}),
+                 UsageError);
+    EXPECT_THROW(engine_on(test::h100(), preset,
+                           {.context_chunking_policy = ChunkingPolicy::equal_progress}),
+                 UsageError);
+  }
+}
+
+TEST(ResolveEngine, AKnobThatAnEngineDoesNotHaveIsRefused) {
+  const auto refused = [](const char* preset, const EngineOverrides& overrides) {
+    EXPECT_THROW(engine_on(test::h100(), preset, overrides), UsageError) << preset;
+  };
+  for (const char* preset : {"sglang", "trtllm", "static", "naive"}) {
+    refused(preset, {.reserve_full_sequence = true});
+    refused(preset, {.long_prefill_token_threshold = 512});
+    refused(preset, {.watermark = 0.01});
+  }
+  for (const char* preset : {"vllm", "sglang", "trtllm"}) refused(preset, {.overhead = Bytes{1e9}});
+  for (const char* preset : {"textbook", "static", "naive"}) {
+    EXPECT_EQ(engine_on(test::h100(), preset, {.overhead = Bytes{1e9}}).overhead, Bytes{1e9})
+        << preset;
+  }
+}
+
+TEST(ResolveEngine, CountsBeyondWhatEnginesCountAreRefused) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  for (const EngineOverrides& overrides :
+       {EngineOverrides{.max_model_len = kLargest}, EngineOverrides{.max_num_seqs = kLargest},
+        EngineOverrides{.max_num_batched_tokens = kLargest},
+        EngineOverrides{.block_size = kLargest}, EngineOverrides{.block_size = (1 << 20) + 1},
+        EngineOverrides{.num_gpu_blocks_override = kLargest},
+        EngineOverrides{.max_loras = kLargest},
+        EngineOverrides{.long_prefill_token_threshold = kLargest}}) {
+    EXPECT_THROW(engine_on(test::h100(), "vllm", overrides), UsageError);
+  }
+  EXPECT_EQ(engine_on(test::h100(), "vllm", {.block_size = 1 << 20}).block_size, 1 << 20);
+}
+
+// 32 prompts of at most 131,072 tokens (llama-3.1-8b) in one step: 4,194,304.
+TEST(StaticDefaults, ABatchIsComputedInOneStepHoweverLong) {
+  const Engine engine = engine_on(test::h100(), "static");
+  EXPECT_EQ(engine.scheduler, SchedulerKind::static_batch);
+  EXPECT_EQ(engine.memory_rule, MemoryRule::textbook);
+  EXPECT_EQ(engine.max_num_seqs, 32);
+  EXPECT_EQ(engine.max_num_batched_tokens, 4'194'304);
+  EXPECT_FALSE(engine.async_scheduling);
+}
+
+TEST(NaiveDefaults, OneSequenceRunsWhole) {
+  const Engine engine = engine_on(test::h100(), "naive");
+  EXPECT_EQ(engine.scheduler, SchedulerKind::naive);
+  EXPECT_EQ(engine.max_num_seqs, 1);
+  EXPECT_EQ(engine.max_num_batched_tokens, 131'072);
+  EXPECT_THROW(engine_on(test::h100(), "naive", {.max_num_seqs = 2}), UsageError);
+}
+
+// The small engine of roofcast measure: vLLM's scheduler, without what is another program's.
+TEST(OwnEngineDefaults, NothingIsPaddedSharedOrAddedToWhatWasMeasured) {
+  const Engine engine = engine_on(test::h100(), "roofcast");
+  EXPECT_EQ(engine.scheduler, SchedulerKind::vllm_v1);
+  EXPECT_EQ(engine.memory_rule, MemoryRule::textbook);
+  EXPECT_EQ(engine.block_size, 16);
+  EXPECT_FALSE(engine.async_scheduling);
+  EXPECT_FALSE(engine.prefix_caching);
+  EXPECT_TRUE(engine.chunked_prefill);
+  EXPECT_EQ(padded_batch(engine, 3), 3);
+  for (const Seconds time :
+       {engine.host.step_base, engine.host.per_sequence, engine.host.output_base,
+        engine.host.output_per_sequence, engine.host.graph_launch, engine.host.kernel_launch,
+        engine.host.per_request}) {
+    EXPECT_EQ(time, Seconds{});
+  }
+}
+
+TEST(OwnEngineDefaults, TakeTheHostTimeOfTheProfile) {
+  Gpu gpu = test::h100();
+  gpu.measured = Measured{.graph_launch = Seconds{8e-6}, .engine_step = Seconds{3e-5}};
+  EXPECT_EQ(engine_on(gpu, "roofcast").host.step_base, Seconds{3e-5});
+  EXPECT_EQ(engine_on(gpu, "roofcast").host.graph_launch, Seconds{8e-6});
+  // Another engine's host work is its own.
+  EXPECT_EQ(engine_on(gpu, "vllm").host.step_base, HostOverhead{}.step_base);
+}
+
+TEST(ResolveEngine, ACpuHasNoCudaGraphs) {
+  Gpu cpu = test::h100();
+  cpu.compute_capability = "avx512_bf16";
+  for (const char* preset : {"roofcast", "vllm", "sglang"}) {
+    const Engine engine = engine_on(cpu, preset);
+    EXPECT_FALSE(engine.cuda_graphs) << preset;
+    EXPECT_EQ(padded_batch(engine, 3), 3) << preset;
+  }
+}
+
+TEST(ResolveEngine, ACacheSizedInBytesIsVllmsAlone) {
+  const EngineOverrides stated{.kv_cache_memory = Bytes{8e9}};
+  for (const char* preset : {"sglang", "trtllm", "textbook"}) {
+    EXPECT_THROW(resolve_engine(preset, stated, test::llama_3_1_8b(), test::h100(), {}), UsageError)
+        << preset;
+  }
+}
+
+}  // namespace
+}  // namespace roofcast

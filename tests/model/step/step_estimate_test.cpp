@@ -1,0 +1,239 @@
+#include "model/step/step_estimate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/io/gpu_reader.hpp"
+#include "tests/model/step/step_time_cases.hpp"
+#include "tests/support/shapes.hpp"
+
+namespace roofcast {
+namespace {
+
+using test::bare_engine;
+using test::deployment_of;
+using test::round_gpu;
+
+Gpu built_in(const char* name) { return load_gpu(name).gpu; }
+
+StepBatch mixed_batch(const Transformer& model) {
+  StepBatch batch = decode_batch(model, 12, 700);
+  batch.prefills = {{.new_tokens = 300, .context_tokens = 0, .emits_token = true},
+                    {.new_tokens = 200, .context_tokens = 900, .emits_token = false}};
+  return batch;
+}
+
+double operator_seconds(const StepEstimate& step, const std::string& name) {
+  for (const OperatorEstimate& op : step.operators) {
+    if (op.work.name == name) return op.time.value;
+  }
+  return -1;
+}
+
+TEST(StepEstimate, SecondsAreTheTotalOfTheExplanationToTheBit) {
+  for (const Transformer& model :
+       {test::llama_3_1_8b(), test::mixtral_8x7b(), test::gemma_3_27b(), test::nemotron_3_nano()}) {
+    const Deployment deployment = deployment_of(model, built_in("h100"));
+    const RooflineStepTime step_time(deployment);
+    for (const StepBatch& batch :
+         {decode_batch(model, 1, 0), decode_batch(model, 37, 5000), prefill_batch(1, 2048),
+          mixed_batch(model), prefill_batch(40, 2000)}) {
+      const Seconds first = step_time.seconds(batch);
+      EXPECT_EQ(first.value, step_time.explain(batch).total.value);
+      EXPECT_EQ(first.value, step_time.seconds(batch).value);  // from the table
+      EXPECT_EQ(first.value, RooflineStepTime(deployment).explain(batch).total.value);
+    }
+  }
+}
+
+TEST(StepEstimate, OperatorsSumToTheDevice) {
+  const Deployment deployment = deployment_of(test::llama_3_1_8b(), built_in("h100"));
+  const StepEstimate step = RooflineStepTime(deployment).explain(mixed_batch(deployment.model));
+  Seconds sum;
+  for (const OperatorEstimate& op : step.operators) sum += op.time;
+  EXPECT_NEAR(sum.value, step.device.value, 1e-12 * step.device.value);
+  EXPECT_NEAR((step.device + step.host).value, step.total.value, 1e-15);
+}
+
+TEST(StepEstimate, LmHeadOfAnEightBillionModelCostsAMillisecondOnAnRtx4090) {
+  // 128,256 x 4,096 bf16 = 1,050,673,152 bytes over 1,008 GB/s = 1.0423 ms. vLLM 0.19 measured
+  // 1.097 ms at one sequence (LLMServingSim 5daddb2, RTX4090, per_sequence.csv).
+  const Deployment deployment = deployment_of(test::llama_3_1_8b(), built_in("rtx-4090"));
+  const StepEstimate step =
+      RooflineStepTime(deployment).explain(decode_batch(deployment.model, 1, 100));
+  const double seconds = operator_seconds(step, "lm_head");
+  EXPECT_GE(seconds, 1.0423e-3);
+  EXPECT_LE(seconds, 1.15e-3);
+}
+
+TEST(StepEstimate, PrefillIsNeverFasterThanTheFlopsAllow) {
+  // 2 * 6.979e9 * p plus causal attention, LM head left out, at 989 TFLOP/s: 30.0 ms for 2,048
+  // tokens of Llama-3.1-8B on an H100, 111.7 ms for 7,000.
+  const RooflineStepTime step_time(deployment_of(test::llama_3_1_8b(), built_in("h100")));
+  EXPECT_GE(step_time.seconds(prefill_batch(1, 2048)).value, 30.0e-3);
+  EXPECT_GE(step_time.seconds(prefill_batch(1, 7000)).value, 111.7e-3);
+}
+
+/// All kernels of the step under `engine`.
+StepEstimate step_under(const Engine& engine, std::int64_t sequences) {
+  Deployment deployment = deployment_of(test::llama_3_1_8b(), round_gpu());
+  deployment.engine = engine;
+  return RooflineStepTime(deployment).explain(decode_batch(deployment.model, sequences, 100));
+}
+
+TEST(StepEstimate, AsynchronousSchedulingHidesTheShorterOfHostAndDevice) {
+  Engine engine = bare_engine();
+  engine.host.step_base = Seconds{1.0};
+  engine.host.per_sequence = Seconds{0.01};
+  engine.host.output_base = Seconds{0.5};
+  engine.host.output_per_sequence = Seconds{0.02};
+  engine.host.graph_launch = Seconds{0.001};
+  engine.async_scheduling = true;
+  // Host: 1.0 + 0.5 + 4 * 0.03 = 1.62 s, far over the device's tens of milliseconds.
+  EXPECT_DOUBLE_EQ(step_under(engine, 4).total.value, 1.62);
+
+  engine.async_scheduling = false;
+  const StepEstimate serial = step_under(engine, 4);
+  EXPECT_DOUBLE_EQ(serial.total.value, serial.device.value + 0.001 + 1.62);
+
+  engine.host = bare_engine().host;
+  engine.host.graph_launch = Seconds{0.001};
+  engine.async_scheduling = true;
+  const StepEstimate hidden = step_under(engine, 4);
+  EXPECT_DOUBLE_EQ(hidden.total.value, hidden.device.value + 0.001);
+}
+
+TEST(StepEstimate, EagerKernelsWaitForTheirLaunch) {
+  Engine engine = bare_engine();
+  const StepEstimate captured = step_under(engine, 1);
+  engine.cuda_graphs = false;
+  const StepEstimate eager = step_under(engine, 1);
+  EXPECT_GE(eager.device, captured.device);
+  // A small model on a fast GPU: 12 layers of kernels that each take less than their launch.
+  Gpu fast = round_gpu();
+  fast.memory_bandwidth = BytesPerSecond{1e15};
+  fast.floors = {.gemm = Seconds{1e-6},
+                 .attention = Seconds{1e-6},
+                 .memory_bound = Seconds{1e-6},
+                 .all_reduce = Seconds{1e-6}};
+  Deployment deployment = deployment_of(test::gpt2_small(), fast);
+  deployment.engine.cuda_graphs = false;
+  const StepEstimate small =
+      RooflineStepTime(deployment).explain(decode_batch(deployment.model, 1, 10));
+  std::int64_t calls = 0;
+  for (const OperatorEstimate& op : small.operators) calls += op.work.calls;
+  EXPECT_NEAR(small.device.value, 5e-6 * static_cast<double>(calls), 1e-12);
+}
+
+// A second for each kernel is more than any takes: what is launched one by one shows.
+TEST(StepEstimate, GraphsOfDecodesOnlySpareNoPromptItsLaunches) {
+  Deployment deployment = deployment_of(test::gpt2_small(), round_gpu());
+  Engine& engine = deployment.engine;
+  engine.host.kernel_launch = Seconds{1.0};
+  const StepBatch prompt = prefill_batch(1, 8);
+  const StepBatch decodes = decode_batch(deployment.model, 3, 10);
+  EXPECT_LT(RooflineStepTime(deployment).explain(prompt).device.value, 1.0);
+  engine.eager_prefill = true;
+  EXPECT_GT(RooflineStepTime(deployment).explain(prompt).device.value, 1.0);
+  EXPECT_LT(RooflineStepTime(deployment).explain(decodes).device.value, 1.0);
+  engine.graph_batch_sizes.clear();
+  EXPECT_GT(RooflineStepTime(deployment).explain(decodes).device.value, 1.0);
+  engine.exact_graphs = true;
+  EXPECT_LT(RooflineStepTime(deployment).explain(decodes).device.value, 1.0);
+}
+
+TEST(StepEstimate, MoreTokensNeverTakeLessTime) {
+  // Efficiencies that jump: from 0.1 to 0.9 over one doubling, and back.
+  Gpu gpu = round_gpu();
+  gpu.l2_cache = Bytes{30e6};
+  const Curve jumpy{
+      .points = {{1, 0.1}, {2, 0.9}, {48, 0.2}, {64, 0.95}, {300, 0.3}, {333, 0.9}, {1500, 1.0}},
+      .source = ""};
+  gpu.efficiencies.gemm["bf16"] = jumpy;
+  gpu.efficiencies.moe["bf16"] = jumpy;
+  gpu.efficiencies.prefill_attention = jumpy;
+  for (const Transformer& model : {test::llama_3_2_1b(), test::qwen3_30b_a3b()}) {
+    const RooflineStepTime step_time(deployment_of(model, gpu));
+    Seconds last;
+    for (std::int64_t tokens = 1; tokens <= 2500; ++tokens) {
+      const Seconds now = step_time.seconds(prefill_batch(1, tokens));
+      ASSERT_GE(now.value, last.value * (1 - 1e-12)) << model.name << " at " << tokens;
+      last = now;
+    }
+  }
+}
+
+TEST(StepEstimate, MoreSequencesOrContextNeverTakeLessTime) {
+  for (const char* name : {"h100", "a100", "rtx-4090", "l4"}) {
+    const Transformer model = test::llama_3_1_8b();
+    const RooflineStepTime step_time(deployment_of(model, built_in(name)));
+    Seconds last;
+    for (std::int64_t sequences = 1; sequences <= 600; ++sequences) {
+      const Seconds now = step_time.seconds(decode_batch(model, sequences, 1000));
+      ASSERT_GE(now, last) << name << " at " << sequences << " sequences";
+      last = now;
+    }
+    last = {};
+    for (std::int64_t context = 0; context < 100000; context += 97) {
+      const Seconds now = step_time.seconds(decode_batch(model, 8, context));
+      ASSERT_GE(now, last) << name << " at " << context << " tokens";
+      last = now;
+    }
+  }
+}
+
+TEST(StepEstimate, MoreBandwidthIsNeverSlower) {
+  for (const Transformer& model : {test::llama_3_1_8b(), test::deepseek_v3()}) {
+    for (const StepBatch& batch :
+         {decode_batch(model, 1, 500), decode_batch(model, 200, 3000), prefill_batch(2, 3000)}) {
+      Seconds last{1e9};
+      for (int i = 0; i < 18; ++i) {
+        const double bandwidth = 0.2e12 * std::pow(1.3, i);  // up to 17e12
+        Gpu gpu = round_gpu();
+        gpu.memory_bandwidth = BytesPerSecond{bandwidth};
+        const Seconds now = RooflineStepTime(deployment_of(model, gpu)).seconds(batch);
+        EXPECT_LE(now, last) << model.name << " at " << bandwidth;
+        last = now;
+      }
+    }
+  }
+}
+
+TEST(StepEstimate, TensorParallelismShortensALargeStep) {
+  const Transformer model = test::llama_3_1_70b();
+  const StepBatch batch = decode_batch(model, 32, 2000);
+  Seconds last{1e9};
+  for (const int tensor : {1, 2, 4, 8}) {
+    const RooflineStepTime step_time(deployment_of(model, built_in("h100"), {.tensor = tensor}));
+    EXPECT_LT(step_time.seconds(batch), last) << tensor;
+    last = step_time.seconds(batch);
+  }
+}
+
+TEST(StepEstimate, UncertaintyAddsWithinAFamilyAndCombinesAcrossThem) {
+  const Deployment deployment = deployment_of(test::llama_3_1_8b(), built_in("h100"));
+  const StepEstimate step =
+      RooflineStepTime(deployment).explain(decode_batch(deployment.model, 64, 2000));
+  std::vector<double> families(kOperatorFamilies, 0.0);
+  double linear = 0;
+  for (const OperatorEstimate& op : step.operators) {
+    const double deviation = op.time.value * op.relative_uncertainty;
+    families[static_cast<std::size_t>(op.work.family)] += deviation;
+    linear += deviation;
+  }
+  const double largest = *std::max_element(families.begin(), families.end());
+  const double total = step.relative_uncertainty * step.total.value;
+  EXPECT_GE(total, largest * (1 - 1e-9));
+  EXPECT_LT(total, linear);
+}
+
+TEST(StepEstimate, AnEmptyStepTakesNoDeviceTime) {
+  const Deployment deployment = deployment_of(test::llama_3_1_8b(), round_gpu());
+  EXPECT_EQ(RooflineStepTime(deployment).explain(decode_batch(deployment.model, 0, 10)).device,
+            Seconds{});
+}
+
+}  // namespace
+}  // namespace roofcast

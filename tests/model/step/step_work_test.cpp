@@ -1,0 +1,321 @@
+#include "model/step/step_work.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "tests/model/step/step_time_cases.hpp"
+#include "tests/support/shapes.hpp"
+
+namespace roofcast {
+namespace {
+
+using test::deployment_of;
+using test::round_gpu;
+
+// Llama-3.1-8B, matrices of a layer: 4096 * 6144 + 4096 * 4096 + 3 * 4096 * 14336 = 218,103,808.
+constexpr double kLlamaLayers = 32.0 * 218103808.0;
+constexpr double kLlamaHead = 128256.0 * 4096.0;
+
+double total_flops(const std::vector<Work>& list, OperatorFamily family) {
+  return std::accumulate(list.begin(), list.end(), 0.0, [&](double sum, const Work& work) {
+    return work.family == family ? sum + work.flops.value : sum;
+  });
+}
+
+double total_stored(const std::vector<Work>& list, OperatorFamily family) {
+  return std::accumulate(list.begin(), list.end(), 0.0, [&](double sum, const Work& work) {
+    return work.family == family ? sum + work.stored_bytes.value : sum;
+  });
+}
+
+const Work* find(const std::vector<Work>& list, const std::string& name) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const Work& work) { return work.name == name; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+Deployment llama() { return deployment_of(test::llama_3_1_8b(), round_gpu()); }
+
+TEST(Operators, MatricesOfADecodeStep) {
+  const Deployment d = llama();
+  const std::vector<Work> work = step_work(d, decode_batch(d.model, 4, 99));
+  EXPECT_DOUBLE_EQ(total_flops(work, OperatorFamily::gemm), 2 * 4 * (kLlamaLayers + kLlamaHead));
+  EXPECT_DOUBLE_EQ(total_stored(work, OperatorFamily::gemm), 2 * (kLlamaLayers + kLlamaHead));
+}
+
+TEST(Operators, ProjectionsAreFusedAsEnginesFuseThem) {
+  const Deployment d = llama();
+  const std::vector<Work> work = step_work(d, decode_batch(d.model, 1, 10));
+  for (const char* name : {"qkv_proj", "o_proj", "mlp.gate_up_proj", "mlp.down_proj"}) {
+    const Work* gemm = find(work, name);
+    ASSERT_NE(gemm, nullptr) << name;
+    EXPECT_EQ(gemm->calls, 32) << name;
+  }
+}
+
+// 32 query heads to 8 KV heads: each entry is read four times, at 9 TB/s instead of 4.5: as if
+// twice from memory.
+TEST(Operators, EnginesThatTensorrtBuiltReadTheCacheOncePerQueryHeadOnHopper) {
+  Deployment d = llama();
+  d.gpu.architecture = "hopper";
+  d.gpu.memory_bandwidth = BytesPerSecond{4.5e12};
+  const auto read = [&d] {
+    return total_stored(step_work(d, decode_batch(d.model, 4, 99)),
+                        OperatorFamily::decode_attention);
+  };
+  const double once = read();
+  d.engine.kernel_library = "tensorrt";
+  EXPECT_DOUBLE_EQ(read(), 2 * once);
+  d.gpu.memory_bandwidth = BytesPerSecond{1e12};  // memory is the slower of both
+  EXPECT_DOUBLE_EQ(read(), once);
+  d.gpu.memory_bandwidth = BytesPerSecond{4.5e12};
+  d.gpu.architecture = "ampere";
+  EXPECT_DOUBLE_EQ(read(), once);
+  d.gpu.architecture = "hopper";
+  d.engine.kv_cache_dtype = DType::fp8;
+  EXPECT_DOUBLE_EQ(read(), once / 2);  // a byte an element
+}
+
+TEST(Operators, DecodeReadsTheCacheOncePerKvHead) {
+  // 2 (K and V) * 8 heads * 128 * 2 bytes * 32 layers = 131,072 bytes per token attended.
+  const Deployment d = llama();
+  const std::vector<Work> work = step_work(d, decode_batch(d.model, 3, 999));
+  const Work* attention = find(work, "decode_attention");
+  ASSERT_NE(attention, nullptr);
+  EXPECT_DOUBLE_EQ(attention->stored_bytes.value, 3 * 1000 * 131072.0);
+  // 4 * 32 query heads * 128 per token attended and layer.
+  EXPECT_DOUBLE_EQ(attention->flops.value, 3 * 1000 * 4.0 * 32 * 128 * 32);
+}
+
+TEST(Operators, AnFp8CacheIsHalfTheBytes) {
+  Deployment d = llama();
+  d.engine.kv_cache_dtype = DType::fp8;
+  const std::vector<Work> work = step_work(d, decode_batch(d.model, 3, 999));
+  EXPECT_DOUBLE_EQ(find(work, "decode_attention")->stored_bytes.value, 3 * 1000 * 65536.0);
+}
+
+TEST(Operators, CausalPrefillDoesHalfTheSquare) {
+  // 4 * heads * head_dim * n (n + 1) / 2 a layer.
+  const Deployment d = llama();
+  const std::vector<Work> work = step_work(d, prefill_batch(2, 1000));
+  EXPECT_DOUBLE_EQ(total_flops(work, OperatorFamily::prefill_attention),
+                   2 * 32 * 4.0 * 32 * 128 * (1000.0 * 1001 / 2));
+}
+
+TEST(Operators, ChunksOfAPromptDoTheWorkOfTheWhole) {
+  const Deployment d = llama();
+  double chunked = 0;
+  for (const std::int64_t start : {0, 300, 700}) {
+    const std::int64_t tokens = start == 0 ? 300 : start == 300 ? 400 : 300;
+    StepBatch batch;
+    batch.prefills = {{.new_tokens = tokens, .context_tokens = start}};
+    chunked += total_flops(step_work(d, batch), OperatorFamily::prefill_attention);
+  }
+  const double whole =
+      total_flops(step_work(d, prefill_batch(1, 1000)), OperatorFamily::prefill_attention);
+  EXPECT_DOUBLE_EQ(chunked, whole);
+}
+
+TEST(Operators, OnlyRowsThatEmitATokenMeetTheLmHead) {
+  const Deployment d = llama();
+  StepBatch batch = decode_batch(d.model, 5, 100);
+  batch.prefills = {{.new_tokens = 200, .context_tokens = 0, .emits_token = true},
+                    {.new_tokens = 300, .context_tokens = 0, .emits_token = false}};
+  const std::vector<Work> work = step_work(d, batch);
+  EXPECT_DOUBLE_EQ(find(work, "lm_head")->flops.value, 2 * 6 * kLlamaHead);
+  EXPECT_DOUBLE_EQ(find(work, "o_proj")->scale, 505);
+}
+
+TEST(Operators, DecodeOnlyBatchesArePaddedToTheCapturedSize) {
+  const Deployment d = llama();  // captured: ..., 8, 16, ...
+  const std::vector<Work> work = step_work(d, decode_batch(d.model, 9, 100));
+  EXPECT_DOUBLE_EQ(find(work, "o_proj")->scale, 16);
+  EXPECT_DOUBLE_EQ(find(work, "lm_head")->scale, 9);
+  EXPECT_DOUBLE_EQ(find(work, "decode_attention")->stored_bytes.value, 9 * 101 * 131072.0);
+}
+
+TEST(Operators, WithoutGraphsNothingIsPadded) {
+  Deployment d = llama();
+  d.engine.cuda_graphs = false;
+  const std::vector<Work> work = step_work(d, decode_batch(d.model, 9, 100));
+  EXPECT_DOUBLE_EQ(find(work, "o_proj")->scale, 9);
+}
+
+TEST(Operators, VerifyingDraftsReadsTheCacheOnce) {
+  const Deployment d = llama();
+  const std::vector<Work> work = step_work(d, speculative_batch(d.model, 2, 1000, 3));
+  // The last of 4 new tokens attends to 1004; all four multiply with what was read.
+  EXPECT_DOUBLE_EQ(find(work, "decode_attention")->stored_bytes.value, 2 * 1004 * 131072.0);
+  EXPECT_DOUBLE_EQ(find(work, "lm_head")->scale, 8);
+  EXPECT_DOUBLE_EQ(find(work, "o_proj")->scale, 8);
+}
+
+TEST(Operators, TensorParallelismSplitsMatricesAndAddsAllReduces) {
+  const Deployment d = deployment_of(test::llama_3_1_8b(), round_gpu(), {.tensor = 2});
+  const std::vector<Work> work = step_work(d, decode_batch(d.model, 4, 99));
+  EXPECT_DOUBLE_EQ(find(work, "o_proj")->stored_bytes.value, 32 * 4096.0 * 4096.0);
+  EXPECT_DOUBLE_EQ(find(work, "decode_attention")->stored_bytes.value, 4 * 100 * 65536.0);
+  const Work* reduce = find(work, "all_reduce");
+  ASSERT_NE(reduce, nullptr);
+  EXPECT_EQ(reduce->calls, 2 * 32 + 1);  // after the mixer, after the FFN; after the embedding
+  EXPECT_DOUBLE_EQ(reduce->scale, 4 * 4096 * 2.0);
+  EXPECT_DOUBLE_EQ(find(work, "logits_all_gather")->scale, 4 * 128256 * 2.0);
+}
+
+TEST(Operators, KvHeadsAreReplicatedBeyondTheirNumber) {
+  // 8 KV heads over 16 ranks: one each, so the bytes per rank stop falling at TP 8.
+  const Deployment d8 = deployment_of(test::llama_3_1_8b(), round_gpu(), {.tensor = 8});
+  const Deployment d16 = deployment_of(test::llama_3_1_8b(), round_gpu(), {.tensor = 16});
+  const auto bytes = [](const Deployment& d) {
+    return find(step_work(d, decode_batch(d.model, 1, 99)), "decode_attention")->stored_bytes.value;
+  };
+  EXPECT_DOUBLE_EQ(bytes(d8), bytes(d16));
+}
+
+TEST(Operators, PipelineStagesSendTheHiddenStates) {
+  const Deployment d = deployment_of(test::llama_3_1_8b(), round_gpu(), {.pipeline = 4});
+  const std::vector<Work> work = step_work(d, decode_batch(d.model, 4, 99));
+  const Work* send = find(work, "pipeline_send");
+  ASSERT_NE(send, nullptr);
+  EXPECT_EQ(send->calls, 3);
+  EXPECT_DOUBLE_EQ(send->bytes.value, 3 * 4 * 4096 * 2.0);
+}
+
+TEST(Operators, ExpertsAreReadOnlyWhenATokenPicksThem) {
+  // Mixtral 8x7B: 3 * 4096 * 14336 bf16 weights an expert, 2 of 8 picked, 32 layers.
+  const Deployment d = deployment_of(test::mixtral_8x7b(), round_gpu());
+  const double expert = 2 * 3 * 4096.0 * 14336.0 * 32;
+  const auto read = [&](std::int64_t tokens) {
+    StepBatch batch = prefill_batch(1, tokens);
+    return total_stored(step_work(d, batch), OperatorFamily::moe) / expert;
+  };
+  EXPECT_DOUBLE_EQ(read(1), 2.0);
+  EXPECT_DOUBLE_EQ(read(2), 8 * (1 - 0.75 * 0.75));  // 3.5
+  EXPECT_DOUBLE_EQ(read(1000), 8.0);
+}
+
+TEST(Operators, ExpertFlopsCountThePickedOnes) {
+  const Deployment d = deployment_of(test::mixtral_8x7b(), round_gpu());
+  const std::vector<Work> work = step_work(d, prefill_batch(1, 100));
+  EXPECT_DOUBLE_EQ(total_flops(work, OperatorFamily::moe), 2 * 100 * 2 * 3 * 4096.0 * 14336.0 * 32);
+}
+
+TEST(Operators, ExpertParallelRanksShareTheTokensOfAll) {
+  // 4 data-parallel ranks of 10 tokens each: a rank holds 2 of 8 experts and sees all 40 tokens,
+  // a quarter of their 80 pairs.
+  const Deployment d =
+      deployment_of(test::mixtral_8x7b(), round_gpu(), {.data = 4, .expert_parallel = true});
+  const std::vector<Work> work = step_work(d, prefill_batch(1, 10));
+  const double expert = 3 * 4096.0 * 14336.0 * 32;
+  EXPECT_DOUBLE_EQ(total_flops(work, OperatorFamily::moe), 2 * 20 * expert);
+  const double missed = std::pow(0.75, 40);
+  EXPECT_NEAR(total_stored(work, OperatorFamily::moe), 2 * (1 - missed) * 2 * expert,
+              1e-9 * expert);
+  // 2 copies of a token's 4096 elements at 2 bytes, of which 3 of 4 leave the rank.
+  EXPECT_DOUBLE_EQ(find(work, "expert_dispatch")->scale, 10 * 2 * 4096 * 2.0);
+  EXPECT_DOUBLE_EQ(find(work, "expert_dispatch")->bytes.value, 32 * 10 * 2 * 4096 * 2.0 * 0.75);
+  EXPECT_NE(find(work, "expert_combine"), nullptr);
+}
+
+TEST(Operators, TheLatentIsReadOnceForAllHeads) {
+  // DeepSeek-V3: 576 elements of 2 bytes in 61 layers, on every TP rank.
+  for (const int tensor : {1, 8}) {
+    const Deployment d = deployment_of(test::deepseek_v3(), round_gpu(), {.tensor = tensor});
+    const std::vector<Work> work = step_work(d, decode_batch(d.model, 2, 99));
+    EXPECT_DOUBLE_EQ(find(work, "decode_attention")->stored_bytes.value, 2 * 100 * 576 * 2.0 * 61);
+  }
+}
+
+TEST(Operators, LatentPrefillRunsOnFullKeysAndValues) {
+  // 2 * 128 heads * (128 + 64 + 128) per pair, 61 layers.
+  const Deployment d = deployment_of(test::deepseek_v3(), round_gpu());
+  const std::vector<Work> work = step_work(d, prefill_batch(1, 100));
+  EXPECT_DOUBLE_EQ(total_flops(work, OperatorFamily::prefill_attention),
+                   2.0 * 128 * 320 * (100.0 * 101 / 2) * 61);
+}
+
+TEST(Operators, ALaterLatentChunkRebuildsTheEarlierKeys) {
+  // 2 * 512 * 128 * (128 + 128) FLOPs for each of 50 earlier tokens, 61 layers.
+  const Deployment d = deployment_of(test::deepseek_v3(), round_gpu());
+  StepBatch batch;
+  batch.prefills = {{.new_tokens = 10, .context_tokens = 50}};
+  const double pairs = 10.0 * 50 + 55;
+  EXPECT_DOUBLE_EQ(total_flops(step_work(d, batch), OperatorFamily::prefill_attention),
+                   61 * (pairs * 2.0 * 128 * 320 + 50 * 2.0 * 512 * 128 * 256));
+}
+
+TEST(Operators, WindowsLimitWhatIsRead) {
+  // Gemma-3-27B: 10 full layers and 52 of 1024; 2 * 16 * 128 * 2 = 8192 bytes a token and layer.
+  const Deployment d = deployment_of(test::gemma_3_27b(), round_gpu());
+  const std::vector<AttentionSpan> spans = attention_spans(d.model);
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0].kind, AttentionSpan::Kind::full);
+  const std::vector<Work> work = step_work(d, decode_batch(d.model, 1, 9999));
+  EXPECT_DOUBLE_EQ(find(work, "decode_attention")->stored_bytes.value, 10000 * 8192.0 * 10);
+  EXPECT_DOUBLE_EQ(find(work, "decode_attention_1024")->stored_bytes.value, 1024 * 8192.0 * 52);
+}
+
+TEST(Operators, AnIndexerScansTheWholeContext) {
+  const Transformer model = test::deepseek_v3_2();
+  const std::vector<AttentionSpan> spans = attention_spans(model);
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0].kind, AttentionSpan::Kind::full);
+  EXPECT_EQ(spans[1].kind, AttentionSpan::Kind::sparse);
+  const Deployment d = deployment_of(model, round_gpu());
+  const auto bytes = [&](std::int64_t context) {
+    double sum = 0;
+    for (const Work& work : step_work(d, decode_batch(model, 1, context))) {
+      if (work.family == OperatorFamily::decode_attention) sum += work.stored_bytes.value;
+    }
+    return sum;
+  };
+  // Past 2048 tokens only the indexer's keys grow: 128 + 4 bytes a token in 61 layers.
+  EXPECT_NEAR(bytes(20000) - bytes(10000), 10000 * 132.0 * 61, 1.0);
+}
+
+TEST(Operators, RecurrentStateIsReadAndWritten) {
+  // Nemotron-3-Nano, 23 Mamba-2 layers: convolution 18,432 elements of 2 bytes, state 524,288 of 4.
+  const Deployment d = deployment_of(test::nemotron_3_nano(), round_gpu());
+  const std::vector<Work> work = step_work(d, decode_batch(d.model, 3, 500));
+  const double state = 18432 * 2.0 + 524288 * 4.0;
+  EXPECT_DOUBLE_EQ(find(work, "state_update")->stored_bytes.value, 3 * 2 * state * 23);
+}
+
+TEST(Operators, PairsAgreeWithCountingThem) {
+  using Kind = AttentionSpan::Kind;
+  for (const AttentionSpan span :
+       {AttentionSpan{}, AttentionSpan{Kind::sliding, 7}, AttentionSpan{Kind::chunked, 5},
+        AttentionSpan{Kind::sparse, 9}}) {
+    for (const std::int64_t context : {0, 3, 6, 20}) {
+      for (const std::int64_t fresh : {1, 4, 13}) {
+        std::int64_t pairs = 0;
+        for (std::int64_t i = 0; i < fresh; ++i) pairs += attended_tokens(span, context + i);
+        EXPECT_DOUBLE_EQ(attended_pairs(span, fresh, context), static_cast<double>(pairs));
+      }
+    }
+  }
+}
+
+TEST(Operators, EveryModelHasFiniteWorkOfEveryOperator) {
+  for (const Transformer& model :
+       {test::llama_3_1_70b(), test::qwen3_30b_a3b(), test::deepseek_v3_2(), test::gpt_oss_20b(),
+        test::qwen3_next_80b(), test::nemotron_h_56b(), test::llama_4_scout(), test::gpt2_small(),
+        test::minimax_text_01()}) {
+    const Deployment d = deployment_of(model, round_gpu());
+    StepBatch batch = decode_batch(model, 7, 3000);
+    batch.prefills = {{.new_tokens = 500, .context_tokens = 100}};
+    for (const Work& work : step_work(d, batch)) {
+      EXPECT_GT(work.bytes.value, 0) << model.name << " " << work.name;
+      EXPECT_GE(work.bytes.value, work.stored_bytes.value) << model.name << " " << work.name;
+      EXPECT_GT(work.calls, 0) << model.name << " " << work.name;
+      EXPECT_GE(work.scale, 1) << model.name << " " << work.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace roofcast

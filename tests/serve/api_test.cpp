@@ -1,0 +1,311 @@
+// What the page is answered: the commands' own answers, one line where there is none, no paths.
+#include "serve/api.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "reports/store.hpp"
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kSimulation =
+    R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 20, "num_prompts": 50,
+        "slo": ["p95:ttft:500ms"]})";
+
+/// Limits that a slow machine or a sanitised program does not meet; for tests of other things.
+ApiLimits unhurried(ApiLimits limits = {}) {
+  limits.longest_run = limits.patience = std::chrono::minutes(10);
+  return limits;
+}
+
+std::string line_of(const ApiAnswer& answer) { return answer.body.value("error", ""); }
+
+TEST(Api, AnswersAreThoseOfTheCommandLineToTheLetter) {
+  Api api(unhurried(), "none.db");
+  const ApiAnswer answer = api.command("simulate", kSimulation);
+  ASSERT_EQ(answer.status, 200) << answer.body.dump();
+  const CommandResult typed = run_command(
+      "simulate --model llama-3.1-8b --gpu h100 --request-rate 20 --num-prompts 50 "
+      "--slo p95:ttft:500ms --no-store -o json");
+  EXPECT_EQ(answer.body["document"].dump(2) + "\n", typed.out);
+  EXPECT_EQ(answer.body["code"], typed.exit_code);
+}
+
+TEST(Api, ANoIsAnAnswerAndSaysSo) {
+  Api api(unhurried(), "none.db");
+  const ApiAnswer answer = api.command("memory", R"({"model": "llama-3.1-405b", "gpu": "h100"})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body["code"], kExitNo);
+  EXPECT_EQ(answer.body["document"]["fits"], false);
+}
+
+TEST(Api, ErrorsAreTheCommandsOwnLine) {
+  Api api(unhurried(), "none.db");
+  const ApiAnswer misuse = api.command("memory", R"({"model": "llama-3.1-8b", "gpu": "h10O"})");
+  EXPECT_GE(misuse.status, 400);
+  EXPECT_THAT(line_of(misuse), HasSubstr("h10O"));
+  EXPECT_THAT(line_of(misuse), Not(HasSubstr("roofcast:")));
+  EXPECT_THAT(line_of(misuse), Not(HasSubstr("\n")));
+  EXPECT_EQ(api.command("memory", R"({"model": "llama-3.1-8b"})").status, 400);
+}
+
+TEST(Api, OnlyItsOwnQuestionsAreAnswered) {
+  Api api(unhurried(), "none.db");
+  for (const char* name : {"calibrate", "import", "serve", "runs", "plan", "", "memory/x"}) {
+    EXPECT_EQ(api.command(name, "{}").status, 404) << name;
+  }
+  for (const char* what : {"", "runs/", "runs/x", "runs/-1", "runs/1", "runs/99999999999999999999",
+                           "runs/../x", "secrets"}) {
+    EXPECT_EQ(api.get(what).status, 404) << what;
+  }
+}
+
+// Each sequence of an estimate takes time and memory: 1e9 of them would take all that there is.
+TEST(Api, AnEstimateOfMoreSequencesThanFitAnywhereIsRefused) {
+  Api api(unhurried(), "none.db");
+  const ApiAnswer answer =
+      api.command("estimate", R"({"model": "llama-3.1-8b", "gpu": "h100", "batch": 1000000000})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(line_of(answer), HasSubstr("--batch"));
+}
+
+TEST(Api, WhatIsNoQuestionIsRefusedInALine) {
+  Api api(unhurried(), "none.db");
+  const std::string deep(100, '[');
+  for (const std::string& body :
+       {std::string(), std::string("{"), std::string("[]"), std::string("1"),
+        std::string("\xff\xfe"), deep, R"({"model": "a", "model": "b"})" + std::string(),
+        std::string(R"({"":1})")}) {
+    const ApiAnswer answer = api.command("memory", body);
+    EXPECT_EQ(answer.status, 400) << body;
+    EXPECT_NE(line_of(answer), "") << body;
+  }
+}
+
+TEST(Api, RunsAreKeptListedAndCompared) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  Api api(unhurried(), store);
+  EXPECT_EQ(api.get("runs").body["runs_total"], 0);
+  EXPECT_FALSE(std::filesystem::exists(store));
+  EXPECT_EQ(api.save(kSimulation).body["run"], 1);
+  EXPECT_EQ(api.save(kSimulation).body["run"], 2);
+  EXPECT_EQ(api.get("runs").body["runs"].size(), 2U);
+  EXPECT_EQ(api.get("runs/2").body["document"]["id"], 2);
+  EXPECT_EQ(api.command("compare", R"({"runs": [1, 2]})").status, 200);
+}
+
+TEST(Api, FiguresHaveOptionsWordsAndTables) {
+  Api api(unhurried(), "none.db");
+  const ApiAnswer answer = api.figures("simulate", kSimulation);
+  ASSERT_EQ(answer.status, 200) << answer.body.dump();
+  std::vector<std::string> keys;
+  for (const Json& figure : answer.body["figures"]) {
+    keys.push_back(figure["key"]);
+    EXPECT_TRUE(figure["option"].contains("series")) << figure["key"];
+    EXPECT_NE(figure["caption"], "");
+    EXPECT_FALSE(figure["table"]["rows"].empty()) << figure["key"];
+  }
+  EXPECT_THAT(keys, testing::Contains("latency_ttft"));
+  EXPECT_THAT(keys, testing::Contains("memory"));
+  EXPECT_THAT(keys, testing::Contains("roofline"));
+  EXPECT_EQ(api.figures("memory", "{}").status, 404);
+  EXPECT_GE(api.figures("simulate", R"({"model": "llama-3.1-8b"})").status, 400);
+  EXPECT_EQ(api.figures("staircase", R"({"prompt": 5})").status, 400);
+}
+
+TEST(Api, ACapacityIsSearchedOnceForItsCurveAndItsWords) {
+  Api api(unhurried(), "none.db");
+  const char* question =
+      R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 10, "slo": ["p95:ttft:500ms"]})";
+  const ApiAnswer curve = api.figures("capacity", question);
+  ASSERT_EQ(curve.status, 200) << curve.body.dump();
+  const Json& drawn = curve.body;
+  std::vector<std::string> keys;
+  for (const Json& figure : drawn["figures"]) keys.push_back(figure["key"]);
+  EXPECT_THAT(keys, testing::ElementsAre("load_ttft", "load_tpot"));
+  const Json said = api.command("capacity", question).body;
+  EXPECT_EQ(drawn["document"], said["document"]);
+  EXPECT_EQ(drawn["code"], said["code"]);
+}
+
+TEST(Api, WhatDoesNotFitHasNoCurve) {
+  Api api(unhurried(), "none.db");
+  const ApiAnswer answer = api.figures(
+      "capacity",
+      R"({"model": "llama-3.1-405b", "gpu": "h100", "request_rate": 1, "slo": ["p95:ttft:1s"]})");
+  ASSERT_EQ(answer.status, 200) << answer.body.dump();
+  EXPECT_EQ(answer.body["code"], 3);
+  EXPECT_EQ(answer.body["document"]["fits"], false) << answer.body.dump();
+  EXPECT_FALSE(answer.body.contains("figures"));
+}
+
+TEST(Api, ReportsAreThoseOfRunsThatAreThere) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  Api api(unhurried(), store);
+  std::string page;
+  EXPECT_EQ(api.report("1", page).status, 404);
+  ASSERT_EQ(api.save(kSimulation).body["run"], 1);
+  ASSERT_EQ(api.report("1", page).status, 200);
+  EXPECT_THAT(page, HasSubstr("llama-3.1-8b"));
+  EXPECT_THAT(page, Not(HasSubstr(folder.path().string())));
+  EXPECT_THAT(page, HasSubstr(" /s served"));  // a unit, no path
+  for (const char* id : {"2", "-1", "x", "1;", ""})
+    EXPECT_EQ(api.report(id, page).status, 404) << id;
+}
+
+TEST(Api, SaysNothingOfTheFoldersOfTheMachine) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "my secret dir");
+  const std::string secret = folder.path().string();
+  const std::string store = secret + "/my secret dir/kept.db";
+  Api api(unhurried(), store);
+  std::string all = api.save(kSimulation).body.dump();
+  for (const char* what : {"runs", "runs/1", "runs/7", "models", "gpus", "engines", "limits"}) {
+    all += api.get(what).body.dump();
+  }
+  all += api.command("compare", R"({"runs": [1, 7]})").body.dump();
+  EXPECT_EQ(line_of(api.get("runs/7")),
+            "kept.db: no run 7 (roofcast runs --store kept.db lists them)");
+  std::ofstream(store) << "no store";
+  all += api.get("runs").body.dump() + api.save(kSimulation).body.dump();
+  EXPECT_THAT(all, Not(HasSubstr(secret)));
+  EXPECT_THAT(all, Not(HasSubstr("secret dir")));
+  EXPECT_THAT(all, HasSubstr("kept.db"));  // the file that is meant is named all the same
+}
+
+TEST(Api, ASimulationEndsAtItsTimeAndLeavesNothing) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  Api api({.longest_run = std::chrono::milliseconds(0)}, store);
+  const ApiAnswer answer = api.save(
+      R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 20, "num_prompts": 20000})");
+  EXPECT_EQ(answer.status, 504) << answer.body.dump();
+  EXPECT_EQ(api.get("runs").body["runs_total"], 0);
+}
+
+TEST(Api, AReportOpensNoFileThatARunNames) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  const std::string trace = (folder.path() / "secret trace.jsonl").string();
+  roofcast::Run run;
+  run.row.kind = "simulate";
+  run.row.scenario_json = R"({"model": "llama-3.1-8b", "gpu": "h100", "workload": )" +
+                          Json{{"type", "trace"}, {"path", trace}}.dump() + "}";
+  run.metrics = {{"ttft_s", "p95", 0.5}};
+  Store(store, Store::Mode::write).add(run);
+  Api api(unhurried(), store);
+  std::string page;
+  ASSERT_EQ(api.report("1", page).status, 200);
+  EXPECT_THAT(page, HasSubstr("names files, which are not opened here"));
+}
+
+TEST(Api, AReportSimulatesNothingAgainThatIsLargerThanAQuestionMayBe) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  Api api(unhurried(), store);
+  ASSERT_EQ(api.save(kSimulation).status, 200);
+  std::string page;
+  Api small(unhurried({.max_requests = 10}), store);
+  ASSERT_EQ(small.report("1", page).status, 200);
+  EXPECT_THAT(page, HasSubstr("more than the 10 requests that are simulated again here"));
+}
+
+TEST(Api, AReportPastItsTimeEndsInAnAnswer) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  ASSERT_EQ(Api(unhurried(), store).save(kSimulation).status, 200);
+  std::string page;
+  const ApiAnswer answer =
+      Api({.longest_run = std::chrono::milliseconds(0)}, store).report("1", page);
+  EXPECT_EQ(answer.status, 504);
+  EXPECT_THAT(line_of(answer), HasSubstr("took longer"));
+  EXPECT_EQ(page, "");
+}
+
+TEST(Api, TheNewestRunsAreListedWithACountOfAll) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "kept.db").string();
+  // Two runs each, all in one transaction.
+  Store(path, Store::Mode::write).add_validations(std::vector<ValidationRuns>(251));
+  Api api(unhurried(), path);
+  const Json body = api.get("runs").body;
+  ASSERT_EQ(body["runs"].size(), 500U) << body.dump();
+  EXPECT_EQ(body["runs_total"], 502);
+  EXPECT_EQ(body["runs"][0]["id"], 502);
+  EXPECT_EQ(body["runs"][0]["seed"], 0);
+  EXPECT_FALSE(body["runs"][0].contains("scenario_json"));
+}
+
+TEST(Api, AGivenUpQuestionEndsAndMemoryDoesNotWaitForSimulations) {
+  Api api({.longest_run = std::chrono::minutes(10), .runs_at_once = 1}, "none.db");
+  std::atomic<bool> asked{false};
+  std::atomic<bool> gone{false};
+  std::thread simulation([&] {
+    const ApiAnswer answer = api.command(
+        "simulate",
+        R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 9, "num_prompts": 20000,
+            "output_len": 2000})",
+        [&] {
+          asked = true;
+          return gone.load();
+        });
+    EXPECT_EQ(line_of(answer), "given up");
+  });
+  while (!asked) std::this_thread::yield();  // it has the only place
+  EXPECT_EQ(api.command("memory", R"({"model": "llama-3.1-8b", "gpu": "h100"})").status, 200);
+  gone = true;
+  simulation.join();
+  EXPECT_EQ(api.command("simulate", kSimulation).status, 200);
+}
+
+TEST(Api, AStoreThatCanOnlyBeReadTakesNoRun) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "kept.db").string();
+  Api api({.saves = false}, store);
+  EXPECT_EQ(api.save(kSimulation).status, 403);
+  EXPECT_EQ(api.get("limits").body["saves"], false);
+  EXPECT_FALSE(std::filesystem::exists(store));
+}
+
+TEST(Api, FiguresPastTheirTimeSaySoInTheSameWords) {
+  Api api({.longest_run = std::chrono::milliseconds(1)}, "none.db");
+  const char* question =
+      R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 20, "num_prompts": 20000})";
+  const ApiAnswer pictures = api.figures("simulate", question);
+  EXPECT_EQ(pictures.status, 504);
+  EXPECT_EQ(line_of(pictures), line_of(api.command("simulate", question)));
+}
+
+TEST(Api, OnceStoppedNothingIsBegun) {
+  Api api({.runs_at_once = 1}, "none.db");
+  api.stop();
+  const ApiAnswer answer =
+      api.command("simulate", R"({"model": "llama-3.1-8b", "gpu": "h100", "num_prompts": 20000})");
+  EXPECT_EQ(answer.status, 503);
+}
+
+TEST(Api, ManyAtOnceGetTheirOwnAnswers) {
+  Api api(unhurried({.runs_at_once = 4}), "none.db");
+  const Json alone = api.command("simulate", kSimulation).body;
+  std::vector<Json> found(8);
+  std::vector<std::thread> threads;
+  for (Json& answer : found) {
+    threads.emplace_back([&] { answer = api.command("simulate", kSimulation).body; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Json& answer : found) EXPECT_EQ(answer, alone);
+}
+
+}  // namespace
+}  // namespace roofcast::test

@@ -1,0 +1,94 @@
+#include "simulator/results/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace roofcast::test {
+namespace {
+
+TargetOutcome outcome(LatencyMetric metric, double limit_s, double achieved_s) {
+  return {.target = {.metric = metric, .percentile = 95, .limit = Seconds{limit_s}},
+          .requests = 10,
+          .achieved = achieved_s,
+          .met = achieved_s <= limit_s};
+}
+
+SimulationResult served(std::vector<TargetOutcome> outcomes) {
+  SimulationResult result;
+  result.completed = 10;
+  result.slo = std::move(outcomes);
+  return result;
+}
+
+TEST(SloVerdict, TheTargetNearestToFailingBinds) {
+  const SloVerdict verdict = judge(
+      served({outcome(LatencyMetric::ttft, 0.5, 0.2), outcome(LatencyMetric::tpot, 0.05, 0.045)}));
+  EXPECT_TRUE(verdict.holds);
+  EXPECT_EQ(verdict.binding, "p95 tpot");
+  EXPECT_DOUBLE_EQ(verdict.margins[0].margin, 0.6);  // (0.5 - 0.2) / 0.5
+  EXPECT_NEAR(verdict.worst_margin, 0.1, 1e-12);     // (0.05 - 0.045) / 0.05
+}
+
+TEST(SloVerdict, OneMissedTargetIsEnoughAndItsMarginIsNegative) {
+  const SloVerdict verdict = judge(
+      served({outcome(LatencyMetric::ttft, 0.5, 0.75), outcome(LatencyMetric::tpot, 0.05, 0.01)}));
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.binding, "p95 ttft");
+  EXPECT_DOUBLE_EQ(verdict.worst_margin, -0.5);
+}
+
+TEST(SloVerdict, ATargetAtItsLimitHolds) {
+  EXPECT_TRUE(judge(served({outcome(LatencyMetric::ttft, 0.5, 0.5)})).holds);
+}
+
+TEST(SloVerdict, APercentileThatFallsOnARequestWithoutServiceIsMissed) {
+  TargetOutcome unserved = outcome(LatencyMetric::ttft, 0.5, 0.1);
+  unserved.met = false;
+  SimulationResult result = served({unserved});
+  result.rejected = 3;
+  const SloVerdict verdict = judge(result);
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.unserved, 3);
+  EXPECT_EQ(verdict.worst_margin, kMarginWithoutService);
+}
+
+TEST(SloVerdict, BeyondSaturationNothingHolds) {
+  SimulationResult result = served({outcome(LatencyMetric::ttft, 0.5, 0.1)});
+  result.saturation = {.saturated = true, .reason = "the backlog grows"};
+  const SloVerdict verdict = judge(result);
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_TRUE(verdict.saturated);
+  EXPECT_EQ(verdict.binding, "saturated: the backlog grows");
+  EXPECT_EQ(verdict.worst_margin, kMarginWithoutService);
+}
+
+TEST(SloVerdict, WithoutPromisesALoadThatKeepsUpHolds) {
+  const SloVerdict verdict = judge(served({}));
+  EXPECT_TRUE(verdict.holds);
+  EXPECT_EQ(verdict.binding, "");
+  EXPECT_EQ(verdict.worst_margin, 1);
+}
+
+TEST(SloVerdict, NothingServedAndStoppedRunsDoNotHold) {
+  SimulationResult nothing;
+  EXPECT_FALSE(judge(nothing).holds);
+  SimulationResult stopped = served({});
+  stopped.stopped = true;
+  EXPECT_FALSE(judge(stopped).holds);
+}
+
+TEST(SloVerdict, AGoodputShareIsRequiredWhereItIsAskedFor) {
+  SimulationResult result = served({outcome(LatencyMetric::ttft, 0.5, 0.1)});
+  EXPECT_THROW(judge(result, {.min_goodput_share = 0.99}), Error);
+  result.goodput_share = 0.891;
+  EXPECT_TRUE(judge(result).holds);
+  const SloVerdict verdict = judge(result, {.min_goodput_share = 0.99});
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.binding, "goodput");
+  EXPECT_NEAR(verdict.worst_margin, -0.1, 1e-12);  // (0.891 - 0.99) / 0.99
+  EXPECT_TRUE(judge(result, {.min_goodput_share = 0.891}).holds);
+}
+
+}  // namespace
+}  // namespace roofcast::test

@@ -1,0 +1,207 @@
+#include "validate/validate_manifest.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "tests/support/run_command.hpp"
+#include "validate/measured_case.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kScenario =
+    R"({"model": "llama-3.1-8b", "gpu": "h100", "workload": {"type": "synthetic"}})";
+
+/// Files of a test, in the folder that is current while it runs.
+class Manifest : public testing::Test {
+ protected:
+  static void write(const std::string& name, const std::string& text) {
+    std::ofstream(name) << text;
+  }
+
+  /// The cases of a manifest with these in its list.
+  static std::vector<ValidationCase> cases_of(const std::string& cases,
+                                              const std::string& defaults = "{}") {
+    write("m.json",
+          R"({"schema_version": 1, "defaults": )" + defaults + R"(, "cases": [)" + cases + "]}");
+    return read_manifest("m.json").cases;
+  }
+
+  /// The only case, of this scenario, with these measured figures.
+  static ValidationCase measured(const std::string& figures) {
+    return cases_of(std::string(R"({"scenario": )") + kScenario + R"(, "measured": )" + figures +
+                    "}")
+        .at(0);
+  }
+
+  static std::string refusal(const std::string& text) {
+    write("m.json", text);
+    try {
+      read_manifest("m.json");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST_F(Manifest, FiguresAreInTheUnitOfTheirNameOrInOneOfTheirOwn) {
+  const ValidationCase one =
+      measured(R"({"ttft_s": {"mean": 0.0578, "p90": "63.9 ms"}, "kv_blocks": 2588,
+                   "output_tokens_per_s": "27147.2"})");
+  ASSERT_EQ(one.problem, "");
+  // Objects are read in the order of their keys' letters.
+  ASSERT_EQ(one.measured.metrics.size(), 4U);
+  EXPECT_EQ(one.measured.metrics[0].name, "kv_blocks");
+  EXPECT_EQ(one.measured.metrics[0].statistic, "value");
+  EXPECT_EQ(one.measured.metrics[0].value, 2588);
+  EXPECT_DOUBLE_EQ(one.measured.metrics[1].value, 27147.2);
+  EXPECT_EQ(one.measured.metrics[2].statistic, "mean");
+  EXPECT_DOUBLE_EQ(one.measured.metrics[2].value, 0.0578);
+  EXPECT_DOUBLE_EQ(one.measured.metrics[3].value, 0.0639);
+}
+
+TEST_F(Manifest, AFigureThatCannotBeReadIsTheCasesProblemAndNamesItsKey) {
+  EXPECT_THAT(measured(R"({"ttft": {"mean": 1}})").problem,
+              HasSubstr("m.json: cases[0].measured.ttft: unknown metric, did you mean 'ttft_s'"));
+  EXPECT_THAT(measured(R"({"ttft_s": 0.05})").problem, HasSubstr("expected its statistics"));
+  EXPECT_THAT(measured(R"({"ttft_s": {"p91": 1}})").problem, HasSubstr("ttft_s.p91"));
+  EXPECT_THAT(measured(R"({"ttft_s": {"mean": -1}})").problem, HasSubstr("at least 0"));
+  EXPECT_THAT(measured(R"({"ttft_s": {"mean": "5 parsecs"}})").problem, HasSubstr("ttft_s.mean"));
+  EXPECT_THAT(measured("{}").problem, HasSubstr("holds no metric"));
+  EXPECT_THAT(measured("[]").problem, HasSubstr("expected an object"));
+}
+
+TEST_F(Manifest, DefaultsAreMergedUnderEveryCase) {
+  const auto cases = cases_of(
+      R"({"scenario": {"parallel": {"tensor": 2}}}, {"scenario": {"gpu": "h200", "seed": null}})",
+      std::string(R"({"group": "g", "measured": {"kv_blocks": 1}, "scenario": )") +
+          R"({"model": "gpt2", "gpu": "h100", "seed": 7, "workload": {"type": "synthetic"}}})");
+  ASSERT_EQ(cases.size(), 2U);
+  ASSERT_EQ(cases[0].problem, "");
+  EXPECT_EQ(cases[0].scenario.parallel.tensor, 2);
+  EXPECT_EQ(cases[0].scenario.seed, 7U);
+  EXPECT_EQ(cases[0].group, "g");
+  EXPECT_EQ(cases[1].scenario.gpu, "h200");
+  EXPECT_EQ(cases[1].scenario.seed, 0U);  // null takes the default out (RFC 7396)
+}
+
+TEST_F(Manifest, EveryRowOfATableIsACase) {
+  write("runs.csv",
+        "engine,gpu,tp,osl,ttft_ms,note\n"
+        "vllm,h100,1,128,50.5,\n"
+        "trtllm,h100,1,128,40,\n"
+        "vllm,h200,4,256,,slow\n");
+  const auto cases = cases_of(R"({"rows": {"file": "runs.csv", "where": {"engine": "vllm"}},
+      "name": "${gpu} x${tp}", "source": "${note}",
+      "scenario": {"model": "llama-3.1-8b", "gpu": "${gpu}", "parallel": {"tensor": "${tp}"},
+                   "workload": {"type": "synthetic", "output_len": "${osl}"}},
+      "measured": {"kv_blocks": 5, "ttft_s": {"mean": "${ttft_ms} ms"}}})");
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(cases[0].name, "h100 x1");
+  EXPECT_EQ(cases[0].problem, "");
+  EXPECT_EQ(cases[0].scenario.parallel.tensor, 1);
+  EXPECT_EQ(cases[0].source, "");
+  EXPECT_DOUBLE_EQ(cases[0].measured.metrics.at(1).value, 0.0505);
+  EXPECT_EQ(cases[1].name, "h200 x4");
+  EXPECT_EQ(cases[1].source, "slow");
+  EXPECT_THAT(cases[1].problem, HasSubstr("ttft_s.mean"));  // " ms" is no time
+}
+
+TEST_F(Manifest, RowsOfJsonAreReachedByDotsAndEmptyOnesLeaveTheirKeyOut) {
+  write("runs.json", R"([{"tp": "2", "util": "", "stages": {"-1": {"ttft": [0.5, 0.25]}}}])");
+  const auto cases = cases_of(R"({"rows": {"file": "runs.json"},
+      "scenario": {"model": "llama-3.1-8b", "gpu": "h100", "parallel": {"tensor": "${tp}"},
+                   "engine_options": {"gpu_memory_utilization": "${util}"},
+                   "workload": {"type": "synthetic"}},
+      "measured": {"ttft_s": {"mean": "${stages.-1.ttft.1}"}}})");
+  ASSERT_EQ(cases.at(0).problem, "");
+  EXPECT_EQ(cases[0].scenario.parallel.tensor, 2);
+  EXPECT_EQ(cases[0].scenario.overrides.gpu_memory_utilization, std::nullopt);
+  EXPECT_EQ(cases[0].measured.metrics.at(0).value, 0.25);
+}
+
+TEST_F(Manifest, AColumnThatIsNotThereIsNamedWithThoseThatAre) {
+  write("runs.csv", "a,b\n1,2\n");
+  const auto cases = cases_of(R"({"rows": {"file": "runs.csv"}, "name": "${c}"})");
+  EXPECT_THAT(cases.at(0).problem, HasSubstr("runs.csv, line 2: has no 'c', only a, b"));
+  EXPECT_THAT(cases_of(R"({"rows": {"file": "runs.csv"}, "name": "${a"})").at(0).problem,
+              HasSubstr("no closing brace"));
+}
+
+TEST_F(Manifest, ABrokenTableEndsTheRun) {
+  write("runs.csv", "a,b\n1\n");
+  EXPECT_THROW(cases_of(R"({"rows": {"file": "runs.csv"}})"), Error);
+  EXPECT_THROW(cases_of(R"({"rows": {"file": "absent.csv"}})"), Error);
+  EXPECT_THROW(cases_of(R"({"rows": {}})"), Error);
+  write("runs.json", "{}");
+  EXPECT_THROW(cases_of(R"({"rows": {"file": "runs.json"}})"), Error);
+  write("runs.json", "[1, 2");
+  EXPECT_THROW(cases_of(R"({"rows": {"file": "runs.json"}})"), Error);
+}
+
+TEST_F(Manifest, PathsOfScenariosAndTracesAreRelativeToTheManifest) {
+  std::filesystem::create_directory("sub");
+  write("sub/s.json", R"({"model": "gpt2", "gpu": "h100",
+                          "workload": {"type": "trace", "path": "t.csv"}})");
+  write("sub/m.json", R"({"schema_version": 1, "cases": [
+      {"scenario": "s.json", "measured": {"kv_blocks": 1}},
+      {"scenario": {"model": "gpt2", "gpu": "h100", "workload": {"type": "trace", "path": "u.csv"}},
+       "measured": {"kv_blocks": 1}}]})");
+  const auto cases = read_manifest("sub/m.json").cases;
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(std::get<TraceWorkload>(cases[0].scenario.workload).path, "sub/t.csv");
+  EXPECT_EQ(std::get<TraceWorkload>(cases[1].scenario.workload).path, "sub/u.csv");
+}
+
+TEST_F(Manifest, AStepSaysItsBatch) {
+  const std::string step = R"({"prefills": [{"new_tokens": 512, "context_tokens": 64}],
+                               "decode_sequences": 3, "decode_context_tokens": 3000})";
+  const auto cases = cases_of(R"({"ask": "step", "step": )" + step +
+                              R"(, "scenario": {"model": "gpt2", "gpu": "h100"},
+                                  "measured": {"step_s": "2 ms"}})");
+  ASSERT_EQ(cases.at(0).problem, "");
+  EXPECT_EQ(cases[0].step.prefills.at(0).context_tokens, 64);
+  EXPECT_EQ(cases[0].step.decode_context_tokens, 3000);
+  EXPECT_THAT(cases_of(R"({"ask": "step", "scenario": {"model": "gpt2", "gpu": "h100"},
+                           "measured": {"step_s": 1}})")
+                  .at(0)
+                  .problem,
+              HasSubstr("cases[0].step is missing"));
+}
+
+TEST_F(Manifest, TheSchemaListsTheMetricsThatAreRead) {
+  std::ifstream file(ROOFCAST_SOURCE_DIR "/reports/validation.schema.json");
+  const auto schema = nlohmann::json::parse(file);
+  std::vector<std::string> listed;
+  for (const auto& item : schema["$defs"]["figures"]["properties"].items()) {
+    listed.push_back(item.key());
+  }
+  EXPECT_THAT(listed, testing::UnorderedElementsAreArray(comparable_metrics()));
+}
+
+TEST_F(Manifest, WhatIsNoManifestIsRefusedByFileAndKey) {
+  EXPECT_THAT(refusal("[]"), HasSubstr("m.json"));
+  EXPECT_THAT(refusal(R"({"a": 1})"), HasSubstr("neither a manifest"));
+  EXPECT_THAT(refusal(R"({"cases": []})"), HasSubstr("schema_version"));
+  EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": []})"), HasSubstr("cases"));
+  EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [5]})"), HasSubstr("cases[0]"));
+  EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [{}], "default": {}})"),
+              HasSubstr("'defaults'"));
+  EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [{"scenarios": 1}]})"),
+              HasSubstr("did you mean 'scenario'"));
+  EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [{"measured": {"kv_blocks": NaN}}]})"),
+              HasSubstr("is not JSON"));
+}
+
+}  // namespace
+}  // namespace roofcast::test

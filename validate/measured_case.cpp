@@ -1,0 +1,136 @@
+#include "validate/measured_case.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "planner/launch/serve_formats.hpp"
+#include "reports/importers/json_fields.hpp"
+#include "reports/importers/setting_keys.hpp"
+#include "validate/measured_load.hpp"
+#include "validate/measured_options.hpp"
+
+namespace roofcast {
+namespace {
+
+using nlohmann::json;
+
+// ---- the setting
+
+/// "0.11.1rc2.dev3+g1a2b" is 0.11.1: presets are told by release.
+std::string release_of(const std::string& version) {
+  const std::size_t begin = version.starts_with('v') ? 1 : 0;
+  std::size_t end = begin;
+  bool was_digit = false;
+  for (; end < version.size(); ++end) {
+    const bool digit = version[end] >= '0' && version[end] <= '9';
+    if (!digit && !(version[end] == '.' && was_digit)) break;
+    was_digit = digit;
+  }
+  std::string release = version.substr(begin, end - begin);
+  if (release.ends_with('.')) release.pop_back();
+  return release;
+}
+
+std::string engine_of(const MeasuredSetting& setting) {
+  const std::string release = release_of(setting.engine_version);
+  return release.empty() ? setting.engine : setting.engine + "-" + release;
+}
+
+/// The format that weights are stored in; nothing where the checkpoint says it. As --quantization
+/// of a server's own line is read.
+std::optional<std::string> weight_format_of(const MeasuredSetting& setting) {
+  if (is_activation_format(setting.quantization)) return std::nullopt;
+  ServeWords words;
+  read_weight_format(words, setting.quantization, "quantization");
+  // What is no known format is an error of the case, with the nearest names.
+  return words.not_modelled.empty() ? words.weight_format : setting.quantization;
+}
+
+json value_of(const MeasuredSetting& setting, const std::string& key) {
+  const auto found = setting.other.find(key);
+  return found == setting.other.end() ? json() : json::parse(found->second, nullptr, false);
+}
+
+/// Experts whole on each rank. Engines say it as a switch, or as a number of ranks above one.
+bool has_expert_ranks(const MeasuredSetting& setting) {
+  if (switch_in("enable_expert_parallel", value_of(setting, "enable_expert_parallel"))
+          .value_or(false)) {
+    return true;
+  }
+  const auto ranks = [&](const char* key) {
+    return number_in(value_of(setting, key)).value_or(1) > 1;
+  };
+  return ranks("ep") || ranks("ep_size") || ranks("expert_parallel_size");
+}
+
+json parallel_of(const MeasuredSetting& setting) {
+  json parallel = json::object();
+  if (setting.tensor) parallel["tensor"] = *setting.tensor;
+  if (setting.pipeline) parallel["pipeline"] = *setting.pipeline;
+  if (setting.data) parallel["data"] = *setting.data;
+  if (has_expert_ranks(setting)) parallel["expert"] = true;
+  return parallel;
+}
+
+}  // namespace
+
+json scenario_of(const MeasuredRun& run) {
+  const MeasuredSetting& setting = run.setting;
+  json scenario = json::object();
+  if (!setting.model.empty()) scenario["model"] = setting.model;
+  if (!setting.gpu.empty()) scenario["gpu"] = setting.gpu;
+  if (!setting.engine.empty()) scenario["engine"] = engine_of(setting);
+  if (const auto format = weight_format_of(setting)) scenario["quantization"] = *format;
+  if (const json parallel = parallel_of(setting); !parallel.empty()) {
+    scenario["parallel"] = parallel;
+  }
+  if (const json options = engine_options_of(setting); !options.empty()) {
+    scenario["engine_options"] = options;
+  }
+  if (setting.max_concurrency.value_or(0) > 0) {
+    scenario["max_concurrency"] = *setting.max_concurrency;
+  }
+  if (const auto load = workload_of(run)) scenario["workload"] = *load;
+  return scenario;
+}
+
+const std::vector<std::string>& comparable_metrics() {
+  static const std::vector<std::string> names = {"ttft_s",
+                                                 "tpot_s",
+                                                 "itl_s",
+                                                 "e2e_s",
+                                                 "queue_s",
+                                                 "output_tokens_per_s",
+                                                 "output_tokens_per_s_per_gpu",
+                                                 "input_tokens_per_s",
+                                                 "total_tokens_per_s",
+                                                 "request_rate_per_s",
+                                                 "makespan_s",
+                                                 "preemptions",
+                                                 "kv_blocks",
+                                                 "kv_tokens",
+                                                 "kv_bytes",
+                                                 "max_concurrency",
+                                                 "step_s"};
+  return names;
+}
+
+const std::vector<std::string>& comparable_statistics() {
+  static const std::vector<std::string> names = {"mean", "p50", "p90", "p95", "p99", "max"};
+  return names;
+}
+
+std::vector<MetricRow> comparable_figures(const MeasuredRun& run) {
+  const auto is_in = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::vector<MetricRow> figures;
+  for (const MetricRow& row : run.metrics) {
+    if (row.value < 0) continue;  // no time and no count is
+    const bool known = row.statistic == "value" || is_in(comparable_statistics(), row.statistic);
+    if (known && is_in(comparable_metrics(), row.name)) figures.push_back(row);
+  }
+  return figures;
+}
+
+}  // namespace roofcast

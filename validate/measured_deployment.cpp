@@ -1,0 +1,127 @@
+#include "validate/measured_deployment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/wording.hpp"
+#include "planner/deploy.hpp"
+#include "reports/importers/json_fields.hpp"
+#include "validate/measured_options.hpp"
+#include "validate/server_arguments.hpp"
+
+namespace roofcast {
+namespace {
+
+using nlohmann::json;
+
+json value_of(const MeasuredSetting& setting, const char* key) {
+  const auto found = setting.other.find(key);
+  return found == setting.other.end() ? json() : json::parse(found->second, nullptr, false);
+}
+
+bool is_on(const MeasuredSetting& setting, const char* key) {
+  return switch_in(key, value_of(setting, key)).value_or(false);
+}
+
+/// Whether something else than "none" is said.
+bool is_named(const MeasuredSetting& setting, const char* key) {
+  const json value = value_of(setting, key);
+  if (value.is_boolean()) return value.get<bool>();
+  if (!value.is_string()) return value.is_object();
+  std::string word = value.get<std::string>();
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return !word.empty() && word != "none" && word != "null" && word != "off" && word != "false";
+}
+
+[[noreturn]] void refuse(const MeasuredRun& run, const std::string& what) {
+  throw Error(fmt::format("{}: {}", run.origin, what));
+}
+
+/// One sequence in flight is answered by more than one token a step.
+bool ran_with_drafts(const MeasuredRun& run) {
+  for (const char* key :
+       {"spec_decoding", "speculative_algorithm", "speculative_config", "speculative_model"}) {
+    if (is_named(run.setting, key)) return true;
+  }
+  return std::any_of(run.metrics.begin(), run.metrics.end(), [](const MetricRow& row) {
+    return row.name == "acceptance_length" && row.value > 1;
+  });
+}
+
+}  // namespace
+
+void check_deployment(const MeasuredRun& run, const Scenario& scenario) {
+  if (scenario.cluster) return;
+  const MeasuredSetting& setting = run.setting;
+  constexpr const char* kInAManifest = "expected a manifest with its scenario";
+  if (is_on(setting, "disagg") || is_named(setting, "disaggregation_mode")) {
+    refuse(run, fmt::format("prefills and decodes on GPUs of their own, {}", kInAManifest));
+  }
+  if (is_on(setting, "is_multinode")) {
+    refuse(run, fmt::format("ran on several nodes, {}", kInAManifest));
+  }
+  if (setting.other.contains("stack")) {
+    refuse(run, fmt::format("ran on a stack of several engines, {}", kInAManifest));
+  }
+  const double replicas = number_in(value_of(setting, "replicas")).value_or(1);
+  if (replicas > 1) refuse(run, fmt::format("ran on {:g} replicas, {}", replicas, kInAManifest));
+  if (ran_with_drafts(run) && !scenario.overrides.num_speculative_tokens) {
+    refuse(run,
+           "ran with speculative decoding, expected --num-speculative-tokens and "
+           "--acceptance-rate");
+  }
+  const int gpus = scenario.parallel.gpus();
+  if (setting.gpus.value_or(gpus) == gpus) return;
+  refuse(run, fmt::format("ran on {}, and its TP x PP x DP is {}, expected --tensor-parallel-size "
+                          "(or --meta gpus={})",
+                          counted(*setting.gpus, "GPU"), gpus, gpus));
+}
+
+namespace {
+
+std::vector<std::string> engine_taken(const MeasuredSetting& setting) {
+  if (setting.engine.empty()) {
+    return {fmt::format("engine not said: taken as {} (--engine)", kDefaultEngine)};
+  }
+  if (!setting.engine_version.empty()) return {};
+  return {fmt::format("version of {} not said: taken as the newest known (--engine {}-VERSION)",
+                      setting.engine, setting.engine)};
+}
+
+}  // namespace
+
+std::vector<std::string> taken_for_granted(const MeasuredSetting& setting) {
+  std::vector<std::string> lines = engine_taken(setting);
+  const std::vector<std::string> left = server_arguments_of(setting).not_modelled;
+  if (!left.empty()) {
+    lines.push_back(fmt::format("the server ran with {}, not modelled: predicted without",
+                                fmt::join(left, ", ")));
+  }
+  return lines;
+}
+
+bool is_deployment_key(std::string_view key) {
+  constexpr std::array<std::string_view, 14> kKeys = {"disagg",
+                                                      "disaggregation_mode",
+                                                      "is_multinode",
+                                                      "replicas",
+                                                      "spec_decoding",
+                                                      "speculative_algorithm",
+                                                      "speculative_config",
+                                                      "speculative_model",
+                                                      "enable_expert_parallel",
+                                                      "ep",
+                                                      "ep_size",
+                                                      "expert_parallel_size",
+                                                      "batch_size",
+                                                      "dtype"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+}  // namespace roofcast
