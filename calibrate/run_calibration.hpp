@@ -8,7 +8,7 @@
 
 #include "calibrate/extent.hpp"
 #include "calibrate/profile.hpp"
-#include "cli/options/deployment_options.hpp"
+#include "planner/deploy.hpp"
 #include "kernels/backend.hpp"
 
 namespace roofcast {

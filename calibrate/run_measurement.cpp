@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "calibrate/device_choice.hpp"
-#include "cli/options/deployment_options.hpp"
+#include "planner/deploy.hpp"
 #include "model/architecture/requantise.hpp"
 #include "model/step/step_estimate.hpp"
 #include "planner/scenario_run.hpp"

@@ -12,6 +12,7 @@
 #include "base/wording.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/generation_estimate.hpp"
+#include "roofcast/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/step_description.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cli/options/deployment_options.hpp"
+#include "planner/deploy.hpp"
 #include "reports/document.hpp"
 
 namespace roofcast {

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "roofcast/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
 
 namespace roofcast {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/options/deployment_options.hpp"
+#include "planner/deploy.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "reports/document.hpp"
 

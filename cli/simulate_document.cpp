@@ -7,6 +7,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "roofcast/deployment_description.hpp"
 #include "roofcast/pool_description.hpp"
 #include "roofcast/simulation_json.hpp"
 #include "simulator/results/duration_histogram.hpp"

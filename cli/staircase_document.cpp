@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/numbers.hpp"
-#include "cli/options/deployment_options.hpp"
 #include "model/step/staircase.hpp"
+#include "roofcast/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
 
 namespace roofcast {

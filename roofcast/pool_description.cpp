@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/wording.hpp"
-#include "cli/options/deployment_options.hpp"
+#include "roofcast/deployment_description.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 
 namespace roofcast {

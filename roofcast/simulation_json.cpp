@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/options/deployment_options.hpp"
 #include "planner/cost.hpp"
+#include "roofcast/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/pool_description.hpp"
 #include "simulator/io/scenario_reader.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/deployment_options.hpp"
+#include "planner/deploy.hpp"
 #include "reports/store.hpp"
 #include "reports/validation.hpp"
 #include "roofcast/run_simulation.hpp"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/numbers.hpp"
-#include "cli/options/deployment_options.hpp"
 #include "cli/simulate_document.hpp"
+#include "roofcast/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
 
 namespace roofcast {

@@ -10,6 +10,7 @@
 
 #include "base/numbers.hpp"
 #include "model/step/roofline.hpp"
+#include "roofcast/deployment_description.hpp"
 
 namespace roofcast {
 namespace {

@@ -20,13 +20,4 @@ po::options_description scheduler_options(DeploymentOptions& target);
 /// Takes those of `given` that are set.
 void take_overrides(EngineOverrides& knobs, const EngineOverrides& given);
 
-/// "inputs" of a result: the deployment as understood, every knob resolved.
-Json describe(const Deployment& deployment);
-
-/// "2x NVIDIA H200 SXM (TP 2), vllm-0.19"
-std::string placement(const Deployment& deployment);
-
-/// "LLaMA-3.1-70B on 2x NVIDIA H200 SXM (TP 2), vllm-0.19"
-std::string headline(const Deployment& deployment);
-
 }  // namespace roofcast

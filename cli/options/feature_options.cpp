@@ -115,19 +115,4 @@ void take_features(EngineOverrides& knobs, const EngineOverrides& given) {
   take(knobs.kv_offloading_latency, given.kv_offloading_latency);
 }
 
-void describe_features(const Engine& engine, Json& json) {
-  json["sampling"] = name_of(engine.sampling);
-  if (const Speculation& speculation = engine.speculation; speculation.on()) {
-    json["speculation"] = {{"method", name_of(speculation.method)},
-                           {"num_speculative_tokens", speculation.draft_tokens},
-                           {"acceptance_by_position", speculation.acceptance},
-                           {"draft_pass_s", speculation.draft_pass.value}};
-  }
-  if (const KvOffloading& offloading = engine.kv_offloading; offloading.on()) {
-    json["kv_offloading"] = {{"size_bytes", offloading.size.value},
-                             {"bandwidth_bytes_per_s", offloading.bandwidth.value},
-                             {"latency_s", offloading.latency.value}};
-  }
-}
-
 }  // namespace roofcast

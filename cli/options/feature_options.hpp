@@ -13,7 +13,4 @@ po::options_description feature_options(EngineOverrides& knobs);
 /// Takes those of `given` that are set.
 void take_features(EngineOverrides& knobs, const EngineOverrides& given);
 
-/// What of them is on, for the engine's description.
-void describe_features(const Engine& engine, Json& json);
-
 }  // namespace roofcast

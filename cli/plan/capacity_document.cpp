@@ -11,6 +11,7 @@
 #include "cli/plan/limits_section.hpp"
 #include "cli/simulate_document.hpp"
 #include "roofcast/capacity_json.hpp"
+#include "roofcast/deployment_description.hpp"
 #include "roofcast/pool_description.hpp"
 
 namespace roofcast {

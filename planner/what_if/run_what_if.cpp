@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "planner/evaluate_all.hpp"
+#include "roofcast/deployment_description.hpp"
 #include "roofcast/pool_description.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"

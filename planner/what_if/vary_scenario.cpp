@@ -13,11 +13,11 @@
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
 #include "base/suggest.hpp"
-#include "cli/options/deployment_options.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "planner/capacity/scaled_load.hpp"
 #include "planner/scenario_run.hpp"
 #include "planner/what_if/scenario_path.hpp"
+#include "roofcast/deployment_description.hpp"
 
 namespace roofcast {
 namespace {

@@ -15,6 +15,7 @@
 #include "reports/pages/memory_figures.hpp"
 #include "reports/pages/scenario_files.hpp"
 #include "reports/pages/stored_report.hpp"
+#include "roofcast/deployment_description.hpp"
 #include "roofcast/pool_description.hpp"
 #include "simulator/io/scenario_reader.hpp"
 

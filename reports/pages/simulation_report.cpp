@@ -12,7 +12,6 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "cli/options/deployment_options.hpp"
 #include "cli/simulate_document.hpp"
 #include "planner/capacity/level_recording.hpp"
 #include "reports/pages/load_figures.hpp"
@@ -22,6 +21,7 @@
 #include "reports/pages/staircase_figures.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "reports/pages/typical_steps.hpp"
+#include "roofcast/deployment_description.hpp"
 #include "roofcast/pool_description.hpp"
 
 namespace roofcast {

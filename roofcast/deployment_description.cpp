@@ -1,0 +1,86 @@
+#include "roofcast/deployment_description.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace roofcast {
+namespace {
+
+void describe_features(const Engine& engine, Json& json) {
+  json["sampling"] = name_of(engine.sampling);
+  if (const Speculation& speculation = engine.speculation; speculation.on()) {
+    json["speculation"] = {{"method", name_of(speculation.method)},
+                           {"num_speculative_tokens", speculation.draft_tokens},
+                           {"acceptance_by_position", speculation.acceptance},
+                           {"draft_pass_s", speculation.draft_pass.value}};
+  }
+  if (const KvOffloading& offloading = engine.kv_offloading; offloading.on()) {
+    json["kv_offloading"] = {{"size_bytes", offloading.size.value},
+                             {"bandwidth_bytes_per_s", offloading.bandwidth.value},
+                             {"latency_s", offloading.latency.value}};
+  }
+}
+
+}  // namespace
+
+Json describe(const Deployment& deployment) {
+  const Engine& engine = deployment.engine;
+  const Parallelism& parallel = deployment.parallel;
+  Json json;
+  json["model"] = deployment.model.name;
+  json["gpu"] = deployment.gpu.name;
+  json["parallel"] = {{"tensor", parallel.tensor},
+                      {"pipeline", parallel.pipeline},
+                      {"data", parallel.data},
+                      {"expert", parallel.expert_parallel}};
+  json["engine"] = {{"name", engine.name},
+                    {"gpu_memory_utilization", engine.gpu_memory_utilization},
+                    {"max_model_len", engine.max_model_len},
+                    {"max_num_seqs", engine.max_num_seqs},
+                    {"max_num_batched_tokens", engine.max_num_batched_tokens},
+                    {"block_size", engine.block_size},
+                    {"kv_cache_dtype", name_of(engine.kv_cache_dtype)},
+                    {"enable_chunked_prefill", engine.chunked_prefill},
+                    {"enable_prefix_caching", engine.prefix_caching},
+                    {"enforce_eager", !engine.cuda_graphs},
+                    {"async_scheduling", engine.async_scheduling},
+                    {"scheduler_reserve_full_isl", engine.reserve_full_sequence},
+                    {"long_prefill_token_threshold", engine.long_prefill_token_threshold},
+                    {"watermark", engine.watermark},
+                    {"scheduling_policy", name_of(engine.order)}};
+  if (engine.scheduler == SchedulerKind::sglang) {
+    json["engine"]["max_prefill_tokens"] = engine.max_prefill_tokens;
+    json["engine"]["schedule_conservativeness"] = engine.schedule_conservativeness;
+    json["engine"]["enable_mixed_chunk"] = engine.mixed_chunk;
+  }
+  if (engine.scheduler == SchedulerKind::tensorrt_llm) {
+    json["engine"]["capacity_scheduler_policy"] = name_of(engine.capacity_policy);
+    json["engine"]["context_chunking_policy"] = name_of(engine.chunking_policy);
+  }
+  describe_features(engine, json["engine"]);
+  return json;
+}
+
+std::string placement(const Deployment& deployment) {
+  const Parallelism& parallel = deployment.parallel;
+  std::string text = deployment.gpu.display_name;
+  if (parallel.gpus() > 1) {
+    std::string degrees;
+    auto degree = [&](const char* name, int value) {
+      if (value > 1) degrees += fmt::format("{}{} {}", degrees.empty() ? "" : ", ", name, value);
+    };
+    degree("TP", parallel.tensor);
+    degree("PP", parallel.pipeline);
+    degree("DP", parallel.data);
+    text = fmt::format("{}x {} ({}{})", parallel.gpus(), text, degrees,
+                       parallel.expert_parallel ? ", EP" : "");
+  }
+  return text + ", " + deployment.engine.name;
+}
+
+std::string headline(const Deployment& deployment) {
+  return deployment.model.name + " on " + placement(deployment);
+}
+
+}  // namespace roofcast
