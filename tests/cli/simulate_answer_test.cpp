@@ -22,7 +22,11 @@ std::string as_text(const SimulationRun& run) {
 
 /// Of two requests, in so many seconds each.
 Distribution of_two(double seconds, bool exact = true) {
-  return {2, seconds, seconds, seconds, seconds, seconds, seconds, seconds, exact};
+  Distribution distribution{.count = 2, .exact = exact};
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    distribution.*statistic.value = seconds;
+  }
+  return distribution;
 }
 
 SimulationRun run_of_two() {
@@ -100,6 +104,22 @@ TEST(SimulateAnswer, AStoppedRunIsNotJudged) {
   EXPECT_TRUE(json["slo"]["met"].is_null());
   EXPECT_TRUE(json["slo"]["targets"][0]["met"].is_null());
   EXPECT_TRUE(json["saturation"]["saturated"].is_null());
+}
+
+TEST(SimulateAnswer, ASaturatedRunHoldsNoSlo) {
+  // 30 prompts a second of 2,000 tokens: more than the card computes, whatever the p95 TPOT.
+  const std::string load =
+      "simulate --model llama-3.1-8b --gpu l40s --request-rate 30 --num-prompts 1500 "
+      "--input-len 2000 --output-len 200 --no-store ";
+  const CommandResult promised = run_command(load + "--slo p95:tpot:500ms");
+  EXPECT_EQ(promised.exit_code, 3);
+  EXPECT_THAT(promised.out, HasSubstr("The SLO does not hold: saturated, its latencies grow as "
+                                      "long as the load lasts.\n"));
+  EXPECT_THAT(promised.out, HasSubstr("met"));  // as far as this run goes
+  // Without a promise there is none to break.
+  const CommandResult plain = run_command(load);
+  EXPECT_EQ(plain.exit_code, 0);
+  EXPECT_THAT(plain.out, HasSubstr("Beyond saturation"));
 }
 
 TEST(SimulateAnswer, SaysWhatTheWarmUpTook) {
