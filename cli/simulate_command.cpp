@@ -18,6 +18,7 @@
 #include "planner/evaluate_all.hpp"
 #include "roofcast/run_simulation.hpp"
 #include "simulator/io/scenario_workload.hpp"
+#include "simulator/results/verdict.hpp"
 
 namespace roofcast {
 namespace {
@@ -113,7 +114,7 @@ int run_simulate(CommandContext& context) {
   }
   write(options.explain ? explained(run, context) : simulation_document(run), common->output,
         context.out);
-  return holds(run.result) ? kExitDone : kExitNo;
+  return judge(run.result).holds ? kExitDone : kExitNo;
 }
 
 }  // namespace roofcast

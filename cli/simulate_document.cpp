@@ -11,26 +11,28 @@
 #include "roofcast/pool_description.hpp"
 #include "roofcast/simulation_json.hpp"
 #include "simulator/results/duration_histogram.hpp"
+#include "simulator/results/figures.hpp"
+#include "simulator/results/verdict.hpp"
 
 namespace roofcast {
 namespace {
 
 Table latency_table(const SimulationResult& result) {
-  Table table{.title = "Latency",
-              .columns = {{"", false}, {"mean"}, {"p50"}, {"p90"}, {"p95"}, {"p99"}, {"max"}},
-              .rows = {}};
-  auto row = [&](const char* title, const Distribution& d) {
-    if (d.count == 0) return;
-    table.rows.push_back({title, as_time(Seconds{d.mean}), as_time(Seconds{d.p50}),
-                          as_time(Seconds{d.p90}), as_time(Seconds{d.p95}), as_time(Seconds{d.p99}),
-                          as_time(Seconds{d.max})});
-  };
-  row("TTFT", result.ttft);
-  row("TPOT", result.tpot);
-  row("ITL", result.itl);
-  row("E2E", result.e2e);
-  row("queue", result.queue);
-  if (result.client_queue.max > 0) row("client queue", result.client_queue);
+  Table table{.title = "Latency", .columns = {{"", false}}, .rows = {}};
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (statistic.in_tables) table.columns.push_back({statistic.name});
+  }
+  for (const LatencyFigure& latency : kLatencyFigures) {
+    const Distribution& distribution = result.*latency.distribution;
+    if (distribution.count == 0) continue;
+    // Without a limit on requests in flight no request waits at the client.
+    if (latency.distribution == &LoadResult::client_queue && distribution.max <= 0) continue;
+    std::vector<std::string> row{latency.title};
+    for (const DistributionStatistic& statistic : kDistributionStatistics) {
+      if (statistic.in_tables) row.push_back(as_time(Seconds{distribution.*statistic.value}));
+    }
+    table.rows.push_back(std::move(row));
+  }
   return table;
 }
 
@@ -237,12 +239,10 @@ std::vector<std::string> verdict(const SimulationResult& result) {
         "Stopped before the end: neither the SLO nor whether the engine keeps up is judged.");
     return lines;
   }
-  const auto missed = std::count_if(result.slo.begin(), result.slo.end(),
-                                    [](const TargetOutcome& outcome) { return !outcome.met; });
   if (!result.slo.empty()) {
-    lines.push_back(missed == 0 ? "The SLO holds."
-                                : fmt::format("The SLO does not hold: {} of {} missed.", missed,
-                                              counted(std::ssize(result.slo), "target")));
+    const SloVerdict judged = judge(result);
+    lines.push_back(judged.holds ? "The SLO holds."
+                                 : "The SLO does not hold: " + why_not(judged) + ".");
   }
   lines.push_back(capitalised(result.saturation.reason) + ".");
   return lines;

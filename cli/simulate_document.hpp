@@ -13,12 +13,6 @@ namespace roofcast {
 /// The metric as tables and papers write it: "TTFT".
 const char* title_of(LatencyMetric metric);
 
-/// The SLO is met, or there is none.
-bool slo_met(const SimulationResult& result);
-
-/// The answer is "yes": requests were served, and the SLO is met.
-bool holds(const SimulationResult& result);
-
 /// The answer to a deployment that does not fit.
 Document refusal_document(const SimulationRun& run);
 

@@ -1,6 +1,5 @@
 #include "roofcast/simulation_json.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "planner/cost.hpp"
@@ -8,13 +7,19 @@
 #include "roofcast/envelope.hpp"
 #include "roofcast/pool_description.hpp"
 #include "simulator/io/scenario_reader.hpp"
+#include "simulator/results/figures.hpp"
+#include "simulator/results/verdict.hpp"
 
 namespace roofcast {
 namespace {
 
 Json distribution_json(const Distribution& d) {
-  return {{"count", d.count}, {"mean", d.mean}, {"p50", d.p50}, {"p90", d.p90},    {"p95", d.p95},
-          {"p99", d.p99},     {"min", d.min},   {"max", d.max}, {"exact", d.exact}};
+  Json json{{"count", d.count}};
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    json[statistic.name] = d.*statistic.value;
+  }
+  json["exact"] = d.exact;
+  return json;
 }
 
 Json optional_json(const std::optional<double>& number) {
@@ -31,12 +36,9 @@ void add_load(Json& json, const LoadResult& result) {
   json["offered_rate_per_s"] = result.offered_rate_per_s;
   json["input_tokens_per_s"] = result.input_tokens_per_s;
   json["output_tokens_per_s"] = result.output_tokens_per_s;
-  json["ttft_s"] = distribution_json(result.ttft);
-  json["tpot_s"] = distribution_json(result.tpot);
-  json["itl_s"] = distribution_json(result.itl);
-  json["e2e_s"] = distribution_json(result.e2e);
-  json["queue_s"] = distribution_json(result.queue);
-  json["client_queue_s"] = distribution_json(result.client_queue);
+  for (const LatencyFigure& latency : kLatencyFigures) {
+    json[latency.name] = distribution_json(result.*latency.distribution);
+  }
   json["goodput_per_s"] = optional_json(result.goodput_per_s);
   json["goodput_share"] = optional_json(result.goodput_share);
 }
@@ -69,7 +71,7 @@ Json slo_json(const SimulationResult& result) {
                        {"exact", outcome.exact},
                        {"met", unless_stopped(result, outcome.met)}});
   }
-  return {{"met", unless_stopped(result, slo_met(result))}, {"targets", std::move(targets)}};
+  return {{"met", unless_stopped(result, judge(result).holds)}, {"targets", std::move(targets)}};
 }
 
 Json engine_json(const EngineUse& use) {
@@ -135,13 +137,6 @@ void add_cost(Json& json, const SimulationRun& run) {
 }
 
 }  // namespace
-
-bool slo_met(const SimulationResult& result) {
-  return std::all_of(result.slo.begin(), result.slo.end(),
-                     [](const TargetOutcome& outcome) { return outcome.met; });
-}
-
-bool holds(const SimulationResult& result) { return result.completed > 0 && slo_met(result); }
 
 Json refusal_json(const SimulationRun& run) {
   Json json = head(run);

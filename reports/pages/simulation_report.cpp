@@ -23,6 +23,7 @@
 #include "reports/pages/typical_steps.hpp"
 #include "roofcast/deployment_description.hpp"
 #include "roofcast/pool_description.hpp"
+#include "simulator/results/verdict.hpp"
 
 namespace roofcast {
 namespace {
@@ -186,8 +187,10 @@ std::string simulation_answer(const SimulationRun& run) {
   for (const TargetOutcome& outcome : result.slo) {
     outcomes += (outcomes.empty() ? "" : ", ") + outcome_text(outcome);
   }
-  return fmt::format("{} {} the SLO {}: {}.", where, holds(result) ? "holds" : "does not hold",
-                     load_text(run), outcomes);
+  const SloVerdict verdict = judge(result);
+  return fmt::format(
+      "{} {} the SLO {}: {}{}.", where, verdict.holds ? "holds" : "does not hold", load_text(run),
+      outcomes, verdict.saturated ? "; saturated, latencies grow as long as the load lasts" : "");
 }
 
 Report simulation_report(const Run& stored, const SimulationRun& run, const ReportEffort& effort) {
@@ -200,7 +203,8 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
                           " Times are simulated, from models of the hardware and the engine; the "
                           "section on what the numbers rest on says how far off they may be.",
                 .machine = report_machine(stored.row)};
-  if (!run.result.slo.empty() || run.result.completed == 0) report.verdict = holds(run.result);
+  if (!run.result.slo.empty() || run.result.completed == 0)
+    report.verdict = judge(run.result).holds;
   report.facts = {{"Model", first.deployment.model.name},
                   {"Runs on", placement(first)},
                   {"Load", run.workload.description},
