@@ -1,10 +1,12 @@
-// A simulation as rows: what the store keeps and what --requests-out writes.
-#include <filesystem>
-#include <fstream>
-#include <system_error>
-#include <utility>
+#include "roofcast/simulation_rows.hpp"
 
 #include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/io/csv.hpp"

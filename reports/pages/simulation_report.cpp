@@ -12,17 +12,18 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "cli/simulate_document.hpp"
 #include "planner/capacity/level_recording.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/memory_figures.hpp"
 #include "reports/pages/provenance_section.hpp"
 #include "reports/pages/simulation_figures.hpp"
+#include "reports/pages/simulation_sections.hpp"
 #include "reports/pages/staircase_figures.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "reports/pages/typical_steps.hpp"
 #include "roofcast/deployment_description.hpp"
 #include "roofcast/pool_description.hpp"
+#include "simulator/results/figures.hpp"
 #include "simulator/results/verdict.hpp"
 
 namespace roofcast {
@@ -58,9 +59,9 @@ std::string load_text(const SimulationRun& run) {
 
 ReportSection latency_section(const SimulationRun& run) {
   ReportSection section{.heading = "What users feel", .figures = simulation_figures(run)};
-  const Document document = simulation_document(run);
-  section.lines = document.sections.front().lines;
-  for (const Section& part : document.sections) {
+  const std::vector<Section> sections = simulation_sections(answer_of(run));
+  section.lines = sections.front().lines;
+  for (const Section& part : sections) {
     if (part.heading == "Notes" || part.table.columns.empty()) continue;
     section.tables.push_back(part.table);
   }

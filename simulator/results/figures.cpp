@@ -29,6 +29,14 @@ constexpr auto kScalarFigures = std::to_array<ScalarFigure>({
 
 }  // namespace
 
+const char* title_of(LatencyMetric metric) {
+  const std::string name = std::string(name_of(metric)) + "_s";
+  for (const LatencyFigure& latency : kLatencyFigures) {
+    if (name == latency.name) return latency.title;
+  }
+  return "";  // no metric is without a figure
+}
+
 std::span<const ScalarFigure> scalar_figures() { return kScalarFigures; }
 
 }  // namespace roofcast

@@ -15,16 +15,21 @@ struct LatencyFigure {
   const char* name;   // "ttft_s"
   const char* title;  // "TTFT", as tables and papers write it
   Distribution LoadResult::*distribution;
+  const char* meaning;
 };
 
 inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
-    {"ttft_s", "TTFT", &LoadResult::ttft},
-    {"tpot_s", "TPOT", &LoadResult::tpot},
-    {"itl_s", "ITL", &LoadResult::itl},
-    {"e2e_s", "E2E", &LoadResult::e2e},
-    {"queue_s", "queue", &LoadResult::queue},
-    {"client_queue_s", "client queue", &LoadResult::client_queue},
+    {"ttft_s", "TTFT", &LoadResult::ttft, "time to first token, from when the client sent it"},
+    {"tpot_s", "TPOT", &LoadResult::tpot, "mean time between the tokens of a request"},
+    {"itl_s", "ITL", &LoadResult::itl, "every gap between two tokens"},
+    {"e2e_s", "E2E", &LoadResult::e2e, "until the last token, from when the client sent it"},
+    {"queue_s", "queue", &LoadResult::queue, "in the engine's queue"},
+    {"client_queue_s", "client queue", &LoadResult::client_queue,
+     "waiting for the client's limit on requests in flight"},
 });
+
+/// "TTFT"
+const char* title_of(LatencyMetric metric);
 
 /// A figure that is one number.
 struct ScalarFigure {

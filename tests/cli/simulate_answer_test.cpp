@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "cli/simulate_document.hpp"
+#include "reports/pages/simulation_sections.hpp"
 #include "tests/support/run_command.hpp"
 
 namespace roofcast::test {
@@ -16,7 +16,8 @@ using testing::Not;
 
 std::string as_text(const SimulationRun& run) {
   std::ostringstream out;
-  write(simulation_document(run), OutputFormat::table, out);
+  write({.machine = nullptr, .sections = simulation_sections(answer_of(run))}, OutputFormat::table,
+        out);
   return out.str();
 }
 
@@ -64,7 +65,7 @@ TEST(SimulateAnswer, SaysWhenPercentilesAreFromAHistogram) {
   EXPECT_THAT(as_text(run), HasSubstr("percentiles of ITL from a histogram, within 0.05 %"));
   run.result.e2e.exact = false;
   EXPECT_THAT(as_text(run), HasSubstr("percentiles from a histogram, within 0.05 %"));
-  const Json json = simulation_document(run).machine;
+  const Json json = to_json(answer_of(run));
   EXPECT_FALSE(json["itl_s"]["exact"].get<bool>());
   EXPECT_TRUE(json["ttft_s"]["exact"].get<bool>());
 }
@@ -83,7 +84,7 @@ TEST(SimulateAnswer, ListsStagesWhenThereAreSeveral) {
   EXPECT_THAT(text, HasSubstr("Stages"));
   EXPECT_THAT(text, HasSubstr("10 /s for 60 s"));
   EXPECT_THAT(text, HasSubstr("250.0 ms"));
-  const Json json = simulation_document(run).machine;
+  const Json json = to_json(answer_of(run));
   ASSERT_EQ(json["stages"].size(), 2U);
   EXPECT_EQ(json["stages"][0]["name"], "10 /s for 60 s");
   EXPECT_EQ(json["stages"][0]["requests_completed"], 600);
@@ -100,7 +101,7 @@ TEST(SimulateAnswer, AStoppedRunIsNotJudged) {
   EXPECT_THAT(text, HasSubstr("not judged"));
   EXPECT_THAT(text, Not(HasSubstr("The SLO holds")));
   EXPECT_THAT(text, Not(HasSubstr("eeps up:")));
-  const Json json = simulation_document(run).machine;
+  const Json json = to_json(answer_of(run));
   EXPECT_TRUE(json["slo"]["met"].is_null());
   EXPECT_TRUE(json["slo"]["targets"][0]["met"].is_null());
   EXPECT_TRUE(json["saturation"]["saturated"].is_null());
@@ -144,7 +145,7 @@ TEST(SimulateAnswer, CountsLostRequestsAndReplicas) {
   EXPECT_THAT(text, HasSubstr("89,012"));
   EXPECT_THAT(text, HasSubstr("567"));
   EXPECT_THAT(text, HasSubstr("1,234"));
-  const Json json = simulation_document(run).machine;
+  const Json json = to_json(answer_of(run));
   EXPECT_EQ(json["requests_lost"], 3);
   EXPECT_EQ(json["replicas"][0]["requests_served"], 567);
   EXPECT_EQ(json["replicas"][0]["requests_completed"], 0);
