@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/paired_difference.hpp"
-#include "cli/simulate_document.hpp"
 #include "planner/capacity/limits.hpp"
 #include "planner/what_if/vary.hpp"
+#include "roofcast/simulation_rows.hpp"
 
 namespace roofcast {
 
