@@ -11,8 +11,9 @@
 // Its JSON (record_to_json), the way back (record_from_json) and its JSON Schema (record_schema,
 // draft 2020-12) are made from that list. A member may be a bool, a whole number, a double, a text,
 // a Quantity (written as its SI value, so the key names the unit), an optional (null when unset), a
-// vector, a map from texts, a pair of numbers, a record, or Json itself. `visit.if_set` lists an
-// optional whose key is left out when it is unset.
+// vector, a map from texts, a vector of pairs of a text and a value (an object in that order), a
+// record, a JsonText, or Json itself. `visit.if_set` lists an optional whose key is left out when it
+// is unset.
 //
 // Slow to compile, as all of nlohmann/json: include it in sources, not in headers.
 #pragma once
@@ -51,6 +52,10 @@ struct IsTextMap : std::false_type {};
 template <class T>
 struct IsTextMap<std::map<std::string, T>> : std::true_type {};
 template <class T>
+struct IsOrderedMap : std::false_type {};
+template <class T>
+struct IsOrderedMap<std::vector<std::pair<std::string, T>>> : std::true_type {};
+template <class T>
 struct IsQuantity : std::false_type {};
 template <class Tag>
 struct IsQuantity<Quantity<Tag>> : std::true_type {};
@@ -81,6 +86,8 @@ Json value_to_json(const T& value) {
   if constexpr (std::same_as<T, Json> || std::same_as<T, bool> || std::integral<T> ||
                 std::same_as<T, std::string>) {
     return value;
+  } else if constexpr (std::same_as<T, JsonText>) {
+    return Json::parse(value.text);
   } else if constexpr (std::floating_point<T>) {
     return std::isfinite(value) ? Json(value) : Json(nullptr);
   } else if constexpr (std::is_enum_v<T>) {
@@ -89,6 +96,10 @@ Json value_to_json(const T& value) {
     return value_to_json(value.value);
   } else if constexpr (IsOptional<T>::value) {
     return value ? value_to_json(*value) : Json(nullptr);
+  } else if constexpr (IsOrderedMap<T>::value) {
+    Json object = Json::object();
+    for (const auto& [key, one] : value) object[key] = value_to_json(one);
+    return object;
   } else if constexpr (IsVector<T>::value) {
     Json list = Json::array();
     for (const auto& one : value) list.push_back(value_to_json(one));
@@ -189,6 +200,8 @@ void value_from_json(const Json& json, T& value, const std::string& path) {
   using namespace record_detail;
   if constexpr (std::same_as<T, Json>) {
     value = json;
+  } else if constexpr (std::same_as<T, JsonText>) {
+    value.text = json.dump();
   } else if constexpr (std::same_as<T, bool>) {
     if (!json.is_boolean()) refuse(path, "true or false");
     value = json.get<bool>();
@@ -207,6 +220,13 @@ void value_from_json(const Json& json, T& value, const std::string& path) {
   } else if constexpr (IsOptional<T>::value) {
     value.reset();
     if (!json.is_null()) value_from_json(json, value.emplace(), path);
+  } else if constexpr (IsOrderedMap<T>::value) {
+    if (!json.is_object()) refuse(path, "an object");
+    value.clear();
+    for (const auto& [key, one] : json.items()) {
+      value_from_json(one, value.emplace_back(key, typename T::value_type::second_type{}).second,
+                      path + "." + key);
+    }
   } else if constexpr (IsVector<T>::value) {
     if (!json.is_array()) refuse(path, "a list");
     value.clear();
@@ -242,7 +262,7 @@ Json record_schema();
 template <class T>
 Json value_schema() {
   using namespace record_detail;
-  if constexpr (std::same_as<T, Json>) {
+  if constexpr (std::same_as<T, Json> || std::same_as<T, JsonText>) {
     return Json::object();
   } else if constexpr (std::same_as<T, bool>) {
     return {{"type", "boolean"}};
@@ -258,6 +278,9 @@ Json value_schema() {
     return {{"enum", std::move(names)}};
   } else if constexpr (IsOptional<T>::value) {
     return {{"anyOf", {value_schema<typename T::value_type>(), Json{{"type", "null"}}}}};
+  } else if constexpr (IsOrderedMap<T>::value) {
+    using Mapped = typename T::value_type::second_type;
+    return {{"type", "object"}, {"additionalProperties", value_schema<Mapped>()}};
   } else if constexpr (IsVector<T>::value) {
     return {{"type", "array"}, {"items", value_schema<typename T::value_type>()}};
   } else if constexpr (IsTextMap<T>::value) {
@@ -291,15 +314,20 @@ struct RecordDescriber {
   }
 };
 
-/// {"type": "object", "properties": ..., "required": [...]}, each with what its member means.
+/// {"type": "object", "properties": ..., "required": [...]}, each with what its member means. Of a
+/// record whose members depend on what it holds, the schema of those like `record`.
 template <class T>
-Json record_schema() {
-  T record{};
+Json record_schema(T record) {
   RecordDescriber describer;
   members(describer, record);
   return {{"type", "object"},
           {"properties", std::move(describer.properties)},
           {"required", std::move(describer.required)}};
+}
+
+template <class T>
+Json record_schema() {
+  return record_schema(T{});
 }
 
 /// The schema as a document of its own.

@@ -12,10 +12,11 @@
 #include "cli/options/from_command.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/output_file.hpp"
-#include "cli/plan/limits_section.hpp"
 #include "cli/progress.hpp"
 #include "cli/simulate_document.hpp"
 #include "planner/evaluate_all.hpp"
+#include "reports/pages/limits_section.hpp"
+#include "roofcast/limits.hpp"
 #include "roofcast/run_simulation.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
@@ -49,8 +50,9 @@ Document explained(const SimulationRun& run, const CommandContext& context) {
       report_limits(counted, account, available_threads(),
                     [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
   if (!report) return without_limits();
-  document.machine["limits"] = limits_json(*report);
-  document.sections.push_back(limits_section(*report, run.pools));
+  const LimitsAnswer limits = limits_answer(*report, run.pools);
+  document.machine["limits"] = to_json(limits);
+  document.sections.push_back(limits_section(limits));
   return document;
 }
 

@@ -29,7 +29,7 @@ LoadPoint load_point(double load, const SimulationResult& result,
 /// that two loads differ by nothing else.
 using LoadTrial = std::function<std::vector<LoadPoint>(std::span<const double>)>;
 
-struct CapacityQuestion {
+struct CapacitySearch {
   double min = 0;           // above 0: so little that requests meet nobody; if it fails, all do
   double guess = 0;         // where the end is expected: the load is tried there first
   double greatest = 0;      // nothing beyond is tried
@@ -52,7 +52,7 @@ struct Capacity {
 /// Brackets the capacity by strides that grow from the guess upwards or downwards, then cuts the
 /// bracket into at_once
 /// + 1 equal parts (of the logarithm) until it is within the tolerance.
-Capacity find_capacity(const LoadTrial& trial, const CapacityQuestion& question);
+Capacity find_capacity(const LoadTrial& trial, const CapacitySearch& question);
 
 /// The point of the capacity; of the least load when there is none.
 const LoadPoint& point_of(const Capacity& capacity);

@@ -58,10 +58,10 @@ double max_running(const SimulationRun& run) {
 
 /// The least and the greatest load of a search around a guess. At a thousandth of what the
 /// deployment makes of them at most, requests meet nobody.
-CapacityQuestion question_around(const LoadStudy& study, double guess) {
+CapacitySearch question_around(const LoadStudy& study, double guess) {
   constexpr double kAlone = 1024;
   constexpr double kFar = 64;
-  CapacityQuestion question{.guess = guess, .at_once = kLoadsAtOnce};
+  CapacitySearch question{.guess = guess, .at_once = kLoadsAtOnce};
   if (study.kind == LoadKind::rate) {
     question.min = guess / kAlone;
     question.greatest = guess * kFar;
@@ -84,9 +84,9 @@ std::vector<double> loads_on_the_way(const LoadStudy& study, double guess) {
   return loads;
 }
 
-CapacityQuestion question_near(const LoadStudy& study, double load) {
+CapacitySearch question_near(const LoadStudy& study, double load) {
   constexpr double kNear = 1.2;
-  CapacityQuestion question = question_around(study, load);
+  CapacitySearch question = question_around(study, load);
   question.guess = std::min(question.guess * std::sqrt(kNear), question.greatest);
   question.stride = kNear;
   return question;
@@ -177,13 +177,13 @@ Capacity capacity_of(const LoadStudy& study, Execution& execution) {
     // Nothing is served, however it comes: the least load says why.
     if (guess <= 0) guess = study.load_of_run;
   }
-  CapacityQuestion question = question_around(study, guess);
+  CapacitySearch question = question_around(study, guess);
   question.also = loads_on_the_way(study, question.guess);
   return find_capacity(trial_of(study, simulate_plainly, execution), question);
 }
 
 Capacity capacity_again(const LoadStudy& study, double load, Execution& execution) {
-  CapacityQuestion question = question_near(study, load);
+  CapacitySearch question = question_near(study, load);
   question.also = loads_on_the_way(study, load);
   return find_capacity(trial_of(study, simulate_plainly, execution), question);
 }

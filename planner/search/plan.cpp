@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kClosest = 3;
 
 /// As the plan asks: with the least probability, where there is one.
-bool holds(const CandidateFigures& figures, const PlanQuestion& question) {
+bool holds(const CandidateFigures& figures, const PlanTask& question) {
   return figures.verdict.holds &&
          figures.probability.value_or(1) >= question.min_probability.value_or(0);
 }
@@ -59,7 +59,7 @@ std::optional<std::vector<std::string>> ask(Evaluations& evaluations,
 
 /// The search's side of a plan: its trials through `evaluations`.
 struct TrialsOfPlan {
-  const PlanQuestion& question;
+  const PlanTask& question;
   const Searched& searched;
   Evaluations& evaluations;
   const ProgressFunction& progress;
@@ -159,7 +159,7 @@ void mark_pareto(std::vector<RankedCandidate>& ranked) {
 }
 
 /// False when the user ended it.
-bool ask_finalists(PlanAnswer& answer, const std::string& digest, Evaluations& evaluations,
+bool ask_finalists(PlanFindings& answer, const std::string& digest, Evaluations& evaluations,
                    const ProgressFunction& progress) {
   std::vector<std::string> questions;
   for (const RankedCandidate& one : answer.ranked) {
@@ -176,7 +176,7 @@ bool ask_finalists(PlanAnswer& answer, const std::string& digest, Evaluations& e
 
 /// The nearest first: by probability where it was asked for (only of those that hold as predicted),
 /// by margin, then by shape and units.
-std::vector<TriedCandidate> nearest_first_of(const Tried& tried, const PlanQuestion& question) {
+std::vector<TriedCandidate> nearest_first_of(const Tried& tried, const PlanTask& question) {
   std::vector<TriedCandidate> all;
   for (const auto& [key, figures] : tried) {
     all.push_back({.shape = key.first,
@@ -203,13 +203,13 @@ auto nearness(const PlannedShape& planned) {
 }
 
 /// What the search minimises.
-double objective_of(const PlanAnswer& answer, const TriedCandidate& tried) {
+double objective_of(const PlanFindings& answer, const TriedCandidate& tried) {
   return answer.shapes[tried.shape].unit_objective * static_cast<double>(tried.units);
 }
 
 /// Of a GPU: the least of the simulated candidates that hold, else that of most margin, else the
 /// shape that was looked at longest.
-NearestRejected nearest_of(const std::string& gpu, const PlanAnswer& answer,
+NearestRejected nearest_of(const std::string& gpu, const PlanFindings& answer,
                            const std::vector<TriedCandidate>& nearest_first) {
   const TriedCandidate* best = nullptr;
   for (const TriedCandidate& tried : nearest_first) {
@@ -228,7 +228,7 @@ NearestRejected nearest_of(const std::string& gpu, const PlanAnswer& answer,
   return {.shape = nearest.value_or(0)};
 }
 
-void describe_rejected(PlanAnswer& answer, const std::vector<std::string>& gpus,
+void describe_rejected(PlanFindings& answer, const std::vector<std::string>& gpus,
                        const std::vector<TriedCandidate>& nearest_first) {
   std::set<std::string> winners;
   for (const RankedCandidate& one : answer.ranked)
@@ -240,7 +240,7 @@ void describe_rejected(PlanAnswer& answer, const std::vector<std::string>& gpus,
 }
 
 /// Ranks what the search found; false when the user ended it.
-bool rank(PlanAnswer& answer, const SearchResult& result, const TrialsOfPlan& trials) {
+bool rank(PlanFindings& answer, const SearchResult& result, const TrialsOfPlan& trials) {
   for (const Found& found : result.best) {
     const std::size_t shape = trials.shape_of({.item = found.item});
     answer.ranked.push_back(ranked_candidate(answer.shapes[shape], shape, found.units,
@@ -253,10 +253,10 @@ bool rank(PlanAnswer& answer, const SearchResult& result, const TrialsOfPlan& tr
 
 }  // namespace
 
-PlanAnswer make_plan(const PlanQuestion& question, const PlanCatalogue& catalogue,
+PlanFindings make_plan(const PlanTask& question, const PlanCatalogue& catalogue,
                      std::vector<PlannedShape> shapes, Evaluations& evaluations,
                      const ProgressFunction& progress) {
-  PlanAnswer answer;
+  PlanFindings answer;
   const std::string digest = plan_digest(catalogue, question, shapes);
   for (const PlannedShape& planned : shapes) answer.candidates += planned.limit.units;
   const Searched searched = search_items(shapes);

@@ -15,7 +15,7 @@ namespace roofcast {
 
 /// A candidate that was simulated.
 struct TriedCandidate {
-  std::size_t shape = 0;  // of PlanAnswer::shapes
+  std::size_t shape = 0;  // of PlanFindings::shapes
   std::int64_t units = 0;
   bool holds = false;  // as probably as the plan asks
   CandidateFigures figures{};
@@ -34,7 +34,7 @@ struct NearestRejected {
   std::optional<TriedCandidate> tried{};  // unset: known by its bound alone
 };
 
-struct PlanAnswer {
+struct PlanFindings {
   std::vector<PlannedShape> shapes{};       // each with its fate
   std::vector<RankedCandidate> ranked{};    // the best first; empty: none holds
   std::vector<TriedCandidate> closest{};    // when none is ranked: simulated, the nearest first
@@ -46,7 +46,7 @@ struct PlanAnswer {
 };
 
 /// Searches and asks what is to be known of those in the answer.
-PlanAnswer make_plan(const PlanQuestion& question, const PlanCatalogue& catalogue,
+PlanFindings make_plan(const PlanTask& question, const PlanCatalogue& catalogue,
                      std::vector<PlannedShape> shapes, Evaluations& evaluations,
                      const ProgressFunction& progress);
 

@@ -91,7 +91,7 @@ std::string finalist_question(const std::string& digest, std::size_t shape, std:
   return question_text(kFinalist, digest, shape, units);
 }
 
-Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanQuestion& question,
+Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanTask& question,
                          const std::vector<PlannedShape>& shapes) {
   return [&catalogue, &question, &shapes](const std::string& text) {
     std::istringstream words(text);

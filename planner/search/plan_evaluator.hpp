@@ -23,7 +23,7 @@ std::string confidence_question(const std::string& digest, std::size_t shape, st
 std::string finalist_question(const std::string& digest, std::size_t shape, std::int64_t units);
 
 /// Answers them. The arguments outlive it.
-Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanQuestion& question,
+Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanTask& question,
                          const std::vector<PlannedShape>& shapes);
 
 }  // namespace roofcast

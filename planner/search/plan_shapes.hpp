@@ -13,7 +13,7 @@
 
 namespace roofcast {
 
-struct PlanQuestion {
+struct PlanTask {
   Scenario base{};  // model, load, SLO, seed; what it deploys is replaced
   SearchSpace space{};
   SloRequirement requirement{};
@@ -51,13 +51,13 @@ struct PlannedShape {
 /// Every shape of the space, not looked at yet: all that an evaluator needs to know of them. Throws
 /// as plan_shapes.
 std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue,
-                                        const PlanQuestion& question);
+                                        const PlanTask& question);
 
 /// In the order of shapes_of. `catalogue` was loaded for this space, whose order of GPUs it shares.
 /// Uses several threads; nothing when `progress` ended it. Throws UsageError where an objective or
 /// a limit is about a price or a power that is not known, Error where no shape can run.
 std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
-                                                     const PlanQuestion& question, int threads,
+                                                     const PlanTask& question, int threads,
                                                      const ProgressFunction& progress);
 
 }  // namespace roofcast

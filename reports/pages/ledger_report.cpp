@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "cli/plan/what_if_document.hpp"
+#include "roofcast/what_if.hpp"
 #include "cli/validate/validate_document.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "reports/pages/validation_figures.hpp"

@@ -8,7 +8,7 @@
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "base/version.hpp"
-#include "cli/plan/what_if_document.hpp"
+#include "roofcast/what_if.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "reports/pages/stored_figures.hpp"
 #include "roofcast/envelope.hpp"

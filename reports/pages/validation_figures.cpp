@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "cli/plan/what_if_document.hpp"
+#include "roofcast/what_if.hpp"
 #include "reports/figures/drawn_series.hpp"
 #include "reports/pages/figure_units.hpp"
 
