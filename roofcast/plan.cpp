@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/launch/plan_launch.hpp"
+#include "planner/search/plan_digest.hpp"
 #include "planner/search/plan_evaluator.hpp"
 #include "roofcast/plan_words.hpp"
 #include "roofcast/record_parts.hpp"
@@ -415,9 +416,12 @@ PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution) {
   const std::vector<PlannedShape> asked_about = *shapes;
   Evaluations evaluations(
       plan_evaluator(prepared.catalogue, prepared.task, asked_about),
-      {.threads = threads, .kept = execution.kept, .ranks = execution.ranks});
+      {.threads = threads,
+       .digest = plan_digest(prepared.catalogue, prepared.task, asked_about),
+       .kept = execution.kept,
+       .ranks = execution.ranks});
   const PlanFindings found =
-      make_plan(prepared.task, prepared.catalogue, *std::move(shapes), evaluations,
+      make_plan(prepared.task, *std::move(shapes), evaluations,
                 progress_of(PlanStage::simulations));
   evaluations.keep();
   PlanAnswer answer = answer_of(prepared, found);

@@ -64,16 +64,16 @@ void members(Visitor& visit, WhatIfInputs& inputs) {
 
 template <class Visitor>
 void members(Visitor& visit, WhatIfAnswer& answer) {
-  constexpr const char* kBlocks = "blocks of requests";
+  constexpr const char* kOverBlocks = "blocks of requests";
   WhatIfInputs inputs{answer.baseline, answer.seeds};
-  std::string interval = answer.by_blocks ? kBlocks : "seeds";
+  std::string interval = answer.by_blocks ? kOverBlocks : "seeds";
   members(visit, answer.head);
   visit("inputs", inputs, "the question as understood");
   visit("interval", interval, "what intervals are over: seeds, or blocks of requests");
   visit("variants", answer.variants, "the baseline first");
   answer.baseline = std::move(inputs.scenario);
   answer.seeds = inputs.seeds;
-  answer.by_blocks = interval == kBlocks;
+  answer.by_blocks = interval == kOverBlocks;
 }
 
 namespace {

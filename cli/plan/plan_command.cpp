@@ -117,15 +117,8 @@ int serve_plan(const CommandContext& context, Ranks& ranks) {
     if (!parse(quiet, plan_usage(options))) return kExitDone;
     const PreparedPlan prepared = prepare_plan(plan_question(options));
     const std::vector<PlannedShape> shapes = unseen_shapes(prepared.catalogue, prepared.task);
-    const std::string digest = plan_digest(prepared.catalogue, prepared.task, shapes);
-    const Evaluator evaluate = plan_evaluator(prepared.catalogue, prepared.task, shapes);
-    const auto checked = [&](const std::string& text) -> std::string {
-      if (text.ends_with(digest)) return evaluate(text);
-      throw Error(
-          "mpirun's processes read different inputs: a model, profile, scenario, trace or the "
-          "program itself is not the same for all");
-    };
-    ranks.serve(checked, threads_of(options, ranks));
+    ranks.serve(plan_evaluator(prepared.catalogue, prepared.task, shapes),
+                plan_digest(prepared.catalogue, prepared.task, shapes), threads_of(options, ranks));
   } catch (const std::exception& error) {
     ranks.excuse(error.what());
   }

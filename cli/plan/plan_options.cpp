@@ -12,6 +12,7 @@
 #include "cli/options/flag_values.hpp"
 #include "cli/program_build.hpp"
 #include "planner/capacity/confidence.hpp"
+#include "simulator/io/scenario_cluster.hpp"
 
 namespace roofcast {
 namespace {

@@ -241,7 +241,7 @@ std::vector<std::string> notes_of(const WhatIfAnswer& answer) {
 
 Document what_if_document(const WhatIfAnswer& answer) {
   Document document{.machine = to_json(answer), .sections = {}};
-  const WhatIfRow& baseline = answer.variants.front();
+  const VariantAnswer& baseline = answer.variants.front();
   Section head{.heading = "What if: " + baseline.labels.headline, .lines = {}, .table = {}};
   if (!baseline.labels.workload.empty()) head.lines.push_back(baseline.labels.workload);
   head.lines.push_back(method_of(answer));

@@ -1,4 +1,4 @@
-// The answer of a plan: the cheapest deployments that hold, what each has to spare, and why the
+// What a plan finds: the cheapest deployments that hold, what each has to spare, and why the
 // others are not among them.
 #pragma once
 
@@ -35,7 +35,7 @@ struct NearestRejected {
 };
 
 struct PlanFindings {
-  std::vector<PlannedShape> shapes{};       // each with its fate
+  std::vector<PlannedShape> shapes{};       // each with its outcome
   std::vector<RankedCandidate> ranked{};    // the best first; empty: none holds
   std::vector<TriedCandidate> closest{};    // when none is ranked: simulated, the nearest first
   std::vector<NearestRejected> rejected{};  // in order of the search's GPUs; none when stopped
@@ -46,8 +46,7 @@ struct PlanFindings {
 };
 
 /// Searches and asks what is to be known of those in the answer.
-PlanFindings make_plan(const PlanTask& question, const PlanCatalogue& catalogue,
-                     std::vector<PlannedShape> shapes, Evaluations& evaluations,
-                     const ProgressFunction& progress);
+PlanFindings make_plan(const PlanTask& question, std::vector<PlannedShape> shapes,
+                       Evaluations& evaluations, const ProgressFunction& progress);
 
 }  // namespace roofcast

@@ -41,7 +41,7 @@ std::string_view name_of(ShapeOutcome outcome);
 struct PlannedShape {
   Shape shape{};
   ShapeOutcome outcome = ShapeOutcome::searched;
-  std::string why{};  // of the first four fates, in words
+  std::string why{};  // of the first four outcomes, in words
   UnitNeeds needs{};
   double unit_objective = 0;
   UnitLimit limit{};

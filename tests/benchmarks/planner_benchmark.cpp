@@ -37,7 +37,7 @@ void tenThousandCandidates(benchmark::State& state) {
     const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
     const std::vector<PlannedShape> shapes = *plan_shapes(catalogue, question, threads, {});
     Evaluations evaluations(plan_evaluator(catalogue, question, shapes), {.threads = threads});
-    answer = make_plan(question, catalogue, shapes, evaluations, {});
+    answer = make_plan(question, shapes, evaluations, {});
   }
   state.counters["candidates"] = static_cast<double>(answer.candidates);
   state.counters["simulated"] = static_cast<double>(answer.simulations);

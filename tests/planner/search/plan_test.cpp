@@ -40,7 +40,7 @@ PlanFindings planned(PlanTask question, int threads = 1) {
   const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
   const std::vector<PlannedShape> shapes = *plan_shapes(catalogue, question, threads, {});
   Evaluations evaluations(plan_evaluator(catalogue, question, shapes), {.threads = threads});
-  return make_plan(question, catalogue, shapes, evaluations, {});
+  return make_plan(question, shapes, evaluations, {});
 }
 
 double cost_of(const PlanFindings& answer) { return *answer.ranked.at(0).needs.cost_per_hour; }
@@ -168,7 +168,7 @@ TEST(Plan, CutShortDecidesOnNoShape) {
   Evaluations evaluations(plan_evaluator(catalogue, question, shapes), {});
   constexpr std::int64_t kEnough = 10;  // beyond the first round
   const PlanFindings answer =
-      make_plan(question, catalogue, shapes, evaluations,
+      make_plan(question, shapes, evaluations,
                 [](std::int64_t done, std::int64_t) { return done < kEnough; });
   EXPECT_TRUE(answer.stopped);
   EXPECT_GT(answer.simulations, 0);
