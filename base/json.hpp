@@ -3,15 +3,9 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <string>
 
 namespace roofcast {
 
 using Json = nlohmann::ordered_json;
-
-/// A JSON value as its text: what a struct in a header holds where it only hands a value on.
-struct JsonText {
-  std::string text = "null";
-};
 
 }  // namespace roofcast

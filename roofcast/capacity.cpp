@@ -12,7 +12,6 @@
 #include "base/wording.hpp"
 #include "planner/capacity/capacity_findings.hpp"
 #include "planner/evaluate_all.hpp"
-#include "roofcast/pool_description.hpp"
 #include "roofcast/record_parts.hpp"
 
 namespace roofcast {
@@ -217,7 +216,7 @@ CapacityAnswer beginning(const LoadStudy& study) {
   const SimulationRun& run = study.run;
   return {.head = answer_head("capacity"),
           .inputs = {.model = run.pools.front().deployment.model.name,
-                     .pools = {pools_json(run.pools).dump()},
+                     .pools = pool_inputs(run.pools),
                      .min_goodput_share = study.requirement.min_goodput_share,
                      .scenario = run.scenario},
           .fits = run.refusal.empty(),
@@ -291,7 +290,9 @@ CapacityAnswer capacity(const CapacityQuestion& question, const Progress& progre
 Json to_json(const CapacityAnswer& answer) { return record_to_json(answer); }
 
 CapacityAnswer capacity_answer_from_json(const Json& json) {
-  return record_from_json<CapacityAnswer>(json);
+  CapacityAnswer answer = record_from_json<CapacityAnswer>(json);
+  check_head(answer.head, "capacity");
+  return answer;
 }
 
 Json capacity_answer_schema() {

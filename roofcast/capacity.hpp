@@ -15,8 +15,9 @@
 #include "base/json.hpp"
 #include "planner/capacity/growth.hpp"
 #include "planner/capacity/load_study.hpp"
-#include "roofcast/answer_head.hpp"
+#include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
+#include "roofcast/pool_description.hpp"
 #include "roofcast/progress.hpp"
 
 namespace roofcast {
@@ -43,7 +44,7 @@ struct CapacityPoint : LoadPoint {
 
 struct CapacityInputs {
   std::string model{};
-  JsonText pools{};  // a list: each pool's name, role, replicas and deployment, every knob resolved
+  std::vector<PoolInputs> pools{};  // every knob resolved
   std::optional<double> min_goodput_share{};
   Scenario scenario{};
 };

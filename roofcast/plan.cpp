@@ -1,6 +1,7 @@
 #include "roofcast/plan.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/error.hpp"
@@ -246,9 +247,9 @@ PlanDeployment deployment_of(const Shape& shape) {
     if (!scenario.contains(key)) return std::nullopt;
     return scenario[key].get<std::string>();
   };
-  const auto json = [&](const char* key) -> std::optional<JsonText> {
+  const auto json = [&](const char* key) -> std::optional<std::shared_ptr<const Json>> {
     if (!scenario.contains(key)) return std::nullopt;
-    return JsonText{scenario[key].dump()};
+    return std::make_shared<const Json>(scenario[key]);
   };
   deployment.engine = text("engine");
   deployment.quantization = text("quantization");
@@ -456,7 +457,11 @@ Json to_json(const PlanInputs& inputs) { return record_to_json(inputs); }
 
 Json to_json(const PlanAnswer& answer) { return record_to_json(answer); }
 
-PlanAnswer plan_answer_from_json(const Json& json) { return record_from_json<PlanAnswer>(json); }
+PlanAnswer plan_answer_from_json(const Json& json) {
+  PlanAnswer answer = record_from_json<PlanAnswer>(json);
+  check_head(answer.head, "plan");
+  return answer;
+}
 
 Json plan_answer_schema() {
   return schema_document<PlanAnswer>("What roofcast plan answers");

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,7 +18,7 @@
 #include "base/json.hpp"
 #include "planner/search/evaluations.hpp"
 #include "planner/search/plan.hpp"
-#include "roofcast/answer_head.hpp"
+#include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
 
 namespace roofcast {
@@ -50,9 +51,9 @@ struct PlanDeployment {
   std::string name{};  // of one unit: "2x NVIDIA H200 SXM TP2"
   std::optional<std::string> engine{};
   std::optional<std::string> quantization{};
-  std::optional<JsonText> parallel{};
-  std::optional<JsonText> engine_options{};
-  std::optional<JsonText> cluster{};  // pools, where prompts and decoding are apart
+  std::optional<std::shared_ptr<const Json>> parallel{};
+  std::optional<std::shared_ptr<const Json>> engine_options{};
+  std::optional<std::shared_ptr<const Json>> cluster{};  // pools, where prompts and decoding are apart
 };
 
 /// One simulation of the load. `probability` that it holds is not in the JSON.

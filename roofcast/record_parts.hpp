@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/record.hpp"
-#include "roofcast/answer_head.hpp"
 #include "roofcast/limits.hpp"
+#include "simulator/io/scenario_cluster.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
@@ -30,6 +30,12 @@ struct EnumNames<LimitKind> {
       names_of_first<LimitKind>(static_cast<int>(LimitKind::queueing) + 1);
 };
 
+template <>
+struct EnumNames<PoolRole> {
+  static inline const auto values =
+      names_of_first<PoolRole>(static_cast<int>(PoolRole::decode) + 1);
+};
+
 // A scenario stands in an answer as in its file (simulator/io/scenario.schema.json).
 
 template <>
@@ -46,13 +52,6 @@ inline void value_from_json<Scenario>(const Json& json, Scenario& scenario,
 template <>
 inline Json value_schema<Scenario>() {
   return {{"type", "object"}};
-}
-
-template <class Visitor>
-void members(Visitor& visit, AnswerHead& head) {
-  visit("schema_version", head.schema_version, "raised when a key changes its meaning or goes");
-  visit("tool_version", head.tool_version, "of the program that answered");
-  visit("command", head.command, "that was asked");
 }
 
 template <class Visitor>

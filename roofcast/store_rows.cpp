@@ -7,8 +7,8 @@
 
 #include "base/utc_time.hpp"
 #include "base/version.hpp"
-#include "cli/simulate_document.hpp"
 #include "roofcast/pool_description.hpp"
+#include "roofcast/simulation_rows.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/numbers.hpp"
-#include "cli/simulate_document.hpp"
+#include "roofcast/simulation_rows.hpp"
 #include "planner/evaluate_all.hpp"
 #include "roofcast/pool_description.hpp"
 #include "roofcast/record_parts.hpp"
@@ -185,7 +185,9 @@ std::optional<WhatIfAnswer> what_if(const WhatIfQuestion& question, const Progre
 Json to_json(const WhatIfAnswer& answer) { return record_to_json(answer); }
 
 WhatIfAnswer what_if_answer_from_json(const Json& json) {
-  return record_from_json<WhatIfAnswer>(json);
+  WhatIfAnswer answer = record_from_json<WhatIfAnswer>(json);
+  check_head(answer.head, "whatif");
+  return answer;
 }
 
 Json what_if_answer_schema() {

@@ -13,7 +13,7 @@
 
 #include "base/json.hpp"
 #include "planner/what_if/run_what_if.hpp"
-#include "roofcast/answer_head.hpp"
+#include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
 #include "roofcast/progress.hpp"
 

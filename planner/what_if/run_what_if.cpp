@@ -102,7 +102,7 @@ OneRun run_once(const WhatIfWork& work, const WhatIfVariant& variant, std::int64
   one.limits = simulate_once(run, work.question.explain && repetition == 0);
   if (one.limits) one.pools = run.pools;
   one.figures = work.question.figures_of(run);
-  one.verdict = judge(run.result);
+  one.verdict = judge(run.result, {.must_keep_up = true});
   if (!work.by_blocks) return one;
   for (const MetricName& metric : work.question.metrics) {
     one.values.push_back(values_of(run, metric));

@@ -83,7 +83,7 @@ struct WhatIfRow {
   std::int64_t runs = 0;
   std::int64_t held = 0;       // runs in which the SLO holds and the engine keeps up
   std::int64_t saturated = 0;  // runs in which it does not keep up
-  std::string binding{};       // of the first run: what is nearest to failing (results/verdict.hpp)
+  std::string binding{};       // of the first run: what is nearest to failing (verdict.hpp)
   std::optional<LimitReport> limits{};  // of the first run, when asked for, and
   std::vector<PoolRun> pools{};         // its pools
 };

@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "base/numbers.hpp"
-#include "cli/simulate_document.hpp"
 #include "reports/pages/capacity_sections.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/memory_figures.hpp"
@@ -16,6 +15,7 @@
 #include "reports/pages/stored_report.hpp"
 #include "roofcast/capacity.hpp"
 #include "simulator/io/scenario_reader.hpp"
+#include "simulator/results/figures.hpp"
 
 namespace roofcast {
 namespace {

@@ -10,11 +10,11 @@
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "cli/simulate_document.hpp"
 #include "reports/pages/figure_units.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "reports/store_query.hpp"
 #include "roofcast/plan_words.hpp"
+#include "simulator/results/figures.hpp"
 
 namespace roofcast {
 namespace {
