@@ -296,10 +296,10 @@ CapacityAnswer capacity_answer_from_json(const Json& json) {
 }
 
 Json capacity_answer_schema() {
-  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-          {"title", "What roofcast capacity answers"},
-          {"anyOf",
-           {record_schema(CapacityAnswer{}), record_schema(CapacityAnswer{.fits = false})}}};
+  return {
+      {"$schema", "https://json-schema.org/draft/2020-12/schema"},
+      {"title", "What roofcast capacity answers"},
+      {"anyOf", {record_schema(CapacityAnswer{}), record_schema(CapacityAnswer{.fits = false})}}};
 }
 
 std::vector<CapacityPoint> capacity_points(LoadKind kind, const std::vector<LoadPoint>& points) {

@@ -74,8 +74,8 @@ struct CapacityLimits : LimitsAnswer {
 /// One replica of a pool fewer.
 struct LostReplicaAnswer {
   std::string pool{};
-  std::int32_t replicas_left = 0;      // with none nothing is served
-  std::optional<double> capacity{};    // unset: no load holds
+  std::int32_t replicas_left = 0;        // with none nothing is served
+  std::optional<double> capacity{};      // unset: no load holds
   std::optional<CapacityPoint> asked{};  // at the load asked for
 };
 
@@ -91,12 +91,12 @@ struct CapacityAnswer {
   /// Whether the answer is yes: some load holds, the one asked for does, and still with one replica
   /// fewer where that was asked.
   bool holds = false;
-  std::optional<double> capacity{};   // the greatest load that holds; unset: none does
+  std::optional<double> capacity{};     // the greatest load that holds; unset: none does
   std::optional<double> low{}, high{};  // in 80 % of cases, by how far step times may be off
   bool bounded = true;   // a greater load fails; otherwise the capacity is at least this
   bool monotone = true;  // no greater load holds again
-  std::optional<AskedLoad> asked{};   // unset: the scenario asks for no load
-  std::optional<double> headroom{};   // capacity by the load asked for
+  std::optional<AskedLoad> asked{};  // unset: the scenario asks for no load
+  std::optional<double> headroom{};  // capacity by the load asked for
   std::optional<CapacityGrowth> growth{};
   std::vector<CapacityPoint> curve{};   // from little to beyond capacity, by load
   std::vector<CapacityPoint> points{};  // all that the search tried, by load
@@ -107,11 +107,11 @@ struct CapacityAnswer {
   std::vector<std::string> notes{};  // what the numbers rest on, for people
 
   // Not in the JSON.
-  std::string headline{};                    // "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19"
-  std::string workload{};                    // the load in words
+  std::string headline{};  // "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19"
+  std::string workload{};  // the load in words
   std::vector<std::string> workload_notes{};
-  std::vector<PoolRun> pools{};        // as resolved, with their memory
-  std::optional<double> unrelaxed{};   // the capacity that limits' relaxed ones are compared with
+  std::vector<PoolRun> pools{};       // as resolved, with their memory
+  std::optional<double> unrelaxed{};  // the capacity that limits' relaxed ones are compared with
 };
 
 /// Searches. `progress` gets (simulations done, about as many as it usually takes); false ends the

@@ -208,17 +208,16 @@ PlanTask task_of(const PlanQuestion& question) {
   PlanTask task{.base = question.scenario};
   auto* synthetic = std::get_if<SyntheticWorkload>(&task.base.workload);
   if (synthetic != nullptr && question.free_length) synthetic->num_prompts = kDefaultPrompts;
-  task.space = {
-      .gpus = question.gpus,
-      .dimensions = completed(question.search,
-                              question.fixed_tensor || question.scenario.parallel.tensor > 1),
-      // what no dimension sets
-      .base = {.engine = question.scenario.engine,
-               .weight_format = question.scenario.weight_format,
-               .parallel = question.scenario.parallel,
-               .overrides = question.scenario.overrides},
-      .max_units =
-          static_cast<std::int32_t>(std::min<std::int64_t>(question.max_replicas, kMaxReplicas))};
+  task.space = {.gpus = question.gpus,
+                .dimensions = completed(question.search, question.fixed_tensor ||
+                                                             question.scenario.parallel.tensor > 1),
+                // what no dimension sets
+                .base = {.engine = question.scenario.engine,
+                         .weight_format = question.scenario.weight_format,
+                         .parallel = question.scenario.parallel,
+                         .overrides = question.scenario.overrides},
+                .max_units = static_cast<std::int32_t>(
+                    std::min<std::int64_t>(question.max_replicas, kMaxReplicas))};
   task.requirement.min_goodput_share = question.min_goodput_share;
   task.min_probability = question.min_probability;
   task.limits = question.limits;
@@ -379,9 +378,8 @@ std::optional<LimitsAnswer> limits_of_best(const PreparedPlan& prepared, const P
                                            int threads, const ProgressFunction& progress) {
   if (answer.ranked.empty()) return std::nullopt;
   const RankedPlan& best = answer.ranked.front();
-  SimulationRun run =
-      run_of(prepared.catalogue,
-             {.shape = best.shape, .units = static_cast<std::int32_t>(best.units)});
+  SimulationRun run = run_of(prepared.catalogue,
+                             {.shape = best.shape, .units = static_cast<std::int32_t>(best.units)});
   const LimitAccount account = simulate_with_account(run, step_times_of(run), {});
   const auto report = report_limits(run, account, threads, progress);
   if (!report) return std::nullopt;
@@ -410,20 +408,18 @@ PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution) {
     };
   };
   const int threads = execution.threads > 0 ? execution.threads : available_threads();
-  auto shapes = plan_shapes(prepared.catalogue, prepared.task, threads,
-                            progress_of(PlanStage::placements));
+  auto shapes =
+      plan_shapes(prepared.catalogue, prepared.task, threads, progress_of(PlanStage::placements));
   if (!shapes) return answer_of(prepared, {.stopped = true});
   if (execution.begun) execution.begun();
   const std::vector<PlannedShape> asked_about = *shapes;
-  Evaluations evaluations(
-      plan_evaluator(prepared.catalogue, prepared.task, asked_about),
-      {.threads = threads,
-       .digest = plan_digest(prepared.catalogue, prepared.task, asked_about),
-       .kept = execution.kept,
-       .ranks = execution.ranks});
-  const PlanFindings found =
-      make_plan(prepared.task, *std::move(shapes), evaluations,
-                progress_of(PlanStage::simulations));
+  Evaluations evaluations(plan_evaluator(prepared.catalogue, prepared.task, asked_about),
+                          {.threads = threads,
+                           .digest = plan_digest(prepared.catalogue, prepared.task, asked_about),
+                           .kept = execution.kept,
+                           .ranks = execution.ranks});
+  const PlanFindings found = make_plan(prepared.task, *std::move(shapes), evaluations,
+                                       progress_of(PlanStage::simulations));
   evaluations.keep();
   PlanAnswer answer = answer_of(prepared, found);
   if (prepared.explain) {
@@ -463,8 +459,6 @@ PlanAnswer plan_answer_from_json(const Json& json) {
   return answer;
 }
 
-Json plan_answer_schema() {
-  return schema_document<PlanAnswer>("What roofcast plan answers");
-}
+Json plan_answer_schema() { return schema_document<PlanAnswer>("What roofcast plan answers"); }
 
 }  // namespace roofcast

@@ -53,7 +53,8 @@ struct PlanDeployment {
   std::optional<std::string> quantization{};
   std::optional<std::shared_ptr<const Json>> parallel{};
   std::optional<std::shared_ptr<const Json>> engine_options{};
-  std::optional<std::shared_ptr<const Json>> cluster{};  // pools, where prompts and decoding are apart
+  std::optional<std::shared_ptr<const Json>>
+      cluster{};  // pools, where prompts and decoding are apart
 };
 
 /// One simulation of the load. `probability` that it holds is not in the JSON.
@@ -78,7 +79,7 @@ struct RankedPlan : PlanCandidate {
   std::optional<double> cost_per_hour{};                      // dollars
   std::optional<double> dollars_per_million_output_tokens{};  // at the load asked about
   std::optional<double> power_w{};                            // boards at their limit
-  bool pareto = false;  // no other of the ranked costs less, has more to spare and carries more
+  bool pareto = false;     // no other of the ranked costs less, has more to spare and carries more
   double probability = 0;  // that it holds
   std::vector<PlanCause> causes{};
   /// The most load that it holds, as a factor on the load asked about; unset where it cannot be
@@ -101,9 +102,9 @@ struct RejectedPlan {
   std::optional<PlanResult> result{};
 
   // Not in the JSON.
-  std::string title{};       // with its units where it was simulated
-  bool holds = false;        // as probably as the plan asks
-  double beyond_first = 0;   // in the objective: what it takes more than the first of the ranked
+  std::string title{};      // with its units where it was simulated
+  bool holds = false;       // as probably as the plan asks
+  double beyond_first = 0;  // in the objective: what it takes more than the first of the ranked
 };
 
 /// A shape and what became of it.
@@ -137,12 +138,12 @@ struct PlanContradiction {
 struct PlanAnswer {
   AnswerHead head{};
   PlanInputs inputs{};
-  std::optional<bool> holds{};  // something does; unset: stopped before an answer
-  bool stopped = false;         // nothing is ranked or decided
-  std::string headline{};       // the answer in a sentence
-  std::vector<RankedPlan> ranked{};       // the best first
-  std::vector<PlanCandidate> closest{};   // where none is ranked: simulated, the nearest first
-  std::vector<RejectedPlan> rejected{};   // in the order of the GPUs; none when stopped
+  std::optional<bool> holds{};           // something does; unset: stopped before an answer
+  bool stopped = false;                  // nothing is ranked or decided
+  std::string headline{};                // the answer in a sentence
+  std::vector<RankedPlan> ranked{};      // the best first
+  std::vector<PlanCandidate> closest{};  // where none is ranked: simulated, the nearest first
+  std::vector<RejectedPlan> rejected{};  // in the order of the GPUs; none when stopped
   std::map<ShapeOutcome, std::int64_t> shapes{};  // how many, by what became of them
   std::optional<LimitsAnswer> limits{};           // of the best, with `explain`
   std::int64_t candidates = 0;                    // shapes, each as often as its limits allow
@@ -150,8 +151,8 @@ struct PlanAnswer {
   std::int64_t finalist_simulations = 0;          // behind probabilities and breaking points
 
   // Not in the JSON.
-  std::string workload{};      // in words
-  std::int64_t requests = 0;   // of each simulation
+  std::string workload{};     // in words
+  std::int64_t requests = 0;  // of each simulation
   std::optional<PlanContradiction> contradiction{};
   std::vector<PlanShape> every_shape{};  // with `explain`
 };
@@ -167,10 +168,10 @@ using PlanProgress = std::function<bool(PlanStage, std::int64_t, std::int64_t)>;
 
 /// How the work is done. The answer is the same whatever this says.
 struct PlanExecution {
-  int threads = 0;               // 0: as many as there are cores
-  KeptAnswers kept{};            // answers of earlier runs
-  Ranks* ranks = nullptr;        // other processes that take part; null: none
-  std::function<void()> begun{}; // called before the first simulation
+  int threads = 0;                // 0: as many as there are cores
+  KeptAnswers kept{};             // answers of earlier runs
+  Ranks* ranks = nullptr;         // other processes that take part; null: none
+  std::function<void()> begun{};  // called before the first simulation
   PlanProgress progress{};
 };
 

@@ -9,10 +9,10 @@
 
 #include "base/error.hpp"
 #include "base/numbers.hpp"
-#include "roofcast/simulation_rows.hpp"
 #include "planner/evaluate_all.hpp"
 #include "roofcast/pool_description.hpp"
 #include "roofcast/record_parts.hpp"
+#include "roofcast/simulation_rows.hpp"
 
 namespace roofcast {
 

@@ -1,5 +1,5 @@
-// What a change does: a scenario with knobs varied, each variant simulated under the same seeds, and
-// whether the differences are more than chance.
+// What a change does: a scenario with knobs varied, each variant simulated under the same seeds,
+// and whether the differences are more than chance.
 //
 //   WhatIfQuestion question{.baseline = read_scenario("chat.json"),
 //                           .settings = grid_of({parse_knob("gpu=l40s,h200", "vary")})};
@@ -39,15 +39,15 @@ struct MetricAnswer : MetricName {
 };
 
 struct VariantAnswer {
-  Settings settings{};        // empty: the baseline
-  bool is_baseline = false;   // the settings say what the baseline has already
-  std::string reason{};       // why there are no figures; empty: there are
-  std::int64_t runs = 0;      // one a seed
-  std::int64_t held = 0;      // in which the SLO holds and the engine keeps up
-  std::int64_t saturated = 0; // in which it does not keep up
-  std::string binding{};      // of the first run: what is nearest to failing
-  std::vector<MetricAnswer> metrics{};  // the same of every variant, in their order
-  std::optional<double> cost_per_hour{};                      // dollars; unset: no price is known
+  Settings settings{};                    // empty: the baseline
+  bool is_baseline = false;               // the settings say what the baseline has already
+  std::string reason{};                   // why there are no figures; empty: there are
+  std::int64_t runs = 0;                  // one a seed
+  std::int64_t held = 0;                  // in which the SLO holds and the engine keeps up
+  std::int64_t saturated = 0;             // in which it does not keep up
+  std::string binding{};                  // of the first run: what is nearest to failing
+  std::vector<MetricAnswer> metrics{};    // the same of every variant, in their order
+  std::optional<double> cost_per_hour{};  // dollars; unset: no price is known
   std::optional<double> dollars_per_million_output_tokens{};
   std::optional<LimitsAnswer> limits{};  // of the first run, with `explain`
   Scenario scenario{};
@@ -68,8 +68,9 @@ struct WhatIfAnswer {
 };
 
 /// Nothing when `progress`, which gets (simulations done, of all), cancelled it. The same whatever
-/// the number of threads. Throws Error where the baseline cannot be simulated, for a setting that is
-/// wrong in every variant and for a key that changes nothing; a variant's own errors are its reason.
+/// the number of threads. Throws Error where the baseline cannot be simulated, for a setting that
+/// is wrong in every variant and for a key that changes nothing; a variant's own errors are its
+/// reason.
 std::optional<WhatIfAnswer> what_if(const WhatIfQuestion& question, const Progress& progress = {});
 
 /// The same in two parts: the variants, and their simulations.

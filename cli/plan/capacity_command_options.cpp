@@ -16,8 +16,7 @@ po::options_description capacity_options(CapacityOptions& target) {
       "least-goodput",
       converted(target.min_goodput, "--least-goodput", parse_share)->value_name("SHARE"),
       "of the requests, within all limits of --goodput, as 99%")(
-      "explain", po::bool_switch(&target.explain),
-      "the capacity with each limit a tenth wider")(
+      "explain", po::bool_switch(&target.explain), "the capacity with each limit a tenth wider")(
       "growth",
       converted(target.growth, "--growth", naming_flag(parse_growth))->value_name("P%/PERIOD"),
       "of the load asked for, as 10%/month: when it fails")(

@@ -62,12 +62,11 @@ Table ranked_table(const PlanAnswer& answer) {
 
 /// Limit by limit, what the best achieves, and what would have to be off for the verdict to turn.
 Section spare_section(const RankedPlan& best) {
-  Section section{
-      .heading = "What the first has to spare",
-      .lines = causes_of(best),
-      .table = {.title = "",
-                .columns = {{"Target", false}, {"Limit"}, {"Achieved"}, {"Margin"}},
-                .rows = {}}};
+  Section section{.heading = "What the first has to spare",
+                  .lines = causes_of(best),
+                  .table = {.title = "",
+                            .columns = {{"Target", false}, {"Limit"}, {"Achieved"}, {"Margin"}},
+                            .rows = {}}};
   if (section.lines.empty()) {
     section.lines.emplace_back(
         "Neither step times, host work nor KV capacity turn the verdict within 4 standard "
@@ -149,8 +148,7 @@ std::string searched_text(const PlanAnswer& answer) {
 Document plan_document(const PlanAnswer& answer) {
   Document document{.machine = to_json(answer), .sections = {}};
   Section head{
-      .heading =
-          fmt::format("{} for {}", answer.inputs.scenario.model, promises_of(answer.inputs)),
+      .heading = fmt::format("{} for {}", answer.inputs.scenario.model, promises_of(answer.inputs)),
       .lines = {answer.workload},
       .table = {}};
   for (std::string& line : plan_sentences(answer)) head.lines.push_back(std::move(line));
@@ -162,9 +160,8 @@ Document plan_document(const PlanAnswer& answer) {
   document.sections.push_back(rejected_section(answer));
   if (!answer.every_shape.empty()) document.sections.push_back(explained(answer));
   if (!answer.ranked.empty()) {
-    document.sections.push_back({.heading = "How to run the first",
-                                 .lines = answer.ranked.front().launch,
-                                 .table = {}});
+    document.sections.push_back(
+        {.heading = "How to run the first", .lines = answer.ranked.front().launch, .table = {}});
   }
   return document;
 }

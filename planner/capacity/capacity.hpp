@@ -30,13 +30,13 @@ LoadPoint load_point(double load, const SimulationResult& result,
 using LoadTrial = std::function<std::vector<LoadPoint>(std::span<const double>)>;
 
 struct CapacitySearch {
-  double min = 0;           // above 0: so little that requests meet nobody; if it fails, all do
+  double min = 0;           // above 0: so little that requests run alone; if it fails, all do
   double guess = 0;         // where the end is expected: the load is tried there first
   double greatest = 0;      // nothing beyond is tried
   double tolerance = 0.01;  // relative, between the greatest that holds and the least that fails
   double stride = 2;   // above 1; first step of the way from the guess to a bracket, then squared
   bool whole = false;  // loads are whole numbers (a concurrency)
-  std::vector<double> also{};  // tried before anything else: what fails among them is heeded
+  std::vector<double> also{};  // tried before anything else: a failure among them counts
   int at_once = 1;             // loads of one round: more take fewer rounds and more simulations
 };
 

@@ -204,7 +204,7 @@ bool is_monotone(const CapacityFindings& answer) {
 }  // namespace
 
 CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& request,
-                               Execution& execution) {
+                                   Execution& execution) {
   CapacityFindings answer{.study = std::move(study)};
   answer.study.run.stopped = execution.stopped;
   search(answer, execution);

@@ -50,7 +50,7 @@ struct CapacityFindings {
 
 /// Of a study without refusal. Throws Error once the execution's progress ends it.
 CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& request,
-                               Execution& execution);
+                                   Execution& execution);
 
 /// Whether the answer is yes: some load holds, the one asked for does, and still with one replica
 /// fewer where that was asked.

@@ -25,12 +25,12 @@ bool is_at_once(const SyntheticWorkload& synthetic) {
 /// A rate for requests that have none: the study scales it.
 void give_rate(SyntheticWorkload& synthetic) { synthetic.request_rate = 1; }
 
-/// What is told and stored of the question has no rate that nobody gave.
+/// What is printed and stored of the question has only a rate that was given.
 void take_rate(Scenario& scenario) {
   std::get<SyntheticWorkload>(scenario.workload).request_rate = kAllAtOnce;
 }
 
-/// The requests in words without the rate that nobody gave.
+/// The requests in words without a rate that was not given.
 void hide_given_rate(Workload& workload) {
   std::string& text = workload.description;
   const std::size_t begin = text.find("at 1 ");
@@ -57,7 +57,7 @@ double max_running(const SimulationRun& run) {
 }
 
 /// The least and the greatest load of a search around a guess. At a thousandth of what the
-/// deployment makes of them at most, requests meet nobody.
+/// deployment makes of them at most, requests run alone.
 CapacitySearch question_around(const LoadStudy& study, double guess) {
   constexpr double kAlone = 1024;
   constexpr double kFar = 64;

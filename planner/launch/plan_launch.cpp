@@ -39,9 +39,9 @@ std::vector<std::string> launch_lines(const PlanCatalogue& catalogue, const Shap
   if (!line) return {fmt::format("{} is no server: nothing starts it", shape.engine)};
   std::vector<std::string> lines;
   if (shape.split.apart()) {
-    lines.push_back(fmt::format("{} for prompts and {} for decoding, each:",
-                                counted(units * shape.split.prefill, "server"),
-                                counted(units * shape.split.decode, "server")));
+    lines.push_back(fmt::format(
+        "{} for prompts and {} for decoding, each:", counted(units * shape.split.prefill, "server"),
+        counted(units * shape.split.decode, "server")));
   } else {
     lines.push_back(counted(units, "server") + (units > 1 ? ", each:" : ":"));
   }

@@ -57,15 +57,15 @@ SloVerdict read_verdict(const Json& json) {
 
 Json figures_json(const CandidateFigures& figures) {
   return {{"verdict", verdict_json(figures.verdict)},
-                     {"offered_rate_per_s", figures.offered_rate_per_s},
-                     {"request_rate_per_s", figures.request_rate_per_s},
-                     {"output_tokens_per_s", figures.output_tokens_per_s},
-                     {"ttft_p95_s", figures.ttft_p95_s},
-                     {"tpot_p95_s", figures.tpot_p95_s},
-                     {"e2e_p95_s", figures.e2e_p95_s},
-                     {"mean_kv_use", figures.mean_kv_use},
-                     {"busy_share", figures.busy_share},
-                     {"requests", figures.requests}};
+          {"offered_rate_per_s", figures.offered_rate_per_s},
+          {"request_rate_per_s", figures.request_rate_per_s},
+          {"output_tokens_per_s", figures.output_tokens_per_s},
+          {"ttft_p95_s", figures.ttft_p95_s},
+          {"tpot_p95_s", figures.tpot_p95_s},
+          {"e2e_p95_s", figures.e2e_p95_s},
+          {"mean_kv_use", figures.mean_kv_use},
+          {"busy_share", figures.busy_share},
+          {"requests", figures.requests}};
 }
 
 CandidateFigures read_candidate(const Json& json) {
@@ -87,14 +87,14 @@ Json figures_json(const FinalistFigures& figures) {
     causes.push_back({cause.name, or_null(cause.flips_at)});
   }
   return {{"holds", figures.confidence.holds},
-                     {"probability", figures.confidence.probability},
-                     {"causes", std::move(causes)},
-                     {"capacity_factor", or_null(figures.capacity_factor)},
-                     {"capacity_bounded", figures.capacity_bounded},
-                     {"capacity_monotone", figures.capacity_monotone},
-                     {"capacity_rate_per_s", figures.capacity_rate_per_s},
-                     {"capacity_requests_needed", figures.capacity_requests_needed},
-                     {"simulations", figures.simulations}};
+          {"probability", figures.confidence.probability},
+          {"causes", std::move(causes)},
+          {"capacity_factor", or_null(figures.capacity_factor)},
+          {"capacity_bounded", figures.capacity_bounded},
+          {"capacity_monotone", figures.capacity_monotone},
+          {"capacity_rate_per_s", figures.capacity_rate_per_s},
+          {"capacity_requests_needed", figures.capacity_requests_needed},
+          {"simulations", figures.simulations}};
 }
 
 FinalistFigures read_finalist(const Json& json) {

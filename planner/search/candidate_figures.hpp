@@ -1,5 +1,5 @@
-// What a plan asks of its candidates and what it is answered. Within a process these are structs; as
-// texts they go to other processes and to the store.
+// What a plan asks of its candidates and what it is answered. Within a process these are structs;
+// as texts they go to other processes and to the store.
 #pragma once
 
 #include <compare>
@@ -58,7 +58,8 @@ struct FinalistFigures {
 
 using Figures = std::variant<CandidateFigures, FinalistFigures>;
 
-/// "trial 3 2 DIGEST": shape, units, and what the question rests on (planner/search/plan_digest.hpp).
+/// "trial 3 2 DIGEST": shape, units, and what the question rests on
+/// (planner/search/plan_digest.hpp).
 std::string question_text(const FigureQuestion& question, const std::string& digest);
 
 /// Nothing for a text that question_text does not write.

@@ -259,10 +259,8 @@ PlanFindings make_plan(const PlanTask& question, std::vector<PlannedShape> shape
   PlanFindings answer;
   for (const PlannedShape& planned : shapes) answer.candidates += planned.limit.units;
   const Searched searched = search_items(shapes);
-  TrialsOfPlan trials{.question = question,
-                      .searched = searched,
-                      .evaluations = evaluations,
-                      .progress = progress};
+  TrialsOfPlan trials{
+      .question = question, .searched = searched, .evaluations = evaluations, .progress = progress};
   const SearchResult result =
       find_cheapest(searched.items, {.keep = question.keep}, std::ref(trials));
   answer.finalist_simulations = trials.further_simulations;

@@ -21,8 +21,8 @@ struct PlanCatalogue {
   std::map<std::string, EngineChoice> engines{};  // by Shape::engine
 };
 
-/// The name under which a GPU stands in Shape::gpu and in the limits of a plan: the path of a profile
-/// as it is written, the name of any other. Throws Error for a GPU that is not known.
+/// The name under which a GPU stands in Shape::gpu and in the limits of a plan: the path of a
+/// profile as it is written, the name of any other. Throws Error for a GPU that is not known.
 std::string gpu_key(const std::string& gpu);
 
 /// Every built-in profile with a price.

@@ -1,4 +1,5 @@
-// The simulations of a plan: what any thread or process that has read the same inputs answers alike.
+// The simulations of a plan: what any thread or process that has read the same inputs answers
+// alike.
 #pragma once
 
 #include <vector>

@@ -113,8 +113,7 @@ std::string_view name_of(ShapeOutcome outcome) {
   return "ranked";
 }
 
-std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue,
-                                        const PlanTask& question) {
+std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue, const PlanTask& question) {
   std::vector<PlannedShape> shapes;
   for (Shape& shape : shapes_of(question.space)) {
     const Gpu& gpu = catalogue.gpus.at(shape.gpu).gpu;

@@ -50,8 +50,7 @@ struct PlannedShape {
 
 /// Every shape of the space, not looked at yet: all that an evaluator needs to know of them. Throws
 /// as plan_shapes.
-std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue,
-                                        const PlanTask& question);
+std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue, const PlanTask& question);
 
 /// In the order of shapes_of. `catalogue` was loaded for this space, whose order of GPUs it shares.
 /// Uses several threads; nothing when `progress` ended it. Throws UsageError where an objective or

@@ -32,7 +32,7 @@ enum class Kind : int {
   heartbeat,  // of a rank that serves, when it has sent nothing else for a while
   question,   // an id, and a text; answered with one of the next two
   answer,
-  failure,  // why there is no answer
+  failure,   // why there is no answer
   release,   // of the leader: no more questions
   finished,  // of another rank: its last message, with a reason where it was not released
   end        // of the leader, to those that have finished; with kAllFinished when none was given up
@@ -186,8 +186,7 @@ void Ranks::Impl::hear(Message message) {
     case Kind::answer:
     case Kind::failure: {
       auto [id, text] = id_and_text(message.bytes);
-      ended.push_back(
-          {.id = id, .text = std::move(text), .failed = message.kind == Kind::failure});
+      ended.push_back({.id = id, .text = std::move(text), .failed = message.kind == Kind::failure});
       break;
     }
     case Kind::finished:
@@ -226,11 +225,12 @@ void Ranks::Impl::tell(Kind kind, const std::string& bytes) {
   }
 }
 
-/// Of the leader: waits until the others have finished, those too that have not begun to serve yet, but
-/// for none longer than it would while there is work. Whether all did.
+/// Of the leader: waits until the others have finished, those too that have not begun to serve yet,
+/// but for none longer than it would while there is work. Whether all did.
 bool Ranks::Impl::release() {
   tell(Kind::release, "");
-  for (Peer& peer : peers) peer = {.threads = 1, .finished = peer.finished, .given_up = peer.given_up};
+  for (Peer& peer : peers)
+    peer = {.threads = 1, .finished = peer.finished, .given_up = peer.given_up};
   while (!all_finished_or_given_up()) {
     std::this_thread::sleep_for(kPollWhenIdle);
     look();

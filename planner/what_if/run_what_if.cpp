@@ -224,7 +224,7 @@ WhatIfWork work_of(const WhatIfTask& question) {
 }  // namespace
 
 std::optional<WhatIfFindings> run_what_if(const WhatIfTask& question,
-                                        const ProgressFunction& progress) {
+                                          const ProgressFunction& progress) {
   const WhatIfWork work = work_of(question);
   const auto count = std::ssize(question.variants) * question.seeds;
   auto answers = answers_of(

@@ -62,8 +62,8 @@ struct WhatIfTask {
   std::int64_t seeds = 1;  // the baseline's and those after it
   int threads = 1;
   bool explain = false;  // which limit binds each variant
-  /// All figures of a run with its result, and its labels, of which a run that does not fit has some
-  /// too. Called from several threads.
+  /// All figures of a run with its result, and its labels, of which a run that does not fit has
+  /// some too. Called from several threads.
   std::function<std::vector<RunFigure>(const SimulationRun&)> figures_of{};
   std::function<RunLabels(const SimulationRun&)> labels_of{};
 };
@@ -77,8 +77,8 @@ struct WhatIfFigure {
 struct WhatIfRow {
   WhatIfVariant variant{};
   RunLabels labels{};
-  std::string reason{};                 // why there are no figures; empty: there are
-  std::vector<WhatIfFigure> figures{};  // of the question's metrics, in their order
+  std::string reason{};                  // why there are no figures; empty: there are
+  std::vector<WhatIfFigure> figures{};   // of the question's metrics, in their order
   std::vector<RunFigure> all_figures{};  // all that the runs have, means over seeds
   std::int64_t runs = 0;
   std::int64_t held = 0;       // runs in which the SLO holds and the engine keeps up
@@ -101,6 +101,6 @@ bool is_trace(const Scenario& scenario);
 /// Nothing when `progress` ended it. Throws Error when the baseline cannot be simulated; one that
 /// does not fit has a reason. The same answer whatever the number of threads.
 std::optional<WhatIfFindings> run_what_if(const WhatIfTask& question,
-                                        const ProgressFunction& progress);
+                                          const ProgressFunction& progress);
 
 }  // namespace roofcast

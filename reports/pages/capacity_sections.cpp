@@ -84,11 +84,10 @@ std::string as_probability(double probability) {
 
 std::string asked_line(const CapacityAnswer& answer) {
   const AskedLoad& asked = *answer.asked;
-  std::string line =
-      fmt::format("The {} asked for {}; probability that they do: {}",
-                  as_load(asked.kind, asked.load),
-                  asked.verdict.holds ? "hold" : "do not hold, " + binding_of(answer, asked),
-                  as_probability(asked.probability));
+  std::string line = fmt::format(
+      "The {} asked for {}; probability that they do: {}", as_load(asked.kind, asked.load),
+      asked.verdict.holds ? "hold" : "do not hold, " + binding_of(answer, asked),
+      as_probability(asked.probability));
   if (answer.headroom) {
     line += fmt::format("; capacity is {} times as much", fixed(*answer.headroom, 2));
   }
@@ -206,9 +205,8 @@ std::vector<Section> capacity_sections(const CapacityAnswer& answer) {
                        "roofcast memory shows every term, and what would make it fit."},
              .table = {}}};
   }
-  Section first{.heading = answer.headline,
-                .lines = {answer.workload},
-                .table = curve_table(answer)};
+  Section first{
+      .heading = answer.headline, .lines = {answer.workload}, .table = curve_table(answer)};
   for (const std::vector<std::string>& lines :
        {answer.workload_notes, capacity_sentences(answer)}) {
     first.lines.insert(first.lines.end(), lines.begin(), lines.end());

@@ -9,8 +9,8 @@
 
 namespace roofcast {
 
-/// What it carries, where that ends, whether the load asked for holds, until when and with a replica
-/// fewer: a sentence each.
+/// What it carries, where that ends, whether the load asked for holds, until when and with a
+/// replica fewer: a sentence each.
 std::vector<std::string> capacity_sentences(const CapacityAnswer& answer);
 
 /// The sentences with the curve, the limits at capacity, and the notes.

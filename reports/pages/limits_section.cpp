@@ -41,8 +41,7 @@ std::string use_in_words(const LimitsAnswer& limits, const LimitAnswer& limit) {
       return fmt::format("{} of step time at {} tokens", share,
                          value_text(limits.max_num_batched_tokens));
     case LimitKind::max_num_seqs:
-      return fmt::format("{} of step time at {} sequences", share,
-                         value_text(limits.max_num_seqs));
+      return fmt::format("{} of step time at {} sequences", share, value_text(limits.max_num_seqs));
     case LimitKind::queueing:
       return share + " of mean TTFT is waiting";
     default:

@@ -52,11 +52,10 @@ Table load_table(std::span<const CapacityPoint> points) {
                           {"SLO", false}},
               .rows = {}};
   for (const CapacityPoint& point : points) {
-    table.rows.push_back({fixed(point.load, rate ? 2 : 0),
-                          fixed(point.request_rate_per_s, 2), fixed(point.output_tokens_per_s, 0),
-                          as_time(Seconds{point.ttft.p50}), as_time(Seconds{point.ttft.p95}),
-                          as_time(Seconds{point.tpot.p50}), as_time(Seconds{point.tpot.p95}),
-                          as_percent(point.use.peak_kv_use),
+    table.rows.push_back({fixed(point.load, rate ? 2 : 0), fixed(point.request_rate_per_s, 2),
+                          fixed(point.output_tokens_per_s, 0), as_time(Seconds{point.ttft.p50}),
+                          as_time(Seconds{point.ttft.p95}), as_time(Seconds{point.tpot.p50}),
+                          as_time(Seconds{point.tpot.p95}), as_percent(point.use.peak_kv_use),
                           point.verdict.holds ? "holds" : point.verdict.binding});
   }
   return table;

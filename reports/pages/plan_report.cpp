@@ -26,9 +26,8 @@ struct Price {
   bool dollars = false;
 
   explicit Price(const std::vector<RankedPlan>& ranked)
-      : dollars(std::all_of(ranked.begin(), ranked.end(), [](const RankedPlan& one) {
-          return one.cost_per_hour.has_value();
-        })) {}
+      : dollars(std::all_of(ranked.begin(), ranked.end(),
+                            [](const RankedPlan& one) { return one.cost_per_hour.has_value(); })) {}
   double of(const RankedPlan& one) const {
     return dollars ? *one.cost_per_hour : static_cast<double>(one.gpus);
   }
@@ -52,12 +51,12 @@ std::vector<FigureSeries> series_of(const std::vector<RankedPlan>& ranked, const
     series[&one == ranked.data() ? 0
            : one.pareto          ? 1
                                  : 2]
-        .points.push_back({.x = x,
-                           .y = y,
-                           .label = fmt::format(
-                               "{}: {}{}, {}", one.title, price.dollars ? "$" : "",
-                               price.dollars ? fixed(x, 2) + " per hour" : fixed(x, 0) + " GPUs",
-                               drawn.label(y))});
+        .points.push_back(
+            {.x = x,
+             .y = y,
+             .label = fmt::format("{}: {}{}, {}", one.title, price.dollars ? "$" : "",
+                                  price.dollars ? fixed(x, 2) + " per hour" : fixed(x, 0) + " GPUs",
+                                  drawn.label(y))});
   }
   std::erase_if(series, [](const FigureSeries& one) { return one.points.empty(); });
   return series;
@@ -119,8 +118,8 @@ std::vector<std::string> refusal_lines(const PlanAnswer& answer) {
   std::vector<std::string> lines{"Nothing that was searched holds what was promised."};
   for (const RejectedPlan& one : answer.rejected) {
     if (one.outcome != ShapeOutcome::beyond_limits || one.why.empty()) continue;
-    lines.push_back(fmt::format("What the limits allow rules out {}, which {}.", one.shape.name,
-                                one.why));
+    lines.push_back(
+        fmt::format("What the limits allow rules out {}, which {}.", one.shape.name, one.why));
   }
   for (const PlanCandidate& one : answer.closest) {
     lines.push_back(fmt::format("Closest: {}: {}.", one.title, miss_of(one.result)));
@@ -131,10 +130,9 @@ std::vector<std::string> refusal_lines(const PlanAnswer& answer) {
 ReportSection searched_section(const PlanAnswer& answer) {
   ReportSection section{.heading = "What was searched"};
   const auto count = [](std::int64_t number) { return fixed(static_cast<double>(number), 0); };
-  section.lines.push_back(
-      fmt::format("{} candidates, {} simulations, {} more for probabilities and breaking points.",
-                  count(answer.candidates), count(answer.simulations),
-                  count(answer.finalist_simulations)));
+  section.lines.push_back(fmt::format(
+      "{} candidates, {} simulations, {} more for probabilities and breaking points.",
+      count(answer.candidates), count(answer.simulations), count(answer.finalist_simulations)));
   Table outcomes{.title = "Shapes by fate", .columns = {{"They", false}, {"Shapes"}}, .rows = {}};
   for (const auto& [outcome, shapes] : answer.shapes) {
     outcomes.rows.push_back({reason_text(outcome), count(shapes)});
@@ -219,9 +217,9 @@ std::vector<Figure> plan_figures(const PlanAnswer& answer) {
                      "the Pareto set.",
                  .x = {.title = price.title(), .low = 0},
                  .y = {.title = "TTFT p95 (ms)", .low = 0}};
-  latency.series =
-      series_of(ranked, {[](const RankedPlan& one) { return kMilliseconds.of(one.result.ttft_p95_s); },
-                         [](double value) { return "TTFT p95 " + fixed(value, 0) + " ms"; }});
+  latency.series = series_of(
+      ranked, {[](const RankedPlan& one) { return kMilliseconds.of(one.result.ttft_p95_s); },
+               [](double value) { return "TTFT p95 " + fixed(value, 0) + " ms"; }});
   mark_limits(latency, ranked.front(), "p95 ttft", kMilliseconds);
   Figure capacity{
       .key = "plan_price_capacity",
@@ -247,9 +245,8 @@ Report plan_report(const std::string& store_path, const Run& run) {
   try {
     answer = plan_answer_from_json(json);
   } catch (const Error& error) {  // of another version
-    report.sections.front().lines.push_back(
-        fmt::format("The stored answer cannot be read: {}. Run the same command again.",
-                    error.what()));
+    report.sections.front().lines.push_back(fmt::format(
+        "The stored answer cannot be read: {}. Run the same command again.", error.what()));
     return report;
   }
   report.answer = answer.headline;

@@ -10,8 +10,8 @@
 
 namespace roofcast {
 
-/// Price against latency and against what each finalist carries, the chosen one marked. None without
-/// finalists.
+/// Price against latency and against what each finalist carries, the chosen one marked. None
+/// without finalists.
 std::vector<Figure> plan_figures(const PlanAnswer& answer);
 
 /// Throws Error when the plan did not come to its end.

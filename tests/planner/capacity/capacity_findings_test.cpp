@@ -26,7 +26,7 @@ Scenario chat(double request_rate, double ttft_limit_s = 0.5) {
 }
 
 CapacityFindings answer_to(const Scenario& scenario, const CapacityRequest& request = {},
-                         int threads = 1) {
+                           int threads = 1) {
   Execution execution{.threads = threads};
   return capacity_findings(study_of(scenario, {}, false), request, execution);
 }

@@ -81,12 +81,13 @@ TEST(Evaluations, QuestionsOfOtherKindsOrUnitsAreOthers) {
 
 TEST(Evaluations, FiguresComeBackFromTheirTextsAsTheyWere) {
   const CandidateFigures trial{
-      .verdict = {.holds = true,
-                  .unserved = 3,
-                  .margins = {{.what = "p95 ttft", .limit_s = 0.5, .achieved_s = 0.1, .margin = 0.8}},
-                  .binding = "p95 ttft",
-                  .worst_margin = 0.8,
-                  .goodput_share = 1.0 / 3},
+      .verdict =
+          {.holds = true,
+           .unserved = 3,
+           .margins = {{.what = "p95 ttft", .limit_s = 0.5, .achieved_s = 0.1, .margin = 0.8}},
+           .binding = "p95 ttft",
+           .worst_margin = 0.8,
+           .goodput_share = 1.0 / 3},
       .output_tokens_per_s = 0.1 + 0.2,
       .requests = 41};
   const std::string text = to_text(trial);
