@@ -33,7 +33,7 @@ struct LostReplica {
   Capacity capacity{};
 };
 
-struct CapacityAnswer {
+struct CapacityFindings {
   LoadStudy study{};  // as it was searched in the end
   Capacity capacity{};
   std::optional<LoadPoint> asked{};        // at the load that was asked for
@@ -49,14 +49,14 @@ struct CapacityAnswer {
 };
 
 /// Of a study without refusal. Throws Error once the execution's progress ends it.
-CapacityAnswer answer_capacity(LoadStudy study, const CapacityRequest& request,
-                               Execution& execution);
+CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& request,
+                                   Execution& execution);
 
 /// Whether the answer is yes: some load holds, the one asked for does, and still with one replica
 /// fewer where that was asked.
-bool holds(const CapacityAnswer& answer);
+bool holds(const CapacityFindings& answer);
 
 /// Capacity by the load asked for; nothing when none was, or nothing holds.
-std::optional<double> headroom_of(const CapacityAnswer& answer);
+std::optional<double> headroom_of(const CapacityFindings& answer);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-#include "planner/capacity/capacity_answer.hpp"
+#include "planner/capacity/capacity_findings.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ constexpr double kIntervalDeviations = 1.2816;  // of a normal distribution, aro
 
 /// A capacity that rests on too short a load is looked for again with more requests, if these are
 /// free to choose.
-void search(CapacityAnswer& answer, Execution& execution) {
+void search(CapacityFindings& answer, Execution& execution) {
   answer.capacity = capacity_of(answer.study, execution);
   constexpr int kMaxTimes = 3;
   for (int i = 0; i < kMaxTimes && answer.study.grows; ++i) {
@@ -39,7 +39,7 @@ void take_uncertainty(LoadStudy& study, const SimulationRun& run) {
   }
 }
 
-std::optional<double> capacity_deviating(const CapacityAnswer& answer, double deviations,
+std::optional<double> capacity_deviating(const CapacityFindings& answer, double deviations,
                                          Execution& execution) {
   const Simulation simulation = [&](const SimulationRun& run) {
     return simulate_deviating(run, step_times_of(run), {.step_time = deviations}, {});
@@ -47,7 +47,7 @@ std::optional<double> capacity_deviating(const CapacityAnswer& answer, double de
   return capacity_near(answer.study, *answer.capacity.load, simulation, execution).load;
 }
 
-void add_interval(CapacityAnswer& answer, Execution& execution) {
+void add_interval(CapacityFindings& answer, Execution& execution) {
   // Where verdicts come and go with the load there is no one end to move.
   if (!answer.capacity.load || !answer.capacity.monotone) return;
   const double load = *answer.capacity.load;
@@ -57,7 +57,7 @@ void add_interval(CapacityAnswer& answer, Execution& execution) {
   answer.high = std::max(load, faster.value_or(0));
 }
 
-void add_asked(CapacityAnswer& answer, Execution& execution) {
+void add_asked(CapacityFindings& answer, Execution& execution) {
   const LoadStudy& study = answer.study;
   if (!study.asked) return;
   SimulationRun run = at_load(study, study.load_of_run);
@@ -84,7 +84,7 @@ double load_at_limit(const Capacity& capacity) {
   return failing == capacity.points.end() ? *capacity.load : failing->load;
 }
 
-void add_limits(CapacityAnswer& answer, const CapacityRequest& request, Execution& execution) {
+void add_limits(CapacityFindings& answer, const CapacityRequest& request, Execution& execution) {
   answer.limit_load = load_at_limit(answer.capacity);
   SimulationRun run = at_load(answer.study, answer.limit_load);
   const auto account = carried_out(execution, 1, [&](std::int64_t) {
@@ -110,7 +110,7 @@ void add_limits(CapacityAnswer& answer, const CapacityRequest& request, Executio
 }
 
 /// Some loads beyond the capacity, and of all that were tried those that stand apart.
-void add_curve(CapacityAnswer& answer, Execution& execution) {
+void add_curve(CapacityFindings& answer, Execution& execution) {
   constexpr std::array kBeyond = {1.1, 1.25, 1.5};
   constexpr double kApart = 1.08;
   std::vector<LoadPoint> points = answer.capacity.points;
@@ -154,7 +154,7 @@ SimulationRun without_replica(const SimulationRun& run, std::size_t pool) {
   return smaller;
 }
 
-LostReplica lose(const CapacityAnswer& answer, std::size_t pool, Execution& execution) {
+LostReplica lose(const CapacityFindings& answer, std::size_t pool, Execution& execution) {
   const PoolRun& whole = answer.study.run.pools[pool];
   LostReplica lost{.pool = whole.name, .left = whole.replicas - 1};
   if (lost.left == 0) return lost;
@@ -170,7 +170,7 @@ LostReplica lose(const CapacityAnswer& answer, std::size_t pool, Execution& exec
   return lost;
 }
 
-void add_losses(CapacityAnswer& answer, Execution& execution) {
+void add_losses(CapacityFindings& answer, Execution& execution) {
   for (std::size_t i = 0; i < answer.study.run.pools.size(); ++i) {
     const auto& cluster = answer.study.run.scenario.cluster;
     if (cluster && i < cluster->pools.size() && cluster->pools[i].autoscaling) {
@@ -182,7 +182,7 @@ void add_losses(CapacityAnswer& answer, Execution& execution) {
   }
 }
 
-void add_notes(CapacityAnswer& answer) {
+void add_notes(CapacityFindings& answer) {
   const LoadPoint& point = point_of(answer.capacity);
   const auto requests = std::ssize(answer.study.run.workload.requests);
   if (answer.capacity.load && requests < requests_needed(point)) {
@@ -194,7 +194,7 @@ void add_notes(CapacityAnswer& answer) {
 }
 
 /// Among all that was tried.
-bool is_monotone(const CapacityAnswer& answer) {
+bool is_monotone(const CapacityFindings& answer) {
   return std::none_of(answer.curve.begin(), answer.curve.end(), [&](const LoadPoint& point) {
     const bool below = answer.capacity.load && point.load <= *answer.capacity.load;
     return below != point.verdict.holds;
@@ -203,9 +203,9 @@ bool is_monotone(const CapacityAnswer& answer) {
 
 }  // namespace
 
-CapacityAnswer answer_capacity(LoadStudy study, const CapacityRequest& request,
-                               Execution& execution) {
-  CapacityAnswer answer{.study = std::move(study)};
+CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& request,
+                                   Execution& execution) {
+  CapacityFindings answer{.study = std::move(study)};
   answer.study.run.stopped = execution.stopped;
   search(answer, execution);
   add_asked(answer, execution);
@@ -220,7 +220,7 @@ CapacityAnswer answer_capacity(LoadStudy study, const CapacityRequest& request,
   return answer;
 }
 
-bool holds(const CapacityAnswer& answer) {
+bool holds(const CapacityFindings& answer) {
   const auto missed = [](const std::optional<LoadPoint>& point) {
     return point && !point->verdict.holds;
   };
@@ -230,7 +230,7 @@ bool holds(const CapacityAnswer& answer) {
   return answer.capacity.load && !missed(answer.asked) && !loses;
 }
 
-std::optional<double> headroom_of(const CapacityAnswer& answer) {
+std::optional<double> headroom_of(const CapacityFindings& answer) {
   if (!answer.asked || !answer.capacity.load) return std::nullopt;
   return *answer.capacity.load / answer.asked->load;
 }

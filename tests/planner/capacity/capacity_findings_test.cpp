@@ -1,5 +1,5 @@
 // The capacity of whole scenarios, by what must be so whatever the figures.
-#include "planner/capacity/capacity_answer.hpp"
+#include "planner/capacity/capacity_findings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,10 +25,10 @@ Scenario chat(double request_rate, double ttft_limit_s = 0.5) {
   return scenario;
 }
 
-CapacityAnswer answer_to(const Scenario& scenario, const CapacityRequest& request = {},
-                         int threads = 1) {
+CapacityFindings answer_to(const Scenario& scenario, const CapacityRequest& request = {},
+                           int threads = 1) {
   Execution execution{.threads = threads};
-  return answer_capacity(study_of(scenario, {}, false), request, execution);
+  return capacity_findings(study_of(scenario, {}, false), request, execution);
 }
 
 Scenario closed_loop(std::int64_t in_flight) {
@@ -111,7 +111,7 @@ Scenario any_load(std::mt19937& random) {
   return scenario;
 }
 
-TEST(CapacityAnswer, AgreesWithASimulationOnWhetherALoadHolds) {
+TEST(CapacityFindings, AgreesWithASimulationOnWhetherALoadHolds) {
   constexpr int kCases = trials(1000);
   std::mt19937 random(20261122);
   int kept = 0, missed = 0, saturated_within_limits = 0, unpromised = 0;
@@ -139,8 +139,8 @@ TEST(CapacityAnswer, AgreesWithASimulationOnWhetherALoadHolds) {
   }
 }
 
-TEST(CapacityAnswer, HoldsAtTheCapacityAndNotAPercentBeyond) {
-  const CapacityAnswer answer = answer_to(chat(3));
+TEST(CapacityFindings, HoldsAtTheCapacityAndNotAPercentBeyond) {
+  const CapacityFindings answer = answer_to(chat(3));
   ASSERT_TRUE(answer.capacity.load);
   EXPECT_TRUE(point_of(answer.capacity).verdict.holds);
   EXPECT_LE(answer.limit_load, 1.01 * *answer.capacity.load);
@@ -151,7 +151,7 @@ TEST(CapacityAnswer, HoldsAtTheCapacityAndNotAPercentBeyond) {
   EXPECT_EQ(holds(answer), answer.asked->verdict.holds);
 }
 
-TEST(CapacityAnswer, ALooserSloNeverCarriesLess) {
+TEST(CapacityFindings, ALooserSloNeverCarriesLess) {
   double before = 0;
   for (const double limit_s : {0.06, 0.1, 0.3, 1.0}) {
     const double load = answer_to(chat(3, limit_s)).capacity.load.value_or(0);
@@ -160,9 +160,9 @@ TEST(CapacityAnswer, ALooserSloNeverCarriesLess) {
   }
 }
 
-TEST(CapacityAnswer, IsTheSameForAnyNumberOfThreads) {
-  const CapacityAnswer one = answer_to(chat(3), {.explain = true}, 1);
-  const CapacityAnswer three = answer_to(chat(3), {.explain = true}, 3);
+TEST(CapacityFindings, IsTheSameForAnyNumberOfThreads) {
+  const CapacityFindings one = answer_to(chat(3), {.explain = true}, 1);
+  const CapacityFindings three = answer_to(chat(3), {.explain = true}, 3);
   EXPECT_EQ(one.capacity.load, three.capacity.load);
   EXPECT_EQ(one.low, three.low);
   EXPECT_EQ(one.high, three.high);
@@ -175,36 +175,36 @@ TEST(CapacityAnswer, IsTheSameForAnyNumberOfThreads) {
   }
 }
 
-TEST(CapacityAnswer, AnSloThatEvenOneRequestMissesHasNone) {
-  const CapacityAnswer answer = answer_to(chat(3, 0.001));
+TEST(CapacityFindings, AnSloThatEvenOneRequestMissesHasNone) {
+  const CapacityFindings answer = answer_to(chat(3, 0.001));
   EXPECT_FALSE(answer.capacity.load);
   EXPECT_FALSE(holds(answer));
   EXPECT_FALSE(headroom_of(answer));
   EXPECT_EQ(point_of(answer.capacity).verdict.binding, "p95 ttft");
 }
 
-TEST(CapacityAnswer, ALostReplicaLeavesWhatTheOthersCarry) {
+TEST(CapacityFindings, ALostReplicaLeavesWhatTheOthersCarry) {
   Scenario scenario = chat(4);
   scenario.cluster = ClusterScenario{.pools = {{.replicas = 2}}};
-  const CapacityAnswer answer = answer_to(scenario, {.lose_one = true});
+  const CapacityFindings answer = answer_to(scenario, {.lose_one = true});
   ASSERT_EQ(answer.lost.size(), 1U);
   EXPECT_EQ(answer.lost[0].left, 1);
   // What is left is the deployment of one replica, under the very same requests.
-  const CapacityAnswer alone = answer_to(chat(4));
+  const CapacityFindings alone = answer_to(chat(4));
   EXPECT_EQ(answer.lost[0].asked->ttft.p95, alone.asked->ttft.p95);
   EXPECT_NEAR(answer.lost[0].capacity.load.value(), *alone.capacity.load,
               0.01 * *alone.capacity.load);
 }
 
-TEST(CapacityAnswer, TheOnlyReplicaLostLeavesNothing) {
-  const CapacityAnswer answer = answer_to(chat(3), {.lose_one = true});
+TEST(CapacityFindings, TheOnlyReplicaLostLeavesNothing) {
+  const CapacityFindings answer = answer_to(chat(3), {.lose_one = true});
   ASSERT_EQ(answer.lost.size(), 1U);
   EXPECT_EQ(answer.lost[0].left, 0);
   EXPECT_FALSE(holds(answer));
 }
 
-TEST(CapacityAnswer, OfAClosedLoopIsAWholeNumberBelowTheFirstThatFails) {
-  const CapacityAnswer answer = answer_to(closed_loop(4));
+TEST(CapacityFindings, OfAClosedLoopIsAWholeNumberBelowTheFirstThatFails) {
+  const CapacityFindings answer = answer_to(closed_loop(4));
   ASSERT_TRUE(answer.capacity.load);
   EXPECT_EQ(*answer.capacity.load, std::floor(*answer.capacity.load));
   for (const LoadPoint& point : answer.capacity.points) {
@@ -213,18 +213,18 @@ TEST(CapacityAnswer, OfAClosedLoopIsAWholeNumberBelowTheFirstThatFails) {
   }
 }
 
-TEST(CapacityAnswer, EndsWithinASimulation) {
+TEST(CapacityFindings, EndsWithinASimulation) {
   // Two hundred requests are some thousand events, of which every sixteenth asks.
   std::atomic<int> asked = 0;
   Execution execution{.stopped = [&asked] { return ++asked > 3; }};
-  EXPECT_THROW(answer_capacity(study_of(chat(7), {}, false), {}, execution), Error);
+  EXPECT_THROW(capacity_findings(study_of(chat(7), {}, false), {}, execution), Error);
   EXPECT_EQ(execution.simulations, 1);
   EXPECT_LE(asked, 6);
 }
 
-TEST(CapacityAnswer, EndsWhenTheUserDoes) {
+TEST(CapacityFindings, EndsWhenTheUserDoes) {
   Execution execution{.progress = [](std::int64_t done) { return done < 5; }};
-  EXPECT_THROW(answer_capacity(study_of(chat(3), {}, false), {}, execution), Error);
+  EXPECT_THROW(capacity_findings(study_of(chat(3), {}, false), {}, execution), Error);
 }
 
 }  // namespace
