@@ -30,8 +30,6 @@ namespace {
 
 constexpr const char* kCommand = "estimate";
 
-/// Each sequence is worked out individually, in time and memory; engines run some thousands at most.
-constexpr std::int64_t kMaxBatch = 1'000'000;
 constexpr std::int64_t kMaxTokens = 1'000'000'000;
 
 void check(const char* key, std::int64_t value, std::int64_t max) {
@@ -69,7 +67,7 @@ Seconds step_time(const std::vector<OperatorAnswer>& operators, Seconds host) {
 }  // namespace
 
 EstimateAnswer estimate(const EstimateQuestion& question) {
-  check("batch", question.batch, kMaxBatch);
+  check("batch", question.batch, kMaxEstimatedBatch);
   check("input_tokens", question.input_tokens, kMaxTokens);
   check("output_tokens", question.output_tokens, kMaxTokens);
   const Deployment deployment = resolve(question.deployment).deployment;

@@ -65,15 +65,16 @@ std::string size_text(OperatorFamily family, double x) {
 }
 
 std::string range_text(const MeasuredCurveFacts& curve) {
+  if (curve.points.empty()) return "-";
   const OperatorFamily family = curve.family;
   const MeasuredPointFacts& first = curve.points.front();
   const MeasuredPointFacts& last = curve.points.back();
   const std::string x =
       fmt::format("{} to {}", size_text(family, first.x), size_text(family, last.x));
   if (!has_second_axis(family)) return sized_in_bytes(family) ? x : x + " tokens";
-  const auto [low, high] =
-      std::minmax_element(curve.points.begin(), curve.points.end(),
-                          [](const MeasuredPointFacts& a, const MeasuredPointFacts& b) { return a.y < b.y; });
+  const auto [low, high] = std::minmax_element(
+      curve.points.begin(), curve.points.end(),
+      [](const MeasuredPointFacts& a, const MeasuredPointFacts& b) { return a.y < b.y; });
   const bool prefill = family == OperatorFamily::prefill_attention;
   return fmt::format("{} {}, {} to {} tokens{}", x, prefill ? "new" : "sequences", count(low->y),
                      count(high->y), prefill ? " before" : " each");
@@ -81,17 +82,17 @@ std::string range_text(const MeasuredCurveFacts& curve) {
 
 /// At the smallest, the middle and the largest timed size.
 std::string shares_text(const MeasuredCurveFacts& curve) {
+  if (curve.points.empty()) return "-";
   const std::size_t size = curve.points.size();
   std::vector<std::size_t> places = {0, size / 2, size - 1};
   places.erase(std::unique(places.begin(), places.end()), places.end());
   std::string text;
   for (const std::size_t place : places) {
     const MeasuredPointFacts& point = curve.points[place];
-    const std::string y =
-        has_second_axis(curve.family) ? fmt::format(" x {}", count(point.y)) : "";
-    text += fmt::format("{}{}{}: {} of {}", text.empty() ? "" : "; ",
-                        size_text(curve.family, point.x), y, as_percent(point.share_of_ceiling, 0),
-                        point.ceiling);
+    const std::string y = has_second_axis(curve.family) ? fmt::format(" x {}", count(point.y)) : "";
+    text +=
+        fmt::format("{}{}{}: {} of {}", text.empty() ? "" : "; ", size_text(curve.family, point.x),
+                    y, as_percent(point.share_of_ceiling, 0), point.ceiling);
   }
   return text;
 }
@@ -109,8 +110,8 @@ Table curve_table(const MeasuredFacts& measured) {
               .rows = {}};
   for (const MeasuredCurveFacts& curve : measured.curves) {
     const bool known = curve.p90_error > 0;
-    table.rows.push_back({std::string(name_of(curve.family)), curve.shape,
-                          curve.kernel, range_text(curve), count(double(curve.points.size())),
+    table.rows.push_back({std::string(name_of(curve.family)), curve.shape, curve.kernel,
+                          range_text(curve), count(double(curve.points.size())),
                           known ? as_percent(curve.median_error) : "-",
                           known ? as_percent(curve.p90_error) : "-", shares_text(curve)});
   }
