@@ -11,6 +11,9 @@ constexpr const char* kCommand = "staircase";
 StaircaseAnswer count(const StaircaseQuestion& question) {
   if (question.prompt < 0) throw Error("prompt: expected 0 tokens or more");
   if (question.generate < 0) throw Error("generate: expected 0 tokens or more");
+  if (question.acceptance && !(*question.acceptance >= 0 && *question.acceptance <= 1)) {
+    throw Error("acceptance: expected a share from 0 to 1");
+  }
   return {.head = answer_head(kCommand),
           .inputs = {.prompt_tokens = question.prompt, .generated_tokens = question.generate},
           .counts = count_staircase(question.prompt, question.generate),

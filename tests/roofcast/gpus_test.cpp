@@ -15,7 +15,7 @@ void expect_round_trip(const GpuAnswer& answer) {
 
 // Datasheet of the H100 SXM: 989.4 TFLOP/s dense in bf16, 3.35 TB/s: 295.3 FLOP/byte.
 TEST(DescribeGpu, KnowsTheH100) {
-  const GpuAnswer answer = describe_gpu(std::string("h100"));
+  const GpuAnswer answer = describe_gpu("h100");
   EXPECT_EQ(answer.gpu.name, "nvidia-h100-sxm");
   EXPECT_DOUBLE_EQ(answer.gpu.memory_bandwidth.value, 3.35e12);
   const auto bf16 = std::find_if(answer.gpu.ridges.begin(), answer.gpu.ridges.end(),

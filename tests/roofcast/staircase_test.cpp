@@ -77,6 +77,10 @@ TEST(StaircaseAnswer, NamesTheKeyThatIsOutOfRange) {
             "prompt: expected 0 tokens or more");
   EXPECT_EQ(test::complaint([] { staircase(question_of(1, -1)); }),
             "generate: expected 0 tokens or more");
+  StaircaseQuestion likely = timed(question_of(1, 1));
+  likely.acceptance = 1.5;
+  EXPECT_EQ(test::complaint([&] { staircase(likely); }),
+            "acceptance: expected a share from 0 to 1");
 }
 
 }  // namespace
