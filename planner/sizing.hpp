@@ -14,9 +14,9 @@ namespace roofcast {
 inline constexpr int kMaxTensorParallel = 64;
 
 /// The deployment with the smallest tensor parallelism (a power of two up to kMaxTensorParallel, as
-/// engines shard) that holds `batch` sequences of `context` tokens, the engine's max_model_len where
-/// unset. Degrees that cannot shard the model are passed over; options.parallel.tensor is ignored.
-/// Nothing when none holds them. Throws UsageError as resolve() does.
+/// engines shard) that holds `batch` sequences of `context` tokens, the engine's max_model_len
+/// where unset. Degrees that cannot shard the model are passed over; options.parallel.tensor is
+/// ignored. Nothing when none holds them. Throws UsageError as resolve() does.
 std::optional<Deployment> smallest_tensor_parallel(DeploymentOptions options,
                                                    std::optional<std::int64_t> context,
                                                    std::int64_t batch);

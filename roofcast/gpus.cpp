@@ -14,10 +14,9 @@ namespace roofcast {
 
 template <>
 struct EnumNames<OperatorFamily> {
-  static inline const std::array values =
-      names_of(OperatorFamily::gemm, OperatorFamily::moe, OperatorFamily::prefill_attention,
-               OperatorFamily::decode_attention, OperatorFamily::memory_bound,
-               OperatorFamily::collective);
+  static inline const std::array values = names_of(
+      OperatorFamily::gemm, OperatorFamily::moe, OperatorFamily::prefill_attention,
+      OperatorFamily::decode_attention, OperatorFamily::memory_bound, OperatorFamily::collective);
   static_assert(std::tuple_size_v<decltype(values)> == kOperatorFamilies);
 };
 
@@ -123,9 +122,8 @@ std::string count(double value) { return with_separators(static_cast<std::int64_
 std::vector<MeasuredCeiling> compute_ceilings(const Gpu& gpu) {
   std::vector<MeasuredCeiling> list;
   for (const auto& [dtype, peak] : gpu.dense_peak) {
-    MeasuredCeiling best{.name = std::string(name_of(dtype)),
-                         .unit = "flops_per_s",
-                         .stated = stated(peak.value)};
+    MeasuredCeiling best{
+        .name = std::string(name_of(dtype)), .unit = "flops_per_s", .stated = stated(peak.value)};
     for (const MeasuredCurve& curve : gpu.measured->curves) {
       if (curve.shape.family != OperatorFamily::gemm) continue;
       for (const MeasuredPoint& point : curve.points) {
@@ -199,9 +197,8 @@ GpuListAnswer list_gpus() {
 GpuAnswer describe_gpu(const std::string& gpu) { return describe_gpu(load_gpu(gpu)); }
 
 GpuAnswer describe_gpu(const GpuProfile& profile) {
-  GpuAnswer answer{.head = answer_head(kCommand),
-                   .inputs = {.gpu = profile.gpu.name},
-                   .gpu = facts_of(profile)};
+  GpuAnswer answer{
+      .head = answer_head(kCommand), .inputs = {.gpu = profile.gpu.name}, .gpu = facts_of(profile)};
   if (profile.gpu.measured) answer.measured = measured_facts(profile.gpu);
   return answer;
 }

@@ -45,8 +45,8 @@ struct GpuFacts {
   std::map<std::string, std::string> sources{};
   // Not in the JSON; unset when read back.
   std::optional<bool> is_cpu{};
-  std::optional<Bytes> l2_cache{};         // last-level cache of a CPU
-  std::optional<int> multiprocessors{};    // cores of a CPU
+  std::optional<Bytes> l2_cache{};       // last-level cache of a CPU
+  std::optional<int> multiprocessors{};  // cores of a CPU
 };
 
 struct GpuListAnswer {
@@ -150,7 +150,8 @@ void members(Visitor& visit, GpuFacts& gpu) {
   visit("architecture", gpu.architecture, "hopper, ...");
   visit("memory_bytes", gpu.memory_bytes, "memory as sold");
   visit("memory_visible_bytes", gpu.memory_visible_bytes, "memory that the driver reports");
-  visit("memory_bandwidth_bytes_per_s", gpu.memory_bandwidth, "of the memory, as the datasheet states");
+  visit("memory_bandwidth_bytes_per_s", gpu.memory_bandwidth,
+        "of the memory, as the datasheet states");
   visit("dense_peak_flops_per_s", gpu.dense_peaks, "by number format, without sparsity");
   visit("ridge_flops_per_byte", gpu.ridges, "by number format: peak over memory bandwidth");
   visit("peer_link", gpu.peer_link, "to other GPUs of the node; null: none");

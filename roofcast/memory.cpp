@@ -80,8 +80,8 @@ MemoryAnswer memory(const MemoryQuestion& question) {
   const MemoryPlan plan = plan_memory(deployment);
   MemoryAnswer answer = answer_of(deployment, plan, question.solve);
   if (question.solve == Solve::batch) {
-    answer.solution = solve_batch(deployment, plan,
-                                  question.context.value_or(deployment.engine.max_model_len));
+    answer.solution =
+        solve_batch(deployment, plan, question.context.value_or(deployment.engine.max_model_len));
   } else if (question.solve == Solve::context) {
     answer.solution = solve_context(deployment, plan, question.batch.value_or(1));
   } else if (plan.fits) {

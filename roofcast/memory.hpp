@@ -43,7 +43,8 @@ struct ContextBatch {
   std::int64_t max_batch = 0;
 };
 
-/// What was solved for. `context_tokens` and `tensor_parallel` are set but empty where nothing fits.
+/// What was solved for. `context_tokens` and `tensor_parallel` are set but empty where nothing
+/// fits.
 struct MemorySolution {
   std::optional<std::int64_t> batch{};
   std::optional<std::optional<std::int64_t>> context_tokens{};
@@ -110,8 +111,9 @@ void members(Visitor& visit, ContextBatch& row) {
 
 template <class Visitor>
 void members(Visitor& visit, MemorySolution& solution) {
-  visit.if_set("batch", solution.batch,
-               "sequences: the largest batch that fits, or the one that the context was sought for");
+  visit.if_set(
+      "batch", solution.batch,
+      "sequences: the largest batch that fits, or the one that the context was sought for");
   visit.if_set("context_tokens", solution.context_tokens,
                "tokens per sequence: the longest that fits (null: none does), or the length that "
                "the batch was sought for");
@@ -133,7 +135,8 @@ void members(Visitor& visit, MemoryAnswer& answer) {
   visit("block_bytes", answer.block_bytes, "bytes of a KV block on one GPU, all layers");
   visit("kv_blocks", answer.kv_blocks, "KV blocks, as the engine counts them");
   visit("kv_tokens", answer.kv_tokens, "tokens that they hold, as the engine prints it");
-  visit("max_batch", answer.max_batch, "sequences of max_model_len tokens at once, by memory alone");
+  visit("max_batch", answer.max_batch,
+        "sequences of max_model_len tokens at once, by memory alone");
   visit("max_concurrency", answer.max_concurrency,
         "the engine's maximum concurrency: the same as a fraction");
   visit("relative_uncertainty", answer.relative_uncertainty,
@@ -142,9 +145,10 @@ void members(Visitor& visit, MemoryAnswer& answer) {
   visit("remedies", answer.remedies,
         "single changes that would make it fit, each tried; empty when it fits or something was "
         "solved for");
-  visit.if_set("max_batch_by_context", answer.max_batch_by_context,
-               "largest batch at 1,024 tokens and each four times longer, up to max_model_len; when "
-               "it fits and nothing was solved for");
+  visit.if_set(
+      "max_batch_by_context", answer.max_batch_by_context,
+      "largest batch at 1,024 tokens and each four times longer, up to max_model_len; when "
+      "it fits and nothing was solved for");
 }
 
 }  // namespace roofcast

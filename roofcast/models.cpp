@@ -123,29 +123,29 @@ ModelAnswer describe_model(const ModelQuestion& question) {
   const Transformer model = load_model_as(question.model, question.weight_format);
   const ParameterCount count = count_parameters(model);
   const DType dtype = cache_dtype(model);
-  return {.head = answer_head(kCommand),
-          .inputs = {.model = model.name},
-          .architecture = model.architecture,
-          .model_type = model.model_type,
-          .parameters_total = count.total,
-          .parameters_active = count.active,
-          .parameters_active_without_input_embedding = count.active_without_input_embedding,
-          .vision_parameters = model.vision_parameters,
-          .weight_bytes = whole(weight_bytes(model, Parallelism{})),
-          .weights = weights_of(model),
-          .kv_cache_dtype = std::string(name_of(dtype)),
-          .kv_bytes_per_token = whole(kv_bytes_per_token(model, dtype)),
-          .kv_bytes_per_token_full_attention =
-              whole(full_attention_kv_bytes_per_token(model, dtype)),
-          .state_bytes_per_sequence = whole(state_bytes_per_sequence(model)),
-          .matmul_flops_per_token = matmul_flops_per_token(model, true),
-          .max_context_tokens = model.max_context,
-          .hidden_size = model.hidden,
-          .vocabulary_size = model.vocabulary,
-          .layers = layer_kinds(model),
-          .notes = model.notes,
-          .source = model.source,
-          .attention_flops_per_token = attention_flops_per_token(model, kAttentionPosition)};
+  return {
+      .head = answer_head(kCommand),
+      .inputs = {.model = model.name},
+      .architecture = model.architecture,
+      .model_type = model.model_type,
+      .parameters_total = count.total,
+      .parameters_active = count.active,
+      .parameters_active_without_input_embedding = count.active_without_input_embedding,
+      .vision_parameters = model.vision_parameters,
+      .weight_bytes = whole(weight_bytes(model, Parallelism{})),
+      .weights = weights_of(model),
+      .kv_cache_dtype = std::string(name_of(dtype)),
+      .kv_bytes_per_token = whole(kv_bytes_per_token(model, dtype)),
+      .kv_bytes_per_token_full_attention = whole(full_attention_kv_bytes_per_token(model, dtype)),
+      .state_bytes_per_sequence = whole(state_bytes_per_sequence(model)),
+      .matmul_flops_per_token = matmul_flops_per_token(model, true),
+      .max_context_tokens = model.max_context,
+      .hidden_size = model.hidden,
+      .vocabulary_size = model.vocabulary,
+      .layers = layer_kinds(model),
+      .notes = model.notes,
+      .source = model.source,
+      .attention_flops_per_token = attention_flops_per_token(model, kAttentionPosition)};
 }
 
 Json to_json(const ModelListAnswer& answer) { return record_to_json(answer); }

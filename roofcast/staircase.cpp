@@ -33,11 +33,11 @@ StaircaseAnswer staircase_on(const Deployment& deployment, const StaircaseQuesti
   check_timed(question);
   StaircaseAnswer answer = count(question);
   answer.inputs.deployment = inputs_of(deployment);
-  answer.times = TimedStaircase{
-      .tokens = time_staircase(deployment, question.prompt, question.generate),
-      .flattened = flatten_staircase(deployment, question.prompt, question.generate,
-                                     question.acceptance.value_or(0.0),
-                                     question.acceptance ? question.drafts : 0)};
+  answer.times =
+      TimedStaircase{.tokens = time_staircase(deployment, question.prompt, question.generate),
+                     .flattened = flatten_staircase(deployment, question.prompt, question.generate,
+                                                    question.acceptance.value_or(0.0),
+                                                    question.acceptance ? question.drafts : 0)};
   return answer;
 }
 
