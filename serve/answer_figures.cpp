@@ -97,18 +97,19 @@ Json searched_capacity(const std::vector<std::string>& arguments,
 
 std::vector<Figure> staircase_pictures(const std::vector<std::string>& arguments) {
   DeploymentOptions deployment;
-  std::int64_t prompt = 0;
-  std::int64_t generate = 0;
+  StaircaseQuestion question;
   Usage usage{.synopsis = "roofcast staircase",
               .example = "",
               .options = option_group("Options"),
               .unlisted = scheduler_options(deployment),
               .positional = {}};
-  usage.options.add_options()("prompt", converted(prompt, "--prompt", parse_positive)->required())(
-      "generate", converted(generate, "--generate", parse_positive)->required());
+  usage.options.add_options()("prompt",
+                              converted(question.prompt, "--prompt", parse_positive)->required())(
+      "generate", converted(question.generate, "--generate", parse_positive)->required());
   usage.options.add(machine_options(deployment)).add(engine_options(deployment));
   parse_arguments(arguments, usage);
-  return staircase_figures(resolve(deployment).deployment, prompt, generate);
+  question.deployment = deployment;
+  return staircase_figures(staircase(question));
 }
 
 }  // namespace

@@ -167,8 +167,9 @@ ReportSection staircase_section(const PoolRun& pool, const TypicalLoad& load) {
   // Longer outputs only repeat the picture.
   constexpr std::int64_t kMaxTokens = 4096;
   return {.heading = "What the KV cache saves",
-          .figures = staircase_figures(pool.deployment, load.input_tokens,
-                                       std::min(load.output_tokens, kMaxTokens))};
+          .figures = staircase_figures(staircase_on(
+              pool.deployment, {.prompt = load.input_tokens,
+                                .generate = std::min(load.output_tokens, kMaxTokens)}))};
 }
 
 }  // namespace
