@@ -3,8 +3,8 @@
 
 #include "base/error.hpp"
 #include "cli/options/deployment_options.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/staircase_document.hpp"
+#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
 namespace {

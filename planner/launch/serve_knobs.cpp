@@ -214,10 +214,8 @@ Text write_generation_config(const ServeWords& words) {
   return words.overrides.sampling == SamplingKind::plain ? Text("vllm") : Text();
 }
 
-/// The method that vLLM's name is scheduled as: EAGLE-3 and each model's own MTP differ in the head
-/// alone.
+/// The method that vLLM's name is scheduled as: each model's own MTP differs in the head alone.
 std::optional<DraftMethod> draft_method(const std::string& name) {
-  if (name == "eagle3") return DraftMethod::eagle;
   if (name.ends_with("mtp")) return DraftMethod::mtp;
   return parse_draft_method(name);
 }
