@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/numbers.hpp"
-#include "cli/simulate_document.hpp"
 #include "roofcast/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
+#include "roofcast/simulation_rows.hpp"
 
 namespace roofcast {
 namespace {

@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
-#include "cli/plan/what_if_document.hpp"
 #include "reports/figures/drawn_series.hpp"
 #include "reports/pages/figure_units.hpp"
+#include "roofcast/what_if.hpp"
 
 namespace roofcast {
 namespace {
