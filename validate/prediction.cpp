@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/numbers.hpp"
+#include "base/statistics.hpp"
 #include "base/utc_time.hpp"
 #include "base/version.hpp"
 #include "model/memory/memory_plan.hpp"

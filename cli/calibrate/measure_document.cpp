@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "base/statistics.hpp"
 #include "cli/simulate_document.hpp"
 #include "roofcast/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
@@ -60,9 +61,7 @@ PredictedTextbook predicted_textbook(const MeasuredLoop& loop, const runtime::Te
     decodes.push_back(loop.predicted[i].value);
   }
   if (decodes.empty()) return result;
-  const auto middle = decodes.begin() + std::ssize(decodes) / 2;
-  std::nth_element(decodes.begin(), middle, decodes.end());
-  result.decode = Seconds{*middle};
+  result.decode = Seconds{median(decodes)};
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/statistics.hpp"
 #include "planner/evaluate_all.hpp"
 #include "roofcast/deployment_description.hpp"
 #include "roofcast/pool_description.hpp"
@@ -166,12 +167,6 @@ std::vector<double> figures_of(const Runs& runs, const MetricName& metric) {
   return figures;
 }
 
-double mean_of(const std::vector<double>& figures) {
-  double sum = 0;
-  for (const double one : figures) sum += one;
-  return sum / static_cast<double>(figures.size());
-}
-
 std::optional<Difference> difference_by_blocks(const OneRun& baseline, const OneRun& other,
                                                const MetricName& metric, std::size_t index) {
   const RequestValues& before = baseline.values[index];
@@ -186,7 +181,7 @@ WhatIfFigure figure_of(const WhatIfWork& work, const Runs& baseline, const Runs&
   WhatIfFigure result;
   const std::vector<double> after = figures_of(runs, metric);
   if (after.empty()) return result;
-  result.value = mean_of(after);
+  result.value = mean(after);
   const std::vector<double> before = figures_of(baseline, metric);
   if (before.empty()) return result;
   result.difference = paired_difference(before, after);
@@ -202,7 +197,7 @@ std::vector<MetricRow> means_of(const Runs& runs) {
   std::vector<MetricRow> means;
   for (const MetricRow& row : runs.front().metrics) {
     const std::vector<double> figures = figures_of(runs, {row.name, row.statistic});
-    if (!figures.empty()) means.push_back({row.name, row.statistic, mean_of(figures)});
+    if (!figures.empty()) means.push_back({row.name, row.statistic, mean(figures)});
   }
   return means;
 }

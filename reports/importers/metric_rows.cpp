@@ -6,22 +6,14 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 
 #include "base/error.hpp"
+#include "base/statistics.hpp"
 
 namespace roofcast {
 namespace {
 
 constexpr std::size_t kMaxMetrics = 1'000;  // of one run; a result has some 50
-
-/// Precondition: `sorted` is not empty.
-double percentile(const std::vector<double>& sorted, double percent) {
-  const double rank = percent / 100 * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(rank);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], rank - static_cast<double>(below));
-}
 
 bool is_digits(std::string_view text) {
   return !text.empty() &&
@@ -79,9 +71,7 @@ void add_samples(MeasuredRun& run, std::string_view name, std::vector<double> sa
   std::erase_if(samples, [](double sample) { return !std::isfinite(sample); });
   if (samples.empty()) return;
   std::sort(samples.begin(), samples.end());
-  add_metric(
-      run, name, "mean",
-      std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size()));
+  add_metric(run, name, "mean", mean(samples));
   constexpr std::array<int, 4> kPercentiles = {50, 90, 95, 99};
   for (const int percent : kPercentiles) {
     add_metric(run, name, fmt::format("p{}", percent), percentile(samples, percent));
