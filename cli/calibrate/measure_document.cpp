@@ -7,18 +7,13 @@
 
 #include "base/numbers.hpp"
 #include "base/statistics.hpp"
+#include "base/text.hpp"
 #include "cli/simulate_document.hpp"
 #include "roofcast/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
 
 namespace roofcast {
 namespace {
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 std::string heading(const Measurement& m) {
   const std::size_t layers = m.model.layers.size();

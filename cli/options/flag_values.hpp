@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "cli/options/parse_quantity.hpp"
+#include "base/quantity.hpp"
 
 namespace roofcast {
 

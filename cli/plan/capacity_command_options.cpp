@@ -1,5 +1,6 @@
 #include "cli/plan/capacity_command_options.hpp"
 
+#include "base/dates.hpp"
 #include "base/error.hpp"
 #include "cli/options/feature_options.hpp"
 #include "cli/options/flag_values.hpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/dates.hpp"
 #include "base/error.hpp"
-#include "base/utc_time.hpp"
 #include "base/version.hpp"
 #include "cli/output_file.hpp"
 #include "cli/plan/plan_document.hpp"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "base/utc_time.hpp"
+#include "base/dates.hpp"
 #include "base/version.hpp"
 #include "cli/plan/what_if_document.hpp"
 #include "simulator/io/scenario_reader.hpp"

@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/io/csv.hpp"
 #include "base/io/line_reader.hpp"
+#include "base/text.hpp"
 #include "reports/importers/text_formats.hpp"
 
 namespace roofcast {
@@ -21,10 +21,8 @@ using nlohmann::json;
 
 /// "Time to First Token" is time_to_first_token.
 std::string tag_of(std::string_view name) {
-  std::string tag;
-  for (const char c : name) {
-    tag += c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  std::string tag = lower(name);
+  std::replace(tag.begin(), tag.end(), ' ', '_');
   while (tag.ends_with('_')) tag.pop_back();
   return tag;
 }

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
@@ -17,21 +18,8 @@ using nlohmann::json;
 
 constexpr double kLargestCount = 9'007'199'254'740'992.0;  // 2^53
 
-struct NumberWord {
-  std::string_view word;
-  double value;
-};
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::array<NumberWord, 9> kNumberWords = {{{"inf", kInfinity},
-                                                     {"+Inf", kInfinity},
-                                                     {".inf", kInfinity},
-                                                     {"Infinity", kInfinity},
-                                                     {"-inf", -kInfinity},
-                                                     {"-Infinity", -kInfinity},
-                                                     {"nan", kNan},
-                                                     {"NaN", kNan},
-                                                     {".nan", kNan}}};
 
 const json& empty_object() {
   static const json empty = json::object();
@@ -48,13 +36,14 @@ std::string shown_value(const json& value) {
 }  // namespace
 
 std::optional<double> number_in(std::string_view text) {
-  for (const NumberWord& known : kNumberWords) {
-    if (known.word == text) return known.value;
+  if (const auto number = to_number<double>(text)) return number;
+  // As Python, JavaScript, YAML and Prometheus spell them.
+  const std::string word = lower(text);
+  for (const char* infinite : {"inf", "+inf", ".inf", "infinity"}) {
+    if (word == infinite) return kInfinity;
   }
-  double value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  if (word == "-inf" || word == "-.inf" || word == "-infinity") return -kInfinity;
+  return word == "nan" || word == ".nan" ? std::optional(kNan) : std::nullopt;
 }
 
 std::optional<double> number_in(const json& value) {

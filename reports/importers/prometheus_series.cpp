@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/io/line_reader.hpp"
 #include "base/io/shown.hpp"
+#include "base/text.hpp"
 #include "reports/importers/json_fields.hpp"
 #include "reports/importers/result_objects.hpp"
 
@@ -20,11 +20,6 @@ namespace {
 
 bool is_ours(std::string_view name) {
   return name.starts_with("vllm:") || name.starts_with("sglang:");
-}
-
-std::string_view without_blanks(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  return text;
 }
 
 /// `rest` begins behind the opening quote and ends behind the closing one; nothing when there is
@@ -45,7 +40,7 @@ std::optional<std::string> read_quoted(std::string_view& rest) {
 /// `rest` begins behind the opening brace and ends behind the closing one. False when it is broken.
 bool read_labels(std::string_view& rest, Labels& labels) {
   for (;;) {
-    rest = without_blanks(rest);
+    rest = trimmed(rest);
     if (rest.starts_with('}')) {
       rest.remove_prefix(1);
       return true;
@@ -57,7 +52,7 @@ bool read_labels(std::string_view& rest, Labels& labels) {
     auto value = read_quoted(rest);
     if (!value) return false;
     labels[name] = *std::move(value);
-    rest = without_blanks(rest);
+    rest = trimmed(rest);
     if (rest.starts_with(',')) rest.remove_prefix(1);
   }
 }
@@ -73,7 +68,7 @@ bool read_sample(std::string_view line, Scrape& scrape) {
     rest.remove_prefix(1);
     if (!read_labels(rest, labels)) return false;
   }
-  rest = without_blanks(rest);
+  rest = trimmed(rest);
   const auto value = number_in(rest.substr(0, rest.find_first_of(" \t")));
   if (value && std::isfinite(*value)) scrape.series[name][labels] = *value;
   return value.has_value();
@@ -84,7 +79,7 @@ Scrape read_text(ByteSource& bytes) {
   LineReader lines(bytes);
   std::string_view line;
   while (lines.next(line)) {
-    line = without_blanks(line);
+    line = trimmed(line);
     if (!is_ours(line) || read_sample(line, scrape)) continue;
     throw Error(fmt::format("{}:{}: '{}' is no sample, expected NAME{{LABELS}} VALUE", bytes.name(),
                             lines.line_number(), shown(line)));
@@ -149,7 +144,7 @@ void for_each_pair(Scrape& after, const Scrape& before, See see) {
 }  // namespace
 
 Scrape read_scrape(ByteSource& bytes) {
-  const std::string_view head = without_blanks(bytes.peek());
+  const std::string_view head = trimmed(bytes.peek());
   if (!head.starts_with('{')) return read_text(bytes);
   Scrape scrape;
   ResultObjects answers(bytes);

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "base/wording.hpp"
 #include "cli/plan/plan_document.hpp"
 #include "reports/pages/figure_units.hpp"
@@ -264,12 +265,6 @@ void mark_limits(Figure& figure, const Json& ranked, const char* target_name,
          .value = unit.of(limit),
          .name = fmt::format("SLO: {} ≤ {}", target_name, as_time(Seconds{limit}))});
   }
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string all;
-  for (const std::string& one : parts) all += (all.empty() ? "" : ", ") + one;
-  return all;
 }
 
 /// The GPUs that were searched, what is promised, and where it is chosen.
