@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/io/json_reader.hpp"
 #include "base/text.hpp"
 #include "base/wording.hpp"
 #include "planner/deploy.hpp"
-#include "reports/importers/json_fields.hpp"
 #include "validate/measured_options.hpp"
 #include "validate/server_arguments.hpp"
 

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/error.hpp"
+#include "base/io/json_reader.hpp"
 #include "base/io/shown.hpp"
 #include "base/text.hpp"
 #include "model/architecture/dtype.hpp"
-#include "reports/importers/json_fields.hpp"
 #include "validate/server_arguments.hpp"
 
 namespace roofcast {

@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/io/json_reader.hpp"
 #include "base/text.hpp"
 #include "planner/launch/serve_command_line.hpp"
 #include "planner/launch/serve_flags.hpp"
-#include "reports/importers/json_fields.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 
 namespace roofcast {

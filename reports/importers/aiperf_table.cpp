@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -85,7 +86,7 @@ MeasuredRuns read_aiperf_table(ByteSource& bytes, const ImportOptions&) {
     }
   }
   MeasuredRuns runs;
-  read_aiperf(JsonFields(object, bytes.name()), runs);
+  read_aiperf(JsonReader(object, bytes.name(), kLenientJson), runs);
   runs.back().format = "aiperf-table";
   return runs;
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/statistics.hpp"
@@ -53,7 +54,7 @@ bool is_among(std::span<const ValueKey> keys, std::string_view key) {
                      [&](const ValueKey& known) { return known.key == key; });
 }
 
-void add_values(MeasuredRun& run, const JsonFields& object, std::span<const ValueKey> keys) {
+void add_values(MeasuredRun& run, const JsonReader& object, std::span<const ValueKey> keys) {
   for (const ValueKey& known : keys) {
     add_metric(run, known.metric, "value", object.number(known.key), known.unit);
   }
@@ -103,7 +104,7 @@ std::optional<std::string> statistic_of(std::string_view key) {
   return percent ? std::optional("p" + *percent) : std::nullopt;
 }
 
-void add_statistics(MeasuredRun& run, std::string_view name, const JsonFields& statistics,
+void add_statistics(MeasuredRun& run, std::string_view name, const JsonReader& statistics,
                     double unit) {
   for (const auto& [key, value] : statistics.value().items()) {
     const auto statistic = statistic_of(key);

@@ -20,9 +20,9 @@ std::optional<double> unit_in_si(std::string_view unit) {
   return plain ? std::optional(1.0) : std::nullopt;
 }
 
-double unit_of(const JsonFields& figure, std::string_view key) {
+double unit_of(const JsonReader& figure, std::string_view key) {
   const auto factor = unit_in_si(figure.text(key).value_or(""));
-  if (!factor) figure.fail(key, "units such as ms, s, tokens/s");
+  if (!factor) figure.refuse(key, "units such as ms, s, tokens/s");
   return *factor;
 }
 

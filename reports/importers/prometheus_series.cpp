@@ -4,15 +4,16 @@
 
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/io/json_reader.hpp"
 #include "base/io/line_reader.hpp"
 #include "base/io/shown.hpp"
 #include "base/text.hpp"
-#include "reports/importers/json_fields.hpp"
 #include "reports/importers/result_objects.hpp"
 
 namespace roofcast {
@@ -88,7 +89,7 @@ Scrape read_text(ByteSource& bytes) {
 }
 
 /// The last value of a query_range, or the value of a query: [time, "text"].
-std::optional<double> value_of(const JsonFields& result) {
+std::optional<double> value_of(const JsonReader& result) {
   const nlohmann::json* pair = nullptr;
   if (result.has("value")) pair = &result.value().at("value");
   if (result.has("values")) {
@@ -99,13 +100,13 @@ std::optional<double> value_of(const JsonFields& result) {
   return number_in((*pair)[1]);
 }
 
-void add_answer(const JsonFields& answer, Scrape& scrape) {
-  for (const JsonFields& result : answer.object("data").objects("result")) {
-    const JsonFields metric = result.object("metric");
+void add_answer(const JsonReader& answer, Scrape& scrape) {
+  for (const JsonReader& result : answer.part("data").objects("result")) {
+    const JsonReader metric = result.part("metric");
     const std::string name = metric.text("__name__").value_or("");
     if (!is_ours(name)) continue;
     const auto value = value_of(result);
-    if (!value) result.fail("value", "[time, \"number\"]");
+    if (!value) result.refuse("value", "[time, \"number\"]");
     Labels labels;
     for (const auto& [key, text] : metric.value().items()) {
       if (key != "__name__") labels[key] = metric.text(key).value_or("");

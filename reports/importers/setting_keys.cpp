@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <variant>
 
 #include "base/error.hpp"
@@ -122,7 +123,7 @@ void set_strictly(MeasuredSetting& setting, std::string_view key, const json& va
     return;
   }
   const json holder = {{std::string(key), value}};
-  const JsonFields fields(holder, where);
+  const JsonReader fields(holder, where, kLenientJson);
   if (const auto* text = std::get_if<std::string Setting::*>(&known->member)) {
     setting.** text = value.is_string() ? value.get<std::string>() : as_other(value);
   } else if (const auto* count =
@@ -133,8 +134,8 @@ void set_strictly(MeasuredSetting& setting, std::string_view key, const json& va
   }
 }
 
-void set_lengths(MeasuredSetting& setting, const JsonFields& input, const JsonFields& output) {
-  const auto either = [](const JsonFields& lengths, const char* key, const char* other) {
+void set_lengths(MeasuredSetting& setting, const JsonReader& input, const JsonReader& output) {
+  const auto either = [](const JsonReader& lengths, const char* key, const char* other) {
     return lengths.has(key) ? lengths.number(key) : lengths.number(other);
   };
   setting.mean_input_tokens = either(input, "mean", "avg");
@@ -164,7 +165,7 @@ void share_attention(MeasuredSetting& setting, const std::string& where) {
 }
 
 std::string engine_in(std::string_view text) {
-  const std::string lower = lower(text);
+  const std::string word = lower(text);
   struct Name {
     std::string_view part, engine;
   };
@@ -173,7 +174,7 @@ std::string engine_in(std::string_view text) {
                                            {"trt", "tensorrt-llm"},
                                            {"tensorrt", "tensorrt-llm"}}};
   for (const Name& name : kNames) {
-    if (lower.find(name.part) != std::string::npos) return std::string(name.engine);
+    if (word.find(name.part) != std::string::npos) return std::string(name.engine);
   }
   return {};
 }
