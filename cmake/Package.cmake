@@ -43,6 +43,7 @@ install(CODE [[
     set(folder vendor-completions)
   endif()
   file(INSTALL ${script} RENAME _roofcast DESTINATION "${CMAKE_INSTALL_PREFIX}/share/zsh/${folder}")]])
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md reports/store.md ${package_sources}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY simulator/scenarios reports/dashboards DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
   FILES_MATCHING PATTERN *.json)

@@ -35,7 +35,7 @@ struct Section {
 };
 
 struct Document {
-  Json machine;  // keys of docs in README, SI units in the names; finite numbers only
+  Json machine;  // keys as in docs/output.md, SI units in the names; finite numbers only
   std::vector<Section> sections;
 };
 

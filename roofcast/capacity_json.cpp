@@ -19,7 +19,11 @@ const char* load_key(const LoadStudy& study) {
 }
 
 Json latency_json(const Distribution& d) {
-  return {{"mean", d.mean}, {"p50", d.p50}, {"p90", d.p90}, {"p95", d.p95}, {"p99", d.p99}};
+  Json json{{"mean", d.mean}};
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (statistic.percent) json[statistic.name] = d.*statistic.value;
+  }
+  return json;
 }
 
 Json point_json(const LoadStudy& study, const LoadPoint& point) {

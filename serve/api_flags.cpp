@@ -23,7 +23,7 @@ enum class FlagKind {
   plain,      // a number or a word
   model,      // of the catalogue
   gpu,        // built in
-  engine,     // an preset
+  engine,     // a preset
   lengths,    // of prompts and answers, but from no file
   requests,   // at most ApiLimits::max_requests
   tokens,     // at most ApiLimits::max_tokens

@@ -17,6 +17,7 @@
 #include "model/step/step_work.hpp"
 #include "planner/scenario_run.hpp"
 #include "roofcast/pool_description.hpp"
+#include "roofcast/simulation_rows.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"
 

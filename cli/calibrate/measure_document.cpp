@@ -8,9 +8,9 @@
 #include "base/numbers.hpp"
 #include "base/statistics.hpp"
 #include "base/text.hpp"
-#include "cli/simulate_document.hpp"
 #include "roofcast/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
+#include "roofcast/simulation_rows.hpp"
 
 namespace roofcast {
 namespace {

@@ -203,7 +203,7 @@ po::options_description objective_options(WorkloadOptions& target) {
       "goodput", po::value(&target.goodput)->multitoken()->value_name("METRIC:MS ..."),
       "limits of a good request, as ttft:500 tpot:50")(
       "slo", po::value(&target.slo)->multitoken()->value_name("pNN:METRIC:TIME ..."),
-      "targets of all requests, as p95:ttft:500ms p95:tpot:50ms; exit 3 when missed");
+      "targets of all requests, as p95:ttft:500ms p95:tpot:50ms; exit 3 when missed or saturated");
   return options;
 }
 

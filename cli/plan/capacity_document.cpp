@@ -9,10 +9,11 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "cli/plan/limits_section.hpp"
-#include "cli/simulate_document.hpp"
+#include "reports/pages/simulation_sections.hpp"
 #include "roofcast/capacity_json.hpp"
 #include "roofcast/deployment_description.hpp"
 #include "roofcast/pool_description.hpp"
+#include "roofcast/simulation_rows.hpp"
 
 namespace roofcast {
 namespace {
@@ -269,9 +270,8 @@ Document capacity_document(const CapacityAnswer& answer,
 }
 
 Document capacity_refusal(const LoadStudy& study) {
-  Document document = refusal_document(study.run);
-  document.machine = capacity_refusal_json(study);
-  return document;
+  return {.machine = capacity_refusal_json(study),
+          .sections = simulation_sections(answer_of(study.run))};
 }
 
 Run capacity_row(const CapacityAnswer& answer, const std::string& command_line) {

@@ -106,6 +106,7 @@ double throughput_of(const LoadStudy& study, Execution& execution) {
 
 LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, bool free_length) {
   LoadStudy study{.asked = true, .requirement = requirement};
+  study.requirement.must_keep_up = true;
   Scenario studied = scenario;
   if (auto* synthetic = std::get_if<SyntheticWorkload>(&studied.workload)) {
     if (is_at_once(*synthetic) && !studied.max_concurrency) {

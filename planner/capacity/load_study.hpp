@@ -26,7 +26,7 @@ struct LoadStudy {
   double load_of_run = 1;  // in the kind's unit
   bool asked = false;      // whether that load was asked for
   bool grows = false;      // whether its number of requests is free
-  SloRequirement requirement{};
+  SloRequirement requirement{.must_keep_up = true};
 };
 
 /// Least requests that a study draws when their number is free. A hundred then lie beyond the 95th

@@ -16,7 +16,7 @@ namespace roofcast {
 struct PlanQuestion {
   Scenario base{};  // model, load, SLO, seed; what it deploys is replaced
   SearchSpace space{};
-  SloRequirement requirement{};
+  SloRequirement requirement{.must_keep_up = true};
   std::optional<double> min_probability{};  // that what is answered holds; unset: as predicted
   PlanLimits limits{};
   PlanObjective objective = PlanObjective::cost;

@@ -123,7 +123,7 @@ OneRun run_once(const WhatIfWork& work, const WhatIfVariant& variant, std::int64
   if (!one.reason.empty()) return one;
   one.limits = simulate_once(run, work.question.explain && repetition == 0);
   one.metrics = metrics_of(run);
-  one.verdict = judge(run.result);
+  one.verdict = judge(run.result, {.must_keep_up = true});
   if (!work.by_blocks) return one;
   for (const MetricName& metric : work.question.metrics) {
     one.values.push_back(values_of(run, metric));

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/paired_difference.hpp"
-#include "cli/simulate_document.hpp"
 #include "planner/capacity/limits.hpp"
 #include "planner/what_if/vary.hpp"
+#include "roofcast/simulation_rows.hpp"
 
 namespace roofcast {
 
@@ -67,7 +67,7 @@ struct WhatIfRow {
   std::int64_t runs = 0;
   std::int64_t held = 0;       // runs in which the SLO holds and the engine keeps up
   std::int64_t saturated = 0;  // runs in which it does not keep up
-  std::string binding{};       // of the first run: what is nearest to failing (slo_verdict.hpp)
+  std::string binding{};       // of the first run: what is nearest to failing (verdict.hpp)
   std::optional<LimitReport> limits{};  // of the first run, when asked for
 };
 

@@ -9,7 +9,6 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "cli/plan/capacity_document.hpp"
-#include "cli/simulate_document.hpp"
 #include "planner/capacity/capacity_answer.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/memory_figures.hpp"
@@ -18,6 +17,7 @@
 #include "roofcast/deployment_description.hpp"
 #include "roofcast/pool_description.hpp"
 #include "simulator/io/scenario_reader.hpp"
+#include "simulator/results/figures.hpp"
 
 namespace roofcast {
 namespace {

@@ -12,17 +12,19 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "cli/simulate_document.hpp"
 #include "planner/capacity/level_recording.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/memory_figures.hpp"
 #include "reports/pages/provenance_section.hpp"
 #include "reports/pages/simulation_figures.hpp"
+#include "reports/pages/simulation_sections.hpp"
 #include "reports/pages/staircase_figures.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "reports/pages/typical_steps.hpp"
 #include "roofcast/deployment_description.hpp"
 #include "roofcast/pool_description.hpp"
+#include "simulator/results/figures.hpp"
+#include "simulator/results/verdict.hpp"
 
 namespace roofcast {
 namespace {
@@ -57,9 +59,9 @@ std::string load_text(const SimulationRun& run) {
 
 ReportSection latency_section(const SimulationRun& run) {
   ReportSection section{.heading = "What users feel", .figures = simulation_figures(run)};
-  const Document document = simulation_document(run);
-  section.lines = document.sections.front().lines;
-  for (const Section& part : document.sections) {
+  const std::vector<Section> sections = simulation_sections(answer_of(run));
+  section.lines = sections.front().lines;
+  for (const Section& part : sections) {
     if (part.heading == "Notes" || part.table.columns.empty()) continue;
     section.tables.push_back(part.table);
   }
@@ -186,8 +188,10 @@ std::string simulation_answer(const SimulationRun& run) {
   for (const TargetOutcome& outcome : result.slo) {
     outcomes += (outcomes.empty() ? "" : ", ") + outcome_text(outcome);
   }
-  return fmt::format("{} {} the SLO {}: {}.", where, holds(result) ? "holds" : "does not hold",
-                     load_text(run), outcomes);
+  const SloVerdict verdict = judge(result);
+  return fmt::format(
+      "{} {} the SLO {}: {}{}.", where, verdict.holds ? "holds" : "does not hold", load_text(run),
+      outcomes, verdict.saturated ? "; saturated, latencies grow as long as the load lasts" : "");
 }
 
 Report simulation_report(const Run& stored, const SimulationRun& run, const ReportEffort& effort) {
@@ -200,7 +204,8 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
                           " Times are simulated, from models of the hardware and the engine; the "
                           "section on what the numbers rest on says how far off they may be.",
                 .machine = report_machine(stored.row)};
-  if (!run.result.slo.empty() || run.result.completed == 0) report.verdict = holds(run.result);
+  if (!run.result.slo.empty() || run.result.completed == 0)
+    report.verdict = judge(run.result).holds;
   report.facts = {{"Model", first.deployment.model.name},
                   {"Runs on", placement(first)},
                   {"Load", run.workload.description},

@@ -50,20 +50,28 @@ std::optional<double> Percentiles::percentile(double percent) const {
                       to_seconds(value_at(rank.above)).value);
 }
 
-std::vector<double> distribution_percents() { return {50, 90, 95, 99}; }
+std::vector<double> distribution_percents() {
+  std::vector<double> percents;
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (statistic.percent) percents.push_back(*statistic.percent);
+  }
+  return percents;
+}
 
 Distribution distribution_of(const Percentiles& percentiles) {
   if (percentiles.count() == 0) return {};
   const DurationHistogram& counted = percentiles.counted();
-  return {.count = percentiles.count(),
-          .mean = counted.mean_s(),
-          .p50 = *percentiles.percentile(50),
-          .p90 = *percentiles.percentile(90),
-          .p95 = *percentiles.percentile(95),
-          .p99 = *percentiles.percentile(99),
-          .min = to_seconds(counted.min()).value,
-          .max = to_seconds(counted.max()).value,
-          .exact = percentiles.exact()};
+  Distribution distribution{.count = percentiles.count(),
+                            .mean = counted.mean_s(),
+                            .min = to_seconds(counted.min()).value,
+                            .max = to_seconds(counted.max()).value,
+                            .exact = percentiles.exact()};
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (statistic.percent) {
+      distribution.*statistic.value = *percentiles.percentile(*statistic.percent);
+    }
+  }
+  return distribution;
 }
 
 }  // namespace roofcast

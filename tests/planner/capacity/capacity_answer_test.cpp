@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cmath>
+#include <random>
 
 #include "base/error.hpp"
+#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -75,6 +78,65 @@ TEST(LoadStudy, RefusesOneRequest) {
 TEST(LoadStudy, NeedsTenStaysOfRequests) {
   // Little: 2 a second that stay 30 s are 60 at a time.
   EXPECT_EQ(requests_needed({.request_rate_per_s = 2, .e2e = {.mean = 30}}), 600);
+}
+
+/// What a simulation of the scenario comes to by itself.
+SloVerdict simulated(const Scenario& scenario) {
+  SimulationRun run = prepare_simulation(scenario);
+  simulate_sampled(run, step_times_of(run), {});
+  return judge(run.result);
+}
+
+/// What a search for the capacity makes of the very load that is asked for.
+SloVerdict studied(const Scenario& scenario) {
+  const LoadStudy study = study_of(scenario, {}, false);
+  Execution execution;
+  const std::array loads = {study.load_of_run};
+  return trial_of(study, simulate_plainly, execution)(loads).front().verdict;
+}
+
+/// Below and beyond what the GPU carries, with limits that are often missed and often kept.
+Scenario any_load(std::mt19937& random) {
+  const auto between = [&](double low, double high) {  // even on a logarithmic scale
+    return std::exp(std::uniform_real_distribution(std::log(low), std::log(high))(random));
+  };
+  Scenario scenario = chat(between(2, 400), between(0.005, 20));
+  scenario.seed = random();
+  auto& synthetic = std::get<SyntheticWorkload>(scenario.workload);
+  synthetic.num_prompts = std::llround(between(20, 100));
+  synthetic.input = fixed_length(std::llround(between(20, 2000)));
+  synthetic.output = fixed_length(std::llround(between(1, 40)));
+  if (random() % 4 == 0) scenario.max_concurrency = 1 + static_cast<std::int64_t>(random() % 30);
+  if (random() % 4 == 0) scenario.slo.targets.clear();
+  return scenario;
+}
+
+TEST(CapacityAnswer, AgreesWithASimulationOnWhetherALoadHolds) {
+  constexpr int kCases = trials(1000);
+  std::mt19937 random(20261122);
+  int kept = 0, missed = 0, saturated_within_limits = 0, unpromised = 0;
+  for (int i = 0; i < kCases; ++i) {
+    const Scenario scenario = any_load(random);
+    const SloVerdict by_itself = simulated(scenario);
+    const SloVerdict on_the_way = studied(scenario);
+    ASSERT_EQ(by_itself.saturated, on_the_way.saturated) << i;
+    if (scenario.slo.targets.empty()) {
+      // No promise, no exit code 3; a capacity ends where the engine no longer keeps up.
+      EXPECT_TRUE(by_itself.holds) << i;
+      EXPECT_EQ(on_the_way.holds, !on_the_way.saturated) << i;
+      if (on_the_way.saturated) ++unpromised;
+      continue;
+    }
+    EXPECT_EQ(by_itself.holds, on_the_way.holds) << i;
+    EXPECT_EQ(by_itself.worst_margin, on_the_way.worst_margin) << i;
+    EXPECT_EQ(by_itself.binding, on_the_way.binding) << i;
+    by_itself.holds ? ++kept : ++missed;
+    if (by_itself.saturated && by_itself.margins.front().margin >= 0) ++saturated_within_limits;
+  }
+  // The loads are of every kind.
+  for (const int count : {kept, missed, saturated_within_limits, unpromised}) {
+    EXPECT_GE(count, often(50));
+  }
 }
 
 TEST(CapacityAnswer, HoldsAtTheCapacityAndNotAPercentBeyond) {

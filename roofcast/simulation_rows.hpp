@@ -1,28 +1,13 @@
-// What `roofcast simulate` answers, and what it keeps in the store.
+// A simulation as rows: what the store keeps of it and what --requests-out writes.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "planner/scenario_run.hpp"
-#include "reports/document.hpp"
 #include "reports/store.hpp"
 
 namespace roofcast {
-
-/// The metric as tables and papers write it: "TTFT".
-const char* title_of(LatencyMetric metric);
-
-/// The SLO is met, or there is none.
-bool slo_met(const SimulationResult& result);
-
-/// The answer is "yes": requests were served, and the SLO is met.
-bool holds(const SimulationResult& result);
-
-/// The answer to a deployment that does not fit.
-Document refusal_document(const SimulationRun& run);
-
-Document simulation_document(const SimulationRun& run);
 
 /// The store may be read from another directory than the one that the run was made in.
 Scenario with_absolute_paths(Scenario scenario);

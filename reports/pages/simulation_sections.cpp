@@ -1,4 +1,4 @@
-#include "cli/simulate_document.hpp"
+#include "reports/pages/simulation_sections.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,37 +7,35 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "roofcast/deployment_description.hpp"
-#include "roofcast/pool_description.hpp"
-#include "roofcast/simulation_json.hpp"
 #include "simulator/results/duration_histogram.hpp"
+#include "simulator/results/figures.hpp"
 
 namespace roofcast {
 namespace {
 
-Table latency_table(const SimulationResult& result) {
-  Table table{.title = "Latency",
-              .columns = {{"", false}, {"mean"}, {"p50"}, {"p90"}, {"p95"}, {"p99"}, {"max"}},
-              .rows = {}};
-  auto row = [&](const char* title, const Distribution& d) {
-    if (d.count == 0) return;
-    table.rows.push_back({title, as_time(Seconds{d.mean}), as_time(Seconds{d.p50}),
-                          as_time(Seconds{d.p90}), as_time(Seconds{d.p95}), as_time(Seconds{d.p99}),
-                          as_time(Seconds{d.max})});
-  };
-  row("TTFT", result.ttft);
-  row("TPOT", result.tpot);
-  row("ITL", result.itl);
-  row("E2E", result.e2e);
-  row("queue", result.queue);
-  if (result.client_queue.max > 0) row("client queue", result.client_queue);
+Table latency_table(const LoadResult& load) {
+  Table table{.title = "Latency", .columns = {{"", false}}, .rows = {}};
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (statistic.in_tables) table.columns.push_back({statistic.name});
+  }
+  for (const LatencyFigure& latency : kLatencyFigures) {
+    const Distribution& distribution = load.*latency.distribution;
+    if (distribution.count == 0) continue;
+    // Without a limit on requests in flight no request waits at the client.
+    if (latency.distribution == &LoadResult::client_queue && distribution.max <= 0) continue;
+    std::vector<std::string> row{latency.title};
+    for (const DistributionStatistic& statistic : kDistributionStatistics) {
+      if (statistic.in_tables) row.push_back(as_time(Seconds{distribution.*statistic.value}));
+    }
+    table.rows.push_back(std::move(row));
+  }
   return table;
 }
 
 /// Which percentiles are not exact, if any.
-std::vector<std::string> precision_note(const SimulationResult& result) {
-  const bool requests_exact = result.e2e.exact;  // all but ITL have a value a request
-  if (requests_exact && result.itl.exact) return {};
+std::vector<std::string> precision_note(const LoadResult& load) {
+  const bool requests_exact = load.e2e.exact;  // all but ITL have a value a request
+  if (requests_exact && load.itl.exact) return {};
   return {fmt::format("percentiles{} from a histogram, within {:.1g} %",
                       requests_exact ? " of ITL" : "", DurationHistogram::kRelativeError * 100)};
 }
@@ -63,29 +61,31 @@ std::string prefix_hits(const EngineUse& use) {
 }
 
 /// Prompts that share something went through a prefix cache.
-bool can_hit(const SimulationRun& run) {
-  return run.result.use.prefix_queries > 0 && !run.workload.contents.empty();
+bool can_hit(const SimulationAnswer& answer) {
+  return answer.engine.prefix_queries > 0 && answer.shares_prefixes;
 }
 
 /// What the peak is a share of: the blocks of one engine, or of each pool's.
-std::string kv_blocks(const SimulationRun& run) {
-  if (are_alike(run.pools)) return " of " + counted(run.pools.front().plan.kv_blocks, "block");
+std::string kv_blocks(const SimulationAnswer& answer) {
+  if (answer.engine.kv_blocks) return " of " + counted(*answer.engine.kv_blocks, "block");
   std::string text;
-  for (const PoolRun& pool : run.pools) {
+  for (const PoolInputs& pool : answer.inputs.pools) {
     text += fmt::format("{}{} {}", text.empty() ? " of " : ", ", pool.name,
-                        counted(pool.plan.kv_blocks, "block"));
+                        counted(pool.kv_blocks, "block"));
   }
   return text;
 }
 
-bool offloads(const SimulationRun& run) {
-  return std::any_of(run.pools.begin(), run.pools.end(),
-                     [](const PoolRun& pool) { return pool.deployment.engine.kv_offloading.on(); });
+bool offloads(const SimulationAnswer& answer) {
+  return std::any_of(
+      answer.inputs.pools.begin(), answer.inputs.pools.end(), [](const PoolInputs& pool) {
+        return pool.deployment.engine && pool.deployment.engine->contains("kv_offloading");
+      });
 }
 
-Table load_table(const SimulationRun& run) {
-  const SimulationResult& result = run.result;
-  const EngineUse& use = result.use;
+Table load_table(const SimulationAnswer& answer) {
+  const LoadResult& result = answer.load;
+  const EngineUse& use = answer.engine;
   Table table{.title = "Load", .columns = {{"", false}, {""}}, .rows = {}};
   auto row = [&](const std::string& name, const std::string& value) {
     table.rows.push_back({name, value});
@@ -102,9 +102,9 @@ Table load_table(const SimulationRun& run) {
   row("waiting", fmt::format("{} mean, {} peak", fixed(use.mean_waiting, 1),
                              with_separators(use.peak_waiting)));
   row("KV use", fmt::format("{} mean, {} peak{}", as_percent(use.mean_kv_use),
-                            as_percent(use.peak_kv_use), kv_blocks(run)));
-  if (can_hit(run)) row("prefix cache", prefix_hits(use) + " of prompt tokens");
-  if (offloads(run)) {
+                            as_percent(use.peak_kv_use), kv_blocks(answer)));
+  if (can_hit(answer)) row("prefix cache", prefix_hits(use) + " of prompt tokens");
+  if (offloads(answer)) {
     row("host memory", counted(use.offload_hits, "token") + " loaded");
   }
   if (use.mean_acceptance_length > 0) {
@@ -121,7 +121,7 @@ Table load_table(const SimulationRun& run) {
   return table;
 }
 
-Table stage_table(const SimulationResult& result) {
+Table stage_table(const SimulationAnswer& answer) {
   Table table{.title = "Stages",
               .columns = {{"Stage", false},
                           {"Requests"},
@@ -134,12 +134,12 @@ Table stage_table(const SimulationResult& result) {
                           {"ITL p95"},
                           {"E2E p95"}},
               .rows = {}};
-  const bool with_goodput = result.goodput_share.has_value();
+  const bool with_goodput = answer.load.goodput_share.has_value();
   if (with_goodput) table.columns.push_back({"Good"});
   auto time = [](const Distribution& d, double value) {
     return d.count == 0 ? std::string("-") : as_time(Seconds{value});
   };
-  for (const StageResult& stage : result.stages) {
+  for (const StageResult& stage : answer.stages) {
     std::vector<std::string> row = {
         stage.name,
         with_separators(stage.completed),
@@ -157,8 +157,7 @@ Table stage_table(const SimulationResult& result) {
   return table;
 }
 
-Table replica_table(const SimulationRun& run) {
-  const SimulationResult& result = run.result;
+Table replica_table(const SimulationAnswer& answer) {
   Table table{.title = "Replicas",
               .columns = {{"Replica", false},
                           {"Paid for"},
@@ -171,9 +170,9 @@ Table replica_table(const SimulationRun& run) {
                           {"KV peak"},
                           {"Preemptions"}},
               .rows = {}};
-  if (can_hit(run)) table.columns.push_back({"Prefix hits"});
-  if (result.lost > 0) table.columns.push_back({"Lost"});
-  for (const ReplicaResult& replica : result.replicas) {
+  if (can_hit(answer)) table.columns.push_back({"Prefix hits"});
+  if (answer.load.lost > 0) table.columns.push_back({"Lost"});
+  for (const ReplicaResult& replica : answer.replicas) {
     const EngineUse& use = replica.use;
     std::vector<std::string> row = {fmt::format("{} {}", replica.pool, replica.index),
                                     as_time(replica.paid),
@@ -185,8 +184,8 @@ Table replica_table(const SimulationRun& run) {
                                     fixed(use.mean_running, 1),
                                     as_percent(use.peak_kv_use),
                                     with_separators(use.preemptions)};
-    if (can_hit(run)) row.push_back(prefix_hits(use));
-    if (result.lost > 0) row.push_back(with_separators(replica.lost));
+    if (can_hit(answer)) row.push_back(prefix_hits(use));
+    if (answer.load.lost > 0) row.push_back(with_separators(replica.lost));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -198,20 +197,20 @@ std::string as_limit(Seconds limit) {
                          : fmt::format("{:g} s", limit.value);
 }
 
-Table slo_table(const SimulationResult& result) {
+Table slo_table(const SimulationAnswer& answer) {
   Table table{
       .title = "SLO",
       .columns = {{"Class", false}, {"Target", false}, {"Achieved"}, {"Within"}, {"", false}},
       .rows = {}};
-  for (const TargetOutcome& outcome : result.slo) {
+  for (const SimulatedTarget& outcome : answer.slo.targets) {
     const PercentileTarget& target = outcome.target;
     table.rows.push_back({outcome.slo_class,
                           fmt::format("p{:g} {} <= {}", target.percentile, title_of(target.metric),
                                       as_limit(target.limit)),
-                          outcome.achieved > 0 ? as_time(Seconds{outcome.achieved}) : "-",
+                          outcome.achieved_s ? as_time(Seconds{*outcome.achieved_s}) : "-",
                           as_percent(outcome.attainment),
-                          result.stopped ? "not judged"
-                          : outcome.met  ? "met"
+                          !outcome.met   ? "not judged"
+                          : *outcome.met ? "met"
                                          : "MISSED"});
   }
   return table;
@@ -224,35 +223,35 @@ std::string capitalised(std::string sentence) {
 }
 
 /// The answer in a line each: is anything served, does the SLO hold, does the engine keep up.
-std::vector<std::string> verdict(const SimulationResult& result) {
+std::vector<std::string> verdict(const SimulationAnswer& answer) {
+  const LoadResult& load = answer.load;
   std::vector<std::string> lines;
-  if (result.completed == 0 && result.rejected > 0 && result.unfinished == 0) {
+  if (load.completed == 0 && load.rejected > 0 && load.unfinished == 0) {
     lines.push_back(fmt::format("Nothing is served: {} rejected.",
-                                result.rejected == 1
+                                load.rejected == 1
                                     ? "the only request is"
-                                    : "all " + counted(result.rejected, "request") + " are"));
+                                    : "all " + counted(load.rejected, "request") + " are"));
   }
-  if (result.stopped) {
+  if (answer.stopped) {
     lines.emplace_back(
         "Stopped before the end: neither the SLO nor whether the engine keeps up is judged.");
     return lines;
   }
-  const auto missed = std::count_if(result.slo.begin(), result.slo.end(),
-                                    [](const TargetOutcome& outcome) { return !outcome.met; });
-  if (!result.slo.empty()) {
-    lines.push_back(missed == 0 ? "The SLO holds."
-                                : fmt::format("The SLO does not hold: {} of {} missed.", missed,
-                                              counted(std::ssize(result.slo), "target")));
+  if (!answer.slo.targets.empty()) {
+    const std::string& why = answer.slo.why_not;
+    lines.push_back(answer.slo.met.value_or(false)
+                        ? "The SLO holds."
+                        : "The SLO does not hold" + (why.empty() ? why : ": " + why) + ".");
   }
-  lines.push_back(capitalised(result.saturation.reason) + ".");
+  lines.push_back(capitalised(answer.saturation.reason) + ".");
   return lines;
 }
 
 /// What was not served or not reported.
-std::vector<std::string> left_out(const SimulationResult& result) {
-  std::vector<std::string> lines = result.notes;
-  if (result.unreported > 0) {
-    lines.push_back("warm-up: " + counted(result.unreported, "request") +
+std::vector<std::string> left_out(const SimulationAnswer& answer) {
+  std::vector<std::string> lines = answer.unserved;
+  if (answer.workload.requests_unreported > 0) {
+    lines.push_back("warm-up: " + counted(answer.workload.requests_unreported, "request") +
                     ", left out of all that follows but the engine's counts");
   }
   return lines;
@@ -260,52 +259,33 @@ std::vector<std::string> left_out(const SimulationResult& result) {
 
 }  // namespace
 
-const char* title_of(LatencyMetric metric) {
-  switch (metric) {
-    case LatencyMetric::ttft:
-      return "TTFT";
-    case LatencyMetric::tpot:
-      return "TPOT";
-    case LatencyMetric::itl:
-      return "ITL";
-    case LatencyMetric::e2e:
-      break;
+std::vector<Section> simulation_sections(const SimulationAnswer& answer) {
+  if (!answer.fits) {
+    return {{.heading = answer.headline,
+             .lines = {answer.reason.value_or("") + ".",
+                       "roofcast memory shows every term, and "
+                       "what would make it fit."},
+             .table = {}}};
   }
-  return "E2E";
-}
-
-Document refusal_document(const SimulationRun& run) {
-  Document document{.machine = refusal_json(run), .sections = {}};
-  document.sections.push_back({.heading = headline(run.pools),
-                               .lines = {run.refusal + ".",
-                                         "roofcast memory shows every term, and "
-                                         "what would make it fit."},
-                               .table = {}});
-  return document;
-}
-
-Document simulation_document(const SimulationRun& run) {
-  const SimulationResult& result = run.result;
-  Document document{.machine = simulation_json(run), .sections = {}};
-  Section head{.heading = headline(run.pools), .lines = {}, .table = {}};
-  if (result.completed > 0) head.table = latency_table(result);
-  head.lines.push_back(run.workload.description);
+  Section head{.heading = answer.headline, .lines = {}, .table = {}};
+  if (answer.load.completed > 0) head.table = latency_table(answer.load);
+  head.lines.push_back(answer.workload.description);
   for (const auto& lines :
-       {run.workload.notes, left_out(result), verdict(result), precision_note(result)}) {
+       {answer.workload.notes, left_out(answer), verdict(answer), precision_note(answer.load)}) {
     head.lines.insert(head.lines.end(), lines.begin(), lines.end());
   }
-  document.sections.push_back(std::move(head));
+  std::vector<Section> sections{std::move(head)};
   auto add = [&](Table table) {
-    document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
+    sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
   };
-  if (!result.stages.empty()) add(stage_table(result));
-  add(load_table(run));
-  if (!result.replicas.empty()) add(replica_table(run));
-  if (!result.slo.empty()) add(slo_table(result));
-  if (!run.notes.empty()) {
-    document.sections.push_back({.heading = "Notes", .lines = run.notes, .table = {}});
+  if (!answer.stages.empty()) add(stage_table(answer));
+  add(load_table(answer));
+  if (!answer.replicas.empty()) add(replica_table(answer));
+  if (!answer.slo.targets.empty()) add(slo_table(answer));
+  if (!answer.notes.empty()) {
+    sections.push_back({.heading = "Notes", .lines = answer.notes, .table = {}});
   }
-  return document;
+  return sections;
 }
 
 }  // namespace roofcast
