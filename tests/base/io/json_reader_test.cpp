@@ -102,13 +102,14 @@ TEST(JsonReader, NumbersInTextsAreReadWhereToolsWriteThem) {
 }
 
 TEST(JsonReader, TextsSayNumbersInMoreThanOneWay) {
-  EXPECT_EQ(number_in("1e-3"), 1e-3);
+  const auto of_text = [](std::string_view text) { return number_in(text); };
+  EXPECT_EQ(of_text("1e-3"), 1e-3);
   for (const char* text : {"inf", "+Inf", ".inf", "Infinity"}) {
-    EXPECT_EQ(number_in(text), std::numeric_limits<double>::infinity()) << text;
+    EXPECT_EQ(of_text(text), std::numeric_limits<double>::infinity()) << text;
   }
-  EXPECT_EQ(number_in("-Infinity"), -std::numeric_limits<double>::infinity());
-  EXPECT_TRUE(std::isnan(number_in("NaN").value()));
-  for (const char* text : {"", "1 ", "one", "0x10"}) EXPECT_EQ(number_in(text), std::nullopt);
+  EXPECT_EQ(of_text("-Infinity"), -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(of_text("NaN").value()));
+  for (const char* text : {"", "1 ", "one", "0x10"}) EXPECT_EQ(of_text(text), std::nullopt);
 }
 
 TEST(JsonReader, UnknownKeysAreRefusedWithTheNearest) {
