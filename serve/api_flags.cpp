@@ -11,8 +11,8 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
 #include "base/suggest.hpp"
-#include "cli/options/parse_quantity.hpp"
 #include "model/engines/knobs.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"

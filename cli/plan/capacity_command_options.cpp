@@ -1,5 +1,6 @@
 #include "cli/plan/capacity_command_options.hpp"
 
+#include "base/dates.hpp"
 #include "base/error.hpp"
 #include "cli/options/from_command.hpp"
 #include "planner/flags/flag_values.hpp"
