@@ -11,17 +11,22 @@
 // Its JSON (record_to_json), the way back (record_from_json) and its JSON Schema (record_schema,
 // draft 2020-12) are made from that list. A member may be a bool, a whole number, a double, a text,
 // a Quantity (written as its SI value, so the key names the unit), an optional (null when unset), a
-// vector, a map from texts, a pair of numbers, a record, or Json itself. `visit.if_set` lists an
-// optional whose key is left out when it is unset.
+// vector, a map from texts (a vector of pairs, text first, is an object that keeps their order), a
+// record, Json itself, or a shared_ptr to const Json for headers that do not include it.
+// `visit.if_set` lists an optional whose key is left out when it is unset; `visit.part_if_set` an
+// optional record whose members stand among those of the record around it, or none of them does.
+// Members of a record that always stand there: `members(visit, outer.inner)`.
 //
 // Slow to compile, as all of nlohmann/json: include it in sources, not in headers.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -51,9 +56,15 @@ struct IsTextMap : std::false_type {};
 template <class T>
 struct IsTextMap<std::map<std::string, T>> : std::true_type {};
 template <class T>
+struct IsTextPairs : std::false_type {};
+template <class T>
+struct IsTextPairs<std::vector<std::pair<std::string, T>>> : std::true_type {};
+template <class T>
 struct IsQuantity : std::false_type {};
 template <class Tag>
 struct IsQuantity<Quantity<Tag>> : std::true_type {};
+
+using SharedJson = std::shared_ptr<const Json>;
 
 }  // namespace record_detail
 
@@ -61,6 +72,13 @@ struct IsQuantity<Quantity<Tag>> : std::true_type {};
 /// `values` of pairs {enumerator, text}.
 template <class Enum>
 struct EnumNames;
+
+/// Such pairs for an enumeration whose texts a function `name_of` gives.
+template <class Enum, class... More>
+std::array<std::pair<Enum, std::string_view>, 1 + sizeof...(More)> names_of(Enum first,
+                                                                            More... more) {
+  return {{{first, name_of(first)}, {more, name_of(more)}...}};
+}
 
 template <class Enum>
 std::string_view enum_name(Enum value) {
@@ -89,6 +107,12 @@ Json value_to_json(const T& value) {
     return value_to_json(value.value);
   } else if constexpr (IsOptional<T>::value) {
     return value ? value_to_json(*value) : Json(nullptr);
+  } else if constexpr (std::same_as<T, SharedJson>) {
+    return value ? *value : Json(nullptr);
+  } else if constexpr (IsTextPairs<T>::value) {
+    Json object = Json::object();
+    for (const auto& [key, one] : value) object[key] = value_to_json(one);
+    return object;
   } else if constexpr (IsVector<T>::value) {
     Json list = Json::array();
     for (const auto& one : value) list.push_back(value_to_json(one));
@@ -113,6 +137,10 @@ struct RecordWriter {
   template <class T>
   void if_set(const char* key, const std::optional<T>& member, const char*) {
     if (member) object[key] = value_to_json(*member);
+  }
+  template <class T>
+  void part_if_set(const char*, const std::optional<T>& part, const char*) {
+    if (part) members(*this, const_cast<T&>(*part));
   }
 };
 
@@ -180,6 +208,11 @@ struct RecordReader {
     const auto found = object.find(key);
     if (found != object.end()) value_from_json(*found, member.emplace(), path_of(key));
   }
+  template <class T>
+  void part_if_set(const char* first_key, std::optional<T>& part, const char*) {
+    part.reset();
+    if (object.contains(first_key)) members(*this, part.emplace());
+  }
 
   std::string path_of(const char* key) const { return path.empty() ? key : path + "." + key; }
 };
@@ -207,6 +240,15 @@ void value_from_json(const Json& json, T& value, const std::string& path) {
   } else if constexpr (IsOptional<T>::value) {
     value.reset();
     if (!json.is_null()) value_from_json(json, value.emplace(), path);
+  } else if constexpr (std::same_as<T, SharedJson>) {
+    value = std::make_shared<const Json>(json);
+  } else if constexpr (IsTextPairs<T>::value) {
+    if (!json.is_object()) refuse(path, "an object");
+    value.clear();
+    for (const auto& [key, one] : json.items()) {
+      value.emplace_back(key, typename T::value_type::second_type{});
+      value_from_json(one, value.back().second, path + "." + key);
+    }
   } else if constexpr (IsVector<T>::value) {
     if (!json.is_array()) refuse(path, "a list");
     value.clear();
@@ -242,7 +284,7 @@ Json record_schema();
 template <class T>
 Json value_schema() {
   using namespace record_detail;
-  if constexpr (std::same_as<T, Json>) {
+  if constexpr (std::same_as<T, Json> || std::same_as<T, SharedJson>) {
     return Json::object();
   } else if constexpr (std::same_as<T, bool>) {
     return {{"type", "boolean"}};
@@ -258,6 +300,9 @@ Json value_schema() {
     return {{"enum", std::move(names)}};
   } else if constexpr (IsOptional<T>::value) {
     return {{"anyOf", {value_schema<typename T::value_type>(), Json{{"type", "null"}}}}};
+  } else if constexpr (IsTextPairs<T>::value) {
+    return {{"type", "object"},
+            {"additionalProperties", value_schema<typename T::value_type::second_type>()}};
   } else if constexpr (IsVector<T>::value) {
     return {{"type", "array"}, {"items", value_schema<typename T::value_type>()}};
   } else if constexpr (IsTextMap<T>::value) {
@@ -281,6 +326,13 @@ struct RecordDescriber {
   void if_set(const char* key, const std::optional<T>&, const char* meaning) {
     describe<T>(key, meaning);
   }
+  template <class T>
+  void part_if_set(const char*, const std::optional<T>&, const char*) {
+    T part{};
+    RecordDescriber inner;
+    members(inner, part);
+    properties.update(inner.properties);
+  }
 
  private:
   template <class T>
@@ -291,15 +343,20 @@ struct RecordDescriber {
   }
 };
 
-/// {"type": "object", "properties": ..., "required": [...]}, each with what its member means.
+/// {"type": "object", "properties": ..., "required": [...]}, each with what its member means. Of a
+/// record whose members depend on what it holds, the schema of those like `record`.
 template <class T>
-Json record_schema() {
-  T record{};
+Json record_schema(T record) {
   RecordDescriber describer;
   members(describer, record);
   return {{"type", "object"},
           {"properties", std::move(describer.properties)},
           {"required", std::move(describer.required)}};
+}
+
+template <class T>
+Json record_schema() {
+  return record_schema(T{});
 }
 
 /// The schema as a document of its own.

@@ -1,5 +1,5 @@
 // Physical quantities: a double that knows what it measures. SI base units inside; powers of
-// ten, GiB and milliseconds exist only where numbers enter or leave (cli/, reports/tables).
+// ten, GiB and milliseconds exist only where numbers enter or leave (cli/, reports/, serve/).
 // Usable from CUDA host code; conversions between quantities are listed one by one at the end.
 #pragma once
 

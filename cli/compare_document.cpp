@@ -11,6 +11,7 @@
 
 #include "base/paired_difference.hpp"
 #include "roofcast/envelope.hpp"
+#include "simulator/results/result.hpp"
 
 namespace roofcast {
 namespace {
@@ -70,16 +71,12 @@ struct NamedLatency {
 constexpr std::array kLatencies = {NamedLatency{"ttft_s", ttft_of}, NamedLatency{"tpot_s", tpot_of},
                                    NamedLatency{"e2e_s", e2e_of}};
 
-constexpr std::array<std::pair<const char*, double>, 4> kPercentiles = {
-    {{"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}}};
-
 /// Nothing for what is no mean or percentile over requests.
 std::optional<RequestStatistic> statistic_of(const std::string& name) {
   if (name == "mean") return RequestStatistic{};
-  for (const auto& [text, percent] : kPercentiles) {
-    if (name == text) return RequestStatistic{.percent = percent};
-  }
-  return std::nullopt;
+  const DistributionStatistic* statistic = table_statistic(name);
+  if (statistic == nullptr || !statistic->percent) return std::nullopt;
+  return RequestStatistic{.percent = statistic->percent};
 }
 
 RequestValues values_of(const Run& run, Latency latency) {

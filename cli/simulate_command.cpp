@@ -5,6 +5,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/numbers.hpp"
@@ -12,45 +13,38 @@
 #include "cli/options/from_command.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/output_file.hpp"
-#include "cli/plan/limits_section.hpp"
 #include "cli/progress.hpp"
-#include "cli/simulate_document.hpp"
-#include "planner/evaluate_all.hpp"
-#include "roofcast/run_simulation.hpp"
+#include "reports/pages/limits_section.hpp"
+#include "reports/pages/simulation_sections.hpp"
+#include "roofcast/simulate.hpp"
+#include "roofcast/simulation_rows.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast {
 namespace {
 
-/// False when the user interrupted it.
-bool run_with_progress(SimulationRun& run, const CommandContext& context) {
+SimulationOutcome simulate_with_progress(SimulationRun run, const CommandContext& context) {
   ProgressBar bar(context, "requests");
-  run_simulation(run, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
-  return !bar.interrupted();
+  return simulate_prepared(
+      std::move(run), [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
 }
 
-/// The answer with what its limits are. The run is simulated again with each of them wider; an
-/// interrupted account is left out, and that is said.
-Document explained(const SimulationRun& run, const CommandContext& context) {
-  Document document = simulation_document(run);
-  ProgressBar bar(context, "simulations");
-  SimulationRun counted{.scenario = run.scenario, .pools = run.pools, .workload = run.workload};
-  const LimitAccount account =
-      simulate_with_account(counted, step_times_of(counted),
-                            [&bar](std::int64_t, std::int64_t) { return !bar.interrupted(); });
-  const auto without_limits = [&] {
-    constexpr const char* kLeftOut = "interrupted: what limits the run is left out";
-    document.machine["notes"].push_back(kLeftOut);
-    context.err << kLeftOut << "\n";
-    return document;
-  };
-  if (bar.interrupted()) return without_limits();
-  const auto report =
-      report_limits(counted, account, available_threads(),
-                    [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
-  if (!report) return without_limits();
-  document.machine["limits"] = limits_json(*report);
-  document.sections.push_back(limits_section(*report, run.pools));
+void explain_with_progress(SimulationOutcome& outcome, const CommandContext& context) {
+  bool complete = true;
+  {
+    ProgressBar bar(context, "simulations");
+    complete = explain(
+        outcome, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+  }
+  if (!complete) context.err << outcome.answer.notes.back() << "\n";
+}
+
+Document document_of(const SimulationOutcome& outcome) {
+  Document document{.machine = to_json(outcome.answer),
+                    .sections = simulation_sections(outcome.answer)};
+  if (outcome.answer.limits) {
+    document.sections.push_back(limits_section(*outcome.answer.limits));
+  }
   return document;
 }
 
@@ -89,31 +83,33 @@ int run_simulate(CommandContext& context) {
   }
   SimulationRun run = prepare_simulation(scenario);
   if (!run.refusal.empty()) {
-    write(refusal_document(run), common->output, context.out);
+    const SimulationAnswer refused = answer_of(run);
+    write({.machine = to_json(refused), .sections = simulation_sections(refused)}, common->output,
+          context.out);
     return kExitNo;
   }
   // Opened before the work: a file that cannot be written should not cost a simulation.
   if (!options.requests_out.empty()) check_writable(options.requests_out);
   std::optional<Store> store;
   if (options.store) store.emplace(options.store_path, Store::Mode::write);
-  const bool complete = run_with_progress(run, context);
-  if (!options.requests_out.empty()) write_requests(run, options.requests_out);
-  if (!complete) {
-    context.err << interruption(run, options);
-    write(simulation_document(run), common->output, context.out);
+  SimulationOutcome outcome = simulate_with_progress(std::move(run), context);
+  if (!options.requests_out.empty()) write_requests(outcome.run, options.requests_out);
+  if (outcome.answer.stopped) {
+    context.err << interruption(outcome.run, options);
+    write(document_of(outcome), common->output, context.out);
     return kExitFailed;
   }
   if (store) {
-    Run row = simulation_row(run, context.command_line, options.keep_requests);
-    const std::vector<MetricRow> costs = cost_metrics(run);
+    Run row = simulation_row(outcome.run, context.command_line, options.keep_requests);
+    const std::vector<MetricRow> costs = cost_metrics(outcome.run);
     row.metrics.insert(row.metrics.end(), costs.begin(), costs.end());
     const auto id = store->add(row);
     context.err << "run " << id << " kept in " << options.store_path << " (roofcast runs " << id
                 << " --store " << options.store_path << ")\n";
   }
-  write(options.explain ? explained(run, context) : simulation_document(run), common->output,
-        context.out);
-  return holds(run.result) ? kExitDone : kExitNo;
+  if (options.explain) explain_with_progress(outcome, context);
+  write(document_of(outcome), common->output, context.out);
+  return is_yes(outcome.answer) ? kExitDone : kExitNo;
 }
 
 }  // namespace roofcast

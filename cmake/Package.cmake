@@ -43,6 +43,7 @@ install(CODE [[
     set(folder vendor-completions)
   endif()
   file(INSTALL ${script} RENAME _roofcast DESTINATION "${CMAKE_INSTALL_PREFIX}/share/zsh/${folder}")]])
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md reports/store.md ${package_sources}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY simulator/scenarios reports/dashboards DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
   FILES_MATCHING PATTERN *.json)
@@ -59,6 +60,8 @@ the memory of a model term by term, the roofline of each operator, a
 simulation of the serving engine's scheduler (vLLM, SGLang, TensorRT-LLM)
 under a trace or a synthetic load, and the cheapest deployment that holds.
 It works offline and needs no GPU.")
+# The program alone: what the library installs is of another component.
+set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};${PROJECT_NAME};Unspecified;/")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE

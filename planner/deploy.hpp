@@ -35,7 +35,7 @@ struct ResolvedDeployment {
   std::string profile_hash{};
 };
 
-/// An engine asked for: an preset, or what was learnt of one.
+/// An engine asked for: a preset, or what was learnt of one.
 struct EngineChoice {
   std::string preset{};
   std::optional<EngineProfile> profile{};
@@ -44,7 +44,7 @@ struct EngineChoice {
 /// `parallel` with what was given put over it.
 Parallelism with_given(Parallelism parallel, const ParallelismOptions& given);
 
-/// Reads the engine profile that `text` names, if it names one; an preset is not looked up here.
+/// Reads the engine profile that `text` names, if it names one; a preset is not looked up here.
 EngineChoice engine_choice(const std::string& text);
 
 /// The model in `weight_format`, or as its checkpoint has it. Throws UsageError for an empty name.

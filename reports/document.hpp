@@ -13,7 +13,6 @@
 
 namespace roofcast {
 
-
 struct Column {
   std::string title;  // unit in the title: "TTFT (ms)"
   bool right = true;  // numbers right, text left
@@ -35,7 +34,7 @@ struct Section {
 };
 
 struct Document {
-  Json machine;  // keys of docs in README, SI units in the names; finite numbers only
+  Json machine;  // keys as in docs/output.md, SI units in the names; finite numbers only
   std::vector<Section> sections;
 };
 

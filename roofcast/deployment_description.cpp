@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <variant>
 
+#include "base/record.hpp"
 #include "model/engines/knobs.hpp"
 
 namespace roofcast {
@@ -22,6 +23,30 @@ void describe_features(const Engine& engine, Json& json) {
                              {"bandwidth_bytes_per_s", offloading.bandwidth.value},
                              {"latency_s", offloading.latency.value}};
   }
+}
+
+/// Null where there is no such knob.
+Json knob(const DeploymentInputs& inputs, const char* key) {
+  if (!inputs.engine || !inputs.engine->is_object()) return nullptr;
+  const auto found = inputs.engine->find(key);
+  return found == inputs.engine->end() ? Json(nullptr) : *found;
+}
+
+std::string placement(const Parallelism& parallel, const std::string& gpu,
+                      const std::string& engine) {
+  std::string text = gpu;
+  if (parallel.gpus() > 1) {
+    std::string degrees;
+    auto degree = [&](const char* name, int value) {
+      if (value > 1) degrees += fmt::format("{}{} {}", degrees.empty() ? "" : ", ", name, value);
+    };
+    degree("TP", parallel.tensor);
+    degree("PP", parallel.pipeline);
+    degree("DP", parallel.data);
+    text = fmt::format("{}x {} ({}{})", parallel.gpus(), text, degrees,
+                       parallel.expert_parallel ? ", EP" : "");
+  }
+  return text + ", " + engine;
 }
 
 /// Knobs of vLLM's scheduler are stated for every engine, as what they amount to: off. Those of
@@ -53,25 +78,31 @@ Json describe(const Deployment& deployment) {
   return json;
 }
 
+DeploymentInputs inputs_of(const Deployment& deployment) {
+  auto inputs = record_from_json<DeploymentInputs>(describe(deployment));
+  inputs.gpu_display_name = deployment.gpu.display_name;
+  return inputs;
+}
+
+std::int64_t max_model_len(const DeploymentInputs& inputs) {
+  std::int64_t tokens = 0;
+  value_from_json(knob(inputs, "max_model_len"), tokens, "inputs.engine.max_model_len");
+  return tokens;
+}
+
 std::string placement(const Deployment& deployment) {
-  const Parallelism& parallel = deployment.parallel;
-  std::string text = deployment.gpu.display_name;
-  if (parallel.gpus() > 1) {
-    std::string degrees;
-    auto degree = [&](const char* name, int value) {
-      if (value > 1) degrees += fmt::format("{}{} {}", degrees.empty() ? "" : ", ", name, value);
-    };
-    degree("TP", parallel.tensor);
-    degree("PP", parallel.pipeline);
-    degree("DP", parallel.data);
-    text = fmt::format("{}x {} ({}{})", parallel.gpus(), text, degrees,
-                       parallel.expert_parallel ? ", EP" : "");
-  }
-  return text + ", " + deployment.engine.name;
+  return placement(deployment.parallel, deployment.gpu.display_name, deployment.engine.name);
 }
 
 std::string headline(const Deployment& deployment) {
   return deployment.model.name + " on " + placement(deployment);
+}
+
+std::string headline(const DeploymentInputs& inputs) {
+  const std::string& gpu = inputs.gpu_display_name.empty() ? inputs.gpu : inputs.gpu_display_name;
+  std::string engine;
+  value_from_json(knob(inputs, "name"), engine, "inputs.engine.name");
+  return inputs.model + " on " + placement(inputs.parallel, gpu, engine);
 }
 
 }  // namespace roofcast

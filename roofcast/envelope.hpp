@@ -1,16 +1,43 @@
-// The head of every machine-readable result.
+// The head of every answer's document.
 #pragma once
 
 #include <string>
 
-#include "reports/document.hpp"
+#include "base/json.hpp"
 
 namespace roofcast {
 
 /// Version of the JSON that commands print; raised when a key changes meaning or goes.
 inline constexpr int kOutputSchemaVersion = 1;
 
-/// {"schema_version", "tool_version", "command", "inputs"}; results follow at the same level.
+/// What every answer starts with; its inputs follow.
+struct AnswerHead {
+  int schema_version = kOutputSchemaVersion;
+  std::string tool_version{};
+  std::string command{};
+};
+
+template <class Visitor>
+void members(Visitor& visit, AnswerHead& head) {
+  visit("schema_version", head.schema_version,
+        "of this document; raised when a key changes meaning or goes");
+  visit("tool_version", head.tool_version, "of the program that answered");
+  visit("command", head.command, "the question: memory, estimate, ...");
+}
+
+/// Inputs of a question that has none.
+struct NoInputs {};
+
+template <class Visitor>
+void members(Visitor&, NoInputs&) {}
+
+/// The head of an answer of this program.
+AnswerHead answer_head(const std::string& command);
+
+/// Throws Error when a document read is the answer to another question, or of another version.
+void check_head(const AnswerHead& head, const std::string& command);
+
+/// The head and `inputs` as JSON; results follow at the same level.
 Json envelope(const std::string& command, Json inputs);
 
 }  // namespace roofcast

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "base/wording.hpp"
-#include "roofcast/deployment_description.hpp"
-#include "simulator/io/scenario_cluster.hpp"
+#include "roofcast/record_parts.hpp"
 
 namespace roofcast {
 namespace {
@@ -61,15 +60,20 @@ std::string headline(std::span<const PoolRun> pools) {
   return text;
 }
 
-Json pools_json(std::span<const PoolRun> pools) {
-  Json list = Json::array();
+std::vector<PoolInputs> pool_inputs(std::span<const PoolRun> pools) {
+  std::vector<PoolInputs> list;
   for (const PoolRun& pool : pools) {
-    Json json = {{"name", pool.name}, {"role", name_of(pool.role)}, {"replicas", pool.replicas}};
-    json.update(essence(pool));
-    list.push_back(std::move(json));
+    list.push_back({.name = pool.name,
+                    .role = pool.role,
+                    .replicas = pool.replicas,
+                    .deployment = inputs_of(pool.deployment),
+                    .profile_hash = pool.profile_hash,
+                    .kv_blocks = pool.plan.kv_blocks});
   }
   return list;
 }
+
+Json pools_json(std::span<const PoolRun> pools) { return value_to_json(pool_inputs(pools)); }
 
 std::string joined(std::span<const PoolRun> pools, const std::string& (*text_of)(const PoolRun&)) {
   std::vector<std::string> texts;

@@ -1,10 +1,14 @@
 // What the pools of a simulation run on, in words and for machines.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "cli/simulate_document.hpp"
+#include "base/json.hpp"
+#include "planner/scenario_run.hpp"
+#include "roofcast/deployment_description.hpp"
 
 namespace roofcast {
 
@@ -18,7 +22,29 @@ std::string placement(const PoolRun& pool);
 /// decode on ...".
 std::string headline(std::span<const PoolRun> pools);
 
-/// One object a pool: its name, role, replicas and deployment, every knob resolved, and KV blocks.
+/// A pool as a part of an answer.
+struct PoolInputs {
+  std::string name{};
+  PoolRole role = PoolRole::both;
+  std::int32_t replicas = 1;
+  DeploymentInputs deployment{};
+  std::string profile_hash{};
+  std::int64_t kv_blocks = 0;
+};
+
+std::vector<PoolInputs> pool_inputs(std::span<const PoolRun> pools);
+
+template <class Visitor>
+void members(Visitor& visit, PoolInputs& pool) {
+  visit("name", pool.name, "of the pool");
+  visit("role", pool.role, "what its replicas compute");
+  visit("replicas", pool.replicas, "at the start");
+  members(visit, pool.deployment);
+  visit("profile_hash", pool.profile_hash, "of the hardware profile");
+  visit("kv_blocks", pool.kv_blocks, "of one engine");
+}
+
+/// The same as JSON, a list.
 Json pools_json(std::span<const PoolRun> pools);
 
 /// Texts of pools without repetition, in order: "nvidia-h100-sxm + nvidia-l40s".

@@ -1,22 +1,26 @@
-// A simulation as rows: what the store keeps and what --requests-out writes.
-#include <filesystem>
-#include <fstream>
-#include <system_error>
-#include <utility>
+#include "roofcast/simulation_rows.hpp"
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "base/dates.hpp"
 #include "base/error.hpp"
 #include "base/io/csv.hpp"
 #include "base/numbers.hpp"
-#include "base/utc_time.hpp"
 #include "base/version.hpp"
 #include "model/io/engine_profile.hpp"
 #include "planner/cost.hpp"
 #include "roofcast/pool_description.hpp"
 #include "simulator/io/length_table_reader.hpp"
 #include "simulator/io/scenario_reader.hpp"
+#include "simulator/results/figures.hpp"
 #include "simulator/results/request_tally.hpp"
+#include "simulator/results/verdict.hpp"
 
 namespace roofcast {
 namespace {
@@ -24,12 +28,9 @@ namespace {
 void add_distribution(std::vector<MetricRow>& rows, const std::string& name,
                       const Distribution& d) {
   if (d.count == 0) return;
-  rows.push_back({name, "mean", d.mean});
-  rows.push_back({name, "p50", d.p50});
-  rows.push_back({name, "p90", d.p90});
-  rows.push_back({name, "p95", d.p95});
-  rows.push_back({name, "p99", d.p99});
-  rows.push_back({name, "max", d.max});
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (statistic.in_tables) rows.push_back({name, statistic.name, d.*statistic.value});
+  }
 }
 
 /// One number, or one for each pool where they differ.
@@ -154,32 +155,14 @@ Scenario with_absolute_paths(Scenario scenario) {
 }
 
 std::vector<MetricRow> simulation_metrics(const SimulationRun& run) {
-  const SimulationResult& result = run.result;
   std::vector<MetricRow> rows;
-  auto value = [&](const std::string& name, double number) {
-    rows.push_back({name, "value", number});
-  };
-  value("requests_completed", static_cast<double>(result.completed));
-  value("requests_rejected", static_cast<double>(result.rejected));
-  if (result.lost > 0) value("requests_lost", static_cast<double>(result.lost));
-  value("makespan_s", result.makespan.value);
-  value("request_rate_per_s", result.request_rate_per_s);
-  value("offered_rate_per_s", result.offered_rate_per_s);
-  value("input_tokens_per_s", result.input_tokens_per_s);
-  value("output_tokens_per_s", result.output_tokens_per_s);
-  value("preemptions", static_cast<double>(result.use.preemptions));
+  for (const ScalarFigure& figure : scalar_figures()) {
+    if (const auto value = figure.value(run.result)) rows.push_back({figure.name, "value", *value});
+  }
   add_kv_blocks(rows, run.pools);
-  value("kv_use_peak", result.use.peak_kv_use);
-  value("prefix_query_tokens", static_cast<double>(result.use.prefix_queries));
-  value("prefix_hit_tokens", static_cast<double>(result.use.prefix_hits));
-  if (result.goodput_per_s) value("goodput_per_s", *result.goodput_per_s);
-  if (!result.slo.empty()) value("slo_met", slo_met(result) ? 1.0 : 0.0);
-  add_distribution(rows, "ttft_s", result.ttft);
-  add_distribution(rows, "tpot_s", result.tpot);
-  add_distribution(rows, "itl_s", result.itl);
-  add_distribution(rows, "e2e_s", result.e2e);
-  add_distribution(rows, "queue_s", result.queue);
-  add_distribution(rows, "client_queue_s", result.client_queue);
+  for (const LatencyFigure& latency : kLatencyFigures) {
+    add_distribution(rows, latency.name, run.result.*latency.distribution);
+  }
   return rows;
 }
 
@@ -212,9 +195,9 @@ Run simulation_row(const SimulationRun& run, const std::string& command_line, bo
       .summary = fmt::format("{} requests, {} req/s, TTFT p95 {}, TPOT p95 {}{}",
                              with_separators(result.completed), fixed(result.request_rate_per_s, 2),
                              as_time(Seconds{result.ttft.p95}), as_time(Seconds{result.tpot.p95}),
-                             result.slo.empty() ? ""
-                             : slo_met(result)  ? ", SLO met"
-                                                : ", SLO missed")};
+                             result.slo.empty()    ? ""
+                             : judge(result).holds ? ", SLO met"
+                                                   : ", SLO missed")};
   row.metrics = simulation_metrics(run);
   if (keep_requests) row.requests = request_rows(run);
   return row;

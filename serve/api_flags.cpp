@@ -11,8 +11,8 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
 #include "base/suggest.hpp"
-#include "cli/options/parse_quantity.hpp"
 #include "model/engines/knobs.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
@@ -24,7 +24,7 @@ enum class FlagKind {
   plain,      // a number or a word
   model,      // of the catalogue
   gpu,        // built in
-  engine,     // an preset
+  engine,     // a preset
   lengths,    // of prompts and answers, but from no file
   requests,   // at most ApiLimits::max_requests
   tokens,     // at most ApiLimits::max_tokens

@@ -1,11 +1,13 @@
 #include "validate/measured_case.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/io/json_reader.hpp"
 #include "planner/launch/serve_formats.hpp"
-#include "reports/importers/json_fields.hpp"
 #include "reports/importers/setting_keys.hpp"
+#include "simulator/results/result.hpp"
 #include "validate/measured_load.hpp"
 #include "validate/measured_options.hpp"
 
@@ -116,7 +118,13 @@ const std::vector<std::string>& comparable_metrics() {
 }
 
 const std::vector<std::string>& comparable_statistics() {
-  static const std::vector<std::string> names = {"mean", "p50", "p90", "p95", "p99", "max"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const DistributionStatistic& statistic : kDistributionStatistics) {
+      if (statistic.in_tables) all.emplace_back(statistic.name);
+    }
+    return all;
+  }();
   return names;
 }
 

@@ -8,14 +8,16 @@
 #include <optional>
 #include <utility>
 
+#include "base/dates.hpp"
 #include "base/error.hpp"
 #include "base/numbers.hpp"
-#include "base/utc_time.hpp"
+#include "base/statistics.hpp"
 #include "base/version.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/step_work.hpp"
 #include "planner/scenario_run.hpp"
 #include "roofcast/pool_description.hpp"
+#include "roofcast/simulation_rows.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"
 

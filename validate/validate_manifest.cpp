@@ -12,8 +12,8 @@
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
 #include "base/suggest.hpp"
-#include "cli/options/parse_quantity.hpp"
 #include "model/io/json_text.hpp"
 #include "reports/importers/importer.hpp"
 #include "simulator/io/json_object.hpp"
@@ -85,8 +85,9 @@ double read_figure(const std::string& metric, const json& value, const std::stri
 void check_statistic(const std::string& statistic, const std::string& place) {
   const std::vector<std::string>& known = comparable_statistics();
   if (std::find(known.begin(), known.end(), statistic) != known.end()) return;
-  throw Error(fmt::format("{}: unknown statistic, expected {}{}", place,
-                          "mean, p50, p90, p95, p99 or max", did_you_mean(statistic, known)));
+  throw Error(fmt::format("{}: unknown statistic, expected {} or {}{}", place,
+                          fmt::join(known.begin(), known.end() - 1, ", "), known.back(),
+                          did_you_mean(statistic, known)));
 }
 
 std::vector<MetricRow> read_statistics(const std::string& metric, const json& value,

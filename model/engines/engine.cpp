@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/engines/engine_checks.hpp"
 #include "model/engines/engine_presets.hpp"
 
 namespace roofcast {
 namespace {
-
-constexpr double kMiB = 1024.0 * 1024.0;
 
 /// vLLM captures decode graphs for at most this many sequences (EngineArgs, compilation config).
 constexpr std::int64_t kLargestVllmGraph = 512;
@@ -28,10 +27,7 @@ struct BatchDefaults {
 };
 
 bool is_a100(const Gpu& gpu) {
-  std::string name = gpu.name + " " + gpu.display_name;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name.find("a100") != std::string::npos;
+  return lower(gpu.name + " " + gpu.display_name).find("a100") != std::string::npos;
 }
 
 BatchDefaults vllm_batch_defaults(const Gpu& gpu) {

@@ -1,5 +1,5 @@
 // Serving engines as data: what an engine of a given version reserves, budgets and schedules by
-// default. Each preset is a row of engine.cpp with the source of every value.
+// default. Each preset is a row of engine_presets.cpp with the source of every value.
 #pragma once
 
 #include <cstdint>

@@ -163,9 +163,6 @@ HostOverhead host_of_tensorrt_llm() {
           .source = "closed loop of TensorRT-LLM 1.0.0rc3 on H100"};
 }
 
-/// The static and naive loops capture decode graphs as synchronous vLLM does, so that a comparison
-/// with it shows the scheduling alone.
-///
 /// Cut-offs of the vLLM presets, by what changed:
 ///  0.8 - 0.13: sampler sorts the logits (38 bytes per element); scheduling is synchronous; a
 ///              request is admitted when its first chunk fits.
@@ -244,7 +241,8 @@ std::vector<PresetDefaults> eras_of_other_engines() {
   };
 }
 
-/// What is no serving engine of others.
+/// Engines that are not third-party servers. The static and naive loops capture decode graphs as
+/// synchronous vLLM does, so that a comparison with it shows the scheduling alone.
 std::vector<PresetDefaults> plain_eras() {
   return {
       {.preset = {"roofcast",

@@ -46,7 +46,7 @@ struct Curve {
 
 /// Share of the datasheet limit that kernels reach, by operator family, beyond the family's floor:
 /// expected time = floor + limit / share. All-reduce curves are whole times, floor included. What
-/// is absent takes the default of its family (model/step/roofline.cpp) and its wider uncertainty.
+/// is absent takes the default of its family (model/step/efficiency.cpp) and its wider uncertainty.
 struct Efficiencies {
   std::map<std::string, Curve> gemm;       // by weight format name; x: tokens (M)
   std::map<std::string, Curve> moe;        // by weight format name; x: tokens

@@ -11,7 +11,7 @@
 
 namespace roofcast {
 
-/// Whether `engine` names a file and not an preset: it ends in .json or holds a '/'.
+/// Whether `engine` names a file and not a preset: it ends in .json or holds a '/'.
 bool is_engine_profile_path(const std::string& engine);
 
 /// Throws Error: "engine profile FILE: ...". The preset is not looked up here.

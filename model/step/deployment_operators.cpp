@@ -16,7 +16,8 @@ constexpr std::int64_t kExpertCalls = 2;
 
 // Sampling without top-k or top-p: logits to fp32 (2 + 4 bytes), softmax or argmax over them (4),
 // in about five kernels. A sort-free filter adds 0.13 ms to 0.28 ms at batch 128 and 131,072 logits
-// (vllm-project/vllm pull 40376), a full sort 2 ms; neither is counted.
+// (vllm-project/vllm pull 40376), which is not counted; a full sort is an operator of its own
+// (top_p_sort, for the engines that make one).
 constexpr double kSamplingBytesPerLogit = 10.0;
 constexpr std::int64_t kSamplingCalls = 5;
 

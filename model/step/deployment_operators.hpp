@@ -1,5 +1,5 @@
 // A deployment's operators with their sizes worked out once, so that a step only fills in its
-// token counts. Used by step_work (operators.cpp) and the step-time table (step_estimate.cpp).
+// token counts. Used by step_work (step_work.cpp) and the step-time table (step_estimate.cpp).
 #pragma once
 
 #include <cstddef>
@@ -26,11 +26,11 @@ struct LinearOperator {
   double pick_probability = 0;    // that a token picks a given expert: top-k / experts
   std::int64_t group_tokens = 1;  // tokens of the expert group per token of this rank
   double expert_bytes = 0;        // weights of one expert on this rank
-  // What measured curves know it by: a timed call of this shape, at the size n * shape_each, stands
-  // for `calls_of_shape` of the calls above.
   // Time beside the roofline's, measured or not.
   Seconds wait{};       // of one call
   SerialTime serial{};  // of n
+  // What measured curves know it by: a timed call of this shape, at the size n * shape_each, stands
+  // for `calls_of_shape` of the calls above.
   OperatorShape shape{};
   double shape_each = 1;
   std::int64_t calls_of_shape = 1;

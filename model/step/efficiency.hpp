@@ -31,7 +31,7 @@ std::vector<double> bends(const Curve& curve);
 
 /// What is known of one operator family (and number format) on one GPU.
 struct EfficiencyEstimate {
-  EfficiencyCurve curve;  // of the side that the family is named for (see expected_time)
+  EfficiencyCurve curve;  // of the side that the family is measured on (shares_of in roofline.cpp)
   Provenance provenance = Provenance::datasheet;
   double relative_uncertainty = 0;  // one standard deviation
 };

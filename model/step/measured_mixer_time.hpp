@@ -1,5 +1,5 @@
 // How a step asks the measured times of attention and recurrent kernels, whose work depends on more
-// than one count. Internal to timed_operator.hpp.
+// than one count. Internal to operator_time.hpp.
 #pragma once
 
 #include <cstdint>

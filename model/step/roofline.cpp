@@ -141,7 +141,7 @@ Work work_of(const OperatorShape& shape, double x, double y) {
             .scale = x,
             .ranks = shape.ranks,
             .exchange = shape.exchange};
-  // What of a message a rank must send at least (step_operators.cpp).
+  // What of a message a rank must send at least (deployment_operators.cpp).
   if (shape.family == OperatorFamily::collective && shape.exchange != Exchange::all_reduce &&
       shape.exchange != Exchange::point_to_point) {
     work.bytes = one.bytes * (static_cast<double>(shape.ranks - 1) / shape.ranks);

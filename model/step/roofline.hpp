@@ -18,7 +18,6 @@ enum class Bound { compute, memory, latency, communication };
 
 std::string_view name_of(Bound bound);
 
-/// The work of one operator in one step on one rank.
 /// An all-reduce in one pass: every rank reads every other's message whole, which spares latency
 /// and costs bandwidth.
 struct OneShotAllReduce {
@@ -26,6 +25,7 @@ struct OneShotAllReduce {
   Bytes limit{};          // larger messages take no less than one of this size, by another way
 };
 
+/// The work of one operator in one step on one rank.
 struct Work {
   std::string name{};
   OperatorFamily family = OperatorFamily::gemm;

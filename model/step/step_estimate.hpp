@@ -31,7 +31,7 @@ StepEstimate sum_of(const std::vector<StepEstimate>& steps);
 /// the roofline with its efficiencies. Copies what it needs. Calls with
 /// equal token counts reuse their GEMM times; safe to use from several threads only if each has
 /// its own copy. More tokens never take less time: where a curve says so, the longer time of the
-/// smaller count stands (a decode batch of measured attention: see measured_times.hpp).
+/// smaller count stands (a decode batch of measured attention: see measured_time.hpp).
 /// Under pipeline parallelism a step is the way of its tokens through all stages; that other
 /// batches fill the other stages meanwhile is not modelled. Under data parallelism it is the step
 /// of one rank, the others being equally loaded. Prefill and decode attention of a mixed step are

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "cli/options/parse_quantity.hpp"
+#include "base/quantity.hpp"
 
 namespace roofcast {
 

@@ -257,7 +257,8 @@ const Flags<WorkloadOptions>& objective_flags() {
        .place = "slo.goodput"},
       {.name = "slo",
        .placeholder = "pNN:METRIC:TIME ...",
-       .help = "targets of all requests, as p95:ttft:500ms p95:tpot:50ms; exit 3 when missed",
+       .help = "targets of all requests, as p95:ttft:500ms p95:tpot:50ms; exit 3 when missed or "
+               "saturated",
        .read = added_to(&W::slo),
        .form = FlagForm::list,
        .place = "slo.targets"}};

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "planner/launch/plan_launch.hpp"
 
 namespace roofcast {
@@ -57,17 +57,7 @@ constexpr int kPort = 8000;
 /// 63, of which a Deployment's pods take some).
 std::string label_of(const std::string& text) {
   constexpr std::size_t kLongest = 50;
-  std::string label;
-  for (const char letter : text.substr(text.find_last_of('/') + 1)) {
-    const auto byte = static_cast<unsigned char>(letter);
-    const bool plain = std::isalnum(byte) != 0 && byte < 0x80;
-    if (plain) {
-      label += static_cast<char>(std::tolower(byte));
-    } else if (!label.empty() && label.back() != '-') {
-      label += '-';
-    }
-  }
-  label = label.substr(0, kLongest);
+  std::string label = slug(text.substr(text.find_last_of('/') + 1)).substr(0, kLongest);
   while (!label.empty() && label.back() == '-') label.pop_back();
   return label.empty() ? "model" : label;
 }
@@ -160,23 +150,23 @@ void check_manifest_possible(const PlanCatalogue& catalogue, const SearchSpace& 
       fmt::format("--kubernetes: nothing that is searched is a plain Deployment ({})", problem));
 }
 
-std::string kubernetes_manifest(const PlanReport& report, const RankedCandidate& one) {
-  const Shape& shape = report.answer.shapes[one.shape].shape;
-  const Gpu& gpu = report.catalogue.gpus.at(shape.gpu).gpu;
-  const std::string& preset = report.catalogue.engines.at(shape.engine).preset;
-  const ServeLine line = serve_line_of(report.catalogue, shape).value();
+std::string kubernetes_manifest(const PlanCatalogue& catalogue, const Shape& shape,
+                                std::int64_t units, const std::string& headline) {
+  const Gpu& gpu = catalogue.gpus.at(shape.gpu).gpu;
+  const std::string& preset = catalogue.engines.at(shape.engine).preset;
+  const ServeLine line = serve_line_of(catalogue, shape).value();
   const Vendor vendor = vendor_of(gpu);
   std::string command = line.text;
   while (!command.empty() && command.back() == '\n') command.pop_back();
   command += fmt::format(" --host 0.0.0.0 --port {}", kPort);
   constexpr std::size_t kIndent = 14;
-  std::string text = fmt::format("# {}\n", plan_headline(report));
+  std::string text = fmt::format("# {}\n", headline);
   for (const std::string& note : line.notes) text += fmt::format("# {}\n", note);
   text += fmt::format("# Nodes with {}\n", gpu.display_name);
   const std::string image = image_of(*serve_engine_of(preset), preset, vendor).value();
   return text + fmt::format(fmt::runtime(kManifest),
-                            fmt::arg("name", label_of(report.catalogue.base.model)),
-                            fmt::arg("replicas", one.units), fmt::arg("image", image),
+                            fmt::arg("name", label_of(catalogue.base.model)),
+                            fmt::arg("replicas", units), fmt::arg("image", image),
                             fmt::arg("line", indented(command, kIndent)), fmt::arg("port", kPort),
                             fmt::arg("resource", resource_of(vendor)),
                             fmt::arg("gpus", shape.parallel.gpus()));

@@ -2,11 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -14,6 +10,9 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
+#include "base/units.hpp"
 #include "model/engines/knobs.hpp"
 #include "planner/launch/serve_formats.hpp"
 
@@ -26,23 +25,8 @@ using Text = std::optional<std::string>;
   throw UsageError(fmt::format("{}: '{}' is not {}", flag, shown(text), expected));
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-/// Nothing when the text is no number.
-std::optional<double> plain_number(std::string_view text) {
-  double value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = failed == std::errc{} && end == text.data() + text.size();
-  if (!whole || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 double read_number(const std::string& text, const std::string& flag) {
-  const auto value = plain_number(text);
+  const auto value = to_number<double>(text);
   if (!value || *value < 0) refuse(flag, text, "a number");
   return *value;
 }
@@ -172,15 +156,14 @@ Text write_kv_memory(const ServeWords& words) {
   return bytes ? Text(fmt::format("{:.0f}", bytes->value)) : Text();
 }
 
-constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;  // the unit of vLLM's --kv-offloading-size
-
+// vLLM's --kv-offloading-size is in GiB.
 void read_offloading_size(ServeWords& words, const std::string& text, const std::string& flag) {
-  words.overrides.kv_offloading_size = Bytes{read_number(text, flag) * kGibibyte};
+  words.overrides.kv_offloading_size = Bytes{read_number(text, flag) * kGiB};
 }
 
 Text write_offloading_size(const ServeWords& words) {
   const auto& bytes = words.overrides.kv_offloading_size;
-  return bytes ? Text(number_text(bytes->value / kGibibyte)) : Text();
+  return bytes ? Text(number_text(bytes->value / kGiB)) : Text();
 }
 
 void read_order(ServeWords& words, const std::string& text, const std::string& flag) {
@@ -390,27 +373,9 @@ const std::vector<VllmKnob>& vllm_scheduler_knobs() {
 }
 
 std::int64_t read_serve_count(const std::string& text, const std::string& flag) {
-  constexpr std::string_view kPrefixes = "kmgt";
-  double unit = 1;
-  std::string_view digits = text;
-  if (!digits.empty() && std::isalpha(static_cast<unsigned char>(digits.back()))) {
-    const char prefix = digits.back();
-    const bool binary = std::isupper(static_cast<unsigned char>(prefix)) != 0;
-    const auto power =
-        kPrefixes.find(static_cast<char>(std::tolower(static_cast<unsigned char>(prefix))));
-    if (power == std::string_view::npos) refuse(flag, text, "a whole number");
-    unit = std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(power + 1));
-    digits.remove_suffix(1);
-  }
-  const auto number = plain_number(digits);
-  const double count = number.value_or(-1) * unit;
-  // Beyond 2^53 a double does not hold every count; none is that large.
-  constexpr double kMax = 9007199254740992.0;
-  const double whole = std::round(count);
-  if (!number || count < 0 || count > kMax || std::abs(count - whole) > 1e-6 * unit) {
-    refuse(flag, text, "a whole number");
-  }
-  return static_cast<std::int64_t>(whole);
+  const auto count = count_in(text);
+  if (!count || *count < 0) refuse(flag, text, "a whole number");
+  return *count;
 }
 
 bool read_serve_switch(const std::string& text, const std::string& flag) {

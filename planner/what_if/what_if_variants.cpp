@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -12,40 +11,43 @@
 #include "planner/what_if/run_what_if.hpp"
 #include "planner/what_if/vary_scenario.hpp"
 #include "simulator/io/scenario_reader.hpp"
+#include "simulator/results/figures.hpp"
 
 namespace roofcast {
 namespace {
 
-constexpr std::array kDistributions = {"ttft_s", "tpot_s",  "itl_s",
-                                       "e2e_s",  "queue_s", "client_queue_s"};
-constexpr std::array kStatistics = {"mean", "p50", "p90", "p95", "p99", "max"};
-constexpr std::array kNumbers = {"output_tokens_per_s",
-                                 "input_tokens_per_s",
-                                 "request_rate_per_s",
-                                 "offered_rate_per_s",
-                                 "goodput_per_s",
-                                 "requests_completed",
-                                 "requests_rejected",
-                                 "requests_lost",
-                                 "makespan_s",
-                                 "preemptions",
-                                 "kv_blocks",
-                                 "kv_use_peak",
-                                 "prefix_query_tokens",
-                                 "prefix_hit_tokens",
-                                 "slo_met",
-                                 "cost_usd_per_h",
-                                 "cost_usd_per_million_output_tokens"};
+/// Names of figures that are one number; of the costs and the memory those that the store has.
+std::vector<std::string> number_names() {
+  std::vector<std::string> names;
+  for (const ScalarFigure& figure : scalar_figures()) names.emplace_back(figure.name);
+  for (const char* name : {"kv_blocks", "cost_usd_per_h", "cost_usd_per_million_output_tokens"}) {
+    names.emplace_back(name);
+  }
+  return names;
+}
 
-template <class Names>
-bool has(const Names& names, const std::string& name) {
-  return std::any_of(names.begin(), names.end(), [&](const char* one) { return name == one; });
+std::vector<std::string> latency_names() {
+  std::vector<std::string> names;
+  for (const LatencyFigure& latency : kLatencyFigures) names.emplace_back(latency.name);
+  return names;
+}
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string statistic_names() {
+  std::string names;
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (statistic.in_tables) names += (names.empty() ? "" : ", ") + std::string(statistic.name);
+  }
+  return names;
 }
 
 /// "p95" of a percentile that distributions have; empty otherwise.
 std::string statistic_of(const PercentileTarget& target) {
   std::string text = fmt::format("p{:g}", target.percentile);
-  return has(kStatistics, text) ? text : "";
+  return table_statistic(text) != nullptr ? text : "";
 }
 
 void add_once(std::vector<MetricName>& metrics, const MetricName& metric) {
@@ -159,19 +161,19 @@ MetricName parse_metric_name(const std::string& text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   std::string name = text.substr(0, colon);
   const std::string statistic = colon < text.size() ? text.substr(colon + 1) : "";
+  const std::vector<std::string> latencies = latency_names();
+  const std::vector<std::string> numbers = number_names();
   for (const char* unit : {"_s", "_per_s"}) {
-    if (has(kDistributions, name + unit) || has(kNumbers, name + unit)) name += unit;
+    if (has(latencies, name + unit) || has(numbers, name + unit)) name += unit;
   }
-  if (has(kDistributions, name)) {
-    if (has(kStatistics, statistic)) return {name, statistic};
-    std::string known;
-    for (const char* one : kStatistics) known += known.empty() ? one : fmt::format(", {}", one);
+  if (has(latencies, name)) {
+    if (table_statistic(statistic) != nullptr) return {name, statistic};
     throw UsageError(fmt::format("--metric: '{}' has no statistic, expected as {}:p95, one of {}",
-                                 shown(text), name, known));
+                                 shown(text), name, statistic_names()));
   }
-  if (has(kNumbers, name) && (statistic.empty() || statistic == "value")) return {name};
-  std::vector<std::string> known(kDistributions.begin(), kDistributions.end());
-  known.insert(known.end(), kNumbers.begin(), kNumbers.end());
+  if (has(numbers, name) && (statistic.empty() || statistic == "value")) return {name};
+  std::vector<std::string> known = latencies;
+  known.insert(known.end(), numbers.begin(), numbers.end());
   throw UsageError(
       fmt::format("--metric: '{}' names no metric{}", shown(text), did_you_mean(name, known)));
 }

@@ -8,11 +8,11 @@
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "base/wording.hpp"
-#include "cli/simulate_document.hpp"
 #include "planner/capacity/load_study.hpp"
 #include "reports/pages/scenario_files.hpp"
 #include "roofcast/pool_description.hpp"
 #include "roofcast/run_simulation.hpp"
+#include "roofcast/simulation_rows.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {

@@ -12,17 +12,19 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "cli/simulate_document.hpp"
 #include "planner/capacity/level_recording.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/memory_figures.hpp"
 #include "reports/pages/provenance_section.hpp"
 #include "reports/pages/simulation_figures.hpp"
+#include "reports/pages/simulation_sections.hpp"
 #include "reports/pages/staircase_figures.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "reports/pages/typical_steps.hpp"
 #include "roofcast/deployment_description.hpp"
 #include "roofcast/pool_description.hpp"
+#include "simulator/results/figures.hpp"
+#include "simulator/results/verdict.hpp"
 
 namespace roofcast {
 namespace {
@@ -57,9 +59,9 @@ std::string load_text(const SimulationRun& run) {
 
 ReportSection latency_section(const SimulationRun& run) {
   ReportSection section{.heading = "What users feel", .figures = simulation_figures(run)};
-  const Document document = simulation_document(run);
-  section.lines = document.sections.front().lines;
-  for (const Section& part : document.sections) {
+  const std::vector<Section> sections = simulation_sections(answer_of(run));
+  section.lines = sections.front().lines;
+  for (const Section& part : sections) {
     if (part.heading == "Notes" || part.table.columns.empty()) continue;
     section.tables.push_back(part.table);
   }
@@ -126,15 +128,15 @@ ReportSection load_section(const SimulationRun& run, const ReportEffort& effort)
     };
   }
   const std::vector<LoadPoint> points = trial_of(*study, simulate_plainly, execution)(loads);
-  section.figures = load_figures(*study, points);
+  section.figures = load_figures(run.scenario.slo, capacity_points(study->kind, points));
   section.lines.push_back(
       fmt::format("The run's own load is {}. roofcast capacity finds the most that holds.",
-                  load_text(*study, study->load_of_run)));
+                  load_text(study->kind, study->load_of_run)));
   return section;
 }
 
 ReportSection memory_section(const SimulationRun& run) {
-  ReportSection section{.heading = "Memory", .figures = {memory_figure(run)}};
+  ReportSection section{.heading = "Memory", .figures = {memory_figure(run.pools)}};
   for (const PoolRun& pool : run.pools) {
     const MemoryPlan& plan = pool.plan;
     section.lines.push_back(fmt::format(
@@ -165,8 +167,9 @@ ReportSection staircase_section(const PoolRun& pool, const TypicalLoad& load) {
   // Longer outputs only repeat the picture.
   constexpr std::int64_t kMaxTokens = 4096;
   return {.heading = "What the KV cache saves",
-          .figures = staircase_figures(pool.deployment, load.input_tokens,
-                                       std::min(load.output_tokens, kMaxTokens))};
+          .figures = staircase_figures(staircase_on(
+              pool.deployment, {.prompt = load.input_tokens,
+                                .generate = std::min(load.output_tokens, kMaxTokens)}))};
 }
 
 }  // namespace
@@ -186,8 +189,10 @@ std::string simulation_answer(const SimulationRun& run) {
   for (const TargetOutcome& outcome : result.slo) {
     outcomes += (outcomes.empty() ? "" : ", ") + outcome_text(outcome);
   }
-  return fmt::format("{} {} the SLO {}: {}.", where, holds(result) ? "holds" : "does not hold",
-                     load_text(run), outcomes);
+  const SloVerdict verdict = judge(result);
+  return fmt::format(
+      "{} {} the SLO {}: {}{}.", where, verdict.holds ? "holds" : "does not hold", load_text(run),
+      outcomes, verdict.saturated ? "; saturated, latencies grow as long as the load lasts" : "");
 }
 
 Report simulation_report(const Run& stored, const SimulationRun& run, const ReportEffort& effort) {
@@ -200,7 +205,8 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
                           " Times are simulated, from models of the hardware and the engine; the "
                           "section on what the numbers rest on says how far off they may be.",
                 .machine = report_machine(stored.row)};
-  if (!run.result.slo.empty() || run.result.completed == 0) report.verdict = holds(run.result);
+  if (!run.result.slo.empty() || run.result.completed == 0)
+    report.verdict = judge(run.result).holds;
   report.facts = {{"Model", first.deployment.model.name},
                   {"Runs on", placement(first)},
                   {"Load", run.workload.description},

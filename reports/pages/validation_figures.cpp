@@ -8,9 +8,10 @@
 #include <set>
 #include <utility>
 
-#include "cli/plan/what_if_document.hpp"
+#include "base/statistics.hpp"
 #include "reports/figures/drawn_series.hpp"
 #include "reports/pages/figure_units.hpp"
+#include "roofcast/what_if.hpp"
 
 namespace roofcast {
 namespace {

@@ -1,9 +1,11 @@
 // What a simulation answers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulator/results/slo.hpp"
@@ -38,6 +40,34 @@ struct Distribution {
   double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, min = 0, max = 0;  // seconds
   bool exact = true;  // or percentiles from a histogram, within DurationHistogram::kRelativeError
 };
+
+/// One statistic of a distribution.
+struct DistributionStatistic {
+  const char* name;                 // "p95"
+  double Distribution::*value;      // seconds
+  std::optional<double> percent{};  // of a percentile, 0 to 100
+  bool in_tables = true;            // and in the store; otherwise in JSON alone
+};
+
+/// All of them, in the order in which they are written. Tables, JSON, the store and all that reads
+/// a statistic's name go by this list.
+inline constexpr auto kDistributionStatistics = std::to_array<DistributionStatistic>({
+    {"mean", &Distribution::mean},
+    {"p50", &Distribution::p50, 50},
+    {"p90", &Distribution::p90, 90},
+    {"p95", &Distribution::p95, 95},
+    {"p99", &Distribution::p99, 99},
+    {"min", &Distribution::min, {}, false},
+    {"max", &Distribution::max},
+});
+
+/// The statistic of that name that tables have; null for any other text.
+constexpr const DistributionStatistic* table_statistic(std::string_view name) {
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (statistic.in_tables && statistic.name == name) return &statistic;
+  }
+  return nullptr;
+}
 
 /// Share of steps' time by state, and levels over time.
 struct EngineUse {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -41,11 +42,15 @@ void judge_goodput(SloVerdict& verdict, const SloRequirement& requirement) {
   consider(verdict, (*verdict.goodput_share - min) / std::max(min, 1e-9), "goodput");
 }
 
-/// What makes latencies meaningless, if anything does.
-std::string no_service(const SimulationResult& result) {
+/// What no latency within its limit makes up for, if there is anything.
+std::string no_service(const SimulationResult& result, const SloRequirement& requirement) {
   if (result.stopped) return "stopped before the end";
   if (result.completed == 0) return "nothing is served";
-  if (result.saturation.saturated) return "saturated: " + result.saturation.reason;
+  const bool has_to_keep_up =
+      requirement.must_keep_up || requirement.min_goodput_share || !result.slo.empty();
+  if (result.saturation.saturated && has_to_keep_up) {
+    return "saturated: " + result.saturation.reason;
+  }
   return {};
 }
 
@@ -63,13 +68,24 @@ SloVerdict judge(const SimulationResult& result, const SloRequirement& requireme
   judge_goodput(verdict, requirement);
   // All that was promised may be kept with time to spare, up to the whole limit.
   verdict.worst_margin = std::min(verdict.worst_margin, 1.0);
-  const std::string reason = no_service(result);
+  const std::string reason = no_service(result, requirement);
   if (!reason.empty()) {
     verdict.worst_margin = std::min(verdict.worst_margin, kMarginWithoutService);
     verdict.binding = reason;
   }
   verdict.holds = verdict.worst_margin >= 0;
   return verdict;
+}
+
+std::string why_not(const SloVerdict& verdict) {
+  if (verdict.holds) return {};
+  const auto missed = std::count_if(verdict.margins.begin(), verdict.margins.end(),
+                                    [](const TargetMargin& margin) { return margin.margin < 0; });
+  if (missed > 0) {
+    return fmt::format("{} of {} missed", missed, counted(std::ssize(verdict.margins), "target"));
+  }
+  if (verdict.saturated) return "saturated, its latencies grow as long as the load lasts";
+  return verdict.binding;
 }
 
 }  // namespace roofcast

@@ -22,15 +22,20 @@ struct TargetMargin {
 struct SloRequirement {
   /// Of the requests, within all goodput limits of the SLO; unset: not required.
   std::optional<double> min_goodput_share{};
+  /// Whether the engine has to keep up where nothing is promised: what a search for the most load
+  /// asks. With a promise it always has to, since latencies beyond saturation grow as long as the
+  /// load lasts.
+  bool must_keep_up = false;
 };
 
 struct SloVerdict {
-  bool holds = false;  // all targets met, goodput enough, not saturated, something served
-  bool saturated = false;
+  bool holds = false;         // all that is promised is kept, and something is served
+  bool saturated = false;     // then no promise is kept
   std::int64_t unserved = 0;  // rejected, lost or unfinished; the targets count them as late
   std::vector<TargetMargin> margins{};
   std::string binding{};    // the target that is nearest to failing or fails by most, "goodput", or
-                            // "saturated: ..." with the numbers behind it; empty without promises
+                            // "saturated: ..." with the numbers behind it; empty when it holds
+                            // without promises
   double worst_margin = 0;  // the smallest; below 0 exactly when it does not hold
   std::optional<double> goodput_share{};
 };
@@ -40,9 +45,15 @@ struct SloVerdict {
 /// twice the limit.
 inline constexpr double kMarginWithoutService = -1;
 
-/// Judges a result. Without any promise a load holds as long as the engine keeps up. A run that was
+/// Decides whether a result holds what was promised: the one place where that is decided. Promises
+/// are the SLO's targets, and a goodput share where one is required; where there are none, any
+/// result holds that serves something (and keeps up, where that is required). A run that was
 /// stopped does not hold. Throws Error when a goodput share is required of a result without goodput
 /// limits.
 SloVerdict judge(const SimulationResult& result, const SloRequirement& requirement = {});
+
+/// Why it does not hold, in words: "1 of 2 targets missed", "saturated, its latencies grow as long
+/// as the load lasts". Empty where it holds.
+std::string why_not(const SloVerdict& verdict);
 
 }  // namespace roofcast

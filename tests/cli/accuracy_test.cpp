@@ -19,7 +19,7 @@ CommandResult validated(const std::string& manifest, const std::string& limits) 
 }
 
 // Mean absolute errors over eleven runs of vLLM 0.15.1 on H100. TTFT is aimed at 8 % and misses it
-// (8.9 %): half of that is one run, and README.md says what is known of it.
+// (8.9 %): half of that is one run, and docs/accuracy.md says what is known of it.
 TEST(Accuracy, OpenLoopOfVllmOnH100) {
   const CommandResult result = validated("vllm_h100_open_loop.json", "e2e_s=4% ttft_s=9% itl_s=5%");
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "cli/simulate_document.hpp"
+#include "reports/pages/simulation_sections.hpp"
 #include "tests/support/run_command.hpp"
 
 namespace roofcast::test {
@@ -16,13 +16,18 @@ using testing::Not;
 
 std::string as_text(const SimulationRun& run) {
   std::ostringstream out;
-  write(simulation_document(run), OutputFormat::table, out);
+  write({.machine = nullptr, .sections = simulation_sections(answer_of(run))}, OutputFormat::table,
+        out);
   return out.str();
 }
 
 /// Of two requests, in so many seconds each.
 Distribution of_two(double seconds, bool exact = true) {
-  return {2, seconds, seconds, seconds, seconds, seconds, seconds, seconds, exact};
+  Distribution distribution{.count = 2, .exact = exact};
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    distribution.*statistic.value = seconds;
+  }
+  return distribution;
 }
 
 SimulationRun run_of_two() {
@@ -60,7 +65,7 @@ TEST(SimulateAnswer, SaysWhenPercentilesAreFromAHistogram) {
   EXPECT_THAT(as_text(run), HasSubstr("percentiles of ITL from a histogram, within 0.05 %"));
   run.result.e2e.exact = false;
   EXPECT_THAT(as_text(run), HasSubstr("percentiles from a histogram, within 0.05 %"));
-  const Json json = simulation_document(run).machine;
+  const Json json = to_json(answer_of(run));
   EXPECT_FALSE(json["itl_s"]["exact"].get<bool>());
   EXPECT_TRUE(json["ttft_s"]["exact"].get<bool>());
 }
@@ -79,7 +84,7 @@ TEST(SimulateAnswer, ListsStagesWhenThereAreSeveral) {
   EXPECT_THAT(text, HasSubstr("Stages"));
   EXPECT_THAT(text, HasSubstr("10 /s for 60 s"));
   EXPECT_THAT(text, HasSubstr("250.0 ms"));
-  const Json json = simulation_document(run).machine;
+  const Json json = to_json(answer_of(run));
   ASSERT_EQ(json["stages"].size(), 2U);
   EXPECT_EQ(json["stages"][0]["name"], "10 /s for 60 s");
   EXPECT_EQ(json["stages"][0]["requests_completed"], 600);
@@ -96,10 +101,26 @@ TEST(SimulateAnswer, AStoppedRunIsNotJudged) {
   EXPECT_THAT(text, HasSubstr("not judged"));
   EXPECT_THAT(text, Not(HasSubstr("The SLO holds")));
   EXPECT_THAT(text, Not(HasSubstr("eeps up:")));
-  const Json json = simulation_document(run).machine;
+  const Json json = to_json(answer_of(run));
   EXPECT_TRUE(json["slo"]["met"].is_null());
   EXPECT_TRUE(json["slo"]["targets"][0]["met"].is_null());
   EXPECT_TRUE(json["saturation"]["saturated"].is_null());
+}
+
+TEST(SimulateAnswer, ASaturatedRunHoldsNoSlo) {
+  // 30 prompts a second of 2,000 tokens: more than the card computes, whatever the p95 TPOT.
+  const std::string load =
+      "simulate --model llama-3.1-8b --gpu l40s --request-rate 30 --num-prompts 1500 "
+      "--input-len 2000 --output-len 200 --no-store ";
+  const CommandResult promised = run_command(load + "--slo p95:tpot:500ms");
+  EXPECT_EQ(promised.exit_code, 3);
+  EXPECT_THAT(promised.out, HasSubstr("The SLO does not hold: saturated, its latencies grow as "
+                                      "long as the load lasts.\n"));
+  EXPECT_THAT(promised.out, HasSubstr("met"));  // as far as this run goes
+  // Without a promise there is none to break.
+  const CommandResult plain = run_command(load);
+  EXPECT_EQ(plain.exit_code, 0);
+  EXPECT_THAT(plain.out, HasSubstr("Beyond saturation"));
 }
 
 TEST(SimulateAnswer, SaysWhatTheWarmUpTook) {
@@ -124,7 +145,7 @@ TEST(SimulateAnswer, CountsLostRequestsAndReplicas) {
   EXPECT_THAT(text, HasSubstr("89,012"));
   EXPECT_THAT(text, HasSubstr("567"));
   EXPECT_THAT(text, HasSubstr("1,234"));
-  const Json json = simulation_document(run).machine;
+  const Json json = to_json(answer_of(run));
   EXPECT_EQ(json["requests_lost"], 3);
   EXPECT_EQ(json["replicas"][0]["requests_served"], 567);
   EXPECT_EQ(json["replicas"][0]["requests_completed"], 0);

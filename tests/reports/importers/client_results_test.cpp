@@ -1,5 +1,5 @@
 // Results of load generators: aiperf, genai-perf, guidellm, inference-perf, llmperf. What they call
-// ITL or TPOT differs (README.md).
+// ITL or TPOT differs (reports/importers/README.md).
 #include <gmock/gmock.h>
 
 #include <filesystem>

@@ -63,11 +63,41 @@ TEST(SloVerdict, BeyondSaturationNothingHolds) {
   EXPECT_EQ(verdict.worst_margin, kMarginWithoutService);
 }
 
-TEST(SloVerdict, WithoutPromisesALoadThatKeepsUpHolds) {
+TEST(SloVerdict, WithoutPromisesALoadThatIsServedHolds) {
   const SloVerdict verdict = judge(served({}));
   EXPECT_TRUE(verdict.holds);
   EXPECT_EQ(verdict.binding, "");
   EXPECT_EQ(verdict.worst_margin, 1);
+  EXPECT_TRUE(judge(served({}), {.must_keep_up = true}).holds);
+}
+
+TEST(SloVerdict, WithoutPromisesSaturationCountsWhereKeepingUpIsRequired) {
+  SimulationResult result = served({});
+  result.saturation = {.saturated = true, .reason = "the backlog grows"};
+  const SloVerdict unasked = judge(result);
+  EXPECT_TRUE(unasked.holds);
+  EXPECT_TRUE(unasked.saturated);
+  EXPECT_EQ(unasked.worst_margin, 1);
+  const SloVerdict asked = judge(result, {.must_keep_up = true});
+  EXPECT_FALSE(asked.holds);
+  EXPECT_EQ(asked.binding, "saturated: the backlog grows");
+  // A goodput share is a promise too.
+  result.goodput_share = 1;
+  EXPECT_FALSE(judge(result, {.min_goodput_share = 0.9}).holds);
+}
+
+TEST(SloVerdict, SaysWhyItDoesNotHold) {
+  const TargetOutcome kept = outcome(LatencyMetric::ttft, 0.5, 0.1);
+  const TargetOutcome missed = outcome(LatencyMetric::tpot, 0.05, 0.1);
+  EXPECT_EQ(why_not(judge(served({kept}))), "");
+  EXPECT_EQ(why_not(judge(served({missed}))), "1 of 1 target missed");
+  SimulationResult result = served({kept, missed});
+  EXPECT_EQ(why_not(judge(result)), "1 of 2 targets missed");
+  result.saturation.saturated = true;
+  EXPECT_EQ(why_not(judge(result)), "1 of 2 targets missed");
+  result.slo = {kept};
+  EXPECT_EQ(why_not(judge(result)), "saturated, its latencies grow as long as the load lasts");
+  EXPECT_EQ(why_not(judge(SimulationResult{})), "nothing is served");
 }
 
 TEST(SloVerdict, NothingServedAndStoppedRunsDoNotHold) {

@@ -1,0 +1,291 @@
+#include "reports/pages/simulation_sections.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "simulator/results/duration_histogram.hpp"
+#include "simulator/results/figures.hpp"
+
+namespace roofcast {
+namespace {
+
+Table latency_table(const LoadResult& load) {
+  Table table{.title = "Latency", .columns = {{"", false}}, .rows = {}};
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (statistic.in_tables) table.columns.push_back({statistic.name});
+  }
+  for (const LatencyFigure& latency : kLatencyFigures) {
+    const Distribution& distribution = load.*latency.distribution;
+    if (distribution.count == 0) continue;
+    // Without a limit on requests in flight no request waits at the client.
+    if (latency.distribution == &LoadResult::client_queue && distribution.max <= 0) continue;
+    std::vector<std::string> row{latency.title};
+    for (const DistributionStatistic& statistic : kDistributionStatistics) {
+      if (statistic.in_tables) row.push_back(as_time(Seconds{distribution.*statistic.value}));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+/// Which percentiles are not exact, if any.
+std::vector<std::string> precision_note(const LoadResult& load) {
+  const bool requests_exact = load.e2e.exact;  // all but ITL have a value a request
+  if (requests_exact && load.itl.exact) return {};
+  return {fmt::format("percentiles{} from a histogram, within {:.1g} %",
+                      requests_exact ? " of ITL" : "", DurationHistogram::kRelativeError * 100)};
+}
+
+std::string outcomes(const LoadResult& result) {
+  const std::int64_t requests =
+      result.completed + result.rejected + result.lost + result.unfinished;
+  return fmt::format("{} completed, {} rejected{} of {}", with_separators(result.completed),
+                     with_separators(result.rejected),
+                     result.lost > 0 ? ", " + with_separators(result.lost) + " lost" : "",
+                     with_separators(requests));
+}
+
+std::string offered(const LoadResult& result) {
+  return result.offered_rate_per_s > 0 ? fixed(result.offered_rate_per_s, 2) + " /s offered"
+                                       : "offered all at once";
+}
+
+std::string prefix_hits(const EngineUse& use) {
+  const double share = static_cast<double>(use.prefix_hits) /
+                       static_cast<double>(std::max<std::int64_t>(1, use.prefix_queries));
+  return as_percent(share);
+}
+
+/// Prompts that share something went through a prefix cache.
+bool can_hit(const SimulationAnswer& answer) {
+  return answer.engine.prefix_queries > 0 && answer.shares_prefixes;
+}
+
+/// What the peak is a share of: the blocks of one engine, or of each pool's.
+std::string kv_blocks(const SimulationAnswer& answer) {
+  if (answer.engine.kv_blocks) return " of " + counted(*answer.engine.kv_blocks, "block");
+  std::string text;
+  for (const PoolInputs& pool : answer.inputs.pools) {
+    text += fmt::format("{}{} {}", text.empty() ? " of " : ", ", pool.name,
+                        counted(pool.kv_blocks, "block"));
+  }
+  return text;
+}
+
+bool offloads(const SimulationAnswer& answer) {
+  return std::any_of(
+      answer.inputs.pools.begin(), answer.inputs.pools.end(), [](const PoolInputs& pool) {
+        return pool.deployment.engine && pool.deployment.engine->contains("kv_offloading");
+      });
+}
+
+Table load_table(const SimulationAnswer& answer) {
+  const LoadResult& result = answer.load;
+  const EngineUse& use = answer.engine;
+  Table table{.title = "Load", .columns = {{"", false}, {""}}, .rows = {}};
+  auto row = [&](const std::string& name, const std::string& value) {
+    table.rows.push_back({name, value});
+  };
+  row("requests", outcomes(result));
+  row("makespan", as_time(result.makespan));
+  row("request rate",
+      fmt::format("{} /s served, {}", fixed(result.request_rate_per_s, 2), offered(result)));
+  row("tokens", fmt::format("{} /s in, {} /s out", fixed(result.input_tokens_per_s, 0),
+                            fixed(result.output_tokens_per_s, 0)));
+  row("steps", with_separators(use.steps));
+  row("running", fmt::format("{} mean, {} peak", fixed(use.mean_running, 1),
+                             with_separators(use.peak_running)));
+  row("waiting", fmt::format("{} mean, {} peak", fixed(use.mean_waiting, 1),
+                             with_separators(use.peak_waiting)));
+  row("KV use", fmt::format("{} mean, {} peak{}", as_percent(use.mean_kv_use),
+                            as_percent(use.peak_kv_use), kv_blocks(answer)));
+  if (can_hit(answer)) row("prefix cache", prefix_hits(use) + " of prompt tokens");
+  if (offloads(answer)) {
+    row("host memory", counted(use.offload_hits, "token") + " loaded");
+  }
+  if (use.mean_acceptance_length > 0) {
+    row("drafts", fmt::format("{} accepted, {} tokens a decode", as_percent(use.draft_acceptance),
+                              fixed(use.mean_acceptance_length, 2)));
+  }
+  row("preemptions", fmt::format("{} ({} recomputed)", with_separators(use.preemptions),
+                                 counted(use.recomputed_tokens, "token")));
+  row("engine busy", as_percent(use.busy_share));
+  if (result.goodput_per_s) {
+    row("goodput", fmt::format("{} /s ({} of the requests)", fixed(*result.goodput_per_s, 2),
+                               as_percent(result.goodput_share.value_or(0))));
+  }
+  return table;
+}
+
+Table stage_table(const SimulationAnswer& answer) {
+  Table table{.title = "Stages",
+              .columns = {{"Stage", false},
+                          {"Requests"},
+                          {"Offered /s"},
+                          {"Served /s"},
+                          {"TTFT p50"},
+                          {"TTFT p95"},
+                          {"TPOT p50"},
+                          {"TPOT p95"},
+                          {"ITL p95"},
+                          {"E2E p95"}},
+              .rows = {}};
+  const bool with_goodput = answer.load.goodput_share.has_value();
+  if (with_goodput) table.columns.push_back({"Good"});
+  auto time = [](const Distribution& d, double value) {
+    return d.count == 0 ? std::string("-") : as_time(Seconds{value});
+  };
+  for (const StageResult& stage : answer.stages) {
+    std::vector<std::string> row = {
+        stage.name,
+        with_separators(stage.completed),
+        stage.offered_rate_per_s > 0 ? fixed(stage.offered_rate_per_s, 2) : "at once",
+        fixed(stage.request_rate_per_s, 2),
+        time(stage.ttft, stage.ttft.p50),
+        time(stage.ttft, stage.ttft.p95),
+        time(stage.tpot, stage.tpot.p50),
+        time(stage.tpot, stage.tpot.p95),
+        time(stage.itl, stage.itl.p95),
+        time(stage.e2e, stage.e2e.p95)};
+    if (with_goodput) row.push_back(as_percent(stage.goodput_share.value_or(0)));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table replica_table(const SimulationAnswer& answer) {
+  Table table{.title = "Replicas",
+              .columns = {{"Replica", false},
+                          {"Paid for"},
+                          {"Requests"},
+                          {"Prefill tokens"},
+                          {"Decode tokens"},
+                          {"Steps"},
+                          {"Busy"},
+                          {"Running mean"},
+                          {"KV peak"},
+                          {"Preemptions"}},
+              .rows = {}};
+  if (can_hit(answer)) table.columns.push_back({"Prefix hits"});
+  if (answer.load.lost > 0) table.columns.push_back({"Lost"});
+  for (const ReplicaResult& replica : answer.replicas) {
+    const EngineUse& use = replica.use;
+    std::vector<std::string> row = {fmt::format("{} {}", replica.pool, replica.index),
+                                    as_time(replica.paid),
+                                    with_separators(replica.served),
+                                    with_separators(use.prefill_tokens),
+                                    with_separators(use.decode_tokens),
+                                    with_separators(use.steps),
+                                    as_percent(use.busy_share),
+                                    fixed(use.mean_running, 1),
+                                    as_percent(use.peak_kv_use),
+                                    with_separators(use.preemptions)};
+    if (can_hit(answer)) row.push_back(prefix_hits(use));
+    if (answer.load.lost > 0) row.push_back(with_separators(replica.lost));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+/// A limit in the unit and with the digits that people give it: "500 ms", "1.5 s".
+std::string as_limit(Seconds limit) {
+  return limit.value < 1 ? fmt::format("{:g} ms", limit.value * 1e3)
+                         : fmt::format("{:g} s", limit.value);
+}
+
+Table slo_table(const SimulationAnswer& answer) {
+  Table table{
+      .title = "SLO",
+      .columns = {{"Class", false}, {"Target", false}, {"Achieved"}, {"Within"}, {"", false}},
+      .rows = {}};
+  for (const SimulatedTarget& outcome : answer.slo.targets) {
+    const PercentileTarget& target = outcome.target;
+    table.rows.push_back({outcome.slo_class,
+                          fmt::format("p{:g} {} <= {}", target.percentile, title_of(target.metric),
+                                      as_limit(target.limit)),
+                          outcome.achieved_s ? as_time(Seconds{*outcome.achieved_s}) : "-",
+                          as_percent(outcome.attainment),
+                          !outcome.met   ? "not judged"
+                          : *outcome.met ? "met"
+                                         : "MISSED"});
+  }
+  return table;
+}
+
+std::string capitalised(std::string sentence) {
+  if (!sentence.empty() && sentence[0] >= 'a' && sentence[0] <= 'z')
+    sentence[0] = static_cast<char>(sentence[0] - 'a' + 'A');
+  return sentence;
+}
+
+/// The answer in a line each: is anything served, does the SLO hold, does the engine keep up.
+std::vector<std::string> verdict(const SimulationAnswer& answer) {
+  const LoadResult& load = answer.load;
+  std::vector<std::string> lines;
+  if (load.completed == 0 && load.rejected > 0 && load.unfinished == 0) {
+    lines.push_back(fmt::format("Nothing is served: {} rejected.",
+                                load.rejected == 1
+                                    ? "the only request is"
+                                    : "all " + counted(load.rejected, "request") + " are"));
+  }
+  if (answer.stopped) {
+    lines.emplace_back(
+        "Stopped before the end: neither the SLO nor whether the engine keeps up is judged.");
+    return lines;
+  }
+  if (!answer.slo.targets.empty()) {
+    const std::string& why = answer.slo.why_not;
+    lines.push_back(answer.slo.met.value_or(false)
+                        ? "The SLO holds."
+                        : "The SLO does not hold" + (why.empty() ? why : ": " + why) + ".");
+  }
+  lines.push_back(capitalised(answer.saturation.reason) + ".");
+  return lines;
+}
+
+/// What was not served or not reported.
+std::vector<std::string> left_out(const SimulationAnswer& answer) {
+  std::vector<std::string> lines = answer.unserved;
+  if (answer.workload.requests_unreported > 0) {
+    lines.push_back("warm-up: " + counted(answer.workload.requests_unreported, "request") +
+                    ", left out of all that follows but the engine's counts");
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<Section> simulation_sections(const SimulationAnswer& answer) {
+  if (!answer.fits) {
+    return {{.heading = answer.headline,
+             .lines = {answer.reason.value_or("") + ".",
+                       "roofcast memory shows every term, and "
+                       "what would make it fit."},
+             .table = {}}};
+  }
+  Section head{.heading = answer.headline, .lines = {}, .table = {}};
+  if (answer.load.completed > 0) head.table = latency_table(answer.load);
+  head.lines.push_back(answer.workload.description);
+  for (const auto& lines :
+       {answer.workload.notes, left_out(answer), verdict(answer), precision_note(answer.load)}) {
+    head.lines.insert(head.lines.end(), lines.begin(), lines.end());
+  }
+  std::vector<Section> sections{std::move(head)};
+  auto add = [&](Table table) {
+    sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
+  };
+  if (!answer.stages.empty()) add(stage_table(answer));
+  add(load_table(answer));
+  if (!answer.replicas.empty()) add(replica_table(answer));
+  if (!answer.slo.targets.empty()) add(slo_table(answer));
+  if (!answer.notes.empty()) {
+    sections.push_back({.heading = "Notes", .lines = answer.notes, .table = {}});
+  }
+  return sections;
+}
+
+}  // namespace roofcast

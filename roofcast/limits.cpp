@@ -1,0 +1,50 @@
+#include "roofcast/limits.hpp"
+
+#include <fmt/format.h>
+
+#include "roofcast/record_parts.hpp"
+
+namespace roofcast {
+namespace {
+
+/// A knob's value where all pools have the same.
+std::optional<std::int64_t> common_value(std::span<const PoolRun> pools,
+                                         std::int64_t Engine::*knob) {
+  const std::int64_t value = pools.front().deployment.engine.*knob;
+  for (const PoolRun& pool : pools) {
+    if (pool.deployment.engine.*knob != value) return std::nullopt;
+  }
+  return value;
+}
+
+/// "p95 TTFT", or "mean E2E" where nothing is promised.
+std::string yardstick_of(const LimitReport& report) {
+  if (!report.target) return "mean E2E";
+  std::string metric(name_of(report.target->target.metric));
+  for (char& letter : metric) {
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  }
+  return fmt::format("p{:g} {}", report.target->target.percentile, metric);
+}
+
+}  // namespace
+
+LimitsAnswer limits_answer(const LimitReport& report, std::span<const PoolRun> pools) {
+  LimitsAnswer answer{.yardstick = yardstick_of(report),
+                      .as_is_s = report.as_is_s,
+                      .binding = report.binding,
+                      .preemptions = report.use.preemptions,
+                      .max_num_batched_tokens = common_value(pools, &Engine::max_num_batched_tokens),
+                      .max_num_seqs = common_value(pools, &Engine::max_num_seqs)};
+  for (const LimitGain& gain : report.gains) {
+    answer.limits.push_back({.limit = gain.use.kind,
+                             .used_share = gain.use.share,
+                             .relaxed_s = gain.relaxed_s,
+                             .relative_gain = gain.gain});
+  }
+  return answer;
+}
+
+Json to_json(const LimitsAnswer& limits) { return record_to_json(limits); }
+
+}  // namespace roofcast

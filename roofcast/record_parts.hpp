@@ -1,0 +1,77 @@
+// Members that several answers have, as base/record.hpp writes and reads them. For sources of
+// roofcast/ alone.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/record.hpp"
+#include "roofcast/limits.hpp"
+#include "simulator/io/scenario_cluster.hpp"
+#include "simulator/io/scenario_reader.hpp"
+
+namespace roofcast {
+
+/// The names of the first `count` enumerators, which are numbered from 0.
+template <class Enum>
+std::vector<std::pair<Enum, std::string_view>> names_of_first(int count) {
+  std::vector<std::pair<Enum, std::string_view>> names;
+  for (int i = 0; i < count; ++i) {
+    names.emplace_back(static_cast<Enum>(i), name_of(static_cast<Enum>(i)));
+  }
+  return names;
+}
+
+template <>
+struct EnumNames<LimitKind> {
+  static inline const auto values =
+      names_of_first<LimitKind>(static_cast<int>(LimitKind::queueing) + 1);
+};
+
+template <>
+struct EnumNames<PoolRole> {
+  static inline const auto values =
+      names_of_first<PoolRole>(static_cast<int>(PoolRole::decode) + 1);
+};
+
+// A scenario stands in an answer as in its file (simulator/io/scenario.schema.json).
+
+template <>
+inline Json value_to_json<Scenario>(const Scenario& scenario) {
+  return Json::parse(to_json(scenario));
+}
+
+template <>
+inline void value_from_json<Scenario>(const Json& json, Scenario& scenario,
+                                      const std::string& path) {
+  scenario = parse_scenario(json.dump(), path);
+}
+
+template <>
+inline Json value_schema<Scenario>() {
+  return {{"type", "object"}};
+}
+
+template <class Visitor>
+void members(Visitor& visit, LimitAnswer& limit) {
+  visit("limit", limit.limit, "which");
+  visit("used_share", limit.used_share,
+        "KV memory: of the fullest engine's blocks, at the peak; queueing: of the mean TTFT; all "
+        "others: of the time of all steps");
+  visit("relaxed_s", limit.relaxed_s, "the yardstick with a tenth more of it");
+  visit("relative_gain", limit.relative_gain, "share of the yardstick that is saved");
+  visit.if_set("relaxed_capacity", limit.relaxed_capacity,
+               "capacity with a tenth more of it; null where no load holds");
+}
+
+template <class Visitor>
+void members(Visitor& visit, LimitsAnswer& limits) {
+  visit("yardstick", limits.yardstick, "the latency that is compared");
+  visit("as_is_s", limits.as_is_s, "its value as it is");
+  visit("binding", limits.binding, "the limit that binds; null where none does by itself");
+  visit("limits", limits.limits, "greatest gain first");
+}
+
+}  // namespace roofcast

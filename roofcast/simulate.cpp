@@ -1,0 +1,321 @@
+#include "roofcast/simulate.hpp"
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "planner/cost.hpp"
+#include "planner/evaluate_all.hpp"
+#include "roofcast/record_parts.hpp"
+#include "roofcast/run_simulation.hpp"
+#include "simulator/results/figures.hpp"
+#include "simulator/results/verdict.hpp"
+
+namespace roofcast {
+
+template <>
+struct EnumNames<LatencyMetric> {
+  static inline const auto values =
+      names_of_first<LatencyMetric>(static_cast<int>(LatencyMetric::e2e) + 1);
+};
+
+// ---- what each key means
+
+template <class Visitor>
+void members(Visitor& visit, SimulationInputs& inputs) {
+  visit("model", inputs.model, "catalogue name or path, as asked for");
+  visit.part_if_set("gpu", inputs.deployment, "where all pools have the same");
+  visit.if_set("profile_hash", inputs.profile_hash, "of the hardware profile, likewise");
+  visit("pools", inputs.pools, "what each pool runs on, every knob resolved");
+  visit("scenario", inputs.scenario, "the question as a scenario file");
+}
+
+template <class Visitor>
+void members(Visitor& visit, SimulatedWorkload& workload) {
+  visit("description", workload.description, "the load in words");
+  visit("requests", workload.requests, "all that arrive");
+  visit("requests_unreported", workload.requests_unreported,
+        "of the warm-up: left out of every figure but the engine's");
+  visit("rows_skipped", workload.rows_skipped, "bad rows of a trace");
+  visit("notes", workload.notes, "what was assumed or left out, for people");
+}
+
+template <class Visitor>
+void members(Visitor& visit, Distribution& distribution) {
+  visit("count", distribution.count, "values");
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    visit(statistic.name, distribution.*statistic.value, "seconds");
+  }
+  visit("exact", distribution.exact, "or percentiles from a histogram");
+}
+
+template <class Visitor>
+void members(Visitor& visit, LoadResult& load) {
+  visit("requests_completed", load.completed, "requests");
+  visit("requests_rejected", load.rejected, "too long for the engine or its KV cache");
+  visit("requests_lost", load.lost, "their replica failed, and they were not sent again");
+  visit("makespan_s", load.makespan, "first arrival to last finish");
+  visit("request_rate_per_s", load.request_rate_per_s, "completed / makespan");
+  visit("offered_rate_per_s", load.offered_rate_per_s, "arrivals; 0 when all come at once");
+  visit("input_tokens_per_s", load.input_tokens_per_s, "of completed requests, over the makespan");
+  visit("output_tokens_per_s", load.output_tokens_per_s, "likewise");
+  for (const LatencyFigure& latency : kLatencyFigures) {
+    visit(latency.name, load.*latency.distribution, latency.meaning);
+  }
+  visit("goodput_per_s", load.goodput_per_s,
+        "requests within every goodput limit, over the makespan; null without such limits");
+  visit("goodput_share", load.goodput_share, "of the requests with an outcome");
+}
+
+template <class Visitor>
+void members(Visitor& visit, SimulatedTarget& target) {
+  visit("class", target.slo_class, "of requests; all: whatever their class");
+  visit("metric", target.target.metric, "the latency");
+  visit("percentile", target.target.percentile, "0 to 100");
+  visit("limit_s", target.target.limit, "seconds");
+  visit("achieved_s", target.achieved_s, "at that percentile; null when nothing was measured");
+  visit("attainment", target.attainment, "share of the class's requests within the limit");
+  visit("exact", target.exact, "or from a histogram");
+  visit("met", target.met, "achieved within the limit; null of a stopped run");
+}
+
+template <class Visitor>
+void members(Visitor& visit, SimulatedSlo& slo) {
+  visit("met", slo.met,
+        "all that was promised is kept: targets met, and the engine keeps up; without promises "
+        "whether anything is served; null of a stopped run");
+  visit("targets", slo.targets, "one by one");
+}
+
+template <class Visitor>
+void members(Visitor& visit, SimulatedSaturation& saturation) {
+  visit("saturated", saturation.saturated, "the backlog grows; null of a stopped run");
+  visit("reason", saturation.reason, "with the numbers behind it, for people");
+  visit("queueing_share", saturation.queueing_share, "of the mean TTFT");
+}
+
+template <class Visitor>
+void members(Visitor& visit, EngineUse& use) {
+  visit("steps", use.steps, "of all engines");
+  visit("prefill_tokens", use.prefill_tokens, "computed, recomputation included");
+  visit("recomputed_tokens", use.recomputed_tokens, "lost to preemption");
+  visit("decode_tokens", use.decode_tokens, "generated");
+  visit("preemptions", use.preemptions, "requests sent back to the queue");
+  visit("prefix_query_tokens", use.prefix_queries, "looked up in the prefix cache");
+  visit("prefix_hit_tokens", use.prefix_hits, "found there");
+  visit("offload_hit_tokens", use.offload_hits, "loaded from host memory");
+  visit("mean_acceptance_length", use.mean_acceptance_length,
+        "tokens of a decode with drafts; 0 without");
+  visit("draft_acceptance", use.draft_acceptance, "accepted share of the drafts");
+  visit("kv_use_mean", use.mean_kv_use, "share of the blocks, over time");
+  visit("kv_use_peak", use.peak_kv_use, "of the fullest engine");
+  visit("running_mean", use.mean_running, "requests, over time");
+  visit("running_peak", use.peak_running, "at one time");
+  visit("waiting_mean", use.mean_waiting, "in queues, over time");
+  visit("waiting_peak", use.peak_waiting, "at one time");
+  visit("busy_share", use.busy_share, "of the makespan with a step in progress");
+}
+
+template <class Visitor>
+void members(Visitor& visit, SimulatedEngine& engine) {
+  members(visit, static_cast<EngineUse&>(engine));
+  visit("kv_blocks", engine.kv_blocks, "of an engine; null where pools differ");
+}
+
+template <class Visitor>
+void members(Visitor& visit, StageResult& stage) {
+  visit("name", stage.name, "10 /s for 60 s, ...");
+  members(visit, static_cast<LoadResult&>(stage));
+}
+
+template <class Visitor>
+void members(Visitor& visit, ReplicaResult& replica) {
+  visit("pool", replica.pool, "its pool");
+  visit("index", replica.index, "within the pool");
+  visit("paid_s", replica.paid, "from when it was ordered until it left");
+  visit("requests_served", replica.served, "prompts, where it computes only these");
+  visit("requests_completed", replica.completed, "with their last token here");
+  visit("requests_lost", replica.lost, "when it failed");
+  visit("engine", replica.use, "over its part of the makespan");
+}
+
+namespace {
+
+constexpr const char* kCommand = "simulate";
+
+template <class Visitor>
+void members_of_question(Visitor& visit, SimulationAnswer& answer) {
+  members(visit, answer.head);
+  visit("inputs", answer.inputs, "the question as understood");
+  visit("fits", answer.fits, "whether every pool fits in memory");
+  visit.if_set("reason", answer.reason, "what does not; then nothing else follows");
+}
+
+/// Of what fits.
+template <class Visitor>
+void members_of_run(Visitor& visit, SimulationAnswer& answer) {
+  visit("workload", answer.workload, "what arrived");
+  members(visit, answer.load);
+  visit("preemptions", answer.engine.preemptions, "as engine.preemptions");
+  visit("slo", answer.slo, "what was promised");
+  visit("saturation", answer.saturation, "whether the engine keeps up");
+  visit("engine", answer.engine, "of all replicas together");
+  visit("stages", answer.stages, "of the load, when several are reported");
+  visit("replicas", answer.replicas, "when there are several, or one may come or go");
+  visit("unserved", answer.unserved, "what was not served and why, for people");
+  visit("notes", answer.notes, "what the numbers rest on, for people");
+  visit("cost_usd_per_h", answer.cost_per_hour, "of all GPUs; null where one has no price");
+  visit("cost_usd_per_million_output_tokens", answer.dollars_per_million_output_tokens,
+        "at the rate of this run");
+  visit.if_set("limits", answer.limits, "what limits it, when asked for");
+}
+
+/// A verdict, which a run that was stopped has not.
+std::optional<bool> unless_stopped(const SimulationResult& result, bool verdict) {
+  return result.stopped ? std::nullopt : std::optional(verdict);
+}
+
+SimulationInputs inputs_of(const SimulationRun& run) {
+  const PoolRun& first = run.pools.front();
+  SimulationInputs inputs{.model = first.deployment.model.name,
+                          .pools = pool_inputs(run.pools),
+                          .scenario = run.scenario};
+  if (are_alike(run.pools)) {
+    inputs.deployment = inputs_of(first.deployment);
+    inputs.profile_hash = first.profile_hash;
+  }
+  return inputs;
+}
+
+SimulatedSlo slo_of(const SimulationResult& result) {
+  const SloVerdict verdict = judge(result);
+  SimulatedSlo slo{.met = unless_stopped(result, verdict.holds), .why_not = why_not(verdict)};
+  for (const TargetOutcome& outcome : result.slo) {
+    const bool measured = outcome.achieved > 0;
+    slo.targets.push_back({.slo_class = outcome.slo_class,
+                           .target = outcome.target,
+                           .achieved_s = measured ? std::optional(outcome.achieved) : std::nullopt,
+                           .attainment = outcome.attainment,
+                           .exact = outcome.exact,
+                           .met = unless_stopped(result, outcome.met)});
+  }
+  return slo;
+}
+
+}  // namespace
+
+SimulationAnswer answer_of(const SimulationRun& run) {
+  SimulationAnswer answer{.head = answer_head(kCommand),
+                          .inputs = inputs_of(run),
+                          .fits = run.refusal.empty(),
+                          .headline = headline(run.pools)};
+  if (!answer.fits) {
+    answer.reason = run.refusal;
+    return answer;
+  }
+  const SimulationResult& result = run.result;
+  answer.workload = {.description = run.workload.description,
+                     .requests = std::ssize(run.workload.requests),
+                     .requests_unreported = result.unreported,
+                     .rows_skipped = run.workload.rows_skipped,
+                     .notes = run.workload.notes};
+  answer.load = result;
+  answer.slo = slo_of(result);
+  answer.saturation = {.saturated = unless_stopped(result, result.saturation.saturated),
+                       .reason = result.saturation.reason,
+                       .queueing_share = result.saturation.queueing_share};
+  static_cast<EngineUse&>(answer.engine) = result.use;
+  if (answer.inputs.deployment) answer.engine.kv_blocks = run.pools.front().plan.kv_blocks;
+  answer.stages = result.stages;
+  answer.replicas = result.replicas;
+  answer.unserved = result.notes;
+  answer.notes = run.notes;
+  if (const auto cost = cost_of(run.pools, result)) {
+    answer.cost_per_hour = cost->per_hour;
+    answer.dollars_per_million_output_tokens = cost->dollars_per_million_output_tokens;
+  }
+  answer.stopped = result.stopped;
+  answer.shares_prefixes = !run.workload.contents.empty();
+  return answer;
+}
+
+SimulationOutcome simulate_prepared(SimulationRun prepared, const Progress& progress) {
+  SimulationOutcome outcome{.run = std::move(prepared)};
+  run_simulation(outcome.run, progress);
+  outcome.answer = answer_of(outcome.run);
+  return outcome;
+}
+
+bool explain(SimulationOutcome& outcome, const Progress& progress) {
+  const SimulationRun& run = outcome.run;
+  SimulationRun counted{.scenario = run.scenario, .pools = run.pools, .workload = run.workload};
+  bool goes_on = true;
+  // The run itself counts as none of the simulations with wider limits.
+  const LimitAccount account =
+      simulate_with_account(counted, step_times_of(counted), [&](std::int64_t, std::int64_t) {
+        if (goes_on && progress) goes_on = progress(0, 1);
+        return goes_on;
+      });
+  std::optional<LimitReport> report;
+  if (goes_on) report = report_limits(counted, account, available_threads(), progress);
+  if (!report) {
+    outcome.answer.notes.emplace_back("interrupted: what limits the run is left out");
+    return false;
+  }
+  outcome.answer.limits = limits_answer(*report, run.pools);
+  return true;
+}
+
+SimulationAnswer simulate(const SimulationQuestion& question, const Progress& progress) {
+  SimulationRun run = prepare_simulation(question.scenario, question.recorded);
+  if (!run.refusal.empty()) return answer_of(run);
+  SimulationOutcome outcome = simulate_prepared(std::move(run), progress);
+  if (question.explain && !outcome.answer.stopped) explain(outcome, progress);
+  return std::move(outcome.answer);
+}
+
+bool is_yes(const SimulationAnswer& answer) {
+  return answer.fits && answer.slo.met.value_or(false);
+}
+
+Json to_json(const SimulationAnswer& answer) {
+  Json json = Json::object();
+  RecordWriter writer{json};
+  auto& read = const_cast<SimulationAnswer&>(answer);  // as record_to_json does: only read
+  members_of_question(writer, read);
+  if (answer.fits) members_of_run(writer, read);
+  return json;
+}
+
+SimulationAnswer simulation_answer_from_json(const Json& json) {
+  if (!json.is_object()) throw Error("the answer: expected an object");
+  SimulationAnswer answer;
+  const std::string path;
+  RecordReader reader{json, path};
+  members_of_question(reader, answer);
+  check_head(answer.head, kCommand);
+  answer.headline = answer.inputs.model;
+  if (!answer.fits) return answer;
+  members_of_run(reader, answer);
+  answer.stopped = !answer.saturation.saturated;
+  answer.shares_prefixes = answer.engine.prefix_hits > 0;
+  const LoadResult& load = answer.load;
+  answer.load.unfinished = answer.workload.requests - answer.workload.requests_unreported -
+                           load.completed - load.rejected - load.lost;
+  return answer;
+}
+
+Json simulation_answer_schema() {
+  SimulationAnswer answer;
+  RecordDescriber always;
+  members_of_question(always, answer);
+  RecordDescriber when_it_fits;
+  members_of_run(when_it_fits, answer);
+  always.properties.update(when_it_fits.properties);
+  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+          {"title", "What roofcast simulate answers"},
+          {"type", "object"},
+          {"properties", std::move(always.properties)},
+          {"required", std::move(always.required)}};
+}
+
+}  // namespace roofcast

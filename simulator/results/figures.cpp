@@ -1,0 +1,42 @@
+#include "simulator/results/figures.hpp"
+
+#include "simulator/results/verdict.hpp"
+
+namespace roofcast {
+namespace {
+
+using Value = std::optional<double>;
+using Result = const SimulationResult&;
+
+Value count(std::int64_t number) { return static_cast<double>(number); }
+
+constexpr auto kScalarFigures = std::to_array<ScalarFigure>({
+    {"requests_completed", [](Result r) { return count(r.completed); }},
+    {"requests_rejected", [](Result r) { return count(r.rejected); }},
+    {"requests_lost", [](Result r) { return r.lost > 0 ? count(r.lost) : Value{}; }},
+    {"makespan_s", [](Result r) { return Value(r.makespan.value); }},
+    {"request_rate_per_s", [](Result r) { return Value(r.request_rate_per_s); }},
+    {"offered_rate_per_s", [](Result r) { return Value(r.offered_rate_per_s); }},
+    {"input_tokens_per_s", [](Result r) { return Value(r.input_tokens_per_s); }},
+    {"output_tokens_per_s", [](Result r) { return Value(r.output_tokens_per_s); }},
+    {"preemptions", [](Result r) { return count(r.use.preemptions); }},
+    {"kv_use_peak", [](Result r) { return Value(r.use.peak_kv_use); }},
+    {"prefix_query_tokens", [](Result r) { return count(r.use.prefix_queries); }},
+    {"prefix_hit_tokens", [](Result r) { return count(r.use.prefix_hits); }},
+    {"goodput_per_s", [](Result r) { return r.goodput_per_s; }},
+    {"slo_met", [](Result r) { return r.slo.empty() ? Value{} : count(judge(r).holds); }},
+});
+
+}  // namespace
+
+const char* title_of(LatencyMetric metric) {
+  const std::string name = std::string(name_of(metric)) + "_s";
+  for (const LatencyFigure& latency : kLatencyFigures) {
+    if (name == latency.name) return latency.title;
+  }
+  return "";  // no metric is without a figure
+}
+
+std::span<const ScalarFigure> scalar_figures() { return kScalarFigures; }
+
+}  // namespace roofcast

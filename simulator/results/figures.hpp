@@ -1,0 +1,43 @@
+// The figures of a result under the names that JSON, the store and flags have for them, each listed
+// once. A name ends in its unit (_s, _per_s); without one it is a count or a share.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+
+#include "simulator/results/result.hpp"
+
+namespace roofcast {
+
+/// A latency of which a result has the distribution.
+struct LatencyFigure {
+  const char* name;   // "ttft_s"
+  const char* title;  // "TTFT", as tables and papers write it
+  Distribution LoadResult::*distribution;
+  const char* meaning;
+};
+
+inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
+    {"ttft_s", "TTFT", &LoadResult::ttft, "time to first token, from when the client sent it"},
+    {"tpot_s", "TPOT", &LoadResult::tpot, "mean time between the tokens of a request"},
+    {"itl_s", "ITL", &LoadResult::itl, "every gap between two tokens"},
+    {"e2e_s", "E2E", &LoadResult::e2e, "until the last token, from when the client sent it"},
+    {"queue_s", "queue", &LoadResult::queue, "in the engine's queue"},
+    {"client_queue_s", "client queue", &LoadResult::client_queue,
+     "waiting for the client's limit on requests in flight"},
+});
+
+/// "TTFT"
+const char* title_of(LatencyMetric metric);
+
+/// A figure that is one number.
+struct ScalarFigure {
+  const char* name;
+  std::optional<double> (*value)(const SimulationResult&);  // unset where a result has none
+};
+
+/// All of them.
+std::span<const ScalarFigure> scalar_figures();
+
+}  // namespace roofcast

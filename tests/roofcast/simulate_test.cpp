@@ -1,0 +1,143 @@
+#include "roofcast/simulate.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// 40 requests in about four seconds, which one H100 serves as they come.
+Scenario chat() {
+  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100", .seed = 1};
+  scenario.workload = SyntheticWorkload{.num_prompts = 40,
+                                        .request_rate = 10,
+                                        .input = fixed_length(300),
+                                        .output = fixed_length(20)};
+  scenario.slo.targets = {parse_percentile_target("p95:ttft:500ms"),
+                          parse_percentile_target("p99:itl:1us")};
+  scenario.slo.goodput = {parse_goodput_limit("tpot:50")};
+  return scenario;
+}
+
+Scenario prefill_apart() {
+  Scenario scenario = chat();
+  scenario.cluster =
+      ClusterScenario{.pools = {{.name = "prefill", .role = PoolRole::prefill, .replicas = 2},
+                                {.name = "decode", .role = PoolRole::decode, .gpu = "h200"}}};
+  return scenario;
+}
+
+void expect_to_read_back(const SimulationAnswer& answer) {
+  const std::string written = to_json(answer).dump(2);
+  const SimulationAnswer read = simulation_answer_from_json(Json::parse(written));
+  EXPECT_EQ(to_json(read).dump(2), written);
+  EXPECT_EQ(is_yes(read), is_yes(answer));
+  EXPECT_EQ(read.stopped, answer.stopped);
+  EXPECT_EQ(read.load.unfinished, answer.load.unfinished);
+}
+
+TEST(SimulationAnswer, ReadsBackAsItWasWritten) {
+  const SimulationAnswer answer = simulate({.scenario = chat(), .explain = true});
+  EXPECT_EQ(answer.load.completed, 40);
+  ASSERT_TRUE(answer.limits);
+  expect_to_read_back(answer);
+}
+
+TEST(SimulationAnswer, OfPoolsThatDifferReadsBackAsItWasWritten) {
+  const SimulationAnswer answer = simulate({.scenario = prefill_apart()});
+  EXPECT_FALSE(answer.inputs.deployment);
+  EXPECT_EQ(answer.replicas.size(), 3U);
+  expect_to_read_back(answer);
+}
+
+TEST(SimulationAnswer, OfWhatDoesNotFitSaysWhyAndNothingElse) {
+  Scenario scenario = chat();
+  scenario.model = "llama-3.1-405b";
+  const SimulationAnswer answer = simulate({.scenario = scenario});
+  EXPECT_FALSE(answer.fits);
+  EXPECT_FALSE(is_yes(answer));
+  EXPECT_THAT(answer.reason.value(), HasSubstr("does not fit"));
+  std::vector<std::string> keys;
+  const Json json = to_json(answer);
+  for (const auto& item : json.items()) keys.push_back(item.key());
+  EXPECT_THAT(keys, testing::ElementsAre("schema_version", "tool_version", "command", "inputs",
+                                         "fits", "reason"));
+  expect_to_read_back(answer);
+}
+
+TEST(SimulationAnswer, OfARunThatWasStoppedIsNoYes) {
+  const SimulationAnswer answer =
+      simulate({.scenario = chat()}, [](std::int64_t done, std::int64_t) { return done < 10; });
+  EXPECT_TRUE(answer.stopped);
+  EXPECT_FALSE(is_yes(answer));
+  EXPECT_FALSE(answer.slo.met);
+  EXPECT_GT(answer.load.unfinished, 0);
+  expect_to_read_back(answer);
+}
+
+TEST(SimulationAnswer, SaysThatLimitsAreLeftOutWhenTheyWereInterrupted) {
+  // The run goes through; the simulations with wider limits, of which there are fewer, do not.
+  const SimulationAnswer answer =
+      simulate({.scenario = chat(), .explain = true},
+               [](std::int64_t, std::int64_t total) { return total == 40; });
+  EXPECT_FALSE(answer.stopped);
+  EXPECT_FALSE(answer.limits);
+  EXPECT_THAT(answer.notes.back(), HasSubstr("what limits the run is left out"));
+}
+
+TEST(SimulationAnswer, IsAYesWhenThePromiseIsKept) {
+  Scenario scenario = chat();
+  EXPECT_FALSE(is_yes(simulate({.scenario = scenario})));  // no gap is a microsecond
+  scenario.slo.targets.pop_back();
+  EXPECT_TRUE(is_yes(simulate({.scenario = scenario})));
+}
+
+/// Keys of `json` that `schema` does not describe, by their paths.
+void add_unknown_keys(const Json& json, const Json& schema, const std::string& path,
+                      std::vector<std::string>& unknown) {
+  if (json.is_array() && schema.contains("items")) {
+    for (const Json& one : json) add_unknown_keys(one, schema["items"], path + "[]", unknown);
+  }
+  if (!json.is_object() || !schema.contains("properties")) return;
+  for (const auto& item : json.items()) {
+    const std::string inner = path + "." + item.key();
+    if (!schema["properties"].contains(item.key())) {
+      unknown.push_back(inner);
+      continue;
+    }
+    add_unknown_keys(item.value(), schema["properties"][item.key()], inner, unknown);
+  }
+  for (const Json& key : schema["required"]) {
+    if (!json.contains(key.get<std::string>()))
+      unknown.push_back("missing " + path + "." + key.get<std::string>());
+  }
+}
+
+TEST(SimulationAnswer, HasASchemaOfAllItsKeys) {
+  const Json schema = simulation_answer_schema();
+  std::vector<std::string> unknown;
+  for (const SimulationQuestion& question :
+       {SimulationQuestion{.scenario = chat(), .explain = true},
+        SimulationQuestion{.scenario = prefill_apart()}}) {
+    add_unknown_keys(to_json(simulate(question)), schema, "", unknown);
+  }
+  EXPECT_THAT(unknown, IsEmpty());
+  EXPECT_EQ(schema["properties"]["ttft_s"]["properties"]["p95"]["description"], "seconds");
+}
+
+TEST(SimulationAnswer, IsNotReadFromAnotherQuestionsAnswer) {
+  Json json = to_json(simulate({.scenario = chat()}));
+  json["command"] = "capacity";
+  EXPECT_THROW(simulation_answer_from_json(json), Error);
+  EXPECT_THROW(simulation_answer_from_json(Json::array()), Error);
+}
+
+}  // namespace
+}  // namespace roofcast::test
