@@ -343,15 +343,20 @@ struct RecordDescriber {
   }
 };
 
-/// {"type": "object", "properties": ..., "required": [...]}, each with what its member means.
+/// {"type": "object", "properties": ..., "required": [...]}, each with what its member means. Of a
+/// record whose members depend on what it holds, the schema of those like `record`.
 template <class T>
-Json record_schema() {
-  T record{};
+Json record_schema(T record) {
   RecordDescriber describer;
   members(describer, record);
   return {{"type", "object"},
           {"properties", std::move(describer.properties)},
           {"required", std::move(describer.required)}};
+}
+
+template <class T>
+Json record_schema() {
+  return record_schema(T{});
 }
 
 /// The schema as a document of its own.

@@ -1,24 +1,23 @@
 // roofcast estimate: what prefill and a decode step cost, and why.
 #include "cli/estimate_document.hpp"
 #include "cli/options/deployment_options.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/options/from_command.hpp"
+#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
 namespace {
 
-/// Each sequence is worked out by itself, in time and memory; engines run some thousands at most.
 std::int64_t parse_batch(const std::string& text, const std::string& flag) {
   return parse_count_by(
-      {.what = "number of sequences", .examples = "1, 256", .min = 1, .max = 1'000'000}, text,
-      flag);
+      {.what = "number of sequences", .examples = "1, 256", .min = 1, .max = kMaxEstimatedBatch},
+      text, flag);
 }
 
 }  // namespace
 
 int run_estimate(CommandContext& context) {
-  DeploymentOptions options;
   EstimateQuestion question;
+  DeploymentOptions& options = question.deployment;
   bool operators = false;
   std::string line;
   Usage usage{
@@ -41,11 +40,10 @@ int run_estimate(CommandContext& context) {
   usage.options.add(machine_options(options)).add(engine_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
-  question.list_operators = operators;
   take_from_command(options, line, context.err);
   leave_out_drafts(options, context.err);
 
-  write(estimate_document(options, question), common->output, context.out);
+  write(estimate_document(estimate(question), operators), common->output, context.out);
   return kExitDone;
 }
 

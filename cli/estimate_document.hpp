@@ -1,22 +1,13 @@
 // What `roofcast estimate` answers.
 #pragma once
 
-#include <cstdint>
-
-#include "planner/deploy.hpp"
 #include "reports/document.hpp"
+#include "roofcast/estimate.hpp"
 
 namespace roofcast {
 
-struct EstimateQuestion {
-  std::int64_t batch = 1;
-  std::int64_t input_tokens = 1024;
-  std::int64_t output_tokens = 128;
-  bool list_operators = false;
-};
-
-/// Prefill and decode time, rates, MFU, MBU, ridge and crossing, the operators, and what other
-/// number formats would change.
-Document estimate_document(const DeploymentOptions& options, const EstimateQuestion& question);
+/// Prefill and decode time, rates, MFU, MBU, ridge and crossing, and what other number formats
+/// would change; with `list_operators` a table of the operators of both steps for people too.
+Document estimate_document(const EstimateAnswer& answer, bool list_operators);
 
 }  // namespace roofcast

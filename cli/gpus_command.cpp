@@ -1,7 +1,6 @@
 // roofcast gpus [NAME|FILE]: the hardware profiles, or one in full.
 #include "cli/gpus_document.hpp"
 #include "cli/options/arguments.hpp"
-#include "model/io/gpu_reader.hpp"
 
 namespace roofcast {
 
@@ -17,7 +16,7 @@ int run_gpus(CommandContext& context) {
   usage.positional.add("gpu", 1);
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
-  write(gpu.empty() ? gpu_list_document() : gpu_document(load_gpu(gpu)), common->output,
+  write(gpu.empty() ? gpus_document(list_gpus()) : gpu_document(describe_gpu(gpu)), common->output,
         context.out);
   return kExitDone;
 }

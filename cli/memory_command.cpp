@@ -2,14 +2,26 @@
 #include "base/error.hpp"
 #include "cli/memory_document.hpp"
 #include "cli/options/deployment_options.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/options/from_command.hpp"
+#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
+namespace {
+
+using Solve = MemoryQuestion::Solve;
+
+Solve parse_solve(const std::string& text, const std::string& flag) {
+  if (text == "batch") return Solve::batch;
+  if (text == "context") return Solve::context;
+  if (text == "tp") return Solve::tensor_parallel;
+  throw UsageError(flag + ": '" + text + "' is not one of batch, context, tp");
+}
+
+}  // namespace
 
 int run_memory(CommandContext& context) {
-  DeploymentOptions options;
   MemoryQuestion question;
+  DeploymentOptions& options = question.deployment;
   std::string line;
   Usage usage{
       .synopsis = "roofcast memory --model M|--from-cmd LINE --gpu G [options]",
@@ -18,12 +30,9 @@ int run_memory(CommandContext& context) {
       .unlisted = from_command_option(line),
       .positional = {}};
   usage.unlisted.add(scheduler_options(options));
-  usage.options.add_options()(
-      "solve",
-      converted(question.solve, "--solve",
-                [](const std::string& text, const std::string&) { return parse_solve(text); })
-          ->value_name("WHAT"),
-      "batch (the largest), context (the longest) or tp (the least)")(
+  usage.options.add_options()("solve",
+                              converted(question.solve, "--solve", parse_solve)->value_name("WHAT"),
+                              "batch (the largest), context (the longest) or tp (the least)")(
       "context", converted(question.context, "--context", parse_token_count)->value_name("TOKENS"),
       "for batch and tp: tokens each (default --max-model-len)")(
       "batch", converted(question.batch, "--batch", parse_positive)->value_name("N"),
@@ -34,9 +43,9 @@ int run_memory(CommandContext& context) {
   take_from_command(options, line, context.err);
   leave_out_drafts(options, context.err);
 
-  const MemoryAnswer answer = answer_memory(options, question);
-  write(answer.document, common->output, context.out);
-  return answer.yes ? kExitDone : kExitNo;
+  const MemoryAnswer answer = memory(question);
+  write(memory_document(answer), common->output, context.out);
+  return is_yes(answer) ? kExitDone : kExitNo;
 }
 
 }  // namespace roofcast

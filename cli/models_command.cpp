@@ -1,7 +1,6 @@
 // roofcast models [NAME|PATH]: the catalogue, or one model in full.
 #include "cli/models_document.hpp"
 #include "cli/options/arguments.hpp"
-#include "model/io/model_reader.hpp"
 
 namespace roofcast {
 
@@ -22,12 +21,12 @@ int run_models(CommandContext& context) {
   if (!common) return kExitDone;
 
   if (model.empty()) {
-    write(catalogue_document(), common->output, context.out);
+    write(models_document(list_models()), common->output, context.out);
     return kExitDone;
   }
-  Transformer loaded = load_model(model);
-  if (!weight_format.empty()) requantise(loaded, weight_format);
-  write(model_document(loaded), common->output, context.out);
+  ModelQuestion question{.model = model};
+  if (!weight_format.empty()) question.weight_format = weight_format;
+  write(model_document(describe_model(question)), common->output, context.out);
   return kExitDone;
 }
 

@@ -1,15 +1,15 @@
 // What `roofcast models` answers.
 #pragma once
 
-#include "model/architecture/transformer.hpp"
 #include "reports/document.hpp"
+#include "roofcast/models.hpp"
 
 namespace roofcast {
 
 /// Every catalogue model with its size and KV bytes per token.
-Document catalogue_document();
+Document models_document(const ModelListAnswer& answer);
 
 /// One model: parameters, weights by part and format, KV cache, FLOPs per token, layers, notes.
-Document model_document(const Transformer& model);
+Document model_document(const ModelAnswer& answer);
 
 }  // namespace roofcast

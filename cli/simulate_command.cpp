@@ -13,8 +13,8 @@
 #include "cli/options/from_command.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/output_file.hpp"
-#include "cli/plan/limits_section.hpp"
 #include "cli/progress.hpp"
+#include "reports/pages/limits_section.hpp"
 #include "reports/pages/simulation_sections.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/simulation_rows.hpp"
@@ -42,8 +42,8 @@ void explain_with_progress(SimulationOutcome& outcome, const CommandContext& con
 Document document_of(const SimulationOutcome& outcome) {
   Document document{.machine = to_json(outcome.answer),
                     .sections = simulation_sections(outcome.answer)};
-  if (outcome.limits) {
-    document.sections.push_back(limits_section(*outcome.limits, outcome.run.pools));
+  if (outcome.answer.limits) {
+    document.sections.push_back(limits_section(*outcome.answer.limits));
   }
   return document;
 }

@@ -1,18 +1,10 @@
 // roofcast staircase: what the KV cache saves, counted; with a model and a GPU also timed.
-#include <optional>
-
 #include "base/error.hpp"
 #include "cli/options/deployment_options.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/staircase_document.hpp"
+#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
-namespace {
-
-/// Every token is timed by itself, and listed in the JSON.
-constexpr std::int64_t kMaxTimedTokens = 1'000'000;
-
-}  // namespace
 
 int run_staircase(CommandContext& context) {
   DeploymentOptions deployment;
@@ -39,16 +31,15 @@ int run_staircase(CommandContext& context) {
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
 
-  std::optional<Deployment> resolved;
   if (!deployment.model.empty() || !deployment.gpu.empty()) {
     if (question.generate > kMaxTimedTokens) {
       throw UsageError(
           "--generate: at most 1,000,000 tokens are timed one by one (counting alone, without "
           "--model and --gpu, takes any number)");
     }
-    resolved = resolve(deployment).deployment;
+    question.deployment = deployment;
   }
-  write(staircase_document(question, resolved), common->output, context.out);
+  write(staircase_document(staircase(question)), common->output, context.out);
   return kExitDone;
 }
 

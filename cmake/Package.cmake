@@ -60,6 +60,8 @@ the memory of a model term by term, the roofline of each operator, a
 simulation of the serving engine's scheduler (vLLM, SGLang, TensorRT-LLM)
 under a trace or a synthetic load, and the cheapest deployment that holds.
 It works offline and needs no GPU.")
+# The program alone: what the library installs is of another component.
+set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};${PROJECT_NAME};Unspecified;/")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE

@@ -255,12 +255,13 @@ bool explain(SimulationOutcome& outcome, const Progress& progress) {
         if (goes_on && progress) goes_on = progress(0, 1);
         return goes_on;
       });
-  if (goes_on) outcome.limits = report_limits(counted, account, available_threads(), progress);
-  if (!outcome.limits) {
+  std::optional<LimitReport> report;
+  if (goes_on) report = report_limits(counted, account, available_threads(), progress);
+  if (!report) {
     outcome.answer.notes.emplace_back("interrupted: what limits the run is left out");
     return false;
   }
-  outcome.answer.limits = limits_answer(*outcome.limits, run.pools);
+  outcome.answer.limits = limits_answer(*report, run.pools);
   return true;
 }
 

@@ -110,7 +110,6 @@ SimulationAnswer simulate(const SimulationQuestion& question, const Progress& pr
 struct SimulationOutcome {
   SimulationRun run{};
   SimulationAnswer answer{};
-  std::optional<LimitReport> limits{};  // what answer.limits is made of
 };
 
 /// The same in parts: prepare_simulation() reads, draws and says what does not fit; this simulates

@@ -1,20 +1,46 @@
-// A step estimate in words and tables.
+// The operators of an estimated step as answers list them, and where their times come from.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "model/step/step_estimate.hpp"
-#include "reports/document.hpp"
 
 namespace roofcast {
 
-/// Share of the step's operator time by provenance: "fitted 83 %, datasheet 17 %".
+struct OperatorAnswer {
+  std::string name{};
+  std::int64_t calls = 0;
+  Seconds time{};
+  Flops flops{};
+  Bytes bytes{};
+  std::optional<FlopsPerByte> intensity{};
+  Bound bound = Bound::memory;
+  Provenance provenance = Provenance::datasheet;
+  double relative_uncertainty = 0;
+};
+
+template <class Visitor>
+void members(Visitor& visit, OperatorAnswer& part) {
+  visit("name", part.name, "of the operator");
+  visit("calls", part.calls, "kernels launched; the other figures are of all of them together");
+  visit("time_s", part.time, "on the device");
+  visit("flops", part.flops, "on one GPU");
+  visit("bytes", part.bytes, "read and written on one GPU; of a collective, sent");
+  visit("intensity_flops_per_byte", part.intensity, "flops / bytes; null when no bytes move");
+  visit("bound", part.bound, "what limits it");
+  visit("rung", part.provenance, "where its time comes from, best first");
+  visit("relative_uncertainty", part.relative_uncertainty,
+        "one standard deviation of the time, as a share of it");
+}
+
+/// Operators in the order of the step.
+std::vector<OperatorAnswer> operators_of(const StepEstimate& step);
+
+/// Share of the operators' time by provenance: "fitted 83 %, datasheet 17 %".
+std::string describe_provenance(const std::vector<OperatorAnswer>& operators);
 std::string describe_provenance(const StepEstimate& step);
-
-/// One row per operator: time, share, FLOPs, bytes, intensity, bound, provenance, uncertainty.
-Table operator_table(const StepEstimate& step, const std::string& title);
-
-/// The same for machines.
-Json operators_json(const StepEstimate& step);
 
 }  // namespace roofcast

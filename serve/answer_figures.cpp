@@ -6,12 +6,10 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/plan/capacity_command_options.hpp"
-#include "cli/plan/capacity_document.hpp"
 #include "planner/capacity/level_recording.hpp"
-#include "planner/evaluate_all.hpp"
+#include "planner/flags/flag_values.hpp"
 #include "reports/figures/chart_option.hpp"
 #include "reports/figures/figure_table.hpp"
 #include "reports/pages/load_figures.hpp"
@@ -19,6 +17,7 @@
 #include "reports/pages/simulation_figures.hpp"
 #include "reports/pages/staircase_figures.hpp"
 #include "reports/pages/typical_steps.hpp"
+#include "roofcast/capacity.hpp"
 #include "roofcast/run_simulation.hpp"
 
 namespace roofcast {
@@ -68,13 +67,13 @@ std::vector<Figure> simulation_pictures(const std::vector<std::string>& argument
   SimulateOptions options;
   parse_arguments(arguments, simulate_usage(options));
   SimulationRun run = prepare_simulation(simulate_scenario(options));
-  if (!run.refusal.empty()) return {memory_figure(run)};
+  if (!run.refusal.empty()) return {memory_figure(run.pools)};
   const auto goes_on = [&](std::int64_t, std::int64_t) { return !stopped(); };
   run_simulation(run, goes_on);
   if (run.result.stopped) throw Error("stopped before its end");
   std::vector<Figure> figures = simulation_figures(run);
   std::ranges::move(timeline_figures(levels_of(run, goes_on)), std::back_inserter(figures));
-  figures.push_back(memory_figure(run));
+  figures.push_back(memory_figure(run.pools));
   if (run.result.completed > 0) {
     const TypicalLoad load = typical_load(run);
     figures.push_back(steps_figure(run, load, typical_steps(run, load)));
@@ -87,35 +86,30 @@ Json searched_capacity(const std::vector<std::string>& arguments,
                        const std::function<bool()>& stopped) {
   CapacityOptions options;
   parse_arguments(arguments, capacity_usage(options));
-  LoadStudy study = capacity_study(options);
-  if (!study.run.refusal.empty()) {
-    return {{"code", kExitNo}, {"document", capacity_refusal(study).machine}};
+  const CapacityAnswer answer = capacity(
+      capacity_question(options), [&](std::int64_t, std::int64_t) { return !stopped(); }, stopped);
+  Json result = {{"code", answer.holds ? kExitDone : kExitNo}, {"document", to_json(answer)}};
+  if (answer.fits) {
+    result["figures"] = figures_json(load_figures(answer.inputs.scenario.slo, answer.curve));
   }
-  Execution execution{.threads = available_threads(),
-                      .progress = [&](std::int64_t) { return !stopped(); },
-                      .stopped = stopped};
-  const CapacityAnswer answer = answer_capacity(std::move(study), options.request, execution);
-  std::optional<GrowthQuestion> growth;
-  if (options.growth) growth = GrowthQuestion{*options.growth, options.from};
-  return {{"code", holds(answer) ? kExitDone : kExitNo},
-          {"document", capacity_document(answer, growth, execution.simulations).machine},
-          {"figures", figures_json(load_figures(answer.study, answer.curve))}};
+  return result;
 }
 
 std::vector<Figure> staircase_pictures(const std::vector<std::string>& arguments) {
   DeploymentOptions deployment;
-  std::int64_t prompt = 0;
-  std::int64_t generate = 0;
+  StaircaseQuestion question;
   Usage usage{.synopsis = "roofcast staircase",
               .example = "",
               .options = option_group("Options"),
               .unlisted = scheduler_options(deployment),
               .positional = {}};
-  usage.options.add_options()("prompt", converted(prompt, "--prompt", parse_positive)->required())(
-      "generate", converted(generate, "--generate", parse_positive)->required());
+  usage.options.add_options()("prompt",
+                              converted(question.prompt, "--prompt", parse_positive)->required())(
+      "generate", converted(question.generate, "--generate", parse_positive)->required());
   usage.options.add(machine_options(deployment)).add(engine_options(deployment));
   parse_arguments(arguments, usage);
-  return staircase_figures(resolve(deployment).deployment, prompt, generate);
+  question.deployment = deployment;
+  return staircase_figures(staircase(question));
 }
 
 }  // namespace

@@ -2,9 +2,8 @@
 
 #include "base/dates.hpp"
 #include "base/error.hpp"
-#include "cli/options/feature_options.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/options/from_command.hpp"
+#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
 namespace {
@@ -17,14 +16,13 @@ po::options_description capacity_options(CapacityOptions& target) {
       "least-goodput",
       converted(target.min_goodput, "--least-goodput", parse_share)->value_name("SHARE"),
       "of the requests, within all limits of --goodput, as 99%")(
-      "explain", po::bool_switch(&target.request.explain),
-      "the capacity with each limit a tenth wider")(
+      "explain", po::bool_switch(&target.explain), "the capacity with each limit a tenth wider")(
       "growth",
       converted(target.growth, "--growth", naming_flag(parse_growth))->value_name("P%/PERIOD"),
       "of the load asked for, as 10%/month: when it fails")(
       "from", converted(target.from, "--from", naming_flag(parse_date))->value_name("DATE"),
       "the day that the growth begins, as 2026-11-22")(
-      "lose-one", po::bool_switch(&target.request.lose_one), "what is left with one replica fewer")(
+      "lose-one", po::bool_switch(&target.lose_one), "what is left with one replica fewer")(
       "store", po::value(&simulate.store_path)->value_name("FILE"),
       "the SQLite store (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&simulate](bool off) { simulate.store = !off; }),
@@ -39,7 +37,8 @@ void refuse_idle_flags(const CapacityOptions& options, const Scenario& scenario)
   }
 }
 
-/// Nobody said how many requests: a scenario file does, even where it leaves it to the default.
+/// No number of requests was given: a scenario file gives one, even where it leaves it to the
+/// default.
 bool has_free_length(const SimulateOptions& options) {
   return options.scenario_path.empty() && !options.workload.num_prompts;
 }
@@ -71,15 +70,15 @@ Usage capacity_usage(CapacityOptions& target) {
   return usage;
 }
 
-LoadStudy capacity_study(const CapacityOptions& options) {
-  const Scenario scenario = simulate_scenario(options.simulate);
-  refuse_idle_flags(options, scenario);
-  LoadStudy study = study_of(scenario, {.min_goodput_share = options.min_goodput},
-                             has_free_length(options.simulate));
-  if (study.run.refusal.empty() && options.growth && !study.asked) {
-    throw UsageError("--growth: given without a load that grows (--request-rate)");
-  }
-  return study;
+CapacityQuestion capacity_question(const CapacityOptions& options) {
+  CapacityQuestion question{.scenario = simulate_scenario(options.simulate),
+                            .min_goodput_share = options.min_goodput,
+                            .free_length = has_free_length(options.simulate),
+                            .explain = options.explain,
+                            .lose_one = options.lose_one};
+  refuse_idle_flags(options, question.scenario);
+  if (options.growth) question.growth = GrowthQuestion{*options.growth, options.from};
+  return question;
 }
 
 }  // namespace roofcast

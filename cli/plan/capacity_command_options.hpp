@@ -5,8 +5,7 @@
 #include <optional>
 
 #include "cli/options/simulate_command_options.hpp"
-#include "planner/capacity/capacity_answer.hpp"
-#include "planner/capacity/growth.hpp"
+#include "roofcast/capacity.hpp"
 
 namespace roofcast {
 
@@ -15,13 +14,14 @@ struct CapacityOptions {
   std::optional<double> min_goodput{};
   std::optional<Growth> growth{};
   std::optional<std::chrono::sys_days> from{};
-  CapacityRequest request{};
+  bool explain = false;
+  bool lose_one = false;
 };
 
 /// Options that fill `target`, which must outlive the parse.
 Usage capacity_usage(CapacityOptions& target);
 
-/// What is searched. Throws UsageError for options that mean nothing together.
-LoadStudy capacity_study(const CapacityOptions& options);
+/// What is asked. Throws UsageError for options that mean nothing together.
+CapacityQuestion capacity_question(const CapacityOptions& options);
 
 }  // namespace roofcast

@@ -8,17 +8,14 @@
 #include <utility>
 
 #include "base/io/shown.hpp"
-#include "cli/options/feature_options.hpp"
-#include "cli/options/flag_values.hpp"
+#include "cli/program_build.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "planner/capacity/confidence.hpp"
+#include "planner/flags/flag_values.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 
 namespace roofcast {
 namespace {
-
-/// Requests of a synthetic load unless it says how many: enough for a p95 that 100 of them decide.
-constexpr std::int64_t kDefaultPrompts = 2'000;
 
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
@@ -31,17 +28,7 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 
 /// "any" stands for every profile with a price.
 std::vector<std::string> gpus_of(const std::string& text) {
-  if (text != "any") return split_at_commas(text);
-  std::vector<std::string> names;
-  for (const std::string& name : gpu_names()) {
-    if (load_gpu(name).gpu.price) names.push_back(name);
-  }
-  return names;
-}
-
-/// As Shape::gpu has it: the path of a profile as it is written, the name of any other.
-std::string profile_key(const std::string& gpu) {
-  return is_profile_path(gpu) ? gpu : load_gpu(gpu).gpu.name;
+  return text == "any" ? priced_gpus() : split_at_commas(text);
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -61,7 +48,7 @@ std::map<std::string, Value> by_gpu(const std::vector<std::string>& texts, const
       if (equals == std::string::npos) {
         throw UsageError(fmt::format("{}: '{}' given, expected GPU=NUMBER", flag, part));
       }
-      const std::string gpu = profile_key(part.substr(0, equals));
+      const std::string gpu = gpu_key(part.substr(0, equals));
       if (std::find(searched.begin(), searched.end(), gpu) == searched.end()) {
         throw UsageError(fmt::format("{}: {} is not among the GPUs of --gpu ({})", flag, shown(gpu),
                                      listed(searched)));
@@ -148,14 +135,6 @@ po::options_description more_plan_flags(PlanOptions& target) {
   return options;
 }
 
-/// Replicas and pools are the search's: those of a scenario would be replaced.
-void refuse_pools(const Scenario& scenario) {
-  if (!scenario.cluster || scenario.cluster->pools.empty()) return;
-  throw UsageError(
-      "plan searches pools itself: give the scenario without pools (and --search pools=1:1,1:2 to "
-      "take prompts apart)");
-}
-
 /// --goodput-share by either of its names.
 std::optional<double> goodput_share_of(const PlanOptions& options) {
   if (options.goodput_share && options.min_goodput) {
@@ -164,31 +143,10 @@ std::optional<double> goodput_share_of(const PlanOptions& options) {
   return options.goodput_share ? options.goodput_share : options.min_goodput;
 }
 
-void require_a_promise(const Scenario& scenario, const PlanOptions& options) {
-  const std::optional<double> share = goodput_share_of(options);
-  if (share && scenario.slo.goodput.empty()) {
-    throw UsageError(fmt::format("{}: given without --goodput",
-                                 options.goodput_share ? "--goodput-share" : "--least-goodput"));
-  }
-  const auto has_targets = [](const SloClass& one) { return !one.targets.empty(); };
-  const bool promised =
-      !scenario.slo.targets.empty() || share ||
-      std::any_of(scenario.slo.classes.begin(), scenario.slo.classes.end(), has_targets);
-  if (promised) return;
-  throw UsageError(
-      "plan needs to know what is promised: --slo p95:ttft:500ms p95:tpot:50ms, or --goodput with "
-      "--goodput-share");
-}
-
-Scenario base_scenario(const PlanOptions& options) {
-  Scenario scenario = simulate_scenario(options.simulate);
-  refuse_pools(scenario);
-  require_a_promise(scenario, options);
-  auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
-  const bool counted =
-      options.simulate.workload.num_prompts || !options.simulate.scenario_path.empty();
-  if (synthetic != nullptr && !counted) synthetic->num_prompts = kDefaultPrompts;
-  return scenario;
+void refuse_idle_share(const PlanOptions& options, const Slo& slo) {
+  if (!goodput_share_of(options) || !slo.goodput.empty()) return;
+  throw UsageError(fmt::format("{}: given without --goodput",
+                               options.goodput_share ? "--goodput-share" : "--least-goodput"));
 }
 
 /// Whether a flag sets the knob.
@@ -213,20 +171,11 @@ void refuse_searched_flags(const DeploymentOptions& given, const std::vector<Kno
   }
 }
 
-std::vector<Knob> dimensions_of(const PlanOptions& options, const Scenario& scenario) {
+std::vector<Knob> dimensions_of(const PlanOptions& options) {
   std::vector<Knob> dimensions;
   for (const std::string& text : options.search) dimensions.push_back(parse_dimension(text));
-  const DeploymentOptions& given = options.simulate.deployment;
-  refuse_searched_flags(given, dimensions);
-  return completed(std::move(dimensions), given.parallel.tensor || scenario.parallel.tensor > 1);
-}
-
-/// What no --search sets.
-Shape base_shape(const Scenario& scenario) {
-  return {.engine = scenario.engine,
-          .weight_format = scenario.weight_format,
-          .parallel = scenario.parallel,
-          .overrides = scenario.overrides};
+  refuse_searched_flags(options.simulate.deployment, dimensions);
+  return dimensions;
 }
 
 }  // namespace
@@ -257,35 +206,34 @@ Usage plan_usage(PlanOptions& target) {
 }
 
 PlanQuestion plan_question(const PlanOptions& options) {
-  PlanQuestion question{.base = base_scenario(options)};
-  if (question.base.gpu.empty()) {
+  PlanQuestion question{.scenario = simulate_scenario(options.simulate)};
+  refuse_idle_share(options, question.scenario.slo);
+  if (question.scenario.gpu.empty()) {
     throw UsageError("--gpu is missing (several, as h100,h200,l40s, or any)");
   }
-  std::vector<std::string> profiles;
-  const std::vector<std::string> gpus = gpus_of(question.base.gpu);
-  if (gpus.empty()) {
+  question.gpus = gpus_of(question.scenario.gpu);
+  if (question.gpus.empty()) {
     throw UsageError(fmt::format("--gpu: '{}' names none (as h100,h200,l40s, or any)",
-                                 shown(question.base.gpu)));
+                                 shown(question.scenario.gpu)));
   }
-  for (const std::string& gpu : gpus) {
-    question.space.gpus.push_back(gpu);
-    profiles.push_back(profile_key(gpu));
-  }
-  question.space.dimensions = dimensions_of(options, question.base);
-  question.space.base = base_shape(question.base);
-  if (options.max_replicas) {
-    question.space.max_units =
-        static_cast<std::int32_t>(std::min<std::int64_t>(*options.max_replicas, kMaxReplicas));
-  }
-  question.min_probability = options.probability;
-  question.requirement.min_goodput_share = goodput_share_of(options);
-  question.objective = options.objective.value_or(PlanObjective::cost);
-  question.keep = options.top.value_or(question.keep);
+  std::vector<std::string> keys;
+  for (const std::string& gpu : question.gpus) keys.push_back(gpu_key(gpu));
+  question.search = dimensions_of(options);
+  question.fixed_tensor = options.simulate.deployment.parallel.tensor.has_value();
+  question.free_length =
+      !options.simulate.workload.num_prompts && options.simulate.scenario_path.empty();
+  question.objective = options.objective.value_or(question.objective);
   question.limits = {
       .budget_per_hour = options.budget,
       .power_w = options.power,
-      .available = by_gpu<std::int64_t>(options.available, "--available", profiles, parse_count),
-      .prices = by_gpu<double>(options.prices, "--price", profiles, parse_positive_number)};
+      .available = by_gpu<std::int64_t>(options.available, "--available", keys, parse_count),
+      .prices = by_gpu<double>(options.prices, "--price", keys, parse_positive_number)};
+  question.min_goodput_share = goodput_share_of(options);
+  question.min_probability = options.probability;
+  question.max_replicas = options.max_replicas.value_or(question.max_replicas);
+  question.top = options.top.value_or(question.top);
+  question.explain = options.explain;
+  question.program = program_build();
   return question;
 }
 

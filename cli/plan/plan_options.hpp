@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/options/simulate_command_options.hpp"
-#include "planner/search/plan_shapes.hpp"
+#include "roofcast/plan.hpp"
 
 namespace roofcast {
 

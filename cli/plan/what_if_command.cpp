@@ -9,22 +9,21 @@
 
 #include "base/error.hpp"
 #include "base/wording.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/output_file.hpp"
 #include "cli/plan/what_if_document.hpp"
 #include "cli/progress.hpp"
 #include "planner/evaluate_all.hpp"
-#include "planner/what_if/run_what_if.hpp"
+#include "planner/flags/flag_values.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/stacked_svg.hpp"
 #include "reports/pages/what_if_figures.hpp"
+#include "roofcast/store_rows.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast {
 namespace {
 
-constexpr std::int64_t kDefaultSeeds = 5;
 constexpr std::int64_t kMaxSeeds = 1000;
 constexpr std::int64_t kMaxThreads = 1024;
 
@@ -95,8 +94,7 @@ std::vector<Settings> settings_of(const WhatIfOptions& options) {
   return options.one_at_a_time ? one_at_a_time(knobs) : grid_of(knobs);
 }
 
-std::vector<MetricName> metrics_of(const WhatIfOptions& options, const Scenario& baseline) {
-  if (options.metrics.empty()) return default_metrics(baseline.slo);
+std::vector<MetricName> metrics_of(const WhatIfOptions& options) {
   std::vector<MetricName> metrics;
   for (const std::string& text : options.metrics) {
     const MetricName metric = parse_metric_name(text);
@@ -106,18 +104,6 @@ std::vector<MetricName> metrics_of(const WhatIfOptions& options, const Scenario&
     metrics.push_back(metric);
   }
   return metrics;
-}
-
-WhatIfQuestion question_of(const WhatIfOptions& options, const Scenario& baseline) {
-  WhatIfQuestion question{.variants = variants_of(baseline, settings_of(options)),
-                          .metrics = metrics_of(options, baseline)};
-  if (is_trace(baseline) && options.seeds) {
-    throw UsageError("--seeds: the load is a trace, which is the same whatever the seed");
-  }
-  question.seeds = is_trace(baseline) ? 1 : options.seeds.value_or(kDefaultSeeds);
-  question.threads = static_cast<int>(options.threads.value_or(available_threads()));
-  question.explain = options.explain;
-  return question;
 }
 
 void check_plot_path(const WhatIfOptions& options, const Scenario& baseline) {
@@ -130,10 +116,10 @@ void check_plot_path(const WhatIfOptions& options, const Scenario& baseline) {
 }
 
 /// Nothing when the user interrupted it.
-std::optional<WhatIfAnswer> run_with_progress(const WhatIfQuestion& question, std::ostream& err) {
+std::optional<WhatIfAnswer> run_with_progress(const WhatIfTask& task, std::ostream& err) {
   ProgressBar bar(err, "simulations");
-  return run_what_if(question,
-                     [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+  return what_if(task,
+                 [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
 }
 
 void keep(Store& store, const std::string& path, const WhatIfAnswer& answer,
@@ -148,12 +134,12 @@ void keep(Store& store, const std::string& path, const WhatIfAnswer& answer,
 void draw(const std::string& path, const WhatIfAnswer& answer) {
   const std::vector<Figure> figures = what_if_figures(answer);
   if (figures.empty()) throw Error(path + ": nothing to draw, no variant has figures");
-  write_whole(path, stacked_svg("What if: " + answer.rows.front().headline, figures));
+  write_whole(path, stacked_svg("What if: " + answer.variants.front().labels.headline, figures));
 }
 
 bool any_answered(const WhatIfAnswer& answer) {
-  return std::any_of(answer.rows.begin(), answer.rows.end(),
-                     [](const WhatIfRow& row) { return row.reason.empty(); });
+  return std::any_of(answer.variants.begin(), answer.variants.end(),
+                     [](const VariantAnswer& row) { return row.reason.empty(); });
 }
 
 }  // namespace
@@ -162,13 +148,19 @@ int run_whatif(CommandContext& context) {
   WhatIfOptions options;
   const auto common = parse(context, whatif_usage(options));
   if (!common) return kExitDone;
-  const Scenario baseline = simulate_scenario(options.scenario);
-  const WhatIfQuestion question = question_of(options, baseline);
+  const WhatIfQuestion question{
+      .baseline = simulate_scenario(options.scenario),
+      .settings = settings_of(options),
+      .metrics = metrics_of(options),
+      .seeds = options.seeds,
+      .threads = static_cast<int>(options.threads.value_or(available_threads())),
+      .explain = options.explain};
+  const WhatIfTask task = what_if_task(question);
   // Opened before the work: what cannot be written should not cost a simulation.
-  if (!options.plot_path.empty()) check_plot_path(options, baseline);
+  if (!options.plot_path.empty()) check_plot_path(options, question.baseline);
   std::optional<Store> store;
   if (options.scenario.store) store.emplace(options.scenario.store_path, Store::Mode::write);
-  const auto answer = run_with_progress(question, context.err);
+  const auto answer = run_with_progress(task, context.err);
   if (!answer) {
     context.err << "interrupted; nothing was stored\n";
     return kExitFailed;

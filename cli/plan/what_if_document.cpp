@@ -4,30 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "cli/plan/limits_section.hpp"
-#include "roofcast/envelope.hpp"
-#include "simulator/io/scenario_reader.hpp"
+#include "reports/pages/limits_section.hpp"
 
 namespace roofcast {
 namespace {
 
-bool is_time(const MetricName& metric) {
-  return metric.name.ends_with("_s") && !metric.name.ends_with("_per_s");
-}
-
-bool is_money(const MetricName& metric) { return metric.name.starts_with("cost_"); }
-
-std::string name_of(const WhatIfRow& row) {
-  return row.variant.settings.empty() ? "baseline" : to_text(row.variant.settings);
-}
-
 /// "holds", "holds in 3 of 5", "saturated"; without an SLO whether the engine keeps up.
-std::string verdict_of(const WhatIfRow& row, bool promised) {
+std::string verdict_of(const VariantAnswer& row, bool promised) {
   const char* good = promised ? "holds" : "keeps up";
   if (row.held == row.runs) return good;
   if (row.held > 0) return fmt::format("{} in {} of {}", good, row.held, row.runs);
@@ -39,45 +26,43 @@ std::string verdict_of(const WhatIfRow& row, bool promised) {
 
 bool is_promised(const Slo& slo) { return !slo.targets.empty() || !slo.classes.empty(); }
 
-const MetricRow* metric_of(const WhatIfRow& row, const std::string& name) {
-  const auto found = std::find_if(row.metrics.begin(), row.metrics.end(),
-                                  [&](const MetricRow& one) { return one.name == name; });
-  return found == row.metrics.end() ? nullptr : &*found;
-}
-
-std::string dollars(const WhatIfRow& row, const std::string& name) {
-  const MetricRow* metric = metric_of(row, name);
-  return metric == nullptr ? "-" : fixed(metric->value, 2);
-}
-
 // ---- for people
 
-/// Costs stand in every table, once.
-std::vector<MetricName> unasked_costs(const WhatIfAnswer& answer) {
-  std::vector<MetricName> costs;
-  for (const char* name : {"cost_usd_per_h", "cost_usd_per_million_output_tokens"}) {
-    const MetricName cost{name};
-    const auto asked = std::find(answer.metrics.begin(), answer.metrics.end(), cost);
-    if (asked == answer.metrics.end()) costs.push_back(cost);
-  }
+/// A cost, which stands in every table, once.
+struct CostColumn {
+  MetricName metric{};
+  std::optional<double> VariantAnswer::*value = nullptr;
+};
+
+std::vector<CostColumn> unasked_costs(const std::vector<MetricAnswer>& metrics) {
+  std::vector<CostColumn> costs = {
+      {{"cost_usd_per_h"}, &VariantAnswer::cost_per_hour},
+      {{"cost_usd_per_million_output_tokens"}, &VariantAnswer::dollars_per_million_output_tokens}};
+  std::erase_if(costs, [&](const CostColumn& cost) {
+    return std::any_of(metrics.begin(), metrics.end(),
+                       [&](const MetricName& asked) { return asked == cost.metric; });
+  });
   return costs;
 }
 
 Table variant_table(const WhatIfAnswer& answer) {
   Table table{.title = "Variants", .columns = {{"Variant", false}}, .rows = {}};
-  for (const MetricName& metric : answer.metrics) table.columns.push_back({title_of(metric)});
-  const bool promised = is_promised(answer.rows.front().variant.scenario.slo);
+  const std::vector<MetricAnswer>& metrics = answer.variants.front().metrics;
+  for (const MetricAnswer& metric : metrics) table.columns.push_back({title_of(metric)});
+  const bool promised = is_promised(answer.baseline.slo);
   table.columns.push_back({promised ? "SLO" : "Load", false});
-  const std::vector<MetricName> costs = unasked_costs(answer);
-  for (const MetricName& cost : costs) table.columns.push_back({title_of(cost)});
-  for (const WhatIfRow& row : answer.rows) {
+  const std::vector<CostColumn> costs = unasked_costs(metrics);
+  for (const CostColumn& cost : costs) table.columns.push_back({title_of(cost.metric)});
+  for (const VariantAnswer& row : answer.variants) {
     std::vector<std::string> cells = {name_of(row)};
-    for (std::size_t i = 0; i < answer.metrics.size(); ++i) {
-      const std::optional<double>& value = row.figures[i].value;
-      cells.push_back(value ? metric_text(answer.metrics[i], *value) : "-");
+    for (const MetricAnswer& metric : row.metrics) {
+      cells.push_back(metric.value ? metric_text(metric, *metric.value) : "-");
     }
     cells.push_back(row.reason.empty() ? verdict_of(row, promised) : "no answer");
-    for (const MetricName& cost : costs) cells.push_back(dollars(row, cost.name));
+    for (const CostColumn& cost : costs) {
+      const std::optional<double>& value = row.*cost.value;
+      cells.push_back(value ? fixed(*value, 2) : "-");
+    }
     table.rows.push_back(std::move(cells));
   }
   return table;
@@ -91,18 +76,17 @@ std::string relative_text(const std::optional<double>& value, double difference)
   return fmt::format("{:+.1f} %", 100 * difference / std::abs(before));
 }
 
-std::vector<std::string> difference_cells(const MetricName& metric, const WhatIfFigure& figure) {
-  if (!figure.value || !figure.difference) return {"-", "", "", ""};
-  const Difference& difference = *figure.difference;
+std::vector<std::string> difference_cells(const MetricAnswer& metric) {
+  if (!metric.value || !metric.difference) return {"-", "", "", ""};
   std::string interval = "-";
   std::string significant = "-";
-  if (difference.low) {
-    interval = fmt::format("{} to {}", difference_text(metric, *difference.low),
-                           difference_text(metric, *difference.high));
-    significant = difference.significant() ? "yes" : "no";
+  if (metric.low && metric.high) {
+    interval = fmt::format("{} to {}", difference_text(metric, *metric.low),
+                           difference_text(metric, *metric.high));
+    significant = metric.significant.value_or(false) ? "yes" : "no";
   }
-  return {difference_text(metric, difference.mean), relative_text(figure.value, difference.mean),
-          interval, significant};
+  return {difference_text(metric, *metric.difference),
+          relative_text(metric.value, *metric.difference), interval, significant};
 }
 
 Table difference_table(const WhatIfAnswer& answer) {
@@ -114,11 +98,11 @@ Table difference_table(const WhatIfAnswer& answer) {
                           {"95 % interval"},
                           {"Significant", false}},
               .rows = {}};
-  for (const WhatIfRow& row : answer.rows) {
-    if (row.variant.settings.empty() || !row.reason.empty()) continue;
-    for (std::size_t i = 0; i < answer.metrics.size(); ++i) {
-      std::vector<std::string> cells = {name_of(row), title_of(answer.metrics[i])};
-      const auto rest = difference_cells(answer.metrics[i], row.figures[i]);
+  for (const VariantAnswer& row : answer.variants) {
+    if (row.settings.empty() || !row.reason.empty()) continue;
+    for (const MetricAnswer& metric : row.metrics) {
+      std::vector<std::string> cells = {name_of(row), title_of(metric)};
+      const auto rest = difference_cells(metric);
       cells.insert(cells.end(), rest.begin(), rest.end());
       table.rows.push_back(std::move(cells));
     }
@@ -131,18 +115,18 @@ Table difference_table(const WhatIfAnswer& answer) {
 /// Kinds of limits that some variant has, in their order.
 std::vector<LimitKind> kinds_of(const WhatIfAnswer& answer) {
   std::vector<LimitKind> kinds;
-  for (const WhatIfRow& row : answer.rows) {
+  for (const VariantAnswer& row : answer.variants) {
     if (!row.limits) continue;
-    for (const LimitGain& gain : row.limits->gains) kinds.push_back(gain.use.kind);
+    for (const LimitAnswer& limit : row.limits->limits) kinds.push_back(limit.limit);
   }
   std::sort(kinds.begin(), kinds.end());
   kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
   return kinds;
 }
 
-std::string gain_of(const LimitReport& report, LimitKind kind) {
-  for (const LimitGain& gain : report.gains) {
-    if (gain.use.kind == kind) return gain_text(gain.gain);
+std::string gain_of(const LimitsAnswer& limits, LimitKind kind) {
+  for (const LimitAnswer& limit : limits.limits) {
+    if (limit.limit == kind) return gain_text(limit.relative_gain);
   }
   return "-";
 }
@@ -157,13 +141,13 @@ Section limits_of(const WhatIfAnswer& answer) {
                             .columns = {{"Variant", false}, {"Binds", false}, {"Latency", false}},
                             .rows = {}}};
   for (const LimitKind kind : kinds) section.table.columns.push_back({title_of(kind)});
-  for (const WhatIfRow& row : answer.rows) {
+  for (const VariantAnswer& row : answer.variants) {
     if (!row.limits) continue;
-    const LimitReport& report = *row.limits;
+    const LimitsAnswer& limits = *row.limits;
     std::vector<std::string> cells = {name_of(row),
-                                      report.binding ? title_of(*report.binding) : "none by itself",
-                                      yardstick_title(report)};
-    for (const LimitKind kind : kinds) cells.push_back(gain_of(report, kind));
+                                      limits.binding ? title_of(*limits.binding) : "none by itself",
+                                      limits.yardstick};
+    for (const LimitKind kind : kinds) cells.push_back(gain_of(limits, kind));
     section.table.rows.push_back(std::move(cells));
   }
   return section;
@@ -182,20 +166,21 @@ std::string bar(double share) {
 
 /// One metric over the variants, a bar each.
 Section curve_of(const WhatIfAnswer& answer, std::size_t metric) {
-  Section section{.heading = title_of(answer.metrics[metric]), .lines = {}, .table = {}};
+  const MetricName& name = answer.variants.front().metrics[metric];
+  Section section{.heading = title_of(name), .lines = {}, .table = {}};
   double max = 0;
   std::size_t widest = 0;
-  for (const WhatIfRow& row : answer.rows) {
-    max = std::max(max, row.figures[metric].value.value_or(0));
+  for (const VariantAnswer& row : answer.variants) {
+    max = std::max(max, row.metrics[metric].value.value_or(0));
     widest = std::max(widest, display_width(name_of(row)));
   }
-  for (const WhatIfRow& row : answer.rows) {
-    const std::optional<double>& value = row.figures[metric].value;
-    const std::string name = name_of(row);
+  for (const VariantAnswer& row : answer.variants) {
+    const std::optional<double>& value = row.metrics[metric].value;
+    const std::string variant = name_of(row);
     const std::string line =
-        name + std::string(widest - display_width(name) + 2, ' ') +
+        variant + std::string(widest - display_width(variant) + 2, ' ') +
         (value ? fmt::format("{} {}", bar(max > 0 ? std::max(0.0, *value) / max : 0),
-                             metric_text(answer.metrics[metric], *value))
+                             metric_text(name, *value))
                : std::string("-"));
     section.lines.push_back(line);
   }
@@ -211,7 +196,7 @@ std::string method_of(const WhatIfAnswer& answer) {
         kBlocks);
   }
   if (answer.seeds == 1) return "One seed: nothing tells a difference from chance (--seeds 5).";
-  const std::uint64_t first = answer.rows.front().variant.scenario.seed;
+  const std::uint64_t first = answer.baseline.seed;
   return fmt::format(
       "Means over {} seeds ({} to {}); a seed gives every variant the same arrivals and lengths, "
       "and differences are taken within it. Intervals are Student's, of 95 % each by itself: of "
@@ -222,26 +207,29 @@ std::string method_of(const WhatIfAnswer& answer) {
 /// Variants without figures, and why.
 std::vector<std::string> reasons_of(const WhatIfAnswer& answer) {
   std::vector<std::string> lines;
-  for (const WhatIfRow& row : answer.rows) {
+  for (const VariantAnswer& row : answer.variants) {
     if (!row.reason.empty()) lines.push_back(fmt::format("{}: {}", name_of(row), row.reason));
   }
   return lines;
 }
 
+bool same_figures(const VariantAnswer& a, const VariantAnswer& b) {
+  return std::equal(a.all_figures.begin(), a.all_figures.end(), b.all_figures.begin(),
+                    b.all_figures.end(), [](const RunFigure& one, const RunFigure& other) {
+                      return one.metric == other.metric && one.value == other.value;
+                    });
+}
+
 std::vector<std::string> notes_of(const WhatIfAnswer& answer) {
   std::vector<std::string> notes;
-  for (const WhatIfRow& row : answer.rows) {
-    const bool shown = row.reason.empty() && !row.variant.settings.empty();
-    if (!shown || answer.rows.front().metrics.empty()) continue;
-    const bool alike =
-        std::equal(row.metrics.begin(), row.metrics.end(), answer.rows.front().metrics.begin(),
-                   answer.rows.front().metrics.end(), [](const MetricRow& a, const MetricRow& b) {
-                     return a.name == b.name && a.statistic == b.statistic && a.value == b.value;
-                   });
-    if (alike) notes.push_back(name_of(row) + ": no figure differs from the baseline's");
+  const VariantAnswer& baseline = answer.variants.front();
+  for (const VariantAnswer& row : answer.variants) {
+    const bool shown = row.reason.empty() && !row.settings.empty();
+    if (!shown || baseline.all_figures.empty() || !same_figures(row, baseline)) continue;
+    notes.push_back(name_of(row) + ": no figure differs from the baseline's");
   }
-  for (const WhatIfRow& row : answer.rows) {
-    if (row.reason.empty() && metric_of(row, "cost_usd_per_h") == nullptr) {
+  for (const VariantAnswer& row : answer.variants) {
+    if (row.reason.empty() && !row.cost_per_hour) {
       notes.push_back("no cost where a GPU's profile states no price");
       break;
     }
@@ -249,101 +237,13 @@ std::vector<std::string> notes_of(const WhatIfAnswer& answer) {
   return notes;
 }
 
-// ---- for programs
-
-Json optional_json(const std::optional<double>& number) {
-  return number && std::isfinite(*number) ? Json(*number) : Json(nullptr);
-}
-
-Json figure_json(const MetricName& metric, const WhatIfFigure& figure) {
-  Json json = {{"name", metric.name},
-               {"statistic", metric.statistic},
-               {"value", optional_json(figure.value)}};
-  const bool compared = figure.difference.has_value();
-  const Difference difference = figure.difference.value_or(Difference{});
-  json["difference"] = compared ? Json(difference.mean) : Json(nullptr);
-  json["difference_low"] = optional_json(difference.low);
-  json["difference_high"] = optional_json(difference.high);
-  json["significant"] = difference.low ? Json(difference.significant()) : Json(nullptr);
-  return json;
-}
-
-Json row_json(const WhatIfAnswer& answer, const WhatIfRow& row) {
-  Json settings = Json::object();
-  for (const Setting& setting : row.variant.settings) settings[setting.key] = setting.value;
-  Json json = {{"settings", std::move(settings)},
-               {"is_baseline", row.variant.is_baseline},
-               {"reason", row.reason},
-               {"runs", row.runs},
-               {"runs_holding", row.held},
-               {"runs_saturated", row.saturated},
-               {"binding", row.binding},
-               {"metrics", Json::array()}};
-  for (std::size_t i = 0; i < answer.metrics.size(); ++i) {
-    json["metrics"].push_back(figure_json(answer.metrics[i], row.figures[i]));
-  }
-  for (const char* cost : {"cost_usd_per_h", "cost_usd_per_million_output_tokens"}) {
-    const MetricRow* metric = metric_of(row, cost);
-    json[cost] = metric == nullptr ? Json(nullptr) : Json(metric->value);
-  }
-  if (row.limits) json["limits"] = limits_json(*row.limits);
-  json["scenario"] = Json::parse(to_json(row.variant.scenario));
-  return json;
-}
-
-Json machine_of(const WhatIfAnswer& answer) {
-  Json json =
-      envelope("whatif", {{"scenario", Json::parse(to_json(answer.rows.front().variant.scenario))},
-                          {"seeds", answer.seeds}});
-  json["interval"] = answer.by_blocks ? "blocks of requests" : "seeds";
-  json["variants"] = Json::array();
-  for (const WhatIfRow& row : answer.rows) json["variants"].push_back(row_json(answer, row));
-  return json;
-}
-
 }  // namespace
 
-std::string title_of(const MetricName& metric) {
-  static const std::map<std::string, std::string> kTitles = {
-      {"ttft_s", "TTFT"},
-      {"tpot_s", "TPOT"},
-      {"itl_s", "ITL"},
-      {"e2e_s", "E2E"},
-      {"queue_s", "queue"},
-      {"client_queue_s", "client queue"},
-      {"output_tokens_per_s", "output tokens/s"},
-      {"input_tokens_per_s", "input tokens/s"},
-      {"request_rate_per_s", "requests/s"},
-      {"offered_rate_per_s", "offered/s"},
-      {"goodput_per_s", "goodput/s"},
-      {"kv_blocks", "KV blocks"},
-      {"kv_tokens", "KV tokens"},
-      {"max_concurrency", "sequences at once"},
-      {"step_s", "step time"},
-      {"cost_usd_per_h", "$/h"},
-      {"cost_usd_per_million_output_tokens", "$/M output"}};
-  const auto known = kTitles.find(metric.name);
-  const std::string title = known == kTitles.end() ? metric.name : known->second;
-  return metric.statistic == "value" ? title : title + " " + metric.statistic;
-}
-
-std::string metric_text(const MetricName& metric, double value) {
-  if (!std::isfinite(value)) return "-";
-  if (is_time(metric)) return (value < 0 ? "-" : "") + as_time(Seconds{std::abs(value)});
-  if (is_money(metric)) return fixed(value, 2);
-  constexpr double kPlain = 9999.5;  // from here on four digits would need an exponent
-  return std::abs(value) < kPlain ? fmt::format("{:.4g}", value) : fixed(value, 0);
-}
-
-std::string difference_text(const MetricName& metric, double value) {
-  return (value > 0 ? "+" : "") + metric_text(metric, value);
-}
-
 Document what_if_document(const WhatIfAnswer& answer) {
-  Document document{.machine = machine_of(answer), .sections = {}};
-  const WhatIfRow& baseline = answer.rows.front();
-  Section head{.heading = "What if: " + baseline.headline, .lines = {}, .table = {}};
-  if (!baseline.workload.empty()) head.lines.push_back(baseline.workload);
+  Document document{.machine = to_json(answer), .sections = {}};
+  const VariantAnswer& baseline = answer.variants.front();
+  Section head{.heading = "What if: " + baseline.labels.headline, .lines = {}, .table = {}};
+  if (!baseline.labels.workload.empty()) head.lines.push_back(baseline.labels.workload);
   head.lines.push_back(method_of(answer));
   for (std::string& line : reasons_of(answer)) head.lines.push_back(std::move(line));
   head.table = variant_table(answer);
@@ -352,7 +252,7 @@ Document what_if_document(const WhatIfAnswer& answer) {
   if (!differences.rows.empty() && baseline.reason.empty()) {
     document.sections.push_back({.heading = "", .lines = {}, .table = std::move(differences)});
   }
-  for (std::size_t i = 0; i < answer.metrics.size(); ++i) {
+  for (std::size_t i = 0; i < baseline.metrics.size(); ++i) {
     document.sections.push_back(curve_of(answer, i));
   }
   Section limits = limits_of(answer);

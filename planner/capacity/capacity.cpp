@@ -12,7 +12,7 @@ namespace {
 /// fails.
 class Bracket {
  public:
-  Bracket(const LoadTrial& trial, const CapacityQuestion& question)
+  Bracket(const LoadTrial& trial, const CapacitySearch& question)
       : trial_(trial), question_(question) {}
 
   void try_loads(std::vector<double> loads) {
@@ -61,13 +61,13 @@ class Bracket {
   }
 
   const LoadTrial& trial_;
-  const CapacityQuestion& question_;
+  const CapacitySearch& question_;
   std::vector<LoadPoint> points_{};  // by load
 };
 
 /// Loads that cut the bracket into equal parts of its logarithm; where whole numbers are so near
 /// that rounding leaves none inside, the one in the middle.
-std::vector<double> between(double low, double high, const CapacityQuestion& question) {
+std::vector<double> between(double low, double high, const CapacitySearch& question) {
   std::vector<double> loads;
   const double parts = question.at_once + 1;
   for (int i = 1; i <= question.at_once; ++i) {
@@ -80,7 +80,7 @@ std::vector<double> between(double low, double high, const CapacityQuestion& que
 
 /// From the guess upwards until something fails, or downwards until something holds. Each stride is
 /// the square of the one before, as far as an octave or two.
-void find_bracket(Bracket& bracket, const CapacityQuestion& question) {
+void find_bracket(Bracket& bracket, const CapacitySearch& question) {
   constexpr double kLongest = 4;
   std::vector<double> first = question.also;
   first.insert(first.end(), {question.guess / question.stride, question.guess});
@@ -114,7 +114,7 @@ LoadPoint load_point(double load, const SimulationResult& result,
           .verdict = judge(result, requirement)};
 }
 
-Capacity find_capacity(const LoadTrial& trial, const CapacityQuestion& question) {
+Capacity find_capacity(const LoadTrial& trial, const CapacitySearch& question) {
   assert(question.min > 0 && question.min <= question.guess &&
          question.guess <= question.greatest && question.at_once > 0 && question.tolerance > 0 &&
          question.stride > 1);

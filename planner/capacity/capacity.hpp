@@ -29,14 +29,14 @@ LoadPoint load_point(double load, const SimulationResult& result,
 /// that two loads differ by nothing else.
 using LoadTrial = std::function<std::vector<LoadPoint>(std::span<const double>)>;
 
-struct CapacityQuestion {
-  double min = 0;           // above 0: so little that requests meet nobody; if it fails, all do
+struct CapacitySearch {
+  double min = 0;           // above 0: so little that requests run alone; if it fails, all do
   double guess = 0;         // where the end is expected: the load is tried there first
   double greatest = 0;      // nothing beyond is tried
   double tolerance = 0.01;  // relative, between the greatest that holds and the least that fails
   double stride = 2;   // above 1; first step of the way from the guess to a bracket, then squared
   bool whole = false;  // loads are whole numbers (a concurrency)
-  std::vector<double> also{};  // tried before anything else: what fails among them is heeded
+  std::vector<double> also{};  // tried before anything else: a failure among them counts
   int at_once = 1;             // loads of one round: more take fewer rounds and more simulations
 };
 
@@ -52,7 +52,7 @@ struct Capacity {
 /// Brackets the capacity by strides that grow from the guess upwards or downwards, then cuts the
 /// bracket into at_once
 /// + 1 equal parts (of the logarithm) until it is within the tolerance.
-Capacity find_capacity(const LoadTrial& trial, const CapacityQuestion& question);
+Capacity find_capacity(const LoadTrial& trial, const CapacitySearch& question);
 
 /// The point of the capacity; of the least load when there is none.
 const LoadPoint& point_of(const Capacity& capacity);

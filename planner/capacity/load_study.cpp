@@ -25,12 +25,12 @@ bool is_at_once(const SyntheticWorkload& synthetic) {
 /// A rate for requests that have none: the study scales it.
 void give_rate(SyntheticWorkload& synthetic) { synthetic.request_rate = 1; }
 
-/// What is told and stored of the question has no rate that nobody gave.
+/// What is printed and stored of the question has only a rate that was given.
 void take_rate(Scenario& scenario) {
   std::get<SyntheticWorkload>(scenario.workload).request_rate = kAllAtOnce;
 }
 
-/// The requests in words without the rate that nobody gave.
+/// The requests in words without a rate that was not given.
 void hide_given_rate(Workload& workload) {
   std::string& text = workload.description;
   const std::size_t begin = text.find("at 1 ");
@@ -57,11 +57,11 @@ double max_running(const SimulationRun& run) {
 }
 
 /// The least and the greatest load of a search around a guess. At a thousandth of what the
-/// deployment makes of them at most, requests meet nobody.
-CapacityQuestion question_around(const LoadStudy& study, double guess) {
+/// deployment makes of them at most, requests run alone.
+CapacitySearch question_around(const LoadStudy& study, double guess) {
   constexpr double kAlone = 1024;
   constexpr double kFar = 64;
-  CapacityQuestion question{.guess = guess, .at_once = kLoadsAtOnce};
+  CapacitySearch question{.guess = guess, .at_once = kLoadsAtOnce};
   if (study.kind == LoadKind::rate) {
     question.min = guess / kAlone;
     question.greatest = guess * kFar;
@@ -84,9 +84,9 @@ std::vector<double> loads_on_the_way(const LoadStudy& study, double guess) {
   return loads;
 }
 
-CapacityQuestion question_near(const LoadStudy& study, double load) {
+CapacitySearch question_near(const LoadStudy& study, double load) {
   constexpr double kNear = 1.2;
-  CapacityQuestion question = question_around(study, load);
+  CapacitySearch question = question_around(study, load);
   question.guess = std::min(question.guess * std::sqrt(kNear), question.greatest);
   question.stride = kNear;
   return question;
@@ -178,13 +178,13 @@ Capacity capacity_of(const LoadStudy& study, Execution& execution) {
     // Nothing is served, however it comes: the least load says why.
     if (guess <= 0) guess = study.load_of_run;
   }
-  CapacityQuestion question = question_around(study, guess);
+  CapacitySearch question = question_around(study, guess);
   question.also = loads_on_the_way(study, question.guess);
   return find_capacity(trial_of(study, simulate_plainly, execution), question);
 }
 
 Capacity capacity_again(const LoadStudy& study, double load, Execution& execution) {
-  CapacityQuestion question = question_near(study, load);
+  CapacitySearch question = question_near(study, load);
   question.also = loads_on_the_way(study, load);
   return find_capacity(trial_of(study, simulate_plainly, execution), question);
 }

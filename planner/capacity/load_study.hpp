@@ -42,8 +42,8 @@ inline constexpr double kStays = 10;
 
 /// The study of a scenario, as far as the scenario's refusal (run.refusal) if it has one. All at
 /// once under a client's limit is a closed loop, whose limit is the load. All at once without one
-/// asks for no load, and synthetic requests are given a rate. `free_length`: nobody said how many
-/// requests. Throws Error for requests that have no rate.
+/// asks for no load, and synthetic requests are given a rate. `free_length`: the number of
+/// synthetic requests is free. Throws Error for requests that have no rate.
 LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, bool free_length);
 
 /// The run at another load, without a result.

@@ -33,17 +33,17 @@ std::optional<ServeLine> serve_line_of(const PlanCatalogue& catalogue, const Sha
   return serve_command_line(options, has_experts(model));
 }
 
-std::vector<std::string> launch_lines(const PlanReport& report, const RankedCandidate& one) {
-  const Shape& shape = report.answer.shapes[one.shape].shape;
-  const std::optional<ServeLine> line = serve_line_of(report.catalogue, shape);
+std::vector<std::string> launch_lines(const PlanCatalogue& catalogue, const Shape& shape,
+                                      std::int64_t units) {
+  const std::optional<ServeLine> line = serve_line_of(catalogue, shape);
   if (!line) return {fmt::format("{} is no server: nothing starts it", shape.engine)};
   std::vector<std::string> lines;
   if (shape.split.apart()) {
-    lines.push_back(fmt::format("{} for prompts and {} for decoding, each:",
-                                counted(one.units * shape.split.prefill, "server"),
-                                counted(one.units * shape.split.decode, "server")));
+    lines.push_back(fmt::format(
+        "{} for prompts and {} for decoding, each:", counted(units * shape.split.prefill, "server"),
+        counted(units * shape.split.decode, "server")));
   } else {
-    lines.push_back(counted(one.units, "server") + (one.units > 1 ? ", each:" : ":"));
+    lines.push_back(counted(units, "server") + (units > 1 ? ", each:" : ":"));
   }
   lines.push_back(line->text);
   lines.insert(lines.end(), line->notes.begin(), line->notes.end());

@@ -150,23 +150,23 @@ void check_manifest_possible(const PlanCatalogue& catalogue, const SearchSpace& 
       fmt::format("--kubernetes: nothing that is searched is a plain Deployment ({})", problem));
 }
 
-std::string kubernetes_manifest(const PlanReport& report, const RankedCandidate& one) {
-  const Shape& shape = report.answer.shapes[one.shape].shape;
-  const Gpu& gpu = report.catalogue.gpus.at(shape.gpu).gpu;
-  const std::string& preset = report.catalogue.engines.at(shape.engine).preset;
-  const ServeLine line = serve_line_of(report.catalogue, shape).value();
+std::string kubernetes_manifest(const PlanCatalogue& catalogue, const Shape& shape,
+                                std::int64_t units, const std::string& headline) {
+  const Gpu& gpu = catalogue.gpus.at(shape.gpu).gpu;
+  const std::string& preset = catalogue.engines.at(shape.engine).preset;
+  const ServeLine line = serve_line_of(catalogue, shape).value();
   const Vendor vendor = vendor_of(gpu);
   std::string command = line.text;
   while (!command.empty() && command.back() == '\n') command.pop_back();
   command += fmt::format(" --host 0.0.0.0 --port {}", kPort);
   constexpr std::size_t kIndent = 14;
-  std::string text = fmt::format("# {}\n", plan_headline(report));
+  std::string text = fmt::format("# {}\n", headline);
   for (const std::string& note : line.notes) text += fmt::format("# {}\n", note);
   text += fmt::format("# Nodes with {}\n", gpu.display_name);
   const std::string image = image_of(*serve_engine_of(preset), preset, vendor).value();
   return text + fmt::format(fmt::runtime(kManifest),
-                            fmt::arg("name", label_of(report.catalogue.base.model)),
-                            fmt::arg("replicas", one.units), fmt::arg("image", image),
+                            fmt::arg("name", label_of(catalogue.base.model)),
+                            fmt::arg("replicas", units), fmt::arg("image", image),
                             fmt::arg("line", indented(command, kIndent)), fmt::arg("port", kPort),
                             fmt::arg("resource", resource_of(vendor)),
                             fmt::arg("gpus", shape.parallel.gpus()));

@@ -1,10 +1,11 @@
 // The best of a plan as a Kubernetes manifest.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
-#include "cli/plan/plan_document.hpp"
+#include "planner/search/plan_catalogue.hpp"
 
 namespace roofcast {
 
@@ -15,7 +16,9 @@ std::optional<std::string> manifest_problem(const PlanCatalogue& catalogue, cons
 /// Throws UsageError when no shape of the space can be a Deployment.
 void check_manifest_possible(const PlanCatalogue& catalogue, const SearchSpace& space);
 
-/// A Deployment and a Service. Precondition: there is no manifest_problem.
-std::string kubernetes_manifest(const PlanReport& report, const RankedCandidate& one);
+/// A Deployment of `units` replicas and a Service, under `headline` as a comment. Precondition:
+/// there is no manifest_problem.
+std::string kubernetes_manifest(const PlanCatalogue& catalogue, const Shape& shape,
+                                std::int64_t units, const std::string& headline);
 
 }  // namespace roofcast

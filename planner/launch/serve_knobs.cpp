@@ -13,6 +13,7 @@
 #include "base/quantity.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "model/engines/knobs.hpp"
 #include "planner/launch/serve_formats.hpp"
 
 namespace roofcast {
@@ -45,7 +46,7 @@ auto& at(Words& words) {
 // ---- one reader and writer a type
 
 template <auto kMember>
-constexpr ServeKnob count_knob(std::string_view name) {
+ServeKnob count_knob(std::string_view name) {
   return {
       .name = name,
       .read = [](ServeWords& words, const std::string& text,
@@ -57,7 +58,7 @@ constexpr ServeKnob count_knob(std::string_view name) {
 }
 
 template <auto kMember>
-constexpr ServeKnob degree_knob(std::string_view name) {
+ServeKnob degree_knob(std::string_view name) {
   return {.name = name,
           .read =
               [](ServeWords& words, const std::string& text, const std::string& flag) {
@@ -73,7 +74,7 @@ constexpr ServeKnob degree_knob(std::string_view name) {
 }
 
 template <auto kMember>
-constexpr ServeKnob number_knob(std::string_view name) {
+ServeKnob number_knob(std::string_view name) {
   return {.name = name,
           .read = [](ServeWords& words, const std::string& text,
                      const std::string& flag) { at<kMember>(words) = read_number(text, flag); },
@@ -84,7 +85,7 @@ constexpr ServeKnob number_knob(std::string_view name) {
 }
 
 template <auto kMember>
-constexpr ServeKnob switch_knob(std::string_view name) {
+ServeKnob switch_knob(std::string_view name) {
   return {
       .name = name,
       .read = [](ServeWords& words, const std::string& text,
@@ -197,10 +198,8 @@ Text write_generation_config(const ServeWords& words) {
   return words.overrides.sampling == SamplingKind::plain ? Text("vllm") : Text();
 }
 
-/// The method that vLLM's name is scheduled as: EAGLE-3 and each model's own MTP differ in the head
-/// alone.
+/// The method that vLLM's name is scheduled as: each model's own MTP differs in the head alone.
 std::optional<DraftMethod> draft_method(const std::string& name) {
-  if (name == "eagle3") return DraftMethod::eagle;
   if (name.ends_with("mtp")) return DraftMethod::mtp;
   return parse_draft_method(name);
 }
@@ -308,10 +307,6 @@ const ServeKnob kPrefixCaching = switch_knob<&O::enable_prefix_caching>("enable_
 const ServeKnob kEager = switch_knob<&O::enforce_eager>("enforce_eager");
 const ServeKnob kNoGraphs{"enforce_eager", read_graph_config, write_graph_config};
 const ServeKnob kAsync = switch_knob<&O::async_scheduling>("async_scheduling");
-const ServeKnob kReserveFull = switch_knob<&O::reserve_full_sequence>("scheduler_reserve_full_isl");
-const ServeKnob kLongPrefill =
-    count_knob<&O::long_prefill_token_threshold>("long_prefill_token_threshold");
-const ServeKnob kWatermark = number_knob<&O::watermark>("watermark");
 const ServeKnob kVllmOrder{"scheduling_policy", read_order,
                            [](const W& words) { return write_order(words, false); }};
 const ServeKnob kSglangOrder{"scheduling_policy", read_order,
@@ -330,6 +325,52 @@ const ServeKnob kChunkingPolicy{"context_chunking_policy", read_chunking_policy,
                                 write_chunking_policy};
 
 }  // namespace serve_knobs
+
+namespace {
+
+KnobValue read_value(const EngineKnob& knob, const std::string& text, const std::string& flag) {
+  if (knob.kind == KnobKind::count) return read_serve_count(text, flag);
+  if (knob.kind == KnobKind::on_off) return read_serve_switch(text, flag);
+  return read_number(text, flag);
+}
+
+std::string text_of(const KnobValue& value) {
+  if (const auto* on = std::get_if<bool>(&value)) return *on ? "true" : "false";
+  if (const auto* count = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *count);
+  return number_text(std::get<double>(value));
+}
+
+ServeKnob serve_knob(const EngineKnob& knob) {
+  return {.name = knob.key,
+          .read =
+              [&knob](ServeWords& words, const std::string& text, const std::string& flag) {
+                knob.set(words.overrides, read_value(knob, text, flag));
+              },
+          .write = [&knob](const ServeWords& words) -> Text {
+            const auto value = knob.get(words.overrides);
+            return value ? Text(text_of(*value)) : Text();
+          }};
+}
+
+}  // namespace
+
+const std::vector<VllmKnob>& vllm_scheduler_knobs() {
+  static const std::vector<VllmKnob> knobs = [] {
+    std::vector<VllmKnob> list;
+    for (const EngineKnob& knob : engine_knobs()) {
+      const bool plain = knob.kind == KnobKind::count || knob.kind == KnobKind::share ||
+                         knob.kind == KnobKind::on_off;
+      if (knob.owner != KnobOwner::vllm_scheduler || knob.group != KnobGroup::scheduler || !plain) {
+        continue;
+      }
+      list.push_back({.flag = "--" + std::string(knob.flag),
+                      .is_switch = knob.kind == KnobKind::on_off,
+                      .knob = serve_knob(knob)});
+    }
+    return list;
+  }();
+  return knobs;
+}
 
 std::int64_t read_serve_count(const std::string& text, const std::string& flag) {
   const auto count = count_in(text);

@@ -1,13 +1,19 @@
 #include "planner/search/candidate_figures.hpp"
 
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
+#include <array>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
 #include <vector>
+
+#include "base/json.hpp"
 
 namespace roofcast {
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr std::array<std::string_view, 3> kKinds = {"trial", "confidence", "finalist"};
 
 template <class Value>
 Json or_null(const std::optional<Value>& value) {
@@ -49,24 +55,20 @@ SloVerdict read_verdict(const Json& json) {
   return verdict;
 }
 
-}  // namespace
-
-std::string to_text(const CandidateFigures& figures) {
-  const Json json = {{"verdict", verdict_json(figures.verdict)},
-                     {"offered_rate_per_s", figures.offered_rate_per_s},
-                     {"request_rate_per_s", figures.request_rate_per_s},
-                     {"output_tokens_per_s", figures.output_tokens_per_s},
-                     {"ttft_p95_s", figures.ttft_p95_s},
-                     {"tpot_p95_s", figures.tpot_p95_s},
-                     {"e2e_p95_s", figures.e2e_p95_s},
-                     {"mean_kv_use", figures.mean_kv_use},
-                     {"busy_share", figures.busy_share},
-                     {"requests", figures.requests}};
-  return json.dump();
+Json figures_json(const CandidateFigures& figures) {
+  return {{"verdict", verdict_json(figures.verdict)},
+          {"offered_rate_per_s", figures.offered_rate_per_s},
+          {"request_rate_per_s", figures.request_rate_per_s},
+          {"output_tokens_per_s", figures.output_tokens_per_s},
+          {"ttft_p95_s", figures.ttft_p95_s},
+          {"tpot_p95_s", figures.tpot_p95_s},
+          {"e2e_p95_s", figures.e2e_p95_s},
+          {"mean_kv_use", figures.mean_kv_use},
+          {"busy_share", figures.busy_share},
+          {"requests", figures.requests}};
 }
 
-CandidateFigures candidate_figures(const std::string& text) {
-  const Json json = Json::parse(text);
+CandidateFigures read_candidate(const Json& json) {
   return {.verdict = read_verdict(json.at("verdict")),
           .offered_rate_per_s = json.at("offered_rate_per_s"),
           .request_rate_per_s = json.at("request_rate_per_s"),
@@ -79,25 +81,23 @@ CandidateFigures candidate_figures(const std::string& text) {
           .requests = json.at("requests")};
 }
 
-std::string to_text(const FinalistFigures& figures) {
+Json figures_json(const FinalistFigures& figures) {
   Json causes = Json::array();
   for (const Cause& cause : figures.confidence.causes) {
     causes.push_back({cause.name, or_null(cause.flips_at)});
   }
-  const Json json = {{"holds", figures.confidence.holds},
-                     {"probability", figures.confidence.probability},
-                     {"causes", std::move(causes)},
-                     {"capacity_factor", or_null(figures.capacity_factor)},
-                     {"capacity_bounded", figures.capacity_bounded},
-                     {"capacity_monotone", figures.capacity_monotone},
-                     {"capacity_rate_per_s", figures.capacity_rate_per_s},
-                     {"capacity_requests_needed", figures.capacity_requests_needed},
-                     {"simulations", figures.simulations}};
-  return json.dump();
+  return {{"holds", figures.confidence.holds},
+          {"probability", figures.confidence.probability},
+          {"causes", std::move(causes)},
+          {"capacity_factor", or_null(figures.capacity_factor)},
+          {"capacity_bounded", figures.capacity_bounded},
+          {"capacity_monotone", figures.capacity_monotone},
+          {"capacity_rate_per_s", figures.capacity_rate_per_s},
+          {"capacity_requests_needed", figures.capacity_requests_needed},
+          {"simulations", figures.simulations}};
 }
 
-FinalistFigures finalist_figures(const std::string& text) {
-  const Json json = Json::parse(text);
+FinalistFigures read_finalist(const Json& json) {
   FinalistFigures figures{.capacity_factor = number_or_none(json.at("capacity_factor")),
                           .capacity_bounded = json.at("capacity_bounded"),
                           .capacity_monotone = json.at("capacity_monotone"),
@@ -111,6 +111,37 @@ FinalistFigures finalist_figures(const std::string& text) {
         {.name = cause.at(0), .flips_at = number_or_none(cause.at(1))});
   }
   return figures;
+}
+
+}  // namespace
+
+std::string question_text(const FigureQuestion& question, const std::string& digest) {
+  return fmt::format("{} {} {} {}", kKinds[static_cast<std::size_t>(question.kind)], question.shape,
+                     question.units, digest);
+}
+
+std::optional<FigureQuestion> parse_question(const std::string& text) {
+  std::istringstream words(text);
+  std::string kind;
+  FigureQuestion question;
+  words >> kind >> question.shape >> question.units;
+  if (!words) return std::nullopt;
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    if (kind != kKinds[i]) continue;
+    question.kind = static_cast<FigureKind>(i);
+    return question;
+  }
+  return std::nullopt;
+}
+
+std::string to_text(const Figures& figures) {
+  return std::visit([](const auto& one) { return figures_json(one); }, figures).dump();
+}
+
+Figures parse_figures(FigureKind kind, const std::string& text) {
+  const Json json = Json::parse(text);
+  if (kind == FigureKind::trial) return read_candidate(json);
+  return read_finalist(json);
 }
 
 }  // namespace roofcast

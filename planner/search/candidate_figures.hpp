@@ -1,15 +1,31 @@
-// What was found out about a candidate, and as text: what threads, other processes and the store
-// hand on.
+// What a plan asks of its candidates and what it is answered. Within a process these are structs;
+// as texts they go to other processes and to the store.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "planner/capacity/confidence.hpp"
 #include "simulator/results/verdict.hpp"
 
 namespace roofcast {
+
+enum class FigureKind {
+  trial,       // "how does it fare": CandidateFigures
+  confidence,  // "how sure": FinalistFigures without a capacity
+  finalist     // "how sure, and how much more": FinalistFigures
+};
+
+struct FigureQuestion {
+  FigureKind kind = FigureKind::trial;
+  std::size_t shape = 0;  // of the plan's shapes
+  std::int64_t units = 1;
+
+  auto operator<=>(const FigureQuestion&) const = default;
+};
 
 /// One simulation of the load.
 struct CandidateFigures {
@@ -40,11 +56,18 @@ struct FinalistFigures {
   std::int64_t simulations = 0;
 };
 
-std::string to_text(const CandidateFigures& figures);
-std::string to_text(const FinalistFigures& figures);
+using Figures = std::variant<CandidateFigures, FinalistFigures>;
 
-/// Precondition: written by to_text.
-CandidateFigures candidate_figures(const std::string& text);
-FinalistFigures finalist_figures(const std::string& text);
+/// "trial 3 2 DIGEST": shape, units, and what the question rests on
+/// (planner/search/plan_digest.hpp).
+std::string question_text(const FigureQuestion& question, const std::string& digest);
+
+/// Nothing for a text that question_text does not write.
+std::optional<FigureQuestion> parse_question(const std::string& text);
+
+std::string to_text(const Figures& figures);
+
+/// Precondition: `text` was written by to_text, of the answer to a question of that kind.
+Figures parse_figures(FigureKind kind, const std::string& text);
 
 }  // namespace roofcast

@@ -4,8 +4,7 @@
 #include <deque>
 #include <limits>
 #include <map>
-#include <unordered_map>
-#include <unordered_set>
+#include <set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -18,10 +17,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kThisRank = 0;  // the leader answers questions too
 
-// Between looks at the other ranks, whose answers wake nobody; evaluations take milliseconds. Alone
-// a look is for progress only.
-constexpr std::chrono::microseconds kLookAtRanks{200};
-constexpr std::chrono::microseconds kLook{20000};
+// Between polls of the other ranks, whose answers wake no thread; evaluations take milliseconds.
+// Alone a poll is for progress only.
+constexpr std::chrono::microseconds kPollRanks{200};
+constexpr std::chrono::microseconds kPollAlone{20000};
 
 /// A question that some rank is busy with.
 struct Assignment {
@@ -31,7 +30,7 @@ struct Assignment {
 
 /// The questions of one call that nothing answers yet, each once.
 struct Batch {
-  std::vector<const std::string*> questions{};
+  std::vector<FigureQuestion> questions{};
   std::deque<std::int64_t> open{};  // not handed out; in their order, so that failures have one too
   std::map<std::int64_t, Assignment> under_way{};  // by id
   std::int64_t left = 0;                           // open or under way
@@ -50,39 +49,43 @@ struct Evaluations::Impl {
 
   EvaluationOptions options;
   LocalWorkers local;
-  std::unordered_map<std::string, std::string> known{};  // looked up, never walked through
+  std::map<FigureQuestion, Figures> known{};
   std::vector<AnsweredQuestion> unkept{};
   Clock::time_point last_kept = Clock::now();
   std::int64_t next_id = 0;
   std::int64_t evaluated = 0;
   std::int64_t elsewhere = 0;
 
-  bool is_known(const std::string& question);
-  Batch batch_of(std::span<const std::string> questions);
+  std::string text_of(const FigureQuestion& question) const {
+    return question_text(question, options.digest);
+  }
+  bool is_known(const FigureQuestion& question);
+  Batch batch_of(std::span<const FigureQuestion> questions);
   std::vector<ServingRank> workers();
   void hand_out(Batch& batch);
   void begin(Batch& batch, int rank);
   void collect(Batch& batch);
   void note(Batch& batch, FinishedEvaluation one);
+  void note(Batch& batch, RankAnswer one);
   void keep();
 };
 
-bool Evaluations::Impl::is_known(const std::string& question) {
+bool Evaluations::Impl::is_known(const FigureQuestion& question) {
   if (known.contains(question)) return true;
   if (!options.kept.find) return false;
-  std::optional<std::string> kept = options.kept.find(question);
+  const std::optional<std::string> kept = options.kept.find(text_of(question));
   if (!kept) return false;
-  known.emplace(question, *std::move(kept));
+  known.emplace(question, parse_figures(question.kind, *kept));
   return true;
 }
 
-Batch Evaluations::Impl::batch_of(std::span<const std::string> questions) {
+Batch Evaluations::Impl::batch_of(std::span<const FigureQuestion> questions) {
   Batch batch;
-  std::unordered_set<std::string_view> seen;
-  for (const std::string& question : questions) {
+  std::set<FigureQuestion> seen;
+  for (const FigureQuestion& question : questions) {
     if (!seen.insert(question).second || is_known(question)) continue;
     batch.open.push_back(std::ssize(batch.questions));
-    batch.questions.push_back(&question);
+    batch.questions.push_back(question);
   }
   batch.left = std::ssize(batch.questions);
   return batch;
@@ -102,11 +105,11 @@ void Evaluations::Impl::begin(Batch& batch, int rank) {
   batch.open.pop_front();
   const std::int64_t id = next_id++;
   batch.under_way.emplace(id, Assignment{.index = index, .rank = rank});
-  const std::string& question = *batch.questions[static_cast<std::size_t>(index)];
+  const FigureQuestion& question = batch.questions[static_cast<std::size_t>(index)];
   if (rank == kThisRank) {
     local.begin(id, question);
   } else {
-    options.ranks->begin(rank, id, question);
+    options.ranks->begin(rank, id, text_of(question));
   }
 }
 
@@ -147,25 +150,40 @@ void Evaluations::Impl::note(Batch& batch, FinishedEvaluation one) {
   const auto [index, rank] = found->second;
   batch.under_way.erase(found);
   if (one.failed) {
-    if (index < batch.failed_index) batch.failure = std::move(one.answer);
+    if (index < batch.failed_index) batch.failure = std::move(one.failure);
     batch.failed_index = std::min(batch.failed_index, index);
     return;
   }
   --batch.left;
   ++evaluated;
   if (rank != kThisRank) ++elsewhere;
-  const std::string& question = *batch.questions[static_cast<std::size_t>(index)];
-  if (options.kept.keep) unkept.push_back({.question = question, .answer = one.answer});
-  known.emplace(question, std::move(one.answer));
+  const FigureQuestion& question = batch.questions[static_cast<std::size_t>(index)];
+  if (options.kept.keep) {
+    unkept.push_back({.question = text_of(question), .answer = to_text(one.figures)});
+  }
+  known.emplace(question, std::move(one.figures));
+}
+
+void Evaluations::Impl::note(Batch& batch, RankAnswer one) {
+  const auto found = batch.under_way.find(one.id);
+  if (found == batch.under_way.end()) return;  // of a rank that was given up too soon
+  FinishedEvaluation finished{.id = one.id, .failed = one.failed};
+  if (one.failed) {
+    finished.failure = std::move(one.text);
+  } else {
+    const auto index = static_cast<std::size_t>(found->second.index);
+    finished.figures = parse_figures(batch.questions[index].kind, one.text);
+  }
+  note(batch, std::move(finished));
 }
 
 void Evaluations::Impl::collect(Batch& batch) {
   const bool alone = options.ranks == nullptr || options.ranks->count() == 1;
-  for (FinishedEvaluation& one : local.finished(alone ? kLook : kLookAtRanks)) {
+  for (FinishedEvaluation& one : local.finished(alone ? kPollAlone : kPollRanks)) {
     note(batch, std::move(one));
   }
   if (alone) return;
-  for (FinishedEvaluation& one : options.ranks->finished()) note(batch, std::move(one));
+  for (RankAnswer& one : options.ranks->finished()) note(batch, std::move(one));
 }
 
 void Evaluations::Impl::keep() {
@@ -181,12 +199,12 @@ Evaluations::Evaluations(Evaluator evaluate, EvaluationOptions options)
 Evaluations::~Evaluations() {
   try {
     impl_->keep();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nobody is left to be told
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no caller is left
   }
 }
 
-std::optional<std::vector<std::string>> Evaluations::answers(
-    std::span<const std::string> questions,
+std::optional<std::vector<Figures>> Evaluations::answers(
+    std::span<const FigureQuestion> questions,
     const std::function<bool(std::int64_t, std::int64_t)>& progress) {
   Impl& impl = *impl_;
   Batch batch = impl.batch_of(questions);
@@ -200,9 +218,9 @@ std::optional<std::vector<std::string>> Evaluations::answers(
   }
   if (batch.failed()) throw Error(batch.failure);
   if (batch.ended) return std::nullopt;
-  std::vector<std::string> found;
+  std::vector<Figures> found;
   found.reserve(questions.size());
-  for (const std::string& question : questions) found.push_back(impl.known.at(question));
+  for (const FigureQuestion& question : questions) found.push_back(impl.known.at(question));
   return found;
 }
 

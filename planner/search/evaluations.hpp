@@ -1,5 +1,5 @@
 // Batches of questions answered by all threads and ranks, and none of them twice: what an earlier
-// run has kept is not evaluated again, so a run that was cut short goes on where it was.
+// run has kept is not evaluated again, so a run that was cut short resumes where it was.
 #pragma once
 
 #include <chrono>
@@ -16,6 +16,12 @@
 
 namespace roofcast {
 
+/// A question with its answer, as texts.
+struct AnsweredQuestion {
+  std::string question{};
+  std::string answer{};
+};
+
 /// Answers that outlive the process. Both are called by the thread that asks; either may be empty.
 struct KeptAnswers {
   std::function<std::optional<std::string>(const std::string& question)> find{};
@@ -24,6 +30,8 @@ struct KeptAnswers {
 
 struct EvaluationOptions {
   int threads = 1;  // of this process
+  /// What all questions rest on: in texts they end in it, so that other inputs find no answers.
+  std::string digest{};
   KeptAnswers kept{};
   std::chrono::milliseconds keep_every{1000};  // what a run that is killed may lose
   Ranks* ranks = nullptr;                      // outlives the evaluations; null: no other process
@@ -41,8 +49,8 @@ class Evaluations {
   /// long as the caller asks the same batches in the same order. `progress`, where there is one,
   /// gets (answered, questions); nothing is returned once it returns false. Throws Error with what
   /// the evaluator threw, of several the one that stands first; failures are not kept.
-  std::optional<std::vector<std::string>> answers(
-      std::span<const std::string> questions,
+  std::optional<std::vector<Figures>> answers(
+      std::span<const FigureQuestion> questions,
       const std::function<bool(std::int64_t, std::int64_t)>& progress);
 
   /// Keeps what is not kept yet.

@@ -6,14 +6,18 @@
 namespace roofcast {
 
 FinishedEvaluation evaluated(const Evaluator& evaluate, std::int64_t id,
-                             const std::string& question) {
+                             const FigureQuestion& question) {
+  FinishedEvaluation one{.id = id};
   try {
-    return {.id = id, .answer = evaluate(question)};
+    one.figures = evaluate(question);
   } catch (const std::bad_alloc&) {
-    return {.id = id, .answer = "out of memory; a smaller workload may do", .failed = true};
+    one.failed = true;
+    one.failure = "out of memory; a smaller workload may do";
   } catch (const std::exception& error) {
-    return {.id = id, .answer = error.what(), .failed = true};
+    one.failed = true;
+    one.failure = error.what();
   }
+  return one;
 }
 
 }  // namespace roofcast

@@ -38,17 +38,17 @@ LocalWorkers::~LocalWorkers() {
     std::unique_lock lock(impl_->mutex);
     impl_->changed.wait(lock, [this] { return impl_->under_way == 0; });
   }
-  impl_->tasks.wait();  // for a moment: until the last task itself, with its question, is gone
+  impl_->tasks.wait();  // for a moment: until the last task itself has ended
 }
 
-void LocalWorkers::begin(std::int64_t id, std::string question) {
+void LocalWorkers::begin(std::int64_t id, const FigureQuestion& question) {
   Impl& impl = *impl_;
   {
     const std::lock_guard lock(impl.mutex);
     ++impl.under_way;
   }
-  impl.arena.enqueue(impl.tasks.defer([&impl, id, text = std::move(question)] {
-    FinishedEvaluation one = evaluated(impl.evaluate, id, text);
+  impl.arena.enqueue(impl.tasks.defer([&impl, id, question] {
+    FinishedEvaluation one = evaluated(impl.evaluate, id, question);
     const std::lock_guard lock(impl.mutex);
     impl.ended.push_back(std::move(one));
     --impl.under_way;

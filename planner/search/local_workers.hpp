@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "planner/search/evaluator.hpp"
@@ -19,7 +18,7 @@ class LocalWorkers {
   LocalWorkers& operator=(const LocalWorkers&) = delete;
 
   /// Waits its turn when all threads are busy.
-  void begin(std::int64_t id, std::string question);
+  void begin(std::int64_t id, const FigureQuestion& question);
 
   /// What came to an end since the last call, in any order; waits `at_most` for the first of it.
   std::vector<FinishedEvaluation> finished(std::chrono::microseconds at_most);

@@ -6,9 +6,9 @@
 #include <set>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "planner/search/pareto.hpp"
-#include "planner/search/plan_digest.hpp"
 
 namespace roofcast {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kClosest = 3;
 
 /// As the plan asks: with the least probability, where there is one.
-bool holds(const CandidateFigures& figures, const PlanQuestion& question) {
+bool holds(const CandidateFigures& figures, const PlanTask& question) {
   return figures.verdict.holds &&
          figures.probability.value_or(1) >= question.min_probability.value_or(0);
 }
@@ -48,10 +48,10 @@ Searched search_items(const std::vector<PlannedShape>& shapes) {
 }
 
 /// Asks in one batch; nothing when the user ended it.
-std::optional<std::vector<std::string>> ask(Evaluations& evaluations,
-                                            const std::vector<std::string>& questions,
-                                            std::int64_t done_before,
-                                            const ProgressFunction& progress) {
+std::optional<std::vector<Figures>> ask(Evaluations& evaluations,
+                                        const std::vector<FigureQuestion>& questions,
+                                        std::int64_t done_before,
+                                        const ProgressFunction& progress) {
   return evaluations.answers(questions, [&](std::int64_t done, std::int64_t total) {
     return !progress || progress(done_before + done, done_before + total);
   });
@@ -59,49 +59,50 @@ std::optional<std::vector<std::string>> ask(Evaluations& evaluations,
 
 /// The search's side of a plan: its trials through `evaluations`.
 struct TrialsOfPlan {
-  const PlanQuestion& question;
+  const PlanTask& question;
   const Searched& searched;
   Evaluations& evaluations;
   const ProgressFunction& progress;
-  std::string digest{};
   Tried tried{};
   std::int64_t further_simulations = 0;  // behind probabilities
 
-  std::optional<std::vector<std::string>> ask_all(const std::vector<std::string>& questions) {
+  std::optional<std::vector<Figures>> ask_all(const std::vector<FigureQuestion>& questions) {
     return ask(evaluations, questions, std::ssize(tried), progress);
   }
 
   std::size_t shape_of(const Trial& trial) const { return searched.shapes[trial.item]; }
 
+  FigureQuestion about(FigureKind kind, const Trial& trial) const {
+    return {.kind = kind, .shape = shape_of(trial), .units = trial.units};
+  }
+
   /// Fills in how probable it is that those which hold do; false when the user ended it.
-  bool ask_how_sure(std::span<const Trial> trials, std::vector<CandidateFigures>& figures) {
-    std::vector<std::string> questions;
+  bool add_probabilities(std::span<const Trial> trials, std::vector<CandidateFigures>& figures) {
+    std::vector<FigureQuestion> questions;
     std::vector<std::size_t> asked;
     for (std::size_t i = 0; i < trials.size(); ++i) {
       if (!figures[i].verdict.holds) continue;
-      questions.push_back(confidence_question(digest, shape_of(trials[i]), trials[i].units));
+      questions.push_back(about(FigureKind::confidence, trials[i]));
       asked.push_back(i);
     }
-    const auto texts = ask_all(questions);
-    if (!texts) return false;
+    const auto found = ask_all(questions);
+    if (!found) return false;
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      const FinalistFigures sure = finalist_figures((*texts)[i]);
-      figures[asked[i]].probability = sure.confidence.probability;
-      further_simulations += sure.simulations;
+      const auto& one = std::get<FinalistFigures>((*found)[i]);
+      figures[asked[i]].probability = one.confidence.probability;
+      further_simulations += one.simulations;
     }
     return true;
   }
 
   std::vector<TrialAnswer> operator()(std::span<const Trial> trials) {
-    std::vector<std::string> questions;
-    for (const Trial& trial : trials) {
-      questions.push_back(trial_question(digest, shape_of(trial), trial.units));
-    }
-    const auto texts = ask_all(questions);
-    if (!texts) return {};
+    std::vector<FigureQuestion> questions;
+    for (const Trial& trial : trials) questions.push_back(about(FigureKind::trial, trial));
+    const auto found = ask_all(questions);
+    if (!found) return {};
     std::vector<CandidateFigures> figures;
-    for (const std::string& text : *texts) figures.push_back(candidate_figures(text));
-    if (question.min_probability && !ask_how_sure(trials, figures)) return {};
+    for (const Figures& one : *found) figures.push_back(std::get<CandidateFigures>(one));
+    if (question.min_probability && !add_probabilities(trials, figures)) return {};
     std::vector<TrialAnswer> answers;
     for (std::size_t i = 0; i < trials.size(); ++i) {
       answers.push_back(
@@ -159,16 +160,16 @@ void mark_pareto(std::vector<RankedCandidate>& ranked) {
 }
 
 /// False when the user ended it.
-bool ask_finalists(PlanAnswer& answer, const std::string& digest, Evaluations& evaluations,
+bool ask_finalists(PlanFindings& answer, Evaluations& evaluations,
                    const ProgressFunction& progress) {
-  std::vector<std::string> questions;
+  std::vector<FigureQuestion> questions;
   for (const RankedCandidate& one : answer.ranked) {
-    questions.push_back(finalist_question(digest, one.shape, one.units));
+    questions.push_back({.kind = FigureKind::finalist, .shape = one.shape, .units = one.units});
   }
-  const auto texts = ask(evaluations, questions, answer.simulations, progress);
-  if (!texts) return false;
-  for (std::size_t i = 0; i < texts->size(); ++i) {
-    answer.ranked[i].finalist = finalist_figures((*texts)[i]);
+  const auto found = ask(evaluations, questions, answer.simulations, progress);
+  if (!found) return false;
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    answer.ranked[i].finalist = std::get<FinalistFigures>((*found)[i]);
     answer.finalist_simulations += answer.ranked[i].finalist.simulations;
   }
   return true;
@@ -176,7 +177,7 @@ bool ask_finalists(PlanAnswer& answer, const std::string& digest, Evaluations& e
 
 /// The nearest first: by probability where it was asked for (only of those that hold as predicted),
 /// by margin, then by shape and units.
-std::vector<TriedCandidate> nearest_first_of(const Tried& tried, const PlanQuestion& question) {
+std::vector<TriedCandidate> nearest_first_of(const Tried& tried, const PlanTask& question) {
   std::vector<TriedCandidate> all;
   for (const auto& [key, figures] : tried) {
     all.push_back({.shape = key.first,
@@ -203,13 +204,13 @@ auto nearness(const PlannedShape& planned) {
 }
 
 /// What the search minimises.
-double objective_of(const PlanAnswer& answer, const TriedCandidate& tried) {
+double objective_of(const PlanFindings& answer, const TriedCandidate& tried) {
   return answer.shapes[tried.shape].unit_objective * static_cast<double>(tried.units);
 }
 
 /// Of a GPU: the least of the simulated candidates that hold, else that of most margin, else the
 /// shape that was looked at longest.
-NearestRejected nearest_of(const std::string& gpu, const PlanAnswer& answer,
+NearestRejected nearest_of(const std::string& gpu, const PlanFindings& answer,
                            const std::vector<TriedCandidate>& nearest_first) {
   const TriedCandidate* best = nullptr;
   for (const TriedCandidate& tried : nearest_first) {
@@ -228,7 +229,7 @@ NearestRejected nearest_of(const std::string& gpu, const PlanAnswer& answer,
   return {.shape = nearest.value_or(0)};
 }
 
-void describe_rejected(PlanAnswer& answer, const std::vector<std::string>& gpus,
+void describe_rejected(PlanFindings& answer, const std::vector<std::string>& gpus,
                        const std::vector<TriedCandidate>& nearest_first) {
   std::set<std::string> winners;
   for (const RankedCandidate& one : answer.ranked)
@@ -240,31 +241,26 @@ void describe_rejected(PlanAnswer& answer, const std::vector<std::string>& gpus,
 }
 
 /// Ranks what the search found; false when the user ended it.
-bool rank(PlanAnswer& answer, const SearchResult& result, const TrialsOfPlan& trials) {
+bool rank(PlanFindings& answer, const SearchResult& result, const TrialsOfPlan& trials) {
   for (const Found& found : result.best) {
     const std::size_t shape = trials.shape_of({.item = found.item});
     answer.ranked.push_back(ranked_candidate(answer.shapes[shape], shape, found.units,
                                              trials.tried.at({shape, found.units})));
   }
-  if (ask_finalists(answer, trials.digest, trials.evaluations, trials.progress)) return true;
+  if (ask_finalists(answer, trials.evaluations, trials.progress)) return true;
   answer.ranked.clear();
   return false;
 }
 
 }  // namespace
 
-PlanAnswer make_plan(const PlanQuestion& question, const PlanCatalogue& catalogue,
-                     std::vector<PlannedShape> shapes, Evaluations& evaluations,
-                     const ProgressFunction& progress) {
-  PlanAnswer answer;
-  const std::string digest = plan_digest(catalogue, question, shapes);
+PlanFindings make_plan(const PlanTask& question, std::vector<PlannedShape> shapes,
+                       Evaluations& evaluations, const ProgressFunction& progress) {
+  PlanFindings answer;
   for (const PlannedShape& planned : shapes) answer.candidates += planned.limit.units;
   const Searched searched = search_items(shapes);
-  TrialsOfPlan trials{.question = question,
-                      .searched = searched,
-                      .evaluations = evaluations,
-                      .progress = progress,
-                      .digest = digest};
+  TrialsOfPlan trials{
+      .question = question, .searched = searched, .evaluations = evaluations, .progress = progress};
   const SearchResult result =
       find_cheapest(searched.items, {.keep = question.keep}, std::ref(trials));
   answer.finalist_simulations = trials.further_simulations;

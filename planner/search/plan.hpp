@@ -1,4 +1,4 @@
-// The answer of a plan: the cheapest deployments that hold, what each has to spare, and why the
+// What a plan finds: the cheapest deployments that hold, what each has to spare, and why the
 // others are not among them.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace roofcast {
 
 /// A candidate that was simulated.
 struct TriedCandidate {
-  std::size_t shape = 0;  // of PlanAnswer::shapes
+  std::size_t shape = 0;  // of PlanFindings::shapes
   std::int64_t units = 0;
   bool holds = false;  // as probably as the plan asks
   CandidateFigures figures{};
@@ -34,8 +34,8 @@ struct NearestRejected {
   std::optional<TriedCandidate> tried{};  // unset: known by its bound alone
 };
 
-struct PlanAnswer {
-  std::vector<PlannedShape> shapes{};       // each with its fate
+struct PlanFindings {
+  std::vector<PlannedShape> shapes{};       // each with its outcome
   std::vector<RankedCandidate> ranked{};    // the best first; empty: none holds
   std::vector<TriedCandidate> closest{};    // when none is ranked: simulated, the nearest first
   std::vector<NearestRejected> rejected{};  // in order of the search's GPUs; none when stopped
@@ -46,8 +46,7 @@ struct PlanAnswer {
 };
 
 /// Searches and asks what is to be known of those in the answer.
-PlanAnswer make_plan(const PlanQuestion& question, const PlanCatalogue& catalogue,
-                     std::vector<PlannedShape> shapes, Evaluations& evaluations,
-                     const ProgressFunction& progress);
+PlanFindings make_plan(const PlanTask& question, std::vector<PlannedShape> shapes,
+                       Evaluations& evaluations, const ProgressFunction& progress);
 
 }  // namespace roofcast

@@ -58,6 +58,18 @@ void load_engines(PlanCatalogue& catalogue, const SearchSpace& space) {
 
 }  // namespace
 
+std::string gpu_key(const std::string& gpu) {
+  return is_profile_path(gpu) ? gpu : load_gpu(gpu).gpu.name;
+}
+
+std::vector<std::string> priced_gpus() {
+  std::vector<std::string> names;
+  for (const std::string& name : gpu_names()) {
+    if (load_gpu(name).gpu.price) names.push_back(name);
+  }
+  return names;
+}
+
 PlanCatalogue load_catalogue(const Scenario& base, SearchSpace& space) {
   PlanCatalogue catalogue{.base = base};
   load_gpus(catalogue, space);

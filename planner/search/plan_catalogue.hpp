@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "model/io/gpu_reader.hpp"
 #include "planner/scenario_run.hpp"
@@ -19,6 +20,13 @@ struct PlanCatalogue {
   std::map<std::string, Transformer> models{};    // by weight format; "": the checkpoint's own
   std::map<std::string, EngineChoice> engines{};  // by Shape::engine
 };
+
+/// The name under which a GPU stands in Shape::gpu and in the limits of a plan: the path of a
+/// profile as it is written, the name of any other. Throws Error for a GPU that is not known.
+std::string gpu_key(const std::string& gpu);
+
+/// Every built-in profile with a price.
+std::vector<std::string> priced_gpus();
 
 /// Reads everything that shapes of the space name. The space's GPUs get the names of their
 /// profiles; one that is named twice stays once. Throws Error as the readers do, UsageError for an

@@ -53,7 +53,7 @@ void add_files(ContentHash& hash, const PlanCatalogue& catalogue) {
 
 }  // namespace
 
-std::string plan_digest(const PlanCatalogue& catalogue, const PlanQuestion& question,
+std::string plan_digest(const PlanCatalogue& catalogue, const PlanTask& question,
                         const std::vector<PlannedShape>& shapes) {
   ContentHash asked;
   asked.add_all(question.program, to_json(catalogue.base), question.requirement.min_goodput_share);

@@ -11,7 +11,7 @@ namespace roofcast {
 /// Of everything that an answer depends on: the program, the load request by request, the content
 /// of models, GPU and engine profiles, the shapes, what is required. Two plans with one digest have
 /// the same questions and answers; 32 hexadecimal digits.
-std::string plan_digest(const PlanCatalogue& catalogue, const PlanQuestion& question,
+std::string plan_digest(const PlanCatalogue& catalogue, const PlanTask& question,
                         const std::vector<PlannedShape>& shapes);
 
 }  // namespace roofcast

@@ -1,10 +1,8 @@
 #include "planner/search/plan_evaluator.hpp"
 
-#include <fmt/format.h>
-
 #include <cassert>
 #include <span>
-#include <sstream>
+#include <utility>
 
 #include "planner/capacity/capacity.hpp"
 #include "planner/capacity/load_study.hpp"
@@ -13,19 +11,10 @@
 namespace roofcast {
 namespace {
 
-constexpr const char* kTrial = "trial";
-constexpr const char* kConfidence = "confidence";
-constexpr const char* kFinalist = "finalist";
-
 // The capacity of what holds the load lies little above it: one that carries sixteen times as much
 // was not chosen by this plan's objective.
 constexpr double kCapacityGuess = 1.1;
 constexpr double kMaxFactor = 16;
-
-std::string question_text(const char* kind, const std::string& digest, std::size_t shape,
-                          std::int64_t units) {
-  return fmt::format("{} {} {} {}", kind, shape, units, digest);
-}
 
 CandidateFigures figures_of(const SimulationResult& result, const SloRequirement& requirement) {
   return {.verdict = judge(result, requirement),
@@ -40,8 +29,8 @@ CandidateFigures figures_of(const SimulationResult& result, const SloRequirement
           .requests = std::ssize(result.requests)};
 }
 
-/// The most load as a factor; `run` is left with another load. It holds the load itself, or nobody
-/// would ask: less is not looked at, even where verdicts come and go with the load.
+/// The most load as a factor; `run` is left with another load. It holds the load itself, or this
+/// would not be asked: less is not looked at, even where verdicts come and go with the load.
 Capacity capacity_of(SimulationRun& run, const SloRequirement& requirement) {
   const Workload as_asked = run.workload;
   const LoadTrial trial = [&](std::span<const double> factors) {
@@ -79,33 +68,21 @@ FinalistFigures finalist_figures_of(SimulationRun run, const SloRequirement& req
 
 }  // namespace
 
-std::string trial_question(const std::string& digest, std::size_t shape, std::int64_t units) {
-  return question_text(kTrial, digest, shape, units);
-}
-
-std::string confidence_question(const std::string& digest, std::size_t shape, std::int64_t units) {
-  return question_text(kConfidence, digest, shape, units);
-}
-
-std::string finalist_question(const std::string& digest, std::size_t shape, std::int64_t units) {
-  return question_text(kFinalist, digest, shape, units);
-}
-
-Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanQuestion& question,
+Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanTask& task,
                          const std::vector<PlannedShape>& shapes) {
-  return [&catalogue, &question, &shapes](const std::string& text) {
-    std::istringstream words(text);
-    std::string kind;
-    std::size_t shape = 0;
-    std::int32_t units = 1;
-    words >> kind >> shape >> units;
-    assert(words && shape < shapes.size());
-    SimulationRun run = run_of(catalogue, {.shape = shapes[shape].shape, .units = units});
-    if (kind == kConfidence) return to_text(confidence_figures_of(run, question.requirement));
-    if (kind == kFinalist) {
-      return to_text(finalist_figures_of(std::move(run), question.requirement));
+  return [&catalogue, &task, &shapes](const FigureQuestion& question) -> Figures {
+    assert(question.shape < shapes.size());
+    SimulationRun run = run_of(catalogue, {.shape = shapes[question.shape].shape,
+                                           .units = static_cast<std::int32_t>(question.units)});
+    switch (question.kind) {
+      case FigureKind::confidence:
+        return confidence_figures_of(run, task.requirement);
+      case FigureKind::finalist:
+        return finalist_figures_of(std::move(run), task.requirement);
+      case FigureKind::trial:
+        break;
     }
-    return to_text(figures_of(simulate_candidate(run), question.requirement));
+    return figures_of(simulate_candidate(run), task.requirement);
   };
 }
 

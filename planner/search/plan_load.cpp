@@ -14,7 +14,7 @@ bool is_reported(const Workload& workload, const Request& request) {
          workload.stages[static_cast<std::size_t>(request.stage)].reported;
 }
 
-/// Of the prompt, what is shared with nobody: a cache may answer all the rest. The last token is
+/// Of the prompt, what no other request shares: a cache may answer all the rest. The last token is
 /// always computed, as its logits are needed.
 std::int64_t uncached_tokens(const Workload& workload, const Request& request) {
   std::int64_t shared = 0;

@@ -113,8 +113,7 @@ std::string_view name_of(ShapeOutcome outcome) {
   return "ranked";
 }
 
-std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue,
-                                        const PlanQuestion& question) {
+std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue, const PlanTask& question) {
   std::vector<PlannedShape> shapes;
   for (Shape& shape : shapes_of(question.space)) {
     const Gpu& gpu = catalogue.gpus.at(shape.gpu).gpu;
@@ -131,7 +130,7 @@ std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue,
 }
 
 std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
-                                                     const PlanQuestion& question, int threads,
+                                                     const PlanTask& question, int threads,
                                                      const ProgressFunction& progress) {
   std::vector<PlannedShape> shapes = unseen_shapes(catalogue, question);
   const PlanLoad load = plan_load(catalogue.workload, catalogue.base.max_concurrency.has_value(),

@@ -13,7 +13,7 @@
 
 namespace roofcast {
 
-struct PlanQuestion {
+struct PlanTask {
   Scenario base{};  // model, load, SLO, seed; what it deploys is replaced
   SearchSpace space{};
   SloRequirement requirement{.must_keep_up = true};
@@ -41,7 +41,7 @@ std::string_view name_of(ShapeOutcome outcome);
 struct PlannedShape {
   Shape shape{};
   ShapeOutcome outcome = ShapeOutcome::searched;
-  std::string why{};  // of the first four fates, in words
+  std::string why{};  // of the first four outcomes, in words
   UnitNeeds needs{};
   double unit_objective = 0;
   UnitLimit limit{};
@@ -50,14 +50,13 @@ struct PlannedShape {
 
 /// Every shape of the space, not looked at yet: all that an evaluator needs to know of them. Throws
 /// as plan_shapes.
-std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue,
-                                        const PlanQuestion& question);
+std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue, const PlanTask& question);
 
 /// In the order of shapes_of. `catalogue` was loaded for this space, whose order of GPUs it shares.
 /// Uses several threads; nothing when `progress` ended it. Throws UsageError where an objective or
 /// a limit is about a price or a power that is not known, Error where no shape can run.
 std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
-                                                     const PlanQuestion& question, int threads,
+                                                     const PlanTask& question, int threads,
                                                      const ProgressFunction& progress);
 
 }  // namespace roofcast

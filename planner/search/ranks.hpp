@@ -19,6 +19,13 @@ namespace roofcast {
 /// A rank that serves says so once a second; one that has not for this long is given up.
 inline constexpr std::chrono::seconds kRankSilence{20};
 
+/// What another rank answered, as text.
+struct RankAnswer {
+  std::int64_t id = 0;  // as it was begun under
+  std::string text{};   // of the figures, or why there are none
+  bool failed = false;
+};
+
 /// A rank that is ready to answer.
 struct ServingRank {
   int rank = 0;
@@ -30,7 +37,7 @@ class Ranks {
   /// Joins the others when `started_together`, which only whoever reads the environment can know;
   /// at most once in a process. Throws Error when the program was built without MPI.
   explicit Ranks(bool started_together);
-  ~Ranks();  // the leader's lets the others go
+  ~Ranks();  // the leader's releases the others
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
@@ -45,15 +52,16 @@ class Ranks {
   std::vector<ServingRank> serving();
   void begin(int rank, std::int64_t id, const std::string& question);
   /// What has arrived since the last call.
-  std::vector<FinishedEvaluation> finished();
-  /// Of ranks that are gone or given up although nobody let them go: "rank 3: no such file".
+  std::vector<RankAnswer> finished();
+  /// Of ranks that ended or were given up before the leader released them: "rank 3: no such file".
   std::vector<std::string> absent() const;
 
   // ---- of the others
 
-  /// Answers questions until the leader lets go.
-  void serve(const Evaluator& evaluate, int threads);
-  /// Why this one does not serve; the leader is told.
+  /// Answers questions until the leader releases it. One that rests on something else than `digest`
+  /// is answered by a failure: that rank has read other inputs.
+  void serve(const Evaluator& evaluate, const std::string& digest, int threads);
+  /// Why this one does not serve; sent to the leader.
   void excuse(const std::string& reason);
 
  private:

@@ -20,9 +20,9 @@ int Ranks::count() const { return 1; }
 int Ranks::threads_each() const { return available_threads(); }
 std::vector<ServingRank> Ranks::serving() { return {}; }
 void Ranks::begin(int /*rank*/, std::int64_t /*id*/, const std::string& /*question*/) {}
-std::vector<FinishedEvaluation> Ranks::finished() { return {}; }
+std::vector<RankAnswer> Ranks::finished() { return {}; }
 std::vector<std::string> Ranks::absent() const { return {}; }
 void Ranks::excuse(const std::string& /*reason*/) {}
-void Ranks::serve(const Evaluator& /*evaluate*/, int /*threads*/) {}
+void Ranks::serve(const Evaluator& /*evaluate*/, const std::string& /*digest*/, int /*threads*/) {}
 
 }  // namespace roofcast

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <list>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -21,23 +22,27 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kLeader = 0;
-constexpr std::chrono::microseconds kLookWhenBusy{200};
-constexpr std::chrono::microseconds kLookWhenIdle{1000};
-constexpr std::chrono::seconds kSayAlive{1};
+constexpr std::chrono::microseconds kPollWhenBusy{200};
+constexpr std::chrono::microseconds kPollWhenIdle{1000};
+constexpr std::chrono::seconds kHeartbeatInterval{1};
 
 /// What a message is; MPI's tag.
 enum class Kind : int {
   ready = 1,  // of a rank that serves: its threads, in digits
-  alive,      // of a rank that serves, when it has said nothing else for a while
+  heartbeat,  // of a rank that serves, when it has sent nothing else for a while
   question,   // an id, and a text; answered with one of the next two
   answer,
-  failure,  // why there is no answer
-  release,  // of the leader: no more questions
-  gone,     // of another rank: the last that it says, with a reason if it is none of the leader's
-  end       // of the leader, to those that have gone; with kAllGone when none was given up
+  failure,   // why there is no answer
+  release,   // of the leader: no more questions
+  finished,  // of another rank: its last message, with a reason where it was not released
+  end        // of the leader, to those that have finished; with kAllFinished when none was given up
 };
 
-constexpr const char* kAllGone = "all gone";
+constexpr const char* kAllFinished = "all finished";
+
+constexpr const char* kOtherInputs =
+    "mpirun's processes read different inputs: a model, profile, scenario, trace or the program "
+    "itself is not the same for all";
 
 struct Message {
   Kind kind{};
@@ -123,9 +128,9 @@ std::vector<Message> arrived() {
 /// Another rank, as the leader knows it.
 struct Peer {
   int threads = 0;  // 0: not ready
-  bool gone = false;
+  bool finished = false;
   bool given_up = false;
-  std::string reason{};  // to be gone or given up before it was let go
+  std::string reason{};  // it ended or was given up before it was released
   Clock::time_point heard = Clock::now();
 };
 
@@ -141,18 +146,18 @@ struct Ranks::Impl {
   // of the leader
   std::vector<Peer> peers{};  // by rank; its own is not used
   Clock::time_point looked = Clock::now();
-  std::vector<FinishedEvaluation> ended{};
+  std::vector<RankAnswer> ended{};
 
   void join();
   void look();
   void hear(Message message);
   void tell(Kind kind, const std::string& bytes);
-  bool all_gone_or_given_up() const;
+  bool all_finished_or_given_up() const;
   bool release();
 
   // of the others
   std::string reason{};
-  bool go();
+  bool leave();
 };
 
 void Ranks::Impl::join() {
@@ -180,12 +185,11 @@ void Ranks::Impl::hear(Message message) {
     case Kind::answer:
     case Kind::failure: {
       auto [id, text] = id_and_text(message.bytes);
-      ended.push_back(
-          {.id = id, .answer = std::move(text), .failed = message.kind == Kind::failure});
+      ended.push_back({.id = id, .text = std::move(text), .failed = message.kind == Kind::failure});
       break;
     }
-    case Kind::gone:
-      peer.gone = true;
+    case Kind::finished:
+      peer.finished = true;
       peer.reason = std::move(message.bytes);
       break;
     default:
@@ -197,21 +201,21 @@ void Ranks::Impl::hear(Message message) {
 /// itself was busy elsewhere counts from now.
 void Ranks::Impl::look() {
   const Clock::time_point now = Clock::now();
-  if (now - looked > kSayAlive) {
+  if (now - looked > kHeartbeatInterval) {
     for (Peer& peer : peers) peer.heard = now;
   }
   looked = now;
   for (Message& message : arrived()) hear(std::move(message));
   for (Peer& peer : peers) {
-    if (peer.threads == 0 || peer.gone || Clock::now() - peer.heard <= kRankSilence) continue;
+    if (peer.threads == 0 || peer.finished || Clock::now() - peer.heard <= kRankSilence) continue;
     peer.given_up = true;
     peer.reason = "silent, given up";
   }
 }
 
-bool Ranks::Impl::all_gone_or_given_up() const {
+bool Ranks::Impl::all_finished_or_given_up() const {
   return std::all_of(peers.begin() + 1, peers.end(),
-                     [](const Peer& peer) { return peer.gone || peer.given_up; });
+                     [](const Peer& peer) { return peer.finished || peer.given_up; });
 }
 
 void Ranks::Impl::tell(Kind kind, const std::string& bytes) {
@@ -220,30 +224,31 @@ void Ranks::Impl::tell(Kind kind, const std::string& bytes) {
   }
 }
 
-/// Of the leader: waits until the others have gone, those too that have not begun to serve yet, but
-/// for none longer than it would while there is work. Whether all did.
+/// Of the leader: waits until the others have finished, those too that have not begun to serve yet,
+/// but for none longer than it would while there is work. Whether all did.
 bool Ranks::Impl::release() {
   tell(Kind::release, "");
-  for (Peer& peer : peers) peer = {.threads = 1, .gone = peer.gone, .given_up = peer.given_up};
-  while (!all_gone_or_given_up()) {
-    std::this_thread::sleep_for(kLookWhenIdle);
+  for (Peer& peer : peers)
+    peer = {.threads = 1, .finished = peer.finished, .given_up = peer.given_up};
+  while (!all_finished_or_given_up()) {
+    std::this_thread::sleep_for(kPollWhenIdle);
     look();
   }
   const bool all =
       std::none_of(peers.begin() + 1, peers.end(), [](const Peer& peer) { return peer.given_up; });
-  tell(Kind::end, all ? kAllGone : "");
+  tell(Kind::end, all ? kAllFinished : "");
   return all;
 }
 
-/// Of another rank: whether all have gone.
-bool Ranks::Impl::go() {
-  outbox.send(kLeader, Kind::gone, reason);
+/// Of another rank: whether all have finished.
+bool Ranks::Impl::leave() {
+  outbox.send(kLeader, Kind::finished, reason);
   const Clock::time_point start = Clock::now();
   while (Clock::now() - start < 2 * kRankSilence) {  // the leader waits for others meanwhile
     for (const Message& message : arrived()) {
-      if (message.kind == Kind::end) return message.bytes == kAllGone;
+      if (message.kind == Kind::end) return message.bytes == kAllFinished;
     }
-    std::this_thread::sleep_for(kLookWhenIdle);
+    std::this_thread::sleep_for(kPollWhenIdle);
   }
   return false;
 }
@@ -256,7 +261,7 @@ Ranks::~Ranks() {
   if (!impl_->joined) return;
   bool all = false;
   try {
-    all = leads() ? impl_->release() : impl_->go();
+    all = leads() ? impl_->release() : impl_->leave();
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): MPI is about to end anyway
   }
   // To finalise is to meet all the others: where one is lost, these processes just end.
@@ -278,7 +283,7 @@ std::vector<ServingRank> Ranks::serving() {
   std::vector<ServingRank> all;
   for (int rank = 1; rank < impl_->count; ++rank) {
     const Peer& peer = impl_->peers[static_cast<std::size_t>(rank)];
-    if (peer.threads > 0 && !peer.gone && !peer.given_up) {
+    if (peer.threads > 0 && !peer.finished && !peer.given_up) {
       all.push_back({.rank = rank, .threads = peer.threads});
     }
   }
@@ -289,7 +294,7 @@ void Ranks::begin(int rank, std::int64_t id, const std::string& question) {
   impl_->outbox.send(rank, Kind::question, with_id(id, question));
 }
 
-std::vector<FinishedEvaluation> Ranks::finished() {
+std::vector<RankAnswer> Ranks::finished() {
   if (impl_->count > 1) impl_->look();
   return std::exchange(impl_->ended, {});
 }
@@ -305,27 +310,33 @@ std::vector<std::string> Ranks::absent() const {
 
 void Ranks::excuse(const std::string& reason) { impl_->reason = reason; }
 
-void Ranks::serve(const Evaluator& evaluate, int threads) {
+void Ranks::serve(const Evaluator& evaluate, const std::string& digest, int threads) {
   LocalWorkers local(evaluate, threads);
   Outbox& outbox = impl_->outbox;
-  Clock::time_point said = Clock::now();
-  const auto say = [&](Kind kind, std::string bytes) {
+  Clock::time_point sent = Clock::now();
+  const auto send = [&](Kind kind, std::string bytes) {
     outbox.send(kLeader, kind, std::move(bytes));
-    said = Clock::now();
+    sent = Clock::now();
   };
-  say(Kind::ready, std::to_string(threads));
+  send(Kind::ready, std::to_string(threads));
   std::int64_t under_way = 0;
   while (true) {
     for (const FinishedEvaluation& one :
-         local.finished(under_way > 0 ? kLookWhenBusy : kLookWhenIdle)) {
+         local.finished(under_way > 0 ? kPollWhenBusy : kPollWhenIdle)) {
       --under_way;
-      say(one.failed ? Kind::failure : Kind::answer, with_id(one.id, one.answer));
+      send(one.failed ? Kind::failure : Kind::answer,
+           with_id(one.id, one.failed ? one.failure : to_text(one.figures)));
     }
-    if (Clock::now() - said >= kSayAlive) say(Kind::alive, "");
+    if (Clock::now() - sent >= kHeartbeatInterval) send(Kind::heartbeat, "");
     for (const Message& message : arrived()) {
       if (message.kind == Kind::release) return;
-      auto [id, question] = id_and_text(message.bytes);
-      local.begin(id, std::move(question));
+      const auto [id, text] = id_and_text(message.bytes);
+      const std::optional<FigureQuestion> question = parse_question(text);
+      if (!question || !text.ends_with(digest)) {
+        send(Kind::failure, with_id(id, kOtherInputs));
+        continue;
+      }
+      local.begin(id, *question);
       ++under_way;
     }
   }

@@ -7,8 +7,6 @@
 #include "base/error.hpp"
 #include "base/statistics.hpp"
 #include "planner/evaluate_all.hpp"
-#include "roofcast/deployment_description.hpp"
-#include "roofcast/pool_description.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/results/request_tally.hpp"
@@ -19,12 +17,13 @@ namespace {
 
 /// A variant simulated under one seed: what is kept of it.
 struct OneRun {
-  std::string model{}, gpu{}, engine{}, profile_hash{}, headline{}, workload{};
+  RunLabels labels{};
   std::string reason{};
-  std::vector<MetricRow> metrics{};
+  std::vector<RunFigure> figures{};
   std::vector<RequestValues> values{};  // by metric, of a trace; empty for what has none a request
   SloVerdict verdict{};
   std::optional<LimitReport> limits{};
+  std::vector<PoolRun> pools{};  // with limits
 };
 
 // ---- what a run tells
@@ -65,16 +64,9 @@ RequestValues values_of(const SimulationRun& run, const MetricName& metric) {
   return values;
 }
 
-std::vector<MetricRow> metrics_of(const SimulationRun& run) {
-  std::vector<MetricRow> rows = simulation_metrics(run);
-  const std::vector<MetricRow> costs = cost_metrics(run);
-  rows.insert(rows.end(), costs.begin(), costs.end());
-  return rows;
-}
-
 /// What all tasks have in common; read only.
 struct WhatIfWork {
-  const WhatIfQuestion& question;
+  const WhatIfTask& question;
   bool by_blocks = false;
   /// The baseline's trace, for the variants that leave it as it is.
   std::optional<Workload> trace{};
@@ -106,23 +98,11 @@ OneRun run_once(const WhatIfWork& work, const WhatIfVariant& variant, std::int64
   scenario.seed += static_cast<std::uint64_t>(repetition);
   const bool shared = work.trace && workload_key(scenario) == work.trace_key;
   SimulationRun run = prepare_simulation(scenario, shared ? work.trace : std::optional<Workload>{});
-  const Deployment& first = run.pools.front().deployment;
-  OneRun one{
-      .model = first.model.name,
-      .gpu = joined(
-          run.pools,
-          [](const PoolRun& pool) -> const std::string& { return pool.deployment.gpu.name; }),
-      .engine = joined(
-          run.pools,
-          [](const PoolRun& pool) -> const std::string& { return pool.deployment.engine.name; }),
-      .profile_hash = joined(
-          run.pools, [](const PoolRun& pool) -> const std::string& { return pool.profile_hash; }),
-      .headline = headline(run.pools),
-      .workload = run.workload.description,
-      .reason = run.refusal};
+  OneRun one{.labels = work.question.labels_of(run), .reason = run.refusal};
   if (!one.reason.empty()) return one;
   one.limits = simulate_once(run, work.question.explain && repetition == 0);
-  one.metrics = metrics_of(run);
+  if (one.limits) one.pools = run.pools;
+  one.figures = work.question.figures_of(run);
   one.verdict = judge(run.result, {.must_keep_up = true});
   if (!work.by_blocks) return one;
   for (const MetricName& metric : work.question.metrics) {
@@ -131,7 +111,7 @@ OneRun run_once(const WhatIfWork& work, const WhatIfVariant& variant, std::int64
   return one;
 }
 
-/// A variant's own errors (degrees that do not divide the model, a GPU that nobody knows) are its
+/// A variant's own errors (degrees that do not divide the model, a GPU that is not known) are its
 /// answer.
 OneRun answer_of(const WhatIfWork& work, std::int64_t index) {
   const std::int64_t seeds = work.question.seeds;
@@ -150,8 +130,8 @@ OneRun answer_of(const WhatIfWork& work, std::int64_t index) {
 using Runs = std::vector<OneRun>;  // of one variant, by seed
 
 std::optional<double> figure(const OneRun& run, const MetricName& metric) {
-  for (const MetricRow& row : run.metrics) {
-    if (row.name == metric.name && row.statistic == metric.statistic) return row.value;
+  for (const RunFigure& one : run.figures) {
+    if (one.metric == metric) return one.value;
   }
   return std::nullopt;
 }
@@ -193,11 +173,11 @@ WhatIfFigure figure_of(const WhatIfWork& work, const Runs& baseline, const Runs&
   return result;
 }
 
-std::vector<MetricRow> means_of(const Runs& runs) {
-  std::vector<MetricRow> means;
-  for (const MetricRow& row : runs.front().metrics) {
-    const std::vector<double> figures = figures_of(runs, {row.name, row.statistic});
-    if (!figures.empty()) means.push_back({row.name, row.statistic, mean(figures)});
+std::vector<RunFigure> means_of(const Runs& runs) {
+  std::vector<RunFigure> means;
+  for (const RunFigure& one : runs.front().figures) {
+    const std::vector<double> figures = figures_of(runs, one.metric);
+    if (!figures.empty()) means.push_back({one.metric, mean(figures)});
   }
   return means;
 }
@@ -205,13 +185,7 @@ std::vector<MetricRow> means_of(const Runs& runs) {
 WhatIfRow row_of(const WhatIfWork& work, const WhatIfVariant& variant, const Runs& baseline,
                  const Runs& runs) {
   const OneRun& first = runs.front();
-  WhatIfRow row{.variant = variant,
-                .model = first.model,
-                .gpu = first.gpu,
-                .engine = first.engine,
-                .profile_hash = first.profile_hash,
-                .headline = first.headline,
-                .workload = first.workload};
+  WhatIfRow row{.variant = variant, .labels = first.labels};
   for (const OneRun& run : runs) {
     if (row.reason.empty()) row.reason = run.reason;
   }
@@ -220,9 +194,10 @@ WhatIfRow row_of(const WhatIfWork& work, const WhatIfVariant& variant, const Run
   for (std::size_t i = 0; i < row.figures.size(); ++i) {
     row.figures[i] = figure_of(work, baseline, runs, i);
   }
-  row.metrics = means_of(runs);
+  row.all_figures = means_of(runs);
   row.binding = first.verdict.binding;
   row.limits = first.limits;
+  row.pools = first.pools;
   for (const OneRun& run : runs) {
     ++row.runs;
     if (run.verdict.holds) ++row.held;
@@ -231,7 +206,7 @@ WhatIfRow row_of(const WhatIfWork& work, const WhatIfVariant& variant, const Run
   return row;
 }
 
-WhatIfWork work_of(const WhatIfQuestion& question) {
+WhatIfWork work_of(const WhatIfTask& question) {
   WhatIfWork work{.question = question};
   const Scenario& baseline = question.variants.front().scenario;
   work.by_blocks = is_trace(baseline);
@@ -243,8 +218,8 @@ WhatIfWork work_of(const WhatIfQuestion& question) {
 
 }  // namespace
 
-std::optional<WhatIfAnswer> run_what_if(const WhatIfQuestion& question,
-                                        const ProgressFunction& progress) {
+std::optional<WhatIfFindings> run_what_if(const WhatIfTask& question,
+                                          const ProgressFunction& progress) {
   const WhatIfWork work = work_of(question);
   const auto count = std::ssize(question.variants) * question.seeds;
   auto answers = answers_of(
@@ -256,7 +231,7 @@ std::optional<WhatIfAnswer> run_what_if(const WhatIfQuestion& question,
     runs[static_cast<std::size_t>(i / question.seeds)].push_back(
         std::move((*answers)[static_cast<std::size_t>(i)]));
   }
-  WhatIfAnswer answer{
+  WhatIfFindings answer{
       .metrics = question.metrics, .seeds = question.seeds, .by_blocks = work.by_blocks};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     answer.rows.push_back(row_of(work, question.variants[i], runs.front(), runs[i]));

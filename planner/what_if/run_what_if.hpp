@@ -3,14 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/paired_difference.hpp"
 #include "planner/capacity/limits.hpp"
+#include "planner/scenario_run.hpp"
 #include "planner/what_if/vary.hpp"
-#include "roofcast/simulation_rows.hpp"
 
 namespace roofcast {
 
@@ -44,12 +45,27 @@ struct WhatIfVariant {
 std::vector<WhatIfVariant> variants_of(const Scenario& baseline,
                                        const std::vector<Settings>& settings);
 
-struct WhatIfQuestion {
+/// A metric of a run with its value.
+struct RunFigure {
+  MetricName metric{};
+  double value = 0;
+};
+
+/// What a run is of, in the words of the store and of headlines.
+struct RunLabels {
+  std::string model{}, gpu{}, engine{}, profile_hash{}, headline{}, workload{};
+};
+
+struct WhatIfTask {
   std::vector<WhatIfVariant> variants{};  // the baseline first
   std::vector<MetricName> metrics{};
   std::int64_t seeds = 1;  // the baseline's and those after it
   int threads = 1;
   bool explain = false;  // which limit binds each variant
+  /// All figures of a run with its result, and its labels, of which a run that does not fit has
+  /// some too. Called from several threads.
+  std::function<std::vector<RunFigure>(const SimulationRun&)> figures_of{};
+  std::function<RunLabels(const SimulationRun&)> labels_of{};
 };
 
 /// One metric of a variant.
@@ -60,18 +76,19 @@ struct WhatIfFigure {
 
 struct WhatIfRow {
   WhatIfVariant variant{};
-  std::string model{}, gpu{}, engine{}, profile_hash{}, headline{}, workload{};
-  std::string reason{};                 // why there are no figures; empty: there are
-  std::vector<WhatIfFigure> figures{};  // of the question's metrics, in their order
-  std::vector<MetricRow> metrics{};     // all that the runs have, means over seeds
+  RunLabels labels{};
+  std::string reason{};                  // why there are no figures; empty: there are
+  std::vector<WhatIfFigure> figures{};   // of the question's metrics, in their order
+  std::vector<RunFigure> all_figures{};  // all that the runs have, means over seeds
   std::int64_t runs = 0;
   std::int64_t held = 0;       // runs in which the SLO holds and the engine keeps up
   std::int64_t saturated = 0;  // runs in which it does not keep up
   std::string binding{};       // of the first run: what is nearest to failing (verdict.hpp)
-  std::optional<LimitReport> limits{};  // of the first run, when asked for
+  std::optional<LimitReport> limits{};  // of the first run, when asked for, and
+  std::vector<PoolRun> pools{};         // its pools
 };
 
-struct WhatIfAnswer {
+struct WhatIfFindings {
   std::vector<WhatIfRow> rows{};  // as the question's variants
   std::vector<MetricName> metrics{};
   std::int64_t seeds = 1;
@@ -83,7 +100,7 @@ bool is_trace(const Scenario& scenario);
 
 /// Nothing when `progress` ended it. Throws Error when the baseline cannot be simulated; one that
 /// does not fit has a reason. The same answer whatever the number of threads.
-std::optional<WhatIfAnswer> run_what_if(const WhatIfQuestion& question,
-                                        const ProgressFunction& progress);
+std::optional<WhatIfFindings> run_what_if(const WhatIfTask& question,
+                                          const ProgressFunction& progress);
 
 }  // namespace roofcast

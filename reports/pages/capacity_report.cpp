@@ -8,14 +8,12 @@
 
 #include "base/error.hpp"
 #include "base/numbers.hpp"
-#include "cli/plan/capacity_document.hpp"
-#include "planner/capacity/capacity_answer.hpp"
+#include "reports/pages/capacity_sections.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/memory_figures.hpp"
 #include "reports/pages/scenario_files.hpp"
 #include "reports/pages/stored_report.hpp"
-#include "roofcast/deployment_description.hpp"
-#include "roofcast/pool_description.hpp"
+#include "roofcast/capacity.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/results/figures.hpp"
 
@@ -56,17 +54,12 @@ std::string promise_text(const Slo& slo) {
 
 /// "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19, for p95 TTFT ≤ 500 ms: carries ...": what was
 /// asked, then the command's own words.
-std::string answer_text(const CapacityAnswer& answer, const Section& first) {
-  const SimulationRun& run = answer.study.run;
-  const std::string promise = promise_text(run.scenario.slo);
-  std::string text = headline(run.pools) + (promise.empty() ? "" : ", for " + promise) + ":";
-  // Before them stands what the load is.
-  const auto said = static_cast<std::size_t>(1 + std::ssize(run.workload.notes));
-  for (std::size_t i = said; i < first.lines.size(); ++i) {
-    std::string line = first.lines[i];
-    if (i == said && line.starts_with("Carries")) line.front() = 'c';
-    text += " " + line;
-  }
+std::string answer_text(const CapacityAnswer& answer) {
+  const std::string promise = promise_text(answer.inputs.scenario.slo);
+  std::string text = answer.headline + (promise.empty() ? "" : ", for " + promise) + ":";
+  std::vector<std::string> sentences = capacity_sentences(answer);
+  if (sentences.front().starts_with("Carries")) sentences.front().front() = 'c';
+  for (const std::string& sentence : sentences) text += " " + sentence;
   return text;
 }
 
@@ -76,29 +69,17 @@ bool states_length(const RunRow& row) {
          row.command_line.find("num-requests") != std::string::npos;
 }
 
-struct FoundAgain {
-  CapacityAnswer answer{};
-  std::int64_t simulations = 0;
-};
-
 /// The search as the command made it; nothing where another capacity comes out.
-std::optional<FoundAgain> found_again(const Run& run, const Scenario& scenario,
-                                      const ReportEffort& effort) {
+std::optional<CapacityAnswer> found_again(const Run& run, const Scenario& scenario,
+                                          const ReportEffort& effort) {
   for (const bool free_length : {true, false}) {
     if (free_length && states_length(run.row)) continue;
-    Execution execution{.threads = effort.threads};
-    if (effort.progress) {
-      static constexpr std::int64_t kUsual = 60;  // simulations of a search
-      execution.progress = [&](std::int64_t done) {
-        return effort.progress(done, std::max(done, kUsual));
-      };
-    }
-    LoadStudy study = study_of(scenario, {}, free_length);
+    const CapacityQuestion question{
+        .scenario = scenario, .free_length = free_length, .threads = effort.threads};
+    LoadStudy study = capacity_study(question);
     const bool grows = study.grows;
-    CapacityAnswer answer = answer_capacity(std::move(study), {}, execution);
-    if (same(stored_capacity(run), answer.capacity.load)) {
-      return FoundAgain{std::move(answer), execution.simulations};
-    }
+    CapacityAnswer answer = capacity(question, std::move(study), effort.progress);
+    if (same(stored_capacity(run), answer.capacity)) return answer;
     if (free_length && !grows) break;  // it would be the same search
   }
   return std::nullopt;
@@ -111,7 +92,7 @@ Report capacity_report(const Run& run, const ReportEffort& effort) {
   if (run.row.command_line.find("--least-goodput") != std::string::npos) {
     return from_store(run, "A capacity for a share of good requests is not searched again.");
   }
-  std::optional<FoundAgain> found;
+  std::optional<CapacityAnswer> found;
   try {
     const Scenario scenario = parse_scenario(run.row.scenario_json, "the stored scenario");
     if (const std::string why = beyond_effort(scenario, effort); !why.empty()) {
@@ -125,28 +106,27 @@ Report capacity_report(const Run& run, const ReportEffort& effort) {
     return from_store(run, fmt::format("The capacity cannot be searched again: {}.", error.what()));
   }
   if (!found) return from_store(run, "Searched again, the capacity came out otherwise.");
-  const CapacityAnswer& answer = found->answer;
-  const Document document = capacity_document(answer, std::nullopt, found->simulations);
+  const CapacityAnswer& answer = *found;
   Report report = stored_report(run);
   report.sections.clear();
-  report.verdict = holds(answer);
-  report.answer = answer_text(answer, document.sections.front());
+  report.verdict = answer.holds;
+  report.answer = answer_text(answer);
   ReportSection curve{.heading = "Throughput against latency",
-                      .figures = load_figures(answer.study, answer.curve)};
-  if (answer.capacity.load && answer.low && answer.high) {
+                      .figures = load_figures(answer.inputs.scenario.slo, answer.curve)};
+  if (answer.capacity && answer.low && answer.high) {
     curve.lines.push_back(
         fmt::format("The capacity is {}; with steps 1.28 standard deviations slower {}, faster {}.",
-                    load_text(answer.study, *answer.capacity.load),
-                    load_text(answer.study, *answer.low), load_text(answer.study, *answer.high)));
+                    load_text(answer.load, *answer.capacity), load_text(answer.load, *answer.low),
+                    load_text(answer.load, *answer.high)));
   }
   report.sections.push_back(std::move(curve));
-  for (const Section& section : document.sections) {
+  for (const Section& section : capacity_sections(answer)) {
     report.sections.push_back(
         {.heading = report.sections.size() == 1 ? "The answer in full" : section.heading,
          .lines = section.lines});
     if (!section.table.columns.empty()) report.sections.back().tables.push_back(section.table);
   }
-  report.sections.push_back({.heading = "Memory", .figures = {memory_figure(answer.study.run)}});
+  report.sections.push_back({.heading = "Memory", .figures = {memory_figure(answer.pools)}});
   report.sections.push_back(input_section(run.row));
   return report;
 }

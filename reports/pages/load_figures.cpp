@@ -19,27 +19,27 @@ struct LatencyOf {
   Distribution LoadPoint::*distribution;
 };
 
-FigureSeries series_of(const LoadStudy& study, std::span<const LoadPoint> points,
-                       const LatencyOf& latency, double Distribution::*percentile,
-                       const TimeUnit& unit) {
+FigureSeries series_of(std::span<const CapacityPoint> points, const LatencyOf& latency,
+                       double Distribution::*percentile, const TimeUnit& unit) {
   FigureSeries series;
-  for (const LoadPoint& point : points) {
+  for (const CapacityPoint& point : points) {
     const Distribution& distribution = point.*latency.distribution;
-    if (distribution.count == 0) continue;
+    if (distribution.mean <= 0) continue;
     const double value = distribution.*percentile;
     series.points.push_back(
         {.x = point.output_tokens_per_s,
          .y = unit.of(value),
          .label =
-             fmt::format("{}: {} tokens/s, {} {}{}", load_text(study, point.load),
+             fmt::format("{}: {} tokens/s, {} {}{}", load_text(point.kind, point.load),
                          fixed(point.output_tokens_per_s, 0), latency.name, as_time(Seconds{value}),
                          point.verdict.holds ? "" : " (SLO missed)")});
   }
   return series;
 }
 
-Table load_table(const LoadStudy& study, std::span<const LoadPoint> points) {
-  const char* load = study.kind == LoadKind::rate ? "Offered (requests/s)" : "In flight (requests)";
+Table load_table(std::span<const CapacityPoint> points) {
+  const bool rate = points.front().kind == LoadKind::rate;
+  const char* load = rate ? "Offered (requests/s)" : "In flight (requests)";
   Table table{.title = "",
               .columns = {{load},
                           {"Served (requests/s)"},
@@ -51,12 +51,11 @@ Table load_table(const LoadStudy& study, std::span<const LoadPoint> points) {
                           {"KV peak"},
                           {"SLO", false}},
               .rows = {}};
-  for (const LoadPoint& point : points) {
-    table.rows.push_back({fixed(point.load, study.kind == LoadKind::rate ? 2 : 0),
-                          fixed(point.request_rate_per_s, 2), fixed(point.output_tokens_per_s, 0),
-                          as_time(Seconds{point.ttft.p50}), as_time(Seconds{point.ttft.p95}),
-                          as_time(Seconds{point.tpot.p50}), as_time(Seconds{point.tpot.p95}),
-                          as_percent(point.use.peak_kv_use),
+  for (const CapacityPoint& point : points) {
+    table.rows.push_back({fixed(point.load, rate ? 2 : 0), fixed(point.request_rate_per_s, 2),
+                          fixed(point.output_tokens_per_s, 0), as_time(Seconds{point.ttft.p50}),
+                          as_time(Seconds{point.ttft.p95}), as_time(Seconds{point.tpot.p50}),
+                          as_time(Seconds{point.tpot.p95}), as_percent(point.use.peak_kv_use),
                           point.verdict.holds ? "holds" : point.verdict.binding});
   }
   return table;
@@ -79,18 +78,18 @@ void mark_limits(Figure& figure, const Slo& slo, LatencyMetric metric, const Tim
 
 }  // namespace
 
-std::string load_text(const LoadStudy& study, double load) {
-  if (study.kind == LoadKind::rate) return fixed(load, 2) + " requests/s";
+std::string load_text(LoadKind kind, double load) {
+  if (kind == LoadKind::rate) return fixed(load, 2) + " requests/s";
   return counted(static_cast<std::int64_t>(load), "request") + " in flight";
 }
 
-std::vector<Figure> load_figures(const LoadStudy& study, std::span<const LoadPoint> points) {
+std::vector<Figure> load_figures(const Slo& slo, std::span<const CapacityPoint> points) {
   constexpr LatencyOf kShown[] = {{"ttft", "TTFT", LatencyMetric::ttft, &LoadPoint::ttft},
                                   {"tpot", "TPOT", LatencyMetric::tpot, &LoadPoint::tpot}};
   std::vector<Figure> figures;
   for (const LatencyOf& latency : kShown) {
     double longest = 0, min = 0;
-    for (const LoadPoint& point : points) {
+    for (const CapacityPoint& point : points) {
       longest = std::max(longest, (point.*latency.distribution).p95);
       const double median = (point.*latency.distribution).p50;
       if (median > 0) min = min > 0 ? std::min(min, median) : median;
@@ -109,13 +108,13 @@ std::vector<Figure> load_figures(const LoadStudy& study, std::span<const LoadPoi
                   .y = {.title = with_unit(latency.name, unit),
                         .scale = wide ? AxisScale::logarithmic : AxisScale::linear}};
     if (!wide) figure.y.low = 0;
-    figure.series = {series_of(study, points, latency, &Distribution::p50, unit),
-                     series_of(study, points, latency, &Distribution::p95, unit)};
+    figure.series = {series_of(points, latency, &Distribution::p50, unit),
+                     series_of(points, latency, &Distribution::p95, unit)};
     figure.series[0].name = "p50";
     figure.series[1].name = "p95";
-    mark_limits(figure, study.run.scenario.slo, latency.metric, unit);
+    mark_limits(figure, slo, latency.metric, unit);
     // All latencies are in one table, under the first figure.
-    if (figures.empty()) figure.table = load_table(study, points);
+    if (figures.empty()) figure.table = load_table(points);
     figures.push_back(std::move(figure));
   }
   return figures;

@@ -4,16 +4,16 @@
 #include <span>
 #include <vector>
 
-#include "planner/capacity/load_study.hpp"
 #include "reports/figures/figure.hpp"
+#include "roofcast/capacity.hpp"
 
 namespace roofcast {
 
 /// TTFT and TPOT at p50 and p95 over the output tokens served a second; points by load. None
 /// without points.
-std::vector<Figure> load_figures(const LoadStudy& study, std::span<const LoadPoint> points);
+std::vector<Figure> load_figures(const Slo& slo, std::span<const CapacityPoint> points);
 
 /// "8.00 requests/s", "32 requests in flight"
-std::string load_text(const LoadStudy& study, double load);
+std::string load_text(LoadKind kind, double load);
 
 }  // namespace roofcast

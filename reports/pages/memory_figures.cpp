@@ -92,13 +92,13 @@ Figure memory_figure(const std::vector<MemoryBar>& bars) {
   return figure;
 }
 
-Figure memory_figure(const SimulationRun& run) {
-  if (are_alike(run.pools)) {
-    const PoolRun& pool = run.pools.front();
+Figure memory_figure(std::span<const PoolRun> pools) {
+  if (are_alike(pools)) {
+    const PoolRun& pool = pools.front();
     return memory_figure({{"each", pool.plan, pool.deployment.engine.memory_rule}});
   }
   std::vector<MemoryBar> bars;
-  for (const PoolRun& pool : run.pools)
+  for (const PoolRun& pool : pools)
     bars.push_back({pool.name, pool.plan, pool.deployment.engine.memory_rule});
   return memory_figure(bars);
 }

@@ -1,6 +1,7 @@
 // The memory of a GPU, every term of it, as a stacked bar.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct MemoryBar {
 /// Precondition: one bar at least, with terms.
 Figure memory_figure(const std::vector<MemoryBar>& bars);
 
-/// One bar a pool, or one where pools are alike.
-Figure memory_figure(const SimulationRun& run);
+/// One bar a pool, or one where pools are alike. Precondition: one pool at least.
+Figure memory_figure(std::span<const PoolRun> pools);
 
 }  // namespace roofcast

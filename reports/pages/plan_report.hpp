@@ -6,12 +6,13 @@
 
 #include "reports/pages/report.hpp"
 #include "reports/store.hpp"
+#include "roofcast/plan.hpp"
 
 namespace roofcast {
 
-/// Price against latency and against what each finalist carries, the chosen one marked. `answer`:
-/// the plan's answer as `roofcast plan -o json` prints it. None without finalists.
-std::vector<Figure> plan_figures(const Json& answer);
+/// Price against latency and against what each finalist carries, the chosen one marked. None
+/// without finalists.
+std::vector<Figure> plan_figures(const PlanAnswer& answer);
 
 /// Throws Error when the plan did not come to its end.
 Report plan_report(const std::string& store_path, const Run& run);

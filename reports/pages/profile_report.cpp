@@ -8,11 +8,11 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "cli/gpus_document.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/step/roofline.hpp"
 #include "reports/figures/drawn_series.hpp"
 #include "reports/pages/figure_units.hpp"
+#include "reports/pages/gpu_sections.hpp"
 #include "reports/pages/operator_words.hpp"
 #include "reports/pages/roofline_figures.hpp"
 
@@ -184,10 +184,10 @@ std::vector<Figure> efficiency_figures(const Gpu& gpu) {
 Report profile_report(const std::string& name) {
   const GpuProfile profile = load_gpu(name);
   const Gpu& gpu = profile.gpu;
-  const Document document = gpu_document(profile);
+  const GpuAnswer facts = describe_gpu(profile);
   Report report{.title = "Hardware profile: " + gpu.display_name,
                 .footer = fmt::format("Profile {}, hash {}.", gpu.name, profile.hash),
-                .machine = document.machine};
+                .machine = to_json(facts)};
   report.machine["command"] = "report";
   const auto bf16 = gpu.dense_peak.find(DType::bf16);
   report.answer = fmt::format("{}: {} of memory at {}", gpu.display_name,
@@ -215,7 +215,7 @@ Report profile_report(const std::string& name) {
   }
   report.sections.push_back(std::move(kernels));
   ReportSection numbers{.heading = "Numbers and their sources"};
-  for (const Section& section : document.sections) {
+  for (const Section& section : gpu_sections(facts)) {
     for (const std::string& line : section.lines) numbers.lines.push_back(line);
     if (!section.table.rows.empty()) numbers.tables.push_back(section.table);
   }

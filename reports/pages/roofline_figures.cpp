@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/numbers.hpp"
-#include "roofcast/step_description.hpp"
+#include "reports/pages/operator_table.hpp"
 
 namespace roofcast {
 namespace {
@@ -80,7 +80,8 @@ std::vector<std::vector<std::string>> drawn_cells(const StepEstimate& step, cons
 Table operators_of(const std::vector<RooflineStep>& steps, const Gpu& gpu) {
   Table table;
   for (const RooflineStep& one : steps) {
-    Table more = operator_table(one.step, "");
+    Table more = operator_table(
+        {.operators = operators_of(one.step), .host = one.step.host, .total = one.step.total}, "");
     if (table.columns.empty()) {
       table.columns = more.columns;
       table.columns.insert(table.columns.begin(), {"Step", false});

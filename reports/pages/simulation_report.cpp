@@ -128,15 +128,15 @@ ReportSection load_section(const SimulationRun& run, const ReportEffort& effort)
     };
   }
   const std::vector<LoadPoint> points = trial_of(*study, simulate_plainly, execution)(loads);
-  section.figures = load_figures(*study, points);
+  section.figures = load_figures(run.scenario.slo, capacity_points(study->kind, points));
   section.lines.push_back(
       fmt::format("The run's own load is {}. roofcast capacity finds the most that holds.",
-                  load_text(*study, study->load_of_run)));
+                  load_text(study->kind, study->load_of_run)));
   return section;
 }
 
 ReportSection memory_section(const SimulationRun& run) {
-  ReportSection section{.heading = "Memory", .figures = {memory_figure(run)}};
+  ReportSection section{.heading = "Memory", .figures = {memory_figure(run.pools)}};
   for (const PoolRun& pool : run.pools) {
     const MemoryPlan& plan = pool.plan;
     section.lines.push_back(fmt::format(
@@ -167,8 +167,9 @@ ReportSection staircase_section(const PoolRun& pool, const TypicalLoad& load) {
   // Longer outputs only repeat the picture.
   constexpr std::int64_t kMaxTokens = 4096;
   return {.heading = "What the KV cache saves",
-          .figures = staircase_figures(pool.deployment, load.input_tokens,
-                                       std::min(load.output_tokens, kMaxTokens))};
+          .figures = staircase_figures(staircase_on(
+              pool.deployment, {.prompt = load.input_tokens,
+                                .generate = std::min(load.output_tokens, kMaxTokens)}))};
 }
 
 }  // namespace

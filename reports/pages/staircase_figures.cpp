@@ -7,7 +7,6 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "model/step/staircase.hpp"
 #include "reports/figures/thinned.hpp"
 #include "reports/pages/figure_units.hpp"
 
@@ -45,12 +44,12 @@ Table staircase_table(const std::vector<Seconds>& naive, const std::vector<Secon
 
 }  // namespace
 
-std::vector<Figure> staircase_figures(const Deployment& deployment, std::int64_t prompt,
-                                      std::int64_t generate) {
-  const StaircaseTimes times = time_staircase(deployment, prompt, generate);
+std::vector<Figure> staircase_figures(const StaircaseAnswer& answer) {
+  if (!answer.times || answer.times->tokens.naive.empty()) return {};
+  const StaircaseTimes& times = answer.times->tokens;
   const std::string sequence =
-      fmt::format("One sequence of {} and {}", counted(prompt, "prompt token"),
-                  counted(generate, "generated token"));
+      fmt::format("One sequence of {} and {}", counted(answer.inputs.prompt_tokens, "prompt token"),
+                  counted(answer.inputs.generated_tokens, "generated token"));
   const auto longest = [](const std::vector<Seconds>& of) {
     return std::max_element(of.begin(), of.end())->value;
   };

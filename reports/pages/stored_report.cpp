@@ -8,10 +8,10 @@
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "base/version.hpp"
-#include "cli/plan/what_if_document.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "reports/pages/stored_figures.hpp"
 #include "roofcast/envelope.hpp"
+#include "roofcast/what_if.hpp"
 
 namespace roofcast {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/statistics.hpp"
-#include "cli/plan/what_if_document.hpp"
 #include "reports/figures/drawn_series.hpp"
 #include "reports/pages/figure_units.hpp"
+#include "roofcast/what_if.hpp"
 
 namespace roofcast {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "planner/what_if/run_what_if.hpp"
 #include "reports/figures/figure.hpp"
+#include "roofcast/what_if.hpp"
 
 namespace roofcast {
 

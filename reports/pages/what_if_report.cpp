@@ -8,9 +8,9 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "cli/plan/what_if_document.hpp"
 #include "reports/pages/figure_units.hpp"
 #include "reports/pages/stored_report.hpp"
+#include "roofcast/what_if.hpp"
 
 namespace roofcast {
 namespace {
@@ -66,10 +66,6 @@ std::vector<MetricName> compared(const std::vector<Run>& runs) {
     return summary.find(": " + title_of(metric) + " ") != std::string::npos;
   });
   return found;
-}
-
-bool is_time(const MetricName& metric) {
-  return metric.name.ends_with("_s") && !metric.name.ends_with("_per_s");
 }
 
 std::optional<double> value_of(const Run& run, const MetricName& metric, const char* which = "") {

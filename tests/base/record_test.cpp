@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <array>
+#include <memory>
 
 namespace roofcast {
 
@@ -36,6 +37,8 @@ struct Outer {
   std::vector<Inner> parts{};
   std::map<std::string, double> by_name{};
   Json anything{};
+  std::vector<std::pair<std::string, double>> in_order{};
+  std::shared_ptr<const Json> shared{};
 };
 
 template <class Visitor>
@@ -50,6 +53,19 @@ void members(Visitor& visit, Outer& outer) {
   visit("parts", outer.parts, "a list");
   visit("by_name", outer.by_name, "a map");
   visit("anything", outer.anything, "as it is");
+  visit("in_order", outer.in_order, "a map that keeps its order");
+  visit("shared", outer.shared, "as it is, in a header");
+}
+
+struct Named {
+  std::optional<Inner> part{};
+  int count = 0;
+};
+
+template <class Visitor>
+void members(Visitor& visit, Named& named) {
+  visit.part_if_set("name", named.part, "a part");
+  visit("count", named.count, "a count");
 }
 
 Outer example() {
@@ -62,7 +78,9 @@ Outer example() {
           .rare = "here",
           .parts = {{"a", Bytes{8}}, {"b", Bytes{16}}},
           .by_name = {{"x", 1.0}},
-          .anything = Json{{"z", 1}, {"a", 2}}};
+          .anything = Json{{"z", 1}, {"a", 2}},
+          .in_order = {{"second", 2.0}, {"first", 1.0}},
+          .shared = std::make_shared<const Json>(Json{{"y", 1}, {"b", 2}})};
 }
 
 std::string refusal(const Json& json) {
@@ -78,7 +96,8 @@ TEST(Record, IsWrittenInTheOrderOfItsList) {
   EXPECT_EQ(record_to_json(example()).dump(),
             R"({"yes":true,"count":1152921504606846976,"small":-3,"ratio":0.1,"colour":"green",)"
             R"("maybe":2.5,"rare":"here","parts":[{"name":"a","bytes":8.0},{"name":"b",)"
-            R"("bytes":16.0}],"by_name":{"x":1.0},"anything":{"z":1,"a":2}})");
+            R"("bytes":16.0}],"by_name":{"x":1.0},"anything":{"z":1,"a":2},)"
+            R"("in_order":{"second":2.0,"first":1.0},"shared":{"y":1,"b":2}})");
 }
 
 TEST(Record, LeavesOutOrNullsWhatIsUnset) {
@@ -92,6 +111,16 @@ TEST(Record, ReadsBackWhatItWrote) {
   EXPECT_EQ(record_to_json(record_from_json<Outer>(json)), json);
   const Json empty = record_to_json(Outer{});
   EXPECT_EQ(record_to_json(record_from_json<Outer>(empty)), empty);
+}
+
+TEST(Record, PartsStandAmongTheMembersOrNotAtAll) {
+  const Json json = record_to_json(Named{.part = Inner{"a", Bytes{8}}, .count = 2});
+  EXPECT_EQ(json.dump(), R"({"name":"a","bytes":8.0,"count":2})");
+  EXPECT_EQ(record_to_json(record_from_json<Named>(json)), json);
+  EXPECT_EQ(record_to_json(record_from_json<Named>(Json{{"count", 2}})).dump(), R"({"count":2})");
+  const Json schema = record_schema<Named>();
+  EXPECT_TRUE(schema.at("properties").contains("bytes"));
+  EXPECT_EQ(schema.at("required"), Json::array({"count"}));
 }
 
 TEST(Record, NamesThePlaceOfWhatIsWrong) {

@@ -8,13 +8,13 @@ namespace {
 
 /// 4 GPUs x 4 degrees x 2 cache formats x 5 batches x 4 token budgets are 640 shapes, each up to 16
 /// times.
-PlanQuestion question_of_10240() {
+PlanTask question_of_10240() {
   SyntheticWorkload chat;
   chat.num_prompts = 2000;
   chat.request_rate = 5.5;  // as the Azure conversation trace, and lengths like its own
   chat.input = parse_length_distribution("lognormal:900:0.9");
   chat.output = parse_length_distribution("lognormal:150:0.8");
-  PlanQuestion question;
+  PlanTask question;
   question.base.model = "llama-3.1-70b";
   question.base.workload = chat;
   question.base.slo.targets = {parse_percentile_target("p95:ttft:1s"),
@@ -30,14 +30,14 @@ PlanQuestion question_of_10240() {
 }
 
 void tenThousandCandidates(benchmark::State& state) {
-  PlanQuestion question = question_of_10240();
+  PlanTask question = question_of_10240();
   const int threads = static_cast<int>(state.range(0));
-  PlanAnswer answer;
+  PlanFindings answer;
   for (auto _ : state) {
     const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
     const std::vector<PlannedShape> shapes = *plan_shapes(catalogue, question, threads, {});
     Evaluations evaluations(plan_evaluator(catalogue, question, shapes), {.threads = threads});
-    answer = make_plan(question, catalogue, shapes, evaluations, {});
+    answer = make_plan(question, shapes, evaluations, {});
   }
   state.counters["candidates"] = static_cast<double>(answer.candidates);
   state.counters["simulated"] = static_cast<double>(answer.simulations);

@@ -29,7 +29,7 @@ struct Known {
   }
 };
 
-CapacityQuestion question_between(double min, double guess, double greatest) {
+CapacitySearch question_between(double min, double guess, double greatest) {
   return {.min = min, .guess = guess, .greatest = greatest};
 }
 
@@ -58,7 +58,7 @@ TEST(Capacity, MoreLoadsARoundFindTheSame) {
   for (const int at_once : {1, 2, 3, 8}) {
     SCOPED_TRACE(at_once);
     Known known{[](double load) { return load <= 3.7; }};
-    CapacityQuestion question = question_between(0.01, 5, 100);
+    CapacitySearch question = question_between(0.01, 5, 100);
     question.at_once = at_once;
     const double load = find_capacity(std::ref(known), question).load.value();
     EXPECT_LE(load, 3.7);
@@ -70,7 +70,7 @@ TEST(Capacity, OfWholeNumbersIsExact) {
   for (const double max : {1.0, 2.0, 3.0, 17.0, 255.0}) {
     SCOPED_TRACE(max);
     Known known{[&](double load) { return load <= max; }};
-    CapacityQuestion question = question_between(1, 8, 256);
+    CapacitySearch question = question_between(1, 8, 256);
     question.whole = true;
     question.tolerance = 1e-9;
     EXPECT_EQ(find_capacity(std::ref(known), question).load, max);
@@ -99,7 +99,7 @@ TEST(Capacity, AHoleBelowIsWhereItEndsAndIsSaid) {
   EXPECT_NEAR(below.load.value(), 2, 0.02);
   // The guess 8 tries 4, which holds, and 8; three cuts of 1 to 4 ... of the next rounds stay
   // above.
-  CapacityQuestion wide = question_between(0.01, 8, 100);
+  CapacitySearch wide = question_between(0.01, 8, 100);
   const Capacity above = find_capacity(std::ref(known), wide);
   EXPECT_NEAR(above.load.value(), 5, 0.05);
   EXPECT_TRUE(above.monotone);  // of what was tried
@@ -131,7 +131,7 @@ double capacity_of_one_server(const Workload& unit_rate, const PercentileTarget&
     }
     return points;
   };
-  CapacityQuestion question = question_between(0.01, 1, 100);
+  CapacitySearch question = question_between(0.01, 1, 100);
   question.tolerance = 1e-4;
   return find_capacity(trial, question).load.value_or(0);
 }

@@ -11,7 +11,7 @@ namespace {
 
 struct Asked {
   PlanCatalogue catalogue{};
-  PlanQuestion question{};
+  PlanTask question{};
 };
 
 using Change = std::function<void(Asked&)>;

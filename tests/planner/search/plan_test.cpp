@@ -13,13 +13,13 @@ struct Load {
   double looser = 1;  // factor on both limits
 };
 
-PlanQuestion question_of(const Load& load) {
+PlanTask question_of(const Load& load) {
   SyntheticWorkload chat;
   chat.num_prompts = 60;
   chat.request_rate = load.rate;
   chat.input = parse_length_distribution("lognormal:600:0.6");
   chat.output = parse_length_distribution("lognormal:40:0.6");
-  PlanQuestion question;
+  PlanTask question;
   question.base.model = "llama-3.1-8b";
   question.base.workload = chat;
   question.base.slo.targets = {
@@ -36,18 +36,18 @@ PlanQuestion question_of(const Load& load) {
   return question;
 }
 
-PlanAnswer planned(PlanQuestion question, int threads = 1) {
+PlanFindings planned(PlanTask question, int threads = 1) {
   const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
   const std::vector<PlannedShape> shapes = *plan_shapes(catalogue, question, threads, {});
   Evaluations evaluations(plan_evaluator(catalogue, question, shapes), {.threads = threads});
-  return make_plan(question, catalogue, shapes, evaluations, {});
+  return make_plan(question, shapes, evaluations, {});
 }
 
-double cost_of(const PlanAnswer& answer) { return *answer.ranked.at(0).needs.cost_per_hour; }
+double cost_of(const PlanFindings& answer) { return *answer.ranked.at(0).needs.cost_per_hour; }
 
 TEST(Plan, FindsWhatSimulatingEverythingFinds) {
-  PlanQuestion question = question_of({});
-  const PlanAnswer answer = planned(question);
+  PlanTask question = question_of({});
+  const PlanFindings answer = planned(question);
   const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
   double min = 1e9;
   double margin = -1;
@@ -74,8 +74,8 @@ TEST(Plan, FindsWhatSimulatingEverythingFinds) {
 }
 
 TEST(Plan, IsTheSameWhateverTheThreads) {
-  const PlanAnswer one = planned(question_of({}), 1);
-  const PlanAnswer three = planned(question_of({}), 3);
+  const PlanFindings one = planned(question_of({}), 1);
+  const PlanFindings three = planned(question_of({}), 3);
   ASSERT_EQ(one.ranked.size(), three.ranked.size());
   EXPECT_EQ(one.ranked[0].shape, three.ranked[0].shape);
   EXPECT_EQ(one.ranked[0].units, three.ranked[0].units);
@@ -105,10 +105,10 @@ TEST(Plan, MoreTrafficIsNeverCheaper) {
 }
 
 TEST(Plan, MoreCertaintyIsNeverCheaper) {
-  PlanQuestion question = question_of({});
+  PlanTask question = question_of({});
   const double as_predicted = cost_of(planned(question));
   question.min_probability = 0.99;
-  const PlanAnswer sure = planned(question);
+  const PlanFindings sure = planned(question);
   EXPECT_GE(cost_of(sure), as_predicted);
   EXPECT_GE(sure.ranked[0].finalist.confidence.probability, 0.99);
 }
@@ -116,7 +116,7 @@ TEST(Plan, MoreCertaintyIsNeverCheaper) {
 TEST(Plan, WhatHoldsTheLoadDoesNotBreakBelowIt) {
   // The limit is what one L40S keeps at this load by a hair; at some loads below it chance has it
   // miss the limit, as a p95 of so few requests is no smooth function of the load.
-  PlanQuestion question = question_of({});
+  PlanTask question = question_of({});
   SyntheticWorkload load;
   load.num_prompts = 300;
   load.request_rate = 5;
@@ -126,7 +126,7 @@ TEST(Plan, WhatHoldsTheLoadDoesNotBreakBelowIt) {
   question.space.gpus = {"l40s"};
   question.space.dimensions = {parse_dimension("tp=1")};
   question.space.max_units = 1;
-  const PlanAnswer answer = planned(question);
+  const PlanFindings answer = planned(question);
   ASSERT_EQ(answer.ranked.size(), 1U);
   for (const RankedCandidate& one : answer.ranked) {
     EXPECT_TRUE(one.figures.verdict.holds);
@@ -135,9 +135,9 @@ TEST(Plan, WhatHoldsTheLoadDoesNotBreakBelowIt) {
 }
 
 TEST(Plan, WhatNobodyHoldsIsAnsweredWithTheClosest) {
-  PlanQuestion question = question_of({});
+  PlanTask question = question_of({});
   question.base.slo.targets = {parse_percentile_target("p95:ttft:13ms")};
-  const PlanAnswer answer = planned(question);
+  const PlanFindings answer = planned(question);
   EXPECT_TRUE(answer.ranked.empty());
   EXPECT_EQ(answer.rejected.size(), 3U);  // one for each GPU
   for (const PlannedShape& planned : answer.shapes)
@@ -147,12 +147,12 @@ TEST(Plan, WhatNobodyHoldsIsAnsweredWithTheClosest) {
 TEST(Plan, TheLoserOfAGpuIsTheCheapestOfItsThatHold) {
   // One GPU of either kind holds so little load. Two of them have more to spare and cost twice as
   // much: no reason to name them.
-  PlanQuestion question = question_of({.rate = 5});
+  PlanTask question = question_of({.rate = 5});
   question.base.slo.targets = {parse_percentile_target("p95:ttft:2s")};
   question.space.gpus = {"h100", "a100"};
   question.space.dimensions = {parse_dimension("tp=1,2")};
   question.limits.prices = {{"nvidia-h100-sxm", 1}, {"nvidia-a100-sxm-80gb", 1.5}};
-  const PlanAnswer answer = planned(question);
+  const PlanFindings answer = planned(question);
   ASSERT_EQ(answer.rejected.size(), 1U);
   const PlannedShape& loser = answer.shapes[answer.rejected[0].shape];
   EXPECT_EQ(loser.shape.gpu, "nvidia-a100-sxm-80gb");
@@ -162,13 +162,13 @@ TEST(Plan, TheLoserOfAGpuIsTheCheapestOfItsThatHold) {
 }
 
 TEST(Plan, CutShortDecidesOnNoShape) {
-  PlanQuestion question = question_of({});
+  PlanTask question = question_of({});
   const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
   const std::vector<PlannedShape> shapes = *plan_shapes(catalogue, question, 1, {});
   Evaluations evaluations(plan_evaluator(catalogue, question, shapes), {});
   constexpr std::int64_t kEnough = 10;  // beyond the first round
-  const PlanAnswer answer =
-      make_plan(question, catalogue, shapes, evaluations,
+  const PlanFindings answer =
+      make_plan(question, shapes, evaluations,
                 [](std::int64_t done, std::int64_t) { return done < kEnough; });
   EXPECT_TRUE(answer.stopped);
   EXPECT_GT(answer.simulations, 0);
@@ -180,9 +180,9 @@ TEST(Plan, CutShortDecidesOnNoShape) {
 }
 
 TEST(Plan, ABudgetThatBuysNothingNamesItself) {
-  PlanQuestion question = question_of({});
+  PlanTask question = question_of({});
   question.limits.budget_per_hour = 0.5;
-  const PlanAnswer answer = planned(question);
+  const PlanFindings answer = planned(question);
   EXPECT_TRUE(answer.ranked.empty());
   EXPECT_EQ(answer.simulations, 0);
   std::int64_t ruled_out = 0;

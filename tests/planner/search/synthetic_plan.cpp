@@ -26,10 +26,12 @@ std::uint64_t mixed(std::uint64_t hash, const std::string& text) {
   return hash;
 }
 
+/// A number of its own for every question: as requests, which texts keep as they are.
 Evaluator evaluator(std::chrono::milliseconds each) {
-  return [each](const std::string& question) {
+  return [each](const FigureQuestion& question) -> Figures {
     std::this_thread::sleep_for(each);
-    return question + " -> " + std::to_string(mixed(1, question));
+    const std::uint64_t number = mixed(1, question_text(question, kVersion));
+    return CandidateFigures{.requests = static_cast<std::int64_t>(number >> 1)};
   };
 }
 
@@ -37,13 +39,13 @@ Evaluator evaluator(std::chrono::milliseconds each) {
 bool search(Evaluations& evaluations) {
   std::uint64_t state = 1;
   for (int round = 0; round < kRounds; ++round) {
-    std::vector<std::string> questions;
+    std::vector<FigureQuestion> questions;
     for (int i = 0; i < kQuestionsOfARound; ++i) {
-      questions.push_back(std::to_string(state) + "/" + std::to_string(i));
+      questions.push_back({.shape = static_cast<std::size_t>(state), .units = i});
     }
     const auto answers = evaluations.answers(questions, {});
     if (!answers) return false;
-    for (const std::string& answer : *answers) state = mixed(state, answer);
+    for (const Figures& answer : *answers) state = mixed(state, to_text(answer));
     std::cout << state << std::endl;  // flushed: what kills this program waits for the first
   }
   return true;
@@ -52,12 +54,13 @@ bool search(Evaluations& evaluations) {
 int run(int threads, const std::string& store_path, const Evaluator& evaluate) {
   Ranks ranks(std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr);
   if (!ranks.leads()) {
-    ranks.serve(evaluate, threads);
+    ranks.serve(evaluate, kVersion, threads);
     return 0;
   }
   std::optional<Store> store;
   std::int64_t plan = 0;
-  EvaluationOptions options{.threads = threads, .keep_every = kKeepEvery, .ranks = &ranks};
+  EvaluationOptions options{
+      .threads = threads, .digest = kVersion, .keep_every = kKeepEvery, .ranks = &ranks};
   if (!store_path.empty()) {
     store.emplace(store_path, Store::Mode::write);
     RunRow row;

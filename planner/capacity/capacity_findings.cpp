@@ -1,0 +1,237 @@
+#include "planner/capacity/capacity_findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/statistics.hpp"
+#include "base/wording.hpp"
+
+namespace roofcast {
+namespace {
+
+// ---- the search
+
+/// A capacity that rests on too short a load is looked for again with more requests, if these are
+/// free to choose.
+void search(CapacityFindings& answer, Execution& execution) {
+  answer.capacity = capacity_of(answer.study, execution);
+  constexpr int kMaxTimes = 3;
+  for (int i = 0; i < kMaxTimes && answer.study.grows; ++i) {
+    const auto requests = std::ssize(answer.study.run.workload.requests);
+    const std::int64_t needed = std::min(requests_needed(point_of(answer.capacity)), kMaxDrawn);
+    if (!answer.capacity.load || needed <= requests) return;
+    answer.study = with_requests(std::move(answer.study), needed);
+    answer.capacity = capacity_again(answer.study, *answer.capacity.load, execution);
+  }
+}
+
+// ---- how sure it is
+
+/// The standard deviation of each pool's steps, which simulations with other numbers need.
+void take_uncertainty(LoadStudy& study, const SimulationRun& run) {
+  for (std::size_t i = 0; i < study.run.pools.size(); ++i) {
+    study.run.pools[i].step_uncertainty = run.pools[i].step_uncertainty;
+  }
+}
+
+std::optional<double> capacity_deviating(const CapacityFindings& answer, double deviations,
+                                         Execution& execution) {
+  const Simulation simulation = [&](const SimulationRun& run) {
+    return simulate_deviating(run, step_times_of(run), {.step_time = deviations}, {});
+  };
+  return capacity_near(answer.study, *answer.capacity.load, simulation, execution).load;
+}
+
+void add_interval(CapacityFindings& answer, Execution& execution) {
+  // Where verdicts come and go with the load there is no one end to move.
+  if (!answer.capacity.load || !answer.capacity.monotone) return;
+  const double load = *answer.capacity.load;
+  const auto slower = capacity_deviating(answer, kIntervalDeviations, execution);
+  const auto faster = capacity_deviating(answer, -kIntervalDeviations, execution);
+  answer.low = std::min(load, slower.value_or(0));
+  answer.high = std::max(load, faster.value_or(0));
+}
+
+void add_asked(CapacityFindings& answer, Execution& execution) {
+  const LoadStudy& study = answer.study;
+  if (!study.asked) return;
+  SimulationRun run = at_load(study, study.load_of_run);
+  carried_out(execution, 1, [&](std::int64_t) {
+    simulate_sampled(run, step_times_of(run), {});
+    return 0;
+  });
+  answer.asked = load_point(study.load_of_run, run.result, study.requirement);
+  const DeviatingVerdict verdict = [&](const Deviations& deviations) {
+    const SimulationResult result = simulate_deviating(run, step_times_of(run), deviations, {});
+    return judge(result, study.requirement).holds;
+  };
+  answer.confidence = confidence_of(verdict, execution.threads, execution.ticks());
+  if (!answer.confidence) throw_interrupted();
+  execution.simulations += answer.confidence->simulations;
+}
+
+// ---- what ends it
+
+/// Where limits are looked at: the least load known to fail, and where none does the capacity.
+double load_at_limit(const Capacity& capacity) {
+  const auto failing = std::find_if(capacity.points.begin(), capacity.points.end(),
+                                    [](const LoadPoint& point) { return !point.verdict.holds; });
+  return failing == capacity.points.end() ? *capacity.load : failing->load;
+}
+
+void add_limits(CapacityFindings& answer, const CapacityRequest& request, Execution& execution) {
+  answer.limit_load = load_at_limit(answer.capacity);
+  SimulationRun run = at_load(answer.study, answer.limit_load);
+  const auto account = carried_out(execution, 1, [&](std::int64_t) {
+    return simulate_with_account(run, step_times_of(run), {});
+  });
+  take_uncertainty(answer.study, run);
+  auto report = report_limits(run, account.front(), execution.threads, execution.ticks());
+  if (!report) throw_interrupted();
+  answer.limits = std::move(*report);
+  execution.simulations += std::ssize(answer.limits.gains);
+  if (!request.explain || !answer.capacity.load) return;
+  // The same search as with relaxed limits: what changes nothing then shows no change.
+  answer.unrelaxed =
+      capacity_near(answer.study, *answer.capacity.load, simulate_plainly, execution).load;
+  for (const LimitGain& gain : answer.limits.gains) {
+    const Simulation simulation = [&](const SimulationRun& at) {
+      return simulate_relaxed(at, account.front(), gain.use.kind);
+    };
+    const Capacity relaxed =
+        capacity_near(answer.study, *answer.capacity.load, simulation, execution);
+    answer.relaxed.push_back({gain.use.kind, relaxed.load});
+  }
+}
+
+/// Some loads beyond the capacity, and of all that were tried those that stand apart.
+void add_curve(CapacityFindings& answer, Execution& execution) {
+  constexpr std::array kBeyond = {1.1, 1.25, 1.5};
+  constexpr double kApart = 1.08;
+  std::vector<LoadPoint> points = answer.capacity.points;
+  if (answer.capacity.load && answer.capacity.bounded) {
+    std::vector<double> loads;
+    for (const double share : kBeyond) loads.push_back(*answer.capacity.load * share);
+    if (answer.study.kind == LoadKind::concurrency) {
+      for (double& load : loads) load = std::ceil(load);
+      loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
+    }
+    for (LoadPoint& point : trial_of(answer.study, simulate_plainly, execution)(loads)) {
+      points.push_back(std::move(point));
+    }
+  }
+  std::stable_sort(points.begin(), points.end(),
+                   [](const LoadPoint& a, const LoadPoint& b) { return a.load < b.load; });
+  const auto matters = [&](double load) {
+    return load == answer.capacity.load || load == answer.limit_load ||
+           (answer.asked && load == answer.asked->load);
+  };
+  double last = 0;
+  for (const LoadPoint& point : points) {
+    if (point.load == last || (!matters(point.load) && point.load < kApart * last)) continue;
+    last = point.load;
+    answer.curve.push_back(point);
+  }
+}
+
+// ---- one replica fewer
+
+/// The run without the last replica of a pool; what would have happened to it does not.
+SimulationRun without_replica(const SimulationRun& run, std::size_t pool) {
+  SimulationRun smaller{.scenario = run.scenario, .pools = run.pools, .workload = run.workload};
+  smaller.stopped = run.stopped;
+  PoolScenario& asked = smaller.scenario.cluster->pools[pool];
+  --asked.replicas;
+  --smaller.pools[pool].replicas;
+  std::erase_if(smaller.scenario.cluster->failures, [&](const Failure& failure) {
+    return failure.pool == static_cast<std::int32_t>(pool) && failure.replica == asked.replicas;
+  });
+  return smaller;
+}
+
+LostReplica lose(const CapacityFindings& answer, std::size_t pool, Execution& execution) {
+  const PoolRun& whole = answer.study.run.pools[pool];
+  LostReplica lost{.pool = whole.name, .left = whole.replicas - 1};
+  if (lost.left == 0) return lost;
+  LoadStudy study = answer.study;
+  study.run = without_replica(answer.study.run, pool);
+  if (study.asked) {
+    const std::array loads = {study.load_of_run};
+    lost.asked = trial_of(study, simulate_plainly, execution)(loads).front();
+  }
+  const double share = static_cast<double>(lost.left) / static_cast<double>(whole.replicas);
+  lost.capacity =
+      capacity_near(study, point_of(answer.capacity).load * share, simulate_plainly, execution);
+  return lost;
+}
+
+void add_losses(CapacityFindings& answer, Execution& execution) {
+  for (std::size_t i = 0; i < answer.study.run.pools.size(); ++i) {
+    const auto& cluster = answer.study.run.scenario.cluster;
+    if (cluster && i < cluster->pools.size() && cluster->pools[i].autoscaling) {
+      answer.notes.push_back("pool " + cluster->pools[i].name +
+                             " scales by itself: the loss of one of its replicas is not looked at");
+      continue;
+    }
+    answer.lost.push_back(lose(answer, i, execution));
+  }
+}
+
+void add_notes(CapacityFindings& answer) {
+  const LoadPoint& point = point_of(answer.capacity);
+  const auto requests = std::ssize(answer.study.run.workload.requests);
+  if (answer.capacity.load && requests < requests_needed(point)) {
+    answer.notes.push_back(fmt::format(
+        "{} are few beside the {:.0f} that are there at a time: the engine has hardly filled, and "
+        "a load that lasts may break it sooner",
+        counted(requests, "request"), point.request_rate_per_s * point.e2e.mean));
+  }
+}
+
+/// Among all that was tried.
+bool is_monotone(const CapacityFindings& answer) {
+  return std::none_of(answer.curve.begin(), answer.curve.end(), [&](const LoadPoint& point) {
+    const bool below = answer.capacity.load && point.load <= *answer.capacity.load;
+    return below != point.verdict.holds;
+  });
+}
+
+}  // namespace
+
+CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& request,
+                                   Execution& execution) {
+  CapacityFindings answer{.study = std::move(study)};
+  answer.study.run.stopped = execution.stopped;
+  search(answer, execution);
+  add_asked(answer, execution);
+  add_limits(answer, request, execution);
+  add_curve(answer, execution);
+  if (answer.capacity.bounded && !is_monotone(answer)) answer.capacity.monotone = false;
+  add_interval(answer, execution);
+  if (request.lose_one) add_losses(answer, execution);
+  throw_if_stopped(answer.study.run);
+  answer.study.run.stopped = {};  // which may not outlive the execution
+  add_notes(answer);
+  return answer;
+}
+
+bool holds(const CapacityFindings& answer) {
+  const auto missed = [](const std::optional<LoadPoint>& point) {
+    return point && !point->verdict.holds;
+  };
+  const bool loses = std::any_of(
+      answer.lost.begin(), answer.lost.end(),
+      [&](const LostReplica& lost) { return !lost.capacity.load || missed(lost.asked); });
+  return answer.capacity.load && !missed(answer.asked) && !loses;
+}
+
+std::optional<double> headroom_of(const CapacityFindings& answer) {
+  if (!answer.asked || !answer.capacity.load) return std::nullopt;
+  return *answer.capacity.load / answer.asked->load;
+}
+
+}  // namespace roofcast

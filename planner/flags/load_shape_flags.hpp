@@ -1,0 +1,45 @@
+// The flags that shape a synthetic load beyond one rate and two lengths: ramps, stages, shared
+// prefixes, sessions, adapters. Names as in `vllm bench serve` where it has them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/flags/flag.hpp"
+#include "simulator/workload/synthetic.hpp"
+
+namespace roofcast {
+
+/// What was given on the command line.
+struct LoadShapeOptions {
+  std::optional<bool> normalised;
+  std::optional<std::string> ramp_up_strategy;
+  std::optional<double> ramp_up_start, ramp_up_end;
+  std::vector<std::string> stages, cycle;  // "10:60"
+  std::optional<DiurnalRate> diurnal;
+  std::optional<std::int64_t> num_warmups;
+  std::optional<std::string> range_ratio;  // "0.3" or "{"input": 0.3, "output": 0.5}"
+  std::optional<std::string> range_ratio_style;
+  std::optional<std::string> prefix_len;  // a length, or "0" for none
+  std::optional<std::int64_t> prefix_groups, prompts_per_group;
+  std::optional<LengthDistribution> turns, first_input;
+  std::optional<ThinkTime> think_time;
+  std::optional<std::int64_t> max_session_tokens;
+  std::optional<std::int64_t> lora_adapters;
+  std::optional<double> lora_zipf;
+};
+
+const Flags<LoadShapeOptions>& load_shape_flags();
+
+/// Whether any of them was given.
+bool is_given(const LoadShapeOptions& options);
+
+/// Whether a flag says how the rate goes with time.
+bool has_pattern(const LoadShapeOptions& options);
+
+/// Puts what was given into `workload`; num_prompts follows groups and prompts where `count_given`
+/// is false. Throws UsageError naming the flag that cannot be read, or does not go with another.
+void apply(const LoadShapeOptions& options, bool count_given, SyntheticWorkload& workload);
+
+}  // namespace roofcast

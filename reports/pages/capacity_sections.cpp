@@ -1,0 +1,219 @@
+#include "reports/pages/capacity_sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "reports/pages/limits_section.hpp"
+
+namespace roofcast {
+namespace {
+
+// ---- words
+
+/// What is promised, in a few words.
+std::string promise(const CapacityAnswer& answer) {
+  const Slo& slo = answer.inputs.scenario.slo;
+  const bool promised =
+      !slo.targets.empty() || !slo.classes.empty() || answer.inputs.min_goodput_share;
+  return promised ? "within the SLO" : "before the backlog grows (nothing is promised, see --slo)";
+}
+
+/// "p95 ttft is 530 ms of 500 ms", "saturated: ...".
+std::string binding_of(const CapacityAnswer& answer, const LoadPoint& point) {
+  const SloVerdict& verdict = point.verdict;
+  for (const TargetMargin& margin : verdict.margins) {
+    if (margin.what != verdict.binding) continue;
+    const std::string limit = as_time(Seconds{margin.limit_s});
+    if (margin.achieved_s <= margin.limit_s && margin.margin < 0) {
+      return fmt::format("{} falls on requests that are not served (limit {})", margin.what, limit);
+    }
+    return fmt::format("{} is {} of {}", margin.what, as_time(Seconds{margin.achieved_s}), limit);
+  }
+  if (verdict.binding == "goodput") {
+    return fmt::format("goodput is {} of {}", as_percent(verdict.goodput_share.value_or(0)),
+                       as_percent(answer.inputs.min_goodput_share.value_or(0)));
+  }
+  // Of a load beyond saturation the shares of its latencies follow, which say little.
+  return verdict.binding.substr(0, verdict.binding.find(';'));
+}
+
+std::string capacity_line(const CapacityAnswer& answer) {
+  if (!answer.capacity) {
+    const CapacityPoint& min = answer.points.front();
+    return fmt::format("No load holds: at {}, {}.", as_load(min.kind, min.load),
+                       binding_of(answer, min));
+  }
+  std::string line = fmt::format("Carries {}{} {}", answer.bounded ? "" : "at least ",
+                                 as_load(answer.load, *answer.capacity), promise(answer));
+  if (answer.low && answer.high) {
+    line += fmt::format("; {} to {} in 80 % of cases, by what step times may be off",
+                        as_number(*answer.low), as_number(*answer.high));
+  }
+  return line + ".";
+}
+
+void add_end(std::vector<std::string>& lines, const CapacityAnswer& answer) {
+  const auto failing =
+      std::find_if(answer.points.begin(), answer.points.end(),
+                   [](const CapacityPoint& point) { return !point.verdict.holds; });
+  if (answer.capacity && failing != answer.points.end()) {
+    lines.push_back(fmt::format("At {} {}.", as_load(failing->kind, failing->load),
+                                binding_of(answer, *failing)));
+  }
+  if (!answer.bounded) {
+    lines.emplace_back(
+        "No load that was tried fails: more requests (--num-prompts) would tell more.");
+  }
+  if (!answer.monotone) {
+    lines.emplace_back(
+        "Greater loads hold again, see the curve: the capacity is where the first one fails.");
+  }
+}
+
+/// Never "100 %": what is left out of the probability is more than that.
+std::string as_probability(double probability) {
+  constexpr double kNearly = 0.999;
+  if (probability > kNearly) return "over 99.9 %";
+  if (probability < 1 - kNearly) return "under 0.1 %";
+  return as_percent(probability);
+}
+
+std::string asked_line(const CapacityAnswer& answer) {
+  const AskedLoad& asked = *answer.asked;
+  std::string line = fmt::format(
+      "The {} asked for {}; probability that they do: {}", as_load(asked.kind, asked.load),
+      asked.verdict.holds ? "hold" : "do not hold, " + binding_of(answer, asked),
+      as_probability(asked.probability));
+  if (answer.headroom) {
+    line += fmt::format("; capacity is {} times as much", fixed(*answer.headroom, 2));
+  }
+  return line + ".";
+}
+
+std::string growth_line(const CapacityAnswer& answer, const CapacityGrowth& growth) {
+  const std::string rate = fmt::format("At {:+g} % a {}", 100 * growth.rate, growth.period);
+  if (!answer.asked->verdict.holds) return rate + " it fails already.";
+  if (!growth.periods) return rate + " it never fails.";
+  std::string line =
+      fmt::format("{} it holds for {} {}s", rate, fixed(*growth.periods, 1), growth.period);
+  if (growth.date) line += ", until " + *growth.date;
+  return line + ".";
+}
+
+std::string loss_line(const CapacityAnswer& answer, const LostReplicaAnswer& lost) {
+  const std::string whose =
+      fmt::format("With one replica fewer in pool {} ({} left)", lost.pool, lost.replicas_left);
+  if (lost.replicas_left == 0) return whose + " nothing is served.";
+  std::string line = whose + " it ";
+  line += lost.capacity ? "carries " + as_load(answer.load, *lost.capacity)
+                        : std::string("holds no load");
+  if (lost.asked) {
+    line += fmt::format(", the load asked for {}",
+                        lost.asked->verdict.holds
+                            ? "still holds"
+                            : "does not hold: " + binding_of(answer, *lost.asked));
+  }
+  return line + ".";
+}
+
+// ---- tables
+
+std::string state_of(const CapacityFindings& answer, const LoadPoint& point) {
+  std::string state = point.verdict.holds       ? "holds"
+                      : point.verdict.saturated ? "saturated"
+                                                : "fails: " + point.verdict.binding;
+  if (point.load == answer.capacity) state += " (capacity)";
+  if (answer.asked && point.load == answer.asked->load) state += " (asked)";
+  return state;
+}
+
+std::string as_latency(const Distribution& distribution) {
+  return distribution.mean <= 0 ? "-" : as_time(Seconds{distribution.p95});
+}
+
+Table curve_table(const CapacityFindings& answer) {
+  const bool rate = answer.load == LoadKind::rate;
+  Table table{.title = "Saturation curve",
+              .columns = {{rate ? "Rate /s" : "In flight"},
+                          {"Served /s"},
+                          {"Tokens /s out"},
+                          {"TTFT p95"},
+                          {"TPOT p95"},
+                          {"E2E p95"},
+                          {"Running"},
+                          {"KV peak"}},
+              .rows = {}};
+  const bool goodput = !answer.curve.empty() && answer.curve.front().verdict.goodput_share;
+  if (goodput) table.columns.push_back({"Good"});
+  table.columns.push_back({"SLO", false});
+  for (const CapacityPoint& point : answer.curve) {
+    std::vector<std::string> row = {rate ? as_number(point.load) : fixed(point.load, 0),
+                                    as_number(point.request_rate_per_s),
+                                    fixed(point.output_tokens_per_s, 0),
+                                    as_latency(point.ttft),
+                                    as_latency(point.tpot),
+                                    as_latency(point.e2e),
+                                    fixed(point.use.mean_running, 1),
+                                    as_percent(point.use.peak_kv_use)};
+    if (goodput) row.push_back(as_percent(point.verdict.goodput_share.value_or(0)));
+    row.push_back(state_of(answer, point));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Section limits_at_capacity(const CapacityAnswer& answer) {
+  const CapacityLimits& limits = answer.limits;
+  Section section = limits_section(limits);
+  section.heading = "Limits at " + as_load(limits.kind, limits.load);
+  const bool explained =
+      std::any_of(limits.limits.begin(), limits.limits.end(),
+                  [](const LimitAnswer& limit) { return limit.relaxed_capacity.has_value(); });
+  if (!explained) return section;
+  section.table.columns.push_back({"Capacity"});
+  const double unrelaxed = answer.unrelaxed.value_or(0);
+  section.table.rows.front().push_back(as_number(unrelaxed));
+  for (std::size_t i = 0; i < limits.limits.size(); ++i) {
+    const double load = limits.limits[i].relaxed_capacity.value_or(std::nullopt).value_or(0);
+    const double change = unrelaxed > 0 ? load / unrelaxed - 1 : 0;
+    const std::string percent = fixed(100 * change, 1);
+    section.table.rows[i + 1].push_back(fmt::format(
+        "{} ({}{} %)", as_number(load), change > 0 && percent != "0.0" ? "+" : "", percent));
+  }
+  return section;
+}
+
+}  // namespace
+
+std::vector<std::string> capacity_sentences(const CapacityAnswer& answer) {
+  std::vector<std::string> lines = {capacity_line(answer)};
+  add_end(lines, answer);
+  if (answer.asked) lines.push_back(asked_line(answer));
+  if (answer.growth && answer.asked) lines.push_back(growth_line(answer, *answer.growth));
+  for (const LostReplicaAnswer& lost : answer.lost) lines.push_back(loss_line(answer, lost));
+  return lines;
+}
+
+std::vector<Section> capacity_sections(const CapacityAnswer& answer) {
+  if (!answer.fits) {
+    return {{.heading = answer.headline,
+             .lines = {answer.reason + ".",
+                       "roofcast memory shows every term, and what would make it fit."},
+             .table = {}}};
+  }
+  Section first{
+      .heading = answer.headline, .lines = {answer.workload}, .table = curve_table(answer)};
+  for (const std::vector<std::string>& lines :
+       {answer.workload_notes, capacity_sentences(answer)}) {
+    first.lines.insert(first.lines.end(), lines.begin(), lines.end());
+  }
+  return {std::move(first),
+          limits_at_capacity(answer),
+          {.heading = "Notes", .lines = answer.notes, .table = {}}};
+}
+
+}  // namespace roofcast

@@ -1,0 +1,33 @@
+#include "reports/pages/operator_table.hpp"
+
+#include "base/numbers.hpp"
+
+namespace roofcast {
+
+Table operator_table(const ListedStep& step, const std::string& title) {
+  Table table{.title = title,
+              .columns = {{"Operator", false},
+                          {"Calls"},
+                          {"Time"},
+                          {"Share"},
+                          {"GFLOP"},
+                          {"MB"},
+                          {"FLOP/byte"},
+                          {"Bound", false},
+                          {"Source", false},
+                          {"±"}},
+              .rows = {}};
+  for (const OperatorAnswer& part : step.operators) {
+    table.rows.push_back({part.name, with_separators(part.calls), as_time(part.time),
+                          as_percent(part.time / step.total), fixed(part.flops.value / 1e9, 2),
+                          fixed(part.bytes.value / 1e6, 2),
+                          part.intensity ? fixed(part.intensity->value, 1) : "-",
+                          std::string(name_of(part.bound)), std::string(name_of(part.provenance)),
+                          as_percent(part.relative_uncertainty, 0)});
+  }
+  table.rows.push_back({"host, not hidden", "", as_time(step.host),
+                        as_percent(step.host / step.total), "", "", "", "", "", ""});
+  return table;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,23 @@
+// The operators of a step as a table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/document.hpp"
+#include "roofcast/step_description.hpp"
+
+namespace roofcast {
+
+/// A step with all its operators.
+struct ListedStep {
+  std::vector<OperatorAnswer> operators{};
+  Seconds host{};   // not hidden behind the device
+  Seconds total{};  // of the step: what shares are of
+};
+
+/// One row per operator: time, share, FLOPs, bytes, intensity, bound, provenance, uncertainty; then
+/// one of the host's time.
+Table operator_table(const ListedStep& step, const std::string& title);
+
+}  // namespace roofcast

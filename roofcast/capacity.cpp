@@ -1,0 +1,322 @@
+#include "roofcast/capacity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "planner/capacity/capacity_findings.hpp"
+#include "planner/evaluate_all.hpp"
+#include "roofcast/record_parts.hpp"
+
+namespace roofcast {
+
+// ---- the record
+
+template <>
+struct EnumNames<LoadKind> {
+  static constexpr std::array values{std::pair{LoadKind::rate, "rate_per_s"},
+                                     std::pair{LoadKind::concurrency, "concurrency"}};
+};
+
+/// A load under the key of its unit.
+template <class Visitor>
+void visit_load(Visitor& visit, LoadKind& kind, double& load) {
+  std::optional<double> rate, concurrency;
+  (kind == LoadKind::rate ? rate : concurrency) = load;
+  visit.if_set("rate_per_s", rate, "the load: requests a second");
+  visit.if_set("concurrency", concurrency, "the load: requests in flight");
+  kind = rate ? LoadKind::rate : LoadKind::concurrency;
+  load = rate.value_or(concurrency.value_or(0));
+}
+
+/// What a point says of a latency.
+struct PointLatency {
+  Distribution of{};
+};
+
+template <class Visitor>
+void members(Visitor& visit, PointLatency& latency) {
+  visit("mean", latency.of.mean, "seconds");
+  visit("p50", latency.of.p50, "seconds");
+  visit("p90", latency.of.p90, "seconds");
+  visit("p95", latency.of.p95, "seconds");
+  visit("p99", latency.of.p99, "seconds");
+}
+
+template <class Visitor>
+void visit_latency(Visitor& visit, const char* key, Distribution& of, const char* meaning) {
+  PointLatency latency{of};
+  visit(key, latency, meaning);
+  of = latency.of;
+}
+
+template <class Visitor>
+void members(Visitor& visit, CapacityPoint& point) {
+  SloVerdict& verdict = point.verdict;
+  visit_load(visit, point.kind, point.load);
+  visit("offered_rate_per_s", point.offered_rate_per_s, "arrivals; 0: all at once");
+  visit("request_rate_per_s", point.request_rate_per_s, "completed over the makespan");
+  visit("output_tokens_per_s", point.output_tokens_per_s, "over the makespan");
+  visit_latency(visit, "ttft_s", point.ttft, "time to the first token; 0: nothing was measured");
+  visit_latency(visit, "tpot_s", point.tpot, "time per output token after the first; 0: likewise");
+  visit_latency(visit, "e2e_s", point.e2e, "from sent to finished; 0: likewise");
+  visit("running_mean", point.use.mean_running, "requests in engines, over time");
+  visit("kv_use_peak", point.use.peak_kv_use, "share of the fullest engine's KV blocks");
+  visit("preemptions", point.use.preemptions, "requests that lost their KV blocks");
+  visit("holds", verdict.holds, "the SLO, with the engine keeping up");
+  visit("saturated", verdict.saturated, "a backlog grows as long as the load lasts");
+  visit("requests_unserved", verdict.unserved, "rejected, lost or unfinished");
+  visit("worst_margin", verdict.worst_margin, "(limit - achieved) / limit, the smallest");
+  visit("binding", verdict.binding, "the target nearest to failing; empty without promises");
+  visit("goodput_share", verdict.goodput_share, "of the requests; null without goodput limits");
+}
+
+template <class Visitor>
+void members(Visitor& visit, CapacityCause& cause) {
+  visit("name", cause.name, "what may be off");
+  visit("flips_at_standard_deviations", cause.flips_at,
+        "by how much it turns the verdict alone; null: not within 4");
+}
+
+template <class Visitor>
+void members(Visitor& visit, AskedLoad& asked) {
+  members(visit, static_cast<CapacityPoint&>(asked));
+  visit("probability", asked.probability, "that it holds");
+  visit("causes", asked.causes, "of doubt");
+}
+
+template <class Visitor>
+void members(Visitor& visit, CapacityGrowth& growth) {
+  visit("rate", growth.rate, "share more each period, compound");
+  visit("period", growth.period, "day, week, month, quarter or year");
+  visit("periods_until_it_fails", growth.periods, "null: never");
+  visit("date", growth.date, "the last day that holds; null without a first one");
+}
+
+template <class Visitor>
+void members(Visitor& visit, CapacityLimits& limits) {
+  members(visit, static_cast<LimitsAnswer&>(limits));
+  visit_load(visit, limits.kind, limits.load);
+}
+
+template <class Visitor>
+void members(Visitor& visit, LostReplicaAnswer& lost) {
+  visit("pool", lost.pool, "that loses a replica");
+  visit("replicas_left", lost.replicas_left, "with none nothing is served");
+  visit("capacity", lost.capacity, "null: no load holds");
+  visit("asked", lost.asked, "at the load asked for; null where there is none");
+}
+
+template <class Visitor>
+void members(Visitor& visit, CapacityInputs& inputs) {
+  visit("model", inputs.model, "its name");
+  visit("pools", inputs.pools, "deployments, every knob resolved");
+  visit("least_goodput_share", inputs.min_goodput_share, "required; null: none");
+  visit("scenario", inputs.scenario, "as in a scenario file");
+}
+
+template <class Visitor>
+void members(Visitor& visit, CapacityAnswer& answer) {
+  members(visit, answer.head);
+  visit("inputs", answer.inputs, "the question as understood");
+  visit("fits", answer.fits, "in memory");
+  if (!answer.fits) {
+    visit("reason", answer.reason, "what does not fit");
+    return;
+  }
+  visit("load", answer.load, "what is scaled");
+  visit("holds", answer.holds, "whether the answer is yes");
+  visit("capacity", answer.capacity, "the greatest load that holds; null: none does");
+  visit("capacity_low", answer.low, "with steps 1.28 standard deviations slower");
+  visit("capacity_high", answer.high, "with steps 1.28 standard deviations faster");
+  visit("bounded", answer.bounded, "a greater load fails");
+  visit("monotone", answer.monotone, "no greater load holds again");
+  visit("asked", answer.asked, "the load asked for; null where there is none");
+  visit("headroom", answer.headroom, "capacity by the load asked for");
+  visit("growth", answer.growth, "null where none was asked about");
+  visit("curve", answer.curve, "from little to beyond capacity");
+  visit("points", answer.points, "all loads that the search tried");
+  visit("limits", answer.limits, "at the least load known to fail");
+  visit("one_replica_lost", answer.lost, "where that was asked");
+  visit("requests", answer.requests, "of each simulation");
+  visit("simulations", answer.simulations, "behind the answer");
+  visit("notes", answer.notes, "for people");
+}
+
+namespace {
+
+// ---- the answer from what was found
+
+CapacityPoint point_of(LoadKind kind, const LoadPoint& point) { return {point, kind}; }
+
+std::optional<CapacityPoint> point_of(LoadKind kind, const std::optional<LoadPoint>& point) {
+  if (!point) return std::nullopt;
+  return point_of(kind, *point);
+}
+
+std::optional<AskedLoad> asked_of(const CapacityFindings& found) {
+  if (!found.asked) return std::nullopt;
+  AskedLoad asked{point_of(found.study.kind, *found.asked), found.confidence->probability};
+  for (const Cause& cause : found.confidence->causes) {
+    asked.causes.push_back({cause.name, cause.flips_at});
+  }
+  return asked;
+}
+
+CapacityLimits limits_of(const CapacityFindings& found) {
+  CapacityLimits limits{limits_answer(found.limits, found.study.run.pools), found.study.kind,
+                        found.limit_load};
+  for (std::size_t i = 0; i < found.relaxed.size(); ++i) {
+    limits.limits[i].relaxed_capacity = found.relaxed[i].load;
+  }
+  return limits;
+}
+
+CapacityGrowth growth_of(const GrowthQuestion& question, const std::optional<double>& headroom) {
+  const GrowthEnd end = end_of_growth(headroom.value_or(0), question);
+  return {question.growth, end.periods, end.date};
+}
+
+std::vector<std::string> notes_of(const CapacityFindings& found, std::int64_t simulations) {
+  std::vector<std::string> notes = found.notes;
+  if (!found.study.asked) {
+    notes.emplace_back(
+        "no load was asked for (--request-rate): the same arrivals are tried at any");
+  }
+  if (found.confidence) {
+    for (const Cause& cause : found.confidence->causes) {
+      if (!cause.flips_at) continue;
+      notes.push_back(fmt::format("the verdict turns with {} off by {:+.1f} standard deviations",
+                                  cause.name, *cause.flips_at));
+    }
+  }
+  const SimulationRun& run = found.study.run;
+  for (const PoolRun& pool : run.pools) {
+    notes.push_back(fmt::format("{}step times ±{}, KV capacity ±{} (one standard deviation)",
+                                run.pools.size() > 1 ? "pool " + pool.name + ": " : "",
+                                as_percent(pool.step_uncertainty, 0),
+                                as_percent(pool.plan.relative_uncertainty)));
+  }
+  notes.emplace_back(
+      "the same requests at every load; other arrivals at the same rate give another "
+      "capacity (--seed)");
+  notes.push_back(counted(simulations, "simulation") + " of " +
+                  counted(std::ssize(run.workload.requests), "request"));
+  return notes;
+}
+
+/// What is known before anything is simulated.
+CapacityAnswer beginning(const LoadStudy& study) {
+  const SimulationRun& run = study.run;
+  return {.head = answer_head("capacity"),
+          .inputs = {.model = run.pools.front().deployment.model.name,
+                     .pools = pool_inputs(run.pools),
+                     .min_goodput_share = study.requirement.min_goodput_share,
+                     .scenario = run.scenario},
+          .fits = run.refusal.empty(),
+          .reason = run.refusal,
+          .load = study.kind,
+          .headline = headline(run.pools),
+          .workload = run.workload.description,
+          .workload_notes = run.workload.notes,
+          .pools = run.pools};
+}
+
+CapacityAnswer answer_of(const CapacityFindings& found, const CapacityQuestion& question,
+                         std::int64_t simulations) {
+  CapacityAnswer answer = beginning(found.study);
+  answer.holds = holds(found);
+  answer.capacity = found.capacity.load;
+  answer.low = found.low;
+  answer.high = found.high;
+  answer.bounded = found.capacity.bounded;
+  answer.monotone = found.capacity.monotone;
+  answer.asked = asked_of(found);
+  answer.headroom = headroom_of(found);
+  if (question.growth) answer.growth = growth_of(*question.growth, answer.headroom);
+  answer.curve = capacity_points(found.study.kind, found.curve);
+  answer.points = capacity_points(found.study.kind, found.capacity.points);
+  answer.limits = limits_of(found);
+  for (const LostReplica& lost : found.lost) {
+    answer.lost.push_back({.pool = lost.pool,
+                           .replicas_left = lost.left,
+                           .capacity = lost.capacity.load,
+                           .asked = point_of(found.study.kind, lost.asked)});
+  }
+  answer.requests = std::ssize(found.study.run.workload.requests);
+  answer.simulations = simulations;
+  answer.notes = notes_of(found, simulations);
+  answer.unrelaxed = found.unrelaxed;
+  return answer;
+}
+
+}  // namespace
+
+LoadStudy capacity_study(const CapacityQuestion& question) {
+  LoadStudy study = study_of(question.scenario, {.min_goodput_share = question.min_goodput_share},
+                             question.free_length);
+  if (study.run.refusal.empty() && question.growth && !study.asked) {
+    throw UsageError("--growth: given without a load that grows (--request-rate)");
+  }
+  return study;
+}
+
+CapacityAnswer capacity(const CapacityQuestion& question, LoadStudy study, const Progress& progress,
+                        const std::function<bool()>& stopped) {
+  if (!study.run.refusal.empty()) return beginning(study);
+  // What a question usually takes; a bar that is a little off beats none.
+  const std::int64_t usual = question.explain ? 120 : 60;
+  Execution execution{.threads = question.threads > 0 ? question.threads : available_threads(),
+                      .stopped = stopped};
+  if (progress) {
+    execution.progress = [&](std::int64_t done) { return progress(done, std::max(done, usual)); };
+  }
+  const CapacityFindings found = capacity_findings(
+      std::move(study), {.explain = question.explain, .lose_one = question.lose_one}, execution);
+  return answer_of(found, question, execution.simulations);
+}
+
+CapacityAnswer capacity(const CapacityQuestion& question, const Progress& progress,
+                        const std::function<bool()>& stopped) {
+  return capacity(question, capacity_study(question), progress, stopped);
+}
+
+Json to_json(const CapacityAnswer& answer) { return record_to_json(answer); }
+
+CapacityAnswer capacity_answer_from_json(const Json& json) {
+  CapacityAnswer answer = record_from_json<CapacityAnswer>(json);
+  check_head(answer.head, "capacity");
+  return answer;
+}
+
+Json capacity_answer_schema() {
+  return {
+      {"$schema", "https://json-schema.org/draft/2020-12/schema"},
+      {"title", "What roofcast capacity answers"},
+      {"anyOf", {record_schema(CapacityAnswer{}), record_schema(CapacityAnswer{.fits = false})}}};
+}
+
+std::vector<CapacityPoint> capacity_points(LoadKind kind, const std::vector<LoadPoint>& points) {
+  std::vector<CapacityPoint> all;
+  for (const LoadPoint& point : points) all.push_back(point_of(kind, point));
+  return all;
+}
+
+std::string as_number(double value) {
+  constexpr int kDigits = 4;
+  const double size = value > 0 ? std::floor(std::log10(value)) : 0;
+  return fixed(value, std::clamp(kDigits - 1 - static_cast<int>(size), 0, 9));
+}
+
+std::string as_load(LoadKind kind, double load) {
+  return kind == LoadKind::rate ? as_number(load) + " requests/s"
+                                : counted(std::llround(load), "request") + " in flight";
+}
+
+}  // namespace roofcast

@@ -1,0 +1,224 @@
+#include "roofcast/gpus.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+#include <tuple>
+
+#include "base/numbers.hpp"
+#include "base/record.hpp"
+#include "model/step/roofline.hpp"
+
+namespace roofcast {
+
+template <>
+struct EnumNames<OperatorFamily> {
+  static inline const std::array values = names_of(
+      OperatorFamily::gemm, OperatorFamily::moe, OperatorFamily::prefill_attention,
+      OperatorFamily::decode_attention, OperatorFamily::memory_bound, OperatorFamily::collective);
+  static_assert(std::tuple_size_v<decltype(values)> == kOperatorFamilies);
+};
+
+namespace {
+
+constexpr const char* kCommand = "gpus";
+
+GpuFacts facts_of(const GpuProfile& profile) {
+  const Gpu& gpu = profile.gpu;
+  GpuFacts facts{.name = gpu.name,
+                 .display_name = gpu.display_name,
+                 .aliases = gpu.aliases,
+                 .architecture = gpu.architecture,
+                 .memory_bytes = static_cast<std::int64_t>(gpu.memory.value),
+                 .memory_visible_bytes = static_cast<std::int64_t>(gpu.memory_visible.value),
+                 .memory_bandwidth = gpu.memory_bandwidth,
+                 .peer_link = gpu.peer,
+                 .host_link = gpu.host,
+                 .network_link = gpu.network,
+                 .gpus_per_node = gpu.gpus_per_node,
+                 .board_power = gpu.board_power,
+                 .price = gpu.price,
+                 .profile_hash = profile.hash,
+                 .sources = gpu.sources,
+                 .is_cpu = is_cpu(gpu),
+                 .l2_cache = gpu.l2_cache,
+                 .multiprocessors = gpu.multiprocessors};
+  for (const auto& [dtype, rate] : gpu.dense_peak) {
+    const std::string format(name_of(dtype));
+    facts.dense_peaks.emplace_back(format, rate);
+    facts.ridges.emplace_back(format, ridge_point(gpu, dtype));
+  }
+  return facts;
+}
+
+/// How near a timed point comes to what the datasheet allows: the larger of FLOPs over peak and
+/// bytes over bandwidth, caches left aside.
+struct Reached {
+  std::string_view ceiling;  // "peak", "bandwidth", "link"
+  double share = 0;
+};
+
+Reached reached(const MeasuredCurve& curve, const MeasuredPoint& point, const Gpu& gpu) {
+  const Work work = work_of(curve.shape, point.x, point.y);
+  if (work.family == OperatorFamily::collective) {
+    const std::optional<Link>& link = work.ranks <= gpu.gpus_per_node ? gpu.peer : gpu.network;
+    return {"link", link ? work.bytes / link->bandwidth / point.time : 0.0};
+  }
+  const double compute = work.flops / gpu.peak_for(work.compute) / point.time;
+  const double memory = work.bytes / gpu.memory_bandwidth / point.time;
+  return compute > memory ? Reached{"peak", compute} : Reached{"bandwidth", memory};
+}
+
+std::string describe(const OperatorShape& shape) {
+  switch (shape.family) {
+    case OperatorFamily::gemm:
+      return fmt::format("{} x {} {}", shape.outputs, shape.inputs, shape.format);
+    case OperatorFamily::moe:
+      return fmt::format("{} of {} experts, {} x {} {}{}", shape.experts_per_token, shape.experts,
+                         shape.outputs, shape.inputs, shape.format, shape.gated ? ", gated" : "");
+    case OperatorFamily::prefill_attention:
+    case OperatorFamily::decode_attention:
+      return fmt::format(
+          "{} on {} heads of {}{}, {} cache{}{}", shape.query_heads, shape.kv_heads, shape.head_dim,
+          shape.value_dim == shape.head_dim ? "" : fmt::format(" and {}", shape.value_dim),
+          name_of(shape.cache), shape.latent ? ", latent" : "",
+          shape.beside_prefill ? ", beside prefill" : "");
+    case OperatorFamily::memory_bound:
+      return shape.name;
+    case OperatorFamily::collective:
+      return fmt::format("{} of {} GPUs", name_of(shape.exchange), shape.ranks);
+  }
+  return {};
+}
+
+MeasuredCurveFacts facts_of(const MeasuredCurve& curve, const Gpu& gpu) {
+  MeasuredCurveFacts facts{.family = curve.shape.family,
+                           .shape = describe(curve.shape),
+                           .kernel = curve.kernel,
+                           .median_error = curve.median_error,
+                           .p90_error = curve.p90_error};
+  for (const MeasuredPoint& point : curve.points) {
+    const Reached reach = reached(curve, point, gpu);
+    facts.points.push_back({.x = point.x,
+                            .y = point.y,
+                            .time = point.time,
+                            .relative_spread = point.relative_spread,
+                            .samples = point.samples,
+                            .ceiling = std::string(reach.ceiling),
+                            .share_of_ceiling = reach.share});
+  }
+  return facts;
+}
+
+std::optional<double> stated(double rate) {
+  if (rate > 0) return rate;
+  return std::nullopt;
+}
+
+std::string count(double value) { return with_separators(static_cast<std::int64_t>(value)); }
+
+/// The fastest matrix product of each arithmetic.
+std::vector<MeasuredCeiling> compute_ceilings(const Gpu& gpu) {
+  std::vector<MeasuredCeiling> list;
+  for (const auto& [dtype, peak] : gpu.dense_peak) {
+    MeasuredCeiling best{
+        .name = std::string(name_of(dtype)), .unit = "flops_per_s", .stated = stated(peak.value)};
+    for (const MeasuredCurve& curve : gpu.measured->curves) {
+      if (curve.shape.family != OperatorFamily::gemm) continue;
+      for (const MeasuredPoint& point : curve.points) {
+        const Work work = work_of(curve.shape, point.x, point.y);
+        const double rate = (work.flops / point.time).value;
+        if (work.compute != dtype || rate <= best.reached) continue;
+        best.reached = rate;
+        best.by = fmt::format("{} x {} x {}, {}", count(point.x), curve.shape.outputs,
+                              curve.shape.inputs, curve.kernel);
+      }
+    }
+    if (best.reached > 0) list.push_back(std::move(best));
+  }
+  return list;
+}
+
+std::vector<MeasuredCeiling> ceilings(const Gpu& gpu) {
+  const Measured& measured = *gpu.measured;
+  std::vector<MeasuredCeiling> list = compute_ceilings(gpu);
+  const auto add = [&](const char* name, BytesPerSecond datasheet, BytesPerSecond rate,
+                       const char* by) {
+    if (rate.value <= 0) return;
+    list.push_back({.name = name,
+                    .unit = "bytes_per_s",
+                    .stated = stated(datasheet.value),
+                    .reached = rate.value,
+                    .by = by});
+  };
+  add("memory, copy", gpu.memory_bandwidth, measured.copy_bandwidth, "bytes read and written");
+  add("memory, read", gpu.memory_bandwidth, measured.read_bandwidth, "bytes read");
+  const BytesPerSecond host = gpu.host ? gpu.host->bandwidth : BytesPerSecond{};
+  add("from the host", host, measured.upload_bandwidth, "");
+  add("to the host", host, measured.download_bandwidth, "");
+  return list;
+}
+
+std::optional<Seconds> timed(Seconds time) {
+  if (time.value > 0) return time;
+  return std::nullopt;
+}
+
+MeasuredFacts measured_facts(const Gpu& gpu) {
+  const Measured& measured = *gpu.measured;
+  MeasuredFacts facts{.device = measured.device,
+                      .identity = measured.identity,
+                      .date = measured.date,
+                      .tool = measured.tool,
+                      .protocol = measured.protocol,
+                      .versions = measured.versions,
+                      .dropped_samples = measured.dropped_samples,
+                      .rejected = measured.rejected,
+                      .kernel_floor = timed(measured.kernel_floor),
+                      .eager_launch = timed(measured.eager_launch),
+                      .graph_launch = timed(measured.graph_launch),
+                      .engine_step = timed(measured.engine_step),
+                      .ceilings = ceilings(gpu)};
+  if (!measured.incomplete.empty()) facts.incomplete = measured.incomplete;
+  if (measured.clock_hz > 0) facts.clock_hz = measured.clock_hz;
+  for (const MeasuredCurve& curve : measured.curves) facts.curves.push_back(facts_of(curve, gpu));
+  return facts;
+}
+
+}  // namespace
+
+GpuListAnswer list_gpus() {
+  GpuListAnswer answer{.head = answer_head(kCommand)};
+  for (const std::string& name : gpu_names()) answer.gpus.push_back(facts_of(load_gpu(name)));
+  return answer;
+}
+
+GpuAnswer describe_gpu(const std::string& gpu) { return describe_gpu(load_gpu(gpu)); }
+
+GpuAnswer describe_gpu(const GpuProfile& profile) {
+  GpuAnswer answer{
+      .head = answer_head(kCommand), .inputs = {.gpu = profile.gpu.name}, .gpu = facts_of(profile)};
+  if (profile.gpu.measured) answer.measured = measured_facts(profile.gpu);
+  return answer;
+}
+
+Json to_json(const GpuListAnswer& answer) { return record_to_json(answer); }
+Json to_json(const GpuAnswer& answer) { return record_to_json(answer); }
+
+GpuListAnswer gpu_list_answer_from_json(const Json& json) {
+  auto answer = record_from_json<GpuListAnswer>(json);
+  check_head(answer.head, kCommand);
+  return answer;
+}
+
+GpuAnswer gpu_answer_from_json(const Json& json) {
+  auto answer = record_from_json<GpuAnswer>(json);
+  check_head(answer.head, kCommand);
+  return answer;
+}
+
+Json gpu_list_answer_schema() { return schema_document<GpuListAnswer>("roofcast gpus"); }
+Json gpu_answer_schema() { return schema_document<GpuAnswer>("roofcast gpus NAME"); }
+
+}  // namespace roofcast

@@ -1,0 +1,239 @@
+// The hardware profiles that are known by name, and one profile's facts: memory, dense peaks with
+// their ridge points, links, the source of every number, and what was timed on such a device.
+//
+//   const GpuAnswer answer = describe_gpu("h200");
+//   for (const auto& [format, ridge] : answer.gpu.ridges) {
+//     std::cout << format << " " << ridge.value << " FLOP/byte\n";
+//   }
+//
+// Fields of an answer are described by its `members`, key by key.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.hpp"
+#include "base/units.hpp"
+#include "model/curves/operator_shape.hpp"
+#include "model/hardware/gpu.hpp"
+#include "model/io/gpu_reader.hpp"
+#include "roofcast/envelope.hpp"
+
+namespace roofcast {
+
+struct GpuFacts {
+  std::string name{};
+  std::string display_name{};
+  std::vector<std::string> aliases{};
+  std::string architecture{};
+  std::int64_t memory_bytes = 0;
+  std::int64_t memory_visible_bytes = 0;
+  BytesPerSecond memory_bandwidth{};
+  std::vector<std::pair<std::string, FlopsPerSecond>> dense_peaks{};
+  std::vector<std::pair<std::string, FlopsPerByte>> ridges{};
+  std::optional<Link> peer_link{};
+  std::optional<Link> host_link{};
+  std::optional<Link> network_link{};
+  int gpus_per_node = 0;
+  std::optional<Watts> board_power{};
+  std::optional<DollarsPerHour> price{};
+  std::string profile_hash{};
+  std::map<std::string, std::string> sources{};
+  // Not in the JSON; unset when read back.
+  std::optional<bool> is_cpu{};
+  std::optional<Bytes> l2_cache{};       // last-level cache of a CPU
+  std::optional<int> multiprocessors{};  // cores of a CPU
+};
+
+struct GpuListAnswer {
+  AnswerHead head{};
+  NoInputs inputs{};
+  std::vector<GpuFacts> gpus{};
+};
+
+/// All built-in profiles, in order of name.
+GpuListAnswer list_gpus();
+
+/// One line of the roofline: what the datasheet states, what was reached, and by what.
+struct MeasuredCeiling {
+  std::string name{};
+  std::string unit{};
+  std::optional<double> stated{};
+  double reached = 0;
+  std::string by{};
+};
+
+struct MeasuredPointFacts {
+  double x = 0;
+  double y = 0;
+  Seconds time{};
+  double relative_spread = 0;
+  int samples = 0;
+  std::string ceiling{};
+  double share_of_ceiling = 0;
+};
+
+struct MeasuredCurveFacts {
+  OperatorFamily family = OperatorFamily::gemm;
+  std::string shape{};
+  std::string kernel{};
+  double median_error = 0;
+  double p90_error = 0;
+  std::vector<MeasuredPointFacts> points{};
+};
+
+struct MeasuredFacts {
+  std::string device{};
+  std::string identity{};
+  std::string date{};
+  std::string tool{};
+  std::string protocol{};
+  std::optional<std::string> incomplete{};
+  std::vector<std::pair<std::string, std::string>> versions{};
+  std::optional<double> clock_hz{};
+  std::int64_t dropped_samples = 0;
+  std::vector<std::string> rejected{};
+  std::optional<Seconds> kernel_floor{};
+  std::optional<Seconds> eager_launch{};
+  std::optional<Seconds> graph_launch{};
+  std::optional<Seconds> engine_step{};
+  std::vector<MeasuredCeiling> ceilings{};
+  std::vector<MeasuredCurveFacts> curves{};
+};
+
+struct GpuInputs {
+  std::string gpu{};
+};
+
+struct GpuAnswer {
+  AnswerHead head{};
+  GpuInputs inputs{};
+  GpuFacts gpu{};
+  std::optional<MeasuredFacts> measured{};
+};
+
+/// `gpu` is a name in any usual spelling or the path of a profile. Throws Error with the nearest
+/// names for one that is unknown, and for a profile that cannot be read.
+GpuAnswer describe_gpu(const std::string& gpu);
+
+/// The same of a profile at hand.
+GpuAnswer describe_gpu(const GpuProfile& profile);
+
+/// What `roofcast gpus -o json` prints, without and with a name.
+Json to_json(const GpuListAnswer& answer);
+Json to_json(const GpuAnswer& answer);
+
+/// The way back. Throw Error naming the key and what was expected.
+GpuListAnswer gpu_list_answer_from_json(const Json& json);
+GpuAnswer gpu_answer_from_json(const Json& json);
+
+/// JSON Schemas (draft 2020-12) of to_json().
+Json gpu_list_answer_schema();
+Json gpu_answer_schema();
+
+template <class Visitor>
+void members(Visitor& visit, Link& link) {
+  visit("name", link.name, "NVLink 4, PCIe 5 x16, ...");
+  visit("bandwidth_bytes_per_s", link.bandwidth, "one direction of one GPU's share");
+  visit("latency_s", link.latency, "of one transfer");
+}
+
+template <class Visitor>
+void members(Visitor& visit, GpuFacts& gpu) {
+  visit("name", gpu.name, "by which commands know it");
+  visit("display_name", gpu.display_name, "for people");
+  visit("aliases", gpu.aliases, "other names of it");
+  visit("architecture", gpu.architecture, "hopper, ...");
+  visit("memory_bytes", gpu.memory_bytes, "memory as sold");
+  visit("memory_visible_bytes", gpu.memory_visible_bytes, "memory that the driver reports");
+  visit("memory_bandwidth_bytes_per_s", gpu.memory_bandwidth,
+        "of the memory, as the datasheet states");
+  visit("dense_peak_flops_per_s", gpu.dense_peaks, "by number format, without sparsity");
+  visit("ridge_flops_per_byte", gpu.ridges, "by number format: peak over memory bandwidth");
+  visit("peer_link", gpu.peer_link, "to other GPUs of the node; null: none");
+  visit("host_link", gpu.host_link, "to the host's memory; null: not known");
+  visit("network_link", gpu.network_link, "to other nodes; null: not known");
+  visit("gpus_per_node", gpu.gpus_per_node, "GPUs of a usual server");
+  visit("board_power_w", gpu.board_power, "board power; null: not known");
+  visit("price_usd_per_h", gpu.price, "typical price of renting one; null: not known");
+  visit("profile_hash", gpu.profile_hash, "FNV-1a of the profile's text");
+  visit("sources", gpu.sources, "where each number of the profile comes from, by its key");
+}
+
+template <class Visitor>
+void members(Visitor& visit, GpuListAnswer& answer) {
+  members(visit, answer.head);
+  visit("inputs", answer.inputs, "none");
+  visit("gpus", answer.gpus, "in order of name");
+}
+
+template <class Visitor>
+void members(Visitor& visit, MeasuredCeiling& ceiling) {
+  visit("name", ceiling.name, "bf16, memory, copy, from the host, ...");
+  visit("unit", ceiling.unit, "flops_per_s or bytes_per_s");
+  visit("stated", ceiling.stated, "by the datasheet; null: nothing");
+  visit("reached", ceiling.reached, "the highest rate that was timed");
+  visit("by", ceiling.by, "what reached it");
+}
+
+template <class Visitor>
+void members(Visitor& visit, MeasuredPointFacts& point) {
+  visit("x", point.x, "the size: tokens, new tokens, sequences or bytes, by family");
+  visit("y", point.y, "of attention: tokens in the cache of each sequence; else 0");
+  visit("time_s", point.time, "median of one call");
+  visit("relative_spread", point.relative_spread, "(p90 - p10) / 2 over the median");
+  visit("samples", point.samples, "calls timed");
+  visit("ceiling", point.ceiling, "the nearest limit of the datasheet: peak, bandwidth or link");
+  visit("share_of_ceiling", point.share_of_ceiling, "of it reached; caches are left aside");
+}
+
+template <class Visitor>
+void members(Visitor& visit, MeasuredCurveFacts& curve) {
+  visit("family", curve.family, "of operators");
+  visit("shape", curve.shape, "of the operator, for people");
+  visit("kernel", curve.kernel, "whose kernel was timed");
+  visit("median_error", curve.median_error,
+        "of answering each point from the others, relative; 0: too few points");
+  visit("p90_error", curve.p90_error, "90th percentile of the same");
+  visit("points", curve.points, "the timed sizes, ascending");
+}
+
+template <class Visitor>
+void members(Visitor& visit, MeasuredFacts& measured) {
+  visit("device", measured.device, "as the device names itself");
+  visit("identity", measured.identity, "its UUID");
+  visit("date", measured.date, "when, UTC");
+  visit("tool", measured.tool, "what timed it");
+  visit("protocol", measured.protocol, "how it was timed, in a sentence");
+  visit.if_set("incomplete", measured.incomplete, "why fewer points were timed than planned");
+  visit("versions", measured.versions, "of driver and libraries");
+  visit("clock_hz", measured.clock_hz, "median over all samples; null: not known");
+  visit("dropped_samples", measured.dropped_samples, "samples dropped because of throttling");
+  visit("rejected", measured.rejected, "points faster than physics allows, for people");
+  visit.if_set("kernel_floor_s", measured.kernel_floor, "an empty kernel in a recorded step");
+  visit.if_set("eager_launch_s", measured.eager_launch, "host time of launching one kernel");
+  visit.if_set("graph_launch_s", measured.graph_launch, "host time of launching a recorded step");
+  visit.if_set("engine_step_s", measured.engine_step,
+               "host time of a step of the small engine, launch excluded");
+  visit("ceilings", measured.ceilings, "the roofline as it was reached");
+  visit("curves", measured.curves, "every timed operator");
+}
+
+template <class Visitor>
+void members(Visitor& visit, GpuInputs& inputs) {
+  visit("gpu", inputs.gpu, "the profile");
+}
+
+template <class Visitor>
+void members(Visitor& visit, GpuAnswer& answer) {
+  members(visit, answer.head);
+  visit("inputs", answer.inputs, "the profile asked for");
+  members(visit, answer.gpu);
+  visit.if_set("measured", answer.measured, "what was timed on such a device");
+}
+
+}  // namespace roofcast

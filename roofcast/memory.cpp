@@ -1,0 +1,121 @@
+#include "roofcast/memory.hpp"
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/record.hpp"
+#include "planner/sizing.hpp"
+
+namespace roofcast {
+namespace {
+
+using Solve = MemoryQuestion::Solve;
+
+constexpr const char* kCommand = "memory";
+
+void check(const MemoryQuestion& question) {
+  if (question.context && *question.context < 0) {
+    throw Error("context: expected 0 tokens or more");
+  }
+  if (question.batch && *question.batch < 1) throw Error("batch: expected 1 sequence or more");
+}
+
+MemoryAnswer answer_of(const Deployment& deployment, const MemoryPlan& plan, Solve solve) {
+  MemoryAnswer answer{.head = answer_head(kCommand),
+                      .inputs = inputs_of(deployment),
+                      .fits = plan.fits,
+                      .terms = plan.terms,
+                      .memory_visible = plan.total,
+                      .kv_budget = plan.kv_budget,
+                      .block_tokens = plan.layout.block_tokens,
+                      .block_bytes = plan.layout.row_bytes(),
+                      .kv_blocks = plan.kv_blocks,
+                      .kv_tokens = plan.kv_tokens,
+                      .max_batch = plan.max_batch,
+                      .max_concurrency = plan.max_concurrency,
+                      .relative_uncertainty = plan.relative_uncertainty,
+                      .solve = solve};
+  if (!plan.fits) answer.reason = plan.reason;
+  return answer;
+}
+
+std::vector<ContextBatch> batches_by_context(const Deployment& deployment, const MemoryPlan& plan) {
+  std::vector<ContextBatch> rows;
+  const auto add = [&](std::int64_t context) {
+    rows.push_back({context, max_batch_at(deployment, plan, context)});
+  };
+  const std::int64_t longest = deployment.engine.max_model_len;
+  for (std::int64_t context = 1024; context < longest; context *= 4) add(context);
+  add(longest);
+  return rows;
+}
+
+MemoryAnswer solve_tensor_parallel(const MemoryQuestion& question) {
+  const auto found =
+      smallest_tensor_parallel(question.deployment, question.context, question.batch.value_or(1));
+  const Deployment deployment = found ? *found : resolve(question.deployment).deployment;
+  MemoryAnswer answer = answer_of(deployment, plan_memory(deployment), question.solve);
+  std::optional<int> tensor;
+  if (found) tensor = found->parallel.tensor;
+  answer.solution = MemorySolution{.tensor_parallel = tensor};
+  return answer;
+}
+
+MemorySolution solve_batch(const Deployment& deployment, const MemoryPlan& plan,
+                           std::int64_t context) {
+  return {.batch = max_batch_at(deployment, plan, context), .context_tokens = context};
+}
+
+MemorySolution solve_context(const Deployment& deployment, const MemoryPlan& plan,
+                             std::int64_t batch) {
+  return {.batch = batch, .context_tokens = max_context_at(deployment, plan, batch)};
+}
+
+}  // namespace
+
+MemoryAnswer memory(const MemoryQuestion& question) {
+  check(question);
+  if (question.solve == Solve::tensor_parallel) return solve_tensor_parallel(question);
+  const Deployment deployment = resolve(question.deployment).deployment;
+  const MemoryPlan plan = plan_memory(deployment);
+  MemoryAnswer answer = answer_of(deployment, plan, question.solve);
+  if (question.solve == Solve::batch) {
+    answer.solution =
+        solve_batch(deployment, plan, question.context.value_or(deployment.engine.max_model_len));
+  } else if (question.solve == Solve::context) {
+    answer.solution = solve_context(deployment, plan, question.batch.value_or(1));
+  } else if (plan.fits) {
+    answer.max_batch_by_context = batches_by_context(deployment, plan);
+  } else {
+    answer.remedies = remedies(deployment);
+  }
+  return answer;
+}
+
+bool is_yes(const MemoryAnswer& answer) {
+  if (!answer.solution) return answer.fits;
+  const MemorySolution& solution = *answer.solution;
+  if (solution.tensor_parallel) return solution.tensor_parallel->has_value();
+  return solution.batch.value_or(0) > 0 && solution.context_tokens &&
+         solution.context_tokens->has_value();
+}
+
+Json to_json(const MemoryAnswer& answer) { return record_to_json(answer); }
+
+MemoryAnswer memory_answer_from_json(const Json& json) {
+  auto answer = record_from_json<MemoryAnswer>(json);
+  check_head(answer.head, kCommand);
+  if (!answer.solution) return answer;
+  const MemorySolution& solution = *answer.solution;
+  if (solution.tensor_parallel) {
+    answer.solve = Solve::tensor_parallel;
+  } else {
+    const bool no_context = solution.context_tokens && !solution.context_tokens->has_value();
+    answer.solve = no_context ? Solve::context : Solve::batch;
+  }
+  return answer;
+}
+
+Json memory_answer_schema() { return schema_document<MemoryAnswer>("roofcast memory"); }
+
+}  // namespace roofcast

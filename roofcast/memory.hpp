@@ -1,0 +1,154 @@
+// What fits: the memory of one GPU, term by term, by the engine's own rule; on request the largest
+// batch, the longest context or the smallest tensor parallelism that fits.
+//
+//   MemoryQuestion question;
+//   question.deployment.model = "llama-3.1-70b";
+//   question.deployment.gpu = "h200";
+//   question.deployment.parallel.tensor = 2;
+//   const MemoryAnswer answer = memory(question);
+//   if (answer.fits) std::cout << answer.kv_tokens << " tokens of KV cache\n";
+//
+// Fields of an answer are described by its `members`, key by key.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "base/units.hpp"
+#include "model/memory/memory_plan.hpp"
+#include "planner/deploy.hpp"
+#include "roofcast/deployment_description.hpp"
+#include "roofcast/envelope.hpp"
+
+namespace roofcast {
+
+struct MemoryQuestion {
+  /// What to solve for. none: does it fit as it is, and what would make it fit.
+  enum class Solve { none, batch, context, tensor_parallel };
+
+  DeploymentOptions deployment{};  // what runs where: model and GPU are required
+  Solve solve = Solve::none;
+  /// Tokens per sequence, 0 or more; for `batch` and `tensor_parallel`. Unset: the engine's
+  /// max_model_len.
+  std::optional<std::int64_t> context{};
+  /// Sequences at once, 1 or more; for `context` and `tensor_parallel`. Unset: 1.
+  std::optional<std::int64_t> batch{};
+};
+
+struct ContextBatch {
+  std::int64_t context_tokens = 0;
+  std::int64_t max_batch = 0;
+};
+
+/// What was solved for. `context_tokens` and `tensor_parallel` are set but empty where nothing
+/// fits.
+struct MemorySolution {
+  std::optional<std::int64_t> batch{};
+  std::optional<std::optional<std::int64_t>> context_tokens{};
+  std::optional<std::optional<int>> tensor_parallel{};
+};
+
+struct MemoryAnswer {
+  AnswerHead head{};
+  DeploymentInputs inputs{};
+  bool fits = false;
+  std::optional<std::string> reason{};
+  std::vector<MemoryTerm> terms{};
+  Bytes memory_visible{};
+  Bytes kv_budget{};
+  std::int64_t block_tokens = 0;
+  Bytes block_bytes{};
+  std::int64_t kv_blocks = 0;
+  std::int64_t kv_tokens = 0;
+  std::int64_t max_batch = 0;
+  double max_concurrency = 0;
+  double relative_uncertainty = 0;
+  std::optional<MemorySolution> solution{};
+  std::vector<Remedy> remedies{};
+  std::optional<std::vector<ContextBatch>> max_batch_by_context{};
+  /// As asked. Not in the JSON, whose solution tells tensor parallelism and a context that no
+  /// length fits; any other solution is read back as `batch`.
+  MemoryQuestion::Solve solve = MemoryQuestion::Solve::none;
+};
+
+/// The answer; that nothing fits is one. Throws Error for a model, GPU or engine that is missing,
+/// unknown or cannot be combined, and for counts out of range.
+MemoryAnswer memory(const MemoryQuestion& question);
+
+/// Whether the answer is yes: the deployment fits, or what was solved for has a solution.
+bool is_yes(const MemoryAnswer& answer);
+
+/// What `roofcast memory -o json` prints.
+Json to_json(const MemoryAnswer& answer);
+
+/// The way back. Throws Error naming the key and what was expected.
+MemoryAnswer memory_answer_from_json(const Json& json);
+
+/// JSON Schema (draft 2020-12) of to_json().
+Json memory_answer_schema();
+
+template <class Visitor>
+void members(Visitor& visit, MemoryTerm& term) {
+  visit("name", term.name, "weights.attention, activation_peak, non_torch, kv_cache, unused, ...");
+  visit("bytes", term.bytes, "on the fullest GPU; negative where something is short");
+  visit("detail", term.detail, "formula or reason, for people");
+}
+
+template <class Visitor>
+void members(Visitor& visit, Remedy& remedy) {
+  visit("flag", remedy.flag, "the change, as the engine's flag: --tensor-parallel-size 4");
+  visit("effect", remedy.effect, "what it brings, for people");
+}
+
+template <class Visitor>
+void members(Visitor& visit, ContextBatch& row) {
+  visit("context_tokens", row.context_tokens, "tokens per sequence");
+  visit("max_batch", row.max_batch, "sequences of that length that fit at once; 0: none does");
+}
+
+template <class Visitor>
+void members(Visitor& visit, MemorySolution& solution) {
+  visit.if_set(
+      "batch", solution.batch,
+      "sequences: the largest batch that fits, or the one that the context was sought for");
+  visit.if_set("context_tokens", solution.context_tokens,
+               "tokens per sequence: the longest that fits (null: none does), or the length that "
+               "the batch was sought for");
+  visit.if_set("tensor_parallel", solution.tensor_parallel,
+               "the smallest tensor parallelism that fits; null: none up to 64 does");
+}
+
+template <class Visitor>
+void members(Visitor& visit, MemoryAnswer& answer) {
+  members(visit, answer.head);
+  visit("inputs", answer.inputs, "the deployment as understood, every knob resolved");
+  visit("fits", answer.fits, "whether at least one sequence of max_model_len tokens fits");
+  visit("reason", answer.reason, "what is short, and by how much; null when it fits");
+  visit("terms", answer.terms, "of the fullest GPU, top-down; they sum to memory_visible_bytes");
+  visit("memory_visible_bytes", answer.memory_visible, "memory of one GPU that the rule divides");
+  visit("kv_budget_bytes", answer.kv_budget,
+        "left for the KV cache of one GPU, before rounding to blocks; negative when short");
+  visit("block_tokens", answer.block_tokens, "tokens of a KV block");
+  visit("block_bytes", answer.block_bytes, "bytes of a KV block on one GPU, all layers");
+  visit("kv_blocks", answer.kv_blocks, "KV blocks, as the engine counts them");
+  visit("kv_tokens", answer.kv_tokens, "tokens that they hold, as the engine prints it");
+  visit("max_batch", answer.max_batch,
+        "sequences of max_model_len tokens at once, by memory alone");
+  visit("max_concurrency", answer.max_concurrency,
+        "the engine's maximum concurrency: the same as a fraction");
+  visit("relative_uncertainty", answer.relative_uncertainty,
+        "of kv_budget_bytes, one standard deviation as a share of it");
+  visit("solution", answer.solution, "what was solved for; null when nothing was");
+  visit("remedies", answer.remedies,
+        "single changes that would make it fit, each tried; empty when it fits or something was "
+        "solved for");
+  visit.if_set(
+      "max_batch_by_context", answer.max_batch_by_context,
+      "largest batch at 1,024 tokens and each four times longer, up to max_model_len; when "
+      "it fits and nothing was solved for");
+}
+
+}  // namespace roofcast

@@ -1,0 +1,464 @@
+#include "roofcast/plan.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/error.hpp"
+#include "planner/evaluate_all.hpp"
+#include "planner/launch/plan_launch.hpp"
+#include "planner/search/plan_digest.hpp"
+#include "planner/search/plan_evaluator.hpp"
+#include "roofcast/plan_words.hpp"
+#include "roofcast/record_parts.hpp"
+#include "simulator/io/scenario_cluster.hpp"
+
+namespace roofcast {
+
+// ---- the record
+
+template <>
+struct EnumNames<ShapeOutcome> {
+  static inline const auto values =
+      names_of_first<ShapeOutcome>(static_cast<int>(ShapeOutcome::ranked) + 1);
+};
+
+template <>
+struct EnumNames<PlanObjective> {
+  static inline const auto values =
+      names_of_first<PlanObjective>(static_cast<int>(PlanObjective::power) + 1);
+};
+
+template <class Visitor>
+void members(Visitor& visit, PlanDeployment& deployment) {
+  visit("gpu", deployment.gpu, "name of a profile, or its path");
+  visit("name", deployment.name, "of one unit, for people");
+  visit.if_set("engine", deployment.engine, "preset, or the path of an engine profile");
+  visit.if_set("quantization", deployment.quantization, "format of the weights");
+  visit.if_set("parallel", deployment.parallel, "degrees, as in a scenario file");
+  visit.if_set("engine_options", deployment.engine_options, "knobs, as in a scenario file");
+  visit.if_set("cluster", deployment.cluster, "pools, where prompts and decoding are apart");
+}
+
+/// A target as a plan writes it.
+struct PlanTarget {
+  TargetMargin of{};
+};
+
+template <class Visitor>
+void members(Visitor& visit, PlanTarget& target) {
+  visit("target", target.of.what, "percentile, metric and class");
+  visit("limit_s", target.of.limit_s, "promised");
+  visit("achieved_s", target.of.achieved_s, "simulated; 0: nothing was measured");
+  visit("margin", target.of.margin, "(limit - achieved) / limit");
+}
+
+template <class Visitor>
+void members(Visitor& visit, PlanResult& result) {
+  SloVerdict& verdict = result.verdict;
+  std::vector<PlanTarget> targets;
+  for (const TargetMargin& margin : verdict.margins) targets.push_back({margin});
+  visit("holds", verdict.holds, "the SLO, with the engine keeping up");
+  visit("saturated", verdict.saturated, "a backlog grows as long as the load lasts");
+  visit("unserved", verdict.unserved, "requests rejected, lost or unfinished");
+  visit("binding", verdict.binding, "the target that is nearest to failing or fails by most");
+  visit("margin", verdict.worst_margin, "its margin");
+  visit("targets", targets, "of the SLO");
+  visit("goodput_share", verdict.goodput_share, "of the requests; null without goodput limits");
+  visit("requests", result.requests, "of the load");
+  visit("request_rate_per_s", result.request_rate_per_s, "completed over the makespan");
+  visit("output_tokens_per_s", result.output_tokens_per_s, "over the makespan");
+  visit("ttft_p95_s", result.ttft_p95_s, "time to the first token");
+  visit("tpot_p95_s", result.tpot_p95_s, "time per output token after the first");
+  visit("e2e_p95_s", result.e2e_p95_s, "from sent to finished");
+  visit("mean_kv_use", result.mean_kv_use, "share of KV blocks, over time");
+  visit("busy_share", result.busy_share, "of the makespan, with a step in progress");
+  verdict.margins.clear();
+  for (PlanTarget& target : targets) verdict.margins.push_back(std::move(target.of));
+}
+
+template <class Visitor>
+void members(Visitor& visit, PlanCause& cause) {
+  visit("cause", cause.name, "what may be off");
+  visit("flips_at_deviations", cause.flips_at,
+        "standard deviations by which it turns the verdict alone; null: not within 4");
+}
+
+/// What all candidates have.
+template <class Visitor>
+void visit_candidate(Visitor& visit, PlanCandidate& candidate) {
+  visit("title", candidate.title, "for people");
+  visit("deployment", candidate.deployment, "of one unit");
+  visit("units", candidate.units, "how many");
+  visit("result", candidate.result, "of the load asked about");
+}
+
+template <class Visitor>
+void members(Visitor& visit, PlanCandidate& candidate) {
+  visit_candidate(visit, candidate);
+  visit.if_set("probability", candidate.result.probability,
+               "that it holds, where a least one was asked for");
+}
+
+template <class Visitor>
+void members(Visitor& visit, RankedPlan& one) {
+  visit_candidate(visit, one);
+  visit("gpus", one.gpus, "of all units");
+  visit("cost_usd_per_h", one.cost_per_hour, "null: a price is not known");
+  visit("usd_per_million_output_tokens", one.dollars_per_million_output_tokens, "at the load");
+  visit("power_w", one.power_w, "of the boards at their limit");
+  visit("pareto", one.pareto, "no other costs less, has more to spare and carries more");
+  visit("probability", one.probability, "that it holds");
+  visit("causes", one.causes, "of doubt");
+  visit("capacity_factor", one.capacity_factor, "times the load that it holds; null: not told");
+  visit("capacity_bounded", one.capacity_bounded, "or it is at least this");
+  visit("capacity_monotone", one.capacity_monotone, "or some greater load holds again");
+  visit("capacity_rate_per_s", one.capacity_rate_per_s, "arrivals at that load");
+  visit("capacity_requests_needed", one.capacity_requests_needed, "to tell of a load that lasts");
+  visit("launch", one.launch, "how to start it");
+}
+
+template <class Visitor>
+void members(Visitor& visit, RejectedPlan& one) {
+  visit("gpu", one.gpu, "that is not among the ranked");
+  visit("shape", one.shape, "that came nearest");
+  visit("fate", one.outcome, "what became of it");
+  visit("why", one.why, "where no simulation decided");
+  visit.if_set("units", one.units, "simulated");
+  visit.if_set("result", one.result, "of these");
+}
+
+template <class Visitor>
+void members(Visitor& visit, PlanInputs& inputs) {
+  visit("scenario", inputs.scenario, "what all candidates share, as in a scenario file");
+  visit("gpus", inputs.gpus, "searched");
+  visit("search", inputs.search, "values by knob; null: none varies");
+  visit("objective", inputs.objective, "what is least");
+  visit("most_replicas", inputs.max_replicas, "of a shape");
+  visit("budget_usd_per_h", inputs.limits.budget_per_hour, "null: none");
+  visit("power_w", inputs.limits.power_w, "null: no limit");
+  visit("available", inputs.limits.available, "GPUs that there are");
+  visit("price_usd_per_gpu_h", inputs.limits.prices, "in place of the profiles'");
+  visit("goodput_share", inputs.min_goodput_share, "required; null: none");
+  visit("least_probability", inputs.min_probability, "null: as predicted");
+  visit("top", inputs.top, "placements in the answer");
+}
+
+/// How many shapes came to each outcome.
+struct OutcomeCounts {
+  std::map<ShapeOutcome, std::int64_t> of{};
+};
+
+template <class Visitor>
+void members(Visitor& visit, OutcomeCounts& counts) {
+  for (const auto& [outcome, name] : EnumNames<ShapeOutcome>::values) {
+    std::optional<std::int64_t> count;
+    if (const auto found = counts.of.find(outcome); found != counts.of.end()) count = found->second;
+    visit.if_set(name.data(), count, reason_text(outcome));
+    if (count) counts.of[outcome] = *count;
+  }
+}
+
+template <class Visitor>
+void members(Visitor& visit, PlanAnswer& answer) {
+  OutcomeCounts counts{answer.shapes};
+  members(visit, answer.head);
+  visit("inputs", answer.inputs, "the question as understood");
+  visit("holds", answer.holds, "whether anything does; null: stopped before an answer");
+  visit("stopped", answer.stopped, "before the end: nothing is ranked");
+  visit("answer", answer.headline, "in a sentence");
+  visit("ranked", answer.ranked, "the best first");
+  visit("closest", answer.closest, "where none is ranked, the nearest first");
+  visit("losers", answer.rejected, "of each GPU that is not among the ranked");
+  visit("shapes", counts, "how many, by what became of them");
+  visit.if_set("limits", answer.limits, "of the best");
+  visit("candidates", answer.candidates, "shapes, each as often as its limits allow");
+  visit("simulations", answer.simulations, "of the search");
+  visit("finalist_simulations", answer.finalist_simulations,
+        "behind probabilities and breaking points");
+  answer.shapes = std::move(counts.of);
+}
+
+namespace {
+
+// ---- the question
+
+/// Requests of a synthetic load whose number is free: enough for a p95 that 100 of them decide.
+constexpr std::int64_t kDefaultPrompts = 2'000;
+
+/// Replicas and pools are the search's: those of a scenario would be replaced.
+void refuse_pools(const Scenario& scenario) {
+  if (!scenario.cluster || scenario.cluster->pools.empty()) return;
+  throw UsageError(
+      "plan searches pools itself: give the scenario without pools (and --search pools=1:1,1:2 to "
+      "take prompts apart)");
+}
+
+void require_a_promise(const Slo& slo, const std::optional<double>& goodput_share) {
+  const auto has_targets = [](const SloClass& one) { return !one.targets.empty(); };
+  const bool promised = !slo.targets.empty() || goodput_share ||
+                        std::any_of(slo.classes.begin(), slo.classes.end(), has_targets);
+  if (promised) return;
+  throw UsageError(
+      "plan needs to know what is promised: --slo p95:ttft:500ms p95:tpot:50ms, or --goodput with "
+      "--goodput-share");
+}
+
+PlanTask task_of(const PlanQuestion& question) {
+  PlanTask task{.base = question.scenario};
+  auto* synthetic = std::get_if<SyntheticWorkload>(&task.base.workload);
+  if (synthetic != nullptr && question.free_length) synthetic->num_prompts = kDefaultPrompts;
+  task.space = {.gpus = question.gpus,
+                .dimensions = completed(question.search, question.fixed_tensor ||
+                                                             question.scenario.parallel.tensor > 1),
+                // what no dimension sets
+                .base = {.engine = question.scenario.engine,
+                         .weight_format = question.scenario.weight_format,
+                         .parallel = question.scenario.parallel,
+                         .overrides = question.scenario.overrides},
+                .max_units = static_cast<std::int32_t>(
+                    std::min<std::int64_t>(question.max_replicas, kMaxReplicas))};
+  task.requirement.min_goodput_share = question.min_goodput_share;
+  task.min_probability = question.min_probability;
+  task.limits = question.limits;
+  task.objective = question.objective;
+  task.keep = question.top;
+  task.program = question.program;
+  return task;
+}
+
+// ---- the answer from what was found
+
+std::string with_knobs(const std::string& name, const Shape& shape) {
+  const std::string knobs = knobs_of(shape);
+  return knobs.empty() ? name : name + " (" + knobs + ")";
+}
+
+std::string title_of(const Shape& shape, std::int64_t units) {
+  return with_knobs(
+      short_name(Candidate{.shape = shape, .units = static_cast<std::int32_t>(units)}), shape);
+}
+
+PlanDeployment deployment_of(const Shape& shape) {
+  PlanDeployment deployment{.gpu = shape.gpu, .name = short_name(shape)};
+  const Json scenario = Json::parse(to_json(scenario_of({}, {.shape = shape, .units = 1})));
+  const auto text = [&](const char* key) -> std::optional<std::string> {
+    if (!scenario.contains(key)) return std::nullopt;
+    return scenario[key].get<std::string>();
+  };
+  const auto json = [&](const char* key) -> std::optional<std::shared_ptr<const Json>> {
+    if (!scenario.contains(key)) return std::nullopt;
+    return std::make_shared<const Json>(scenario[key]);
+  };
+  deployment.engine = text("engine");
+  deployment.quantization = text("quantization");
+  deployment.parallel = json("parallel");
+  deployment.engine_options = json("engine_options");
+  deployment.cluster = json("cluster");
+  return deployment;
+}
+
+PlanCandidate candidate_of(const PlanFindings& found, const TriedCandidate& tried) {
+  const Shape& shape = found.shapes[tried.shape].shape;
+  return {.title = title_of(shape, tried.units),
+          .deployment = deployment_of(shape),
+          .units = tried.units,
+          .result = {tried.figures},
+          .shape = shape};
+}
+
+/// At the load asked about; nothing without a price or without tokens.
+std::optional<double> dollars_per_million_output_tokens(const RankedCandidate& one) {
+  constexpr double kSecondsPerHour = 3600;
+  constexpr double kMillion = 1e6;
+  const double per_hour = one.figures.output_tokens_per_s * kSecondsPerHour;
+  if (!one.needs.cost_per_hour || per_hour <= 0) return std::nullopt;
+  return *one.needs.cost_per_hour / per_hour * kMillion;
+}
+
+RankedPlan ranked_of(const PreparedPlan& prepared, const PlanFindings& found,
+                     const RankedCandidate& one) {
+  RankedPlan ranked{candidate_of(found, one)};
+  ranked.gpus = one.needs.gpus;
+  ranked.cost_per_hour = one.needs.cost_per_hour;
+  ranked.dollars_per_million_output_tokens = dollars_per_million_output_tokens(one);
+  ranked.power_w = one.needs.power_w;
+  ranked.pareto = one.pareto;
+  ranked.probability = one.finalist.confidence.probability;
+  for (const Cause& cause : one.finalist.confidence.causes) {
+    ranked.causes.push_back({cause.name, cause.flips_at});
+  }
+  ranked.capacity_factor = one.finalist.capacity_factor;
+  ranked.capacity_bounded = one.finalist.capacity_bounded;
+  ranked.capacity_monotone = one.finalist.capacity_monotone;
+  ranked.capacity_rate_per_s = one.finalist.capacity_rate_per_s;
+  ranked.capacity_requests_needed = one.finalist.capacity_requests_needed;
+  ranked.launch = launch_lines(prepared.catalogue, ranked.shape, ranked.units);
+  return ranked;
+}
+
+double objective_of(const PlanFindings& found, const TriedCandidate& tried) {
+  return found.shapes[tried.shape].unit_objective * static_cast<double>(tried.units);
+}
+
+RejectedPlan rejected_of(const PlanFindings& found, const NearestRejected& nearest) {
+  const PlannedShape& planned = found.shapes[nearest.shape];
+  RejectedPlan rejected{.gpu = planned.shape.gpu,
+                        .shape = deployment_of(planned.shape),
+                        .outcome = planned.outcome,
+                        .why = planned.why,
+                        .title = short_name(planned.shape)};
+  if (!nearest.tried) return rejected;
+  const TriedCandidate& tried = *nearest.tried;
+  rejected.units = tried.units;
+  rejected.result = PlanResult{tried.figures};
+  rejected.title = title_of(planned.shape, tried.units);
+  rejected.holds = tried.holds;
+  if (!found.ranked.empty()) {
+    const double min = objective_of(found, found.ranked.front());
+    const double more = objective_of(found, tried) - min;
+    constexpr double kEqual = 1e-9;  // sums of prices
+    rejected.beyond_first = more > kEqual * min ? more : 0;
+  }
+  return rejected;
+}
+
+/// A limit of the user's that rules out what may hold, and the least that it would have to allow.
+std::optional<PlanContradiction> contradiction_of(const PlanFindings& found) {
+  const PlannedShape* min = nullptr;
+  std::int64_t ruled_out = 0;
+  const auto needed = [](const PlannedShape& one) {
+    return one.unit_objective * static_cast<double>(one.bound.min_units);
+  };
+  for (const PlannedShape& planned : found.shapes) {
+    if (planned.outcome != ShapeOutcome::beyond_limits || planned.limit.by.empty()) continue;
+    ++ruled_out;
+    if (min == nullptr || needed(planned) < needed(*min)) min = &planned;
+  }
+  if (min == nullptr) return std::nullopt;
+  return PlanContradiction{ruled_out, short_name(min->shape), min->why};
+}
+
+PlanAnswer answer_of(const PreparedPlan& prepared, const PlanFindings& found) {
+  PlanAnswer answer{.head = answer_head("plan"),
+                    .inputs = plan_inputs(prepared),
+                    .stopped = found.stopped,
+                    .candidates = found.candidates,
+                    .simulations = found.simulations,
+                    .finalist_simulations = found.finalist_simulations,
+                    .workload = prepared.catalogue.workload.description,
+                    .requests = std::ssize(prepared.catalogue.workload.requests),
+                    .contradiction = contradiction_of(found)};
+  if (!found.stopped) answer.holds = !found.ranked.empty();
+  for (const RankedCandidate& one : found.ranked) {
+    answer.ranked.push_back(ranked_of(prepared, found, one));
+  }
+  for (const TriedCandidate& tried : found.closest) {
+    answer.closest.push_back(candidate_of(found, tried));
+  }
+  for (const NearestRejected& nearest : found.rejected) {
+    answer.rejected.push_back(rejected_of(found, nearest));
+  }
+  for (const PlannedShape& planned : found.shapes) {
+    ++answer.shapes[planned.outcome];
+    if (!prepared.explain) continue;
+    const Candidate one{.shape = planned.shape, .units = 1};
+    answer.every_shape.push_back({.title = with_knobs(short_name(one), planned.shape),
+                                  .min_units = planned.bound.min_units,
+                                  .max_units = planned.limit.units,
+                                  .outcome = planned.outcome,
+                                  .why = planned.why});
+  }
+  answer.headline = plan_sentences(answer).front();
+  return answer;
+}
+
+/// What binds the best; nothing without one, or when it was cancelled.
+std::optional<LimitsAnswer> limits_of_best(const PreparedPlan& prepared, const PlanAnswer& answer,
+                                           int threads, const ProgressFunction& progress) {
+  if (answer.ranked.empty()) return std::nullopt;
+  const RankedPlan& best = answer.ranked.front();
+  SimulationRun run = run_of(prepared.catalogue,
+                             {.shape = best.shape, .units = static_cast<std::int32_t>(best.units)});
+  const LimitAccount account = simulate_with_account(run, step_times_of(run), {});
+  const auto report = report_limits(run, account, threads, progress);
+  if (!report) return std::nullopt;
+  return limits_answer(*report, run.pools);
+}
+
+}  // namespace
+
+bool breaks_on_few(const RankedPlan& one) {
+  return one.capacity_factor && one.result.requests < one.capacity_requests_needed;
+}
+
+PreparedPlan prepare_plan(const PlanQuestion& question) {
+  refuse_pools(question.scenario);
+  require_a_promise(question.scenario.slo, question.min_goodput_share);
+  PreparedPlan prepared{.task = task_of(question), .explain = question.explain};
+  prepared.catalogue = load_catalogue(prepared.task.base, prepared.task.space);
+  return prepared;
+}
+
+PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution) {
+  const auto progress_of = [&](PlanStage stage) -> ProgressFunction {
+    if (!execution.progress) return {};
+    return [&execution, stage](std::int64_t done, std::int64_t total) {
+      return execution.progress(stage, done, total);
+    };
+  };
+  const int threads = execution.threads > 0 ? execution.threads : available_threads();
+  auto shapes =
+      plan_shapes(prepared.catalogue, prepared.task, threads, progress_of(PlanStage::placements));
+  if (!shapes) return answer_of(prepared, {.stopped = true});
+  if (execution.begun) execution.begun();
+  const std::vector<PlannedShape> asked_about = *shapes;
+  Evaluations evaluations(plan_evaluator(prepared.catalogue, prepared.task, asked_about),
+                          {.threads = threads,
+                           .digest = plan_digest(prepared.catalogue, prepared.task, asked_about),
+                           .kept = execution.kept,
+                           .ranks = execution.ranks});
+  const PlanFindings found = make_plan(prepared.task, *std::move(shapes), evaluations,
+                                       progress_of(PlanStage::simulations));
+  evaluations.keep();
+  PlanAnswer answer = answer_of(prepared, found);
+  if (prepared.explain) {
+    answer.limits = limits_of_best(prepared, answer, threads, progress_of(PlanStage::limits));
+  }
+  return answer;
+}
+
+PlanAnswer plan(const PlanQuestion& question, const PlanExecution& execution) {
+  return plan(prepare_plan(question), execution);
+}
+
+PlanInputs plan_inputs(const PreparedPlan& prepared) {
+  const PlanTask& task = prepared.task;
+  PlanInputs inputs{.scenario = prepared.catalogue.base,
+                    .gpus = task.space.gpus,
+                    .objective = task.objective,
+                    .max_replicas = task.space.max_units,
+                    .limits = task.limits,
+                    .min_goodput_share = task.requirement.min_goodput_share,
+                    .min_probability = task.min_probability,
+                    .top = task.keep};
+  for (const Knob& knob : task.space.dimensions) {
+    if (!inputs.search) inputs.search.emplace();
+    inputs.search->emplace_back(knob.key, knob.values);
+  }
+  return inputs;
+}
+
+Json to_json(const PlanInputs& inputs) { return record_to_json(inputs); }
+
+Json to_json(const PlanAnswer& answer) { return record_to_json(answer); }
+
+PlanAnswer plan_answer_from_json(const Json& json) {
+  PlanAnswer answer = record_from_json<PlanAnswer>(json);
+  check_head(answer.head, "plan");
+  return answer;
+}
+
+Json plan_answer_schema() { return schema_document<PlanAnswer>("What roofcast plan answers"); }
+
+}  // namespace roofcast

@@ -1,0 +1,142 @@
+#include "roofcast/plan_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+
+namespace roofcast {
+namespace {
+
+/// "6 GPUs, $21.00 per hour, $1.20 per million output tokens"
+std::string price_of(const RankedPlan& one) {
+  std::string text = counted(one.gpus, "GPU");
+  if (!one.cost_per_hour) return text;
+  text += fmt::format(", {} per hour", dollars(*one.cost_per_hour));
+  if (const auto& each = one.dollars_per_million_output_tokens) {
+    text += fmt::format(", {} per million output tokens", dollars(*each));
+  }
+  return text;
+}
+
+/// How sure, and how much more it carries.
+std::string prospects_of(const RankedPlan& one) {
+  std::string text = "holds with probability " + as_probability(one.probability);
+  if (!one.capacity_factor) return text;
+  // A rate that no client sends needs no hundredths.
+  const double rate = one.capacity_rate_per_s;
+  constexpr double kWhole = 100;
+  return fmt::format(
+      "{}; breaks {} {:.2f} times this load ({} requests/s){}{}", text,
+      one.capacity_bounded ? "beyond" : "not before", *one.capacity_factor,
+      fixed(rate, rate < kWhole ? 2 : 0),
+      one.capacity_monotone ? "" : ", though some greater loads hold",
+      breaks_on_few(one) ? " (few requests: a load that lasts may break it sooner)" : "");
+}
+
+const char* superlative(PlanObjective objective) {
+  switch (objective) {
+    case PlanObjective::cost:
+      return "Cheapest";
+    case PlanObjective::gpus:
+      return "Fewest GPUs";
+    case PlanObjective::power:
+      break;
+  }
+  return "Least power";
+}
+
+std::vector<std::string> refusal(const PlanAnswer& answer) {
+  std::vector<std::string> lines;
+  if (answer.stopped) {
+    lines.emplace_back("Interrupted before an answer.");
+  } else {
+    lines.emplace_back("No deployment that was searched holds this.");
+    if (const auto& one = answer.contradiction) {
+      lines.push_back(
+          fmt::format("What the limits allow contradicts what is promised: they rule out {}; the "
+                      "least of them, {}, {}.",
+                      counted(one->shapes, "shape"), one->nearest, one->why));
+    }
+  }
+  for (const PlanCandidate& one : answer.closest) {
+    lines.push_back(fmt::format("{}: {}: {}.", answer.stopped ? "So far" : "Closest", one.title,
+                                miss_of(one.result)));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
+  if (answer.ranked.empty()) return refusal(answer);
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < std::min<std::size_t>(answer.ranked.size(), 2); ++i) {
+    const RankedPlan& one = answer.ranked[i];
+    lines.push_back(fmt::format("{}: {}; {}; {}.",
+                                i == 0 ? superlative(answer.inputs.objective) : "Next", one.title,
+                                price_of(one), prospects_of(one)));
+  }
+  return lines;
+}
+
+std::string miss_of(const PlanResult& result) {
+  const SloVerdict& verdict = result.verdict;
+  if (verdict.holds && result.probability) {
+    return "holds with probability " + as_probability(*result.probability);
+  }
+  if (verdict.holds) return "holds";
+  for (const TargetMargin& margin : verdict.margins) {
+    if (margin.what != verdict.binding) continue;
+    return fmt::format("{} {} of {}", margin.what, duration(margin.achieved_s),
+                       duration(margin.limit_s));
+  }
+  return verdict.binding;
+}
+
+std::vector<std::string> causes_of(const RankedPlan& one) {
+  std::vector<std::string> lines;
+  for (const PlanCause& cause : one.causes) {
+    if (!cause.flips_at) continue;
+    lines.push_back(fmt::format("{}: {:+.1f} standard deviations alone turn the verdict.",
+                                cause.name, *cause.flips_at));
+  }
+  return lines;
+}
+
+std::string as_probability(double probability) {
+  constexpr double kNearly = 0.999;
+  constexpr double kHigh = 0.99;  // beyond it two digits would be rounded to 1
+  if (probability > kNearly) return "over 0.999";
+  if (probability < 1 - kNearly) return "under 0.001";
+  return fixed(probability, probability > kHigh || probability < 1 - kHigh ? 3 : 2);
+}
+
+const char* reason_text(ShapeOutcome outcome) {
+  switch (outcome) {
+    case ShapeOutcome::cannot_run:
+      return "cannot run: the model or the engine refuses the combination";
+    case ShapeOutcome::does_not_fit:
+      return "do not fit in memory";
+    case ShapeOutcome::too_slow:
+      return "miss the SLO even unloaded (bound)";
+    case ShapeOutcome::beyond_limits:
+      return "need more than the limits allow (bound)";
+    case ShapeOutcome::searched:
+      return "were not decided on";
+    case ShapeOutcome::more_expensive:
+      return "are dearer than what is in the answer, or have less to spare";
+    case ShapeOutcome::misses:
+      return "miss the SLO as often as allowed (simulated)";
+    case ShapeOutcome::ranked:
+      break;
+  }
+  return "are in the answer";
+}
+
+std::string dollars(double value) { return "$" + fixed(value, 2); }
+
+}  // namespace roofcast

@@ -1,0 +1,148 @@
+#include "roofcast/store_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/utc_time.hpp"
+#include "base/version.hpp"
+#include "roofcast/pool_description.hpp"
+#include "roofcast/simulation_rows.hpp"
+#include "simulator/io/scenario_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+const std::string& gpu_of(const PoolRun& pool) { return pool.deployment.gpu.name; }
+const std::string& engine_of(const PoolRun& pool) { return pool.deployment.engine.name; }
+const std::string& hash_of(const PoolRun& pool) { return pool.profile_hash; }
+
+/// What rows of all kinds begin with.
+RunRow row_of(const std::string& kind, const std::string& command_line, const Scenario& scenario) {
+  RunRow row;
+  row.kind = kind;
+  row.created_at = utc_now();
+  row.tool_version = kVersion;
+  row.command_line = command_line;
+  row.scenario_json = to_json(with_absolute_paths(scenario));
+  row.seed = scenario.seed;
+  return row;
+}
+
+// ---- capacity
+
+/// One line for a list of runs.
+std::string summary_of(const CapacityAnswer& answer) {
+  if (!answer.capacity) return "no load holds";
+  return "carries " + as_load(answer.load, *answer.capacity) +
+         (answer.holds ? ", holds" : ", does not hold");
+}
+
+// ---- what-if
+
+void add_differences(const VariantAnswer& variant, std::vector<MetricRow>& rows) {
+  for (const MetricAnswer& metric : variant.metrics) {
+    const auto add = [&](const char* which, const std::optional<double>& value) {
+      if (value) rows.push_back({metric.name, metric.statistic + which, *value});
+    };
+    add("_difference", metric.difference);
+    add("_difference_low", metric.low);
+    add("_difference_high", metric.high);
+  }
+}
+
+/// "tp=2: TTFT p95 412 ms (-120 ms)"
+std::string summary_of(const VariantAnswer& variant) {
+  std::string text = name_of(variant);
+  const MetricAnswer& metric = variant.metrics.front();
+  if (!metric.value) return text;
+  text += fmt::format(": {} {}", title_of(metric), metric_text(metric, *metric.value));
+  if (variant.settings.empty() || !metric.difference) return text;
+  return text + fmt::format(" ({}{})", difference_text(metric, *metric.difference),
+                            !metric.significant   ? ""
+                            : *metric.significant ? ", significant"
+                                                  : ", not significant");
+}
+
+}  // namespace
+
+Run capacity_row(const CapacityAnswer& answer, const std::string& command_line) {
+  Run run;
+  run.row = row_of("capacity", command_line, answer.inputs.scenario);
+  run.row.model = answer.inputs.model;
+  run.row.gpu = joined(answer.pools, gpu_of);
+  run.row.engine = joined(answer.pools, engine_of);
+  run.row.profile_hash = joined(answer.pools, hash_of);
+  run.row.summary = summary_of(answer);
+  const auto add = [&](const std::string& name, const std::string& statistic,
+                       const std::optional<double>& value) {
+    if (value) run.metrics.push_back({name, statistic, *value});
+  };
+  const std::string name =
+      answer.load == LoadKind::rate ? "capacity_rate_per_s" : "capacity_concurrency";
+  add(name, "value", answer.capacity);
+  add(name, "p10", answer.low);
+  add(name, "p90", answer.high);
+  add("headroom", "value", answer.headroom);
+  if (answer.asked) add("holds_probability", "value", answer.asked->probability);
+  return run;
+}
+
+RunRow plan_row(const PreparedPlan& prepared, const std::string& command_line) {
+  RunRow row;
+  row.kind = "plan";
+  row.created_at = utc_now();
+  row.tool_version = kVersion;
+  row.command_line = command_line;
+  row.model = prepared.catalogue.base.model;
+  row.scenario_json = to_json(plan_inputs(prepared)).dump();
+  row.seed = prepared.task.base.seed;
+  return row;
+}
+
+PlanEnd plan_end(const PlanAnswer& answer, const PreparedPlan& prepared) {
+  PlanEnd end{.summary = answer.headline, .answer_json = to_json(answer).dump()};
+  if (answer.ranked.empty()) return end;
+  const Shape& shape = answer.ranked.front().shape;
+  end.gpu = shape.gpu;
+  end.engine = shape.engine;
+  end.profile_hash = prepared.catalogue.gpus.at(shape.gpu).hash;
+  return end;
+}
+
+std::vector<MetricRow> plan_metrics(const PlanAnswer& answer) {
+  std::vector<MetricRow> metrics = {
+      {"simulations", "value", static_cast<double>(answer.simulations)}};
+  if (answer.ranked.empty()) return metrics;
+  const RankedPlan& best = answer.ranked.front();
+  metrics.push_back({"gpus", "value", static_cast<double>(best.gpus)});
+  metrics.push_back({"probability", "value", best.probability});
+  metrics.push_back({"ttft_s", "p95", best.result.ttft_p95_s});
+  metrics.push_back({"tpot_s", "p95", best.result.tpot_p95_s});
+  if (best.cost_per_hour) metrics.push_back({"cost_usd_per_h", "value", *best.cost_per_hour});
+  return metrics;
+}
+
+std::vector<Run> what_if_runs(const WhatIfAnswer& answer, const std::string& command_line) {
+  std::vector<Run> runs;
+  for (const VariantAnswer& variant : answer.variants) {
+    if (!variant.reason.empty()) continue;
+    Run run;
+    run.row = row_of("whatif", command_line, variant.scenario);
+    run.row.model = variant.labels.model;
+    run.row.gpu = variant.labels.gpu;
+    run.row.engine = variant.labels.engine;
+    run.row.profile_hash = variant.labels.profile_hash;
+    run.row.summary = summary_of(variant);
+    for (const RunFigure& one : variant.all_figures) {
+      run.metrics.push_back({one.metric.name, one.metric.statistic, one.value});
+    }
+    run.metrics.push_back({"seeds", "value", static_cast<double>(answer.seeds)});
+    if (!variant.settings.empty()) add_differences(variant, run.metrics);
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,241 @@
+#include "roofcast/what_if.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/numbers.hpp"
+#include "planner/evaluate_all.hpp"
+#include "roofcast/pool_description.hpp"
+#include "roofcast/record_parts.hpp"
+#include "roofcast/simulation_rows.hpp"
+
+namespace roofcast {
+
+// ---- the record
+
+template <class Visitor>
+void members(Visitor& visit, MetricAnswer& metric) {
+  visit("name", metric.name, "as the store names it");
+  visit("statistic", metric.statistic, "value, mean or a percentile");
+  visit("value", metric.value, "mean over seeds; null: some run has none of it");
+  visit("difference", metric.difference, "from the baseline");
+  visit("difference_low", metric.low, "of its interval of 95 %; null: not known");
+  visit("difference_high", metric.high, "of its interval of 95 %; null: not known");
+  visit("significant", metric.significant, "the interval does not hold 0; null: not known");
+}
+
+template <class Visitor>
+void members(Visitor& visit, VariantAnswer& variant) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const Setting& one : variant.settings) settings.emplace_back(one.key, one.value);
+  visit("settings", settings, "by knob; none: the baseline");
+  visit("is_baseline", variant.is_baseline, "it sets what the baseline has already");
+  visit("reason", variant.reason, "why there are no figures; empty: there are");
+  visit("runs", variant.runs, "one a seed");
+  visit("runs_holding", variant.held, "in which the SLO holds and the engine keeps up");
+  visit("runs_saturated", variant.saturated, "in which the engine does not keep up");
+  visit("binding", variant.binding, "of the first run: what is nearest to failing");
+  visit("metrics", variant.metrics, "the same of every variant");
+  visit("cost_usd_per_h", variant.cost_per_hour, "null: no price is known");
+  visit("cost_usd_per_million_output_tokens", variant.dollars_per_million_output_tokens,
+        "null: no price is known");
+  visit.if_set("limits", variant.limits, "of the first run");
+  visit("scenario", variant.scenario, "as in a scenario file");
+  variant.settings.clear();
+  for (auto& [key, value] : settings) variant.settings.push_back({key, value});
+}
+
+/// "inputs" of the answer.
+struct WhatIfInputs {
+  Scenario scenario{};
+  std::int64_t seeds = 1;
+};
+
+template <class Visitor>
+void members(Visitor& visit, WhatIfInputs& inputs) {
+  visit("scenario", inputs.scenario, "the baseline, as in a scenario file");
+  visit("seeds", inputs.seeds, "of each variant");
+}
+
+template <class Visitor>
+void members(Visitor& visit, WhatIfAnswer& answer) {
+  constexpr const char* kOverBlocks = "blocks of requests";
+  WhatIfInputs inputs{answer.baseline, answer.seeds};
+  std::string interval = answer.by_blocks ? kOverBlocks : "seeds";
+  members(visit, answer.head);
+  visit("inputs", inputs, "the question as understood");
+  visit("interval", interval, "what intervals are over: seeds, or blocks of requests");
+  visit("variants", answer.variants, "the baseline first");
+  answer.baseline = std::move(inputs.scenario);
+  answer.seeds = inputs.seeds;
+  answer.by_blocks = interval == kOverBlocks;
+}
+
+namespace {
+
+// ---- what the simulations are asked
+
+std::vector<RunFigure> figures_of(const SimulationRun& run) {
+  std::vector<RunFigure> figures;
+  for (const std::vector<MetricRow>& rows : {simulation_metrics(run), cost_metrics(run)}) {
+    for (const MetricRow& row : rows) figures.push_back({{row.name, row.statistic}, row.value});
+  }
+  return figures;
+}
+
+const std::string& gpu_of(const PoolRun& pool) { return pool.deployment.gpu.name; }
+const std::string& engine_of(const PoolRun& pool) { return pool.deployment.engine.name; }
+const std::string& hash_of(const PoolRun& pool) { return pool.profile_hash; }
+
+RunLabels labels_of(const SimulationRun& run) {
+  return {.model = run.pools.front().deployment.model.name,
+          .gpu = joined(run.pools, gpu_of),
+          .engine = joined(run.pools, engine_of),
+          .profile_hash = joined(run.pools, hash_of),
+          .headline = headline(run.pools),
+          .workload = run.workload.description};
+}
+
+// ---- the answer from what was found
+
+std::optional<double> finite(const std::optional<double>& number) {
+  return number && std::isfinite(*number) ? number : std::nullopt;
+}
+
+MetricAnswer metric_of(const MetricName& name, const WhatIfFigure& figure) {
+  MetricAnswer metric{name, finite(figure.value)};
+  if (!figure.difference) return metric;
+  const Difference& difference = *figure.difference;
+  metric.difference = difference.mean;
+  metric.low = finite(difference.low);
+  metric.high = finite(difference.high);
+  if (difference.low) metric.significant = difference.significant();
+  return metric;
+}
+
+std::optional<double> value_of(const WhatIfRow& row, const char* name) {
+  for (const RunFigure& one : row.all_figures) {
+    if (one.metric.name == name) return one.value;
+  }
+  return std::nullopt;
+}
+
+VariantAnswer variant_of(const WhatIfFindings& found, const WhatIfRow& row) {
+  VariantAnswer variant{
+      .settings = row.variant.settings,
+      .is_baseline = row.variant.is_baseline,
+      .reason = row.reason,
+      .runs = row.runs,
+      .held = row.held,
+      .saturated = row.saturated,
+      .binding = row.binding,
+      .cost_per_hour = value_of(row, "cost_usd_per_h"),
+      .dollars_per_million_output_tokens = value_of(row, "cost_usd_per_million_output_tokens"),
+      .scenario = row.variant.scenario,
+      .labels = row.labels,
+      .all_figures = row.all_figures};
+  for (std::size_t i = 0; i < found.metrics.size(); ++i) {
+    variant.metrics.push_back(metric_of(found.metrics[i], row.figures[i]));
+  }
+  if (row.limits) variant.limits = limits_answer(*row.limits, row.pools);
+  return variant;
+}
+
+bool is_money(const MetricName& metric) { return metric.name.starts_with("cost_"); }
+
+}  // namespace
+
+WhatIfTask what_if_task(const WhatIfQuestion& question) {
+  constexpr std::int64_t kDefaultSeeds = 5;
+  const Scenario& baseline = question.baseline;
+  WhatIfTask task{
+      .variants = variants_of(baseline, question.settings),
+      .metrics = question.metrics.empty() ? default_metrics(baseline.slo) : question.metrics,
+      .explain = question.explain,
+      .figures_of = figures_of,
+      .labels_of = labels_of};
+  if (is_trace(baseline) && question.seeds) {
+    throw UsageError("--seeds: the load is a trace, which is the same whatever the seed");
+  }
+  task.seeds = is_trace(baseline) ? 1 : question.seeds.value_or(kDefaultSeeds);
+  task.threads = question.threads > 0 ? question.threads : available_threads();
+  return task;
+}
+
+std::optional<WhatIfAnswer> what_if(const WhatIfTask& task, const Progress& progress) {
+  const std::optional<WhatIfFindings> found = run_what_if(task, progress);
+  if (!found) return std::nullopt;
+  WhatIfAnswer answer{.head = answer_head("whatif"),
+                      .baseline = found->rows.front().variant.scenario,
+                      .seeds = found->seeds,
+                      .by_blocks = found->by_blocks};
+  for (const WhatIfRow& row : found->rows) answer.variants.push_back(variant_of(*found, row));
+  return answer;
+}
+
+std::optional<WhatIfAnswer> what_if(const WhatIfQuestion& question, const Progress& progress) {
+  return what_if(what_if_task(question), progress);
+}
+
+Json to_json(const WhatIfAnswer& answer) { return record_to_json(answer); }
+
+WhatIfAnswer what_if_answer_from_json(const Json& json) {
+  WhatIfAnswer answer = record_from_json<WhatIfAnswer>(json);
+  check_head(answer.head, "whatif");
+  return answer;
+}
+
+Json what_if_answer_schema() {
+  return schema_document<WhatIfAnswer>("What roofcast whatif answers");
+}
+
+std::string name_of(const VariantAnswer& variant) {
+  return variant.settings.empty() ? "baseline" : to_text(variant.settings);
+}
+
+bool is_time(const MetricName& metric) {
+  return metric.name.ends_with("_s") && !metric.name.ends_with("_per_s");
+}
+
+std::string title_of(const MetricName& metric) {
+  static const std::map<std::string, std::string> kTitles = {
+      {"ttft_s", "TTFT"},
+      {"tpot_s", "TPOT"},
+      {"itl_s", "ITL"},
+      {"e2e_s", "E2E"},
+      {"queue_s", "queue"},
+      {"client_queue_s", "client queue"},
+      {"output_tokens_per_s", "output tokens/s"},
+      {"input_tokens_per_s", "input tokens/s"},
+      {"request_rate_per_s", "requests/s"},
+      {"offered_rate_per_s", "offered/s"},
+      {"goodput_per_s", "goodput/s"},
+      {"kv_blocks", "KV blocks"},
+      {"kv_tokens", "KV tokens"},
+      {"max_concurrency", "sequences at once"},
+      {"step_s", "step time"},
+      {"cost_usd_per_h", "$/h"},
+      {"cost_usd_per_million_output_tokens", "$/M output"}};
+  const auto known = kTitles.find(metric.name);
+  const std::string title = known == kTitles.end() ? metric.name : known->second;
+  return metric.statistic == "value" ? title : title + " " + metric.statistic;
+}
+
+std::string metric_text(const MetricName& metric, double value) {
+  if (!std::isfinite(value)) return "-";
+  if (is_time(metric)) return (value < 0 ? "-" : "") + as_time(Seconds{std::abs(value)});
+  if (is_money(metric)) return fixed(value, 2);
+  constexpr double kPlain = 9999.5;  // from here on four digits would need an exponent
+  return std::abs(value) < kPlain ? fmt::format("{:.4g}", value) : fixed(value, 0);
+}
+
+std::string difference_text(const MetricName& metric, double value) {
+  return (value > 0 ? "+" : "") + metric_text(metric, value);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,231 @@
+// The capacity of whole scenarios, by what must be so whatever the figures.
+#include "planner/capacity/capacity_findings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <random>
+
+#include "base/error.hpp"
+#include "tests/support/trials.hpp"
+
+namespace roofcast::test {
+namespace {
+
+Scenario chat(double request_rate, double ttft_limit_s = 0.5) {
+  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100", .seed = 1};
+  scenario.workload = SyntheticWorkload{.num_prompts = 200,
+                                        .request_rate = request_rate,
+                                        .input = fixed_length(1500),
+                                        .output = fixed_length(20)};
+  scenario.slo.targets = {
+      {.metric = LatencyMetric::ttft, .percentile = 95, .limit = Seconds{ttft_limit_s}}};
+  return scenario;
+}
+
+CapacityFindings answer_to(const Scenario& scenario, const CapacityRequest& request = {},
+                           int threads = 1) {
+  Execution execution{.threads = threads};
+  return capacity_findings(study_of(scenario, {}, false), request, execution);
+}
+
+Scenario closed_loop(std::int64_t in_flight) {
+  Scenario scenario = chat(kAllAtOnce);
+  scenario.max_concurrency = in_flight;
+  return scenario;
+}
+
+TEST(LoadStudy, TakesTheRateThatWasAskedFor) {
+  const LoadStudy study = study_of(chat(7), {}, false);
+  EXPECT_EQ(study.kind, LoadKind::rate);
+  EXPECT_TRUE(study.asked);
+  EXPECT_EQ(study.load_of_run, 7);
+  const SimulationRun twice = at_load(study, 14);
+  EXPECT_EQ(twice.workload.requests.size(), 200U);
+  const Nanoseconds last = study.run.workload.requests.back().arrival;
+  EXPECT_NEAR(static_cast<double>(twice.workload.requests.back().arrival),
+              static_cast<double>(last) / 2, 1);
+}
+
+TEST(LoadStudy, GivesARateToWhatHasNone) {
+  const LoadStudy study = study_of(chat(kAllAtOnce), {}, true);
+  EXPECT_FALSE(study.asked);
+  EXPECT_TRUE(study.grows);
+  EXPECT_EQ(std::ssize(study.run.workload.requests), kMinRequests);
+  // Asked again of what is stored, nobody asks for that rate either.
+  EXPECT_FALSE(study_of(study.run.scenario, {}, true).asked);
+  const LoadStudy longer = with_requests(study, 2 * kMinRequests);
+  EXPECT_EQ(std::ssize(longer.run.workload.requests), 2 * kMinRequests);
+  EXPECT_GT(longer.run.workload.requests.back().arrival, 0);
+  EXPECT_FALSE(study_of(longer.run.scenario, {}, true).asked);
+}
+
+TEST(LoadStudy, OfAClosedLoopIsItsConcurrency) {
+  const LoadStudy study = study_of(closed_loop(12), {}, false);
+  EXPECT_EQ(study.kind, LoadKind::concurrency);
+  EXPECT_EQ(study.load_of_run, 12);
+  EXPECT_EQ(at_load(study, 5).scenario.max_concurrency, 5);
+}
+
+TEST(LoadStudy, RefusesOneRequest) {
+  Scenario scenario = chat(1);
+  std::get<SyntheticWorkload>(scenario.workload).num_prompts = 1;
+  EXPECT_THROW(study_of(scenario, {}, false), Error);
+}
+
+TEST(LoadStudy, NeedsTenStaysOfRequests) {
+  // Little: 2 a second that stay 30 s are 60 at a time.
+  EXPECT_EQ(requests_needed({.request_rate_per_s = 2, .e2e = {.mean = 30}}), 600);
+}
+
+/// What a simulation of the scenario comes to by itself.
+SloVerdict simulated(const Scenario& scenario) {
+  SimulationRun run = prepare_simulation(scenario);
+  simulate_sampled(run, step_times_of(run), {});
+  return judge(run.result);
+}
+
+/// What a search for the capacity makes of the very load that is asked for.
+SloVerdict studied(const Scenario& scenario) {
+  const LoadStudy study = study_of(scenario, {}, false);
+  Execution execution;
+  const std::array loads = {study.load_of_run};
+  return trial_of(study, simulate_plainly, execution)(loads).front().verdict;
+}
+
+/// Below and beyond what the GPU carries, with limits that are often missed and often kept.
+Scenario any_load(std::mt19937& random) {
+  const auto between = [&](double low, double high) {  // even on a logarithmic scale
+    return std::exp(std::uniform_real_distribution(std::log(low), std::log(high))(random));
+  };
+  Scenario scenario = chat(between(2, 400), between(0.005, 20));
+  scenario.seed = random();
+  auto& synthetic = std::get<SyntheticWorkload>(scenario.workload);
+  synthetic.num_prompts = std::llround(between(20, 100));
+  synthetic.input = fixed_length(std::llround(between(20, 2000)));
+  synthetic.output = fixed_length(std::llround(between(1, 40)));
+  if (random() % 4 == 0) scenario.max_concurrency = 1 + static_cast<std::int64_t>(random() % 30);
+  if (random() % 4 == 0) scenario.slo.targets.clear();
+  return scenario;
+}
+
+TEST(CapacityFindings, AgreesWithASimulationOnWhetherALoadHolds) {
+  constexpr int kCases = trials(1000);
+  std::mt19937 random(20261122);
+  int kept = 0, missed = 0, saturated_within_limits = 0, unpromised = 0;
+  for (int i = 0; i < kCases; ++i) {
+    const Scenario scenario = any_load(random);
+    const SloVerdict by_itself = simulated(scenario);
+    const SloVerdict on_the_way = studied(scenario);
+    ASSERT_EQ(by_itself.saturated, on_the_way.saturated) << i;
+    if (scenario.slo.targets.empty()) {
+      // No promise, no exit code 3; a capacity ends where the engine no longer keeps up.
+      EXPECT_TRUE(by_itself.holds) << i;
+      EXPECT_EQ(on_the_way.holds, !on_the_way.saturated) << i;
+      if (on_the_way.saturated) ++unpromised;
+      continue;
+    }
+    EXPECT_EQ(by_itself.holds, on_the_way.holds) << i;
+    EXPECT_EQ(by_itself.worst_margin, on_the_way.worst_margin) << i;
+    EXPECT_EQ(by_itself.binding, on_the_way.binding) << i;
+    by_itself.holds ? ++kept : ++missed;
+    if (by_itself.saturated && by_itself.margins.front().margin >= 0) ++saturated_within_limits;
+  }
+  // The loads are of every kind.
+  for (const int count : {kept, missed, saturated_within_limits, unpromised}) {
+    EXPECT_GE(count, often(50));
+  }
+}
+
+TEST(CapacityFindings, HoldsAtTheCapacityAndNotAPercentBeyond) {
+  const CapacityFindings answer = answer_to(chat(3));
+  ASSERT_TRUE(answer.capacity.load);
+  EXPECT_TRUE(point_of(answer.capacity).verdict.holds);
+  EXPECT_LE(answer.limit_load, 1.01 * *answer.capacity.load);
+  EXPECT_GT(answer.limit_load, *answer.capacity.load);
+  EXPECT_LE(answer.low.value(), *answer.capacity.load);
+  EXPECT_GE(answer.high.value(), *answer.capacity.load);
+  EXPECT_NEAR(headroom_of(answer).value(), *answer.capacity.load / 3, 1e-12);
+  EXPECT_EQ(holds(answer), answer.asked->verdict.holds);
+}
+
+TEST(CapacityFindings, ALooserSloNeverCarriesLess) {
+  double before = 0;
+  for (const double limit_s : {0.06, 0.1, 0.3, 1.0}) {
+    const double load = answer_to(chat(3, limit_s)).capacity.load.value_or(0);
+    EXPECT_GE(load, before * 0.99) << limit_s;  // a capacity is known to 1 %
+    before = load;
+  }
+}
+
+TEST(CapacityFindings, IsTheSameForAnyNumberOfThreads) {
+  const CapacityFindings one = answer_to(chat(3), {.explain = true}, 1);
+  const CapacityFindings three = answer_to(chat(3), {.explain = true}, 3);
+  EXPECT_EQ(one.capacity.load, three.capacity.load);
+  EXPECT_EQ(one.low, three.low);
+  EXPECT_EQ(one.high, three.high);
+  EXPECT_EQ(one.confidence->probability, three.confidence->probability);
+  EXPECT_EQ(one.curve.size(), three.curve.size());
+  ASSERT_EQ(one.relaxed.size(), three.relaxed.size());
+  for (std::size_t i = 0; i < one.relaxed.size(); ++i) {
+    EXPECT_EQ(one.relaxed[i].kind, three.relaxed[i].kind);
+    EXPECT_EQ(one.relaxed[i].load, three.relaxed[i].load);
+  }
+}
+
+TEST(CapacityFindings, AnSloThatEvenOneRequestMissesHasNone) {
+  const CapacityFindings answer = answer_to(chat(3, 0.001));
+  EXPECT_FALSE(answer.capacity.load);
+  EXPECT_FALSE(holds(answer));
+  EXPECT_FALSE(headroom_of(answer));
+  EXPECT_EQ(point_of(answer.capacity).verdict.binding, "p95 ttft");
+}
+
+TEST(CapacityFindings, ALostReplicaLeavesWhatTheOthersCarry) {
+  Scenario scenario = chat(4);
+  scenario.cluster = ClusterScenario{.pools = {{.replicas = 2}}};
+  const CapacityFindings answer = answer_to(scenario, {.lose_one = true});
+  ASSERT_EQ(answer.lost.size(), 1U);
+  EXPECT_EQ(answer.lost[0].left, 1);
+  // What is left is the deployment of one replica, under the very same requests.
+  const CapacityFindings alone = answer_to(chat(4));
+  EXPECT_EQ(answer.lost[0].asked->ttft.p95, alone.asked->ttft.p95);
+  EXPECT_NEAR(answer.lost[0].capacity.load.value(), *alone.capacity.load,
+              0.01 * *alone.capacity.load);
+}
+
+TEST(CapacityFindings, TheOnlyReplicaLostLeavesNothing) {
+  const CapacityFindings answer = answer_to(chat(3), {.lose_one = true});
+  ASSERT_EQ(answer.lost.size(), 1U);
+  EXPECT_EQ(answer.lost[0].left, 0);
+  EXPECT_FALSE(holds(answer));
+}
+
+TEST(CapacityFindings, OfAClosedLoopIsAWholeNumberBelowTheFirstThatFails) {
+  const CapacityFindings answer = answer_to(closed_loop(4));
+  ASSERT_TRUE(answer.capacity.load);
+  EXPECT_EQ(*answer.capacity.load, std::floor(*answer.capacity.load));
+  for (const LoadPoint& point : answer.capacity.points) {
+    if (point.load > *answer.capacity.load) break;
+    EXPECT_TRUE(point.verdict.holds) << point.load;
+  }
+}
+
+TEST(CapacityFindings, EndsWithinASimulation) {
+  // Two hundred requests are some thousand events, of which every sixteenth asks.
+  std::atomic<int> asked = 0;
+  Execution execution{.stopped = [&asked] { return ++asked > 3; }};
+  EXPECT_THROW(capacity_findings(study_of(chat(7), {}, false), {}, execution), Error);
+  EXPECT_EQ(execution.simulations, 1);
+  EXPECT_LE(asked, 6);
+}
+
+TEST(CapacityFindings, EndsWhenTheUserDoes) {
+  Execution execution{.progress = [](std::int64_t done) { return done < 5; }};
+  EXPECT_THROW(capacity_findings(study_of(chat(3), {}, false), {}, execution), Error);
+}
+
+}  // namespace
+}  // namespace roofcast::test

@@ -1,0 +1,71 @@
+#include "planner/sizing.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace roofcast {
+namespace {
+
+DeploymentOptions on_h100(const std::string& model) { return {.model = model, .gpu = "h100"}; }
+
+// LLaMA-2-70B has 137.95 GB of weights and 327,680 bytes of K and V a token. An H100 shows 85 GB,
+// of which vLLM takes 9/10. One cannot hold the weights; two leave a few GB each beside their 69,
+// enough for a sequence of 4,096 tokens (0.67 GB each) but not for 30 (20 GB each); four leave some
+// 40 GB each beside their 34.5, enough for 30 (10 GB each).
+TEST(SmallestTensorParallel, GrowsWithWhatMustFit) {
+  const auto tensor = [](std::int64_t batch, std::optional<std::int64_t> context) {
+    const auto found = smallest_tensor_parallel(on_h100("llama-2-70b"), context, batch);
+    return found ? found->parallel.tensor : 0;
+  };
+  EXPECT_EQ(tensor(1, std::nullopt), 2);
+  EXPECT_EQ(tensor(30, 4096), 4);
+  EXPECT_EQ(tensor(30, 512), 2);          // 2.5 GB each
+  EXPECT_EQ(tensor(1'000'000, 4096), 0);  // 1.3 PB
+}
+
+TEST(SmallestTensorParallel, IgnoresTheDegreeGiven) {
+  DeploymentOptions options = on_h100("llama-2-70b");
+  options.parallel.tensor = 8;
+  const auto found = smallest_tensor_parallel(options, {}, 1);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->parallel.tensor, 2);
+}
+
+// Falcon-7B has 71 query heads, which no other power of two divides.
+TEST(SmallestTensorParallel, PassesOverDegreesThatCannotShardTheModel) {
+  const auto found = smallest_tensor_parallel(on_h100("falcon-7b"), {}, 1);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->parallel.tensor, 1);
+  EXPECT_FALSE(smallest_tensor_parallel(on_h100("falcon-7b"), {}, 10'000'000));
+}
+
+TEST(SmallestTensorParallel, RefusesAQuestionWithoutAGpu) {
+  EXPECT_THROW(smallest_tensor_parallel({.model = "falcon-7b"}, {}, 1), UsageError);
+}
+
+TEST(FormatVariants, ChangeOnlyTheFormats) {
+  DeploymentOptions options = on_h100("llama-2-70b");
+  options.parallel.tensor = 4;
+  const std::vector<FormatVariant> variants = format_variants(options);
+  std::vector<std::string> names;
+  for (const FormatVariant& variant : variants) {
+    names.push_back(variant.name);
+    EXPECT_EQ(variant.options.model, "llama-2-70b");
+    EXPECT_EQ(variant.options.parallel.tensor, 4);
+  }
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("as asked", "bf16 weights", "fp8 weights", "awq weights",
+                                     "fp8 KV cache", "fp8 weights and KV cache"));
+  EXPECT_FALSE(variants[0].options.weight_format);
+  EXPECT_EQ(variants[3].options.weight_format, "awq");
+  EXPECT_FALSE(variants[3].options.overrides.kv_cache_dtype);
+  EXPECT_FALSE(variants[4].options.weight_format);
+  EXPECT_EQ(variants[4].options.overrides.kv_cache_dtype, DType::fp8);
+  EXPECT_EQ(variants[5].options.weight_format, "fp8");
+  EXPECT_EQ(variants[5].options.overrides.kv_cache_dtype, DType::fp8);
+}
+
+}  // namespace
+}  // namespace roofcast

@@ -1,0 +1,109 @@
+#include "roofcast/capacity.hpp"
+
+#include "base/error.hpp"
+#include "roofcast/store_rows.hpp"
+#include "tests/roofcast/read_back.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// 100 requests at 3 a second, which one H100 serves as they come.
+Scenario chat() {
+  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100", .seed = 1};
+  scenario.workload = SyntheticWorkload{.num_prompts = 100,
+                                        .request_rate = 3,
+                                        .input = fixed_length(1500),
+                                        .output = fixed_length(20)};
+  scenario.slo.targets = {parse_percentile_target("p95:ttft:500ms")};
+  return scenario;
+}
+
+CapacityAnswer read_back(const CapacityAnswer& answer) {
+  return test::read_back(answer, capacity_answer_from_json, capacity_answer_schema());
+}
+
+TEST(Capacity, ReadsBackAsItWasWritten) {
+  CapacityQuestion question{.scenario = chat(), .explain = true};
+  question.growth = GrowthQuestion{.growth = {.rate = 0.1}, .from = parse_date("2026-11-22")};
+  const CapacityAnswer answer = capacity(question);
+  const CapacityAnswer read = read_back(answer);
+  ASSERT_TRUE(read.asked);
+  EXPECT_EQ(read.load, LoadKind::rate);
+  EXPECT_EQ(read.asked->load, 3);
+  EXPECT_EQ(read.capacity, answer.capacity);
+  EXPECT_EQ(read.headroom, *answer.capacity / 3);
+  EXPECT_EQ(read.growth->date, answer.growth->date);
+  ASSERT_FALSE(read.limits.limits.empty());
+  EXPECT_TRUE(read.limits.limits.front().relaxed_capacity);
+  EXPECT_EQ(read.limits.load, answer.limits.load);
+  EXPECT_EQ(read.inputs.scenario.slo.targets.front().limit.value, 0.5);
+}
+
+TEST(Capacity, OfAClosedLoopIsANumberInFlight) {
+  Scenario scenario = chat();
+  std::get<SyntheticWorkload>(scenario.workload).request_rate = kAllAtOnce;
+  scenario.max_concurrency = 4;
+  const CapacityAnswer answer = capacity({.scenario = scenario});
+  const CapacityAnswer read = read_back(answer);
+  EXPECT_EQ(read.load, LoadKind::concurrency);
+  EXPECT_EQ(read.asked->load, 4);
+  for (const CapacityPoint& point : read.curve) EXPECT_EQ(point.kind, LoadKind::concurrency);
+  EXPECT_EQ(read.limits.kind, LoadKind::concurrency);
+}
+
+TEST(Capacity, WithoutAReplicaIsAskedPoolByPool) {
+  Scenario scenario = chat();
+  scenario.cluster = ClusterScenario{.pools = {{.name = "two", .replicas = 2}}};
+  const CapacityAnswer answer = capacity({.scenario = scenario, .lose_one = true});
+  const CapacityAnswer read = read_back(answer);
+  ASSERT_EQ(read.lost.size(), 1U);
+  EXPECT_EQ(read.lost[0].pool, "two");
+  EXPECT_EQ(read.lost[0].replicas_left, 1);
+  ASSERT_TRUE(read.lost[0].capacity);
+  EXPECT_LT(*read.lost[0].capacity, *read.capacity);
+}
+
+TEST(Capacity, OfWhatDoesNotFitSaysWhyAndNothingElse) {
+  Scenario scenario = chat();
+  scenario.model = "llama-3.1-405b";
+  const CapacityAnswer answer = capacity({.scenario = scenario});
+  EXPECT_FALSE(answer.fits);
+  EXPECT_FALSE(answer.holds);
+  EXPECT_THAT(read_back(answer).reason, HasSubstr("does not fit"));
+  std::vector<std::string> keys;
+  const Json json = to_json(answer);
+  for (const auto& item : json.items()) keys.push_back(item.key());
+  EXPECT_THAT(keys,
+              ElementsAre("schema_version", "tool_version", "command", "inputs", "fits", "reason"));
+}
+
+TEST(Capacity, RefusesTheAnswerToAnotherQuestion) {
+  Json json = to_json(capacity({.scenario = chat()}));
+  json["command"] = "memory";
+  EXPECT_THROW(capacity_answer_from_json(json), Error);
+  json.erase("capacity");
+  EXPECT_THROW(capacity_answer_from_json(json), Error);
+}
+
+TEST(Capacity, IsCancelledByItsProgress) {
+  EXPECT_THROW(
+      capacity({.scenario = chat()}, [](std::int64_t done, std::int64_t) { return done < 5; }),
+      Error);
+}
+
+TEST(Capacity, LeavesItsFiguresInTheStore) {
+  const CapacityAnswer answer = capacity({.scenario = chat()});
+  const Run run = capacity_row(answer, "roofcast capacity");
+  EXPECT_EQ(run.row.kind, "capacity");
+  EXPECT_EQ(run.row.gpu, "nvidia-h100-sxm");
+  EXPECT_THAT(run.row.summary, HasSubstr("carries "));
+  ASSERT_FALSE(run.metrics.empty());
+  EXPECT_EQ(run.metrics.front().name, "capacity_rate_per_s");
+  EXPECT_EQ(run.metrics.front().value, answer.capacity);
+}
+
+}  // namespace
+}  // namespace roofcast::test

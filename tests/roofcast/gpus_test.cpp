@@ -1,0 +1,56 @@
+#include "roofcast/gpus.hpp"
+
+#include <algorithm>
+
+#include "tests/roofcast/round_trip.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr const char* kProfiles = ROOFCAST_SOURCE_DIR "/tests/golden/profiles/";
+
+void expect_round_trip(const GpuAnswer& answer) {
+  test::expect_round_trip(answer, gpu_answer_schema(), gpu_answer_from_json);
+}
+
+// Datasheet of the H100 SXM: 989.4 TFLOP/s dense in bf16, 3.35 TB/s: 295.3 FLOP/byte.
+TEST(DescribeGpu, KnowsTheH100) {
+  const GpuAnswer answer = describe_gpu("h100");
+  EXPECT_EQ(answer.gpu.name, "nvidia-h100-sxm");
+  EXPECT_DOUBLE_EQ(answer.gpu.memory_bandwidth.value, 3.35e12);
+  const auto bf16 = std::find_if(answer.gpu.ridges.begin(), answer.gpu.ridges.end(),
+                                 [](const auto& ridge) { return ridge.first == "bf16"; });
+  ASSERT_NE(bf16, answer.gpu.ridges.end());
+  EXPECT_DOUBLE_EQ(bf16->second.value, 989.4e12 / 3.35e12);
+  EXPECT_EQ(answer.gpu.is_cpu, false);
+  EXPECT_FALSE(answer.measured);
+  expect_round_trip(answer);
+}
+
+TEST(DescribeGpu, TellsHowNearMeasuredPointsComeToTheDatasheet) {
+  const GpuAnswer answer = describe_gpu(std::string(kProfiles) + "imaginary-gpu.json");
+  ASSERT_TRUE(answer.measured);
+  ASSERT_FALSE(answer.measured->curves.empty());
+  for (const MeasuredCurveFacts& curve : answer.measured->curves) {
+    for (const MeasuredPointFacts& point : curve.points) {
+      EXPECT_GT(point.share_of_ceiling, 0) << curve.shape;
+      EXPECT_THAT(point.ceiling, ::testing::AnyOf("peak", "bandwidth", "link"));
+    }
+  }
+  expect_round_trip(answer);
+}
+
+TEST(DescribeGpu, RoundTripsACpu) {
+  const GpuAnswer answer = describe_gpu(std::string(kProfiles) + "imaginary-cpu.json");
+  EXPECT_EQ(answer.gpu.is_cpu, true);
+  expect_round_trip(answer);
+}
+
+TEST(ListGpus, HasEveryProfile) {
+  const GpuListAnswer list = list_gpus();
+  EXPECT_EQ(list.gpus.size(), gpu_names().size());
+  test::expect_round_trip(list, gpu_list_answer_schema(), gpu_list_answer_from_json);
+}
+
+}  // namespace
+}  // namespace roofcast

@@ -1,0 +1,173 @@
+#include "roofcast/memory.hpp"
+
+#include "tests/roofcast/round_trip.hpp"
+
+namespace roofcast {
+namespace {
+
+using Solve = MemoryQuestion::Solve;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+MemoryQuestion question_of(const std::string& model, const std::string& gpu, int tensor = 1) {
+  MemoryQuestion question;
+  question.deployment.model = model;
+  question.deployment.gpu = gpu;
+  question.deployment.parallel.tensor = tensor;
+  return question;
+}
+
+void expect_round_trip(const MemoryAnswer& answer) {
+  test::expect_round_trip(answer, memory_answer_schema(), memory_answer_from_json);
+}
+
+// LLaMA-2-70B: 80 layers, 8 KV heads of 128, K and V in 16 bits: 2 * 80 * 8 * 128 * 2 = 327,680
+// bytes a token, and 1.34 GB for a sequence of 4,096. Tensor parallelism of 4 leaves two KV heads
+// and a quarter of the bytes to each GPU; vLLM's block has 16 tokens.
+TEST(Memory, BlocksHoldTheKvCacheOfTheModel) {
+  const MemoryAnswer answer = memory(question_of("llama-2-70b", "h100", 4));
+  EXPECT_TRUE(answer.fits);
+  EXPECT_TRUE(is_yes(answer));
+  EXPECT_FALSE(answer.reason);
+  EXPECT_EQ(answer.block_tokens, 16);
+  EXPECT_EQ(answer.block_bytes.value * 4, 16 * 327'680);
+  EXPECT_EQ(max_model_len(answer.inputs), 4096);
+  EXPECT_EQ(answer.kv_tokens, answer.kv_blocks * 16);
+  // One block is set aside; a sequence of 4,096 tokens takes 256 of them, 1,342,177,280 bytes over
+  // the four GPUs.
+  EXPECT_EQ(answer.max_batch, (answer.kv_blocks - 1) / 256);
+  EXPECT_EQ(256 * answer.block_bytes.value * 4, 1'342'177'280);
+  expect_round_trip(answer);
+}
+
+TEST(Memory, ListsTheLargestBatchByContext) {
+  const MemoryAnswer answer = memory(question_of("llama-3.1-8b", "h100"));
+  ASSERT_TRUE(answer.max_batch_by_context);
+  // 1,024 and each four times longer, up to the model's 131,072.
+  std::vector<std::int64_t> contexts;
+  for (const ContextBatch& row : *answer.max_batch_by_context) {
+    contexts.push_back(row.context_tokens);
+  }
+  EXPECT_THAT(contexts, ::testing::ElementsAre(1024, 4096, 16384, 65536, 131072));
+  EXPECT_EQ(answer.max_batch_by_context->back().max_batch, answer.max_batch);
+  EXPECT_FALSE(answer.solution);
+  EXPECT_THAT(answer.remedies, IsEmpty());
+}
+
+// 137.95 GB of 16-bit weights are more than the 85 GB of one H100.
+TEST(Memory, SaysWhyItDoesNotFitAndWhatWould) {
+  const MemoryAnswer answer = memory(question_of("llama-2-70b", "h100"));
+  EXPECT_FALSE(answer.fits);
+  EXPECT_FALSE(is_yes(answer));
+  EXPECT_THAT(answer.reason.value_or(""), Not(IsEmpty()));
+  EXPECT_FALSE(answer.max_batch_by_context);
+  ASSERT_THAT(answer.remedies, Not(IsEmpty()));
+  EXPECT_THAT(answer.remedies.back().flag, HasSubstr("--tensor-parallel-size"));
+  expect_round_trip(answer);
+}
+
+TEST(Memory, SolvesForTheBatch) {
+  MemoryQuestion question = question_of("llama-2-70b", "h100", 4);
+  question.solve = Solve::batch;
+  question.context = 2048;
+  const MemoryAnswer answer = memory(question);
+  ASSERT_TRUE(answer.solution);
+  EXPECT_EQ(answer.solution->batch, (answer.kv_blocks - 1) / 128);  // of 2,048 / 16 blocks
+  EXPECT_EQ(answer.solution->context_tokens, std::optional<std::int64_t>(2048));
+  EXPECT_TRUE(is_yes(answer));
+  expect_round_trip(answer);
+}
+
+TEST(Memory, ABatchOfNoneIsNo) {
+  MemoryQuestion question = question_of("llama-2-70b", "h100");
+  question.solve = Solve::batch;
+  const MemoryAnswer answer = memory(question);
+  ASSERT_TRUE(answer.solution);
+  EXPECT_EQ(answer.solution->batch, 0);
+  EXPECT_FALSE(is_yes(answer));
+  expect_round_trip(answer);
+}
+
+TEST(Memory, SolvesForTheContext) {
+  MemoryQuestion question = question_of("llama-2-70b", "h100", 4);
+  question.solve = Solve::context;
+  question.batch = 200;
+  const MemoryAnswer answer = memory(question);
+  ASSERT_TRUE(answer.solution && answer.solution->context_tokens);
+  const std::optional<std::int64_t> context = *answer.solution->context_tokens;
+  ASSERT_TRUE(context);
+  // Fewer of the model's 4,096 tokens fit; and with one token more they no longer do.
+  EXPECT_LT(*context, 4096);
+  question.solve = Solve::batch;
+  question.context = *context;
+  EXPECT_GE(memory(question).solution->batch, 200);
+  question.context = *context + 1;
+  EXPECT_LT(memory(question).solution->batch, 200);
+  EXPECT_TRUE(is_yes(answer));
+  expect_round_trip(answer);
+}
+
+TEST(Memory, NoContextIsNo) {
+  MemoryQuestion question = question_of("llama-2-70b", "h100");
+  question.solve = Solve::context;
+  const MemoryAnswer answer = memory(question);
+  ASSERT_TRUE(answer.solution && answer.solution->context_tokens);
+  EXPECT_FALSE(*answer.solution->context_tokens);
+  EXPECT_FALSE(is_yes(answer));
+  EXPECT_TRUE(to_json(answer).at("solution").at("context_tokens").is_null());
+  EXPECT_EQ(memory_answer_from_json(to_json(answer)).solve, Solve::context);
+  expect_round_trip(answer);
+}
+
+// Two H100s leave a few GiB each beside 64.2 GiB of weights: a sequence of 0.67 GB a GPU fits.
+TEST(Memory, SolvesForTensorParallelism) {
+  MemoryQuestion question = question_of("llama-2-70b", "h100");
+  question.solve = Solve::tensor_parallel;
+  const MemoryAnswer answer = memory(question);
+  ASSERT_TRUE(answer.solution);
+  EXPECT_EQ(answer.solution->tensor_parallel, std::optional<int>(2));
+  EXPECT_EQ(answer.inputs.parallel.tensor, 2);
+  EXPECT_TRUE(is_yes(answer));
+  EXPECT_EQ(memory_answer_from_json(to_json(answer)).solve, Solve::tensor_parallel);
+  expect_round_trip(answer);
+}
+
+// A million sequences of 1.34 GB are more than 64 GPUs of 85 GB hold.
+TEST(Memory, NoTensorParallelismIsNo) {
+  MemoryQuestion question = question_of("llama-2-70b", "h100");
+  question.solve = Solve::tensor_parallel;
+  question.batch = 1'000'000;
+  const MemoryAnswer answer = memory(question);
+  ASSERT_TRUE(answer.solution && answer.solution->tensor_parallel);
+  EXPECT_FALSE(*answer.solution->tensor_parallel);
+  EXPECT_FALSE(is_yes(answer));
+  expect_round_trip(answer);
+}
+
+TEST(Memory, NamesTheKeyThatIsWrong) {
+  MemoryQuestion question = question_of("llama-2-70b", "h100");
+  question.batch = 0;
+  EXPECT_EQ(test::complaint([&] { memory(question); }), "batch: expected 1 sequence or more");
+  question.batch.reset();
+  question.context = -1;
+  EXPECT_EQ(test::complaint([&] { memory(question); }), "context: expected 0 tokens or more");
+}
+
+TEST(Memory, RefusesAnotherQuestionsAnswer) {
+  Json json = to_json(memory(question_of("llama-3.1-8b", "h100")));
+  json["command"] = "estimate";
+  EXPECT_EQ(test::complaint([&] { memory_answer_from_json(json); }),
+            "command: expected memory, found 'estimate'");
+  json["command"] = "memory";
+  json["terms"][0].erase("bytes");
+  EXPECT_EQ(test::complaint([&] { memory_answer_from_json(json); }),
+            "terms.0.bytes: expected a value, the key is missing");
+  json = to_json(memory(question_of("llama-3.1-8b", "h100")));
+  json["schema_version"] = kOutputSchemaVersion + 1;
+  EXPECT_THAT(test::complaint([&] { memory_answer_from_json(json); }),
+              HasSubstr("schema_version: expected"));
+}
+
+}  // namespace
+}  // namespace roofcast

@@ -1,0 +1,61 @@
+#include "roofcast/models.hpp"
+
+#include <algorithm>
+
+#include "tests/roofcast/round_trip.hpp"
+
+namespace roofcast {
+namespace {
+
+void expect_round_trip(const ModelAnswer& answer) {
+  test::expect_round_trip(answer, model_answer_schema(), model_answer_from_json);
+}
+
+// LLaMA-2-70B, published in fp16: 80 layers of 855,654,400 parameters (attention 2 * 8,192^2 +
+// 2 * 8,192 * 1,024, FFN 3 * 8,192 * 28,672, two norms of 8,192), two embeddings of 32,000 * 8,192
+// and a norm: 68,976,648,192. K and V: 2 * 80 layers * 8 heads * 128 * 2 bytes = 327,680 a token.
+TEST(DescribeModel, KnowsLlama2) {
+  const ModelAnswer answer = describe_model({.model = "llama-2-70b"});
+  EXPECT_EQ(answer.parameters_total, 68'976'648'192);
+  EXPECT_EQ(answer.weight_bytes, 137'953'296'384);
+  EXPECT_EQ(answer.kv_bytes_per_token, 327'680);
+  EXPECT_EQ(answer.max_context_tokens, 4096);
+  ASSERT_EQ(answer.layers.size(), 1U);
+  EXPECT_EQ(answer.layers.front().count, 80);
+  EXPECT_EQ(answer.layers.front().mixer, "attention 64/8 heads x 128, fp16");
+  EXPECT_EQ(answer.layers.front().ffn, "dense 28672, gated, fp16");
+  std::int64_t parts = 0;
+  for (const ModelWeights& weights : answer.weights) parts += weights.bytes;
+  EXPECT_EQ(parts, answer.weight_bytes);
+  expect_round_trip(answer);
+}
+
+TEST(DescribeModel, TakesTheWeightsInAnotherFormat) {
+  const ModelAnswer answer = describe_model({.model = "llama-2-70b", .weight_format = "fp8"});
+  EXPECT_EQ(answer.layers.front().ffn, "dense 28672, gated, fp8");
+  EXPECT_LT(answer.weight_bytes, 137'953'296'384 * 6 / 10);
+}
+
+TEST(DescribeModel, RoundTripsEveryKindOfModel) {
+  for (const char* model : {"deepseek-v3", "gemma-3-27b", "nemotron-h-56b", "llama-4-scout",
+                            "qwen3-next-80b-a3b", "minimax-text-01", "gpt2"}) {
+    expect_round_trip(describe_model({.model = model}));
+  }
+}
+
+TEST(ListModels, HasEachModelAsItIsDescribed) {
+  const ModelListAnswer list = list_models();
+  const auto entry =
+      std::find_if(list.models.begin(), list.models.end(),
+                   [](const ModelListEntry& one) { return one.name == "llama-2-70b"; });
+  ASSERT_NE(entry, list.models.end());
+  EXPECT_EQ(entry->parameters_total, 68'976'648'192);
+  EXPECT_EQ(entry->parameters_active, entry->parameters_total);  // it has no experts
+  EXPECT_EQ(entry->weight_bytes, 137'953'296'384);
+  EXPECT_EQ(entry->kv_bytes_per_token, 327'680);
+  EXPECT_EQ(entry->max_context_tokens, 4096);
+  test::expect_round_trip(list, model_list_answer_schema(), model_list_answer_from_json);
+}
+
+}  // namespace
+}  // namespace roofcast

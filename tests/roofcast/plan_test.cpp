@@ -1,0 +1,109 @@
+#include "roofcast/plan.hpp"
+
+#include "base/error.hpp"
+#include "roofcast/plan_words.hpp"
+#include "roofcast/store_rows.hpp"
+#include "tests/roofcast/read_back.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// 40 requests at 4 a second, within limits that a GPU of either kind holds.
+PlanQuestion chat() {
+  PlanQuestion question;
+  question.scenario.model = "llama-3.1-8b";
+  question.scenario.seed = 1;
+  question.scenario.workload = SyntheticWorkload{
+      .num_prompts = 40, .request_rate = 4, .input = fixed_length(256), .output = fixed_length(16)};
+  question.scenario.slo.targets = {parse_percentile_target("p95:ttft:2s"),
+                                   parse_percentile_target("p95:tpot:100ms")};
+  question.gpus = {"h100", "l40s"};
+  question.search = {parse_dimension("tp=1"), parse_dimension("max_num_seqs=16,64")};
+  question.max_replicas = 3;
+  question.top = 2;
+  return question;
+}
+
+PlanAnswer read_back(const PlanAnswer& answer) {
+  return test::read_back(answer, plan_answer_from_json, plan_answer_schema());
+}
+
+TEST(PlanAnswer, ReadsBackAsItWasWritten) {
+  PlanQuestion question = chat();
+  question.explain = true;
+  question.limits.available = {{"nvidia-l40s", 2}};
+  const PlanAnswer answer = plan(question);
+  ASSERT_FALSE(answer.ranked.empty());
+  EXPECT_EQ(answer.every_shape.size(), 4U);  // 2 GPUs x 2 batches
+  ASSERT_TRUE(answer.limits);
+  const PlanAnswer read = read_back(answer);
+  EXPECT_EQ(read.holds, true);
+  EXPECT_EQ(read.inputs.limits.available.at("nvidia-l40s"), 2);
+  EXPECT_EQ(read.ranked.front().title, answer.ranked.front().title);
+  EXPECT_EQ(read.ranked.front().result.verdict.margins.size(), 2U);
+  EXPECT_EQ(read.shapes, answer.shapes);
+}
+
+TEST(PlanAnswer, IsToldFromItsJsonAlone) {
+  const PlanAnswer answer = plan(chat());
+  const PlanAnswer read = plan_answer_from_json(to_json(answer));
+  EXPECT_EQ(plan_sentences(read), plan_sentences(answer));
+  EXPECT_EQ(read.headline, plan_sentences(answer).front());
+  EXPECT_THAT(read.headline, StartsWith("Cheapest: "));
+  EXPECT_EQ(causes_of(read.ranked.front()), causes_of(answer.ranked.front()));
+  EXPECT_EQ(breaks_on_few(read.ranked.front()), breaks_on_few(answer.ranked.front()));
+}
+
+TEST(PlanAnswer, OfWhatNothingHoldsSaysWhatCameClosest) {
+  PlanQuestion question = chat();
+  question.scenario.slo.targets = {parse_percentile_target("p95:tpot:9ms")};
+  question.gpus = {"h100"};
+  question.min_probability = 0.9999;
+  question.max_replicas = 1;
+  const PlanAnswer answer = plan(question);
+  EXPECT_TRUE(answer.ranked.empty());
+  const PlanAnswer read = read_back(answer);
+  EXPECT_EQ(read.holds, false);
+  EXPECT_THAT(read.headline, HasSubstr("No deployment"));
+  ASSERT_EQ(read.closest.size(), answer.closest.size());
+  for (std::size_t i = 0; i < read.closest.size(); ++i) {
+    EXPECT_EQ(miss_of(read.closest[i].result), miss_of(answer.closest[i].result));
+  }
+}
+
+TEST(PlanAnswer, OfAPlanThatWasCancelledDecidesNothing) {
+  const PlanExecution execution{.threads = 1,
+                                .progress = [](PlanStage stage, std::int64_t, std::int64_t) {
+                                  return stage != PlanStage::simulations;
+                                }};
+  const PlanAnswer answer = plan(chat(), execution);
+  EXPECT_TRUE(answer.stopped);
+  EXPECT_FALSE(read_back(answer).holds);
+  EXPECT_TRUE(answer.ranked.empty());
+}
+
+TEST(PlanAnswer, NeedsAPromiseAndNoPoolsOfItsOwn) {
+  PlanQuestion unpromised = chat();
+  unpromised.scenario.slo = {};
+  EXPECT_THROW(plan(unpromised), Error);
+  PlanQuestion pools = chat();
+  pools.scenario.cluster = ClusterScenario{.pools = {{.name = "mine"}}};
+  EXPECT_THROW(plan(pools), Error);
+}
+
+TEST(PlanAnswer, LeavesItsFiguresInTheStore) {
+  const PreparedPlan prepared = prepare_plan(chat());
+  const PlanAnswer answer = plan(prepared);
+  EXPECT_EQ(plan_row(prepared, "roofcast plan").scenario_json, to_json(answer.inputs).dump());
+  const PlanEnd end = plan_end(answer, prepared);
+  EXPECT_EQ(end.summary, answer.headline);
+  EXPECT_EQ(end.gpu, answer.ranked.front().deployment.gpu);
+  EXPECT_EQ(to_json(plan_answer_from_json(Json::parse(end.answer_json))).dump(), end.answer_json);
+  EXPECT_EQ(plan_metrics(answer).front().name, "simulations");
+}
+
+}  // namespace
+}  // namespace roofcast::test

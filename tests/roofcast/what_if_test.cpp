@@ -1,0 +1,94 @@
+#include "roofcast/what_if.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "roofcast/store_rows.hpp"
+#include "tests/roofcast/read_back.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// 20 requests at 4 a second.
+WhatIfQuestion chat(const char* knob) {
+  WhatIfQuestion question;
+  question.baseline = {.model = "llama-3.1-8b", .gpu = "h100", .seed = 1};
+  question.baseline.workload =
+      SyntheticWorkload{.num_prompts = 20,
+                        .request_rate = 4,
+                        .input = parse_length_distribution("lognormal:200:1"),
+                        .output = fixed_length(20)};
+  question.baseline.slo.targets = {parse_percentile_target("p95:ttft:1s")};
+  question.settings = grid_of({parse_knob(knob, "vary")});
+  question.seeds = 3;
+  question.threads = 1;
+  return question;
+}
+
+WhatIfAnswer read_back(const WhatIfAnswer& answer) {
+  return test::read_back(answer, what_if_answer_from_json, what_if_answer_schema());
+}
+
+TEST(WhatIfAnswer, ReadsBackAsItWasWritten) {
+  WhatIfQuestion question = chat("gpu=l40s,h200");
+  question.explain = true;
+  const WhatIfAnswer answer = what_if(question).value();
+  ASSERT_EQ(answer.variants.size(), 3U);
+  const WhatIfAnswer read = read_back(answer);
+  EXPECT_EQ(read.seeds, 3);
+  EXPECT_EQ(read.baseline.gpu, "h100");
+  EXPECT_EQ(name_of(read.variants[0]), "baseline");
+  EXPECT_EQ(name_of(read.variants[2]), "gpu=h200");
+  EXPECT_EQ(read.variants[1].settings, (Settings{{"gpu", "l40s"}}));
+  ASSERT_TRUE(read.variants[1].limits);
+  const MetricAnswer& ttft = read.variants[1].metrics.front();
+  EXPECT_EQ(title_of(ttft), "TTFT p95");
+  // Of three seeds an L40S, with a quarter of an H100's bandwidth and peak, is slower in each.
+  EXPECT_GT(ttft.difference.value(), 0);
+  EXPECT_EQ(ttft.significant, true);
+}
+
+TEST(WhatIfAnswer, KeepsAVariantThatCannotRunWithItsReason) {
+  // 32 heads in three parts.
+  const WhatIfAnswer answer = what_if(chat("tp=2,3")).value();
+  const WhatIfAnswer read = read_back(answer);
+  EXPECT_THAT(read.variants[1].reason, IsEmpty());
+  EXPECT_THAT(read.variants[2].reason, Not(IsEmpty()));
+  EXPECT_FALSE(read.variants[2].metrics.front().value);
+  EXPECT_EQ(read.variants[2].runs, 0);
+  EXPECT_EQ(what_if_runs(answer, "roofcast whatif").size(), 2U);
+}
+
+TEST(WhatIfAnswer, IsTheSameWhateverTheThreads) {
+  WhatIfQuestion question = chat("request_rate=2,8");
+  const std::string alone = to_json(what_if(question).value()).dump();
+  question.threads = 3;
+  EXPECT_EQ(to_json(what_if(question).value()).dump(), alone);
+}
+
+TEST(WhatIfAnswer, IsNothingWhenItWasCancelled) {
+  EXPECT_FALSE(what_if(chat("gpu=l40s,h200"), [](std::int64_t, std::int64_t) { return false; }));
+}
+
+TEST(WhatIfAnswer, LeavesARunOfEachVariantInTheStore) {
+  const WhatIfAnswer answer = what_if(chat("gpu=l40s")).value();
+  const std::vector<Run> runs = what_if_runs(answer, "roofcast whatif");
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_THAT(runs[0].row.summary, HasSubstr("baseline: TTFT p95"));
+  EXPECT_THAT(runs[1].row.summary, HasSubstr("gpu=l40s: TTFT p95"));
+  EXPECT_EQ(runs[1].row.gpu, "nvidia-l40s");
+  const MetricAnswer& ttft = answer.variants[1].metrics.front();
+  const auto stored =
+      std::find_if(runs[1].metrics.begin(), runs[1].metrics.end(), [](const MetricRow& row) {
+        return row.name == "ttft_s" && row.statistic == "p95_difference";
+      });
+  ASSERT_NE(stored, runs[1].metrics.end());
+  EXPECT_EQ(stored->value, ttft.difference);
+}
+
+}  // namespace
+}  // namespace roofcast::test
