@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
+#include "base/error.hpp"
 #include "tests/support/json_schema.hpp"
 
 namespace roofcast::test {
@@ -20,6 +22,17 @@ Answer read_back(const Answer& answer, const FromJson& from_json, const Json& sc
   Answer read = from_json(json);
   EXPECT_EQ(to_json(read).dump(2), written);
   return read;
+}
+
+/// What `ask` complains of; empty: it does not.
+template <class Ask>
+std::string complaint(Ask ask) {
+  try {
+    ask();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 }  // namespace roofcast::test
