@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/quantity.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -75,7 +77,6 @@ std::string fixed(double value, int decimals) {
 std::string as_gib(Bytes bytes) { return fixed(bytes.value / kGiB, 2) + " GiB"; }
 
 std::string as_bytes(Bytes bytes) {
-  constexpr double kMiB = 1024.0 * 1024.0;
   const double size = std::abs(bytes.value);
   if (shows_below(size, 0, kMiB)) return fixed(bytes.value, 0) + " B";
   if (shows_below(size / kMiB, 2, 1024)) return fixed(bytes.value / kMiB, 2) + " MiB";

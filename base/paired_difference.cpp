@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "base/statistics.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -55,16 +57,13 @@ double mean_without(const std::vector<Placed>& values, std::int64_t block, std::
 
 double percentile_without(const std::vector<Placed>& values, std::int64_t block, std::int64_t count,
                           double percent) {
-  const double position = percent / 100 * static_cast<double>(count - 1);
-  const auto below = static_cast<std::int64_t>(position);
+  const QuantileRank wanted = quantile_rank(percent / 100, count);
   std::int64_t rank = 0;
   double value_below = 0;
   for (const Placed& one : values) {
     if (one.block == block) continue;
-    if (rank == below) value_below = one.value;
-    if (rank > below) {
-      return value_below + (one.value - value_below) * (position - static_cast<double>(below));
-    }
+    if (rank == wanted.below) value_below = one.value;
+    if (rank == wanted.above) return wanted.between(value_below, one.value);
     ++rank;
   }
   return value_below;
@@ -93,12 +92,10 @@ std::optional<std::vector<double>> replicates_of(const std::vector<Placed>& valu
 
 /// Variance of a figure whose replicates these are.
 double jackknife_variance(const std::vector<double>& replicates) {
-  double mean = 0;
-  for (const double figure : replicates) mean += figure;
   const auto blocks = static_cast<double>(replicates.size());
-  mean /= blocks;
+  const double middle = mean(replicates);
   double squares = 0;
-  for (const double figure : replicates) squares += (figure - mean) * (figure - mean);
+  for (const double figure : replicates) squares += (figure - middle) * (figure - middle);
   return (blocks - 1) / blocks * squares;
 }
 

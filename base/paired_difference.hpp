@@ -29,8 +29,7 @@ double student_t_95(std::int64_t degrees_of_freedom);
 /// normal; none of fewer than two pairs. The spans are of one size, one element a pair.
 Difference paired_difference(std::span<const double> baseline, std::span<const double> other);
 
-/// A figure of a run's requests: their mean, or a percentile by linear interpolation between order
-/// statistics.
+/// A figure of a run's requests: their mean, or a percentile (base/statistics.hpp).
 struct RequestStatistic {
   std::optional<double> percent{};  // 0 < percent < 100; unset: the mean
 };

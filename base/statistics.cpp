@@ -4,11 +4,22 @@
 #include <cassert>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 namespace roofcast {
 
-namespace {
+QuantileRank quantile_rank(double q, std::int64_t count) {
+  assert(q >= 0 && q <= 1 && count > 0);
+  const double rank = q * static_cast<double>(count - 1);
+  const auto below = static_cast<std::int64_t>(rank);
+  const double share = rank - static_cast<double>(below);
+  return {.below = below, .above = share > 0 ? below + 1 : below, .share = share};
+}
+
+double quantile(std::span<const double> ascending, double q) {
+  const QuantileRank rank = quantile_rank(q, std::ssize(ascending));
+  return rank.between(ascending[static_cast<std::size_t>(rank.below)],
+                      ascending[static_cast<std::size_t>(rank.above)]);
+}
 
 std::vector<double> sorted(std::span<const double> values) {
   std::vector<double> ascending(values.begin(), values.end());
@@ -16,27 +27,19 @@ std::vector<double> sorted(std::span<const double> values) {
   return ascending;
 }
 
-}  // namespace
-
-double quantile(std::span<const double> ascending, double q) {
-  assert(!ascending.empty() && q >= 0 && q <= 1);
-  const double rank = q * static_cast<double>(ascending.size() - 1);
-  const auto below = static_cast<std::size_t>(rank);
-  const std::size_t above = std::min(below + 1, ascending.size() - 1);
-  const double share = rank - static_cast<double>(below);
-  return ascending[below] + share * (ascending[above] - ascending[below]);
-}
-
 double median(std::span<const double> values) { return quantile(sorted(values), 0.5); }
 
-double relative_deviation(std::span<const double> values) {
+double mean(std::span<const double> values) {
   assert(!values.empty());
-  const auto count = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double relative_deviation(std::span<const double> values) {
+  const double middle = mean(values);
   if (values.size() == 1) return 0;
   double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / (count - 1)) / mean;
+  for (const double value : values) squares += (value - middle) * (value - middle);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1)) / middle;
 }
 
 Statistics summarise(std::span<const double> values) {

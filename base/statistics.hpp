@@ -1,18 +1,51 @@
-// What a set of timings comes down to. Pure: no clock, no device.
+// Quantiles, means and spreads, one definition each for the whole program. Pure: no clock, no
+// device.
+//
+// A quantile is linear between neighbours in rank, at rank q * (n - 1): definition 7 of Hyndman and
+// Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50:4 (1996), which is
+// R's type 7 and the default of numpy.percentile, so that figures compare with those of benchmark
+// tools written in Python.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 namespace roofcast {
 
-/// The value that a share of the values does not exceed, linear between neighbours in rank: rank
-/// q * (n - 1), as in R's type 7 (Hyndman and Fan, The American Statistician 50, 1996).
+/// Where a quantile lies among ascending values: `share` of the way from the value of rank `below`
+/// to that of rank `above`. They are one rank where the share is 0.
+struct QuantileRank {
+  std::int64_t below = 0;
+  std::int64_t above = 0;
+  double share = 0;
+
+  double between(double low, double high) const { return low + (high - low) * share; }
+};
+
+/// Precondition: 0 <= q <= 1, count > 0.
+QuantileRank quantile_rank(double q, std::int64_t count);
+
 /// Precondition: `ascending` is sorted and not empty, 0 <= q <= 1.
 double quantile(std::span<const double> ascending, double q);
 
-/// Precondition: not empty.
+/// The same of a percentage, 0 to 100.
+inline double percentile(std::span<const double> ascending, double percent) {
+  return quantile(ascending, percent / 100);
+}
+
+std::vector<double> sorted(std::span<const double> values);
+
+/// Precondition of both: not empty.
 double median(std::span<const double> values);
+double mean(std::span<const double> values);
+
+/// The 0.9 quantile of the standard normal distribution (NIST/SEMATECH e-Handbook of Statistical
+/// Methods, 1.3.6.7.1): the middle kIntervalShare of its values lies within so many standard
+/// deviations of the mean.
+inline constexpr double kIntervalShare = 0.8;
+inline constexpr double kIntervalDeviations = 1.2816;
 
 /// Standard deviation (n - 1) over the mean; 0 for a single value. Precondition: not empty, the
 /// mean is above 0.
@@ -22,6 +55,7 @@ double relative_deviation(std::span<const double> values);
 /// program, an algorithm that switches. Steady kernels stay below 1.05.
 inline constexpr double kBimodalRatio = 1.15;
 
+/// A set of timings.
 struct Statistics {
   std::size_t count = 0;
   double min = 0;

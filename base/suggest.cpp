@@ -4,19 +4,13 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace roofcast {
 namespace {
 
 constexpr std::size_t kMaxSuggestions = 3;
 constexpr std::size_t kShortestFragment = 3;  // below this, "contains" says nothing
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
 
 bool contains(const std::string& text, const std::string& fragment) {
   return fragment.size() >= kShortestFragment && text.find(fragment) != std::string::npos;

@@ -4,21 +4,9 @@
 
 #include <cmath>
 
+#include "base/numbers.hpp"
+
 namespace roofcast {
-namespace {
-
-std::string with_separators(std::int64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text.push_back(',');
-    text.push_back(digits[i]);
-  }
-  return text;
-}
-
-}  // namespace
-
 std::string counted(std::int64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", with_separators(number), noun, number == 1 ? "" : "s");
 }

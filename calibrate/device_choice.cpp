@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "calibrate/profile.hpp"
 #include "kernels/cuda/cuda_backend.hpp"
 
@@ -22,11 +22,8 @@ std::optional<int> cuda_index(const std::string& device) {
   if (device == "cuda") return 0;
   constexpr std::string_view kPrefix = "cuda:";
   if (!device.starts_with(kPrefix)) return std::nullopt;
-  int index = -1;
-  const char* end = device.data() + device.size();
-  const auto read = std::from_chars(device.data() + kPrefix.size(), end, index);
-  if (read.ec != std::errc() || read.ptr != end || index < 0) return std::nullopt;
-  return index;
+  const auto index = to_number<int>(std::string_view(device).substr(kPrefix.size()));
+  return index && *index >= 0 ? index : std::nullopt;
 }
 
 std::unique_ptr<kernels::Backend> open_cuda(int index) {

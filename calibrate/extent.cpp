@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/quantity.hpp"
+#include "base/units.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -17,7 +20,7 @@ constexpr double kMaxCachedOnCpu = 1e9;
 
 // The all-reduce of a prefill step of 16 Ki tokens of 8192 elements. Every group of devices keeps
 // two of it on each, beside what operands may take.
-constexpr double kMaxMessage = 256.0 * 1024 * 1024;
+constexpr double kMaxMessage = 256 * kMiB;
 constexpr double kMessageShare = 1.0 / 64;
 constexpr int kMessageOctavesQuick = 4;
 

@@ -258,7 +258,7 @@ FigureErrors errors_of(std::span<const double> ratios) {
   for (const double ratio : ratios) errors.push_back(std::abs(ratio - 1.0));
   std::sort(errors.begin(), errors.end());
   FigureErrors result;
-  for (const double error : errors) result.mean += error / static_cast<double>(errors.size());
+  result.mean = mean(errors);
   result.median = quantile(errors, 0.5);
   result.p90 = quantile(errors, 0.9);
   return result;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cctype>
 #include <map>
 #include <utility>
 
 #include "base/statistics.hpp"
+#include "base/text.hpp"
 #include "calibrate/curve_fit.hpp"
 #include "calibrate/derived_efficiency.hpp"
 #include "calibrate/extent.hpp"
@@ -266,16 +266,7 @@ std::vector<CheckRatio> check_ratios(const std::vector<TimedCase>& timed) {
 std::string profile_name(const kernels::DeviceFacts& device) {
   std::string text = device.name;
   if (is_cpu(device)) text += " " + threads_of(device);
-  std::string name;
-  for (const char c : text) {
-    const auto letter = static_cast<unsigned char>(c);
-    if (std::isalnum(letter) != 0) {
-      name += static_cast<char>(std::tolower(letter));
-    } else if (!name.empty() && name.back() != '-') {
-      name += '-';
-    }
-  }
-  while (!name.empty() && name.back() == '-') name.pop_back();
+  const std::string name = slug(text);
   return name.empty() ? "device" : name;
 }
 

@@ -7,8 +7,8 @@
 #include <exception>
 #include <utility>
 
+#include "base/dates.hpp"
 #include "base/error.hpp"
-#include "base/utc_time.hpp"
 #include "base/version.hpp"
 #include "calibrate/calibration_record.hpp"
 #include "calibrate/cases.hpp"

@@ -1,8 +1,8 @@
 // roofcast estimate: what prefill and a decode step cost, and why.
 #include "cli/estimate_document.hpp"
 #include "cli/options/deployment_options.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/options/from_command.hpp"
+#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
 namespace {

@@ -2,8 +2,8 @@
 #include "base/error.hpp"
 #include "cli/memory_document.hpp"
 #include "cli/options/deployment_options.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/options/from_command.hpp"
+#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
 namespace {

@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <boost/program_options/errors.hpp>
-#include <cctype>
 #include <exception>
 #include <new>
 #include <ostream>
@@ -8,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/options/from_command.hpp"
@@ -73,18 +72,6 @@ const Command& find_command(const std::string& name) {
   throw UsageError(message + " (roofcast --help lists them)");
 }
 
-/// As a shell takes it back as one argument.
-std::string quoted(const std::string& argument) {
-  const auto is_plain = [](unsigned char letter) {
-    return std::isalnum(letter) != 0 ||
-           std::string_view("-_./:=,+@%").find(static_cast<char>(letter)) != std::string_view::npos;
-  };
-  if (!argument.empty() && std::all_of(argument.begin(), argument.end(), is_plain)) return argument;
-  std::string text = "'";
-  for (const char letter : argument) text += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return text + "'";
-}
-
 /// The command line as it could be typed again, but for the secrets of a server's.
 std::string joined(int argc, const char* const* argv) {
   std::string line;
@@ -95,7 +82,7 @@ std::string joined(int argc, const char* const* argv) {
         argument.starts_with("--from-cmd") || argument.starts_with("--from_cmd");
     const std::string shown =
         is_line || names_line ? without_secrets(argument) : std::string(argument);
-    line += i == 0 ? "roofcast" : " " + quoted(shown);
+    line += i == 0 ? "roofcast" : " " + shell_quoted(shown);
     is_line = names_line;
   }
   return line;

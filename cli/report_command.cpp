@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <ostream>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/progress.hpp"
 #include "cli/write_report.hpp"
@@ -51,10 +51,8 @@ Usage report_usage(ReportOptions& target) {
 }
 
 std::optional<std::int64_t> run_id(const std::string& text) {
-  std::int64_t id = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (error != std::errc{} || rest != text.data() + text.size() || id <= 0) return std::nullopt;
-  return id;
+  const auto id = to_number<std::int64_t>(text);
+  return id && *id > 0 ? id : std::nullopt;
 }
 
 Store open_store(const std::string& path) {

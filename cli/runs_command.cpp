@@ -9,8 +9,8 @@
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "cli/options/arguments.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/runs_sql.hpp"
+#include "planner/flags/flag_values.hpp"
 #include "reports/store.hpp"
 #include "roofcast/envelope.hpp"
 

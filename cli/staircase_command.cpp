@@ -1,8 +1,8 @@
 // roofcast staircase: what the KV cache saves, counted; with a model and a GPU also timed.
 #include "base/error.hpp"
 #include "cli/options/deployment_options.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/staircase_document.hpp"
+#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
 

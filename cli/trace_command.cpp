@@ -5,9 +5,9 @@
 
 #include "base/error.hpp"
 #include "base/numbers.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/output_file.hpp"
+#include "planner/flags/flag_values.hpp"
 #include "roofcast/envelope.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/io/trace_writer.hpp"

@@ -13,7 +13,6 @@
 
 namespace roofcast {
 
-
 struct Column {
   std::string title;  // unit in the title: "TTFT (ms)"
   bool right = true;  // numbers right, text left

@@ -1,9 +1,9 @@
 #include "reports/store.hpp"
 
 #include <cassert>
-#include <charconv>
 #include <cmath>
 
+#include "base/quantity.hpp"
 #include "reports/store_impl.hpp"
 
 namespace roofcast {
@@ -11,9 +11,7 @@ namespace roofcast {
 namespace {
 
 std::uint64_t seed_from(const std::string& digits) {
-  std::uint64_t seed = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), seed);
-  return seed;
+  return to_number<std::uint64_t>(digits).value_or(0);
 }
 
 }  // namespace

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "reports/store_impl.hpp"
 
 namespace roofcast {
@@ -35,13 +35,6 @@ constexpr std::array<std::string_view, 2> kRefusedFunctions = {"load_extension",
 
 bool contains(std::span<const std::string_view> names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// SQL's names are the same in any case.
-std::string lower(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name;
 }
 
 /// What of a statement is refused, in words; nothing: it may go on. `first` and `second` as

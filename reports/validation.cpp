@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/statistics.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -30,37 +32,22 @@ const std::string& key_of(const ComparedCase& compared, LedgerBy by) {
   return everything;
 }
 
-/// Linear interpolation between order statistics, as numpy's default. `sorted` is not empty.
-double quantile(const std::vector<double>& sorted, double share) {
-  const double position = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = position - static_cast<double>(below);
-  return sorted[below] + part * (sorted[above] - sorted[below]);
-}
-
 /// Errors of one line, as they come in.
 struct Tally {
   std::vector<double> errors{};  // signed
   std::int64_t covered = 0;
 
   ErrorSummary summary() const {
-    const auto count = static_cast<double>(errors.size());
     std::vector<double> sizes;
-    double sum = 0;
-    double sum_of_sizes = 0;
-    for (const double error : errors) {
-      sum += error;
-      sum_of_sizes += std::abs(error);
-      sizes.push_back(std::abs(error));
-    }
+    for (const double error : errors) sizes.push_back(std::abs(error));
+    const double mape = mean(sizes);  // before the sizes are sorted
     std::sort(sizes.begin(), sizes.end());
     return {.figures = std::ssize(errors),
-            .bias = sum / count,
-            .mape = sum_of_sizes / count,
+            .bias = mean(errors),
+            .mape = mape,
             .median = quantile(sizes, 0.5),
             .p90 = quantile(sizes, 0.9),
-            .coverage = static_cast<double>(covered) / count};
+            .coverage = static_cast<double>(covered) / static_cast<double>(errors.size())};
   }
 };
 

@@ -9,11 +9,6 @@
 
 namespace roofcast {
 
-/// An interval's share, and how many standard deviations from the middle it ends (the 0.9 quantile
-/// of the normal distribution).
-inline constexpr double kIntervalShare = 0.8;
-inline constexpr double kIntervalDeviations = 1.2816;
-
 struct Interval {
   double low = 0;
   double high = 0;
@@ -25,7 +20,7 @@ struct ComparedFigure {
   std::string statistic{};  // "mean", "p99", "value"
   double measured = 0;
   double predicted = 0;
-  Interval interval{};  // of the prediction: meant to hold 80 of 100 measured values
+  Interval interval{};  // of the prediction: meant to hold kIntervalShare of the measured values
 };
 
 /// predicted / measured - 1. Nothing where 0 was measured and something else predicted.
@@ -50,7 +45,7 @@ struct ErrorSummary {
   std::int64_t figures = 0;
   double bias = 0;    // mean signed error
   double mape = 0;    // mean absolute error
-  double median = 0;  // of the absolute errors; percentiles interpolate linearly
+  double median = 0;  // of the absolute errors (base/statistics.hpp)
   double p90 = 0;
   double coverage = 0;  // share of the figures that their interval holds
 };

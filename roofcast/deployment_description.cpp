@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+#include <variant>
+
 #include "base/record.hpp"
+#include "model/engines/knobs.hpp"
 
 namespace roofcast {
 namespace {
 
 void describe_features(const Engine& engine, Json& json) {
-  json["sampling"] = name_of(engine.sampling);
   if (const Speculation& speculation = engine.speculation; speculation.on()) {
     json["speculation"] = {{"method", name_of(speculation.method)},
                            {"num_speculative_tokens", speculation.draft_tokens},
@@ -46,6 +49,13 @@ std::string placement(const Parallelism& parallel, const std::string& gpu,
   return text + ", " + engine;
 }
 
+/// Knobs of vLLM's scheduler are stated for every engine, as what they amount to: off. Those of
+/// SGLang and TensorRT-LLM have no such value for another.
+bool is_described(const EngineKnob& knob, const Engine& engine) {
+  return knob.owner == KnobOwner::vllm_scheduler ||
+         owns(knob.owner, engine.scheduler, engine.memory_rule);
+}
+
 }  // namespace
 
 Json describe(const Deployment& deployment) {
@@ -58,29 +68,11 @@ Json describe(const Deployment& deployment) {
                       {"pipeline", parallel.pipeline},
                       {"data", parallel.data},
                       {"expert", parallel.expert_parallel}};
-  json["engine"] = {{"name", engine.name},
-                    {"gpu_memory_utilization", engine.gpu_memory_utilization},
-                    {"max_model_len", engine.max_model_len},
-                    {"max_num_seqs", engine.max_num_seqs},
-                    {"max_num_batched_tokens", engine.max_num_batched_tokens},
-                    {"block_size", engine.block_size},
-                    {"kv_cache_dtype", name_of(engine.kv_cache_dtype)},
-                    {"enable_chunked_prefill", engine.chunked_prefill},
-                    {"enable_prefix_caching", engine.prefix_caching},
-                    {"enforce_eager", !engine.cuda_graphs},
-                    {"async_scheduling", engine.async_scheduling},
-                    {"scheduler_reserve_full_isl", engine.reserve_full_sequence},
-                    {"long_prefill_token_threshold", engine.long_prefill_token_threshold},
-                    {"watermark", engine.watermark},
-                    {"scheduling_policy", name_of(engine.order)}};
-  if (engine.scheduler == SchedulerKind::sglang) {
-    json["engine"]["max_prefill_tokens"] = engine.max_prefill_tokens;
-    json["engine"]["schedule_conservativeness"] = engine.schedule_conservativeness;
-    json["engine"]["enable_mixed_chunk"] = engine.mixed_chunk;
-  }
-  if (engine.scheduler == SchedulerKind::tensorrt_llm) {
-    json["engine"]["capacity_scheduler_policy"] = name_of(engine.capacity_policy);
-    json["engine"]["context_chunking_policy"] = name_of(engine.chunking_policy);
+  json["engine"] = {{"name", engine.name}};
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (knob.resolved == nullptr || !is_described(knob, engine)) continue;
+    json["engine"][knob.key] =
+        std::visit([](const auto& value) { return Json(value); }, knob.resolved(engine));
   }
   describe_features(engine, json["engine"]);
   return json;

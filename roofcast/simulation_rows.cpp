@@ -8,10 +8,10 @@
 #include <system_error>
 #include <utility>
 
+#include "base/dates.hpp"
 #include "base/error.hpp"
 #include "base/io/csv.hpp"
 #include "base/numbers.hpp"
-#include "base/utc_time.hpp"
 #include "base/version.hpp"
 #include "model/io/engine_profile.hpp"
 #include "planner/cost.hpp"

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
@@ -17,25 +18,12 @@ bool is_loopback_v4(std::string_view host) {
          host.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-std::string_view without_blanks(std::string_view text) {
-  const auto first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
 }  // namespace
-
-std::string in_lower_case(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return result;
-}
 
 std::string_view bearer_token(std::string_view header) {
   constexpr std::string_view kBearer = "bearer ";
-  if (in_lower_case(header.substr(0, kBearer.size())) != kBearer) return {};
-  return without_blanks(header.substr(kBearer.size()));
+  if (lower(header.substr(0, kBearer.size())) != kBearer) return {};
+  return trimmed(header.substr(kBearer.size()));
 }
 
 bool is_loopback(std::string_view host) {
@@ -43,9 +31,8 @@ bool is_loopback(std::string_view host) {
 }
 
 std::string host_of(std::string_view authority) {
-  if (authority.starts_with('['))
-    return in_lower_case(authority.substr(1, authority.find(']') - 1));
-  return in_lower_case(authority.substr(0, authority.find(':')));
+  if (authority.starts_with('[')) return lower(authority.substr(1, authority.find(']') - 1));
+  return lower(authority.substr(0, authority.find(':')));
 }
 
 bool is_same_origin(std::string_view origin, std::string_view authority) {
@@ -53,7 +40,7 @@ bool is_same_origin(std::string_view origin, std::string_view authority) {
   if (scheme_end == std::string_view::npos) return false;  // "null": a file or a sandboxed frame
   const std::string_view scheme = origin.substr(0, scheme_end);
   if (scheme != "http" && scheme != "https") return false;  // https: behind a proxy
-  return in_lower_case(origin.substr(scheme_end + 3)) == in_lower_case(authority);
+  return lower(origin.substr(scheme_end + 3)) == lower(authority);
 }
 
 bool is_token(std::string_view given, std::string_view token) {
@@ -67,10 +54,8 @@ bool is_token(std::string_view given, std::string_view token) {
 }
 
 std::string cookie_named(std::string_view name, std::string_view header) {
-  while (!header.empty()) {
-    const auto end = std::min(header.find(';'), header.size());
-    const std::string_view pair = without_blanks(header.substr(0, end));
-    header.remove_prefix(std::min(end + 1, header.size()));
+  for (const std::string_view part : split(header, ';')) {
+    const std::string_view pair = trimmed(part);
     const auto equals = pair.find('=');
     if (equals == std::string_view::npos || pair.substr(0, equals) != name) continue;
     return std::string(pair.substr(equals + 1));

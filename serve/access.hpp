@@ -12,9 +12,6 @@ bool is_loopback(std::string_view host);
 /// "[::1]:8090" to "::1", "localhost" to "localhost": the host of a Host header, lower case.
 std::string host_of(std::string_view authority);
 
-/// ASCII letters only, as in the words of HTTP.
-std::string in_lower_case(std::string_view text);
-
 /// The token of an Authorization header, whose scheme is "Bearer" in any case (RFC 9110, section
 /// 11.1); empty where it is another.
 std::string_view bearer_token(std::string_view header);

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/plan/capacity_command_options.hpp"
 #include "planner/capacity/level_recording.hpp"
+#include "planner/flags/flag_values.hpp"
 #include "reports/figures/chart_option.hpp"
 #include "reports/figures/figure_table.hpp"
 #include "reports/pages/load_figures.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
+#include "base/quantity.hpp"
 #include "cli/command.hpp"
 #include "model/engines/engine.hpp"
 #include "reports/store_query.hpp"
@@ -130,10 +130,7 @@ Json value_json(const QueryValue& value) {
 /// Kept as text, since SQLite's own numbers are signed.
 Json seed_json(const Json& text) {
   if (!text.is_string()) return text;
-  const auto& digits = text.get_ref<const std::string&>();
-  std::uint64_t seed = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), seed);
-  return seed;
+  return to_number<std::uint64_t>(text.get_ref<const std::string&>()).value_or(0);
 }
 
 /// Runs, an object a row, keyed by column.

@@ -11,8 +11,9 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
 #include "base/suggest.hpp"
-#include "cli/options/parse_quantity.hpp"
+#include "model/engines/knobs.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
 
@@ -53,36 +54,13 @@ constexpr ApiFlag kMachine[] = {{"model", FlagKind::model},
                                 {"tensor-parallel-size", FlagKind::plain, "tp"},
                                 {"pipeline-parallel-size", FlagKind::plain, "pp"},
                                 {"data-parallel-size", FlagKind::plain, "dp"},
-                                {"enable-expert-parallel", FlagKind::on_off, "ep"}};
+                                {"enable-expert-parallel", FlagKind::on_off, "ep"},
+                                {"engine", FlagKind::engine}};
 
-constexpr ApiFlag kEngine[] = {{"engine", FlagKind::engine},
-                               {"gpu-memory-utilization"},
-                               {"max-model-len"},
-                               {"max-num-seqs", FlagKind::sequences},
-                               {"max-num-batched-tokens"},
-                               {"block-size"},
-                               {"kv-cache-dtype"},
-                               {"kv-cache-memory-bytes"},
-                               {"num-gpu-blocks-override"},
-                               {"overhead"},
-                               {"weight-bytes"},
-                               {"enforce-eager", FlagKind::on_off},
-                               {"async-scheduling", FlagKind::on_off}};
-
-constexpr ApiFlag kScheduler[] = {{"enable-chunked-prefill", FlagKind::on_off},
-                                  {"enable-prefix-caching", FlagKind::on_off},
-                                  {"scheduler-reserve-full-isl", FlagKind::on_off},
-                                  {"long-prefill-token-threshold"},
-                                  {"watermark"},
-                                  {"scheduling-policy"},
-                                  {"capacity-scheduler-policy"},
-                                  {"context-chunking-policy"},
-                                  {"chunked-prefill-size"},
-                                  {"max-prefill-tokens"},
-                                  {"schedule-conservativeness"},
-                                  {"enable-mixed-chunk", FlagKind::on_off},
-                                  {"disable-radix-cache", FlagKind::toggle},
-                                  {"disable-overlap-schedule", FlagKind::toggle}};
+/// What SGLang calls several knobs at once, or the opposite of one.
+constexpr ApiFlag kSglang[] = {{"chunked-prefill-size"},
+                               {"disable-radix-cache", FlagKind::toggle},
+                               {"disable-overlap-schedule", FlagKind::toggle}};
 
 constexpr ApiFlag kLoad[] = {{"num-prompts", FlagKind::requests, "num-requests"},
                              {"request-rate"},
@@ -101,11 +79,7 @@ constexpr ApiFlag kLoad[] = {{"num-prompts", FlagKind::requests, "num-requests"}
                              {"router"},
                              {"prefill-replicas", FlagKind::replicas},
                              {"decode-replicas", FlagKind::replicas},
-                             {"kv-link"},
-                             {"sampling"},
-                             {"num-speculative-tokens"},
-                             {"speculative-method"},
-                             {"acceptance-rate"}};
+                             {"kv-link"}};
 
 constexpr ApiFlag kMemory[] = {{"solve"}, {"context"}, {"batch"}};
 constexpr ApiFlag kEstimate[] = {{"batch"},
@@ -124,17 +98,27 @@ constexpr ApiFlag kCapacity[] = {{"least-goodput"},
                                  {"lose-one", FlagKind::toggle}};
 constexpr ApiFlag kCompare[] = {{"runs", FlagKind::runs}};
 
+/// A knob of the engine: none of them names a file.
+ApiFlag flag_of(const EngineKnob& knob) {
+  if (knob.flag == "max-num-seqs") return {knob.flag, FlagKind::sequences};
+  return {knob.flag, knob.kind == KnobKind::on_off ? FlagKind::on_off : FlagKind::plain};
+}
+
 /// Of a command: its own flags and the groups that it shares.
 std::vector<ApiFlag> flags_of(const std::string& command) {
-  std::vector<std::span<const ApiFlag>> groups;
-  if (command == "compare") groups = {kCompare};
-  if (command == "memory") groups = {kMemory, kMachine, kEngine, kScheduler};
-  if (command == "estimate") groups = {kEstimate, kMachine, kEngine, kScheduler};
-  if (command == "staircase") groups = {kStaircase, kMachine, kEngine, kScheduler};
-  if (command == "simulate") groups = {kSimulate, kMachine, kEngine, kScheduler, kLoad};
-  if (command == "capacity") groups = {kCapacity, kMachine, kEngine, kScheduler, kLoad};
+  if (command == "compare") return {std::begin(kCompare), std::end(kCompare)};
+  std::vector<std::span<const ApiFlag>> groups = {kMachine, kSglang};
+  if (command == "memory") groups.emplace_back(kMemory);
+  if (command == "estimate") groups.emplace_back(kEstimate);
+  if (command == "staircase") groups.emplace_back(kStaircase);
+  if (command == "simulate") groups.insert(groups.end(), {kSimulate, kLoad});
+  if (command == "capacity") groups.insert(groups.end(), {kCapacity, kLoad});
+  const bool loaded = command == "simulate" || command == "capacity";
   std::vector<ApiFlag> flags;
   for (const auto& group : groups) flags.insert(flags.end(), group.begin(), group.end());
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (loaded || knob.group != KnobGroup::features) flags.push_back(flag_of(knob));
+  }
   return flags;
 }
 

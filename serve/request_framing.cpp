@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstdint>
 #include <string_view>
 
+#include "base/quantity.hpp"
 #include "serve/http_status.hpp"
 
 namespace roofcast {
@@ -16,11 +16,9 @@ std::optional<std::uint64_t> length_in(const std::string& text) {
   const bool digits = !text.empty() && std::all_of(text.begin(), text.end(), [](char letter) {
     return letter >= '0' && letter <= '9';
   });
-  std::uint64_t length = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
   if (!digits) return std::nullopt;
   // More digits than 64 bits hold are a number all the same: one that is too large.
-  return error == std::errc{} ? length : UINT64_MAX;
+  return to_number<std::uint64_t>(text).value_or(UINT64_MAX);
 }
 
 std::optional<FramingRefusal> length_refusal(const RequestFraming& framing,

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/text.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -53,23 +55,10 @@ std::string_view quoted_at(std::string_view text, std::size_t at) {
   return value == std::string_view::npos ? quoted : quoted.substr(value + 1);
 }
 
-/// As a shell writes it inside single quotes.
-std::string in_shell_quotes(const std::string& text) {
-  std::string result;
-  for (const char letter : text) {
-    if (letter == '\'') {
-      result += "'\\''";
-    } else {
-      result += letter;
-    }
-  }
-  return result;
-}
-
 void add_known(KnownPaths& known, const std::string& path, const std::string& name) {
   if (path.find('/') == std::string::npos || path.size() < 2) return;  // hides nothing
   known.emplace_back(path, name);
-  if (const std::string quoted = in_shell_quotes(path); quoted != path)
+  if (const std::string quoted = in_single_quotes(path); quoted != path)
     known.emplace_back(quoted, name);
 }
 

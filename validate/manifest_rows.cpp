@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <istream>
 #include <optional>
 #include <string_view>
@@ -19,6 +17,7 @@
 #include "base/io/json_buffer.hpp"
 #include "base/io/line_reader.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
 
 namespace roofcast {
 namespace {
@@ -88,14 +87,9 @@ std::vector<PatternRow> read_json_rows(const std::string& path) {
 
 /// A number as JSON writes one, and nothing else.
 std::optional<json> number_of(const std::string& text) {
-  const char* end = text.data() + text.size();
-  std::int64_t whole = 0;
-  const auto as_whole = std::from_chars(text.data(), end, whole);
-  if (as_whole.ec == std::errc() && as_whole.ptr == end) return json(whole);
-  double real = 0;
-  const auto as_real = std::from_chars(text.data(), end, real);
-  const bool is_number = as_real.ec == std::errc() && as_real.ptr == end && std::isfinite(real);
-  return is_number ? std::optional<json>(real) : std::nullopt;
+  if (const auto whole = to_number<std::int64_t>(text)) return json(*whole);
+  const auto real = to_number<double>(text);
+  return real ? std::optional<json>(*real) : std::nullopt;
 }
 
 /// What a value says as part of a text.
@@ -111,10 +105,8 @@ const json* member_of(const json& value, const std::string& key) {
     const auto found = value.find(key);
     return found == value.end() ? nullptr : &*found;
   }
-  std::size_t index = 0;
-  const auto read = std::from_chars(key.data(), key.data() + key.size(), index);
-  const bool is_index = read.ec == std::errc() && read.ptr == key.data() + key.size();
-  return value.is_array() && is_index && index < value.size() ? &value[index] : nullptr;
+  const auto index = to_number<std::uint64_t>(key);
+  return value.is_array() && index && *index < value.size() ? &value[*index] : nullptr;
 }
 
 std::string columns_of(const json& values) {

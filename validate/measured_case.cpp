@@ -1,10 +1,11 @@
 #include "validate/measured_case.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/io/json_reader.hpp"
 #include "planner/launch/serve_formats.hpp"
-#include "reports/importers/json_fields.hpp"
 #include "reports/importers/setting_keys.hpp"
 #include "simulator/results/result.hpp"
 #include "validate/measured_load.hpp"

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/io/json_reader.hpp"
+#include "base/text.hpp"
 #include "base/wording.hpp"
 #include "planner/deploy.hpp"
-#include "reports/importers/json_fields.hpp"
 #include "validate/measured_options.hpp"
 #include "validate/server_arguments.hpp"
 
@@ -33,9 +33,7 @@ bool is_named(const MeasuredSetting& setting, const char* key) {
   const json value = value_of(setting, key);
   if (value.is_boolean()) return value.get<bool>();
   if (!value.is_string()) return value.is_object();
-  std::string word = value.get<std::string>();
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string word = lower(value.get<std::string>());
   return !word.empty() && word != "none" && word != "null" && word != "off" && word != "false";
 }
 

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/io/json_reader.hpp"
 #include "base/wording.hpp"
-#include "reports/importers/json_fields.hpp"
 
 namespace roofcast {
 namespace {

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/error.hpp"
+#include "base/io/json_reader.hpp"
 #include "base/io/shown.hpp"
+#include "base/text.hpp"
 #include "model/architecture/dtype.hpp"
-#include "reports/importers/json_fields.hpp"
 #include "validate/server_arguments.hpp"
 
 namespace roofcast {
@@ -42,10 +43,7 @@ constexpr std::array kOptions = {Option{"max_model_len", Kind::count},
 
 /// Texts are compared without regard to case: Python's True, JSON's true.
 std::string word_of(const json& value) {
-  std::string word = value.is_string() ? value.get<std::string>() : value.dump();
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return word;
+  return lower(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
 bool is_unset(const json& value) {

@@ -8,9 +8,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/dates.hpp"
 #include "base/error.hpp"
 #include "base/numbers.hpp"
-#include "base/utc_time.hpp"
+#include "base/statistics.hpp"
 #include "base/version.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/step_work.hpp"

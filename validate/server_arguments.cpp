@@ -2,28 +2,22 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/io/json_reader.hpp"
+#include "base/text.hpp"
 #include "planner/launch/serve_command_line.hpp"
 #include "planner/launch/serve_flags.hpp"
-#include "reports/importers/json_fields.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 
 namespace roofcast {
 namespace {
 
 using nlohmann::json;
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 /// A value as a command line would give it; nothing where it is not set, or no plain value.
 std::optional<std::string> text_of(const json& value) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "calibrate/tables/mixed_attention.hpp"
 #include "calibrate/tables/table_file.hpp"
 #include "model/step/deployment_operators.hpp"
@@ -216,9 +216,7 @@ ProfilerMeta read_profiler_meta(const std::string& path) {
     if (const auto gpu = value_of(line, "gpu")) meta.gpu = *gpu;
     if (const auto version = value_of(line, "vllm_version")) meta.vllm_version = *version;
     if (const auto samples = value_of(line, "measurement_iterations")) {
-      const auto [rest, failed] =
-          std::from_chars(samples->data(), samples->data() + samples->size(), meta.samples);
-      if (failed != std::errc{} || meta.samples < 1) meta.samples = 1;
+      meta.samples = std::max(1, to_number<int>(*samples).value_or(1));
     }
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
     if (const auto eager = value_of(line, "enforce_eager")) meta.eager = *eager != "false";

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 
 #include "base/error.hpp"
 #include "base/io/csv.hpp"
+#include "base/quantity.hpp"
 
 namespace roofcast {
 
@@ -46,12 +46,7 @@ const std::string& TableFile::text(std::string_view column) const {
 }
 
 std::optional<double> TableFile::number(std::string_view column) const {
-  const std::string& field = text(column);
-  double value = 0;
-  const char* end = field.data() + field.size();
-  const auto [rest, failed] = std::from_chars(field.data(), end, value);
-  if (failed != std::errc{} || rest != end || !std::isfinite(value)) return std::nullopt;
-  return value;
+  return to_number<double>(text(column));
 }
 
 std::optional<std::int64_t> TableFile::count(std::string_view column, std::int64_t min) const {

@@ -9,8 +9,8 @@
 #include "calibrate/device_choice.hpp"
 #include "cli/calibrate/calibrate_document.hpp"
 #include "cli/options/arguments.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/progress.hpp"
+#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
 namespace {

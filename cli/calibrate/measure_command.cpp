@@ -9,9 +9,9 @@
 #include "calibrate/device_choice.hpp"
 #include "cli/calibrate/measure_document.hpp"
 #include "cli/options/deployment_options.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/progress.hpp"
+#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
 namespace {

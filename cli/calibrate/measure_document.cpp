@@ -6,18 +6,14 @@
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "base/statistics.hpp"
+#include "base/text.hpp"
 #include "roofcast/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/simulation_rows.hpp"
 
 namespace roofcast {
 namespace {
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 std::string heading(const Measurement& m) {
   const std::size_t layers = m.model.layers.size();
@@ -60,9 +56,7 @@ PredictedTextbook predicted_textbook(const MeasuredLoop& loop, const runtime::Te
     decodes.push_back(loop.predicted[i].value);
   }
   if (decodes.empty()) return result;
-  const auto middle = decodes.begin() + std::ssize(decodes) / 2;
-  std::nth_element(decodes.begin(), middle, decodes.end());
-  result.decode = Seconds{*middle};
+  result.decode = Seconds{median(decodes)};
   return result;
 }
 

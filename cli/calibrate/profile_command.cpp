@@ -6,8 +6,8 @@
 #include <ostream>
 #include <utility>
 
+#include "base/dates.hpp"
 #include "base/error.hpp"
-#include "base/utc_time.hpp"
 #include "base/version.hpp"
 #include "calibrate/tables/aiconfigurator.hpp"
 #include "calibrate/tables/import_profile.hpp"

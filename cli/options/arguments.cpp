@@ -1,7 +1,6 @@
 #include "cli/options/arguments.hpp"
 
 #include <algorithm>
-#include <array>
 #include <ostream>
 #include <sstream>
 #include <string_view>
@@ -9,58 +8,15 @@
 
 #include "base/error.hpp"
 #include "base/suggest.hpp"
+#include "planner/flags/scenario_flags.hpp"
 
 namespace roofcast {
 namespace {
 
-/// Other spellings of our flags: vLLM's short forms, SGLang's and TensorRT-LLM's names for the
-/// same knob, and the ISL/OSL of benchmark tools.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 37> kAliases{{
-    {"-tp", "--tensor-parallel-size"},
-    {"--tp", "--tensor-parallel-size"},
-    {"--tp-size", "--tensor-parallel-size"},
-    {"-pp", "--pipeline-parallel-size"},
-    {"--pp", "--pipeline-parallel-size"},
-    {"--pp-size", "--pipeline-parallel-size"},
-    {"-dp", "--data-parallel-size"},
-    {"--dp", "--data-parallel-size"},
-    {"--dp-size", "--data-parallel-size"},
-    {"--ep", "--enable-expert-parallel"},
-    {"-q", "--quantization"},
-    {"--quantisation", "--quantization"},
-    {"--isl", "--input-len"},
-    {"--osl", "--output-len"},
-    {"--random-input-len", "--input-len"},
-    {"--random-output-len", "--output-len"},
-    {"--random-prefix-len", "--prefix-len"},
-    {"--gsp-num-groups", "--prefix-groups"},
-    {"--gsp-prompts-per-group", "--prompts-per-group"},
-    {"--gsp-system-prompt-len", "--prefix-len"},
-    {"--gsp-question-len", "--input-len"},
-    {"--gsp-output-len", "--output-len"},
-    {"--prefix-repetition-prefix-len", "--prefix-len"},
-    {"--prefix-repetition-suffix-len", "--input-len"},
-    {"--prefix-repetition-num-prefixes", "--prefix-groups"},
-    {"--prefix-repetition-output-len", "--output-len"},
-    {"--num-requests", "--num-prompts"},
-    {"--mem-fraction-static", "--gpu-memory-utilization"},
-    {"--kv-cache-free-gpu-memory-fraction", "--gpu-memory-utilization"},
-    {"--max-running-requests", "--max-num-seqs"},
-    {"--max-batch-size", "--max-num-seqs"},
-    {"--max-num-tokens", "--max-num-batched-tokens"},
-    {"--tokens-per-block", "--block-size"},
-    {"--page-size", "--block-size"},
-    {"--context-length", "--max-model-len"},
-    {"--schedule-policy", "--scheduling-policy"},
-    {"--disable-cuda-graph", "--enforce-eager"},
-}};
-
 std::string normalise_name(std::string name) {
   if (name.starts_with("--")) std::replace(name.begin(), name.end(), '_', '-');
-  for (const auto& [alias, ours] : kAliases) {
-    if (name == alias) return std::string(ours);
-  }
-  return name;
+  const std::string_view ours = flag_with_alias(name);
+  return ours.empty() ? name : "--" + std::string(ours);
 }
 
 std::vector<std::string> option_names(const po::options_description& options) {
@@ -82,16 +38,6 @@ bool is_switch(const std::string& name, const po::options_description& options) 
   const auto* option = options.find_nothrow(name.substr(2), false);
   return option != nullptr && option->semantic()->min_tokens() == 0 &&
          option->semantic()->max_tokens() == 1;
-}
-
-std::optional<bool> switch_named(std::string_view text) {
-  for (const char* yes : {"true", "1", "on", "yes"}) {
-    if (text == yes) return true;
-  }
-  for (const char* no : {"false", "0", "off", "no"}) {
-    if (text == no) return false;
-  }
-  return std::nullopt;
 }
 
 void print_usage(const Usage& usage, const po::options_description& options, std::ostream& out) {
@@ -120,14 +66,6 @@ po::options_description option_group(const std::string& heading) {
   return po::options_description(heading, kWidth, kDescriptionWidth);
 }
 
-std::vector<std::string> aliases_of(const std::string& option) {
-  std::vector<std::string> aliases;
-  for (const auto& [alias, ours] : kAliases) {
-    if (ours.substr(2) == option) aliases.emplace_back(alias);
-  }
-  return aliases;
-}
-
 std::vector<std::string> normalise(const std::vector<std::string>& arguments,
                                    const po::options_description& options) {
   std::vector<std::string> result;
@@ -150,11 +88,6 @@ std::vector<std::string> normalise(const std::vector<std::string>& arguments,
     }
   }
   return result;
-}
-
-bool parse_switch(const std::string& text, const std::string& flag) {
-  if (const auto on = switch_named(text)) return *on;
-  throw UsageError(flag + ": '" + text + "' is not a switch (true or false)");
 }
 
 std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "planner/flags/flag_values.hpp"
 #include "reports/document.hpp"
 
 namespace roofcast {
@@ -40,9 +41,6 @@ struct Usage {
 std::vector<std::string> normalise(const std::vector<std::string>& arguments,
                                    const po::options_description& options);
 
-/// Other spellings of an option that normalise() reads ("-tp", "--tp" of "tensor-parallel-size").
-std::vector<std::string> aliases_of(const std::string& option);
-
 /// Parses and notifies. Nothing: --help or --help-all was asked for and printed, or a description
 /// and handed over. Throws UsageError with the nearest options for one that is not known.
 std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage);
@@ -53,8 +51,5 @@ po::typed_value<std::string>* converted(Target& target, const std::string& flag,
   return po::value<std::string>()->notifier(
       [&target, flag, convert](const std::string& text) { target = convert(text, flag); });
 }
-
-/// "true", "false", "1", "0", "on", "off", "yes", "no"; throws UsageError naming the flag.
-bool parse_switch(const std::string& text, const std::string& flag);
 
 }  // namespace roofcast

@@ -1,10 +1,8 @@
-// The flags that say what runs where: model, GPU, parallelism, engine. Spelled as vLLM spells them.
+// The flags of planner/flags/engine_flags as options of a command.
 #pragma once
 
-#include <string>
-
 #include "cli/options/arguments.hpp"
-#include "planner/deploy.hpp"
+#include "planner/flags/engine_flags.hpp"
 
 namespace roofcast {
 
@@ -17,7 +15,7 @@ po::options_description engine_options(DeploymentOptions& target);
 /// Knobs of the engine's scheduler, which decide what runs when but not what fits.
 po::options_description scheduler_options(DeploymentOptions& target);
 
-/// Takes those of `given` that are set.
-void take_overrides(EngineOverrides& knobs, const EngineOverrides& given);
+/// Knobs of what an engine does besides plain decoding.
+po::options_description feature_options(EngineOverrides& target);
 
 }  // namespace roofcast

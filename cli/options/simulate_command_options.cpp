@@ -3,9 +3,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "cli/options/feature_options.hpp"
 #include "cli/options/from_command.hpp"
-#include "simulator/io/scenario_cluster.hpp"
+#include "planner/flags/scenario_flags.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
@@ -61,34 +60,6 @@ void refuse_trace(const std::string& path) {
   throw UsageError(path + ": is no scenario file (JSON); a trace is given as --trace " + path);
 }
 
-[[noreturn]] void refuse_for_pool(const std::string& flag, const PoolScenario& pool,
-                                  const char* key) {
-  throw UsageError(flag + ": pool '" + pool.name + "' of the scenario has its own " + key +
-                   "; set it in the file");
-}
-
-/// Flags say what the scenario as a whole has: a pool with a key of its own would not follow.
-void refuse_idle_flags(const DeploymentOptions& given, const ClusterScenario& cluster) {
-  const ParallelismOptions& degrees = given.parallel;
-  const char* degree = degrees.tensor            ? "--tensor-parallel-size"
-                       : degrees.pipeline        ? "--pipeline-parallel-size"
-                       : degrees.data            ? "--data-parallel-size"
-                       : degrees.expert_parallel ? "--enable-expert-parallel"
-                                                 : nullptr;
-  const auto knobs = engine_options_json(given.overrides);
-  for (const PoolScenario& pool : cluster.pools) {
-    if (pool.gpu && !given.gpu.empty()) refuse_for_pool("--gpu", pool, "gpu");
-    if (pool.engine && !given.engine.empty()) refuse_for_pool("--engine", pool, "engine");
-    if (pool.weight_format && given.weight_format) {
-      refuse_for_pool("--quantization or --dtype", pool, "quantization");
-    }
-    if (pool.parallel && degree != nullptr) refuse_for_pool(degree, pool, "parallel");
-    if (pool.overrides && !knobs.empty()) {
-      refuse_for_pool(knobs.begin().key(), pool, "engine_options");
-    }
-  }
-}
-
 }  // namespace
 
 Scenario simulate_scenario(const SimulateOptions& options) {
@@ -101,17 +72,9 @@ Scenario simulate_scenario(const SimulateOptions& options) {
 }
 
 Scenario with_flags(Scenario scenario, const SimulateOptions& options) {
-  const DeploymentOptions& given = options.deployment;
-  if (scenario.cluster) refuse_idle_flags(given, *scenario.cluster);
-  if (!given.model.empty()) scenario.model = given.model;
-  if (!given.gpu.empty()) scenario.gpu = given.gpu;
-  if (!given.engine.empty()) scenario.engine = given.engine;
-  if (given.weight_format) scenario.weight_format = given.weight_format;
-  scenario.parallel = with_given(scenario.parallel, given.parallel);
-  take_overrides(scenario.overrides, given.overrides);
-  apply(options.cluster, scenario);
-  apply(options.workload, scenario);
-  return scenario;
+  return with_options(
+      std::move(scenario),
+      {.deployment = options.deployment, .cluster = options.cluster, .workload = options.workload});
 }
 
 }  // namespace roofcast

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "cli/options/cluster_options.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/workload_options.hpp"
 

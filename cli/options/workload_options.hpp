@@ -1,39 +1,17 @@
-// The flags that say what arrives and what is promised: names as in `vllm bench serve`.
+// The flags of planner/flags that say what arrives and what serves it, as options of a command.
 #pragma once
 
 #include "cli/options/arguments.hpp"
-#include "cli/options/load_shape_options.hpp"
-#include "simulator/scenario.hpp"
+#include "planner/flags/cluster_flags.hpp"
+#include "planner/flags/workload_flags.hpp"
 
 namespace roofcast {
 
-/// What was given on the command line; unset values follow the scenario file or its defaults.
-struct WorkloadOptions {
-  std::optional<std::string> trace;
-  std::optional<std::int64_t> max_requests;
-  std::optional<TraceFormat> trace_format;
-  std::optional<TraceColumnNames> trace_columns;
-  std::optional<TraceTimeUnit> trace_time_unit;
-  std::optional<std::int64_t> trace_block_size;
-  std::optional<double> time_scale;
-  std::optional<double> rate_scale;
-  std::optional<double> trace_rate;
-  bool skip_bad_rows = false;
-  bool drop_failed = false;
-  std::optional<std::int64_t> num_prompts;
-  std::optional<double> request_rate;
-  std::optional<double> burstiness;
-  std::optional<LengthDistribution> input;
-  std::optional<LengthDistribution> output;
-  LoadShapeOptions shape;
-  std::optional<std::int64_t> max_concurrency;
-  std::optional<std::uint64_t> seed;
-  std::vector<std::string> goodput;  // "ttft:500"
-  std::vector<std::string> slo;      // "p95:ttft:500ms"
-};
-
 /// Flags of synthetic workloads alone.
 po::options_description synthetic_options(WorkloadOptions& target);
+
+/// Ramps, stages, shared prefixes, sessions, adapters.
+po::options_description load_shape_options(LoadShapeOptions& target);
 
 /// --trace and its knobs.
 po::options_description trace_options(WorkloadOptions& target);
@@ -45,7 +23,7 @@ po::options_description trace_form_options(WorkloadOptions& target);
 /// The client's concurrency limit and what is promised to it.
 po::options_description objective_options(WorkloadOptions& target);
 
-/// Puts what was given into `scenario`. Throws UsageError when trace and synthetic flags are mixed.
-void apply(const WorkloadOptions& options, Scenario& scenario);
+/// Replicas and their router.
+po::options_description cluster_options(ClusterOptions& target);
 
 }  // namespace roofcast

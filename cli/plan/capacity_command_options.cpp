@@ -1,9 +1,9 @@
 #include "cli/plan/capacity_command_options.hpp"
 
+#include "base/dates.hpp"
 #include "base/error.hpp"
-#include "cli/options/feature_options.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/options/from_command.hpp"
+#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
 namespace {

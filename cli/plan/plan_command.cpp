@@ -7,6 +7,7 @@
 #include <ostream>
 #include <utility>
 
+#include "base/dates.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "cli/output_file.hpp"

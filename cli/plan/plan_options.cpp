@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/io/shown.hpp"
-#include "cli/options/feature_options.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/program_build.hpp"
+#include "model/io/gpu_reader.hpp"
 #include "planner/capacity/confidence.hpp"
+#include "planner/flags/flag_values.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 
 namespace roofcast {

@@ -9,12 +9,12 @@
 
 #include "base/error.hpp"
 #include "base/wording.hpp"
-#include "cli/options/flag_values.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/output_file.hpp"
 #include "cli/plan/what_if_document.hpp"
 #include "cli/progress.hpp"
 #include "planner/evaluate_all.hpp"
+#include "planner/flags/flag_values.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/stacked_svg.hpp"
 #include "reports/pages/what_if_figures.hpp"

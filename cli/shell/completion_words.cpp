@@ -4,6 +4,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "cli/shell/option_values.hpp"
 #include "model/engines/engine.hpp"
 #include "model/io/gpu_reader.hpp"
@@ -31,10 +32,8 @@ void add_models(Offers& offers, const std::string& prefix) {
 
 /// As it is typed: "H100 SXM" as "h100-sxm".
 std::string as_word(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
-    return c == ' ' ? '-' : static_cast<char>(std::tolower(c));
-  });
-  return name;
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return lower(name);
 }
 
 /// The shortest name of each profile; full names and other spellings where none begins so.

@@ -1,16 +1,11 @@
 #include "cli/shell/option_values.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 
 #include "model/architecture/requantise.hpp"
-#include "model/engines/engine_features.hpp"
 #include "model/engines/host_terms.hpp"
-#include "model/engines/queue_order.hpp"
-#include "model/engines/sampling.hpp"
-#include "model/engines/tensorrt_policies.hpp"
+#include "model/engines/knobs.hpp"
 #include "reports/importers/importer.hpp"
 #include "simulator/cluster/kv_link.hpp"
 #include "simulator/cluster/router.hpp"
@@ -27,7 +22,6 @@ struct FixedValues {
 };
 constexpr std::array kFixed = {
     FixedValues{"dtype", {"auto", "bf16", "fp16", "fp32"}},
-    FixedValues{"kv-cache-dtype", {"auto", "bf16", "fp16", "fp8"}},
     FixedValues{"solve", {"batch", "context", "tp"}},
     FixedValues{"objective", {"cost", "gpus", "power"}},
     FixedValues{"output", {"table", "json", "jsonl", "csv", "md"}},
@@ -38,19 +32,10 @@ constexpr std::array kFixed = {
     FixedValues{"trace-time-unit", {"s", "ms", "us", "ns"}},
 };
 
-/// The names in a message's "fcfs, priority, lpm or lof".
-Values names_in(const std::string& listed) {
-  Values names;
-  std::string word;
-  for (const char c : listed + ' ') {
-    const bool of_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-    if (of_word) {
-      word += c;
-      continue;
-    }
-    if (!word.empty() && word != "or") names.push_back(word);
-    word.clear();
-  }
+/// Of a knob that is a choice.
+Values knob_values(const EngineKnob& knob) {
+  Values names = choice_names(knob);
+  if (knob.choice.auto_unsets) names.insert(names.begin(), "auto");
   return names;
 }
 
@@ -79,11 +64,7 @@ std::vector<std::string> option_values(const std::string& option) {
   if (option == "kv-link") return link_names();
   if (option == "format") return measured_formats();
   if (option == "terms") return term_names();
-  if (option == "scheduling-policy") return names_in(kQueueOrders);
-  if (option == "capacity-scheduler-policy") return names_in(kCapacityPolicies);
-  if (option == "context-chunking-policy") return names_in(kChunkingPolicies);
-  if (option == "speculative-method") return names_in(kDraftMethods);
-  if (option == "sampling") return names_in(kSamplings);
+  if (const EngineKnob* knob = find_knob_by_flag(option)) return knob_values(*knob);
   Values values;
   for (const FixedValues& one : kFixed) {
     if (one.option != option) continue;

@@ -8,6 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/options/arguments.hpp"
+#include "planner/flags/scenario_flags.hpp"
 
 namespace roofcast {
 namespace {
@@ -42,7 +43,7 @@ OptionFacts facts_of(const po::option_description& option) {
       option.canonical_display_name(po::command_line_style::allow_dash_for_short);
   return {.name = option.long_name(),
           .short_name = shown.size() == 2 ? shown.substr(1) : "",
-          .aliases = aliases_of(option.long_name()),
+          .aliases = aliases_of_flag(option.long_name()),
           .placeholder = semantic->max_tokens() == 0 ? "" : semantic->name(),
           .help = option.description(),
           .needs_value = semantic->min_tokens() > 0,

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/dates.hpp"
 #include "base/io/shown.hpp"
 #include "base/numbers.hpp"
-#include "base/utc_time.hpp"
 #include "base/version.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "roofcast/envelope.hpp"

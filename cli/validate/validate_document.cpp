@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "base/statistics.hpp"
 #include "base/units.hpp"
 #include "base/wording.hpp"
 #include "roofcast/envelope.hpp"

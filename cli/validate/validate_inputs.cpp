@@ -10,8 +10,7 @@
 
 #include "base/io/shown.hpp"
 #include "base/suggest.hpp"
-#include "cli/options/feature_options.hpp"
-#include "cli/options/flag_values.hpp"
+#include "planner/flags/flag_values.hpp"
 #include "reports/importers/setting_keys.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "validate/measured_case.hpp"

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/suggest.hpp"
-#include "cli/options/flag_values.hpp"
+#include "planner/flags/flag_values.hpp"
 #include "validate/measured_case.hpp"
 
 namespace roofcast {

@@ -1,8 +1,9 @@
 #include "model/architecture/dtype.hpp"
 
 #include <array>
-#include <cctype>
 #include <cstddef>
+
+#include "base/text.hpp"
 
 namespace roofcast {
 
@@ -87,12 +88,9 @@ std::string_view name_of(DType dtype) {
 std::optional<DType> parse_dtype(std::string_view text) {
   constexpr std::string_view kTorch = "torch.";
   if (text.substr(0, kTorch.size()) == kTorch) text.remove_prefix(kTorch.size());
-  std::string lower(text);
-  for (char& letter : lower) {
-    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  }
+  const std::string wanted = lower(text);
   for (const Spelling& spelling : kSpellings) {
-    if (spelling.text == lower) return spelling.dtype;
+    if (spelling.text == wanted) return spelling.dtype;
   }
   return std::nullopt;
 }

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "model/architecture/experts.hpp"
 
 namespace roofcast {
@@ -53,10 +53,8 @@ constexpr std::pair<const char*, const char*> kSpellings[] = {
 };
 
 std::string normalised(const std::string& name) {
-  std::string text = name;
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
-    return c == '-' ? '_' : static_cast<char>(std::tolower(c));
-  });
+  std::string text = lower(name);
+  std::replace(text.begin(), text.end(), '-', '_');
   const auto spelling = std::find_if(std::begin(kSpellings), std::end(kSpellings),
                                      [&](const auto& pair) { return text == pair.first; });
   return spelling == std::end(kSpellings) ? text : spelling->second;

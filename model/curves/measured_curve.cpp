@@ -6,14 +6,14 @@
 #include <span>
 
 #include "base/chord_log2.hpp"
+#include "base/statistics.hpp"
 
 namespace roofcast {
 
 namespace {
 
-// Quantiles of the standard normal: at 0.9 (a spread is half of p90 - p10) and, of its absolute
-// value, at 0.9.
-constexpr double kDeviationsOfSpread = 1.2816;
+// The 0.9 quantile of the absolute value of a standard normal variable. A spread, half of p90 -
+// p10, is kIntervalDeviations.
 constexpr double kDeviationsOfP90 = 1.6449;
 
 // One standard deviation of an interpolated answer whose curve has too few points to tell its
@@ -116,7 +116,7 @@ Ratio ratio_at(const MeasuredCurve& curve, Points points, double x, double y, in
 }
 
 double deviation_of(const MeasuredCurve& curve, const Ratio& ratio) {
-  const double spread = ratio.spread / kDeviationsOfSpread;
+  const double spread = ratio.spread / kIntervalDeviations;
   if (ratio.point != nullptr) return spread;
   const double known = curve.p90_error > 0 ? curve.p90_error / kDeviationsOfP90 : kUnknownDeviation;
   return std::max(spread, known);
@@ -135,12 +135,6 @@ CurveAnswer answer_from(const MeasuredCurve& curve, Points points, const Measure
   return {.time = base_time(curve, at.x, at.y, multiprocessors) * ratio.value,
           .provenance = ratio.octaves > 0 ? Provenance::extended : Provenance::interpolated,
           .relative_uncertainty = extended_deviation(deviation, ratio.octaves)};
-}
-
-/// The smallest value that at least `share` of the sorted values do not exceed.
-double quantile(const std::vector<double>& sorted, double share) {
-  const double rank = std::ceil(share * static_cast<double>(sorted.size()));
-  return sorted[static_cast<std::size_t>(std::max(1.0, rank)) - 1];
 }
 
 }  // namespace

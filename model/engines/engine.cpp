@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/engines/engine_checks.hpp"
 #include "model/engines/engine_presets.hpp"
 
 namespace roofcast {
 namespace {
-
-constexpr double kMiB = 1024.0 * 1024.0;
 
 /// vLLM captures decode graphs for at most this many sequences (EngineArgs, compilation config).
 constexpr std::int64_t kLargestVllmGraph = 512;
@@ -28,10 +27,7 @@ struct BatchDefaults {
 };
 
 bool is_a100(const Gpu& gpu) {
-  std::string name = gpu.name + " " + gpu.display_name;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name.find("a100") != std::string::npos;
+  return lower(gpu.name + " " + gpu.display_name).find("a100") != std::string::npos;
 }
 
 BatchDefaults vllm_batch_defaults(const Gpu& gpu) {
@@ -200,7 +196,7 @@ std::int64_t largest_graph(const Engine& engine, const Gpu& gpu, int tensor_rank
   return std::min({2 * engine.max_num_seqs, kLargestVllmGraph, engine.max_num_batched_tokens});
 }
 
-/// What only vLLM's scheduler is simulated with. Speculation schedules one step at a time: which
+/// Features simulated only for vLLM. Speculation schedules one step at a time: which
 /// drafts were accepted decides what the next step computes (asynchronous scheduling with drafts
 /// came to vLLM in 2026 and is not simulated).
 void resolve_features(Engine& engine, const EngineOverrides& overrides, const Transformer& model,
@@ -208,12 +204,6 @@ void resolve_features(Engine& engine, const EngineOverrides& overrides, const Tr
   engine.speculation = resolve_speculation(overrides, model, gpu, parallel);
   engine.lora = resolve_lora(overrides);
   engine.kv_offloading = resolve_kv_offloading(overrides, gpu, parallel);
-  const bool vllm = engine.scheduler == SchedulerKind::vllm_v1;
-  if (!vllm && (engine.speculation.on() || engine.kv_offloading.on())) {
-    throw UsageError(fmt::format(
-        "{}: given for {}, expected one of the vLLM engines",
-        engine.speculation.on() ? "num_speculative_tokens" : "kv_offloading_size", engine.name));
-  }
   if (engine.kv_offloading.on() && !engine.prefix_caching) {
     throw UsageError(
         "kv_offloading_size: given without prefix caching, by which K and V are found");

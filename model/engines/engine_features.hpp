@@ -23,6 +23,7 @@ enum class DraftMethod { ngram, eagle, mtp, draft_model };
 inline constexpr std::int64_t kMaxDrafts = 1'000;
 
 inline constexpr const char* kDraftMethods = "ngram, eagle, mtp or draft_model";
+/// One of kDraftMethods, or "eagle3", which is scheduled as EAGLE is.
 std::optional<DraftMethod> parse_draft_method(std::string_view text);
 std::string_view name_of(DraftMethod method);
 
@@ -62,7 +63,8 @@ struct KvOffloading {
   bool on() const { return size.value > 0; }
 };
 
-/// Throw UsageError naming the knob that is out of range or missing.
+/// Throw UsageError naming the knob that is missing or contradicts another. Precondition: each knob
+/// is within its range and given with its partner (check_overrides).
 Speculation resolve_speculation(const EngineOverrides& overrides, const Transformer& model,
                                 const Gpu& gpu, const Parallelism& parallel);
 LoraServing resolve_lora(const EngineOverrides& overrides);

@@ -1,14 +1,14 @@
 // Which preset a name means, as people spell engines and their versions.
 #include <fmt/format.h>
 
-#include <cctype>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "model/engines/engine_presets.hpp"
 
 namespace roofcast {
@@ -23,11 +23,8 @@ constexpr int kFirstMinorOfTensorrtPyTorch = 19;
 
 /// Lower case without separators other than the version's dots: "TensorRT_LLM" -> "tensorrtllm".
 std::string normalised(std::string_view name) {
-  std::string text;
-  for (const char c : name) {
-    if (c == '-' || c == '_' || c == ' ') continue;
-    text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  std::string text = lower(name);
+  std::erase_if(text, [](char c) { return c == '-' || c == '_' || c == ' '; });
   return text;
 }
 
@@ -48,11 +45,7 @@ NameParts split_version(const std::string& text) {
 /// The x of "0.x" or "0.x.y"; nothing when the text is not a version 0.x.
 std::optional<int> minor_version(const std::string& version) {
   if (version.rfind("0.", 0) != 0) return std::nullopt;
-  int minor = 0;
-  const char* end = version.data() + version.size();
-  const auto [rest, failed] = std::from_chars(version.data() + 2, end, minor);
-  if (failed != std::errc{} || (rest != end && *rest != '.')) return std::nullopt;
-  return minor;
+  return to_number<int>(split(version, '.')[1]);
 }
 
 const PresetDefaults* preset_named(std::string_view name) {

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "embedded_models.hpp"
 #include "model/io/config_fields.hpp"
 #include "model/io/json_text.hpp"
@@ -33,25 +34,16 @@ CatalogueEntry read_entry(const json& document, const EmbeddedText& text) {
   return entry;
 }
 
-/// Letters and digits only, lower case: "Qwen/Qwen2.5-7B" is "qwenqwen257b".
-std::string plain(std::string_view name) {
-  std::string text;
-  for (const char c : name) {
-    const auto letter = static_cast<unsigned char>(c);
-    if (std::isalnum(letter)) text += static_cast<char>(std::tolower(letter));
-  }
-  return text;
-}
-
 std::string_view without_organisation(std::string_view name) {
   const std::size_t slash = name.rfind('/');
   return slash == std::string_view::npos ? name : name.substr(slash + 1);
 }
 
 bool is_called(const CatalogueEntry& entry, std::string_view name) {
-  const std::string wanted = plain(name);
+  const std::string wanted = letters_and_digits(name);
   const auto same = [&](std::string_view known) {
-    return plain(known) == wanted || plain(without_organisation(known)) == wanted;
+    return letters_and_digits(known) == wanted ||
+           letters_and_digits(without_organisation(known)) == wanted;
   };
   return same(entry.name) || std::any_of(entry.aliases.begin(), entry.aliases.end(), same);
 }
@@ -93,7 +85,7 @@ Transformer load_catalogue_model(const std::string& name) {
     const json document = parse_json(std::string(text.text), file_of(text));
     const CatalogueEntry entry = read_entry(document, text);
     known.push_back(entry.name);
-    if (plain(name).empty() || !is_called(entry, name)) continue;
+    if (letters_and_digits(name).empty() || !is_called(entry, name)) continue;
     const auto config = document.find("config");
     if (config == document.end()) {
       throw Error(fmt::format("{}: 'config' is missing", file_of(text)));

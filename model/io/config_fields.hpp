@@ -1,5 +1,5 @@
-// Typed access to one JSON object of a config.json: the first present key of several synonyms,
-// within limits, with errors that name file and key. A null counts as absent.
+// A config.json as families read it: the first present key of several synonyms, within limits. A
+// null counts as absent.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/io/json_reader.hpp"
 
 namespace roofcast {
 
@@ -25,17 +27,18 @@ constexpr std::int64_t kLargestVocabulary = 100'000'000;
 constexpr std::int64_t kLongestContext = 1'000'000'000'000;
 
 /// Refers to a JSON value that must outlive it.
-class Fields {
+class Fields : private JsonReader {
  public:
+  /// Throws Error when `object` is not one.
   Fields(const nlohmann::json& object, std::string where);
 
-  const std::string& where() const { return where_; }
-  bool has(std::string_view key) const;
-  bool has_any(Names names) const;
+  using JsonReader::has;
+  using JsonReader::where;
+  bool has_any(Names names) const { return first_of(names).has_value(); }
 
   /// Required whole number from 1 to `largest`.
   std::int64_t size(Names names, std::int64_t largest = kWidest) const;
-  /// The same, or `otherwise` when absent.
+  /// The same, or `fallback` when absent.
   std::int64_t size_or(Names names, std::int64_t fallback, std::int64_t largest = kWidest) const;
   /// Whole number from 0 to `largest`; nothing when absent.
   std::optional<std::int64_t> count(Names names, std::int64_t largest = kWidest) const;
@@ -57,20 +60,12 @@ class Fields {
   std::vector<std::pair<std::string, Fields>> members() const;
 
   /// Throws Error "WHERE: 'KEY' REASON".
-  [[noreturn]] void fail(std::string_view key, std::string_view reason) const;
+  using JsonReader::fail;
 
  private:
-  struct Found {
-    std::string_view key;
-    const nlohmann::json* value = nullptr;
-  };
-  Found find(Names names) const;
-  std::int64_t integer(const Found& found, std::int64_t smallest, std::int64_t largest) const;
-  const nlohmann::json* list(std::string_view key) const;
+  std::optional<std::string_view> first_of(Names names) const;
+  std::optional<std::int64_t> integer(Names names, std::int64_t min, std::int64_t max) const;
   std::string inside(std::string_view key) const;
-
-  const nlohmann::json* object_;
-  std::string where_;
 };
 
 }  // namespace roofcast

@@ -27,7 +27,7 @@ std::vector<EngineProfile::Value> read_host(const ProfileSection& host) {
   std::vector<EngineProfile::Value> values;
   for (const HostTerm& term : host_terms()) {
     const std::string key(term.name);
-    if (has(host, key)) values.push_back({&term, Seconds{number(host, key, kHostTime)}});
+    if (host.has(key)) values.push_back({&term, Seconds{number(host, key, kHostTime)}});
   }
   return values;
 }
@@ -54,11 +54,11 @@ EngineProfile parse_engine_profile(const std::string& text, const std::string& w
   const ProfileSection top{json, "", source};
   check_keys(top, {"schema_version", "kind", "name", "era", "host", "source", "median_error"});
   number(top, "schema_version", kVersion);
-  if (roofcast::text(top, "kind") != "engine") fail(top, "kind", "must be \"engine\"");
+  if (roofcast::text(top, "kind") != "engine") top.fail("kind", "must be \"engine\"");
   EngineProfile profile{.name = roofcast::text(top, "name"), .preset = roofcast::text(top, "era")};
   profile.host = read_host(subsection(top, "host"));
-  if (has(top, "source")) profile.source = roofcast::text(top, "source");
-  if (has(top, "median_error")) profile.median_error = number(top, "median_error", kError);
+  if (top.has("source")) profile.source = roofcast::text(top, "source");
+  if (top.has("median_error")) profile.median_error = number(top, "median_error", kError);
   return profile;
 }
 

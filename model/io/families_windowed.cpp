@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "model/io/families.hpp"
 #include "model/io/family_parts.hpp"
 
@@ -127,17 +128,13 @@ namespace {
 std::vector<bool> listed_layers(const Fields& config, const std::string& list,
                                 std::int64_t layers) {
   std::vector<bool> listed(static_cast<std::size_t>(layers), false);
-  const char* at = list.data();
-  const char* const end = at + list.size();
-  while (at < end) {
-    std::int64_t layer = -1;
-    const auto read = std::from_chars(at, end, layer);
-    const bool separated = read.ptr == end || *read.ptr == ',';
-    if (read.ec != std::errc{} || !separated || layer < 0 || layer >= layers) {
+  if (list.empty()) return listed;
+  for (const std::string_view number : split(list, ',')) {
+    const auto layer = to_number<std::int64_t>(number);
+    if (!layer || *layer < 0 || *layer >= layers) {
       config.fail("moe_layers_enum", "must list layer numbers separated by commas");
     }
-    listed[static_cast<std::size_t>(layer)] = true;
-    at = read.ptr + (read.ptr < end ? 1 : 0);
+    listed[static_cast<std::size_t>(*layer)] = true;
   }
   return listed;
 }

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/fnv1a.hpp"
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "embedded_profiles.hpp"
 #include "model/io/gpu_reader.hpp"
 
@@ -61,12 +62,7 @@ std::string quoted_list(const std::vector<std::string>& names) {
 }  // namespace
 
 std::string gpu_name_key(const std::string& spelling) {
-  std::string key;
-  for (const char c : spelling) {
-    const bool upper = c >= 'A' && c <= 'Z';
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    if (upper || plain) key += upper ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  std::string key = letters_and_digits(spelling);
   for (const std::string_view word : kLeadingWords) {
     if (key.starts_with(word)) key.erase(0, word.size());
   }

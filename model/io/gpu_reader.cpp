@@ -35,15 +35,15 @@ constexpr Range kVersion{kSchemaVersion, kSchemaVersion, "(the version this prog
 std::map<DType, FlopsPerSecond> read_peaks(const ProfileSection& top) {
   const ProfileSection section = subsection(top, "dense_peak_flops_per_s");
   std::map<DType, FlopsPerSecond> result;
-  for (const auto& [key, value] : section.object.items()) {
+  for (const auto& [key, value] : section.value().items()) {
     result[dtype_key(section, key)] = FlopsPerSecond{checked(section, key, value, kPeak)};
   }
-  if (!result.contains(DType::fp32)) fail(section, "fp32", "is missing");
+  if (!result.contains(DType::fp32)) section.fail("fp32", "is missing");
   return result;
 }
 
 std::optional<Link> read_link(const ProfileSection& top, const std::string& key) {
-  if (!has(top, key)) return std::nullopt;
+  if (!top.has(key)) return std::nullopt;
   const ProfileSection section = subsection(top, key);
   check_keys(section, {"name", "bandwidth_bytes_per_s", "latency_s"});
   return Link{.name = text(section, "name"),
@@ -56,18 +56,18 @@ Curve read_curve(const ProfileSection& parent, const std::string& key, const Ran
   check_keys(section, {"points", "source"});
   Curve curve;
   curve.source = text(section, "source");
-  const Json& points = required(section, "points");
+  const Json& points = section.required("points");
   if (!points.is_array() || points.empty()) {
-    fail(section, "points", "must be a list of [x, y] that is not empty");
+    section.fail("points", "must be a list of [x, y] that is not empty");
   }
   for (const Json& point : points) {
     if (!point.is_array() || point.size() != 2) {
-      fail(section, "points", fmt::format("{} is not [x, y]", shown(point)));
+      section.fail("points", fmt::format("{} is not [x, y]", section.shown_value(point)));
     }
     const double x = checked(section, "points", point[0], kCurveX);
     if (!curve.points.empty() && x <= curve.points.back().x) {
-      fail(section, "points",
-           fmt::format("x must ascend, but {} follows {}", x, curve.points.back().x));
+      section.fail("points",
+                   fmt::format("x must ascend, but {} follows {}", x, curve.points.back().x));
     }
     curve.points.push_back({x, checked(section, "points", point[1], y)});
   }
@@ -77,9 +77,9 @@ Curve read_curve(const ProfileSection& parent, const std::string& key, const Ran
 std::map<std::string, Curve> read_curves(const ProfileSection& parent, const std::string& key,
                                          const Range& y) {
   std::map<std::string, Curve> result;
-  if (!has(parent, key)) return result;
+  if (!parent.has(key)) return result;
   const ProfileSection section = subsection(parent, key);
-  for (const auto& [name, value] : section.object.items()) {
+  for (const auto& [name, value] : section.value().items()) {
     result.emplace(name, read_curve(section, name, y));
   }
   return result;
@@ -88,7 +88,8 @@ std::map<std::string, Curve> read_curves(const ProfileSection& parent, const std
 std::map<DType, Curve> read_decode_attention(const ProfileSection& section) {
   std::map<DType, Curve> result;
   for (auto& [name, curve] : read_curves(section, "decode_attention", kShare)) {
-    const ProfileSection named{section.object, section.path + "decode_attention.", section.source};
+    const ProfileSection named{section.value(), section.path() + "decode_attention.",
+                               section.source};
     result.emplace(dtype_key(named, name), std::move(curve));
   }
   return result;
@@ -99,7 +100,7 @@ std::map<int, Curve> read_all_reduce(const ProfileSection& section) {
   for (auto& [name, curve] : read_curves(section, "all_reduce_s", kTime)) {
     const Json ranks = Json::parse(name, nullptr, false);
     if (!ranks.is_number_integer() || ranks < 2 || ranks > 4096) {
-      fail(section, "all_reduce_s." + name, "is not a number of GPUs, 2 or more");
+      section.fail("all_reduce_s." + name, "is not a number of GPUs, 2 or more");
     }
     result.emplace(ranks.get<int>(), std::move(curve));
   }
@@ -108,17 +109,17 @@ std::map<int, Curve> read_all_reduce(const ProfileSection& section) {
 
 Efficiencies read_efficiencies(const ProfileSection& top) {
   Efficiencies result;
-  if (!has(top, "efficiency")) return result;
+  if (!top.has("efficiency")) return result;
   const ProfileSection section = subsection(top, "efficiency");
   check_keys(section, {"gemm", "moe", "prefill_attention", "decode_attention", "memory_bound",
                        "all_reduce_s"});
   result.gemm = read_curves(section, "gemm", kShare);
   result.moe = read_curves(section, "moe", kShare);
-  if (has(section, "prefill_attention")) {
+  if (section.has("prefill_attention")) {
     result.prefill_attention = read_curve(section, "prefill_attention", kShare);
   }
   result.decode_attention = read_decode_attention(section);
-  if (has(section, "memory_bound")) {
+  if (section.has("memory_bound")) {
     result.memory_bound = read_curve(section, "memory_bound", kShare);
   }
   result.all_reduce = read_all_reduce(section);
@@ -127,14 +128,14 @@ Efficiencies read_efficiencies(const ProfileSection& top) {
 
 Floors read_floors(const ProfileSection& top) {
   Floors result;
-  if (!has(top, "floors_s")) return result;
+  if (!top.has("floors_s")) return result;
   const ProfileSection section = subsection(top, "floors_s");
   check_keys(section, {"gemm", "moe", "attention", "memory_bound", "all_reduce"});
   for (const auto& [key, floor] : {std::pair{"gemm", &Floors::gemm}, std::pair{"moe", &Floors::moe},
                                    std::pair{"attention", &Floors::attention},
                                    std::pair{"memory_bound", &Floors::memory_bound},
                                    std::pair{"all_reduce", &Floors::all_reduce}}) {
-    if (has(section, key)) result.*floor = Seconds{number(section, key, kTime)};
+    if (section.has(key)) result.*floor = Seconds{number(section, key, kTime)};
   }
   return result;
 }
@@ -153,9 +154,9 @@ bool leads_somewhere(const Json& profile, const std::string& key) {
 std::map<std::string, std::string> read_sources(const ProfileSection& top) {
   const ProfileSection section = subsection(top, "sources");
   std::map<std::string, std::string> result;
-  for (const auto& [key, value] : section.object.items()) {
-    if (!leads_somewhere(top.object, key)) {
-      fail(section, key, "is the source of a key that the profile does not have");
+  for (const auto& [key, value] : section.value().items()) {
+    if (!leads_somewhere(top.value(), key)) {
+      section.fail(key, "is the source of a key that the profile does not have");
     }
     result[key] = text(section, key);
   }
@@ -168,24 +169,24 @@ void read_facts(const ProfileSection& top, Gpu& gpu) {
   gpu.aliases = texts(top, "aliases");
   gpu.vendor = text(top, "vendor");
   gpu.architecture = text(top, "architecture");
-  if (has(top, "compute_capability")) gpu.compute_capability = text(top, "compute_capability");
+  if (top.has("compute_capability")) gpu.compute_capability = text(top, "compute_capability");
   gpu.memory = Bytes{number(top, "memory_bytes", kMemory)};
   gpu.memory_visible = Bytes{number(top, "memory_visible_bytes", kMemory)};
   gpu.memory_bandwidth = BytesPerSecond{number(top, "memory_bandwidth_bytes_per_s", kMemoryRate)};
   gpu.l2_cache = Bytes{number(top, "l2_cache_bytes", kCache)};
   gpu.multiprocessors = static_cast<int>(whole_number(top, "multiprocessors", kCount));
-  if (has(top, "boost_clock_hz")) gpu.boost_clock_hz = number(top, "boost_clock_hz", kClock);
+  if (top.has("boost_clock_hz")) gpu.boost_clock_hz = number(top, "boost_clock_hz", kClock);
   gpu.gpus_per_node = static_cast<int>(whole_number(top, "gpus_per_node", kCount));
-  if (has(top, "board_power_w")) gpu.board_power = Watts{number(top, "board_power_w", kPower)};
-  if (has(top, "price_dollars_per_hour")) {
+  if (top.has("board_power_w")) gpu.board_power = Watts{number(top, "board_power_w", kPower)};
+  if (top.has("price_dollars_per_hour")) {
     gpu.price = DollarsPerHour{number(top, "price_dollars_per_hour", kPrice)};
   }
   // "80 GB" is 80e9 bytes on some datasheets and 80 GiB on others, so the driver may show up to
   // 7.4 % more than the nominal figure, and a little less than it where ECC takes a share.
   const double shown = gpu.memory_visible / gpu.memory;
   if (shown < 0.5 || shown > kGiB / 1e9) {
-    fail(top, "memory_visible_bytes",
-         fmt::format("is {:.3f} of memory_bytes, expected 0.5 to 1.074", shown));
+    top.fail("memory_visible_bytes",
+             fmt::format("is {:.3f} of memory_bytes, expected 0.5 to 1.074", shown));
   }
 }
 
@@ -228,7 +229,7 @@ Gpu parse_gpu(const std::string& profile, const std::string& where) {
   gpu.network = read_link(top, "network_link");
   gpu.efficiencies = read_efficiencies(top);
   gpu.floors = read_floors(top);
-  if (has(top, "measured")) gpu.measured = read_measured(subsection(top, "measured"), gpu);
+  if (top.has("measured")) gpu.measured = read_measured(subsection(top, "measured"), gpu);
   gpu.sources = read_sources(top);
   return gpu;
 }

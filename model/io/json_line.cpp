@@ -1,7 +1,8 @@
 #include "model/io/json_line.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/quantity.hpp"
 
 namespace roofcast {
 
@@ -89,11 +90,10 @@ std::size_t line_of(std::string_view text, std::string_view path) {
   Walker walker(text);
   while (!path.empty()) {
     if (path.front() == '[') {
-      std::size_t index = 0;
       const std::size_t close = path.find(']');
       if (close == path.npos) return 0;
-      std::from_chars(path.data() + 1, path.data() + close, index);
-      if (!walker.enter_list(index)) return 0;
+      const auto index = to_number<std::uint64_t>(path.substr(1, close - 1));
+      if (!walker.enter_list(index.value_or(0))) return 0;
       path.remove_prefix(close + 1);
       if (!path.empty() && path.front() == '.') path.remove_prefix(1);
       continue;

@@ -76,14 +76,14 @@ auto one_of(const ProfileSection& section, const std::string& key, const Values&
     if (name_of(value) == given) return value;
     names.emplace_back(name_of(value));
   }
-  fail(section, key,
-       fmt::format("{} is none of {}", shown(given), fmt::join(names, ", ")) +
-           did_you_mean(given, names));
+  section.fail(key,
+               fmt::format("{} is none of {}", section.shown_value(given), fmt::join(names, ", ")) +
+                   did_you_mean(given, names));
 }
 
 bool flag(const ProfileSection& section, const std::string& key) {
-  const Json& value = required(section, key);
-  if (!value.is_boolean()) fail(section, key, "must be true or false");
+  const Json& value = section.required(key);
+  if (!value.is_boolean()) section.fail(key, "must be true or false");
   return value.get<bool>();
 }
 
@@ -91,20 +91,20 @@ std::string format_at(const ProfileSection& section) {
   std::string name = text(section, "format");
   if (kernel_format(name) == nullptr) {
     const std::vector<std::string> known = kernel_format_names();
-    fail(section, "format",
-         fmt::format("{} is none of {}", shown(name), fmt::join(known, ", ")) +
-             did_you_mean(name, known));
+    section.fail("format", fmt::format("{} is none of {}", section.shown_value(name),
+                                       fmt::join(known, ", ")) +
+                               did_you_mean(name, known));
   }
   return name;
 }
 
 void check_shape(const ProfileSection& section, const OperatorShape& shape) {
   if (shape.experts_per_token > shape.experts) {
-    fail(section, "experts_per_token", "is more than experts");
+    section.fail("experts_per_token", "is more than experts");
   }
-  if (shape.kv_heads > shape.query_heads) fail(section, "kv_heads", "is more than query_heads");
+  if (shape.kv_heads > shape.query_heads) section.fail("kv_heads", "is more than query_heads");
   if (shape.latent && shape.value_dim > shape.head_dim) {
-    fail(section, "value_dim", "is more than head_dim, of which it is a part");
+    section.fail("value_dim", "is more than head_dim, of which it is a part");
   }
 }
 
@@ -123,8 +123,8 @@ OperatorShape read_shape(const ProfileSection& section, OperatorFamily family) {
     case OperatorFamily::prefill_attention:
     case OperatorFamily::decode_attention:
       shape.cache = dtype_at(section, "cache");
-      if (has(section, "latent")) shape.latent = flag(section, "latent");
-      if (has(section, "beside_prefill")) shape.beside_prefill = flag(section, "beside_prefill");
+      if (section.has("latent")) shape.latent = flag(section, "latent");
+      if (section.has("beside_prefill")) shape.beside_prefill = flag(section, "beside_prefill");
       break;
     case OperatorFamily::memory_bound:
       shape.name = text(section, "name");
@@ -157,8 +157,8 @@ MeasuredPoint read_point(const ProfileSection& curve, const std::string& where, 
   const bool two = has_second_axis(family);
   const std::size_t columns = two ? 5 : 4;
   if (!values.is_array() || values.size() != columns) {
-    fail(curve, where,
-         fmt::format("is not [{}, time_s, relative_spread, samples]", two ? "x, y" : "x"));
+    curve.fail(where,
+               fmt::format("is not [{}, time_s, relative_spread, samples]", two ? "x, y" : "x"));
   }
   const Range& prefix = family == OperatorFamily::decode_attention ? kTokens : kPrefix;
   const std::size_t time = columns - 3;
@@ -176,26 +176,27 @@ void check_point(const ProfileSection& section, const std::string& where,
   if (curve.points.size() > 1) {
     const MeasuredPoint& before = *(curve.points.end() - 2);
     if (std::pair(before.x, before.y) >= std::pair(point.x, point.y)) {
-      fail(section, where, "sizes must ascend");
+      section.fail(where, "sizes must ascend");
     }
   }
   if (!(base_time(curve, point.x, point.y, gpu.multiprocessors).value > 0)) {
-    fail(section, where, "the curve's terms give no time here");
+    section.fail(where, "the curve's terms give no time here");
   }
   if (!beats_physics(curve.shape, point, gpu)) return;
   const Seconds limit = physical_limit(work_of(curve.shape, point.x, point.y), gpu);
-  const std::string path = section.path + where;
+  const std::string path = section.path() + where;
   const std::string line = fmt::format("line {}: {}", line_of(section.source.text, path), path);
-  fail({section.object, "", section.source}, line,
-       fmt::format("{:.4g} s is faster than physics: the profile's peaks and bandwidths allow "
-                   "{:.4g} s",
-                   point.time.value, limit.value));
+  ProfileSection(section.value(), "", section.source)
+      .fail(line,
+            fmt::format("{:.4g} s is faster than physics: the profile's peaks and bandwidths allow "
+                        "{:.4g} s",
+                        point.time.value, limit.value));
 }
 
 void read_points(const ProfileSection& section, const Gpu& gpu, MeasuredCurve& curve) {
-  const Json& points = required(section, "points");
+  const Json& points = section.required("points");
   if (!points.is_array() || points.empty() || points.size() > kMaxPoints) {
-    fail(section, "points", fmt::format("must be a list of 1 to {} points", kMaxPoints));
+    section.fail("points", fmt::format("must be a list of 1 to {} points", kMaxPoints));
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::string where = fmt::format("points[{}]", i);
@@ -212,40 +213,40 @@ MeasuredCurve read_curve(const ProfileSection& section, const Gpu& gpu) {
   check_keys(section, keys);
   MeasuredCurve curve{.shape = read_shape(section, family), .kernel = text(section, "kernel")};
   curve.terms = read_terms(section);
-  if (has(section, "empty_tile_s")) {
+  if (section.has("empty_tile_s")) {
     curve.empty_tile = Seconds{number(section, "empty_tile_s", kTime)};
   }
-  if (has(section, "tail_token_s")) {
+  if (section.has("tail_token_s")) {
     curve.tail_token = Seconds{number(section, "tail_token_s", kTime)};
   }
-  if (has(section, "graph_saving_s")) {
+  if (section.has("graph_saving_s")) {
     curve.graph_saving = Seconds{number(section, "graph_saving_s", kTime)};
   }
-  if (has(section, "writes_cache")) curve.writes_cache = flag(section, "writes_cache");
-  if (has(section, "median_error")) curve.median_error = number(section, "median_error", kError);
-  if (has(section, "p90_error")) curve.p90_error = number(section, "p90_error", kError);
-  if (curve.median_error > curve.p90_error) fail(section, "median_error", "is above p90_error");
+  if (section.has("writes_cache")) curve.writes_cache = flag(section, "writes_cache");
+  if (section.has("median_error")) curve.median_error = number(section, "median_error", kError);
+  if (section.has("p90_error")) curve.p90_error = number(section, "p90_error", kError);
+  if (curve.median_error > curve.p90_error) section.fail("median_error", "is above p90_error");
   read_points(section, gpu, curve);
   for (const MeasuredPoint& point : curve.points) {
     if (curve.graph_saving <= point.time) continue;
-    fail(section, "graph_saving_s", "is more than a point's time, of which it is a part");
+    section.fail("graph_saving_s", "is more than a point's time, of which it is a part");
   }
   return curve;
 }
 
 std::vector<MeasuredCurve> read_curves(const ProfileSection& measured, const Gpu& gpu) {
-  const Json& list = required(measured, "curves");
+  const Json& list = measured.required("curves");
   if (!list.is_array() || list.size() > kMaxCurves) {
-    fail(measured, "curves", fmt::format("must be a list of at most {} curves", kMaxCurves));
+    measured.fail("curves", fmt::format("must be a list of at most {} curves", kMaxCurves));
   }
   std::vector<MeasuredCurve> curves;
   std::set<std::pair<OperatorShape, std::string>> seen;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string key = fmt::format("curves[{}]", i);
-    if (!list[i].is_object()) fail(measured, key, "must be an object");
-    curves.push_back(read_curve({list[i], measured.path + key + ".", measured.source}, gpu));
+    if (!list[i].is_object()) measured.fail(key, "must be an object");
+    curves.push_back(read_curve({list[i], measured.path() + key + ".", measured.source}, gpu));
     if (!seen.emplace(curves.back().shape, curves.back().kernel).second) {
-      fail(measured, key, "is a second curve of the same operator and kernel");
+      measured.fail(key, "is a second curve of the same operator and kernel");
     }
   }
   return curves;
@@ -264,22 +265,23 @@ bool is_utc_time(const std::string& date) {
 
 void read_provenance(const ProfileSection& section, Measured& measured) {
   for (const TextKey& key : kProvenance) {
-    if (key.required || has(section, key.key)) measured.*key.field = text(section, key.key);
+    if (key.required || section.has(key.key)) measured.*key.field = text(section, key.key);
   }
   if (!is_utc_time(measured.date)) {
-    fail(section, "date", fmt::format("{} is not like 2026-11-21T10:15:00Z", shown(measured.date)));
+    section.fail("date", fmt::format("{} is not like 2026-11-21T10:15:00Z",
+                                     section.shown_value(measured.date)));
   }
-  if (has(section, "versions")) {
+  if (section.has("versions")) {
     const ProfileSection versions = subsection(section, "versions");
-    for (const auto& [name, value] : versions.object.items()) {
+    for (const auto& [name, value] : versions.value().items()) {
       measured.versions.emplace_back(name, text(versions, name));
     }
   }
-  if (has(section, "clock_hz")) measured.clock_hz = number(section, "clock_hz", kClock);
-  if (has(section, "dropped_samples")) {
+  if (section.has("clock_hz")) measured.clock_hz = number(section, "clock_hz", kClock);
+  if (section.has("dropped_samples")) {
     measured.dropped_samples = whole_number(section, "dropped_samples", kDropped);
   }
-  if (has(section, "rejected")) measured.rejected = texts(section, "rejected");
+  if (section.has("rejected")) measured.rejected = texts(section, "rejected");
 }
 
 }  // namespace
@@ -293,11 +295,11 @@ Measured read_measured(const ProfileSection& section, const Gpu& gpu) {
   Measured measured;
   read_provenance(section, measured);
   for (const RateKey& key : kRates) {
-    if (!has(section, key.key)) continue;
+    if (!section.has(key.key)) continue;
     measured.*key.field = BytesPerSecond{number(section, key.key, kHostRate)};
   }
   for (const TimeKey& key : kTimes) {
-    if (has(section, key.key)) measured.*key.field = Seconds{number(section, key.key, kTime)};
+    if (section.has(key.key)) measured.*key.field = Seconds{number(section, key.key, kTime)};
   }
   measured.curves = read_curves(section, gpu);
   return measured;

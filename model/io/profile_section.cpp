@@ -16,16 +16,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Longest key or value that an error repeats.
-constexpr std::size_t kShownCharacters = 100;
-
-/// On one line and not too long.
-std::string cut(std::string text) {
-  if (text.size() > kShownCharacters) text = text.substr(0, kShownCharacters) + " ...";
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, '?');
-  return text;
-}
+constexpr JsonDialect kProfile{.place = "{where}: {path}{key}: ",
+                               .refusal = "must be {expected}, but is {value}",
+                               .missing = "is missing",
+                               .max_shown = 100,
+                               .null_is_absent = false};
 
 const std::vector<std::string> kFormatNames = {"fp32", "tf32", "fp16", "bf16",
                                                "fp8",  "int8", "fp4",  "int4"};
@@ -49,86 +44,62 @@ Json parse_profile_json(const ProfileText& source) {
   return json;
 }
 
-void fail(const ProfileSection& section, const std::string& key, const std::string& what) {
-  throw Error(fmt::format("{} {}: {}{}: {}", section.source.kind, section.source.name,
-                          cut(section.path), cut(key), what));
-}
-
-std::string shown(const Json& value) {
-  if (value.is_array()) return "a list";
-  if (value.is_object()) return "an object";
-  return cut(value.dump(-1, ' ', true, Json::error_handler_t::replace));
-}
-
-bool has(const ProfileSection& section, const std::string& key) {
-  return section.object.contains(key);
-}
-
-const Json& required(const ProfileSection& section, const std::string& key) {
-  const auto found = section.object.find(key);
-  if (found == section.object.end()) fail(section, key, "is missing");
-  return *found;
-}
+ProfileSection::ProfileSection(const Json& object, std::string path, const ProfileText& text)
+    : JsonReader(object, fmt::format("{} {}", text.kind, text.name), kProfile, std::move(path)),
+      source(text) {}
 
 ProfileSection subsection(const ProfileSection& section, const std::string& key) {
-  const Json& value = required(section, key);
-  if (!value.is_object()) fail(section, key, "must be an object");
-  return {value, section.path + key + ".", section.source};
+  const Json& value = section.required(key);
+  if (!value.is_object()) section.refuse(key, "an object");
+  return {value, section.path() + key + ".", section.source};
 }
 
 void check_keys(const ProfileSection& section, const std::vector<std::string>& known) {
-  for (const auto& [key, value] : section.object.items()) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      fail(section, key, "is not a key of a hardware profile" + did_you_mean(key, known));
-    }
-  }
+  section.check_keys(known, "is not a key of a hardware profile");
 }
 
 double checked(const ProfileSection& section, const std::string& key, const Json& value,
                const Range& range) {
-  if (!value.is_number()) {
-    fail(section, key, fmt::format("must be a number, but is {}", shown(value)));
-  }
+  if (!value.is_number()) section.refuse(key, value, "a number");
   const auto number = value.get<double>();
   if (!(number >= range.low && number <= range.high)) {
-    fail(section, key,
-         fmt::format("{} is not between {} and {} {}", shown(value), range.low, range.high,
-                     range.unit));
+    section.fail(key, fmt::format("{} is not between {} and {} {}", section.shown_value(value),
+                                  range.low, range.high, range.unit));
   }
   return number;
 }
 
 double number(const ProfileSection& section, const std::string& key, const Range& range) {
-  return checked(section, key, required(section, key), range);
+  return checked(section, key, section.required(key), range);
 }
 
 std::int64_t whole(const ProfileSection& section, const std::string& key, const Json& value,
                    const Range& range) {
   const double number = checked(section, key, value, range);
-  if (number != std::floor(number)) fail(section, key, "must be a whole number");
+  if (number != std::floor(number)) section.refuse(key, value, "a whole number");
   return static_cast<std::int64_t>(number);
 }
 
 std::int64_t whole_number(const ProfileSection& section, const std::string& key,
                           const Range& range) {
-  return whole(section, key, required(section, key), range);
+  return whole(section, key, section.required(key), range);
 }
 
 std::string text(const ProfileSection& section, const std::string& key) {
-  const Json& value = required(section, key);
+  const Json& value = section.required(key);
   if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
-    fail(section, key, "must be a text that is not empty");
+    section.refuse(key, "a text that is not empty");
   }
   return value.get<std::string>();
 }
 
 std::vector<std::string> texts(const ProfileSection& section, const std::string& key) {
-  const Json& list = required(section, key);
-  if (!list.is_array()) fail(section, key, "must be a list of texts");
+  const Json& list = section.required(key);
+  if (!list.is_array()) section.refuse(key, "a list of texts");
   std::vector<std::string> result;
   for (const Json& one : list) {
     if (!one.is_string() || one.get_ref<const std::string&>().empty()) {
-      fail(section, key, fmt::format("{} is not a text", shown(one)));
+      section.fail(key, fmt::format("{} is not a text", section.shown_value(one)));
     }
     result.push_back(one.get<std::string>());
   }
@@ -137,7 +108,7 @@ std::vector<std::string> texts(const ProfileSection& section, const std::string&
 
 DType dtype_key(const ProfileSection& section, const std::string& key) {
   const std::optional<DType> dtype = parse_dtype(key);
-  if (!dtype) fail(section, key, "is not a number format" + did_you_mean(key, kFormatNames));
+  if (!dtype) section.fail(key, "is not a number format" + did_you_mean(key, kFormatNames));
   return *dtype;
 }
 
@@ -145,9 +116,8 @@ DType dtype_at(const ProfileSection& section, const std::string& key) {
   const std::string spelling = text(section, key);
   const std::optional<DType> dtype = parse_dtype(spelling);
   if (!dtype) {
-    fail(section, key,
-         fmt::format("{} is not a number format", shown(spelling)) +
-             did_you_mean(spelling, kFormatNames));
+    section.fail(key, fmt::format("{} is not a number format", section.shown_value(spelling)) +
+                          did_you_mean(spelling, kFormatNames));
   }
   return *dtype;
 }

@@ -1,5 +1,5 @@
-// Reading a profile key by key: what a value may be, and errors of one line that say which
-// file and key. Internal to gpu_reader.cpp, measured_reader.cpp and engine_profile.cpp.
+// Reading a profile key by key: what a value may be. Internal to gpu_reader.cpp,
+// measured_reader.cpp and engine_profile.cpp.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/io/json_reader.hpp"
 #include "model/architecture/dtype.hpp"
 
 namespace roofcast {
@@ -32,22 +33,14 @@ struct ProfileText {
 /// Throws Error, one line, for what is not one JSON object, nests too deep or gives a key twice.
 nlohmann::json parse_profile_json(const ProfileText& source);
 
-/// A JSON object and where it stands.
-struct ProfileSection {
-  const nlohmann::json& object;
-  std::string path;  // "" at the top, "efficiency.gemm."
+/// An object of the profile. Errors read "KIND FILE: PATH.KEY: WHAT".
+struct ProfileSection : JsonReader {
+  ProfileSection(const nlohmann::json& object, std::string path, const ProfileText& source);
+
   const ProfileText& source;
 };
 
-/// Throws Error: "KIND FILE: PATH.KEY: WHAT".
-[[noreturn]] void fail(const ProfileSection& section, const std::string& key,
-                       const std::string& what);
-
-/// A value as an error shows it: cut short, and lists and objects by their kind alone.
-std::string shown(const nlohmann::json& value);
-
-bool has(const ProfileSection& section, const std::string& key);
-const nlohmann::json& required(const ProfileSection& section, const std::string& key);
+/// The object at a key that has to be there.
 ProfileSection subsection(const ProfileSection& section, const std::string& key);
 /// Refuses keys that are not among `known`, naming the nearest.
 void check_keys(const ProfileSection& section, const std::vector<std::string>& known);

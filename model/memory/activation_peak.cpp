@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <variant>
 
+#include "base/quantity.hpp"
 #include "model/architecture/experts.hpp"
 
 namespace roofcast {
 namespace {
-
-constexpr double kMiB = 1024.0 * 1024.0;
 
 double gib(Bytes bytes) { return bytes.value / kGiB; }
 

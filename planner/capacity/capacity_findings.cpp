@@ -7,12 +7,11 @@
 #include <cmath>
 #include <utility>
 
+#include "base/statistics.hpp"
 #include "base/wording.hpp"
 
 namespace roofcast {
 namespace {
-
-constexpr double kIntervalDeviations = 1.2816;  // of a normal distribution, around its middle 80 %
 
 // ---- the search
 

@@ -24,9 +24,6 @@ std::optional<double> periods_until(double factor, const Growth& growth);
 /// Mean days of a period in the Gregorian calendar, whose year has 365.2425.
 double days_of(const Growth& growth);
 
-/// A day of the Gregorian calendar; reads "2026-11-22". Throws Error if `text` is not a date.
-std::chrono::sys_days parse_date(const std::string& text);
-
 /// The last whole day before `periods` have gone by from `start`; nothing beyond the year 9999.
 std::optional<std::string> date_after(std::chrono::sys_days start, double periods,
                                       const Growth& growth);

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "planner/launch/plan_launch.hpp"
 
 namespace roofcast {
@@ -57,17 +57,7 @@ constexpr int kPort = 8000;
 /// 63, of which a Deployment's pods take some).
 std::string label_of(const std::string& text) {
   constexpr std::size_t kLongest = 50;
-  std::string label;
-  for (const char letter : text.substr(text.find_last_of('/') + 1)) {
-    const auto byte = static_cast<unsigned char>(letter);
-    const bool plain = std::isalnum(byte) != 0 && byte < 0x80;
-    if (plain) {
-      label += static_cast<char>(std::tolower(byte));
-    } else if (!label.empty() && label.back() != '-') {
-      label += '-';
-    }
-  }
-  label = label.substr(0, kLongest);
+  std::string label = slug(text.substr(text.find_last_of('/') + 1)).substr(0, kLongest);
   while (!label.empty() && label.back() == '-') label.pop_back();
   return label.empty() ? "model" : label;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "model/architecture/requantise.hpp"
 #include "planner/launch/serve_parallelism.hpp"
 #include "planner/launch/serve_yaml.hpp"

@@ -28,9 +28,9 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--enable-prefix-caching", kPrefixCaching, on);
   add_flag(rows, "--enforce-eager", kEager, on);
   add_flag(rows, "--async-scheduling", kAsync, on);
-  add_flag(rows, "--scheduler-reserve-full-isl", kReserveFull, on);
-  add_flag(rows, "--long-prefill-token-threshold", kLongPrefill);
-  add_flag(rows, "--watermark", kWatermark);
+  for (const VllmKnob& one : vllm_scheduler_knobs()) {
+    add_flag(rows, one.flag, one.knob, one.is_switch ? on : ServeFlag{});
+  }
   add_flag(rows, "--scheduling-policy", kVllmOrder);
   add_flag(rows, "--generation-config", kGenerationConfig);
   add_flag(rows, "--speculative-config|-sc", kDrafts);

@@ -4,23 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/text.hpp"
 #include "model/architecture/requantise.hpp"
 
 namespace roofcast {
 namespace {
 
 using Text = std::optional<std::string>;
-
-std::string in_lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 /// As Python spells it: what vLLM and SGLang take.
 Text long_name(const std::optional<DType>& dtype) {
@@ -43,7 +37,7 @@ void read_weight_format(ServeWords& words, const std::string& text, const std::s
   // These say how the checkpoint is to be read; its config says what it holds.
   constexpr std::array<std::string_view, 6> kAsCheckpoint = {
       "none", "auto", "compressed-tensors", "compressed_tensors", "gguf", "auto-round"};
-  const std::string method = in_lower_case(text);
+  const std::string method = lower(text);
   if (std::find(kAsCheckpoint.begin(), kAsCheckpoint.end(), method) != kAsCheckpoint.end()) return;
   try {
     words.weight_format = weight_format_named(method).name;

@@ -2,11 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -14,6 +10,10 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "model/engines/knobs.hpp"
 #include "planner/launch/serve_formats.hpp"
 
 namespace roofcast {
@@ -25,23 +25,8 @@ using Text = std::optional<std::string>;
   throw UsageError(fmt::format("{}: '{}' is not {}", flag, shown(text), expected));
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-/// Nothing when the text is no number.
-std::optional<double> plain_number(std::string_view text) {
-  double value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = failed == std::errc{} && end == text.data() + text.size();
-  if (!whole || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 double read_number(const std::string& text, const std::string& flag) {
-  const auto value = plain_number(text);
+  const auto value = to_number<double>(text);
   if (!value || *value < 0) refuse(flag, text, "a number");
   return *value;
 }
@@ -61,7 +46,7 @@ auto& at(Words& words) {
 // ---- one reader and writer a type
 
 template <auto kMember>
-constexpr ServeKnob count_knob(std::string_view name) {
+ServeKnob count_knob(std::string_view name) {
   return {
       .name = name,
       .read = [](ServeWords& words, const std::string& text,
@@ -73,7 +58,7 @@ constexpr ServeKnob count_knob(std::string_view name) {
 }
 
 template <auto kMember>
-constexpr ServeKnob degree_knob(std::string_view name) {
+ServeKnob degree_knob(std::string_view name) {
   return {.name = name,
           .read =
               [](ServeWords& words, const std::string& text, const std::string& flag) {
@@ -89,7 +74,7 @@ constexpr ServeKnob degree_knob(std::string_view name) {
 }
 
 template <auto kMember>
-constexpr ServeKnob number_knob(std::string_view name) {
+ServeKnob number_knob(std::string_view name) {
   return {.name = name,
           .read = [](ServeWords& words, const std::string& text,
                      const std::string& flag) { at<kMember>(words) = read_number(text, flag); },
@@ -100,7 +85,7 @@ constexpr ServeKnob number_knob(std::string_view name) {
 }
 
 template <auto kMember>
-constexpr ServeKnob switch_knob(std::string_view name) {
+ServeKnob switch_knob(std::string_view name) {
   return {
       .name = name,
       .read = [](ServeWords& words, const std::string& text,
@@ -171,15 +156,14 @@ Text write_kv_memory(const ServeWords& words) {
   return bytes ? Text(fmt::format("{:.0f}", bytes->value)) : Text();
 }
 
-constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;  // the unit of vLLM's --kv-offloading-size
-
+// vLLM's --kv-offloading-size is in GiB.
 void read_offloading_size(ServeWords& words, const std::string& text, const std::string& flag) {
-  words.overrides.kv_offloading_size = Bytes{read_number(text, flag) * kGibibyte};
+  words.overrides.kv_offloading_size = Bytes{read_number(text, flag) * kGiB};
 }
 
 Text write_offloading_size(const ServeWords& words) {
   const auto& bytes = words.overrides.kv_offloading_size;
-  return bytes ? Text(number_text(bytes->value / kGibibyte)) : Text();
+  return bytes ? Text(number_text(bytes->value / kGiB)) : Text();
 }
 
 void read_order(ServeWords& words, const std::string& text, const std::string& flag) {
@@ -214,10 +198,8 @@ Text write_generation_config(const ServeWords& words) {
   return words.overrides.sampling == SamplingKind::plain ? Text("vllm") : Text();
 }
 
-/// The method that vLLM's name is scheduled as: EAGLE-3 and each model's own MTP differ in the head
-/// alone.
+/// The method that vLLM's name is scheduled as: each model's own MTP differs in the head alone.
 std::optional<DraftMethod> draft_method(const std::string& name) {
-  if (name == "eagle3") return DraftMethod::eagle;
   if (name.ends_with("mtp")) return DraftMethod::mtp;
   return parse_draft_method(name);
 }
@@ -325,10 +307,6 @@ const ServeKnob kPrefixCaching = switch_knob<&O::enable_prefix_caching>("enable_
 const ServeKnob kEager = switch_knob<&O::enforce_eager>("enforce_eager");
 const ServeKnob kNoGraphs{"enforce_eager", read_graph_config, write_graph_config};
 const ServeKnob kAsync = switch_knob<&O::async_scheduling>("async_scheduling");
-const ServeKnob kReserveFull = switch_knob<&O::reserve_full_sequence>("scheduler_reserve_full_isl");
-const ServeKnob kLongPrefill =
-    count_knob<&O::long_prefill_token_threshold>("long_prefill_token_threshold");
-const ServeKnob kWatermark = number_knob<&O::watermark>("watermark");
 const ServeKnob kVllmOrder{"scheduling_policy", read_order,
                            [](const W& words) { return write_order(words, false); }};
 const ServeKnob kSglangOrder{"scheduling_policy", read_order,
@@ -348,28 +326,56 @@ const ServeKnob kChunkingPolicy{"context_chunking_policy", read_chunking_policy,
 
 }  // namespace serve_knobs
 
+namespace {
+
+KnobValue read_value(const EngineKnob& knob, const std::string& text, const std::string& flag) {
+  if (knob.kind == KnobKind::count) return read_serve_count(text, flag);
+  if (knob.kind == KnobKind::on_off) return read_serve_switch(text, flag);
+  return read_number(text, flag);
+}
+
+std::string text_of(const KnobValue& value) {
+  if (const auto* on = std::get_if<bool>(&value)) return *on ? "true" : "false";
+  if (const auto* count = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *count);
+  return number_text(std::get<double>(value));
+}
+
+ServeKnob serve_knob(const EngineKnob& knob) {
+  return {.name = knob.key,
+          .read =
+              [&knob](ServeWords& words, const std::string& text, const std::string& flag) {
+                knob.set(words.overrides, read_value(knob, text, flag));
+              },
+          .write = [&knob](const ServeWords& words) -> Text {
+            const auto value = knob.get(words.overrides);
+            return value ? Text(text_of(*value)) : Text();
+          }};
+}
+
+}  // namespace
+
+const std::vector<VllmKnob>& vllm_scheduler_knobs() {
+  static const std::vector<VllmKnob> knobs = [] {
+    std::vector<VllmKnob> list;
+    for (const EngineKnob& knob : engine_knobs()) {
+      const bool plain = knob.kind == KnobKind::count || knob.kind == KnobKind::share ||
+                         knob.kind == KnobKind::on_off;
+      if (knob.owner != KnobOwner::vllm_scheduler || knob.group != KnobGroup::scheduler || !plain) {
+        continue;
+      }
+      list.push_back({.flag = "--" + std::string(knob.flag),
+                      .is_switch = knob.kind == KnobKind::on_off,
+                      .knob = serve_knob(knob)});
+    }
+    return list;
+  }();
+  return knobs;
+}
+
 std::int64_t read_serve_count(const std::string& text, const std::string& flag) {
-  constexpr std::string_view kPrefixes = "kmgt";
-  double unit = 1;
-  std::string_view digits = text;
-  if (!digits.empty() && std::isalpha(static_cast<unsigned char>(digits.back()))) {
-    const char prefix = digits.back();
-    const bool binary = std::isupper(static_cast<unsigned char>(prefix)) != 0;
-    const auto power =
-        kPrefixes.find(static_cast<char>(std::tolower(static_cast<unsigned char>(prefix))));
-    if (power == std::string_view::npos) refuse(flag, text, "a whole number");
-    unit = std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(power + 1));
-    digits.remove_suffix(1);
-  }
-  const auto number = plain_number(digits);
-  const double count = number.value_or(-1) * unit;
-  // Beyond 2^53 a double does not hold every count; none is that large.
-  constexpr double kMax = 9007199254740992.0;
-  const double whole = std::round(count);
-  if (!number || count < 0 || count > kMax || std::abs(count - whole) > 1e-6 * unit) {
-    refuse(flag, text, "a whole number");
-  }
-  return static_cast<std::int64_t>(whole);
+  const auto count = count_in(text);
+  if (!count || *count < 0) refuse(flag, text, "a whole number");
+  return *count;
 }
 
 bool read_serve_switch(const std::string& text, const std::string& flag) {

@@ -5,17 +5,10 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
 
 /// Without a comment: a # at the start or after a blank.
 std::string_view without_comment(std::string_view line) {

@@ -347,22 +347,4 @@ ShellScript read_shell(std::string_view text) {
   return ShellReader(text).read();
 }
 
-std::string shell_quoted(std::string_view word) {
-  constexpr std::string_view kPlain = "-_./:=,+@%";
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || kPlain.find(c) != std::string_view::npos;
-  });
-  if (plain) return std::string(word);
-  std::string text = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      text += "'\\''";
-    } else {
-      text.push_back(c);
-    }
-  }
-  text.push_back('\'');
-  return text;
-}
-
 }  // namespace roofcast

@@ -29,7 +29,4 @@ inline constexpr std::size_t kLongestScript = std::size_t{256} * 1024;
 /// for an open quote or here-document and for a text over kLongestScript.
 ShellScript read_shell(std::string_view text);
 
-/// A word as a shell takes it back.
-std::string shell_quoted(std::string_view word);
-
 }  // namespace roofcast

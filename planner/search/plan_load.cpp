@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/statistics.hpp"
 
 namespace roofcast {
 namespace {
@@ -44,13 +45,6 @@ std::int64_t latencies_of(LatencyMetric metric, const RequestLengths& lengths) {
   return std::ssize(between_tokens ? lengths.later_tokens : lengths.prompts);
 }
 
-/// The order statistic below the percentile (Percentiles::percentile interpolates upwards from it),
-/// among `count`; requests without service only add larger ones.
-std::int64_t below_percentile(double percentile, std::int64_t count) {
-  return static_cast<std::int64_t>(
-      std::floor(percentile / 100.0 * static_cast<double>(std::max<std::int64_t>(count, 1) - 1)));
-}
-
 void promise(PlanLoad& load, const std::vector<PercentileTarget>& targets, std::size_t group,
              const std::string& whose) {
   for (const PercentileTarget& target : targets) {
@@ -60,7 +54,8 @@ void promise(PlanLoad& load, const std::vector<PercentileTarget>& targets, std::
         {.name = fmt::format("p{:g} {}{}", target.percentile, name_of(target.metric), whose),
          .metric = target.metric,
          .limit_s = target.limit.value,
-         .last_within = below_percentile(target.percentile, count),
+         // Requests without service only add larger latencies.
+         .last_within = quantile_rank(target.percentile / 100, count).below,
          .group = group});
   }
 }

@@ -4,7 +4,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <list>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/search/local_workers.hpp"
 #include "planner/search/ranks.hpp"
@@ -180,8 +180,7 @@ void Ranks::Impl::hear(Message message) {
   peer.heard = Clock::now();
   switch (message.kind) {
     case Kind::ready:
-      std::from_chars(message.bytes.data(), message.bytes.data() + message.bytes.size(),
-                      peer.threads);
+      peer.threads = to_number<int>(message.bytes).value_or(peer.threads);
       break;
     case Kind::answer:
     case Kind::failure: {

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
 
 namespace roofcast {
 namespace {
@@ -23,13 +23,11 @@ constexpr const char* kUnset = "default";
 }
 
 std::int64_t count_of(const std::string& key, const std::string& text, std::int64_t max) {
-  std::int64_t count = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, count);
-  if (error != std::errc{} || rest != end || count < 1 || count > max) {
+  const auto count = to_number<std::int64_t>(text);
+  if (!count || *count < 1 || *count > max) {
     refuse(key, text, fmt::format("a whole number from 1 to {}", max));
   }
-  return count;
+  return *count;
 }
 
 int degree_of(const std::string& key, const std::string& text) {

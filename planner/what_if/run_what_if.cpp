@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/statistics.hpp"
 #include "planner/evaluate_all.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"
@@ -146,12 +147,6 @@ std::vector<double> figures_of(const Runs& runs, const MetricName& metric) {
   return figures;
 }
 
-double mean_of(const std::vector<double>& figures) {
-  double sum = 0;
-  for (const double one : figures) sum += one;
-  return sum / static_cast<double>(figures.size());
-}
-
 std::optional<Difference> difference_by_blocks(const OneRun& baseline, const OneRun& other,
                                                const MetricName& metric, std::size_t index) {
   const RequestValues& before = baseline.values[index];
@@ -166,7 +161,7 @@ WhatIfFigure figure_of(const WhatIfWork& work, const Runs& baseline, const Runs&
   WhatIfFigure result;
   const std::vector<double> after = figures_of(runs, metric);
   if (after.empty()) return result;
-  result.value = mean_of(after);
+  result.value = mean(after);
   const std::vector<double> before = figures_of(baseline, metric);
   if (before.empty()) return result;
   result.difference = paired_difference(before, after);
@@ -182,7 +177,7 @@ std::vector<RunFigure> means_of(const Runs& runs) {
   std::vector<RunFigure> means;
   for (const RunFigure& one : runs.front().figures) {
     const std::vector<double> figures = figures_of(runs, one.metric);
-    if (!figures.empty()) means.push_back({one.metric, mean_of(figures)});
+    if (!figures.empty()) means.push_back({one.metric, mean(figures)});
   }
   return means;
 }

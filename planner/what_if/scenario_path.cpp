@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
@@ -29,17 +29,10 @@ std::vector<std::string> split_at_dots(const std::string& path) {
   return parts;
 }
 
-std::optional<std::size_t> position_of(const std::string& part) {
-  std::size_t position = 0;
-  const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), position);
-  if (error != std::errc{} || rest != part.data() + part.size()) return std::nullopt;
-  return position;
-}
-
 /// What `part` names within `json`; null where nothing is there.
 Json* child_of(Json& json, const std::string& part) {
   if (json.is_array()) {
-    const auto position = position_of(part);
+    const auto position = to_number<std::uint64_t>(part);
     return position && *position < json.size() ? &json[*position] : nullptr;
   }
   if (!json.is_object()) return nullptr;

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
 
 namespace roofcast {
 namespace {
@@ -24,38 +23,6 @@ constexpr double kSlack = 1e-9;
   throw UsageError(fmt::format("'{}' {}", shown(text), why));
 }
 
-/// Decimal in lower case, binary in upper case; 0 for what is no suffix.
-double multiplier_of(char suffix) {
-  switch (suffix) {
-    case 'k':
-      return 1e3;
-    case 'K':
-      return 1024;
-    case 'm':
-      return 1e6;
-    case 'M':
-      return 1024.0 * 1024.0;
-    default:
-      return 0;
-  }
-}
-
-/// Takes a number without a sign off the front of `text`.
-std::optional<double> take_number(std::string_view& text) {
-  const bool digit = !text.empty() && ((text[0] >= '0' && text[0] <= '9') || text[0] == '.');
-  if (!digit) return std::nullopt;  // "inf" and "nan" are numbers to from_chars
-  double number = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{}) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
-  const double multiplier = text.empty() ? 0 : multiplier_of(text[0]);
-  if (multiplier > 0) {
-    number *= multiplier;
-    text.remove_prefix(1);
-  }
-  return std::isfinite(number) ? std::optional(number) : std::nullopt;
-}
-
 struct Range {
   double low = 0;
   double high = 0;
@@ -66,10 +33,10 @@ struct Range {
 /// Nothing when `value` is no range of numbers.
 std::optional<Range> range_in(const std::string& value, const std::string& text) {
   std::string_view rest = value;
-  const std::optional<double> low = take_number(rest);
+  const std::optional<double> low = take_amount(rest);
   if (!low || !rest.starts_with('-')) return std::nullopt;
   rest.remove_prefix(1);
-  const std::optional<double> high = take_number(rest);
+  const std::optional<double> high = take_amount(rest);
   if (!high) return std::nullopt;
   if (rest.empty()) {
     refuse(text, fmt::format("has a range without a step, expected as {0}+1 or {0}*2", value));
@@ -77,7 +44,7 @@ std::optional<Range> range_in(const std::string& value, const std::string& text)
   const char operation = rest[0];
   if (operation != '+' && operation != '*') return std::nullopt;
   rest.remove_prefix(1);
-  const std::optional<double> step = take_number(rest);
+  const std::optional<double> step = take_amount(rest);
   if (!step || !rest.empty()) refuse(text, "has a range whose step is no number");
   return Range{.low = *low, .high = *high, .operation = operation, .step = *step};
 }
@@ -196,7 +163,7 @@ std::optional<RelativeChange> relative_change(const std::string& value) {
   const char sign = value[0];
   if (sign != '+' && sign != '-' && sign != '*') return std::nullopt;
   std::string_view rest = std::string_view(value).substr(1);
-  const std::optional<double> number = take_number(rest);
+  const std::optional<double> number = take_amount(rest);
   if (!number) return std::nullopt;
   const double signed_number = sign == '-' ? -*number : *number;
   using Kind = RelativeChange::Kind;

@@ -25,9 +25,9 @@ struct Knob {
 };
 
 /// Reads what follows `flag`, as "--vary". Values are split at commas outside of brackets and
-/// quotes; each is a range or stands for itself. A range of numbers (which take vLLM's suffixes: 1k
-/// = 1000, 1K = 1024, likewise m and M) begins at LOW and ends at or before HIGH. Throws UsageError
-/// naming flag and text; one of another form is told `forms`, those that the flag takes.
+/// quotes; each is a range or stands for itself. A range of amounts
+/// (base/quantity.hpp: 1k, 1Ki) begins at LOW and ends at or before HIGH. Throws UsageError naming
+/// flag and text; one of another form is told `forms`, those that the flag takes.
 Knob parse_knob(const std::string& text, const std::string& flag, const char* forms = kVaryForms);
 
 /// A value that says how far from the baseline's number.

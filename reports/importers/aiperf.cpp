@@ -2,6 +2,7 @@
 // metric, with its unit. Their inter_token_latency is one mean a request, TPOT here; what streams
 // between chunks is their inter_chunk_latency.
 #include <array>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "reports/importers/formats.hpp"
@@ -34,50 +35,49 @@ constexpr std::array kValues = {
     ValueKey{"request_goodput", "goodput_per_s"},
 };
 
-void read_metrics(MeasuredRun& run, const JsonFields& object) {
+void read_metrics(MeasuredRun& run, const JsonReader& object) {
   for (const ValueKey& known : kDistributions) {
     if (!object.has(known.key)) continue;
-    const JsonFields metric = object.object(known.key);
+    const JsonReader metric = object.part(known.key);
     add_statistics(run, known.metric, metric, unit_of(metric, "unit"));
   }
   for (const ValueKey& known : kValues) {
     if (!object.has(known.key)) continue;
-    const JsonFields metric = object.object(known.key);
+    const JsonReader metric = object.part(known.key);
     add_metric(run, known.metric, "value", metric.number("avg"), unit_of(metric, "unit"));
   }
 }
 
 /// The first of a list of texts.
-std::string first_name(const JsonFields& object, const char* key) {
+std::string first_name(const JsonReader& object, const char* key) {
   if (!object.has(key)) return {};
   const json& names = object.value().at(key);
   if (names.is_string()) return names.get<std::string>();
   if (!names.is_array() || names.empty() || !names[0].is_string()) {
-    object.fail(key, "a list of names");
+    object.refuse(key, "a list of names");
   }
   return names[0].get<std::string>();
 }
 
-void read_setting(MeasuredSetting& setting, const JsonFields& object) {
-  const JsonFields input = object.object("input_config");
-  const JsonFields endpoint = input.object("endpoint");
+void read_setting(MeasuredSetting& setting, const JsonReader& object) {
+  const JsonReader input = object.part("input_config");
+  const JsonReader endpoint = input.part("endpoint");
   setting.model = first_name(endpoint, "model_names");
   if (setting.model.empty()) setting.model = first_name(input, "model_names");
   // Where the load is described: aiperf, genai-perf.
-  for (const JsonFields& load :
-       {input.object("loadgen"), input.object("perf_analyzer").object("stimulus")}) {
+  for (const JsonReader& load :
+       {input.part("loadgen"), input.part("perf_analyzer").part("stimulus")}) {
     if (load.has("concurrency")) setting.max_concurrency = load.count("concurrency");
     if (load.has("request_rate")) setting.request_rate_per_s = load.number("request_rate");
     if (load.has("request_count")) setting.requests = load.count("request_count");
   }
-  set_lengths(setting, object.object("input_sequence_length"),
-              object.object("output_sequence_length"));
+  set_lengths(setting, object.part("input_sequence_length"), object.part("output_sequence_length"));
   for (const char* key : {"start_time", "end_time", "was_cancelled"}) {
     if (object.has(key)) setting.other[key] = as_other(object.value().at(key));
   }
 }
 
-MeasuredRun read_profile(const JsonFields& object, const char* format) {
+MeasuredRun read_profile(const JsonReader& object, const char* format) {
   MeasuredRun run{.origin = object.where(), .format = format};
   read_metrics(run, object);
   read_setting(run.setting, object);
@@ -100,13 +100,13 @@ bool is_genai_perf(const json& first) {
          first["input_config"].contains("perf_analyzer");
 }
 
-void read_genai_perf(const JsonFields& object, MeasuredRuns& runs) {
+void read_genai_perf(const JsonReader& object, MeasuredRuns& runs) {
   runs.push_back(read_profile(object, "genai-perf"));
 }
 
 bool is_aiperf(const json& first) { return has_units(first); }
 
-void read_aiperf(const JsonFields& object, MeasuredRuns& runs) {
+void read_aiperf(const JsonReader& object, MeasuredRuns& runs) {
   runs.push_back(read_profile(object, "aiperf"));
 }
 

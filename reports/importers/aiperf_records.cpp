@@ -1,5 +1,6 @@
 // aiperf's profile_export.jsonl: a request a line, times in nanoseconds since 1970, metrics with
 // their unit.
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,39 +17,39 @@ using nlohmann::json;
 
 constexpr double kSecondsPerNanosecond = 1e-9;
 
-std::optional<double> metric_of(const JsonFields& metrics, const char* tag) {
+std::optional<double> metric_of(const JsonReader& metrics, const char* tag) {
   if (!metrics.has(tag)) return std::nullopt;
-  const JsonFields metric = metrics.object(tag);
+  const JsonReader metric = metrics.part(tag);
   const auto factor = unit_in_si(metric.text("unit").value_or(""));
-  if (!factor) metric.fail("unit", "a unit such as ms, sec, tokens");
+  if (!factor) metric.refuse("unit", "a unit such as ms, sec, tokens");
   const auto value = metric.number("value");
   return value ? std::optional(*value * *factor) : std::nullopt;
 }
 
-std::int64_t tokens_of(const JsonFields& metrics, const char* tag) {
-  return metrics.object(tag).count("value").value_or(0);
+std::int64_t tokens_of(const JsonReader& metrics, const char* tag) {
+  return metrics.part(tag).count("value").value_or(0);
 }
 
-void add_gaps(std::vector<double>& pooled, const JsonFields& metrics) {
+void add_gaps(std::vector<double>& pooled, const JsonReader& metrics) {
   if (!metrics.has("inter_chunk_latency")) return;
-  const JsonFields metric = metrics.object("inter_chunk_latency");
+  const JsonReader metric = metrics.part("inter_chunk_latency");
   const auto factor = unit_in_si(metric.text("unit").value_or("ms"));
-  if (!factor) metric.fail("unit", "a unit of time such as ms, sec");
+  if (!factor) metric.refuse("unit", "a unit of time such as ms, sec");
   for (const double gap : metric.numbers("value").value_or(std::vector<double>{})) {
     pooled.push_back(gap * *factor);
   }
 }
 
-double start_of(const JsonFields& record) {
-  const JsonFields metadata = record.object("metadata");
+double start_of(const JsonReader& record) {
+  const JsonReader metadata = record.part("metadata");
   const auto start = metadata.number("request_start_ns");
-  if (!start) metadata.fail("request_start_ns", "nanoseconds");
+  if (!start) metadata.refuse("request_start_ns", "nanoseconds");
   return *start;
 }
 
 /// `origin_ns` is taken off first: seconds since 1970 would leave a double few digits.
-RequestRow request_of(const JsonFields& record, double origin_ns) {
-  const JsonFields metrics = record.object("metrics");
+RequestRow request_of(const JsonReader& record, double origin_ns) {
+  const JsonReader metrics = record.part("metrics");
   RequestRow row{.arrival_s = (start_of(record) - origin_ns) * kSecondsPerNanosecond,
                  .input_tokens = tokens_of(metrics, "input_sequence_length"),
                  .output_tokens = tokens_of(metrics, "output_sequence_length")};
@@ -76,11 +77,11 @@ MeasuredRuns read_aiperf_records(ResultObjects& objects) {
   std::vector<double> gaps;
   std::optional<double> origin_ns;
   while (const auto record = objects.next()) {
-    const std::string phase = record->object("metadata").text("benchmark_phase").value_or("");
+    const std::string phase = record->part("metadata").text("benchmark_phase").value_or("");
     if (phase == "warmup") continue;
     if (!origin_ns) origin_ns = start_of(*record);
     run.requests.push_back(request_of(*record, *origin_ns));
-    add_gaps(gaps, record->object("metrics"));
+    add_gaps(gaps, record->part("metrics"));
   }
   finish_request_run(run);
   add_samples(run, "itl_s", std::move(gaps));

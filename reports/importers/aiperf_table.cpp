@@ -5,13 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/io/csv.hpp"
 #include "base/io/line_reader.hpp"
+#include "base/text.hpp"
 #include "reports/importers/text_formats.hpp"
 
 namespace roofcast {
@@ -21,10 +22,8 @@ using nlohmann::json;
 
 /// "Time to First Token" is time_to_first_token.
 std::string tag_of(std::string_view name) {
-  std::string tag;
-  for (const char c : name) {
-    tag += c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  std::string tag = lower(name);
+  std::replace(tag.begin(), tag.end(), ' ', '_');
   while (tag.ends_with('_')) tag.pop_back();
   return tag;
 }
@@ -87,7 +86,7 @@ MeasuredRuns read_aiperf_table(ByteSource& bytes, const ImportOptions&) {
     }
   }
   MeasuredRuns runs;
-  read_aiperf(JsonFields(object, bytes.name()), runs);
+  read_aiperf(JsonReader(object, bytes.name(), kLenientJson), runs);
   runs.back().format = "aiperf-table";
   return runs;
 }

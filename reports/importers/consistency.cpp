@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
+#include "base/io/json_reader.hpp"
 #include "base/io/shown.hpp"
 #include "base/numbers.hpp"
-#include "reports/importers/json_fields.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "reports/importers/setting_keys.hpp"
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -21,29 +22,29 @@ using nlohmann::json;
 
 constexpr double kMaxTokens = 1e9;  // of one request
 
-std::vector<double> gaps_of(const json& entry, const JsonFields& object) {
-  if (!entry.is_array()) object.fail("itls", "a list of lists of numbers");
+std::vector<double> gaps_of(const json& entry, const JsonReader& object) {
+  if (!entry.is_array()) object.refuse("itls", "a list of lists of numbers");
   std::vector<double> gaps;
   gaps.reserve(entry.size());
   for (const json& value : entry) {
     const auto gap = number_in(value);
-    if (!gap) object.fail("itls", "a list of lists of numbers");
+    if (!gap) object.refuse("itls", "a list of lists of numbers");
     gaps.push_back(*gap);
   }
   return gaps;
 }
 
-std::vector<std::vector<double>> read_gaps(const JsonFields& object) {
+std::vector<std::vector<double>> read_gaps(const JsonReader& object) {
   std::vector<std::vector<double>> gaps;
   if (!object.has("itls")) return gaps;
   const json& lists = object.value().at("itls");
-  if (!lists.is_array()) object.fail("itls", "a list of lists of numbers");
+  if (!lists.is_array()) object.refuse("itls", "a list of lists of numbers");
   gaps.reserve(lists.size());
   for (const json& entry : lists) gaps.push_back(gaps_of(entry, object));
   return gaps;
 }
 
-std::int64_t tokens_in(double number, const char* key, const JsonFields& object) {
+std::int64_t tokens_in(double number, const char* key, const JsonReader& object) {
   if (!(number >= 0) || number > kMaxTokens || number != std::floor(number)) {
     throw Error(
         fmt::format("{}: {} holds {}, expected numbers of tokens", object.where(), key, number));
@@ -56,7 +57,7 @@ struct Arrays {
   std::vector<std::vector<double>> gaps;
 };
 
-void check_lengths(const Arrays& arrays, const JsonFields& object) {
+void check_lengths(const Arrays& arrays, const JsonReader& object) {
   struct Named {
     const char* key;
     std::size_t size;
@@ -74,7 +75,7 @@ void check_lengths(const Arrays& arrays, const JsonFields& object) {
 
 /// A request that failed has no output, and whatever stands for its first token means nothing.
 RequestRow request_row(const Arrays& arrays, std::size_t i, double first_start,
-                       const JsonFields& object) {
+                       const JsonReader& object) {
   RequestRow row{.index = static_cast<std::int64_t>(i),
                  .input_tokens = tokens_in(arrays.inputs[i], "input_lens", object),
                  .output_tokens = tokens_in(arrays.outputs[i], "output_lens", object)};
@@ -90,7 +91,7 @@ RequestRow request_row(const Arrays& arrays, std::size_t i, double first_start,
 
 }  // namespace
 
-void add_detailed_requests(MeasuredRun& run, const JsonFields& object) {
+void add_detailed_requests(MeasuredRun& run, const JsonReader& object) {
   if (!object.has("input_lens") || !object.has("output_lens") || !object.has("ttfts")) return;
   Arrays arrays{.inputs = *object.numbers("input_lens"),
                 .outputs = *object.numbers("output_lens"),

@@ -24,7 +24,7 @@ struct JsonFormat {
 std::span<const JsonFormat> json_formats();
 
 /// Reads a file whose objects are a result each.
-template <void (*read_one)(const JsonFields&, MeasuredRuns&)>
+template <void (*read_one)(const JsonReader&, MeasuredRuns&)>
 MeasuredRuns each_object(ResultObjects& objects) {
   MeasuredRuns runs;
   while (const auto object = objects.next()) read_one(*object, runs);
@@ -34,33 +34,33 @@ MeasuredRuns each_object(ResultObjects& objects) {
 // ---- what tells each format, and what reads one result of it
 
 bool is_vllm_serve(const nlohmann::json& first);
-void read_vllm_serve(const JsonFields& object, MeasuredRuns& runs);
+void read_vllm_serve(const JsonReader& object, MeasuredRuns& runs);
 bool is_vllm_latency(const nlohmann::json& first);
-void read_vllm_latency(const JsonFields& object, MeasuredRuns& runs);
+void read_vllm_latency(const JsonReader& object, MeasuredRuns& runs);
 bool is_vllm_throughput(const nlohmann::json& first);
-void read_vllm_throughput(const JsonFields& object, MeasuredRuns& runs);
+void read_vllm_throughput(const JsonReader& object, MeasuredRuns& runs);
 bool is_sglang_serving(const nlohmann::json& first);
-void read_sglang_serving(const JsonFields& object, MeasuredRuns& runs);
+void read_sglang_serving(const JsonReader& object, MeasuredRuns& runs);
 bool is_sglang_batch(const nlohmann::json& first);
-void read_sglang_batch(const JsonFields& object, MeasuredRuns& runs);
+void read_sglang_batch(const JsonReader& object, MeasuredRuns& runs);
 bool is_genai_perf(const nlohmann::json& first);
-void read_genai_perf(const JsonFields& object, MeasuredRuns& runs);
+void read_genai_perf(const JsonReader& object, MeasuredRuns& runs);
 bool is_aiperf(const nlohmann::json& first);
-void read_aiperf(const JsonFields& object, MeasuredRuns& runs);
+void read_aiperf(const JsonReader& object, MeasuredRuns& runs);
 bool is_guidellm(const nlohmann::json& first);
-void read_guidellm(const JsonFields& object, MeasuredRuns& runs);
+void read_guidellm(const JsonReader& object, MeasuredRuns& runs);
 bool is_inference_perf(const nlohmann::json& first);
-void read_inference_perf(const JsonFields& object, MeasuredRuns& runs);
+void read_inference_perf(const JsonReader& object, MeasuredRuns& runs);
 bool is_llmperf_summary(const nlohmann::json& first);
-void read_llmperf_summary(const JsonFields& object, MeasuredRuns& runs);
+void read_llmperf_summary(const JsonReader& object, MeasuredRuns& runs);
 bool is_trtllm_bench(const nlohmann::json& first);
-void read_trtllm_bench(const JsonFields& object, MeasuredRuns& runs);
+void read_trtllm_bench(const JsonReader& object, MeasuredRuns& runs);
 bool is_llmd_report(const nlohmann::json& first);
-void read_llmd_report(const JsonFields& object, MeasuredRuns& runs);
+void read_llmd_report(const JsonReader& object, MeasuredRuns& runs);
 bool is_inferencex(const nlohmann::json& first);
-void read_inferencex(const JsonFields& object, MeasuredRuns& runs);
+void read_inferencex(const JsonReader& object, MeasuredRuns& runs);
 bool is_llama_bench(const nlohmann::json& first);
-void read_llama_bench(const JsonFields& object, MeasuredRuns& runs);
+void read_llama_bench(const JsonReader& object, MeasuredRuns& runs);
 
 // ---- those of which a whole file is one result
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -34,16 +35,16 @@ constexpr std::array kValues = {
 };
 
 /// Every metric is split by how requests ended.
-JsonFields successful(const JsonFields& metrics, std::string_view key) {
-  return metrics.object(key).object("successful");
+JsonReader successful(const JsonReader& metrics, std::string_view key) {
+  return metrics.part(key).part("successful");
 }
 
-void read_metrics(MeasuredRun& run, const JsonFields& benchmark) {
-  const JsonFields metrics = benchmark.object("metrics");
+void read_metrics(MeasuredRun& run, const JsonReader& benchmark) {
+  const JsonReader metrics = benchmark.part("metrics");
   for (const ValueKey& known : kDistributions) {
-    const JsonFields distribution = successful(metrics, known.key);
+    const JsonReader distribution = successful(metrics, known.key);
     add_statistics(run, known.metric, distribution, known.unit);
-    add_statistics(run, known.metric, distribution.object("percentiles"), known.unit);
+    add_statistics(run, known.metric, distribution.part("percentiles"), known.unit);
   }
   for (const ValueKey& known : kValues) {
     add_metric(run, known.metric, "value", successful(metrics, known.key).number("mean"),
@@ -54,18 +55,18 @@ void read_metrics(MeasuredRun& run, const JsonFields& benchmark) {
 }
 
 /// Version 2 has the counts in scheduler_metrics, version 1 in run_stats or request_totals.
-void read_counts(MeasuredRun& run, const JsonFields& benchmark) {
+void read_counts(MeasuredRun& run, const JsonReader& benchmark) {
   add_metric(run, "makespan_s", "value", benchmark.number("duration"));
-  for (const JsonFields& counts : {benchmark.object("scheduler_metrics").object("requests_made"),
-                                   benchmark.object("run_stats").object("requests_made"),
-                                   benchmark.object("request_totals")}) {
+  for (const JsonReader& counts :
+       {benchmark.part("scheduler_metrics").part("requests_made"),
+        benchmark.part("run_stats").part("requests_made"), benchmark.part("request_totals")}) {
     add_metric(run, "requests_completed", "value", counts.number("successful"));
     add_metric(run, "requests_failed", "value", counts.number("errored"));
     add_metric(run, "requests_incomplete", "value", counts.number("incomplete"));
   }
 }
 
-void read_strategy(MeasuredSetting& setting, const JsonFields& strategy) {
+void read_strategy(MeasuredSetting& setting, const JsonReader& strategy) {
   setting.request_rate_per_s = strategy.number("rate");
   for (const char* key : {"streams", "max_concurrency"}) {
     if (strategy.has(key)) setting.max_concurrency = strategy.count(key);
@@ -79,29 +80,29 @@ void read_strategy(MeasuredSetting& setting, const JsonFields& strategy) {
 }
 
 /// What `backend` names in version 2; version 1 has a text there and the model beside it.
-std::string model_of(const JsonFields& report) {
-  const JsonFields spec = report.object("config").object("spec");
-  if (spec.has("backend")) return spec.object("backend").text("model").value_or("");
-  return report.object("args").text("model").value_or("");
+std::string model_of(const JsonReader& report) {
+  const JsonReader spec = report.part("config").part("spec");
+  if (spec.has("backend")) return spec.part("backend").text("model").value_or("");
+  return report.part("args").text("model").value_or("");
 }
 
 /// Whichever of several keys is there: they were renamed between versions.
-std::optional<double> either(const JsonFields& object, const char* key, const char* other) {
+std::optional<double> either(const JsonReader& object, const char* key, const char* other) {
   const auto value = object.number(key);
   return value ? value : object.number(other);
 }
 
 /// Requests are listed as they ended, so that the first to start may be any.
-void read_requests(MeasuredRun& run, const JsonFields& benchmark) {
-  const auto requests = benchmark.object("requests").objects("successful");
+void read_requests(MeasuredRun& run, const JsonReader& benchmark) {
+  const auto requests = benchmark.part("requests").objects("successful");
   if (requests.empty()) return;
   std::optional<double> first;
-  for (const JsonFields& request : requests) {
+  for (const JsonReader& request : requests) {
     const auto start = either(request, "request_start_time", "start_time");
     if (start) first = std::min(first.value_or(*start), *start);
   }
   const double origin = first.value_or(0);
-  for (const JsonFields& request : requests) {
+  for (const JsonReader& request : requests) {
     const auto start = either(request, "request_start_time", "start_time");
     const auto latency = request.number("request_latency");
     const auto ttft = request.number("time_to_first_token_ms");
@@ -129,15 +130,15 @@ bool is_guidellm(const json& first) {
            (*benchmarks)[0].contains("metrics")));
 }
 
-void read_guidellm(const JsonFields& report, MeasuredRuns& runs) {
+void read_guidellm(const JsonReader& report, MeasuredRuns& runs) {
   std::size_t place = 0;
-  for (const JsonFields& benchmark : report.objects("benchmarks")) {
+  for (const JsonReader& benchmark : report.objects("benchmarks")) {
     MeasuredRun run{.origin = fmt::format("{}, benchmark {}", report.where(), ++place),
                     .format = "guidellm"};
     run.setting.model = model_of(report);
-    const bool nested = benchmark.object("config").has("strategy");
-    read_strategy(run.setting, nested ? benchmark.object("config").object("strategy")
-                                      : benchmark.object("args").object("strategy"));
+    const bool nested = benchmark.part("config").has("strategy");
+    read_strategy(run.setting, nested ? benchmark.part("config").part("strategy")
+                                      : benchmark.part("args").part("strategy"));
     read_metrics(run, benchmark);
     read_counts(run, benchmark);
     read_requests(run, benchmark);

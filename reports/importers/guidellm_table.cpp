@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -136,7 +137,7 @@ MeasuredRuns read_guidellm_table(ByteSource& bytes, const ImportOptions&) {
     const json report = {{"args", {{"model", model_in(head, fields)}}},
                          {"benchmarks", json::array({benchmark})}};
     const std::string origin = fmt::format("{}, line {}", bytes.name(), lines.line_number());
-    read_guidellm(JsonFields(report, origin), runs);
+    read_guidellm(JsonReader(report, origin, kLenientJson), runs);
     runs.back().origin = origin;
     runs.back().format = "guidellm-table";
   }

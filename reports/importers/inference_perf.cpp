@@ -1,6 +1,7 @@
 // inference-perf (kubernetes-sigs): stage_N_lifecycle_metrics.json and
 // summary_lifecycle_metrics.json, seconds throughout. Not read: the Prometheus files beside them.
 #include <array>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "reports/importers/formats.hpp"
@@ -26,19 +27,19 @@ constexpr std::array kValues = {
 };
 
 /// Newer releases write prompt_tokens and output_tokens for prompt_len and output_len.
-std::optional<double> mean_tokens(const JsonFields& successes, const char* key, const char* newer) {
-  const auto tokens = successes.object(key).number("mean");
-  return tokens ? tokens : successes.object(newer).number("mean");
+std::optional<double> mean_tokens(const JsonReader& successes, const char* key, const char* newer) {
+  const auto tokens = successes.part(key).number("mean");
+  return tokens ? tokens : successes.part(newer).number("mean");
 }
 
-void read_load(MeasuredRun& run, const JsonFields& load) {
+void read_load(MeasuredRun& run, const JsonReader& load) {
   run.setting.request_rate_per_s = load.number("requested_rate");
   run.setting.max_concurrency = load.count("concurrency");
   run.setting.requests = load.count("count");
   add_metric(run, "offered_rate_per_s", "value", load.number("achieved_rate"));
   add_metric(run, "send_duration_s", "value", load.number("send_duration"));
   // From when the load asked for a request to when it was sent: clients have limits of their own.
-  add_statistics(run, "client_queue_s", load.object("schedule_delay"), 1);
+  add_statistics(run, "client_queue_s", load.part("schedule_delay"), 1);
 }
 
 }  // namespace
@@ -47,23 +48,23 @@ bool is_inference_perf(const json& first) {
   return first.contains("load_summary") && first.contains("successes");
 }
 
-void read_inference_perf(const JsonFields& object, MeasuredRuns& runs) {
+void read_inference_perf(const JsonReader& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "inference-perf"};
-  read_load(run, object.object("load_summary"));
-  const JsonFields successes = object.object("successes");
+  read_load(run, object.part("load_summary"));
+  const JsonReader successes = object.part("successes");
   add_metric(run, "requests_completed", "value", successes.number("count"));
-  add_metric(run, "requests_failed", "value", object.object("failures").number("count"));
+  add_metric(run, "requests_failed", "value", object.part("failures").number("count"));
   run.setting.mean_input_tokens = mean_tokens(successes, "prompt_len", "prompt_tokens");
   run.setting.mean_output_tokens = mean_tokens(successes, "output_len", "output_tokens");
-  const JsonFields latency = successes.object("latency");
+  const JsonReader latency = successes.part("latency");
   for (const ValueKey& known : kDistributions) {
-    add_statistics(run, known.metric, latency.object(known.key), 1);
+    add_statistics(run, known.metric, latency.part(known.key), 1);
   }
-  add_values(run, successes.object("throughput"), kValues);
+  add_values(run, successes.part("throughput"), kValues);
   add_metric(run, "goodput_per_s", "value",
-             successes.object("goodput_metrics").number("request_goodput"));
-  add_statistics(run, "tpot_s", latency.object("time_per_output_token"), 1);
-  add_statistics(run, "itl_s", latency.object("inter_token_latency"), 1);
+             successes.part("goodput_metrics").number("request_goodput"));
+  add_statistics(run, "tpot_s", latency.part("time_per_output_token"), 1);
+  add_statistics(run, "itl_s", latency.part("inter_token_latency"), 1);
   check_token_times(run);
   runs.push_back(std::move(run));
 }

@@ -4,6 +4,7 @@
 // also holds where a release noted every token twice.
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 /// When the first token came, if the request was streamed.
-std::optional<double> first_token(const JsonFields& response) {
+std::optional<double> first_token(const JsonReader& response) {
   for (const char* key : {"output_token_times", "chunk_times"}) {
     const auto times = response.numbers(key);
     if (times && !times->empty()) return *std::min_element(times->begin(), times->end());
@@ -25,13 +26,13 @@ std::optional<double> first_token(const JsonFields& response) {
   return std::nullopt;
 }
 
-RequestRow request_of(const JsonFields& entry) {
+RequestRow request_of(const JsonReader& entry) {
   const auto start = entry.number("start_time");
-  if (!start || !std::isfinite(*start)) entry.fail("start_time", "a time in seconds");
-  const JsonFields info = entry.object("info");
+  if (!start || !std::isfinite(*start)) entry.refuse("start_time", "a time in seconds");
+  const JsonReader info = entry.part("info");
   const bool nested = info.has("response_metrics");
-  const JsonFields response = nested ? info.object("response_metrics") : info;
-  const JsonFields prompt = info.object("request_metrics").object("text");
+  const JsonReader response = nested ? info.part("response_metrics") : info;
+  const JsonReader prompt = info.part("request_metrics").part("text");
   RequestRow row{.arrival_s = *start,
                  .sent_s = *start,
                  .input_tokens = (nested ? prompt : info).count("input_tokens").value_or(0),

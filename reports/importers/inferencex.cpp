@@ -1,6 +1,7 @@
 // Rows of InferenceX (InferenceMAX): vLLM's latencies in seconds, throughput a GPU. "*_intvty" is
 // 1 / TPOT and is left out.
 #include <array>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "reports/importers/formats.hpp"
@@ -29,7 +30,7 @@ bool is_inferencex(const json& first) {
   return first.contains("hw") && first.contains("conc") && first.contains("tput_per_gpu");
 }
 
-void read_inferencex(const JsonFields& row, MeasuredRuns& runs) {
+void read_inferencex(const JsonReader& row, MeasuredRuns& runs) {
   MeasuredRun run{.origin = row.where(), .format = "inferencex"};
   add_values(run, row, kValues);
   add_latency_keys(run, row, {.suffix = "", .unit = 1});

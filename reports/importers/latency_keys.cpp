@@ -1,6 +1,7 @@
 #include "reports/importers/latency_keys.hpp"
 
 #include <array>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -48,7 +49,7 @@ bool is_latency_key(std::string_view key, std::string_view suffix) {
   return split(key, suffix).has_value();
 }
 
-void add_latency_keys(MeasuredRun& run, const JsonFields& object, const LatencyKeys& keys) {
+void add_latency_keys(MeasuredRun& run, const JsonReader& object, const LatencyKeys& keys) {
   for (const auto& [key, value] : object.value().items()) {
     const auto latency = split(key, keys.suffix);
     if (!latency) continue;

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "reports/importers/json_fields.hpp"
+#include "base/io/json_reader.hpp"
 #include "reports/measured_run.hpp"
 
 namespace roofcast {
@@ -16,7 +16,7 @@ struct LatencyKeys {
 };
 
 /// Adds every latency of an object.
-void add_latency_keys(MeasuredRun& run, const JsonFields& object, const LatencyKeys& keys);
+void add_latency_keys(MeasuredRun& run, const JsonReader& object, const LatencyKeys& keys);
 
 /// Whether a key is one of them.
 bool is_latency_key(std::string_view key, std::string_view suffix);

@@ -1,6 +1,7 @@
 // llama-bench -o json or jsonl (llama.cpp): one sequence; n_prompt tokens of prefill, n_gen of
 // decode, or one after the other.
 #include <array>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "reports/importers/formats.hpp"
@@ -15,7 +16,7 @@ using nlohmann::json;
 constexpr double kSecondsPerNanosecond = 1e-9;
 
 /// Statistics of the samples, or what the file says of them, of `parts` equal parts of a test.
-void add_times(MeasuredRun& run, std::string_view metric, const JsonFields& test, double parts) {
+void add_times(MeasuredRun& run, std::string_view metric, const JsonReader& test, double parts) {
   const double unit = kSecondsPerNanosecond / parts;
   add_metric(run, metric, "mean", test.number("avg_ns"), unit);
   add_metric(run, metric, "std", test.number("stddev_ns"), unit);
@@ -24,7 +25,7 @@ void add_times(MeasuredRun& run, std::string_view metric, const JsonFields& test
   add_samples(run, metric, std::move(samples));
 }
 
-void read_setting(MeasuredSetting& setting, const JsonFields& test) {
+void read_setting(MeasuredSetting& setting, const JsonReader& test) {
   setting.engine = "llama.cpp";
   if (const auto build = test.count("build_number")) {
     setting.engine_version = "b" + std::to_string(*build);
@@ -47,7 +48,7 @@ bool is_llama_bench(const json& first) {
   return first.contains("build_commit") && first.contains("avg_ts");
 }
 
-void read_llama_bench(const JsonFields& test, MeasuredRuns& runs) {
+void read_llama_bench(const JsonReader& test, MeasuredRuns& runs) {
   MeasuredRun run{.origin = test.where(), .format = "llama-bench"};
   read_setting(run.setting, test);
   const auto prompt = static_cast<double>(test.count("n_prompt").value_or(0));

@@ -2,6 +2,7 @@
 // each figure with its units.
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 
@@ -65,18 +66,18 @@ constexpr std::array kThroughputs = {
     ValueKey{"request_rate", "request_rate_per_s"},
 };
 
-void read_results(MeasuredRun& run, const JsonFields& aggregate, Words words) {
-  const JsonFields latency = aggregate.object("latency");
-  const JsonFields throughput = aggregate.object("throughput");
-  const JsonFields requests = aggregate.object("requests");
+void read_results(MeasuredRun& run, const JsonReader& aggregate, Words words) {
+  const JsonReader latency = aggregate.part("latency");
+  const JsonReader throughput = aggregate.part("throughput");
+  const JsonReader requests = aggregate.part("requests");
   for (const ValueKey& known : latencies_of(words)) {
     if (!latency.has(known.key)) continue;
-    const JsonFields figure = latency.object(known.key);
+    const JsonReader figure = latency.part(known.key);
     add_statistics(run, known.metric, figure, unit_of(figure, "units"));
   }
   for (const ValueKey& known : kThroughputs) {
     if (!throughput.has(known.key)) continue;
-    const JsonFields figure = throughput.object(known.key);
+    const JsonReader figure = throughput.part(known.key);
     add_metric(run, known.metric, "value", figure.number("mean"), unit_of(figure, "units"));
   }
   const auto total = requests.number("total");
@@ -84,15 +85,15 @@ void read_results(MeasuredRun& run, const JsonFields& aggregate, Words words) {
   run.setting.requests = requests.count("total");
   if (total) add_metric(run, "requests_completed", "value", *total - failed);
   add_metric(run, "requests_failed", "value", failed);
-  run.setting.mean_input_tokens = requests.object("input_length").number("mean");
-  run.setting.mean_output_tokens = requests.object("output_length").number("mean");
+  run.setting.mean_input_tokens = requests.part("input_length").number("mean");
+  run.setting.mean_output_tokens = requests.part("output_length").number("mean");
   if (words == Words::inference_perf) check_token_times(run);
 }
 
 /// The first engine of the stack: reports of pools that differ keep the rest under `other`.
-void read_stack(MeasuredSetting& setting, const JsonFields& scenario) {
-  for (const JsonFields& component : scenario.objects("stack")) {
-    const JsonFields standard = component.object("standardized");
+void read_stack(MeasuredSetting& setting, const JsonReader& scenario) {
+  for (const JsonReader& component : scenario.objects("stack")) {
+    const JsonReader standard = component.part("standardized");
     if (standard.text("kind").value_or("") != "inference_engine") continue;
     if (!setting.engine.empty()) {
       setting.other["stack"] = as_other(scenario.value().at("stack"));
@@ -102,9 +103,9 @@ void read_stack(MeasuredSetting& setting, const JsonFields& scenario) {
     const std::string known = engine_in(tool);
     setting.engine = known.empty() ? tool : known;
     setting.engine_version = standard.text("tool_version").value_or("");
-    setting.model = standard.object("model").text("name").value_or("");
-    const JsonFields accelerator = standard.object("accelerator");
-    const JsonFields parallel = accelerator.object("parallelism");
+    setting.model = standard.part("model").text("name").value_or("");
+    const JsonReader accelerator = standard.part("accelerator");
+    const JsonReader parallel = accelerator.part("parallelism");
     setting.gpu = accelerator.text("model").value_or("");
     setting.gpus = accelerator.count("count");
     setting.tensor = parallel.count("tp");
@@ -113,12 +114,12 @@ void read_stack(MeasuredSetting& setting, const JsonFields& scenario) {
     for (const char* key : {"role", "replicas"}) {
       if (standard.has(key)) setting.other[key] = as_other(standard.value().at(key));
     }
-    const JsonFields arguments = component.object("native").object("args");
+    const JsonReader arguments = component.part("native").part("args");
     if (!arguments.value().empty()) setting.other["args"] = as_other(arguments.value());
   }
 }
 
-void read_load(MeasuredSetting& setting, const JsonFields& load) {
+void read_load(MeasuredSetting& setting, const JsonReader& load) {
   setting.request_rate_per_s = load.number("rate_qps");
   const auto concurrency = load.number("concurrency");
   if (concurrency && std::isfinite(*concurrency)) {
@@ -136,14 +137,14 @@ bool is_llmd_report(const json& first) {
          first["results"].is_object() && first["results"].contains("request_performance");
 }
 
-void read_llmd_report(const JsonFields& report, MeasuredRuns& runs) {
+void read_llmd_report(const JsonReader& report, MeasuredRuns& runs) {
   MeasuredRun run{.origin = report.where(), .format = "llm-d-report"};
-  const JsonFields load = report.object("scenario").object("load").object("standardized");
-  read_results(run, report.object("results").object("request_performance").object("aggregate"),
+  const JsonReader load = report.part("scenario").part("load").part("standardized");
+  read_results(run, report.part("results").part("request_performance").part("aggregate"),
                words_of(load.text("tool").value_or("")));
-  read_stack(run.setting, report.object("scenario"));
+  read_stack(run.setting, report.part("scenario"));
   read_load(run.setting, load);
-  run.created_at = report.object("run").object("time").text("start").value_or("");
+  run.created_at = report.part("run").part("time").text("start").value_or("");
   runs.push_back(std::move(run));
 }
 

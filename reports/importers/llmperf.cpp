@@ -3,6 +3,7 @@
 // tokenizer whatever the model.
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ constexpr std::array kValues = {
 };
 
 /// "results_ttft_s_quantiles_p99" and "results_ttft_s_mean" of ttft_s.
-void read_distribution(MeasuredRun& run, const JsonFields& object, const ValueKey& metric) {
+void read_distribution(MeasuredRun& run, const JsonReader& object, const ValueKey& metric) {
   const std::string prefix = "results_" + std::string(metric.key) + "_";
   for (const auto& [key, value] : object.value().items()) {
     if (!key.starts_with(prefix)) continue;
@@ -43,7 +44,7 @@ void read_distribution(MeasuredRun& run, const JsonFields& object, const ValueKe
   }
 }
 
-void read_setting(MeasuredSetting& setting, const JsonFields& object) {
+void read_setting(MeasuredSetting& setting, const JsonReader& object) {
   constexpr std::array<std::string_view, 4> kOwn = {"version", "name", "mean_input_tokens",
                                                     "mean_output_tokens"};
   for (const auto& [key, value] : object.value().items()) {
@@ -62,7 +63,7 @@ void read_setting(MeasuredSetting& setting, const JsonFields& object) {
 
 bool is_llmperf_summary(const json& first) { return first.contains("results_ttft_s_mean"); }
 
-void read_llmperf_summary(const JsonFields& object, MeasuredRuns& runs) {
+void read_llmperf_summary(const JsonReader& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "llmperf"};
   for (const ValueKey& metric : kDistributions) read_distribution(run, object, metric);
   add_values(run, object, kValues);

@@ -6,22 +6,15 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/statistics.hpp"
 
 namespace roofcast {
 namespace {
 
 constexpr std::size_t kMaxMetrics = 1'000;  // of one run; a result has some 50
-
-/// Precondition: `sorted` is not empty.
-double percentile(const std::vector<double>& sorted, double percent) {
-  const double rank = percent / 100 * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(rank);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], rank - static_cast<double>(below));
-}
 
 bool is_digits(std::string_view text) {
   return !text.empty() &&
@@ -61,7 +54,7 @@ bool is_among(std::span<const ValueKey> keys, std::string_view key) {
                      [&](const ValueKey& known) { return known.key == key; });
 }
 
-void add_values(MeasuredRun& run, const JsonFields& object, std::span<const ValueKey> keys) {
+void add_values(MeasuredRun& run, const JsonReader& object, std::span<const ValueKey> keys) {
   for (const ValueKey& known : keys) {
     add_metric(run, known.metric, "value", object.number(known.key), known.unit);
   }
@@ -79,9 +72,7 @@ void add_samples(MeasuredRun& run, std::string_view name, std::vector<double> sa
   std::erase_if(samples, [](double sample) { return !std::isfinite(sample); });
   if (samples.empty()) return;
   std::sort(samples.begin(), samples.end());
-  add_metric(
-      run, name, "mean",
-      std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size()));
+  add_metric(run, name, "mean", mean(samples));
   constexpr std::array<int, 4> kPercentiles = {50, 90, 95, 99};
   for (const int percent : kPercentiles) {
     add_metric(run, name, fmt::format("p{}", percent), percentile(samples, percent));
@@ -113,7 +104,7 @@ std::optional<std::string> statistic_of(std::string_view key) {
   return percent ? std::optional("p" + *percent) : std::nullopt;
 }
 
-void add_statistics(MeasuredRun& run, std::string_view name, const JsonFields& statistics,
+void add_statistics(MeasuredRun& run, std::string_view name, const JsonReader& statistics,
                     double unit) {
   for (const auto& [key, value] : statistics.value().items()) {
     const auto statistic = statistic_of(key);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/importers/json_fields.hpp"
+#include "base/io/json_reader.hpp"
 #include "reports/measured_run.hpp"
 
 namespace roofcast {
@@ -29,7 +29,7 @@ struct ValueKey {
 bool is_among(std::span<const ValueKey> keys, std::string_view key);
 
 /// Adds those that are there, as statistic `value`.
-void add_values(MeasuredRun& run, const JsonFields& object, std::span<const ValueKey> keys);
+void add_values(MeasuredRun& run, const JsonReader& object, std::span<const ValueKey> keys);
 
 std::optional<double> find_metric(const MeasuredRun& run, std::string_view name,
                                   std::string_view statistic);
@@ -46,7 +46,7 @@ std::optional<std::string> statistic_of(std::string_view key);
 
 /// Every statistic of an object of them ({"mean": 1, "p50": 2, ...}) in `unit`s; other keys do not
 /// matter.
-void add_statistics(MeasuredRun& run, std::string_view name, const JsonFields& statistics,
+void add_statistics(MeasuredRun& run, std::string_view name, const JsonReader& statistics,
                     double unit);
 
 /// `setting`'s mean lengths as totals over completed requests, where the run has both.

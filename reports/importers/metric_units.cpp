@@ -1,51 +1,28 @@
 #include "reports/importers/metric_units.hpp"
 
+#include <algorithm>
 #include <array>
+
+#include "base/quantity.hpp"
 
 namespace roofcast {
 
 std::optional<double> unit_in_si(std::string_view unit) {
-  struct Unit {
-    std::string_view name;
-    double factor;
-  };
-  constexpr std::array<Unit, 28> kUnits = {{{"s", 1},
-                                            {"sec", 1},
-                                            {"secs", 1},
-                                            {"second", 1},
-                                            {"seconds", 1},
-                                            {"s/token", 1},
-                                            {"ms", 1e-3},
-                                            {"ms/token", 1e-3},
-                                            {"milliseconds", 1e-3},
-                                            {"us", 1e-6},
-                                            {"microseconds", 1e-6},
-                                            {"ns", 1e-9},
-                                            {"nanoseconds", 1e-9},
-                                            {"tokens", 1},
-                                            {"requests", 1},
-                                            {"count", 1},
-                                            {"ratio", 1},
-                                            {"fraction", 1},
-                                            {"percent", 0.01},
-                                            {"%", 0.01},
-                                            {"tokens/s", 1},
-                                            {"tokens/sec", 1},
-                                            {"tokens/sec/user", 1},
-                                            {"requests/s", 1},
-                                            {"requests/sec", 1},
-                                            {"queries/s", 1},
-                                            {"per sec", 1},
-                                            {"tokens/s/user", 1}}};
-  for (const Unit& known : kUnits) {
-    if (known.name == unit) return known.factor;
-  }
-  return std::nullopt;
+  constexpr std::string_view kPerToken = "/token";
+  const std::size_t end = unit.ends_with(kPerToken) ? unit.size() - kPerToken.size() : unit.size();
+  if (const auto seconds = time_unit_in(unit.substr(0, end))) return seconds;
+  if (unit == "percent" || unit == "%") return 0.01;
+  constexpr std::array<std::string_view, 13> kPlain = {
+      "tokens",    "requests",        "count",         "ratio",      "fraction",
+      "tokens/s",  "tokens/sec",      "tokens/s/user", "requests/s", "requests/sec",
+      "queries/s", "tokens/sec/user", "per sec"};
+  const bool plain = std::find(kPlain.begin(), kPlain.end(), unit) != kPlain.end();
+  return plain ? std::optional(1.0) : std::nullopt;
 }
 
-double unit_of(const JsonFields& figure, std::string_view key) {
+double unit_of(const JsonReader& figure, std::string_view key) {
   const auto factor = unit_in_si(figure.text(key).value_or(""));
-  if (!factor) figure.fail(key, "units such as ms, s, tokens/s");
+  if (!factor) figure.refuse(key, "units such as ms, s, tokens/s");
   return *factor;
 }
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "reports/importers/json_fields.hpp"
+#include "base/io/json_reader.hpp"
 
 namespace roofcast {
 
@@ -15,6 +15,6 @@ std::optional<double> unit_in_si(std::string_view unit);
 
 /// The same of the unit that a figure states under `key`. Throws Error naming it where it is not
 /// known.
-double unit_of(const JsonFields& figure, std::string_view key);
+double unit_of(const JsonReader& figure, std::string_view key);
 
 }  // namespace roofcast

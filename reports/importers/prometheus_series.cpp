@@ -2,17 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/io/json_reader.hpp"
 #include "base/io/line_reader.hpp"
 #include "base/io/shown.hpp"
-#include "reports/importers/json_fields.hpp"
+#include "base/text.hpp"
 #include "reports/importers/result_objects.hpp"
 
 namespace roofcast {
@@ -20,11 +21,6 @@ namespace {
 
 bool is_ours(std::string_view name) {
   return name.starts_with("vllm:") || name.starts_with("sglang:");
-}
-
-std::string_view without_blanks(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  return text;
 }
 
 /// `rest` begins behind the opening quote and ends behind the closing one; nothing when there is
@@ -45,7 +41,7 @@ std::optional<std::string> read_quoted(std::string_view& rest) {
 /// `rest` begins behind the opening brace and ends behind the closing one. False when it is broken.
 bool read_labels(std::string_view& rest, Labels& labels) {
   for (;;) {
-    rest = without_blanks(rest);
+    rest = trimmed(rest);
     if (rest.starts_with('}')) {
       rest.remove_prefix(1);
       return true;
@@ -57,7 +53,7 @@ bool read_labels(std::string_view& rest, Labels& labels) {
     auto value = read_quoted(rest);
     if (!value) return false;
     labels[name] = *std::move(value);
-    rest = without_blanks(rest);
+    rest = trimmed(rest);
     if (rest.starts_with(',')) rest.remove_prefix(1);
   }
 }
@@ -73,7 +69,7 @@ bool read_sample(std::string_view line, Scrape& scrape) {
     rest.remove_prefix(1);
     if (!read_labels(rest, labels)) return false;
   }
-  rest = without_blanks(rest);
+  rest = trimmed(rest);
   const auto value = number_in(rest.substr(0, rest.find_first_of(" \t")));
   if (value && std::isfinite(*value)) scrape.series[name][labels] = *value;
   return value.has_value();
@@ -84,7 +80,7 @@ Scrape read_text(ByteSource& bytes) {
   LineReader lines(bytes);
   std::string_view line;
   while (lines.next(line)) {
-    line = without_blanks(line);
+    line = trimmed(line);
     if (!is_ours(line) || read_sample(line, scrape)) continue;
     throw Error(fmt::format("{}:{}: '{}' is no sample, expected NAME{{LABELS}} VALUE", bytes.name(),
                             lines.line_number(), shown(line)));
@@ -93,7 +89,7 @@ Scrape read_text(ByteSource& bytes) {
 }
 
 /// The last value of a query_range, or the value of a query: [time, "text"].
-std::optional<double> value_of(const JsonFields& result) {
+std::optional<double> value_of(const JsonReader& result) {
   const nlohmann::json* pair = nullptr;
   if (result.has("value")) pair = &result.value().at("value");
   if (result.has("values")) {
@@ -104,13 +100,13 @@ std::optional<double> value_of(const JsonFields& result) {
   return number_in((*pair)[1]);
 }
 
-void add_answer(const JsonFields& answer, Scrape& scrape) {
-  for (const JsonFields& result : answer.object("data").objects("result")) {
-    const JsonFields metric = result.object("metric");
+void add_answer(const JsonReader& answer, Scrape& scrape) {
+  for (const JsonReader& result : answer.part("data").objects("result")) {
+    const JsonReader metric = result.part("metric");
     const std::string name = metric.text("__name__").value_or("");
     if (!is_ours(name)) continue;
     const auto value = value_of(result);
-    if (!value) result.fail("value", "[time, \"number\"]");
+    if (!value) result.refuse("value", "[time, \"number\"]");
     Labels labels;
     for (const auto& [key, text] : metric.value().items()) {
       if (key != "__name__") labels[key] = metric.text(key).value_or("");
@@ -149,7 +145,7 @@ void for_each_pair(Scrape& after, const Scrape& before, See see) {
 }  // namespace
 
 Scrape read_scrape(ByteSource& bytes) {
-  const std::string_view head = without_blanks(bytes.peek());
+  const std::string_view head = trimmed(bytes.peek());
   if (!head.starts_with('{')) return read_text(bytes);
   Scrape scrape;
   ResultObjects answers(bytes);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -24,14 +25,14 @@ namespace {
 
 using nlohmann::json;
 
-double must(const JsonFields& object, const char* key) {
+double must(const JsonReader& object, const char* key) {
   const auto value = object.number(key);
-  if (!value || !std::isfinite(*value)) object.fail(key, "a time in seconds");
+  if (!value || !std::isfinite(*value)) object.refuse(key, "a time in seconds");
   return *value;
 }
 
 /// Arrival in its own clock, all else in the engine's.
-RequestRow request_of(const JsonFields& line) {
+RequestRow request_of(const JsonReader& line) {
   RequestRow row{.arrival_s = must(line, "arrival_time"),
                  .sent_s = must(line, "queued_ts"),
                  .scheduled_s = line.number("scheduled_ts"),
@@ -56,18 +57,18 @@ void join_clocks(std::vector<RequestRow>& requests) {
   }
 }
 
-void read_setting(MeasuredRun& run, const JsonFields& meta) {
+void read_setting(MeasuredRun& run, const JsonReader& meta) {
   MeasuredSetting& setting = run.setting;
   setting.engine = "vllm";
   setting.engine_version = meta.text("vllm_version").value_or("");
   setting.model = meta.text("model").value_or("");
-  setting.gpu = meta.object("hardware").text("device_name").value_or("");
-  const JsonFields arguments = meta.object("engine_kwargs");
+  setting.gpu = meta.part("hardware").text("device_name").value_or("");
+  const JsonReader arguments = meta.part("engine_kwargs");
   for (const auto& [key, value] : arguments.value().items()) {
     if (key != "model") set_from_key(setting, key, value, meta.where());
   }
   setting.requests = meta.count("num_requests");
-  const JsonFields cache = meta.object("kv_cache");
+  const JsonReader cache = meta.part("kv_cache");
   add_metric(run, "kv_blocks", "value", cache.number("num_gpu_blocks"));
   add_metric(run, "kv_tokens", "value", cache.number("num_kv_tokens"));
   for (const char* key : {"block_size", "gpu_memory_utilization", "enable_prefix_caching"}) {

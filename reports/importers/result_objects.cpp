@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.hpp"
@@ -53,9 +54,9 @@ const json* ResultObjects::first() {
   return document_.is_array() ? &document_[entry_] : &document_;
 }
 
-std::optional<JsonFields> ResultObjects::next() {
+std::optional<JsonReader> ResultObjects::next() {
   if (!find()) return std::nullopt;
-  JsonFields fields(document_.is_array() ? document_[entry_] : document_, origin());
+  JsonReader fields(document_.is_array() ? document_[entry_] : document_, origin(), kLenientJson);
   ++entry_;
   return fields;
 }

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/io/json_buffer.hpp"
-#include "reports/importers/json_fields.hpp"
+#include "base/io/json_reader.hpp"
 
 namespace roofcast {
 
@@ -25,7 +25,7 @@ class ResultObjects {
   const nlohmann::json* first();
 
   /// Nothing at the end. What it refers to holds until the next call.
-  std::optional<JsonFields> next();
+  std::optional<JsonReader> next();
 
   const std::string& path() const { return path_; }
 

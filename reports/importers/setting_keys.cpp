@@ -4,23 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <nlohmann/json.hpp>
 #include <variant>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
 
 using nlohmann::json;
 using Setting = MeasuredSetting;
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
 
 /// The member of a setting that a key stands for.
 using Member = std::variant<std::string Setting::*, std::optional<std::int64_t> Setting::*,
@@ -93,7 +87,7 @@ bool is_activation_format(std::string_view format) {
   constexpr std::array<std::string_view, 13> kWords = {
       "",        "auto", "none",  "null",  "bfloat16", "bf16", "half",
       "float16", "fp16", "16bit", "float", "float32",  "fp32"};
-  const std::string word = lower_case(format);
+  const std::string word = lower(format);
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
@@ -129,7 +123,7 @@ void set_strictly(MeasuredSetting& setting, std::string_view key, const json& va
     return;
   }
   const json holder = {{std::string(key), value}};
-  const JsonFields fields(holder, where);
+  const JsonReader fields(holder, where, kLenientJson);
   if (const auto* text = std::get_if<std::string Setting::*>(&known->member)) {
     setting.** text = value.is_string() ? value.get<std::string>() : as_other(value);
   } else if (const auto* count =
@@ -140,8 +134,8 @@ void set_strictly(MeasuredSetting& setting, std::string_view key, const json& va
   }
 }
 
-void set_lengths(MeasuredSetting& setting, const JsonFields& input, const JsonFields& output) {
-  const auto either = [](const JsonFields& lengths, const char* key, const char* other) {
+void set_lengths(MeasuredSetting& setting, const JsonReader& input, const JsonReader& output) {
+  const auto either = [](const JsonReader& lengths, const char* key, const char* other) {
     return lengths.has(key) ? lengths.number(key) : lengths.number(other);
   };
   setting.mean_input_tokens = either(input, "mean", "avg");
@@ -157,8 +151,7 @@ void set_lengths(MeasuredSetting& setting, const JsonFields& input, const JsonFi
 void share_attention(MeasuredSetting& setting, const std::string& where) {
   const auto is_on = [&](const char* key) {
     const auto found = setting.other.find(key);
-    return found != setting.other.end() &&
-           lower_case(found->second).find("true") != std::string::npos;
+    return found != setting.other.end() && lower(found->second).find("true") != std::string::npos;
   };
   if (!is_on("enable_dp_attention") && !is_on("dp_attention")) return;
   const std::int64_t ranks = setting.tensor.value_or(1);
@@ -172,7 +165,7 @@ void share_attention(MeasuredSetting& setting, const std::string& where) {
 }
 
 std::string engine_in(std::string_view text) {
-  const std::string lower = lower_case(text);
+  const std::string word = lower(text);
   struct Name {
     std::string_view part, engine;
   };
@@ -181,7 +174,7 @@ std::string engine_in(std::string_view text) {
                                            {"trt", "tensorrt-llm"},
                                            {"tensorrt", "tensorrt-llm"}}};
   for (const Name& name : kNames) {
-    if (lower.find(name.part) != std::string::npos) return std::string(name.engine);
+    if (word.find(name.part) != std::string::npos) return std::string(name.engine);
   }
   return {};
 }

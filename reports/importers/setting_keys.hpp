@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "reports/importers/json_fields.hpp"
+#include "base/io/json_reader.hpp"
 #include "reports/measured_run.hpp"
 
 namespace roofcast {
@@ -38,7 +38,7 @@ void share_attention(MeasuredSetting& setting, const std::string& where);
 
 /// Mean lengths of prompts and answers from objects of statistics, their standard deviations under
 /// "input_tokens_std" and "output_tokens_std" of `other`.
-void set_lengths(MeasuredSetting& setting, const JsonFields& input, const JsonFields& output);
+void set_lengths(MeasuredSetting& setting, const JsonReader& input, const JsonReader& output);
 
 /// A value as `other` keeps it: JSON text.
 std::string as_other(const nlohmann::json& value);

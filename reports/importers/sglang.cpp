@@ -1,6 +1,7 @@
 // SGLang: `python -m sglang.bench_serving` (a line a run; sglang/benchmark/serving.py) and
 // bench_one_batch_server (a line a batch).
 #include <array>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "reports/importers/detailed_requests.hpp"
@@ -32,7 +33,7 @@ constexpr std::array kValues = {
 bool is_value(std::string_view key) { return is_among(kValues, key) || is_latency_key(key, "_ms"); }
 
 /// The server's own arguments, in newer files.
-void read_server(MeasuredSetting& setting, const JsonFields& server) {
+void read_server(MeasuredSetting& setting, const JsonReader& server) {
   for (const char* key :
        {"model_path", "tp_size", "pp_size", "dp_size", "quantization", "sglang_version"}) {
     if (server.has(key)) set_from_key(setting, key, server.value().at(key), server.where());
@@ -47,7 +48,7 @@ void read_server(MeasuredSetting& setting, const JsonFields& server) {
   share_attention(setting, server.where());
 }
 
-void read_setting(MeasuredRun& run, const JsonFields& object) {
+void read_setting(MeasuredRun& run, const JsonReader& object) {
   MeasuredSetting& setting = run.setting;
   for (const auto& [key, value] : object.value().items()) {
     const bool replayed = key == "request_rate" && value == "trace";
@@ -60,14 +61,14 @@ void read_setting(MeasuredRun& run, const JsonFields& object) {
   }
   setting.engine = engine_in(object.text("backend").value_or(""));
   if (setting.engine.empty() && object.has("server_info")) setting.engine = "sglang";
-  read_server(setting, object.object("server_info"));
+  read_server(setting, object.part("server_info"));
   set_mean_lengths(run);
 }
 
 /// Where the first token has a time of its own, `output_throughput` is of decode alone: batch x
 /// output_len / (latency - ttft), in every release that writes `ttft` (bench_one_batch_server, 2025
 /// on). Older ones divide by the whole latency, as this program does.
-void read_batch_rate(MeasuredRun& run, const JsonFields& object) {
+void read_batch_rate(MeasuredRun& run, const JsonReader& object) {
   const auto told = object.number("output_throughput");
   const auto latency = object.number("latency");
   const auto ttft = object.number("ttft");
@@ -88,11 +89,11 @@ bool is_sglang_serving(const json& first) {
   return first.contains("total_output_tokens_retokenized") || first.contains("mean_e2e_latency_ms");
 }
 
-void read_sglang_serving(const JsonFields& object, MeasuredRuns& runs) {
+void read_sglang_serving(const JsonReader& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "sglang-bench-serving"};
   add_values(run, object, kValues);
   add_latency_keys(run, object, {.suffix = "_ms", .unit = kSecondsPerMillisecond});
-  const JsonFields cache = object.object("cache_report");
+  const JsonReader cache = object.part("cache_report");
   add_metric(run, "prefix_query_tokens", "value", cache.number("total_prompt_tokens"));
   add_metric(run, "prefix_hit_tokens", "value", cache.number("total_cached_tokens"));
   read_setting(run, object);
@@ -106,7 +107,7 @@ bool is_sglang_batch(const json& first) {
 }
 
 /// One batch without arrivals: its latency is the E2E of each of its requests.
-void read_sglang_batch(const JsonFields& object, MeasuredRuns& runs) {
+void read_sglang_batch(const JsonReader& object, MeasuredRuns& runs) {
   constexpr std::array kBatchValues = {
       ValueKey{"overall_throughput", "total_tokens_per_s"},
       ValueKey{"acc_length", "acceptance_length"},

@@ -16,15 +16,14 @@
 
 #include "base/error.hpp"
 #include "base/io/line_reader.hpp"
+#include "base/quantity.hpp"
+#include "base/units.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "reports/importers/setting_keys.hpp"
 #include "reports/importers/text_formats.hpp"
 
 namespace roofcast {
 namespace {
-
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-constexpr double kMib = 1024.0 * 1024.0;
 
 /// Which of several ranks counts: the one with the least cache sizes it, the one with the most of
 /// anything else is in its way.
@@ -116,8 +115,8 @@ std::optional<double> leading_number(std::string_view text) {
   auto number = number_in(std::string_view(digits));
   std::string_view unit = text.substr(end);
   unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
-  if (number && (unit.starts_with("GiB") || unit.starts_with("GB"))) *number *= kGib;
-  if (number && (unit.starts_with("MiB") || unit.starts_with("MB"))) *number *= kMib;
+  if (number && (unit.starts_with("GiB") || unit.starts_with("GB"))) *number *= kGiB;
+  if (number && (unit.starts_with("MiB") || unit.starts_with("MB"))) *number *= kMiB;
   return number;
 }
 

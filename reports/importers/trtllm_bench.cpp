@@ -2,6 +2,7 @@
 // that says nearly all of what it ran on.
 #include <array>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "reports/importers/formats.hpp"
@@ -22,16 +23,16 @@ constexpr std::array kPerformance = {
     ValueKey{"output_throughput_per_gpu_tok_s", "output_tokens_per_s_per_gpu"},
 };
 
-void read_setting(MeasuredRun& run, const JsonFields& report) {
+void read_setting(MeasuredRun& run, const JsonReader& report) {
   MeasuredSetting& setting = run.setting;
-  const JsonFields engine = report.object("engine");
-  const JsonFields world = report.object("world_info");
-  const JsonFields requests = report.object("request_info");
+  const JsonReader engine = report.part("engine");
+  const JsonReader world = report.part("world_info");
+  const JsonReader requests = report.part("request_info");
   setting.engine = "tensorrt-llm";
   setting.engine_version = engine.text("version").value_or("");
   setting.model = engine.text("model").value_or("");
   setting.quantization = engine.text("quantization").value_or(engine.text("dtype").value_or(""));
-  setting.gpu = report.object("machine").text("name").value_or("");
+  setting.gpu = report.part("machine").text("name").value_or("");
   setting.tensor = world.count("tp_size");
   setting.pipeline = world.count("pp_size");
   setting.gpus = world.count("world_size");
@@ -44,7 +45,7 @@ void read_setting(MeasuredRun& run, const JsonFields& report) {
   if (rate && *rate != 0) {
     setting.request_rate_per_s = *rate > 0 ? *rate : std::numeric_limits<double>::infinity();
   }
-  for (const JsonFields& group : {engine, world}) {
+  for (const JsonReader& group : {engine, world}) {
     for (const char* key :
          {"backend", "kv_cache_dtype", "ep_size", "max_batch_size", "max_num_tokens",
           "max_sequence_length", "scheduling_policy", "kv_cache_percentage"}) {
@@ -59,15 +60,15 @@ bool is_trtllm_bench(const json& first) {
   return first.contains("engine") && first.contains("world_info") && first.contains("performance");
 }
 
-void read_trtllm_bench(const JsonFields& report, MeasuredRuns& runs) {
+void read_trtllm_bench(const JsonReader& report, MeasuredRuns& runs) {
   MeasuredRun run{.origin = report.where(), .format = "trtllm-bench"};
-  const JsonFields performance = report.object("performance");
-  const JsonFields streaming = report.object("streaming_metrics");
+  const JsonReader performance = report.part("performance");
+  const JsonReader streaming = report.part("streaming_metrics");
   add_values(run, performance, kPerformance);
   constexpr double kUnit = kSecondsPerMillisecond;
-  add_statistics(run, "e2e_s", performance.object("request_latency_percentiles_ms"), kUnit);
-  add_statistics(run, "ttft_s", streaming.object("ttft_percentiles"), kUnit);
-  add_statistics(run, "tpot_s", streaming.object("tpot_percentiles"), kUnit);
+  add_statistics(run, "e2e_s", performance.part("request_latency_percentiles_ms"), kUnit);
+  add_statistics(run, "ttft_s", streaming.part("ttft_percentiles"), kUnit);
+  add_statistics(run, "tpot_s", streaming.part("tpot_percentiles"), kUnit);
   add_metric(run, "e2e_s", "mean", performance.number("avg_request_latency_ms"), kUnit);
   add_metric(run, "ttft_s", "mean", streaming.number("avg_ttft_ms"), kUnit);
   add_metric(run, "tpot_s", "mean", streaming.number("avg_tpot_ms"), kUnit);

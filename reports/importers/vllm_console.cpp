@@ -2,13 +2,12 @@
 // then "label: value" lines, quoted or not. A second banner begins a second result.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 #include <string_view>
 
 #include "base/io/line_reader.hpp"
+#include "base/text.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "reports/importers/setting_keys.hpp"
 #include "reports/importers/text_formats.hpp"
@@ -49,19 +48,6 @@ constexpr std::array kSettings = {
     Label{"maximum request concurrency", "max_concurrency"},
     Label{"max request concurrency", "max_concurrency"},
 };
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
-std::string_view trimmed(std::string_view text, std::string_view blanks) {
-  const std::size_t begin = text.find_first_not_of(blanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
-}
 
 void add_line(MeasuredRun& run, const std::string& label, std::string value) {
   std::erase(value, ',');  // of thousands

@@ -2,6 +2,7 @@
 // it ran: model, batch and lengths come from --meta.
 #include <array>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "reports/importers/formats.hpp"
@@ -30,13 +31,13 @@ bool is_vllm_latency(const json& first) {
 }
 
 /// Requests of equal lengths start and end together, so the time of a batch is the E2E of each.
-void read_vllm_latency(const JsonFields& object, MeasuredRuns& runs) {
+void read_vllm_latency(const JsonReader& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "vllm-bench-latency"};
   run.setting.engine = "vllm";
   run.setting.request_rate_per_s = kAtOnce;
   add_metric(run, "e2e_s", "mean", object.number("avg_latency"));
   add_metric(run, "e2e_s", "std", object.number("std_latency"));
-  const JsonFields percentiles = object.object("percentiles");
+  const JsonReader percentiles = object.part("percentiles");
   for (const auto& [key, value] : percentiles.value().items()) {
     if (number_in(std::string_view(key)))
       add_metric(run, "e2e_s", "p" + key, percentiles.number(key));
@@ -52,7 +53,7 @@ bool is_vllm_throughput(const json& first) {
          first.contains("tokens_per_second");
 }
 
-void read_vllm_throughput(const JsonFields& object, MeasuredRuns& runs) {
+void read_vllm_throughput(const JsonReader& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "vllm-bench-throughput"};
   run.setting.engine = "vllm";
   run.setting.request_rate_per_s = kAtOnce;

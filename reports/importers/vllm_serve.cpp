@@ -2,6 +2,7 @@
 // of a sweep merged into it (vllm/benchmarks/serve.py and sweep/serve.py, 2025 and 2026).
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "reports/importers/detailed_requests.hpp"
@@ -33,7 +34,7 @@ constexpr std::array kValues = {
 
 bool is_value(std::string_view key) { return is_among(kValues, key) || is_latency_key(key, "_ms"); }
 
-void read_setting(MeasuredRun& run, const JsonFields& object) {
+void read_setting(MeasuredRun& run, const JsonReader& object) {
   for (const auto& [key, value] : object.value().items()) {
     if (value.is_array() || is_value(key)) continue;
     set_from_key(run.setting, key, value, object.where());
@@ -68,7 +69,7 @@ bool is_vllm_serve(const json& first) {
          first.contains("total_output_tokens");
 }
 
-void read_vllm_serve(const JsonFields& object, MeasuredRuns& runs) {
+void read_vllm_serve(const JsonReader& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "vllm-bench-serve"};
   add_values(run, object, kValues);
   add_latency_keys(run, object, {.suffix = "_ms", .unit = kSecondsPerMillisecond});

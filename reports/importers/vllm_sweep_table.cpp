@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,7 @@ MeasuredRuns read_vllm_sweep_table(ByteSource& bytes, const ImportOptions&) {
                               fields.size(), header.size()));
     }
     const nlohmann::json object = object_of(header, fields);
-    read_vllm_serve(JsonFields(object, origin), runs);
+    read_vllm_serve(JsonReader(object, origin, kLenientJson), runs);
   }
   return runs;
 }

@@ -8,20 +8,13 @@
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "base/statistics.hpp"
 #include "reports/pages/figure_units.hpp"
 
 namespace roofcast {
 namespace {
 
 constexpr double kPercent = 100;
-
-/// Linear interpolation between order statistics, as numpy's default.
-double percentile(const std::vector<double>& sorted, double percent) {
-  const double position = percent / kPercent * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
 
 /// So many points that a curve looks smooth, closer together in the tail.
 std::vector<double> drawn_percents() {

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "base/wording.hpp"
 #include "reports/pages/figure_units.hpp"
 #include "reports/pages/stored_report.hpp"
@@ -176,12 +177,6 @@ void mark_limits(Figure& figure, const RankedPlan& best, const char* name, const
          .value = unit.of(target.limit_s),
          .name = fmt::format("SLO: {} ≤ {}", name, as_time(Seconds{target.limit_s}))});
   }
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string all;
-  for (const std::string& one : parts) all += (all.empty() ? "" : ", ") + one;
-  return all;
 }
 
 /// The GPUs that were searched, what is promised, and where it is chosen.

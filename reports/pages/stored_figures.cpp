@@ -1,11 +1,11 @@
 #include "reports/pages/stored_figures.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <optional>
 #include <utility>
 
+#include "base/quantity.hpp"
 #include "reports/pages/figure_units.hpp"
 #include "reports/pages/latency_figures.hpp"
 
@@ -53,13 +53,10 @@ std::optional<Figure> percentile_figure(const Run& stored, const Shown& one) {
   FigureSeries series{.name = one.question.name, .mark = Mark::bars};
   double longest = 0;
   for (const MetricRow& metric : stored.metrics) {
-    double percent = 0;
     const std::string& text = metric.statistic;
     if (metric.name != one.metric || !text.starts_with('p')) continue;
     // What-ifs hold "p95_difference" beside "p95": no percentile of the requests.
-    const char* end = text.data() + text.size();
-    const auto [stop, failure] = std::from_chars(text.data() + 1, end, percent);
-    if (failure != std::errc{} || stop != end) continue;
+    if (!to_number<double>(std::string_view(text).substr(1))) continue;
     longest = std::max(longest, metric.value);
     series.points.push_back({.x = static_cast<double>(figure.x.names.size()), .y = metric.value});
     figure.x.names.push_back(text);

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/statistics.hpp"
 #include "reports/figures/drawn_series.hpp"
 #include "reports/pages/figure_units.hpp"
 #include "roofcast/what_if.hpp"

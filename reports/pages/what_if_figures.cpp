@@ -1,19 +1,13 @@
 #include "reports/pages/what_if_figures.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <optional>
 #include <utility>
 
+#include "base/quantity.hpp"
+
 namespace roofcast {
 namespace {
-
-/// The whole text as a finite number.
-bool read_number(const std::string& text, double& number) {
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && rest == text.data() + text.size() && std::isfinite(number);
-}
 
 /// The value of a knob in a variant; empty where it is not varied.
 std::string value_of(const VariantAnswer& row, const std::string& key) {
@@ -29,9 +23,9 @@ std::vector<double> numbers_of(const WhatIfAnswer& answer, const std::string& ke
   for (const VariantAnswer& row : answer.variants) {
     if (row.settings.empty()) continue;
     const std::string value = value_of(row, key);
-    double number = 0;
-    if (!read_number(value, number)) return {};
-    values.push_back(number);
+    const auto number = to_number<double>(value);
+    if (!number) return {};
+    values.push_back(*number);
   }
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -81,8 +75,7 @@ void fill_by_number(const WhatIfAnswer& answer, std::size_t metric, const std::s
     for (const Setting& setting : row.settings) {
       if (setting.key != key) others.push_back(setting);
     }
-    double x = 0;
-    read_number(value_of(row, key), x);
+    const double x = to_number<double>(value_of(row, key)).value_or(0);
     series_of(drawn, to_text(others)).points.push_back(point_of(x, row, figure));
   }
   for (FigureSeries& series : drawn.series) {

@@ -5,94 +5,38 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string_view>
 
 #include "base/error.hpp"
-#include "base/io/shown.hpp"
 #include "base/suggest.hpp"
 
 namespace roofcast {
 namespace {
 
-/// A value as an error shows it: short, on one line, whatever bytes it holds.
-std::string shown_value(const nlohmann::json& value) {
-  return shown(value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace), 60);
-}
+constexpr JsonDialect kScenario{.max_shown = 60, .shows_structure = true, .null_is_absent = false};
 
 /// A key as an error shows it: as in the file, but on one line whatever it holds.
-std::string shown_key(const std::string& key) {
-  std::string text = shown_value(key);
+std::string shown_key(const JsonReader& reader, const std::string& key) {
+  std::string text = reader.shown_value(key);
   if (text.ends_with('"')) text.pop_back();
   return text.substr(1);
 }
 
 }  // namespace
 
-JsonObject::JsonObject(const nlohmann::json& json, std::string where, std::string path,
-                       std::span<const char* const> keys)
-    : json_(&json), where_(std::move(where)), path_(std::move(path)) {
+JsonObject::JsonObject(const nlohmann::json& json, const std::string& where,
+                       const std::string& path, std::span<const char* const> keys)
+    : reader_(json, where, kScenario, path.empty() ? "" : path + '.') {
   if (!json.is_object()) {
-    throw Error(fmt::format("{}: {} is {}, expected an object", where_,
-                            path_.empty() ? "the file" : path_, shown_value(json)));
+    throw Error(fmt::format("{}: {} is {}, expected an object", where,
+                            path.empty() ? "the file" : path, reader_.shown_value(json)));
   }
   for (const auto& item : json.items()) {
     const auto is_key = [&](const char* key) { return item.key() == key; };
     if (std::any_of(keys.begin(), keys.end(), is_key)) continue;
-    const std::vector<std::string> known(keys.begin(), keys.end());
-    throw Error(fmt::format("{}: unknown key {}{}", where_, path_of(shown_key(item.key()).c_str()),
-                            did_you_mean(item.key(), known)));
+    throw Error(fmt::format("{}: unknown key {}{}{}", where, reader_.path(),
+                            shown_key(reader_, item.key()),
+                            did_you_mean(item.key(), {keys.begin(), keys.end()})));
   }
-}
-
-std::string JsonObject::path_of(const char* key) const {
-  return path_.empty() ? std::string(key) : path_ + '.' + key;
-}
-
-const nlohmann::json* JsonObject::find(const char* key) const {
-  const auto found = json_->find(key);
-  return found == json_->end() ? nullptr : &*found;
-}
-
-void JsonObject::fail(const char* key, const std::string& expected) const {
-  const auto* value = find(key);
-  if (value == nullptr) fail_missing(key, expected);
-  throw Error(fmt::format("{}: {} is {}, expected {}", where_, path_of(key), shown_value(*value),
-                          expected));
-}
-
-void JsonObject::fail_missing(const char* key, const std::string& expected) const {
-  throw Error(fmt::format("{}: {} is missing, expected {}", where_, path_of(key), expected));
-}
-
-std::optional<std::string> JsonObject::text(const char* key) const {
-  const auto* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_string()) fail(key, "a text");
-  return value->get<std::string>();
-}
-
-std::optional<bool> JsonObject::boolean(const char* key) const {
-  const auto* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_boolean()) fail(key, "true or false");
-  return value->get<bool>();
-}
-
-std::optional<std::int64_t> JsonObject::integer(const char* key, std::int64_t min,
-                                                std::int64_t max) const {
-  const auto* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  const auto expected = [&] {
-    return max == std::numeric_limits<std::int64_t>::max()
-               ? fmt::format("a whole number from {}", min)
-               : fmt::format("a whole number from {} to {}", min, max);
-  };
-  const bool too_large =
-      value->is_number_unsigned() && std::cmp_greater(value->get<std::uint64_t>(), max);
-  if (!value->is_number_integer() || too_large) fail(key, expected());
-  const auto number = value->get<std::int64_t>();
-  if (number < min || number > max) fail(key, expected());
-  return number;
 }
 
 std::optional<std::uint64_t> JsonObject::unsigned_integer(const char* key) const {
@@ -136,17 +80,16 @@ std::optional<JsonObject> JsonObject::object(const char* key,
                                              std::span<const char* const> keys) const {
   const auto* value = find(key);
   if (value == nullptr) return std::nullopt;
-  return JsonObject(*value, where_, path_of(key), keys);
+  return JsonObject(*value, reader_.where(), reader_.path() + key, keys);
 }
 
 std::vector<JsonObject> JsonObject::objects(const char* key,
                                             std::span<const char* const> keys) const {
   std::vector<JsonObject> result;
-  const auto* value = find(key);
-  if (value == nullptr) return result;
-  if (!value->is_array()) fail(key, "a list");
-  for (std::size_t i = 0; i < value->size(); ++i) {
-    result.emplace_back((*value)[i], where_, fmt::format("{}[{}]", path_of(key), i), keys);
+  const auto* value = reader_.list(key);
+  for (std::size_t i = 0; value != nullptr && i < value->size(); ++i) {
+    result.emplace_back((*value)[i], reader_.where(),
+                        fmt::format("{}{}[{}]", reader_.path(), key, i), keys);
   }
   return result;
 }

@@ -1,30 +1,30 @@
-// Typed reading of one JSON object whose keys are all known: every error names file and key and
+// An object of a scenario or manifest, whose keys are all known: every error names file and key and
 // says what was expected.
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-namespace roofcast {
+#include "base/io/json_reader.hpp"
 
-/// `most` of an integer without an upper bound.
-inline constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
+namespace roofcast {
 
 class JsonObject {
  public:
   /// `where` names the file, `path` the object inside it ("" for the whole). Throws Error when
   /// `json` is not an object, or has a key that is not in `keys` (with the nearest that is).
-  JsonObject(const nlohmann::json& json, std::string where, std::string path,
+  JsonObject(const nlohmann::json& json, const std::string& where, const std::string& path,
              std::span<const char* const> keys);
 
-  std::optional<std::string> text(const char* key) const;
-  std::optional<bool> boolean(const char* key) const;
-  std::optional<std::int64_t> integer(const char* key, std::int64_t min, std::int64_t max) const;
+  std::optional<std::string> text(const char* key) const { return reader_.text(key); }
+  std::optional<bool> boolean(const char* key) const { return reader_.flag(key); }
+  std::optional<std::int64_t> integer(const char* key, std::int64_t min, std::int64_t max) const {
+    return reader_.integer(key, min, max);
+  }
   std::optional<std::uint64_t> unsigned_integer(const char* key) const;
   /// A finite number above `above`.
   std::optional<double> number(const char* key, double above) const;
@@ -36,19 +36,19 @@ class JsonObject {
   std::vector<JsonObject> objects(const char* key, std::span<const char* const> keys) const;
 
   /// The value of a key whose form the caller decides; null when absent.
-  const nlohmann::json* find(const char* key) const;
+  const nlohmann::json* find(const char* key) const { return reader_.find(key); }
 
   /// Throws the Error for a key: "FILE: path.key is VALUE, expected EXPECTED", or is missing.
-  [[noreturn]] void fail(const char* key, const std::string& expected) const;
+  [[noreturn]] void fail(const char* key, const std::string& expected) const {
+    reader_.refuse(key, expected);
+  }
   /// Throws the Error for a key that must be there and is not.
-  [[noreturn]] void fail_missing(const char* key, const std::string& expected) const;
+  [[noreturn]] void fail_missing(const char* key, const std::string& expected) const {
+    reader_.fail_missing(key, expected);
+  }
 
  private:
-  std::string path_of(const char* key) const;
-
-  const nlohmann::json* json_;
-  std::string where_;
-  std::string path_;
+  JsonReader reader_;
 };
 
 }  // namespace roofcast

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
@@ -12,6 +11,7 @@
 #include "base/io/csv.hpp"
 #include "base/io/line_reader.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
 #include "simulator/io/trace_columns.hpp"
 
 namespace roofcast {
@@ -64,13 +64,12 @@ Columns find_columns(const std::vector<std::string>& header, const std::string& 
 
 std::int64_t read_integer(const std::string& text, std::int64_t min, std::int64_t max,
                           const std::string& where) {
-  std::int64_t number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failed != std::errc{} || end != text.data() + text.size() || number < min || number > max) {
+  const auto number = to_number<std::int64_t>(text);
+  if (!number || *number < min || *number > max) {
     throw Error(fmt::format("{}: '{}' is no length or count, expected a whole number from {} to {}",
                             where, text.substr(0, 40), min, max));
   }
-  return number;
+  return *number;
 }
 
 LengthRow read_row(const std::vector<std::string>& fields, const Columns& columns,

@@ -84,7 +84,7 @@ PoolScenario read_pool(const JsonObject& object) {
   if (const auto parallel = object.object("parallel", scenario_keys::kParallel)) {
     pool.parallel = read_parallel(*parallel);
   }
-  if (const auto options = object.object("engine_options", scenario_keys::kEngineOptions)) {
+  if (const auto options = object.object("engine_options", engine_option_keys())) {
     pool.overrides = read_engine_options(*options);
   }
   pool.rank_router = read_policy(object, "rank_router");

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "simulator/io/engine_options.hpp"
 #include "simulator/io/json_object.hpp"
 #include "simulator/scenario.hpp"
 
@@ -19,8 +20,6 @@ const char* name_of(PoolRole role);
 
 // In scenario_reader.cpp and scenario_writer.cpp.
 Parallelism read_parallel(const JsonObject& object);
-EngineOverrides read_engine_options(const JsonObject& object);
 nlohmann::ordered_json parallel_json(const Parallelism& parallel);
-nlohmann::ordered_json engine_options_json(const EngineOverrides& options);
 
 }  // namespace roofcast

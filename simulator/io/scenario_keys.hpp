@@ -1,5 +1,6 @@
 // The keys of a scenario file. The reader accepts these and no others; scenario.schema.json
-// describes them, and a test holds the two together.
+// describes them, and a test holds the two together. Those of engine_options are the table of knobs
+// (engine_options.hpp).
 #pragma once
 
 #include <array>
@@ -21,41 +22,6 @@ inline constexpr std::array kTop = {"$schema",
                                     "slo",
                                     "seed"};
 inline constexpr std::array kParallel = {"tensor", "pipeline", "data", "expert"};
-inline constexpr std::array kEngineOptions = {"gpu_memory_utilization",
-                                              "max_model_len",
-                                              "max_num_seqs",
-                                              "max_num_batched_tokens",
-                                              "block_size",
-                                              "num_gpu_blocks_override",
-                                              "kv_cache_memory_bytes",
-                                              "kv_cache_dtype",
-                                              "enable_chunked_prefill",
-                                              "enable_prefix_caching",
-                                              "enforce_eager",
-                                              "async_scheduling",
-                                              "scheduler_reserve_full_isl",
-                                              "long_prefill_token_threshold",
-                                              "watermark",
-                                              "scheduling_policy",
-                                              "sampling",
-                                              "max_prefill_tokens",
-                                              "schedule_conservativeness",
-                                              "enable_mixed_chunk",
-                                              "num_speculative_tokens",
-                                              "speculative_method",
-                                              "acceptance_rate",
-                                              "acceptance_by_position",
-                                              "draft_pass_time_s",
-                                              "max_loras",
-                                              "lora_step_time_s",
-                                              "lora_adapter_time_s",
-                                              "kv_offloading_size_bytes",
-                                              "kv_offloading_bandwidth_bytes_per_s",
-                                              "kv_offloading_latency_s",
-                                              "capacity_scheduler_policy",
-                                              "context_chunking_policy",
-                                              "overhead_bytes",
-                                              "weight_bytes"};
 inline constexpr std::array kSynthetic = {
     "type",      "num_prompts",   "request_rate", "burstiness",        "normalised",
     "ramp_up",   "stages",        "cycle",        "diurnal",           "num_warmups",

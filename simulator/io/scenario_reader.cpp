@@ -12,7 +12,6 @@
 #include "base/io/bounded_json.hpp"
 #include "base/io/csv.hpp"
 #include "base/io/named_pipe.hpp"
-#include "simulator/io/engine_features.hpp"
 #include "simulator/io/json_object.hpp"
 #include "simulator/io/length_table_reader.hpp"
 #include "simulator/io/optional_keys.hpp"
@@ -38,89 +37,6 @@ Parallelism read_parallel(const JsonObject& object) {
           .pipeline = degree(object, "pipeline"),
           .data = degree(object, "data"),
           .expert_parallel = object.boolean("expert").value_or(false)};
-}
-
-namespace {
-
-std::optional<Bytes> read_bytes(const JsonObject& object, const char* key) {
-  const auto bytes = object.number(key, 0);
-  if (!bytes) return std::nullopt;
-  return Bytes{*bytes};
-}
-
-/// A share of a whole that there must be some of.
-std::optional<double> read_share(const JsonObject& object, const char* key) {
-  const auto share = object.number(key, 0);
-  if (share && *share > 1) object.fail(key, "a number above 0, up to 1");
-  return share;
-}
-
-std::optional<DType> read_dtype(const JsonObject& object, const char* key) {
-  const auto text = object.text(key);
-  if (!text) return std::nullopt;
-  const auto dtype = parse_dtype(*text);
-  if (!dtype) object.fail(key, "a number format such as bf16 or fp8");
-  return dtype;
-}
-
-std::optional<QueueOrder> read_order(const JsonObject& object, const char* key) {
-  const auto text = object.text(key);
-  if (!text) return std::nullopt;
-  const auto order = parse_queue_order(*text);
-  if (!order) object.fail(key, kQueueOrders);
-  return order;
-}
-
-std::optional<CapacityPolicy> read_capacity_policy(const JsonObject& object, const char* key) {
-  const auto text = object.text(key);
-  if (!text) return std::nullopt;
-  const auto policy = parse_capacity_policy(*text);
-  if (!policy) object.fail(key, kCapacityPolicies);
-  return policy;
-}
-
-std::optional<ChunkingPolicy> read_chunking_policy(const JsonObject& object, const char* key) {
-  const auto text = object.text(key);
-  if (!text) return std::nullopt;
-  const auto policy = parse_chunking_policy(*text);
-  if (!policy) object.fail(key, kChunkingPolicies);
-  return policy;
-}
-
-}  // namespace
-
-EngineOverrides read_engine_options(const JsonObject& object) {
-  const auto count = [&](const char* key) { return object.integer(key, 1, kMaxEngineCount); };
-  const auto* length = object.find("max_model_len");
-  const bool fits = length != nullptr && *length == "auto";
-  EngineOverrides options = {
-      .gpu_memory_utilization = read_share(object, "gpu_memory_utilization"),
-      .max_model_len = fits ? std::nullopt : count("max_model_len"),
-      .fit_model_len = fits,
-      .max_num_seqs = count("max_num_seqs"),
-      .max_num_batched_tokens = count("max_num_batched_tokens"),
-      .block_size = object.integer("block_size", 1, kLargestBlock),
-      .num_gpu_blocks_override = count("num_gpu_blocks_override"),
-      .kv_cache_memory = read_bytes(object, "kv_cache_memory_bytes"),
-      .kv_cache_dtype = read_dtype(object, "kv_cache_dtype"),
-      .enable_chunked_prefill = object.boolean("enable_chunked_prefill"),
-      .enable_prefix_caching = object.boolean("enable_prefix_caching"),
-      .enforce_eager = object.boolean("enforce_eager"),
-      .async_scheduling = object.boolean("async_scheduling"),
-      .reserve_full_sequence = object.boolean("scheduler_reserve_full_isl"),
-      .long_prefill_token_threshold =
-          object.integer("long_prefill_token_threshold", 0, kMaxEngineCount),
-      .watermark = object.fraction("watermark"),
-      .scheduling_policy = read_order(object, "scheduling_policy"),
-      .max_prefill_tokens = count("max_prefill_tokens"),
-      .schedule_conservativeness = object.number("schedule_conservativeness", 0),
-      .enable_mixed_chunk = object.boolean("enable_mixed_chunk"),
-      .capacity_scheduler_policy = read_capacity_policy(object, "capacity_scheduler_policy"),
-      .context_chunking_policy = read_chunking_policy(object, "context_chunking_policy"),
-      .overhead = read_bytes(object, "overhead_bytes"),
-      .weight_bytes = read_bytes(object, "weight_bytes")};
-  read_engine_features(object, options);
-  return options;
 }
 
 namespace {
@@ -264,7 +180,7 @@ Scenario read_top(const JsonObject& top) {
   if (const auto parallel = top.object("parallel", scenario_keys::kParallel)) {
     scenario.parallel = read_parallel(*parallel);
   }
-  if (const auto options = top.object("engine_options", scenario_keys::kEngineOptions)) {
+  if (const auto options = top.object("engine_options", engine_option_keys())) {
     scenario.overrides = read_engine_options(*options);
   }
   if (const auto cluster = top.object("cluster", scenario_keys::kCluster)) {

@@ -1,7 +1,6 @@
 // A scenario as JSON: keys in the order of the documentation, unset knobs left out.
 #include <nlohmann/json.hpp>
 
-#include "simulator/io/engine_features.hpp"
 #include "simulator/io/optional_keys.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 #include "simulator/io/scenario_reader.hpp"
@@ -19,42 +18,6 @@ Json parallel_json(const Parallelism& parallel) {
           {"pipeline", parallel.pipeline},
           {"data", parallel.data},
           {"expert", parallel.expert_parallel}};
-}
-
-Json engine_options_json(const EngineOverrides& options) {
-  Json json = Json::object();
-  put(json, "gpu_memory_utilization", options.gpu_memory_utilization);
-  put(json, "max_model_len", options.max_model_len);
-  if (options.fit_model_len) json["max_model_len"] = "auto";
-  put(json, "max_num_seqs", options.max_num_seqs);
-  put(json, "max_num_batched_tokens", options.max_num_batched_tokens);
-  put(json, "block_size", options.block_size);
-  put(json, "num_gpu_blocks_override", options.num_gpu_blocks_override);
-  put(json, "kv_cache_memory_bytes", options.kv_cache_memory);
-  if (options.kv_cache_dtype) json["kv_cache_dtype"] = name_of(*options.kv_cache_dtype);
-  put(json, "enable_chunked_prefill", options.enable_chunked_prefill);
-  put(json, "enable_prefix_caching", options.enable_prefix_caching);
-  put(json, "enforce_eager", options.enforce_eager);
-  put(json, "async_scheduling", options.async_scheduling);
-  put(json, "scheduler_reserve_full_isl", options.reserve_full_sequence);
-  put(json, "long_prefill_token_threshold", options.long_prefill_token_threshold);
-  put(json, "watermark", options.watermark);
-  if (options.scheduling_policy) {
-    json["scheduling_policy"] = name_of(*options.scheduling_policy);
-  }
-  put(json, "max_prefill_tokens", options.max_prefill_tokens);
-  put(json, "schedule_conservativeness", options.schedule_conservativeness);
-  put(json, "enable_mixed_chunk", options.enable_mixed_chunk);
-  if (options.capacity_scheduler_policy) {
-    json["capacity_scheduler_policy"] = name_of(*options.capacity_scheduler_policy);
-  }
-  if (options.context_chunking_policy) {
-    json["context_chunking_policy"] = name_of(*options.context_chunking_policy);
-  }
-  put(json, "overhead_bytes", options.overhead);
-  put(json, "weight_bytes", options.weight_bytes);
-  write_engine_features(options, json);
-  return json;
 }
 
 namespace {

@@ -2,13 +2,17 @@
 
 #include <charconv>
 #include <chrono>
-#include <cmath>
+
+#include "base/dates.hpp"
 
 namespace roofcast {
 namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
 constexpr double kMaxSeconds = 7e9;
+constexpr std::chrono::sys_days kFirstDay{};  // 1970-01-01
+constexpr std::chrono::sys_days kLastDay =
+    std::chrono::year{2200} / std::chrono::December / std::chrono::day{31};
 
 Nanoseconds length_of(TraceTimeUnit unit) {
   switch (unit) {
@@ -25,18 +29,6 @@ Nanoseconds length_of(TraceTimeUnit unit) {
 }
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
-
-/// Takes exactly `digits` digits from the front of `text`.
-std::optional<int> take_number(std::string_view& text, std::size_t digits) {
-  if (text.size() < digits) return std::nullopt;
-  int number = 0;
-  for (char letter : text.substr(0, digits)) {
-    if (!is_digit(letter)) return std::nullopt;
-    number = number * 10 + (letter - '0');
-  }
-  text.remove_prefix(digits);
-  return number;
-}
 
 bool take(std::string_view& text, char letter) {
   if (!text.starts_with(letter)) return false;
@@ -71,12 +63,12 @@ std::optional<Nanoseconds> parse_offset(std::string_view text) {
   if (text.empty() || text == "Z" || text == "z") return 0;
   const bool negative = text.front() == '-';
   if (!take(text, '-') && !take(text, '+')) return std::nullopt;
-  const auto hours = take_number(text, 2);
+  const auto hours = take_digits(text, 2);
   if (!hours || *hours > 14) return std::nullopt;
   int minutes = 0;
   if (!text.empty()) {
     take(text, ':');
-    const auto parsed = take_number(text, 2);
+    const auto parsed = take_digits(text, 2);
     if (!parsed || *parsed > 59 || !text.empty()) return std::nullopt;
     minutes = *parsed;
   }
@@ -84,28 +76,13 @@ std::optional<Nanoseconds> parse_offset(std::string_view text) {
   return negative ? -offset : offset;
 }
 
-/// "2023-11-16" from the front, as days since 1970.
-std::optional<std::int64_t> take_date(std::string_view& text) {
-  const auto year = take_number(text, 4);
-  if (!year || !take(text, '-')) return std::nullopt;
-  const auto month = take_number(text, 2);
-  if (!month || !take(text, '-')) return std::nullopt;
-  const auto day = take_number(text, 2);
-  if (!day || *year < 1970 || *year > 2200) return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(*year),
-                                         std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day))};
-  if (!date.ok()) return std::nullopt;
-  return std::chrono::sys_days(date).time_since_epoch().count();
-}
-
 /// "18:15:46" from the front, as seconds of the day.
 std::optional<std::int64_t> take_time_of_day(std::string_view& text) {
-  const auto hour = take_number(text, 2);
+  const auto hour = take_digits(text, 2);
   if (!hour || !take(text, ':')) return std::nullopt;
-  const auto minute = take_number(text, 2);
+  const auto minute = take_digits(text, 2);
   if (!minute || !take(text, ':')) return std::nullopt;
-  const auto second = take_number(text, 2);
+  const auto second = take_digits(text, 2);
   if (!second || *hour > 23 || *minute > 59 || *second > 59) return std::nullopt;
   return (std::int64_t{*hour} * 60 + *minute) * 60 + *second;
 }
@@ -113,14 +90,16 @@ std::optional<std::int64_t> take_time_of_day(std::string_view& text) {
 }  // namespace
 
 std::optional<Nanoseconds> parse_date_time(std::string_view text) {
-  const auto days = take_date(text);
-  if (!days || (!take(text, ' ') && !take(text, 'T'))) return std::nullopt;
+  const auto day = take_date(text);
+  if (!day || *day < kFirstDay || *day > kLastDay) return std::nullopt;
+  if (!take(text, ' ') && !take(text, 'T')) return std::nullopt;
   const auto seconds = take_time_of_day(text);
   if (!seconds) return std::nullopt;
   const auto fraction = take_fraction(text);
   const auto offset = parse_offset(text);
   if (!fraction || !offset) return std::nullopt;
-  return (*days * 86'400 + *seconds) * kSecond + *fraction - *offset;
+  return (day->time_since_epoch().count() * std::int64_t{86'400} + *seconds) * kSecond + *fraction -
+         *offset;
 }
 
 std::optional<Nanoseconds> parse_duration(std::string_view text, TraceTimeUnit unit) {

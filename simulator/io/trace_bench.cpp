@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/io/json_buffer.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
 #include "base/wording.hpp"
 #include "simulator/io/timestamp.hpp"
 #include "simulator/io/trace_builder.hpp"
@@ -154,9 +154,8 @@ std::optional<std::int64_t> concurrency_limit(const ResultHandler& result,
                                               const std::string& path) {
   const std::string text = result.max_concurrency.value_or("null");
   if (text == "null") return std::nullopt;
-  std::int64_t limit = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), limit);
-  if (failed != std::errc{} || end != text.data() + text.size() || limit < 1) {
+  const auto limit = to_number<std::int64_t>(text);
+  if (!limit || *limit < 1) {
     throw Error(fmt::format("{}: max_concurrency is '{}', expected null or a whole number above 0",
                             path, shown(text)));
   }

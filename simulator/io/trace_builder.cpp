@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -12,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/io/csv.hpp"
 #include "base/io/shown.hpp"
+#include "base/quantity.hpp"
 #include "base/wording.hpp"
 #include "simulator/io/timestamp.hpp"
 #include "simulator/io/trace_order.hpp"
@@ -32,14 +32,10 @@ constexpr std::int64_t kMooncakeBlock = 512;
 constexpr std::int64_t kWekaBlock = 64;
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
-  std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  std::string_view left(rest, static_cast<std::size_t>(end - rest));
   // Tables written by way of floating point have "374.0".
-  if (left.starts_with('.') && left.find_first_not_of('0', 1) == std::string_view::npos) left = {};
-  if (error != std::errc{} || !left.empty()) return std::nullopt;
-  return number;
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const bool is_zero = text.find_first_not_of('0', point + 1) == std::string_view::npos;
+  return to_number<std::int64_t>(is_zero ? text.substr(0, point) : text);
 }
 
 /// "NAME is 'TEXT', expected EXPECTED", or that it is missing.

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -77,11 +79,8 @@ const std::string& name_given(TraceColumn column, const TraceColumnNames& rename
 }
 
 std::string normalised_name(std::string_view name) {
-  std::string result(name);
-  for (char& letter : result) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    if (letter == ' ') letter = '_';
-  }
+  std::string result = lower(name);
+  std::replace(result.begin(), result.end(), ' ', '_');
   return result;
 }
 

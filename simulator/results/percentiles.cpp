@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <utility>
 
 namespace roofcast {
@@ -13,8 +12,8 @@ Percentiles::Percentiles(DurationHistogram counted, const std::vector<double>& p
   if (!exact_ || count() == 0 || percents.empty()) return;
   wanted_.resize(static_cast<std::size_t>(counted_.bins_kept()));
   for (const double percent : percents) {
-    const Position position = position_of(percent);
-    for (const std::int64_t rank : {position.below, position.above}) {
+    const QuantileRank place = rank_of(percent);
+    for (const std::int64_t rank : {place.below, place.above}) {
       if (rank >= count()) continue;
       wanted_[static_cast<std::size_t>(counted_.place_of(rank).bin - counted_.begin())] = 1;
     }
@@ -26,12 +25,8 @@ void Percentiles::finish() {
             [](const Run& a, const Run& b) { return a.value < b.value; });
 }
 
-Percentiles::Position Percentiles::position_of(double percent) const {
-  assert(percent >= 0 && percent <= 100);
-  const double position = percent / 100.0 * static_cast<double>(count() + missing_ - 1);
-  const auto below = static_cast<std::int64_t>(std::floor(position));
-  const double fraction = position - static_cast<double>(below);
-  return {.below = below, .above = fraction > 0 ? below + 1 : below, .fraction = fraction};
+QuantileRank Percentiles::rank_of(double percent) const {
+  return quantile_rank(percent / 100, count() + missing_);
 }
 
 Nanoseconds Percentiles::value_at(std::int64_t rank) const {
@@ -48,11 +43,11 @@ Nanoseconds Percentiles::value_at(std::int64_t rank) const {
 }
 
 std::optional<double> Percentiles::percentile(double percent) const {
-  const Position position = position_of(percent);
-  if (position.above >= count()) return std::nullopt;
-  const double low = to_seconds(value_at(position.below)).value;
-  const double high = to_seconds(value_at(position.above)).value;
-  return low + (high - low) * position.fraction;
+  if (count() == 0) return std::nullopt;
+  const QuantileRank rank = rank_of(percent);
+  if (rank.above >= count()) return std::nullopt;
+  return rank.between(to_seconds(value_at(rank.below)).value,
+                      to_seconds(value_at(rank.above)).value);
 }
 
 std::vector<double> distribution_percents() {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/statistics.hpp"
 #include "simulator/results/duration_histogram.hpp"
 #include "simulator/results/result.hpp"
 
@@ -47,17 +48,13 @@ class Percentiles {
   std::optional<double> percentile(double percent) const;
 
  private:
-  struct Position {
-    std::int64_t below = 0, above = 0;  // ranks
-    double fraction = 0;                // of the way from below to above
-  };
   /// Values of one bin that are equal and came one after the other.
   struct Run {
     Nanoseconds value = 0;
     std::int64_t count = 0;
   };
 
-  Position position_of(double percent) const;
+  QuantileRank rank_of(double percent) const;
   Nanoseconds value_at(std::int64_t rank) const;
   void keep(Nanoseconds value, std::int64_t count) {
     if (!kept_.empty() && kept_.back().value == value) {

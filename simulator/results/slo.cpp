@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
-#include <cmath>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
@@ -32,42 +31,13 @@ constexpr std::array kSynonyms = {
     Synonym{"request_latency", LatencyMetric::e2e},
 };
 
-struct TimeUnit {
-  std::string_view suffix;
-  double seconds;
-};
-
-constexpr std::array kUnits = {TimeUnit{"", 1e-3}, TimeUnit{"ms", 1e-3}, TimeUnit{"s", 1.0},
-                               TimeUnit{"us", 1e-6}};
-
-std::string lower_with_underscores(std::string_view text) {
-  std::string result(text);
-  for (char& letter : result) {
-    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-    if (letter == '-') letter = '_';
-  }
-  return result;
-}
-
-std::optional<Seconds> parse_limit(std::string_view text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || !std::isfinite(number) || number <= 0) return std::nullopt;
-  const std::string suffix =
-      lower_with_underscores(std::string_view(rest, static_cast<std::size_t>(end - rest)));
-  for (const TimeUnit& unit : kUnits) {
-    if (unit.suffix == suffix) return Seconds{number * unit.seconds};
-  }
-  return std::nullopt;
-}
-
-std::optional<GoodputLimit> parse_metric_limit(std::string_view text) {
+/// "METRIC:LIMIT"
+std::optional<GoodputLimit> parse_metric_limit(std::string_view text, BareTime bare) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
   const auto metric = parse_latency_metric(text.substr(0, colon));
-  const auto limit = parse_limit(text.substr(colon + 1));
-  if (!metric || !limit) return std::nullopt;
+  const auto limit = time_in(lower(text.substr(colon + 1)), bare);
+  if (!metric || !limit || limit->value <= 0) return std::nullopt;
   return GoodputLimit{.metric = *metric, .limit = *limit};
 }
 
@@ -88,7 +58,8 @@ std::string_view name_of(LatencyMetric metric) {
 }
 
 std::optional<LatencyMetric> parse_latency_metric(std::string_view text) {
-  const std::string wanted = lower_with_underscores(text);
+  std::string wanted = lower(text);
+  std::replace(wanted.begin(), wanted.end(), '-', '_');
   for (const Synonym& synonym : kSynonyms) {
     if (synonym.name == wanted) return synonym.metric;
   }
@@ -96,7 +67,7 @@ std::optional<LatencyMetric> parse_latency_metric(std::string_view text) {
 }
 
 GoodputLimit parse_goodput_limit(const std::string& text) {
-  if (const auto limit = parse_metric_limit(text)) return *limit;
+  if (const auto limit = parse_metric_limit(text, BareTime::milliseconds)) return *limit;
   throw Error(fmt::format(
       "goodput limit '{}': expected METRIC:LIMIT with METRIC one of ttft, tpot, itl, e2el and a "
       "positive LIMIT such as 500, 500ms or 0.5s (bare numbers are milliseconds)",
@@ -106,14 +77,12 @@ GoodputLimit parse_goodput_limit(const std::string& text) {
 PercentileTarget parse_percentile_target(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon != std::string::npos && (text[0] == 'p' || text[0] == 'P')) {
-    double percentile = 0;
-    const auto [rest, error] = std::from_chars(text.data() + 1, text.data() + colon, percentile);
-    const bool whole = error == std::errc{} && rest == text.data() + colon;
-    const auto limit = parse_metric_limit(std::string_view(text).substr(colon + 1));
+    const std::string_view view = text;
+    const auto percentile = to_number<double>(view.substr(1, colon - 1));
     // Other flags count bare times in seconds, goodput limits in milliseconds.
-    const bool has_unit = text.back() == 's' || text.back() == 'S';
-    if (whole && percentile > 0 && percentile < 100 && limit && has_unit) {
-      return {.metric = limit->metric, .percentile = percentile, .limit = limit->limit};
+    const auto limit = parse_metric_limit(view.substr(colon + 1), BareTime::refused);
+    if (percentile && *percentile > 0 && *percentile < 100 && limit) {
+      return {.metric = limit->metric, .percentile = *percentile, .limit = limit->limit};
     }
   }
   throw Error(

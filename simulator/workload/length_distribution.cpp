@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <optional>
 #include <span>
 
 #include "base/error.hpp"
-#include "simulator/workload/distribution_text.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
@@ -17,30 +17,43 @@ using Parts = std::span<const std::string_view>;
 
 constexpr std::string_view kEmpirical = "empirical:";
 
+/// From 0 to kMaxTokens, and not always whole.
+std::optional<double> length_in(std::string_view text) {
+  const auto length = amount_in(text);
+  const bool possible = length && *length >= 0 && *length <= static_cast<double>(kMaxTokens);
+  return possible ? length : std::nullopt;
+}
+
+std::optional<std::int64_t> tokens_in(std::string_view text) {
+  const auto tokens = count_in(text);
+  return tokens && *tokens >= 1 && *tokens <= kMaxTokens ? tokens : std::nullopt;
+}
+
 std::optional<LengthDistribution> parse_uniform(Parts parts) {
   if (parts.size() != 3) return std::nullopt;
-  const auto low = tokens_in_text(parts[1]);
-  const auto high = tokens_in_text(parts[2]);
+  const auto low = tokens_in(parts[1]);
+  const auto high = tokens_in(parts[2]);
   if (!low || !high || *low > *high) return std::nullopt;
-  return LengthDistribution{.kind = Kind::uniform, .a = *low, .b = *high};
+  return LengthDistribution{
+      .kind = Kind::uniform, .a = static_cast<double>(*low), .b = static_cast<double>(*high)};
 }
 
 /// KIND:CENTRE:SPREAD, with :MIN:MAX or without.
 std::optional<LengthDistribution> parse_bell(Parts parts) {
   if (parts.size() != 3 && parts.size() != 5) return std::nullopt;
   const bool normal = parts[0] == "normal";
-  const auto centre = count_in_text(parts[1]);
-  const auto spread = normal ? count_in_text(parts[2]) : number_in_text(parts[2]);
+  const auto centre = length_in(parts[1]);
+  const auto spread = normal ? length_in(parts[2]) : to_number<double>(parts[2]);
   if (!centre || *centre <= 0 || !spread) return std::nullopt;
   if (!normal && (*spread < 0 || *spread > kMaxSigma)) return std::nullopt;
   LengthDistribution lengths{
       .kind = normal ? Kind::normal : Kind::lognormal, .a = *centre, .b = *spread};
   if (parts.size() == 3) return lengths;
-  const auto min = tokens_in_text(parts[3]);
-  const auto max = tokens_in_text(parts[4]);
+  const auto min = tokens_in(parts[3]);
+  const auto max = tokens_in(parts[4]);
   if (!min || !max || *min > *max) return std::nullopt;
-  lengths.min = std::llround(*min);
-  lengths.max = std::llround(*max);
+  lengths.min = *min;
+  lengths.max = *max;
   return lengths;
 }
 
@@ -50,13 +63,13 @@ std::optional<LengthDistribution> parse(std::string_view text) {
     if (file.empty()) return std::nullopt;
     return LengthDistribution{.kind = Kind::empirical, .file = file};
   }
-  const auto parts = split_at_colons(text);
+  const auto parts = split(text, ':');
   if (parts[0] == "uniform") return parse_uniform(parts);
   if (parts[0] == "normal" || parts[0] == "lognormal") return parse_bell(parts);
   if (parts.size() > 2 || (parts.size() == 2 && parts[0] != "fixed")) return std::nullopt;
-  const auto tokens = tokens_in_text(parts.back());
+  const auto tokens = tokens_in(parts.back());
   if (!tokens) return std::nullopt;
-  return fixed_length(std::llround(*tokens));
+  return fixed_length(*tokens);
 }
 
 }  // namespace

@@ -3,19 +3,20 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "base/wording.hpp"
-#include "simulator/workload/distribution_text.hpp"
 
 namespace roofcast {
 
 RateStage parse_rate_stage(const std::string& text) {
-  const auto parts = split_at_colons(text);
+  const auto parts = split(text, ':');
   const bool warm_up = parts.size() == 3 && parts[2] == "warm-up";
   if (parts.size() == 2 || warm_up) {
-    const auto rate = number_in_text(parts[0]);
-    const auto seconds = number_in_text(parts[1]);
-    if (rate && seconds && *rate >= 0 && *seconds > 0) {
-      return {.rate = *rate, .duration = Seconds{*seconds}, .warm_up = warm_up};
+    const auto rate = to_number<double>(parts[0]);
+    const auto time = time_in(parts[1], BareTime::seconds);
+    if (rate && time && *rate >= 0 && time->value > 0) {
+      return {.rate = *rate, .duration = *time, .warm_up = warm_up};
     }
   }
   throw Error(fmt::format(
@@ -25,12 +26,13 @@ RateStage parse_rate_stage(const std::string& text) {
 }
 
 DiurnalRate parse_diurnal(const std::string& text) {
-  const auto parts = split_at_colons(text);
+  const auto parts = split(text, ':');
   if (parts.size() == 2 || parts.size() == 3) {
-    const auto low = number_in_text(parts[0]);
-    const auto high = number_in_text(parts[1]);
-    const auto period = parts.size() == 3 ? number_in_text(parts[2]) : DiurnalRate{}.period.value;
-    if (low && high && period) return {.low = *low, .high = *high, .period = Seconds{*period}};
+    const auto low = to_number<double>(parts[0]);
+    const auto high = to_number<double>(parts[1]);
+    const auto period =
+        parts.size() == 3 ? time_in(parts[2], BareTime::seconds) : DiurnalRate{}.period;
+    if (low && high && period) return {.low = *low, .high = *high, .period = *period};
   }
   throw Error(
       fmt::format("'{}': expected LOW:HIGH or LOW:HIGH:PERIOD, as 2:20:86400 for 2 to 20 "

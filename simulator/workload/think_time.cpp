@@ -10,7 +10,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "simulator/workload/distribution_text.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "simulator/workload/limits.hpp"
 
 namespace roofcast {
@@ -36,16 +37,23 @@ bool is_sound(const ThinkTime& time) {
 }
 
 std::optional<ThinkTime> parse(std::string_view text) {
-  auto parts = split_at_colons(text);
+  auto parts = split(text, ':');
   if (parts.size() == 1) parts.insert(parts.begin(), "fixed");
   const auto* const kind = std::find_if(kKinds.begin(), kKinds.end(),
                                         [&](const auto& entry) { return entry.first == parts[0]; });
   if (kind == kKinds.end()) return std::nullopt;
   if (parts.size() != (has_spread(kind->second) ? 3u : 2u)) return std::nullopt;
-  const auto a = number_in_text(parts[1]);
-  const auto b = parts.size() == 3 ? number_in_text(parts[2]) : 0;
-  if (!a || !b) return std::nullopt;
-  const ThinkTime time{.kind = kind->second, .a = *a, .b = *b};
+  ThinkTime time{.kind = kind->second};
+  const auto a = time_in(parts[1], BareTime::seconds);
+  if (!a) return std::nullopt;
+  time.a = a->value;
+  if (parts.size() == 3) {
+    // A lognormal's is a sigma, which has no unit.
+    const auto b = time_in(parts[2], BareTime::seconds);
+    const auto sigma = to_number<double>(parts[2]);
+    if (time.kind == Kind::lognormal ? !sigma : !b) return std::nullopt;
+    time.b = b->value;
+  }
   return is_sound(time) ? std::optional(time) : std::nullopt;
 }
 

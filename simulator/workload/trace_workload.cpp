@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
@@ -61,9 +62,7 @@ std::string name_of(TraceTimeUnit unit) { return name_in(kUnits, unit); }
 
 TraceColumnNames parse_trace_columns(const std::string& text) {
   TraceColumnNames names;
-  std::string_view left = text;
-  while (true) {
-    const std::string_view pair = left.substr(0, left.find(','));
+  for (const std::string_view pair : split(text, ',')) {
     const std::size_t equals = pair.find('=');
     const auto column = value_of(kColumns, pair.substr(0, equals));
     if (!column || equals == std::string_view::npos || equals + 1 == pair.size()) {
@@ -75,9 +74,8 @@ TraceColumnNames parse_trace_columns(const std::string& text) {
     std::string& name = names.*(*column);
     if (!name.empty()) throw Error(fmt::format("'{}': the column is named twice", pair));
     name = pair.substr(equals + 1);
-    if (pair.size() == left.size()) return names;
-    left.remove_prefix(pair.size() + 1);
   }
+  return names;
 }
 
 }  // namespace roofcast

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace roofcast {
@@ -13,6 +14,27 @@ TEST(Statistics, QuantilesLieBetweenNeighboursInRank) {
   EXPECT_DOUBLE_EQ(quantile(values, 1), 40);
   EXPECT_DOUBLE_EQ(quantile(values, 0.5), 25);     // rank 1.5
   EXPECT_DOUBLE_EQ(quantile(values, 0.25), 17.5);  // rank 0.75
+}
+
+TEST(Statistics, QuantilesAreThoseOfNumpyAndOfRsTypeSeven) {
+  // numpy.percentile([15, 20, 35, 40, 50], 40): rank 1.6, so 20 + 0.6 * 15. Nearest rank says 20.
+  EXPECT_DOUBLE_EQ(percentile(std::vector<double>{15, 20, 35, 40, 50}, 40), 29);
+  EXPECT_DOUBLE_EQ(quantile(std::vector<double>{3}, 0.9), 3);
+}
+
+TEST(Statistics, ARankLiesBetweenTwoUnlessItIsWhole) {
+  const QuantileRank between = quantile_rank(0.75, 4);  // 2.25
+  EXPECT_EQ(between.below, 2);
+  EXPECT_EQ(between.above, 3);
+  EXPECT_DOUBLE_EQ(between.share, 0.25);
+  const QuantileRank whole = quantile_rank(0.5, 5);
+  EXPECT_EQ(whole.below, 2);
+  EXPECT_EQ(whole.above, 2);
+}
+
+TEST(Statistics, AnIntervalEndsAtTheNinthDecileOfTheNormalDistribution) {
+  // erfc(z / sqrt 2) is what both tails hold. z has four decimals: 5e-5 of it are 2 * 0.1755 * 5e-5.
+  EXPECT_NEAR(std::erfc(kIntervalDeviations / std::sqrt(2)), 1 - kIntervalShare, 2e-5);
 }
 
 TEST(Statistics, TheMedianDoesNotDependOnOrder) {

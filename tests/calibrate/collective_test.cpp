@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "calibrate/case_grid.hpp"
 #include "calibrate/collective_cases.hpp"
 #include "calibrate/collective_timer.hpp"
@@ -29,7 +30,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr double kMiB = 1024.0 * 1024;
 constexpr CaseLimits kLimits{.message_bytes = 256 * kMiB};
 
 CalibrationCase collective(Exchange exchange, int ranks, double bytes) {

@@ -1,5 +1,5 @@
 // The flags that shape a synthetic load, read and put over what a scenario says.
-#include "cli/options/load_shape_options.hpp"
+#include "cli/options/workload_options.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/dates.hpp"
 #include "base/error.hpp"
 
 namespace roofcast::test {

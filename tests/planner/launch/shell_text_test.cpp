@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace roofcast::test {
 namespace {

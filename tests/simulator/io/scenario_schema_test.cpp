@@ -1,12 +1,15 @@
 // The published schema and the reader say the same.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 
 #include "base/error.hpp"
+#include "simulator/io/engine_options.hpp"
 #include "simulator/io/scenario_keys.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
@@ -57,7 +60,7 @@ std::vector<Part> parts() {
       {"top", Pointer(""), keys::kTop, merged},
       {"parallel", Pointer("/properties/parallel"), keys::kParallel,
        [](const Json& o) { return base_with("parallel", o); }},
-      {"engine_options", Pointer("/properties/engine_options"), keys::kEngineOptions,
+      {"engine_options", Pointer("/properties/engine_options"), engine_option_keys(),
        [](const Json& o) { return base_with("engine_options", o); }},
       {"synthetic", Pointer("/properties/workload/oneOf/0"), keys::kSynthetic,
        [](const Json& o) { return base_with("workload", o); }},
@@ -135,6 +138,35 @@ TEST(ScenarioSchema, HasExactlyTheKeysOfTheReader) {
     EXPECT_EQ(described, std::set<std::string>(part.keys.begin(), part.keys.end())) << part.name;
     EXPECT_EQ(all[part.pointer]["additionalProperties"], false) << part.name;
   }
+}
+
+/// The file up to its engine_options, them, and what follows.
+struct SchemaText {
+  std::string before, options, after;
+};
+
+SchemaText split_schema() {
+  std::ifstream file(ROOFCAST_SOURCE_DIR "/simulator/io/scenario.schema.json");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string key = "\n    \"engine_options\": ";
+  const std::size_t begin = text.find(key) + key.size();
+  const std::size_t end = text.find("\n    }", begin) + std::string("\n    }").size();
+  return {text.substr(0, begin), text.substr(begin, end - begin), text.substr(end)};
+}
+
+/// engine_options are written from the table of knobs: with ROOFCAST_REWRITE=1 in the environment
+/// this test writes them.
+TEST(ScenarioSchema, EngineOptionsAreTheTableOfKnobs) {
+  const SchemaText text = split_schema();
+  std::string generated = engine_options_schema().dump(2);
+  for (std::size_t at = 0; (at = generated.find('\n', at)) != std::string::npos; at += 5) {
+    generated.insert(at + 1, 4, ' ');
+  }
+  if (std::getenv("ROOFCAST_REWRITE") != nullptr) {
+    std::ofstream(ROOFCAST_SOURCE_DIR "/simulator/io/scenario.schema.json")
+        << text.before << generated << text.after;
+  }
+  EXPECT_EQ(split_schema().options, generated);
 }
 
 TEST(ScenarioSchema, DescribesEveryKey) {

@@ -21,6 +21,7 @@ TEST(GoodputLimit, TakesUnits) {
   EXPECT_DOUBLE_EQ(parse_goodput_limit("e2el:5s").limit.value, 5);
   EXPECT_DOUBLE_EQ(parse_goodput_limit("itl:900us").limit.value, 900e-6);
   EXPECT_DOUBLE_EQ(parse_goodput_limit("ttft:0.5S").limit.value, 0.5);
+  EXPECT_DOUBLE_EQ(parse_goodput_limit("e2e:2m").limit.value, 120);
 }
 
 TEST(GoodputLimit, TakesTheNamesOfOtherTools) {
@@ -34,7 +35,7 @@ TEST(GoodputLimit, TakesTheNamesOfOtherTools) {
 TEST(GoodputLimit, WhatItCannotReadIsShownWithTheForm) {
   for (const char* text :
        {"", "ttft", "ttft:", ":500", "ttft:abc", "ttft:-5", "ttft:0", "ttft:nan", "ttft:inf",
-        "ttft:5m", "ttft:5 s", "ttft:500:tpot", "latency:5", "ttft=500"}) {
+        "ttft:5x", "ttft:5 s", "ttft:500:tpot", "latency:5", "ttft=500"}) {
     EXPECT_THAT([&] { parse_goodput_limit(text); }, ThrowsMessage<Error>(HasSubstr("METRIC:LIMIT")))
         << text;
   }
@@ -45,6 +46,12 @@ TEST(PercentileTarget, IsAPercentileAndALimit) {
   EXPECT_EQ(target.metric, LatencyMetric::itl);
   EXPECT_DOUBLE_EQ(target.percentile, 99.9);
   EXPECT_DOUBLE_EQ(target.limit.value, 0.08);
+}
+
+TEST(PercentileTarget, TakesTheUnitsOfEveryOtherTime) {
+  EXPECT_DOUBLE_EQ(parse_percentile_target("p95:e2e:1min").limit.value, 60);
+  EXPECT_DOUBLE_EQ(parse_percentile_target("p95:e2e:0.5H").limit.value, 1800);
+  EXPECT_DOUBLE_EQ(parse_percentile_target("p95:itl:7500000ns").limit.value, 7.5e-3);
 }
 
 TEST(PercentileTarget, ALimitWithoutAUnitIsRefused) {

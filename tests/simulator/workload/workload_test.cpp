@@ -161,6 +161,7 @@ TEST(LengthDistribution, TakesVllmsForms) {
   EXPECT_EQ(parse_length_distribution("512").a, 512);
   EXPECT_EQ(parse_length_distribution("1k").a, 1000);
   EXPECT_EQ(parse_length_distribution("1K").a, 1024);
+  EXPECT_EQ(parse_length_distribution("1Ki").a, 1024);
   EXPECT_EQ(parse_length_distribution("1.5k").a, 1500);
   const auto uniform = parse_length_distribution("uniform:100:2k");
   EXPECT_EQ(uniform.kind, Kind::uniform);

@@ -2,7 +2,7 @@
 // more (pools, autoscaling, failures).
 #pragma once
 
-#include "cli/options/arguments.hpp"
+#include "planner/flags/flag.hpp"
 #include "simulator/scenario.hpp"
 
 namespace roofcast {
@@ -16,7 +16,7 @@ struct ClusterOptions {
   std::optional<KvLink> kv_link;
 };
 
-po::options_description cluster_options(ClusterOptions& target);
+const Flags<ClusterOptions>& cluster_flags();
 
 /// Puts what was given into `scenario`. Throws UsageError when the flags contradict each other or
 /// the scenario's pools.

@@ -2,7 +2,11 @@
 // prefixes, sessions, adapters. Names as in `vllm bench serve` where it has them.
 #pragma once
 
-#include "cli/options/arguments.hpp"
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/flags/flag.hpp"
 #include "simulator/workload/synthetic.hpp"
 
 namespace roofcast {
@@ -26,7 +30,7 @@ struct LoadShapeOptions {
   std::optional<double> lora_zipf;
 };
 
-po::options_description load_shape_options(LoadShapeOptions& target);
+const Flags<LoadShapeOptions>& load_shape_flags();
 
 /// Whether any of them was given.
 bool is_given(const LoadShapeOptions& options);

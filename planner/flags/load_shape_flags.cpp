@@ -1,8 +1,9 @@
-#include "cli/options/load_shape_options.hpp"
+#include "planner/flags/load_shape_flags.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "cli/options/flag_values.hpp"
+#include "base/error.hpp"
+#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
 namespace {
@@ -119,84 +120,131 @@ void apply_sessions(const LoadShapeOptions& options, SyntheticWorkload& workload
   workload.sessions = sessions;
 }
 
-void add_rates(po::options_description& options, LoadShapeOptions& target) {
-  options.add_options()("normalised",
-                        converted(target.normalised, "--normalised", parse_switch)
-                            ->implicit_value("true", "")
-                            ->value_name("[=off]"),
-                        "last arrival at num-prompts / request-rate, as vLLM (default on)")(
-      "ramp-up-strategy",
-      converted(target.ramp_up_strategy, "--ramp-up-strategy", parse_text)->value_name("S"),
-      "linear or exponential, instead of --request-rate")(
-      "ramp-up-start-rps",
-      converted(target.ramp_up_start, "--ramp-up-start-rps", parse_rate)->value_name("R"),
-      "rate of the first request")(
-      "ramp-up-end-rps",
-      converted(target.ramp_up_end, "--ramp-up-end-rps", parse_rate)->value_name("R"),
-      "rate of the last")("stages",
-                          po::value(&target.stages)->multitoken()->value_name("RATE:SECONDS ..."),
-                          "each reported by itself; 5:30:warm-up is not reported")(
-      "cycle", po::value(&target.cycle)->multitoken()->value_name("RATE:SECONDS ..."),
-      "repeated, as 20:10 0:50 for bursts")(
-      "diurnal",
-      converted(target.diurnal, "--diurnal", naming_flag(parse_diurnal))->value_name("LOW:HIGH"),
-      "a cosine, with :SECONDS of the period (default a day)")(
-      "num-warmups",
-      converted(target.num_warmups, "--num-warmups", parse_from_zero)->value_name("N"),
-      "first requests that no statistic counts (default 0)");
+using L = LoadShapeOptions;
+
+Flags<L> rate_flags() {
+  return {{.name = "normalised",
+           .placeholder = "[=off]",
+           .help = "last arrival at num-prompts / request-rate, as vLLM (default on)",
+           .read = into(&L::normalised, parse_switch),
+           .form = FlagForm::on_off,
+           .place = "workload.normalised"},
+          {.name = "ramp-up-strategy",
+           .placeholder = "S",
+           .help = "linear or exponential, instead of --request-rate",
+           .read = into(&L::ramp_up_strategy, parse_text),
+           .place = "workload.ramp_up.strategy"},
+          {.name = "ramp-up-start-rps",
+           .placeholder = "R",
+           .help = "rate of the first request",
+           .read = into(&L::ramp_up_start, parse_rate),
+           .place = "workload.ramp_up.start_rps"},
+          {.name = "ramp-up-end-rps",
+           .placeholder = "R",
+           .help = "rate of the last",
+           .read = into(&L::ramp_up_end, parse_rate),
+           .place = "workload.ramp_up.end_rps"},
+          {.name = "stages",
+           .placeholder = "RATE:SECONDS ...",
+           .help = "each reported by itself; 5:30:warm-up is not reported",
+           .read = added_to(&L::stages),
+           .form = FlagForm::list,
+           .place = "workload.stages"},
+          {.name = "cycle",
+           .placeholder = "RATE:SECONDS ...",
+           .help = "repeated, as 20:10 0:50 for bursts",
+           .read = added_to(&L::cycle),
+           .form = FlagForm::list,
+           .place = "workload.cycle"},
+          {.name = "diurnal",
+           .placeholder = "LOW:HIGH",
+           .help = "a cosine, with :SECONDS of the period (default a day)",
+           .read = into(&L::diurnal, naming_flag(parse_diurnal)),
+           .place = "workload.diurnal"},
+          {.name = "num-warmups",
+           .placeholder = "N",
+           .help = "first requests that no statistic counts (default 0)",
+           .read = into(&L::num_warmups, parse_from_zero),
+           .place = "workload.num_warmups"}};
 }
 
-void add_prompts(po::options_description& options, LoadShapeOptions& target) {
-  options.add_options()(
-      "random-range-ratio",
-      converted(target.range_ratio, "--random-range-ratio", parse_text)->value_name("R"),
-      "spreads fixed lengths; or '{\"input\": R, \"output\": R}'")(
-      "range-ratio-style",
-      converted(target.range_ratio_style, "--range-ratio-style", parse_text)->value_name("S"),
-      "vllm: L(1-R) to L(1+R); sglang: LR to L (default vllm)")(
-      "prefix-len", converted(target.prefix_len, "--prefix-len", parse_text)->value_name("LENGTHS"),
-      "shared system prompt before the input (default none; 2048 with the flags below)")(
-      "prefix-groups",
-      converted(target.prefix_groups, "--prefix-groups", parse_positive)->value_name("N"),
-      "different system prompts (default 1)")(
-      "prompts-per-group",
-      converted(target.prompts_per_group, "--prompts-per-group", parse_from_zero)->value_name("N"),
-      "questions of a group; 0: none twice (default 0)");
+Flags<L> prompt_flags() {
+  return {
+      {.name = "random-range-ratio",
+       .placeholder = "R",
+       .help = "spreads fixed lengths; or '{\"input\": R, \"output\": R}'",
+       .read = into(&L::range_ratio, parse_text),
+       .place = "workload.range_ratio"},
+      {.name = "range-ratio-style",
+       .placeholder = "S",
+       .help = "vllm: L(1-R) to L(1+R); sglang: LR to L (default vllm)",
+       .read = into(&L::range_ratio_style, parse_text),
+       .place = "workload.range_ratio_style"},
+      {.name = "prefix-len",
+       .placeholder = "LENGTHS",
+       .help = "shared system prompt before the input (default none; 2048 with the flags below)",
+       .read = into(&L::prefix_len, parse_text),
+       .place = "workload.shared_prefix.system_prompt_len",
+       .aliases = {"--random-prefix-len", "--gsp-system-prompt-len",
+                   "--prefix-repetition-prefix-len"}},
+      {.name = "prefix-groups",
+       .placeholder = "N",
+       .help = "different system prompts (default 1)",
+       .read = into(&L::prefix_groups, parse_positive),
+       .place = "workload.shared_prefix.num_groups",
+       .aliases = {"--gsp-num-groups", "--prefix-repetition-num-prefixes"}},
+      {.name = "prompts-per-group",
+       .placeholder = "N",
+       .help = "questions of a group; 0: none twice (default 0)",
+       .read = into(&L::prompts_per_group, parse_from_zero),
+       .place = "workload.shared_prefix.num_prompts_per_group",
+       .aliases = {"--gsp-prompts-per-group"}}};
 }
 
-void add_sessions(po::options_description& options, LoadShapeOptions& target) {
-  options.add_options()("turns",
-                        converted(target.turns, "--turns", naming_flag(parse_length_distribution))
-                            ->value_name("LENGTHS"),
-                        "makes each arrival a session of so many turns (3 with the flags below)")(
-      "think-time",
-      converted(target.think_time, "--think-time", naming_flag(parse_think_time))
-          ->value_name("TIMES"),
-      "seconds between turns; or exponential:mean, uniform:a:b ...")(
-      "first-input-len",
-      converted(target.first_input, "--first-input-len", naming_flag(parse_length_distribution))
-          ->value_name("LENGTHS"),
-      "the first question (default as --input-len)")(
-      "max-session-tokens",
-      converted(target.max_session_tokens, "--max-session-tokens", parse_from_zero)
-          ->value_name("N"),
-      "a session ends before it passes them (default no limit)")(
-      "lora-adapters",
-      converted(target.lora_adapters, "--lora-adapters", parse_from_zero)->value_name("N"),
-      "requests are for one of N LoRA adapters (default none)")(
-      "lora-zipf",
-      converted(target.lora_zipf, "--lora-zipf", parse_positive_number)->value_name("S"),
-      "adapter k in proportion to 1 / k^S (default all alike)");
+Flags<L> session_flags() {
+  return {{.name = "turns",
+           .placeholder = "LENGTHS",
+           .help = "makes each arrival a session of so many turns (3 with the flags below)",
+           .read = into(&L::turns, naming_flag(parse_length_distribution)),
+           .place = "workload.sessions.turns"},
+          {.name = "think-time",
+           .placeholder = "TIMES",
+           .help = "seconds between turns; or exponential:mean, uniform:a:b ...",
+           .read = into(&L::think_time, naming_flag(parse_think_time)),
+           .place = "workload.sessions.think_time_s"},
+          {.name = "first-input-len",
+           .placeholder = "LENGTHS",
+           .help = "the first question (default as --input-len)",
+           .read = into(&L::first_input, naming_flag(parse_length_distribution)),
+           .place = "workload.sessions.first_input_len"},
+          {.name = "max-session-tokens",
+           .placeholder = "N",
+           .help = "a session ends before it passes them (default no limit)",
+           .read = into(&L::max_session_tokens, parse_from_zero),
+           .place = "workload.sessions.max_session_tokens"},
+          {.name = "lora-adapters",
+           .placeholder = "N",
+           .help = "requests are for one of N LoRA adapters (default none)",
+           .read = into(&L::lora_adapters, parse_from_zero),
+           .place = "workload.lora_adapters"},
+          {.name = "lora-zipf",
+           .placeholder = "S",
+           .help = "adapter k in proportion to 1 / k^S (default all alike)",
+           .read = into(&L::lora_zipf, parse_positive_number),
+           .place = "workload.lora_zipf"}};
 }
 
 }  // namespace
 
-po::options_description load_shape_options(LoadShapeOptions& target) {
-  po::options_description options = option_group("Shape of the synthetic load");
-  add_rates(options, target);
-  add_prompts(options, target);
-  add_sessions(options, target);
-  return options;
+const Flags<LoadShapeOptions>& load_shape_flags() {
+  static const Flags<L> flags = [] {
+    Flags<L> all = rate_flags();
+    for (const Flags<L>& more : {prompt_flags(), session_flags()}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
+  }();
+  return flags;
 }
 
 bool has_pattern(const LoadShapeOptions& options) {

@@ -1,4 +1,4 @@
-#include "cli/options/parse_quantity.hpp"
+#include "base/quantity.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -77,6 +77,37 @@ TEST(ParseCount, RefusesWhatIsOutsideTheCallersRange) {
   EXPECT_EQ(parse_count_by({.min = -5}, "-3", "--n"), -3);
 }
 
+TEST(ToNumber, TakesTheWholeTextOrNothing) {
+  EXPECT_EQ(to_number<int>("-12"), -12);
+  EXPECT_EQ(to_number<std::int64_t>("9223372036854775807"), 9223372036854775807);
+  EXPECT_EQ(to_number<std::uint64_t>("18446744073709551615"), 18446744073709551615u);
+  EXPECT_EQ(to_number<double>("2.5e-1"), 0.25);
+  for (const char* text : {"", " 1", "1 ", "+1", "1.5", "1k", "2147483648", "x"}) {
+    EXPECT_EQ(to_number<int>(text), std::nullopt) << "'" << text << "'";
+  }
+  EXPECT_EQ(to_number<std::uint64_t>("-1"), std::nullopt);
+  for (const char* text : {"", "1x", "inf", "nan", "1e999", "1,5"}) {
+    EXPECT_EQ(to_number<double>(text), std::nullopt) << "'" << text << "'";
+  }
+}
+
+TEST(Amount, MayHaveAFractionAndTheSuffixesOfCounts) {
+  EXPECT_EQ(amount_in("0.5"), 0.5);
+  EXPECT_EQ(amount_in("1.0005k"), 1000.5);
+  EXPECT_EQ(amount_in("-1Ki"), -1024);
+  EXPECT_EQ(amount_in("1 k"), std::nullopt);
+}
+
+TEST(Amount, IsTakenOffTheFrontOfARange) {
+  std::string_view range = "1Ki-8k*2";
+  EXPECT_EQ(take_amount(range), 1024);
+  EXPECT_EQ(range, "-8k*2");
+  EXPECT_EQ(take_amount(range), std::nullopt);  // of a sign
+  range.remove_prefix(1);
+  EXPECT_EQ(take_amount(range), 8000);
+  EXPECT_EQ(range, "*2");
+}
+
 TEST(ParseBytes, KnowsDecimalAndBinaryUnits) {
   EXPECT_EQ(parse_bytes("80GB", "--m"), Bytes{80e9});
   EXPECT_EQ(parse_bytes("80gb", "--m"), Bytes{80e9});
@@ -108,8 +139,20 @@ TEST(ParseTime, KnowsItsUnits) {
   EXPECT_EQ(parse_time("2d", "--t"), Seconds{172800});
 }
 
+TEST(ParseTime, KnowsTheWordsOfResultFiles) {
+  EXPECT_EQ(time_unit_in("milliseconds"), 1e-3);
+  EXPECT_EQ(time_unit_in("sec"), 1);
+  EXPECT_EQ(time_unit_in("tokens"), std::nullopt);
+}
+
+TEST(ParseTime, ABareNumberMayBeRefused) {
+  EXPECT_EQ(time_in("2", BareTime::refused), std::nullopt);
+  EXPECT_EQ(time_in("2s", BareTime::refused), Seconds{2});
+  EXPECT_EQ(time_in("2", BareTime::milliseconds), Seconds{2e-3});
+}
+
 TEST(ParseTime, ReadsABareNumberInTheUnitOfTheFlag) {
-  const TimeRule goodput{.bare = TimeUnit::milliseconds};
+  const TimeRule goodput{.bare = BareTime::milliseconds};
   EXPECT_EQ(parse_time("500", "--t"), Seconds{500});
   EXPECT_EQ(parse_time_by(goodput, "500", "--goodput"), Seconds{0.5});
   EXPECT_EQ(parse_time_by(goodput, "2s", "--goodput"), Seconds{2});

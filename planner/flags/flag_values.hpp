@@ -1,17 +1,18 @@
-// What the flags of several commands take, in words: each reads the text after a flag and throws
-// UsageError naming flag, text and what was expected.
+// What flags take, in words: each function reads the text after a flag and throws UsageError naming
+// flag, text and what was expected.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
-#include "cli/options/parse_quantity.hpp"
+#include "base/quantity.hpp"
 
 namespace roofcast {
 
-/// How many of something there must be at least one of.
+/// A count of at least one.
 inline std::int64_t parse_positive(const std::string& text, const std::string& flag) {
   return parse_count_by(
       {.what = "count above zero", .examples = "1, 256", .min = 1, .max = 1'000'000'000}, text,
@@ -27,6 +28,24 @@ inline double parse_positive_number(const std::string& text, const std::string& 
                          text, flag);
 }
 
+/// "true", "1", "on", "yes" and their opposites; nothing for another text.
+inline std::optional<bool> switch_named(std::string_view text) {
+  for (const char* yes : {"true", "1", "on", "yes"}) {
+    if (text == yes) return true;
+  }
+  for (const char* no : {"false", "0", "off", "no"}) {
+    if (text == no) return false;
+  }
+  return std::nullopt;
+}
+
+inline bool parse_switch(const std::string& text, const std::string& flag) {
+  if (const auto on = switch_named(text)) return *on;
+  throw UsageError(flag + ": '" + text + "' is not a switch (true or false)");
+}
+
+inline std::string parse_text(const std::string& text, const std::string&) { return text; }
+
 /// A reader of the simulator's texts as a flag's reader: its complaint is the user's, and names the
 /// flag.
 template <class Parse>
@@ -39,13 +58,5 @@ auto naming_flag(Parse parse) {
     }
   };
 }
-
-/// Takes `given` where it was set.
-template <class Value>
-void take(std::optional<Value>& knob, const std::optional<Value>& given) {
-  if (given) knob = given;
-}
-
-inline std::string parse_text(const std::string& text, const std::string&) { return text; }
 
 }  // namespace roofcast

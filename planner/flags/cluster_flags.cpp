@@ -1,11 +1,11 @@
-#include "cli/options/cluster_options.hpp"
+#include "planner/flags/cluster_flags.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "cli/options/flag_values.hpp"
+#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
 namespace {
@@ -73,22 +73,32 @@ void set_replicas(ClusterScenario& cluster, PoolRole role, const char* name,
 
 }  // namespace
 
-po::options_description cluster_options(ClusterOptions& target) {
-  po::options_description options = option_group("Cluster");
-  options.add_options()("replicas",
-                        converted(target.replicas, "--replicas", parse_replicas)->value_name("N"),
-                        "replicas behind one router (default 1)")(
-      "router", converted(target.router, "--router", parse_router)->value_name("POLICY"),
-      "least_outstanding, prefix_affinity ... (default round_robin)")(
-      "prefill-replicas",
-      converted(target.prefill_replicas, "--prefill-replicas", parse_replicas)->value_name("N"),
-      "replicas that compute prompts alone")(
-      "decode-replicas",
-      converted(target.decode_replicas, "--decode-replicas", parse_replicas)->value_name("N"),
-      "replicas that take over after the first token")(
-      "kv-link", converted(target.kv_link, "--kv-link", parse_link)->value_name("LINK"),
-      "nvlink4 ... or bytes a second (default infiniband-ndr)");
-  return options;
+const Flags<ClusterOptions>& cluster_flags() {
+  using C = ClusterOptions;
+  static const Flags<C> flags = {
+      {.name = "replicas",
+       .placeholder = "N",
+       .help = "replicas behind one router (default 1)",
+       .read = into(&C::replicas, parse_replicas)},
+      {.name = "router",
+       .placeholder = "POLICY",
+       .help = "least_outstanding, prefix_affinity ... (default round_robin)",
+       .read = into(&C::router, parse_router),
+       .place = "cluster.router"},
+      {.name = "prefill-replicas",
+       .placeholder = "N",
+       .help = "replicas that compute prompts alone",
+       .read = into(&C::prefill_replicas, parse_replicas)},
+      {.name = "decode-replicas",
+       .placeholder = "N",
+       .help = "replicas that take over after the first token",
+       .read = into(&C::decode_replicas, parse_replicas)},
+      {.name = "kv-link",
+       .placeholder = "LINK",
+       .help = "nvlink4 ... or bytes a second (default infiniband-ndr)",
+       .read = into(&C::kv_link, parse_link),
+       .place = "cluster.kv_link.bandwidth_bytes_per_s"}};
+  return flags;
 }
 
 void apply(const ClusterOptions& options, Scenario& scenario) {

@@ -1,0 +1,35 @@
+// Words and lists of words. ASCII letters alone have a case, whatever the locale.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roofcast {
+
+std::string lower(std::string_view text);
+
+/// Without the `blanks` at both ends.
+std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n");
+
+/// The parts between separators: one more than there are separators, so one for an empty text.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+std::string joined(std::span<const std::string> parts, std::string_view separator = ", ");
+
+/// One word to a POSIX shell (sh, bash): as it is, or in single quotes where it has other than
+/// letters, digits and "-_./:=,+@%".
+std::string shell_quoted(std::string_view word);
+
+/// What stands between those single quotes: each quote as '\''.
+std::string in_single_quotes(std::string_view text);
+
+/// Letters in lower case and digits, without all else: "Qwen/Qwen2.5-7B" is "qwenqwen257b".
+std::string letters_and_digits(std::string_view text);
+
+/// "GPT-OSS 20B" with '-' is "gpt-oss-20b": letters in lower case and digits, each run of anything
+/// else one `separator`, none at the ends.
+std::string slug(std::string_view text, char separator = '-');
+
+}  // namespace roofcast

@@ -1,0 +1,54 @@
+// A table of flags (planner/flags) as options of a command.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options/arguments.hpp"
+#include "planner/flags/flag.hpp"
+
+namespace roofcast {
+
+/// What Boost makes of the value of a flag. `target` must outlive the parse.
+template <class Target>
+po::value_semantic* value_of(const Flag<Target>& flag, Target& target) {
+  const auto read = [&flag, &target](const std::string& text) {
+    flag.read(target, text, "--" + std::string(flag.name));
+  };
+  if (flag.form == FlagForm::toggle) {
+    return po::bool_switch()->notifier([read](bool on) {
+      if (on) read("true");
+    });
+  }
+  const std::string placeholder(flag.placeholder);
+  if (flag.form == FlagForm::list) {
+    return po::value<std::vector<std::string>>()
+        ->multitoken()
+        ->value_name(placeholder)
+        ->notifier([read](const std::vector<std::string>& texts) {
+          for (const std::string& text : texts) read(text);
+        });
+  }
+  auto* value = po::value<std::string>()->value_name(placeholder)->notifier(read);
+  return flag.form == FlagForm::on_off ? value->implicit_value("true", "") : value;
+}
+
+/// Adds `flags`, which must outlive the parse, as must `target`.
+template <class Target>
+void add_flags(po::options_description& options, const Flags<Target>& flags, Target& target) {
+  for (const Flag<Target>& flag : flags) {
+    options.add_options()(std::string(flag.name).c_str(), value_of(flag, target),
+                          std::string(flag.help).c_str());
+  }
+}
+
+/// The same under a heading of their own.
+template <class Target>
+po::options_description flag_options(const std::string& heading, const Flags<Target>& flags,
+                                     Target& target) {
+  po::options_description options = option_group(heading);
+  add_flags(options, flags, target);
+  return options;
+}
+
+}  // namespace roofcast

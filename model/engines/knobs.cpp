@@ -1,0 +1,575 @@
+#include "model/engines/knobs.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <type_traits>
+
+namespace roofcast {
+namespace {
+
+using O = EngineOverrides;
+using enum KnobKind;
+using enum KnobGroup;
+using enum KnobOwner;
+
+// ---- members as values
+
+std::optional<DType> named(std::string_view name, DType) { return parse_dtype(name); }
+std::optional<QueueOrder> named(std::string_view name, QueueOrder) {
+  return parse_queue_order(name);
+}
+std::optional<SamplingKind> named(std::string_view name, SamplingKind) {
+  return parse_sampling(name);
+}
+std::optional<DraftMethod> named(std::string_view name, DraftMethod) {
+  return parse_draft_method(name);
+}
+std::optional<CapacityPolicy> named(std::string_view name, CapacityPolicy) {
+  return parse_capacity_policy(name);
+}
+std::optional<ChunkingPolicy> named(std::string_view name, ChunkingPolicy) {
+  return parse_chunking_policy(name);
+}
+
+template <class T>
+KnobValue value_of(const T& member) {
+  if constexpr (std::is_enum_v<T>) {
+    return std::string(name_of(member));
+  } else if constexpr (requires { member.value; }) {
+    return member.value;  // a quantity
+  } else {
+    return member;
+  }
+}
+
+template <class T>
+std::optional<T> member_of(const KnobValue& value) {
+  if constexpr (std::is_enum_v<T>) {
+    const auto* name = std::get_if<std::string>(&value);
+    return name == nullptr ? std::nullopt : named(*name, T{});
+  } else if constexpr (requires(T quantity) { quantity.value; }) {
+    const auto* number = std::get_if<double>(&value);
+    return number == nullptr ? std::nullopt : std::optional(T{*number});
+  } else {
+    const auto* same = std::get_if<T>(&value);
+    return same == nullptr ? std::nullopt : std::optional(*same);
+  }
+}
+
+/// `row` with get and set of the member.
+template <auto kMember>
+EngineKnob knob(EngineKnob row) {
+  using Member = std::remove_cvref_t<decltype(std::declval<O>().*kMember)>;
+  row.get = [](const O& overrides) -> std::optional<KnobValue> {
+    const Member& member = overrides.*kMember;
+    if (!member) return std::nullopt;
+    return value_of(*member);
+  };
+  row.set = [](O& overrides, const KnobValue& value) {
+    const auto member = member_of<typename Member::value_type>(value);
+    if (member) overrides.*kMember = *member;
+    return member.has_value();
+  };
+  return row;
+}
+
+/// Of max_model_len, which two members say.
+std::optional<KnobValue> get_model_len(const O& overrides) {
+  if (overrides.fit_model_len) return "auto";
+  if (!overrides.max_model_len) return std::nullopt;
+  return *overrides.max_model_len;
+}
+
+bool set_model_len(O& overrides, const KnobValue& value) {
+  const auto* count = std::get_if<std::int64_t>(&value);
+  const auto* word = std::get_if<std::string>(&value);
+  if (count == nullptr && (word == nullptr || *word != "auto")) return false;
+  overrides.fit_model_len = count == nullptr;
+  overrides.max_model_len.reset();
+  if (count != nullptr) overrides.max_model_len = *count;
+  return true;
+}
+
+template <auto kMember>
+KnobValue resolved(const Engine& engine) {
+  return value_of(engine.*kMember);
+}
+
+// ---- the table
+
+constexpr KnobRange kAnyCount{.min = 1, .max = static_cast<double>(kMaxEngineCount)};
+constexpr KnobRange kAnyShare{.min = 0, .max = 1};
+constexpr KnobRange kSomeBytes{.min = 1};
+/// An hour is far beyond any pass or transfer, so more is a mistake in the input.
+constexpr KnobRange kUpToAnHour{.min = 0, .max = 3600};
+/// Far beyond any server's adapters, so more is a mistake in the input.
+constexpr double kMaxAdapters = 1'000'000;
+
+std::vector<EngineKnob> memory_knobs() {
+  return {
+      knob<&O::gpu_memory_utilization>(
+          {.flag = "gpu-memory-utilization",
+           .key = "gpu_memory_utilization",
+           .kind = share,
+           .range = {.min = 0, .max = 1, .min_open = true},
+           .aliases = {"--mem-fraction-static", "--kv-cache-free-gpu-memory-fraction"},
+           .help = "share of GPU memory; SGLang: mem-fraction-static",
+           .effect = "Share of the GPU's memory that the engine may use.",
+           .examples = {0.9},
+           .resolved = resolved<&Engine::gpu_memory_utilization>}),
+      {.flag = "max-model-len",
+       .key = "max_model_len",
+       .kind = length,
+       .range = kAnyCount,
+       .aliases = {"--context-length"},
+       .help = "longest sequence, tokens (default the model's); auto: that fits",
+       .effect = "Longest sequence, prompt and output together, in tokens; auto: the model's "
+                 "longest, or the longest that fits.",
+       .examples = {std::int64_t{8192}, "auto"},
+       .get = get_model_len,
+       .set = set_model_len,
+       .resolved = resolved<&Engine::max_model_len>},
+      knob<&O::max_num_seqs>({.flag = "max-num-seqs",
+                              .key = "max_num_seqs",
+                              .kind = count,
+                              .range = kAnyCount,
+                              .aliases = {"--max-running-requests", "--max-batch-size"},
+                              .help = "sequences running at once",
+                              .effect = "Most sequences that run at the same time.",
+                              .examples = {std::int64_t{256}},
+                              .resolved = resolved<&Engine::max_num_seqs>}),
+      knob<&O::max_num_batched_tokens>({.flag = "max-num-batched-tokens",
+                                        .key = "max_num_batched_tokens",
+                                        .kind = count,
+                                        .range = kAnyCount,
+                                        .aliases = {"--max-num-tokens"},
+                                        .help = "token budget of a step",
+                                        .effect = "Token budget of one step.",
+                                        .examples = {std::int64_t{8192}},
+                                        .resolved = resolved<&Engine::max_num_batched_tokens>}),
+      knob<&O::block_size>({.flag = "block-size",
+                            .key = "block_size",
+                            .kind = count,
+                            .range = {.min = 1, .max = static_cast<double>(kLargestBlock)},
+                            .aliases = {"--tokens-per-block", "--page-size"},
+                            .help = "tokens per KV block",
+                            .effect = "Tokens in one KV cache block.",
+                            .examples = {std::int64_t{16}},
+                            .resolved = resolved<&Engine::block_size>}),
+      knob<&O::num_gpu_blocks_override>(
+          {.flag = "num-gpu-blocks-override",
+           .key = "num_gpu_blocks_override",
+           .kind = count,
+           .range = kAnyCount,
+           .help = "KV blocks as given",
+           .effect = "Number of KV cache blocks, instead of what the memory rule finds.",
+           .examples = {std::int64_t{2588}}}),
+      knob<&O::kv_cache_memory>(
+          {.flag = "kv-cache-memory-bytes",
+           .key = "kv_cache_memory_bytes",
+           .kind = bytes,
+           .range = kSomeBytes,
+           .owner = vllm_memory,
+           .help = "KV budget per GPU, as 40GB or 40GiB; ignores utilisation",
+           .effect = "Bytes for the KV cache on each GPU, instead of what the memory rule finds.",
+           .examples = {8589934592.0}}),
+      knob<&O::kv_cache_dtype>({.flag = "kv-cache-dtype",
+                                .key = "kv_cache_dtype",
+                                .kind = choice,
+                                .choice = {.placeholder = "DTYPE",
+                                           .noun = "number format",
+                                           .names = "bf16, fp16 or fp8",
+                                           .takes_other_names = true,
+                                           .auto_unsets = true},
+                                .help = "auto, bf16, fp16 or fp8",
+                                .effect = "Number format of the KV cache.",
+                                .examples = {"fp8"},
+                                .resolved = resolved<&Engine::kv_cache_dtype>}),
+  };
+}
+
+std::vector<EngineKnob> scheduler_knobs() {
+  return {
+      knob<&O::enable_chunked_prefill>(
+          {.flag = "enable-chunked-prefill",
+           .key = "enable_chunked_prefill",
+           .group = scheduler,
+           .kind = on_off,
+           .help = "prompts in chunks (default on)",
+           .effect = "Whether a prompt may be computed over several steps.",
+           .examples = {true},
+           .resolved = resolved<&Engine::chunked_prefill>}),
+      knob<&O::enable_prefix_caching>(
+          {.flag = "enable-prefix-caching",
+           .key = "enable_prefix_caching",
+           .group = scheduler,
+           .kind = on_off,
+           .help = "equal beginnings computed once (default on)",
+           .effect = "Whether equal prompt beginnings are computed once.",
+           .examples = {false},
+           .resolved = resolved<&Engine::prefix_caching>}),
+      knob<&O::enforce_eager>(
+          {.flag = "enforce-eager",
+           .key = "enforce_eager",
+           .kind = on_off,
+           .aliases = {"--disable-cuda-graph"},
+           .help = "no CUDA graphs",
+           .effect = "Whether CUDA graphs are off.",
+           .examples = {true},
+           .resolved = [](const Engine& engine) -> KnobValue { return !engine.cuda_graphs; }}),
+      knob<&O::async_scheduling>(
+          {.flag = "async-scheduling",
+           .key = "async_scheduling",
+           .kind = on_off,
+           .help = "host work hidden behind the GPU",
+           .effect = "Whether the next step is scheduled while the current one runs.",
+           .examples = {true},
+           .resolved = resolved<&Engine::async_scheduling>}),
+      knob<&O::reserve_full_sequence>(
+          {.flag = "scheduler-reserve-full-isl",
+           .key = "scheduler_reserve_full_isl",
+           .group = scheduler,
+           .kind = on_off,
+           .owner = vllm_scheduler,
+           .help = "admit only when the whole prompt's blocks are free",
+           .effect = "Whether a request is admitted only when blocks for its whole sequence are "
+                     "free, not only for its first chunk.",
+           .examples = {true},
+           .resolved = resolved<&Engine::reserve_full_sequence>}),
+      knob<&O::long_prefill_token_threshold>(
+          {.flag = "long-prefill-token-threshold",
+           .key = "long_prefill_token_threshold",
+           .group = scheduler,
+           .kind = count,
+           .range = {.min = 0, .max = kAnyCount.max},
+           .owner = vllm_scheduler,
+           .help = "most prompt tokens of one request a step; 0 off",
+           .effect = "Most tokens of one prompt in a step; 0 is no limit beside the budget.",
+           .examples = {std::int64_t{1024}},
+           .resolved = resolved<&Engine::long_prefill_token_threshold>}),
+      knob<&O::watermark>({.flag = "watermark",
+                           .key = "watermark",
+                           .group = scheduler,
+                           .kind = share,
+                           .range = {.min = 0, .max = 1, .max_open = true},
+                           .owner = vllm_scheduler,
+                           .help = "KV blocks kept free at admission",
+                           .effect = "Share of the KV cache blocks kept free when a request is "
+                                     "admitted beside running ones.",
+                           .examples = {0.01},
+                           .resolved = resolved<&Engine::watermark>}),
+      knob<&O::scheduling_policy>(
+          {.flag = "scheduling-policy",
+           .key = "scheduling_policy",
+           .group = scheduler,
+           .kind = choice,
+           .choice = {.placeholder = "POLICY", .noun = "policy", .names = kQueueOrders},
+           .aliases = {"--schedule-policy"},
+           .help = "fcfs (default), priority; SGLang: fcfs, lpm, lof",
+           .effect = "Order of waiting requests: first come first served, or by priority (smaller "
+                     "first); SGLang: fcfs, lpm (most cached tokens first), lof (most output "
+                     "first).",
+           .examples = {"priority"},
+           .resolved = resolved<&Engine::order>}),
+      knob<&O::max_prefill_tokens>(
+          {.flag = "max-prefill-tokens",
+           .key = "max_prefill_tokens",
+           .group = scheduler,
+           .kind = count,
+           .range = kAnyCount,
+           .owner = sglang,
+           .help = "SGLang: input tokens of a prefill batch (default 16384)",
+           .effect = "SGLang: input tokens of a prefill batch.",
+           .examples = {std::int64_t{16384}},
+           .resolved = resolved<&Engine::max_prefill_tokens>}),
+      knob<&O::schedule_conservativeness>(
+          {.flag = "schedule-conservativeness",
+           .key = "schedule_conservativeness",
+           .group = scheduler,
+           .kind = number,
+           .range = {.min = 0, .min_open = true},
+           .owner = sglang,
+           .help = "SGLang: more reserves more for output (default 1)",
+           .effect = "SGLang: factor on the share of the allowed output that is reserved at "
+                     "admission.",
+           .examples = {0.3},
+           .resolved = resolved<&Engine::schedule_conservativeness>}),
+      knob<&O::enable_mixed_chunk>({.flag = "enable-mixed-chunk",
+                                    .key = "enable_mixed_chunk",
+                                    .group = scheduler,
+                                    .kind = on_off,
+                                    .owner = sglang,
+                                    .help = "SGLang: decodes go along with prefills",
+                                    .effect = "SGLang: decodes run together with prefill batches.",
+                                    .examples = {true},
+                                    .resolved = resolved<&Engine::mixed_chunk>}),
+      knob<&O::capacity_scheduler_policy>(
+          {.flag = "capacity-scheduler-policy",
+           .key = "capacity_scheduler_policy",
+           .group = scheduler,
+           .kind = choice,
+           .owner = tensorrt_llm,
+           .choice = {.placeholder = "POLICY", .noun = "policy", .names = kCapacityPolicies},
+           .help = "TensorRT-LLM: GUARANTEED_NO_EVICT (default), MAX_UTILIZATION, STATIC_BATCH",
+           .effect = "TensorRT-LLM: which requests may be active, given the KV blocks.",
+           .examples = {"MAX_UTILIZATION"},
+           .resolved = resolved<&Engine::capacity_policy>}),
+      knob<&O::context_chunking_policy>(
+          {.flag = "context-chunking-policy",
+           .key = "context_chunking_policy",
+           .group = scheduler,
+           .kind = choice,
+           .owner = tensorrt_llm,
+           .choice = {.placeholder = "POLICY", .noun = "policy", .names = kChunkingPolicies},
+           .help = "TensorRT-LLM: FIRST_COME_FIRST_SERVED (default) or EQUAL_PROGRESS",
+           .effect = "TensorRT-LLM with chunked prefill: how prompts that do not fit a step share "
+                     "it.",
+           .examples = {"EQUAL_PROGRESS"},
+           .resolved = resolved<&Engine::chunking_policy>}),
+      knob<&O::overhead>({.flag = "overhead",
+                          .key = "overhead_bytes",
+                          .kind = bytes,
+                          .owner = textbook_memory,
+                          .help = "textbook rule: fixed overhead per GPU",
+                          .effect = "Fixed overhead on each GPU, for the textbook memory rule.",
+                          .examples = {3e9}}),
+      knob<&O::weight_bytes>({.flag = "weight-bytes",
+                              .key = "weight_bytes",
+                              .kind = bytes,
+                              .range = kSomeBytes,
+                              .help = "memory plan only: checkpoint size, instead of the formula",
+                              .effect = "Bytes of the whole checkpoint, instead of counting them "
+                                        "from the model's shape.",
+                              .examples = {140e9}}),
+  };
+}
+
+std::vector<EngineKnob> feature_knobs() {
+  return {
+      knob<&O::sampling>(
+          {.flag = "sampling",
+           .key = "sampling",
+           .group = features,
+           .kind = choice,
+           .choice = {.placeholder = "KIND", .noun = "kind of sampling", .names = kSamplings},
+           .help = "plain, top_p or penalty (default: as the model asks)",
+           .effect = "How requests are sampled, as far as it takes time: plain (greedy, or "
+                     "temperature alone), top_p (with or without top-k) or penalty (with a "
+                     "repetition, presence or frequency penalty besides). Default: as the model's "
+                     "generation_config.json asks.",
+           .examples = {"plain"},
+           .resolved = resolved<&Engine::sampling>}),
+      knob<&O::num_speculative_tokens>({.flag = "num-speculative-tokens",
+                                        .key = "num_speculative_tokens",
+                                        .group = features,
+                                        .kind = count,
+                                        .range = {.min = 1, .max = static_cast<double>(kMaxDrafts)},
+                                        .owner = vllm_scheduler,
+                                        .help = "drafts that each decode verifies",
+                                        .effect = "vLLM: draft tokens that each decode verifies.",
+                                        .examples = {std::int64_t{3}}}),
+      knob<&O::speculative_method>(
+          {.flag = "speculative-method",
+           .key = "speculative_method",
+           .group = features,
+           .kind = choice,
+           .owner = vllm_scheduler,
+           .partner = "num-speculative-tokens",
+           .choice = {.placeholder = "METHOD", .noun = "method", .names = kDraftMethods},
+           .help = "ngram (default), eagle, mtp or draft_model",
+           .effect = "vLLM: who drafts.",
+           .examples = {"eagle"}}),
+      knob<&O::acceptance_rate>(
+          {.flag = "acceptance-rate",
+           .key = "acceptance_rate",
+           .group = features,
+           .kind = share,
+           .range = kAnyShare,
+           .owner = vllm_scheduler,
+           .partner = "num-speculative-tokens",
+           .help = "of each draft, those before it being accepted",
+           .effect = "Chance that a draft is accepted, those before it being accepted.",
+           .examples = {0.7}}),
+      knob<&O::acceptance_by_position>(
+          {.flag = "acceptance-by-position",
+           .key = "acceptance_by_position",
+           .group = features,
+           .kind = shares,
+           .range = kAnyShare,
+           .owner = vllm_scheduler,
+           .partner = "num-speculative-tokens",
+           .help = "instead: share of decodes that accept so many",
+           .effect = "Instead: by position, the share of decodes that accept all drafts up to it "
+                     "(vLLM's per-position acceptance rate).",
+           .examples = {std::vector<double>{0.8, 0.6, 0.4}}}),
+      knob<&O::draft_pass_time>(
+          {.flag = "draft-pass-time",
+           .key = "draft_pass_time_s",
+           .group = features,
+           .kind = time,
+           .range = kUpToAnHour,
+           .owner = vllm_scheduler,
+           .partner = "num-speculative-tokens",
+           .help = "the draft's time for one token (default: ngram none, eagle and mtp by weights)",
+           .effect = "Time that the draft takes for one token, the whole batch at once.",
+           .examples = {0.0005}}),
+      knob<&O::max_loras>({.flag = "max-loras",
+                           .key = "max_loras",
+                           .group = features,
+                           .kind = count,
+                           .range = {.min = 1, .max = kMaxAdapters},
+                           .help = "distinct adapters of a step (default 1)",
+                           .effect = "vLLM: distinct LoRA adapters in one step.",
+                           .examples = {std::int64_t{4}}}),
+      knob<&O::lora_step_time>({.flag = "lora-step-time",
+                                .key = "lora_step_time_s",
+                                .group = features,
+                                .kind = time,
+                                .range = kUpToAnHour,
+                                .help = "added to steps with adapters (default 0)",
+                                .effect = "Time added to a step in which adapters run.",
+                                .examples = {0.0005}}),
+      knob<&O::lora_adapter_time>(
+          {.flag = "lora-adapter-time",
+           .key = "lora_adapter_time_s",
+           .group = features,
+           .kind = time,
+           .range = kUpToAnHour,
+           .help = "and for each distinct adapter (default 0)",
+           .effect = "Time added to a step for each distinct adapter in it.",
+           .examples = {0.0001}}),
+      knob<&O::kv_offloading_size>(
+          {.flag = "kv-offloading-size",
+           .key = "kv_offloading_size_bytes",
+           .group = features,
+           .kind = bytes,
+           .range = kSomeBytes,
+           .owner = vllm_scheduler,
+           .help = "host memory for K and V, all ranks, as 64GiB",
+           .effect = "vLLM: host memory that keeps K and V, of all ranks together.",
+           .examples = {64e9}}),
+      knob<&O::kv_offloading_bandwidth>(
+          {.flag = "kv-offloading-bandwidth",
+           .key = "kv_offloading_bandwidth_bytes_per_s",
+           .group = features,
+           .kind = bandwidth,
+           .range = {.min = kSlowestLink.value},
+           .owner = vllm_scheduler,
+           .partner = "kv-offloading-size",
+           .help = "per second and GPU (default: its host link)",
+           .effect = "Of one GPU's link to the host; unset: as its profile states.",
+           .examples = {25e9}}),
+      knob<&O::kv_offloading_latency>(
+          {.flag = "kv-offloading-latency",
+           .key = "kv_offloading_latency_s",
+           .group = features,
+           .kind = time,
+           .range = kUpToAnHour,
+           .owner = vllm_scheduler,
+           .partner = "kv-offloading-size",
+           .help = "of one request's load (default: its host link)",
+           .effect = "Of one request's load; unset: as the GPU's profile states.",
+           .examples = {0.00001}}),
+  };
+}
+
+}  // namespace
+
+bool contains(const KnobRange& range, double value) {
+  return std::isfinite(value) && (range.min_open ? value > range.min : value >= range.min) &&
+         (range.max_open ? value < range.max : value <= range.max);
+}
+
+bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory) {
+  switch (owner) {
+    case every:
+      return true;
+    case vllm_scheduler:
+      return scheduler == SchedulerKind::vllm_v1;
+    case vllm_memory:
+      return memory == MemoryRule::vllm;
+    case KnobOwner::sglang:
+      return scheduler == SchedulerKind::sglang;
+    case KnobOwner::tensorrt_llm:
+      return scheduler == SchedulerKind::tensorrt_llm;
+    case textbook_memory:
+      return memory == MemoryRule::textbook;
+  }
+  return false;
+}
+
+const char* engines_of(KnobOwner owner) {
+  switch (owner) {
+    case every:
+      return "any engine";
+    case vllm_scheduler:
+    case vllm_memory:
+      return "one of the vLLM engines";
+    case KnobOwner::sglang:
+      return "engine sglang";
+    case KnobOwner::tensorrt_llm:
+      return "engine trtllm";
+    case textbook_memory:
+      return "engine roofcast, textbook, static or naive";
+  }
+  return "";
+}
+
+std::span<const EngineKnob> engine_knobs() {
+  static const std::vector<EngineKnob> table = [] {
+    std::vector<EngineKnob> knobs = memory_knobs();
+    for (auto& more : {scheduler_knobs(), feature_knobs()}) {
+      knobs.insert(knobs.end(), more.begin(), more.end());
+    }
+    return knobs;
+  }();
+  return table;
+}
+
+const EngineKnob* find_knob_by_flag(std::string_view flag) {
+  const auto knobs = engine_knobs();
+  const auto found = std::ranges::find(knobs, flag, &EngineKnob::flag);
+  return found == knobs.end() ? nullptr : &*found;
+}
+
+const EngineKnob* find_knob_by_key(std::string_view key) {
+  const auto knobs = engine_knobs();
+  const auto found =
+      std::ranges::find_if(knobs, [&](const EngineKnob& knob) { return knob.key == key; });
+  return found == knobs.end() ? nullptr : &*found;
+}
+
+std::string knob_name(const EngineKnob& knob) {
+  std::string name(knob.flag);
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+std::vector<std::string> choice_names(const EngineKnob& knob) {
+  std::vector<std::string> names;
+  std::string word;
+  for (const char letter : std::string(knob.choice.names) + ' ') {
+    if (std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_') {
+      word += letter;
+      continue;
+    }
+    if (!word.empty() && word != "or") names.push_back(word);
+    word.clear();
+  }
+  return names;
+}
+
+std::optional<double> number_in(const KnobValue& value) {
+  if (const auto* count = std::get_if<std::int64_t>(&value)) return static_cast<double>(*count);
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  return std::nullopt;
+}
+
+void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (const auto value = knob.get(given)) knob.set(knobs, *value);
+  }
+}
+
+}  // namespace roofcast

@@ -1,0 +1,258 @@
+#include "planner/flags/engine_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/io/shown.hpp"
+#include "planner/flags/flag_values.hpp"
+
+namespace roofcast {
+namespace {
+
+// ---- model, GPUs, engine
+
+int parse_degree(const std::string& text, const std::string& flag) {
+  const CountRule rule{.what = "number of GPUs", .examples = "1, 8", .min = 1, .max = 4096};
+  return static_cast<int>(parse_count_by(rule, text, flag));
+}
+
+/// "auto" leaves the weights as the checkpoint has them.
+std::optional<std::string> parse_weight_dtype(const std::string& text, const std::string&) {
+  if (text == "auto") return std::nullopt;
+  return text;
+}
+
+auto into_degree(std::optional<int> ParallelismOptions::*degree) {
+  return [degree](DeploymentOptions& target, const std::string& text, const std::string& flag) {
+    target.parallel.*degree = parse_degree(text, flag);
+  };
+}
+
+// ---- knobs
+
+/// In help, of a value: "N".
+std::string_view placeholder_of(const EngineKnob& knob) {
+  switch (knob.kind) {
+    case KnobKind::count:
+    case KnobKind::length:
+      return "N";
+    case KnobKind::share:
+      return "SHARE";
+    case KnobKind::number:
+      return "X";
+    case KnobKind::bytes:
+    case KnobKind::bandwidth:
+      return "BYTES";
+    case KnobKind::time:
+      return "TIME";
+    case KnobKind::on_off:
+      return "[=off]";
+    case KnobKind::choice:
+      return knob.choice.placeholder;
+    case KnobKind::shares:
+      return "A1,A2,...";
+  }
+  return "";
+}
+
+std::vector<double> parse_shares(const std::string& text, const std::string& flag) {
+  std::vector<double> values;
+  std::istringstream stream(text);
+  for (std::string one; std::getline(stream, one, ',');) values.push_back(parse_share(one, flag));
+  return values;
+}
+
+/// Of a choice the name as it stands.
+KnobValue parse_value(KnobKind kind, const std::string& text, const std::string& flag) {
+  switch (kind) {
+    case KnobKind::length:
+      if (text == "auto" || text == "-1") return "auto";  // vLLM calls it -1, too
+      [[fallthrough]];
+    case KnobKind::count:
+      return parse_count(text, flag);
+    case KnobKind::share:
+      return parse_share(text, flag);
+    case KnobKind::number:
+      return parse_positive_number(text, flag);
+    case KnobKind::bytes:
+    case KnobKind::bandwidth:
+      return parse_bytes(text, flag).value;
+    case KnobKind::time:
+      return parse_time(text, flag).value;
+    case KnobKind::on_off:
+      return parse_switch(text, flag);
+    case KnobKind::choice:
+      return text;
+    case KnobKind::shares:
+      return parse_shares(text, flag);
+  }
+  return text;
+}
+
+Flag<EngineOverrides> flag_of(const EngineKnob& knob) {
+  return {.name = knob.flag,
+          .placeholder = placeholder_of(knob),
+          .help = knob.help,
+          .read = [&knob](EngineOverrides& target, const std::string& text,
+                          const std::string& flag) { read_knob(target, knob, text, flag); },
+          .form = knob.kind == KnobKind::on_off ? FlagForm::on_off : FlagForm::value,
+          .aliases = knob.aliases};
+}
+
+// ---- what other engines call several knobs at once, or the opposite of one
+
+/// SGLang's chunked_prefill_size, of which -1 turns chunked prefill off.
+void read_chunk_size(EngineOverrides& knobs, const std::string& text, const std::string& flag) {
+  knobs.enable_chunked_prefill = text != "-1";
+  if (text != "-1") knobs.max_num_batched_tokens = parse_count(text, flag);
+}
+
+/// vLLM's --speculative-config: what it says of method and number is taken; which model drafts and
+/// how is not, as acceptance and time are stated by flags.
+void read_speculative_config(EngineOverrides& knobs, const std::string& text,
+                             const std::string& flag) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    throw UsageError(
+        flag + ": '" + shown(text) +
+        "' is not JSON such as {\"method\": \"eagle\", \"num_speculative_tokens\": 3}");
+  }
+  const auto number = json.find("num_speculative_tokens");
+  if (number == json.end() || !number->is_number_integer()) {
+    throw UsageError(flag + ": num_speculative_tokens is missing, expected a whole number");
+  }
+  knobs.num_speculative_tokens = number->get<std::int64_t>();
+  const auto method = json.find("method");
+  if (method != json.end() && method->is_string()) {
+    read_knob(knobs, *find_knob_by_flag("speculative-method"), method->get<std::string>(),
+              flag + " method");
+  } else if (json.contains("model")) {
+    knobs.speculative_method = DraftMethod::draft_model;
+  }
+}
+
+Flags<EngineOverrides> other_flags(KnobGroup group) {
+  using O = EngineOverrides;
+  if (group == KnobGroup::scheduler) {
+    return {{.name = "chunked-prefill-size",
+             .placeholder = "N",
+             .help = "SGLang: tokens of a chunk; -1: prompts are not cut",
+             .read = read_chunk_size,
+             .place = "engine_options.max_num_batched_tokens"},
+            {.name = "disable-radix-cache",
+             .help = "SGLang: no prefix caching",
+             .read = set_to(&O::enable_prefix_caching, false),
+             .form = FlagForm::toggle},
+            {.name = "disable-overlap-schedule",
+             .help = "SGLang: host work after the GPU's",
+             .read = set_to(&O::async_scheduling, false),
+             .form = FlagForm::toggle}};
+  }
+  if (group == KnobGroup::features) {
+    return {{.name = "speculative-config",
+             .placeholder = "JSON",
+             .help = "its method and num_speculative_tokens are taken",
+             .read = read_speculative_config}};
+  }
+  return {};
+}
+
+Flags<EngineOverrides> flags_of(KnobGroup group) {
+  Flags<EngineOverrides> flags;
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (knob.group == group) flags.push_back(flag_of(knob));
+  }
+  for (auto& other : other_flags(group)) flags.push_back(std::move(other));
+  return flags;
+}
+
+}  // namespace
+
+const Flags<DeploymentOptions>& machine_flags() {
+  using D = DeploymentOptions;
+  using P = ParallelismOptions;
+  static const Flags<D> flags = {
+      {.name = "model",
+       .placeholder = "NAME|PATH",
+       .help = "catalogue name, model folder, config.json or .gguf",
+       .read = into(&D::model, parse_text),
+       .place = "model"},
+      {.name = "gpu",
+       .placeholder = "NAME|FILE",
+       .help = "GPU in any usual spelling",
+       .read = into(&D::gpu, parse_text),
+       .place = "gpu"},
+      {.name = "quantization",
+       .placeholder = "FORMAT",
+       .help = "weights as fp8, int8, awq, ... (default: as the checkpoint)",
+       .read = into(&D::weight_format, parse_text),
+       .place = "quantization",
+       .aliases = {"-q", "--quantisation"}},
+      {.name = "dtype",
+       .placeholder = "DTYPE",
+       .help = "weights as bf16, fp16, fp32, auto (default: the checkpoint's)",
+       .read = into(&D::weight_format, parse_weight_dtype),
+       .place = "quantization"},
+      {.name = "tensor-parallel-size",
+       .placeholder = "N",
+       .help = "TP, also --tp (default 1)",
+       .read = into_degree(&P::tensor),
+       .place = "parallel.tensor",
+       .aliases = {"-tp", "--tp", "--tp-size"}},
+      {.name = "pipeline-parallel-size",
+       .placeholder = "N",
+       .help = "PP, also --pp (default 1)",
+       .read = into_degree(&P::pipeline),
+       .place = "parallel.pipeline",
+       .aliases = {"-pp", "--pp", "--pp-size"}},
+      {.name = "data-parallel-size",
+       .placeholder = "N",
+       .help = "DP, also --dp (default 1)",
+       .read = into_degree(&P::data),
+       .place = "parallel.data",
+       .aliases = {"-dp", "--dp", "--dp-size"}},
+      {.name = "enable-expert-parallel",
+       .placeholder = "[=off]",
+       .help = "experts sharded over TP x DP ranks, also --ep",
+       .read =
+           [](D& target, const std::string& text, const std::string& flag) {
+             target.parallel.expert_parallel = parse_switch(text, flag);
+           },
+       .form = FlagForm::on_off,
+       .place = "parallel.expert",
+       .aliases = {"--ep"}}};
+  return flags;
+}
+
+const Flags<DeploymentOptions>& engine_choice_flags() {
+  static const Flags<DeploymentOptions> flags = {
+      {.name = "engine",
+       .placeholder = "ERA",
+       .help = "vllm-0.11, -0.15, -0.19 (default), -0.29, sglang, trtllm, -0.18, roofcast, "
+               "textbook, static, naive, or a FILE.json",
+       .read = into(&DeploymentOptions::engine, parse_text),
+       .place = "engine"}};
+  return flags;
+}
+
+const Flags<EngineOverrides>& knob_flags(KnobGroup group) {
+  static const Flags<EngineOverrides> memory = flags_of(KnobGroup::memory_and_batch);
+  static const Flags<EngineOverrides> scheduler = flags_of(KnobGroup::scheduler);
+  static const Flags<EngineOverrides> features = flags_of(KnobGroup::features);
+  if (group == KnobGroup::memory_and_batch) return memory;
+  return group == KnobGroup::scheduler ? scheduler : features;
+}
+
+void read_knob(EngineOverrides& overrides, const EngineKnob& knob, const std::string& text,
+               const std::string& flag) {
+  const KnobChoice& choice = knob.choice;
+  if (choice.auto_unsets && text == "auto") return;
+  if (knob.set(overrides, parse_value(knob.kind, text, flag))) return;
+  throw UsageError(fmt::format("{}: '{}' is not a {} ({}{})", flag, text, choice.noun,
+                               choice.auto_unsets ? "auto, " : "", choice.names));
+}
+
+}  // namespace roofcast

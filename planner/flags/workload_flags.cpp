@@ -1,0 +1,290 @@
+#include "planner/flags/workload_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+#include "planner/flags/flag_values.hpp"
+
+namespace roofcast {
+namespace {
+
+std::uint64_t parse_seed(const std::string& text, const std::string& flag) {
+  std::uint64_t seed = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (failed != std::errc{} || end != text.data() + text.size()) {
+    throw UsageError(flag + ": '" + text + "' is not a whole number from 0 to 2^64 - 1");
+  }
+  return seed;
+}
+
+double parse_burstiness(const std::string& text, const std::string& flag) {
+  return parse_number_by({.what = "gamma shape of gaps",
+                          .examples = "1, 0.5, inf",
+                          .min = kMinBurstiness,
+                          .max = std::numeric_limits<double>::infinity(),
+                          .allow_infinite = true},
+                         text, flag);
+}
+
+TraceFormat parse_format(const std::string& text, const std::string& flag) {
+  const auto format = parse_trace_format(text);
+  if (!format) throw UsageError(flag + ": '" + text + "' is not auto, csv, jsonl or bench");
+  return *format;
+}
+
+TraceTimeUnit parse_unit(const std::string& text, const std::string& flag) {
+  const auto unit = parse_trace_time_unit(text);
+  if (!unit) throw UsageError(flag + ": '" + text + "' is not s, ms, us or ns");
+  return *unit;
+}
+
+/// The first flag given that is about a trace; null when there is none.
+const char* trace_flag(const WorkloadOptions& options) {
+  struct Flag {
+    bool given;
+    const char* name;
+  };
+  const std::array flags{Flag{options.trace.has_value(), "--trace"},
+                         Flag{options.max_requests.has_value(), "--max-requests"},
+                         Flag{options.time_scale.has_value(), "--time-scale"},
+                         Flag{options.rate_scale.has_value(), "--rate-scale"},
+                         Flag{options.trace_rate.has_value(), "--trace-rate"},
+                         Flag{options.trace_format.has_value(), "--trace-format"},
+                         Flag{options.trace_columns.has_value(), "--trace-columns"},
+                         Flag{options.trace_time_unit.has_value(), "--trace-time-unit"},
+                         Flag{options.trace_block_size.has_value(), "--trace-block-size"},
+                         Flag{options.skip_bad_rows, "--skip-bad-rows"},
+                         Flag{options.drop_failed, "--drop-failed"}};
+  const auto* given =
+      std::find_if(flags.begin(), flags.end(), [](const Flag& flag) { return flag.given; });
+  return given == flags.end() ? nullptr : given->name;
+}
+
+/// At most one of the three ways to say how fast a trace is replayed; it replaces the scenario's.
+void apply_trace_rate(const WorkloadOptions& options, TraceWorkload& trace) {
+  const int given =
+      (options.time_scale ? 1 : 0) + (options.rate_scale ? 1 : 0) + (options.trace_rate ? 1 : 0);
+  if (given == 0) return;
+  if (given > 1) {
+    throw UsageError("--time-scale, --rate-scale and --trace-rate exclude each other");
+  }
+  trace.time_scale = options.time_scale.value_or(1.0);
+  trace.rate_scale = options.rate_scale;
+  trace.request_rate = options.trace_rate;
+}
+
+bool is_synthetic(const WorkloadOptions& options) {
+  return options.num_prompts || options.request_rate || options.burstiness || options.input ||
+         options.output || is_given(options.shape);
+}
+
+void apply_trace(const WorkloadOptions& options, Scenario& scenario) {
+  TraceWorkload trace;
+  if (const auto* given = std::get_if<TraceWorkload>(&scenario.workload)) trace = *given;
+  if (options.trace) trace.path = *options.trace;
+  if (trace.path.empty()) {
+    throw UsageError(fmt::format("{}: given without --trace", trace_flag(options)));
+  }
+  if (options.max_requests) trace.max_requests = *options.max_requests;
+  if (options.trace_format) trace.format = *options.trace_format;
+  if (options.trace_columns) trace.columns = *options.trace_columns;
+  if (options.trace_time_unit) trace.time_unit = options.trace_time_unit;
+  if (options.trace_block_size) trace.block_size = options.trace_block_size;
+  apply_trace_rate(options, trace);
+  if (options.skip_bad_rows) trace.skip_bad_rows = true;
+  if (options.drop_failed) trace.drop_failed = true;
+  scenario.workload = trace;
+}
+
+/// Requests that all arrive at once have no gaps to shape.
+void refuse_idle_burstiness(const WorkloadOptions& options, const SyntheticWorkload& synthetic) {
+  const bool at_once =
+      std::holds_alternative<SteadyRate>(synthetic.pattern) && std::isinf(synthetic.request_rate);
+  if (at_once && options.burstiness.value_or(1) != 1) {
+    throw UsageError("--burstiness: given without a rate (--request-rate): all arrive at once");
+  }
+}
+
+void apply_synthetic(const WorkloadOptions& options, Scenario& scenario) {
+  SyntheticWorkload synthetic;
+  if (const auto* given = std::get_if<SyntheticWorkload>(&scenario.workload)) synthetic = *given;
+  if (options.num_prompts) synthetic.num_prompts = *options.num_prompts;
+  if (options.request_rate) {
+    if (has_pattern(options.shape)) {
+      throw UsageError(
+          "--request-rate and a rate that changes (--ramp-up-strategy, --stages, --cycle, "
+          "--diurnal) exclude each other");
+    }
+    synthetic.request_rate = *options.request_rate;
+    synthetic.pattern = SteadyRate{};
+  }
+  if (options.burstiness) synthetic.burstiness = *options.burstiness;
+  if (options.input) synthetic.input = *options.input;
+  if (options.output) synthetic.output = *options.output;
+  apply(options.shape, options.num_prompts.has_value(), synthetic);
+  refuse_idle_burstiness(options, synthetic);
+  scenario.workload = synthetic;
+}
+
+using W = WorkloadOptions;
+
+}  // namespace
+
+const Flags<WorkloadOptions>& synthetic_flags() {
+  static const Flags<W> flags = {
+      {.name = "num-prompts",
+       .placeholder = "N",
+       .help = "requests, or sessions (default 1000)",
+       .read = into(&W::num_prompts, parse_positive),
+       .place = "workload.num_prompts",
+       .aliases = {"--num-requests"}},
+      {.name = "request-rate",
+       .placeholder = "R",
+       .help = "requests a second; inf: all at once (default inf)",
+       .read = into(&W::request_rate, parse_rate),
+       .place = "workload.request_rate"},
+      {.name = "burstiness",
+       .placeholder = "B",
+       .help = "gamma shape of gaps; 1 Poisson, below burstier (default 1)",
+       .read = into(&W::burstiness, parse_burstiness),
+       .place = "workload.burstiness"},
+      {.name = "input-len",
+       .placeholder = "LENGTHS",
+       .help = "N, uniform:a:b, normal:mean:sd, lognormal:median:sigma or empirical:FILE (default "
+               "1024)",
+       .read = into(&W::input, naming_flag(parse_length_distribution)),
+       .place = "workload.input_len",
+       .aliases = {"--isl", "--random-input-len", "--gsp-question-len",
+                   "--prefix-repetition-suffix-len"}},
+      {.name = "output-len",
+       .placeholder = "LENGTHS",
+       .help = "likewise (default 128)",
+       .read = into(&W::output, naming_flag(parse_length_distribution)),
+       .place = "workload.output_len",
+       .aliases = {"--osl", "--random-output-len", "--gsp-output-len",
+                   "--prefix-repetition-output-len"}},
+      {.name = "seed",
+       .placeholder = "N",
+       .help = "seed of all random streams (default 0)",
+       .read = into(&W::seed, parse_seed),
+       .place = "seed"}};
+  return flags;
+}
+
+const Flags<WorkloadOptions>& trace_flags() {
+  static const Flags<W> flags = {
+      {.name = "trace",
+       .placeholder = "FILE",
+       .help = "CSV, JSONL or benchmark result; more: roofcast trace --help",
+       .read = into(&W::trace, parse_text),
+       .place = "workload.path"},
+      {.name = "max-requests",
+       .placeholder = "N",
+       .help = "the first N of the trace (default: all)",
+       .read = into(&W::max_requests, parse_positive),
+       .place = "workload.max_requests"},
+      {.name = "time-scale",
+       .placeholder = "X",
+       .help = "factor on arrival times, not on pauses within sessions; 0.5: twice the rate "
+               "(default 1)",
+       .read = into(&W::time_scale, parse_positive_number),
+       .place = "workload.time_scale"},
+      {.name = "skip-bad-rows",
+       .help = "count and skip rows that cannot be read",
+       .read = set_to(&W::skip_bad_rows, true),
+       .form = FlagForm::toggle,
+       .place = "workload.skip_bad_rows"}};
+  return flags;
+}
+
+const Flags<WorkloadOptions>& trace_form_flags() {
+  static const Flags<W> flags = {{.name = "rate-scale",
+                                  .placeholder = "X",
+                                  .help = "factor on the request rate, in place of --time-scale",
+                                  .read = into(&W::rate_scale, parse_positive_number),
+                                  .place = "workload.rate_scale"},
+                                 {.name = "trace-rate",
+                                  .placeholder = "R",
+                                  .help = "scale to R requests a second on average",
+                                  .read = into(&W::trace_rate, parse_positive_number),
+                                  .place = "workload.request_rate"},
+                                 {.name = "trace-format",
+                                  .placeholder = "FORMAT",
+                                  .help = "csv, jsonl or bench (default: auto, by content)",
+                                  .read = into(&W::trace_format, parse_format),
+                                  .place = "workload.format"},
+                                 {.name = "trace-columns",
+                                  .placeholder = "KEY=NAME,...",
+                                  .help = "what columns are called, as time=Start,class=Type",
+                                  .read = into(&W::trace_columns, naming_flag(parse_trace_columns)),
+                                  .place = "workload.columns"},
+                                 {.name = "trace-time-unit",
+                                  .placeholder = "UNIT",
+                                  .help = "s, ms, us or ns (default: by column)",
+                                  .read = into(&W::trace_time_unit, parse_unit),
+                                  .place = "workload.time_unit"},
+                                 {.name = "trace-block-size",
+                                  .placeholder = "N",
+                                  .help = "tokens of one hash id (default 512; weka 64)",
+                                  .read = into(&W::trace_block_size, parse_positive),
+                                  .place = "workload.trace_block_size"},
+                                 {.name = "drop-failed",
+                                  .help = "leave out requests that generated nothing",
+                                  .read = set_to(&W::drop_failed, true),
+                                  .form = FlagForm::toggle,
+                                  .place = "workload.drop_failed"}};
+  return flags;
+}
+
+const Flags<WorkloadOptions>& objective_flags() {
+  static const Flags<W> flags = {
+      {.name = "max-concurrency",
+       .placeholder = "N",
+       .help = "requests in flight at once (default: no limit)",
+       .read = into(&W::max_concurrency, parse_positive),
+       .place = "max_concurrency"},
+      {.name = "goodput",
+       .placeholder = "METRIC:MS ...",
+       .help = "limits of a good request, as ttft:500 tpot:50",
+       .read = added_to(&W::goodput),
+       .form = FlagForm::list,
+       .place = "slo.goodput"},
+      {.name = "slo",
+       .placeholder = "pNN:METRIC:TIME ...",
+       .help = "targets of all requests, as p95:ttft:500ms p95:tpot:50ms; exit 3 when missed or "
+               "saturated",
+       .read = added_to(&W::slo),
+       .form = FlagForm::list,
+       .place = "slo.targets"}};
+  return flags;
+}
+
+void apply(const WorkloadOptions& options, Scenario& scenario) {
+  const bool traced = trace_flag(options) != nullptr;
+  if (traced && is_synthetic(options)) {
+    throw UsageError(
+        "--trace and synthetic load (--request-rate, --input-len ...) exclude each other");
+  }
+  if (traced) apply_trace(options, scenario);
+  if (is_synthetic(options)) apply_synthetic(options, scenario);
+  if (options.max_concurrency) scenario.max_concurrency = options.max_concurrency;
+  if (options.seed) scenario.seed = *options.seed;
+  if (!options.goodput.empty()) scenario.slo.goodput.clear();
+  for (const std::string& text : options.goodput) {
+    scenario.slo.goodput.push_back(naming_flag(parse_goodput_limit)(text, "--goodput"));
+  }
+  if (options.slo.empty()) return;
+  scenario.slo.classes.clear();
+  scenario.slo.targets.clear();
+  for (const std::string& text : options.slo) {
+    scenario.slo.targets.push_back(naming_flag(parse_percentile_target)(text, "--slo"));
+  }
+}
+
+}  // namespace roofcast

@@ -1,0 +1,51 @@
+// The flags that say what arrives and what is promised: names as in `vllm bench serve`.
+#pragma once
+
+#include "planner/flags/flag.hpp"
+#include "planner/flags/load_shape_flags.hpp"
+#include "simulator/scenario.hpp"
+
+namespace roofcast {
+
+/// What was given on the command line; unset values follow the scenario file or its defaults.
+struct WorkloadOptions {
+  std::optional<std::string> trace;
+  std::optional<std::int64_t> max_requests;
+  std::optional<TraceFormat> trace_format;
+  std::optional<TraceColumnNames> trace_columns;
+  std::optional<TraceTimeUnit> trace_time_unit;
+  std::optional<std::int64_t> trace_block_size;
+  std::optional<double> time_scale;
+  std::optional<double> rate_scale;
+  std::optional<double> trace_rate;
+  bool skip_bad_rows = false;
+  bool drop_failed = false;
+  std::optional<std::int64_t> num_prompts;
+  std::optional<double> request_rate;
+  std::optional<double> burstiness;
+  std::optional<LengthDistribution> input;
+  std::optional<LengthDistribution> output;
+  LoadShapeOptions shape;
+  std::optional<std::int64_t> max_concurrency;
+  std::optional<std::uint64_t> seed;
+  std::vector<std::string> goodput;  // "ttft:500"
+  std::vector<std::string> slo;      // "p95:ttft:500ms"
+};
+
+/// Flags of synthetic workloads alone.
+const Flags<WorkloadOptions>& synthetic_flags();
+
+/// --trace and its knobs.
+const Flags<WorkloadOptions>& trace_flags();
+
+/// How the file of --trace is written, where it does not speak for itself, and further ways to
+/// scale its rate.
+const Flags<WorkloadOptions>& trace_form_flags();
+
+/// The client's concurrency limit and what is promised to it.
+const Flags<WorkloadOptions>& objective_flags();
+
+/// Puts what was given into `scenario`. Throws UsageError when trace and synthetic flags are mixed.
+void apply(const WorkloadOptions& options, Scenario& scenario);
+
+}  // namespace roofcast

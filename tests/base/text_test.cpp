@@ -1,0 +1,54 @@
+#include "base/text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace roofcast {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Text, OnlyAsciiLettersHaveACase) {
+  EXPECT_EQ(lower("Bearer A-1"), "bearer a-1");
+  EXPECT_EQ(lower("\xC3\x84"), "\xC3\x84");  // U+00C4 in UTF-8, as it was
+}
+
+TEST(Text, BlanksAreTrimmedAtBothEndsOnly) {
+  EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
+  EXPECT_EQ(trimmed(" \t"), "");
+  EXPECT_EQ(trimmed("==a=b=", "="), "a=b");
+}
+
+TEST(Text, SplittingKeepsEmptyParts) {
+  EXPECT_THAT(split("a::b", ':'), ElementsAre("a", "", "b"));
+  EXPECT_THAT(split("a:", ':'), ElementsAre("a", ""));
+  EXPECT_THAT(split("", ':'), ElementsAre(""));
+}
+
+TEST(Text, SeparatorsStandBetweenParts) {
+  const std::vector<std::string> parts{"a", "", "c"};
+  EXPECT_EQ(joined(parts), "a, , c");
+  EXPECT_EQ(joined(parts, "+"), "a++c");
+  EXPECT_EQ(joined({}), "");
+}
+
+TEST(Text, AShellReadsAQuotedWordAsTheWord) {
+  EXPECT_EQ(shell_quoted("--model=/models/a-1.5_b@v,c:d+e%"), "--model=/models/a-1.5_b@v,c:d+e%");
+  EXPECT_EQ(shell_quoted(""), "''");
+  EXPECT_EQ(shell_quoted("a b"), "'a b'");
+  EXPECT_EQ(shell_quoted("$HOME"), "'$HOME'");
+  EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
+}
+
+TEST(Text, NamesAreComparedByLettersAndDigits) {
+  EXPECT_EQ(letters_and_digits("Qwen/Qwen2.5-7B"), "qwenqwen257b");
+}
+
+TEST(Text, ASlugHasNoSeparatorAtItsEnds) {
+  EXPECT_EQ(slug("NVIDIA H100 80GB (SXM)"), "nvidia-h100-80gb-sxm");
+  EXPECT_EQ(slug("/a//b/", '_'), "a_b");
+  EXPECT_EQ(slug("..."), "");
+}
+
+}  // namespace
+}  // namespace roofcast

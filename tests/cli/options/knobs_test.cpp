@@ -1,0 +1,233 @@
+// Every row of the table of knobs, wherever a knob can be met: flag, scenario file, schema,
+// completion, what-if, the web and the engines that do not have it.
+#include "model/engines/knobs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.hpp"
+#include "cli/options/deployment_options.hpp"
+#include "cli/shell/option_values.hpp"
+#include "cli/shell/program_facts.hpp"
+#include "model/engines/engine_presets.hpp"
+#include "planner/what_if/vary_scenario.hpp"
+#include "serve/api_flags.hpp"
+#include "simulator/io/engine_options.hpp"
+#include "simulator/io/scenario_reader.hpp"
+#include "tests/model/deployments.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
+
+/// A value as it is typed after a flag.
+std::string typed(const KnobValue& value) {
+  if (const auto* on = std::get_if<bool>(&value)) return *on ? "on" : "off";
+  if (const auto* list = std::get_if<std::vector<double>>(&value)) {
+    return fmt::format("{}", fmt::join(*list, ","));
+  }
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* count = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *count);
+  return fmt::format("{}", std::get<double>(value));
+}
+
+/// What a command line makes of one argument.
+EngineOverrides parsed(const std::string& argument) {
+  DeploymentOptions target;
+  po::options_description options = engine_options(target);
+  options.add(scheduler_options(target)).add(feature_options(target.overrides));
+  po::variables_map values;
+  po::store(po::command_line_parser(normalise({argument}, options)).options(options).run(), values);
+  po::notify(values);
+  return target.overrides;
+}
+
+EngineOverrides read_back(const EngineOverrides& overrides) {
+  const nlohmann::json json = nlohmann::json::parse(engine_options_json(overrides).dump());
+  return read_engine_options(JsonObject(json, "a scenario", "", engine_option_keys()));
+}
+
+/// What the engine says when it is started with one knob; empty when it starts.
+std::string refusal(const std::string& preset, const EngineKnob& knob, const KnobValue& value) {
+  EngineOverrides overrides;
+  EXPECT_TRUE(knob.set(overrides, value)) << knob.key;
+  try {
+    resolve_engine(preset, overrides, llama_3_1_8b(), h100(), {});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(EngineKnobs, EachHasItsWordsAndAValue) {
+  std::set<std::string> names;
+  for (const EngineKnob& knob : engine_knobs()) {
+    SCOPED_TRACE(knob.key);
+    EXPECT_TRUE(names.insert(std::string(knob.flag)).second);
+    EXPECT_STRNE(knob.help, "");
+    EXPECT_STRNE(knob.effect, "");
+    EXPECT_FALSE(knob.examples.empty());
+    EXPECT_EQ(find_knob_by_flag(knob.flag), &knob);
+    EXPECT_EQ(find_knob_by_key(knob.key), &knob);
+    if (*knob.partner != '\0') EXPECT_NE(find_knob_by_flag(knob.partner), nullptr);
+    EXPECT_EQ(choice_names(knob).empty(), knob.kind != KnobKind::choice);
+    EXPECT_FALSE(knob.get(EngineOverrides{}));
+  }
+}
+
+TEST(EngineKnobs, GoFromAFlagThroughAScenarioFileAndStayTheSame) {
+  for (const EngineKnob& knob : engine_knobs()) {
+    std::vector<std::string> flags(knob.aliases.begin(), knob.aliases.end());
+    flags.push_back("--" + std::string(knob.flag));
+    for (const std::string& flag : flags) {
+      for (const KnobValue& value : knob.examples) {
+        SCOPED_TRACE(flag + "=" + typed(value));
+        const EngineOverrides given = parsed(flag + "=" + typed(value));
+        EXPECT_EQ(knob.get(given), value);
+        EXPECT_EQ(knob.get(read_back(given)), value);
+        EngineOverrides taken;
+        take_overrides(taken, given);
+        EXPECT_EQ(knob.get(taken), value);
+        // It, and no other knob.
+        EXPECT_EQ(engine_options_json(given).size(), 1U);
+        EXPECT_TRUE(engine_options_json(given).contains(knob.key));
+      }
+    }
+  }
+}
+
+TEST(EngineKnobs, EveryNameOfAChoiceIsReadAndWritten) {
+  for (const EngineKnob& knob : engine_knobs()) {
+    for (const std::string& name : choice_names(knob)) {
+      EngineOverrides overrides;
+      EXPECT_TRUE(knob.set(overrides, name)) << knob.key << ' ' << name;
+      EXPECT_EQ(knob.get(overrides), KnobValue(name));
+    }
+    EngineOverrides untouched;
+    EXPECT_FALSE(knob.set(untouched, "no such name")) << knob.key;
+    EXPECT_FALSE(knob.get(untouched)) << knob.key;
+  }
+}
+
+TEST(EngineKnobs, AreInTheSchemaOfScenarios) {
+  std::ifstream file(ROOFCAST_SOURCE_DIR "/simulator/io/scenario.schema.json");
+  const auto options = nlohmann::json::parse(file)["properties"]["engine_options"]["properties"];
+  EXPECT_EQ(options.size(), engine_knobs().size());
+  for (const EngineKnob& knob : engine_knobs()) {
+    ASSERT_TRUE(options.contains(knob.key)) << knob.key;
+    EXPECT_EQ(options[knob.key]["description"], knob.effect);
+  }
+}
+
+TEST(EngineKnobs, AreOfferedByCompletionAndListedByTheManual) {
+  const auto commands = program_facts();
+  const auto simulate = std::ranges::find(commands, std::string("simulate"), &CommandFacts::name);
+  ASSERT_NE(simulate, commands.end());
+  for (const EngineKnob& knob : engine_knobs()) {
+    SCOPED_TRACE(knob.key);
+    const auto option =
+        std::ranges::find(simulate->options, std::string(knob.flag), &OptionFacts::name);
+    ASSERT_NE(option, simulate->options.end());
+    EXPECT_EQ(option->help, knob.help);
+    EXPECT_EQ(option->aliases, std::vector<std::string>(knob.aliases.begin(), knob.aliases.end()));
+    EXPECT_EQ(option->needs_value, knob.kind != KnobKind::on_off);
+    EXPECT_THAT(option_values(std::string(knob.flag)), IsSupersetOf(choice_names(knob)));
+  }
+}
+
+TEST(EngineKnobs, OutsideItsRangeIsRefusedByEngineAndScenarioFile) {
+  const auto check = [](const EngineKnob& knob, double number) {
+    KnobValue value = number;
+    if (knob.kind == KnobKind::count || knob.kind == KnobKind::length) {
+      value = static_cast<std::int64_t>(number);
+    }
+    SCOPED_TRACE(fmt::format("{} {}", knob.key, number));
+    EXPECT_THAT(refusal("vllm-0.19", knob, value), HasSubstr(knob_name(knob) + ": "));
+    EngineOverrides overrides;
+    knob.set(overrides, value);
+    EXPECT_THROW(read_back(overrides), Error);
+  };
+  int checked = 0;
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (!number_in(knob.examples.front())) continue;
+    ++checked;
+    EXPECT_TRUE(contains(knob.range, *number_in(knob.examples.front()))) << knob.key;
+    check(knob, knob.range.min_open ? knob.range.min : knob.range.min - 1);
+    if (std::isfinite(knob.range.max)) {
+      check(knob, knob.range.max_open ? knob.range.max : knob.range.max + 1);
+    }
+  }
+  EXPECT_GT(checked, 20);
+}
+
+TEST(EngineKnobs, AreRefusedByEnginesThatDoNotHaveThem) {
+  int refused = 0;
+  for (const EngineKnob& knob : engine_knobs()) {
+    for (const PresetDefaults& preset : preset_table()) {
+      SCOPED_TRACE(preset.preset.name + " " + knob.key);
+      const std::string message = refusal(preset.preset.name, knob, knob.examples.front());
+      const std::string complaint = knob_name(knob) + ": given for " + preset.preset.name;
+      if (owns(knob.owner, preset.scheduler, preset.memory_rule)) {
+        EXPECT_THAT(message, Not(HasSubstr(complaint)));
+      } else {
+        EXPECT_THAT(message, HasSubstr(complaint + ", expected " + engines_of(knob.owner)));
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 50);
+}
+
+TEST(EngineKnobs, AreNothingWithoutThePartnerThatSwitchesThemOn) {
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (*knob.partner == '\0') continue;
+    EXPECT_THAT(refusal("vllm-0.19", knob, knob.examples.front()),
+                HasSubstr(knob_name(knob) + ": given without "))
+        << knob.key;
+  }
+}
+
+TEST(EngineKnobs, CanBeVariedAndAskedForByTheWebPage) {
+  Scenario scenario;
+  scenario.model = "llama-3.1-8b";
+  scenario.gpu = "h100";
+  for (const EngineKnob& knob : engine_knobs()) {
+    SCOPED_TRACE(knob.key);
+    const std::string text = typed(knob.examples.front());
+    const Scenario varied = with_settings(scenario, {{knob_name(knob), text}});
+    EXPECT_EQ(knob.get(varied.overrides), knob.examples.front());
+    const Json question = {{std::string(knob.flag), text}};
+    EXPECT_THAT(api_arguments("simulate", question, {}),
+                Contains("--" + std::string(knob.flag) + "=" + text));
+  }
+}
+
+TEST(EngineKnobs, AChangeGoesFromWhatIsSetOrFromTheEnginesDefault) {
+  Scenario scenario;
+  scenario.model = "llama-3.1-8b";
+  scenario.gpu = "h100";
+  // vLLM on an H100: 1024 sequences (engine.cpp, vllm_batch_defaults).
+  EXPECT_EQ(with_settings(scenario, {{"max_num_seqs", "*2"}}).overrides.max_num_seqs, 2048);
+  scenario.overrides.max_num_seqs = 10;
+  EXPECT_EQ(with_settings(scenario, {{"max_num_seqs", "+5"}}).overrides.max_num_seqs, 15);
+  scenario.overrides.lora_step_time = Seconds{0.5};
+  EXPECT_EQ(with_settings(scenario, {{"lora_step_time", "*3"}}).overrides.lora_step_time->value,
+            1.5);
+  // A scenario reads back what a flag of nothing set.
+  scenario.overrides = parsed("--overhead=0");
+  EXPECT_EQ(parse_scenario(to_json(scenario), "s.json").overrides.overhead, Bytes{0});
+}
+
+}  // namespace
+}  // namespace roofcast::test
