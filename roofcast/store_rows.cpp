@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/utc_time.hpp"
+#include "base/dates.hpp"
 #include "base/version.hpp"
 #include "roofcast/pool_description.hpp"
 #include "roofcast/simulation_rows.hpp"

@@ -4,23 +4,19 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
 namespace {
 
 std::uint64_t parse_seed(const std::string& text, const std::string& flag) {
-  std::uint64_t seed = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (failed != std::errc{} || end != text.data() + text.size()) {
-    throw UsageError(flag + ": '" + text + "' is not a whole number from 0 to 2^64 - 1");
-  }
-  return seed;
+  if (const auto seed = to_number<std::uint64_t>(text)) return *seed;
+  throw UsageError(flag + ": '" + text + "' is not a whole number from 0 to 2^64 - 1");
 }
 
 double parse_burstiness(const std::string& text, const std::string& flag) {

@@ -122,7 +122,7 @@ std::string loss_line(const CapacityAnswer& answer, const LostReplicaAnswer& los
 
 // ---- tables
 
-std::string state_of(const CapacityFindings& answer, const LoadPoint& point) {
+std::string state_of(const CapacityAnswer& answer, const LoadPoint& point) {
   std::string state = point.verdict.holds       ? "holds"
                       : point.verdict.saturated ? "saturated"
                                                 : "fails: " + point.verdict.binding;
@@ -135,7 +135,7 @@ std::string as_latency(const Distribution& distribution) {
   return distribution.mean <= 0 ? "-" : as_time(Seconds{distribution.p95});
 }
 
-Table curve_table(const CapacityFindings& answer) {
+Table curve_table(const CapacityAnswer& answer) {
   const bool rate = answer.load == LoadKind::rate;
   Table table{.title = "Saturation curve",
               .columns = {{rate ? "Rate /s" : "In flight"},

@@ -1,8 +1,10 @@
 #include "roofcast/capacity.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.hpp"
 #include "roofcast/store_rows.hpp"
-#include "tests/roofcast/read_back.hpp"
+#include "tests/roofcast/round_trip.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -22,7 +24,8 @@ Scenario chat() {
 }
 
 CapacityAnswer read_back(const CapacityAnswer& answer) {
-  return test::read_back(answer, capacity_answer_from_json, capacity_answer_schema());
+  expect_round_trip(answer, capacity_answer_schema(), capacity_answer_from_json);
+  return capacity_answer_from_json(to_json(answer));
 }
 
 TEST(Capacity, ReadsBackAsItWasWritten) {

@@ -1,9 +1,11 @@
 #include "roofcast/plan.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.hpp"
 #include "roofcast/plan_words.hpp"
 #include "roofcast/store_rows.hpp"
-#include "tests/roofcast/read_back.hpp"
+#include "tests/roofcast/round_trip.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -28,7 +30,8 @@ PlanQuestion chat() {
 }
 
 PlanAnswer read_back(const PlanAnswer& answer) {
-  return test::read_back(answer, plan_answer_from_json, plan_answer_schema());
+  expect_round_trip(answer, plan_answer_schema(), plan_answer_from_json);
+  return plan_answer_from_json(to_json(answer));
 }
 
 TEST(PlanAnswer, ReadsBackAsItWasWritten) {

@@ -235,8 +235,9 @@ TEST(LlmdReport, IsReadInItsOwnUnits) {
 
 TEST(LlmdReport, AUnitThatIsNotKnownIsRefused) {
   std::string text = kReport;
-  text.replace(text.find("\"ms\""), 4, "\"h\"");
-  EXPECT_THAT(import_error(text), HasSubstr("time_to_first_token.units is 'h', expected units"));
+  text.replace(text.find("\"ms\""), 4, "\"moons\"");
+  EXPECT_THAT(import_error(text),
+              HasSubstr("time_to_first_token.units is 'moons', expected units"));
 }
 
 }  // namespace
