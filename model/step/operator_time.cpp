@@ -38,13 +38,14 @@ void add_around(double count, std::vector<std::int64_t>& counts) {
 }
 
 /// Where compute overtakes memory once all experts are read, while activations stay in the cache
-/// (half their bytes count, roofline.cpp) and when they exceed it. In bytes at the ridge.
+/// (their bytes count for less, kCacheSpeedUp) and when they exceed it. In bytes at the ridge.
 void add_ridges(const LinearOperator& op, const Gpu& gpu, std::vector<std::int64_t>& counts) {
   const double ridge = ridge_point(gpu, op.work.compute).value;
   const double stored = op.stored_fixed + static_cast<double>(op.experts) * op.expert_bytes;
   const double compute = op.flops_each / ridge;
-  add_around(stored / (compute - op.activation_each / 2), counts);
-  add_around((stored - gpu.l2_cache.value / 2) / (compute - op.activation_each), counts);
+  add_around(stored / (compute - op.activation_each / kCacheSpeedUp), counts);
+  const double saved = gpu.l2_cache.value * (1 - 1 / kCacheSpeedUp);
+  add_around((stored - saved) / (compute - op.activation_each), counts);
 }
 
 std::vector<std::int64_t> bend_counts(const LinearOperator& op, const Gpu& gpu,
