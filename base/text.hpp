@@ -28,8 +28,8 @@ std::string in_single_quotes(std::string_view text);
 /// Keeps only digits and letters, in lower case: "Qwen/Qwen2.5-7B" is "qwenqwen257b".
 std::string letters_and_digits(std::string_view text);
 
-/// "GPT-OSS 20B" with '-' is "gpt-oss-20b": letters in lower case and digits, each run of anything
-/// else one `separator`, none at the ends.
+/// "GPT-OSS 20B" with '-' is "gpt-oss-20b": letters in lower case and digits; each run of other
+/// characters becomes one `separator`, none at the ends.
 std::string slug(std::string_view text, char separator = '-');
 
 }  // namespace roofcast

@@ -20,7 +20,7 @@ class JsonWords {
   /// Appends what was held back. Call at the end of the text.
   void finish(std::string& out);
 
-  /// Length of the text (string) that is open after the last piece; 0 outside of texts.
+  /// Length of the string that is still open after the last piece; 0 outside strings.
   std::size_t open_text() const { return in_text_ ? text_length_ : 0; }
 
  private:
