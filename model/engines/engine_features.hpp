@@ -1,5 +1,5 @@
-// What an engine may do besides plain decoding: draft tokens and verify them, serve LoRA adapters,
-// keep K and V in host memory. All are off unless asked for, and simulated for vLLM.
+// Optional features of an engine: speculative decoding, LoRA adapters, K and V in host memory. All
+// are off by default and simulated for vLLM only.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 namespace roofcast {
 
-/// Defaults of one engine over one span of versions.
+/// Defaults of one engine in one range of versions.
 struct PresetDefaults {
   EnginePreset preset{};
   MemoryRule memory_rule = MemoryRule::vllm;
