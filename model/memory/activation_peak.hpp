@@ -25,8 +25,9 @@ struct ActivationShape {
 ActivationShape activation_shape(const Transformer& model, const Engine& engine,
                                  const Parallelism& parallel);
 
-/// Sampler pass: logits_bytes * S * V for logits in several precisions, the hidden states of all T
-/// tokens that are still held, experts' workspace where the preset keeps it, image embeddings.
+/// Sampler pass: logits_bytes * S * V for logits in several precisions, plus what is still held:
+/// the hidden states of all T tokens, the experts' workspace if the preset keeps it, and image
+/// embeddings.
 Bytes sampler_peak(const ActivationShape& shape, const MemoryConstants& constants);
 
 /// Forward pass: in a gated FFN the 2 * intermediate outputs of gate and up are live together with

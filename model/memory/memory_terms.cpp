@@ -43,7 +43,7 @@ std::int64_t rotary_width(const Layer& layer) {
   return 0;
 }
 
-/// The table of rotary cosines and sines that vLLM builds once for every position the model allows
+/// The cosine and sine table that vLLM builds once for every position the model allows
 /// (RotaryEmbedding.cos_sin_cache) and counts as weights. Neglects partial rotary widths.
 MemoryTerm rotary_table(const Transformer& model) {
   std::int64_t width = 0;

@@ -1,5 +1,5 @@
-// Decode attention over sequences of unequal length: what the longest one takes when too few others
-// are left to keep the memory busy.
+// Decode attention over sequences of unequal length: the extra time for the longest one once too
+// few others remain to keep the memory busy.
 #pragma once
 
 #include <array>
@@ -10,18 +10,19 @@
 
 namespace roofcast {
 
-/// As many of the longest sequences as are told apart.
+/// How many of the longest sequences are tracked individually.
 inline constexpr std::size_t kLongestKept = 8;
 
-/// A decode batch, by what its kernel's thread blocks are given.
+/// A decode batch as its kernel's thread blocks see it.
 struct UnevenBatch {
   double sequences = 0;
-  double mean = 0;                             // tokens attended
-  std::array<double, kLongestKept> longest{};  // the most attended, longest first; 0: no more
+  double mean = 0;  // tokens attended
+  std::array<double, kLongestKept>
+      longest{};  // the most attended tokens, longest first; 0: no more
 };
 
-/// The kernel over a batch as long in which all attend to the mean, and of each token that one
-/// sequence reads alone.
+/// The same kernel over an equally long batch in which all sequences attend to the mean, and its
+/// time per token when one sequence is read alone.
 struct EvenKernel {
   Seconds time{};
   Seconds token{};
