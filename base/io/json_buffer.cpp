@@ -8,8 +8,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t kChunk = 65'536;
-constexpr std::size_t kLongestText = std::size_t{16}
-                                     << 20;  // 16 MiB: longer than any generated text
+constexpr std::size_t kLongestText = std::size_t{16} << 20;  // 16 MiB
 
 bool is_blank(int letter) {
   return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';

@@ -160,8 +160,8 @@ struct ExtraWeight {
   bool operator==(const ExtraWeight&) const = default;
 };
 
-/  // part of the feed-forward block instead of the mixer
-    using Ffn = std::variant<std::monostate, DenseFfn, MoeFfn>;
+/// monostate: no feed-forward block.
+using Ffn = std::variant<std::monostate, DenseFfn, MoeFfn>;
 
 struct Layer {
   Mixer mixer{};

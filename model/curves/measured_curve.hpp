@@ -106,12 +106,12 @@ struct CurveAnswer {
 /// last point before it is used. Extended: outside the timed range, or before such a step without a
 /// point at the power of two itself.
 ///
-/// Uncertainty. At a point: its own spread, (p90 - p10) / 2 being 1.28 standard deviations of a
-/// normal. Between points: the curve's leave-one-out error, p90 being 1.645 of them, or the spread
-/// of the points used where that is more. Extended by d octaves: that times sqrt(1 + 2 d). The
-/// logarithm of the ratio is taken for a random walk over log2 of the size: left out between
-/// neighbours an octave away on both sides, a point misses by half the variance of one octave, so
-/// that each octave beyond the last point adds twice the squared leave-one-out error.
+/// Uncertainty. At a point: its own spread, where (p90 - p10) / 2 is 1.28 standard deviations of a
+/// normal. Between points: the curve's leave-one-out error, where p90 is 1.645 standard deviations,
+/// or the spread of the points used if that is larger. Extended by d octaves: that times sqrt(1 + 2
+/// d). The logarithm of the ratio is modelled as a random walk over log2 of the size: a point left
+/// out between neighbours one octave away on both sides has an error variance of half that of one
+/// octave, so each octave beyond the last point adds twice the squared leave-one-out error.
 /// Precondition: x > 0, and y > 0 in decode attention.
 CurveAnswer answer(const MeasuredCurve& curve, double x, double y, int multiprocessors);
 

@@ -299,8 +299,7 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
   engine.long_prefill_token_threshold = overrides.long_prefill_token_threshold.value_or(0);
   engine.watermark = overrides.watermark.value_or(0.0);
   resolve_features(engine, overrides, model, gpu, parallel);
-  const bool vllm =
-      preset.memory_rule == MemoryRule::vllm;  // sampling is unknown for other engines
+  const bool vllm = preset.memory_rule == MemoryRule::vllm;  // others' sampling is unknown
   engine.sampling = overrides.sampling.value_or(vllm ? model.sampling : SamplingKind::plain);
   engine.sorts_logits = preset.sorts_logits;
   engine.order = overrides.scheduling_policy.value_or(QueueOrder::fcfs);

@@ -30,11 +30,9 @@ enum class SchedulerKind { vllm_v1, sglang, tensorrt_llm, static_batch, naive };
 /// What a user may set, with the engines' own names. Unset values come from the preset, the model
 /// and the GPU.
 struct EngineOverrides {
-  std::optional<double>
-      gpu_memory_utilization{};  // SGLang: mem_fraction_static; TRT-LLM: of free memory
+  std::optional<double> gpu_memory_utilization{};  // SGLang: mem_fraction_static; TRT-LLM: of free
   std::optional<std::int64_t> max_model_len{};
-  bool fit_model_len =
-      false;  // max_model_len "auto": the longest that fits, resolved by the memory plan
+  bool fit_model_len = false;  // max_model_len "auto": the longest that fits
   std::optional<std::int64_t> max_num_seqs{};
   std::optional<std::int64_t> max_num_batched_tokens{};  // SGLang: chunked_prefill_size
   std::optional<std::int64_t> block_size{};
@@ -55,8 +53,7 @@ struct EngineOverrides {
   std::optional<bool> enable_mixed_chunk{};           // SGLang
   std::optional<std::int64_t> num_speculative_tokens{};
   std::optional<DraftMethod> speculative_method{};
-  std::optional<double>
-      acceptance_rate{};  // of each draft, given that those before it were accepted
+  std::optional<double> acceptance_rate{};  // per draft, if those before it were accepted
   std::optional<std::vector<double>> acceptance_by_position{};  // Speculation::acceptance
   std::optional<Seconds> draft_pass_time{};
   std::optional<std::int64_t> max_loras{};

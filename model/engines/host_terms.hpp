@@ -30,8 +30,7 @@ struct EngineProfile {
   std::string preset{};       // gives the scheduler and memory rule: "vllm-0.19"
   std::vector<Value> host{};  // terms not listed are the preset's
   std::string source{};       // which runs, and how they were fitted
-  double median_error =
-      0;  // of the runs' figures, each predicted from the other runs; 0: not stated
+  double median_error = 0;    // of figures predicted from the other runs; 0: not stated
 };
 
 /// `engine`, which must be resolved for the profile's preset, with the profile's host terms and

@@ -81,12 +81,11 @@ struct Gpu {
   BytesPerSecond memory_bandwidth;
   Bytes l2_cache;
   int multiprocessors = 0;
-  std::optional<double> boost_clock_hz;  // at which the dense peaks are stated
-  std::map<DType, FlopsPerSecond>
-      dense_peak;               // tensor-core rate without sparsity; absent: unsupported
-  std::optional<Link> peer;     // to other GPUs in the node
-  std::optional<Link> host;     // PCIe or C2C
-  std::optional<Link> network;  // per GPU, between nodes
+  std::optional<double> boost_clock_hz;        // at which the dense peaks are stated
+  std::map<DType, FlopsPerSecond> dense_peak;  // tensor-core rate without sparsity; absent: none
+  std::optional<Link> peer;                    // to other GPUs in the node
+  std::optional<Link> host;                    // PCIe or C2C
+  std::optional<Link> network;                 // per GPU, between nodes
   int gpus_per_node = 8;
   std::optional<Watts> board_power;
   std::optional<DollarsPerHour> price;

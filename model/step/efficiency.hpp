@@ -31,8 +31,7 @@ std::vector<double> bends(const Curve& curve);
 
 /// What is known about one operator family (and number format) on one GPU.
 struct EfficiencyEstimate {
-  EfficiencyCurve
-      curve;  // of the limit that the family is measured against (shares_of in roofline.cpp)
+  EfficiencyCurve curve;  // of the limit that the family is measured against (roofline.cpp)
   Provenance provenance = Provenance::datasheet;
   double relative_uncertainty = 0;  // one standard deviation
 };

@@ -94,8 +94,7 @@ CurveAnswer explain_decode(const MeasuredTimes& times, const AttentionOperator& 
                            const StepBatch& batch, const Work&) {
   const Size size = decode_size(op, batch);
   CurveAnswer answer = times.explain(size.x, size.y);
-  if (batch.decode_new_tokens > 1)
-    answer.provenance = Provenance::extended;  // only one new token was timed
+  if (batch.decode_new_tokens > 1) answer.provenance = Provenance::extended;  // one was timed
   return answer;
 }
 
