@@ -55,8 +55,7 @@ class Fields : private JsonReader {
   bool is_object(std::string_view key) const;
   bool is_list(std::string_view key) const;
   bool is_text(std::string_view key) const;
-  std::optional<Fields> object(
-      std::string_view key) const;  // nullopt if absent; Error if not an object
+  std::optional<Fields> object(std::string_view key) const;  // absent: nullopt; else Error
   /// All members that are objects, sorted by name.
   std::vector<std::pair<std::string, Fields>> members() const;
 

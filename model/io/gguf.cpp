@@ -68,7 +68,7 @@ constexpr std::uint64_t kDefaultAlignment = 32;
 constexpr std::uint32_t kMaxDimensions = 4;     // GGML_MAX_DIMS
 constexpr std::uint64_t kLongestName = 65'535;  // docs/gguf.md: keys; tensor names are shorter
 constexpr std::uint64_t kLongestText = 65'536;  // longer texts (chat templates) are skipped
-constexpr std::uint64_t kMaxKept = 4'096;       // list elements: more than any model's layers
+constexpr std::uint64_t kMaxKept = 4'096;       // list elements: more than any model has layers
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 53;
 constexpr std::uint64_t kMaxParts = 10'000;
 // Minimum bytes of one entry: key length, type and one byte; name length, dimension count, one
