@@ -30,7 +30,8 @@ std::vector<double> gathered(const Pages& pages, std::int64_t length) {
   return tokens;
 }
 
-/// One query head and the tokens it attends to; token t's key is at keys[t * row], likewise its
+/// One query head and the tokens it attends to; keys[t * row] is token t's key, and its value is
+/// found in the same way.
 /// value.
 struct Head {
   const double* query;
