@@ -17,10 +17,9 @@ constexpr int kMaxLanes = 16;
 /// Working memory of one block, in L2: keys, values and queries as floats, padded to whole vectors
 /// with zeros.
 struct alignas(64) Scratch {
-  float
-      query[kMaxBlockQueries * kMaxKeyDim];  // [rows, key_stride], multiplied by the score's scale
-  float keys[kTileTokens * kMaxKeyDim];      // [tokens, key_stride]
-  float values[kTileTokens * kMaxValueDim];  // [tokens, value_stride]
+  float query[kMaxBlockQueries * kMaxKeyDim];  // [rows, key_stride], times the score's scale
+  float keys[kTileTokens * kMaxKeyDim];        // [tokens, key_stride]
+  float values[kTileTokens * kMaxValueDim];    // [tokens, value_stride]
   float scores[kMaxBlockQueries * kTileTokens];
   float largest[kMaxBlockQueries];
   float sum[kMaxBlockQueries];

@@ -70,10 +70,9 @@ QueryPlace place_of(const AttentionView& view, const QueryBlock& block, std::int
 
 /// Running softmax of the rows of a block.
 struct AttentionState {
-  float largest[kMaxBlockQueries];  // score
-  float sum[kMaxBlockQueries];      // of exp(score - largest)
-  alignas(64) float output[kMaxBlockQueries *
-                           kMaxValueDim];  // [rows, value_dim], not yet divided by sum
+  float largest[kMaxBlockQueries];                            // score
+  float sum[kMaxBlockQueries];                                // of exp(score - largest)
+  alignas(64) float output[kMaxBlockQueries * kMaxValueDim];  // [rows, value_dim], undivided
 };
 
 /// One row's softmax over a subset of tokens.
