@@ -62,7 +62,7 @@ ROOFCAST_INLINE void widen_queries(const AttentionView& view, const QueryBlock& 
   }
 }
 
-/// Index of the first element of a token's row in the cache, that of its first KV head.
+/// Index of the first element of a token's row in the cache, for its first KV head.
 ROOFCAST_INLINE std::int64_t cache_row(const AttentionView& view, std::int64_t sequence,
                                        std::int64_t token) {
   const std::int64_t in_page = (std::int64_t{1} << view.page_shift) - 1;
