@@ -7,16 +7,16 @@ namespace roofcast {
 
 namespace {
 
-// Larger steps than this are on no curve and past every bend.
+// No curve covers larger steps, and they are past every bend.
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 24;
 
-// The share of experts that no token picks is below rounding error then.
+// Below this share of experts that no token chooses, the rest is rounding error.
 constexpr double kNoneMissed = 1e-18;
 
-// Bounds the table of an operator with very many experts of which a token picks very few.
+// Bounds the table of an operator with very many experts of which a token chooses very few.
 constexpr std::int64_t kMaxExpertBends = 16384;
 
-/// Counts up to which the experts read still grow.
+/// Counts up to which the number of experts read still grows.
 std::int64_t expert_bends(const LinearOperator& op) {
   if (op.experts == 0) return 0;
   double missed = 1;
@@ -72,7 +72,8 @@ TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu)
       measured_(measured_times(gpu, op_.shape)),
       scratch_(op_.work) {
   if (measured_) return;
-  // The others' efficiency is over bytes, where EfficiencyCurve keeps it from rising too fast.
+  // The other families' efficiency is over bytes, where EfficiencyCurve keeps it from rising too
+  // fast.
   if (!may_fall(op_.work.family)) return;
   Seconds longest{};
   for (const std::int64_t n : bend_counts(op_, gpu, reach_.curve.curve())) {
@@ -111,7 +112,7 @@ Seconds TimedOperator::graph_saving() const {
 }
 
 OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu) const {
-  const Seconds total = time(n, gpu);  // which fills in the work
+  const Seconds total = time(n, gpu);  // also fills in the work
   if (measured_) {
     const Seconds fixed = measured_->fixed() * static_cast<double>(timed_calls());
     return measured_estimate(measured_->explain(size_of(n), 0), total, fixed, scratch_, gpu);
