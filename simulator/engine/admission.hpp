@@ -22,7 +22,7 @@ struct Refusal {
 /// - prompt and output together exceed max_model_len (0: no limit);
 /// - the sequence alone does not fit the whole KV cache;
 /// - without chunked prefill, the prompt exceeds the token budget of a step; if requests can be
-/// preempted, the whole sequence does, since it is recomputed in one step.
+///   preempted, the whole sequence does, since it is recomputed in one step.
 /// `counted_as` says what the lengths in the records stand for.
 std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, const Replica& replica,
                                        std::string_view counted_as = "prompt and output");

@@ -32,12 +32,13 @@ struct Candidates {
   }
 };
 
-/// The requests that fit, by the engine's capacity policy: - GUARANTEED_NO_EVICT: running requests
-/// can finish, since the blocks for that are reserved. Waiting requests are added while their
-/// prompt and output fit into the rest; the first that does not fit ends the search.
+/// The requests that fit, by the engine's capacity policy:
+/// - GUARANTEED_NO_EVICT: running requests can finish, since the blocks for that are reserved.
+///   Waiting requests are added while their prompt and output fit into the rest; the first that
+///   does not fit ends the search.
 /// - MAX_UTILIZATION: reserves blocks for the next step only. When they run out, the request that
-/// started last is paused (into `plan.preempted`) and releases its blocks; nothing starts in that
-/// step.
+///   started last is paused (into `plan.preempted`) and releases its blocks; nothing starts in that
+///   step.
 /// - STATIC_BATCH: as no-evict, but nothing starts while any request generates.
 /// Except with STATIC_BATCH, a request is passed over while another one computes the first block of
 /// its prompt that is not cached: it will find that block later. At most max_num_seqs requests are
