@@ -12,9 +12,9 @@ namespace roofcast {
 
 /// Sets each candidate's tokens, 0 for those that do not run. A generation takes one token and a
 /// prompt all of its tokens, in order; the first that does not fit ends the batch. With chunked
-/// prefill the prompts share what the generations leave, if it is not enough for all: -
-/// FIRST_COME_FIRST_SERVED: each takes as much as is left, cut to a multiple of `chunk_unit` tokens
-/// unless it reaches the prompt's end;
+/// prefill the prompts share what the generations leave, if it is not enough for all:
+/// - FIRST_COME_FIRST_SERVED: each takes as much as is left, cut to a multiple of `chunk_unit`
+///   tokens unless it reaches the prompt's end;
 /// - EQUAL_PROGRESS: one unit each, round-robin.
 void share_tokens(const Engine& engine, std::int64_t chunk_unit, std::span<Candidate> fitting);
 
