@@ -23,7 +23,6 @@ struct RequestRecord {
   Nanoseconds sent = kNever;       // left the client (equals arrival without a concurrency limit)
   Nanoseconds queued = kNever;     // reached the engine: sent + Engine::host.per_request; or
                                    // reached the router while no replica served
-                                   // to the router when nobody served
   Nanoseconds scheduled = kNever;  // first time in a step
   Nanoseconds first_token = kNever;
   Nanoseconds finished = kNever;
