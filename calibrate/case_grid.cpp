@@ -17,7 +17,7 @@ constexpr std::int64_t kMinMessage = 4096;
 /// 0 for powers of 8, 1 for the other powers of two.
 int pass_of_power(int exponent) { return exponent % 3 == 0 ? 0 : 1; }
 
-/// min, 4 min, 16 min ... below `largest`, and `largest` itself.
+/// kMinContext times 1, 4, 16 ... below `largest`, and `largest` itself.
 std::vector<std::int64_t> contexts_to(std::int64_t largest) {
   std::vector<std::int64_t> contexts;
   for (std::int64_t context = kMinContext; context < largest; context *= 4) {
