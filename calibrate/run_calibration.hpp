@@ -8,8 +8,8 @@
 
 #include "calibrate/extent.hpp"
 #include "calibrate/profile.hpp"
-#include "planner/deploy.hpp"
 #include "kernels/backend.hpp"
+#include "planner/deploy.hpp"
 
 namespace roofcast {
 

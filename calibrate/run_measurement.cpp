@@ -8,9 +8,9 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "calibrate/device_choice.hpp"
-#include "planner/deploy.hpp"
 #include "model/architecture/requantise.hpp"
 #include "model/step/step_estimate.hpp"
+#include "planner/deploy.hpp"
 #include "planner/scenario_run.hpp"
 #include "simulator/io/scenario_workload.hpp"
 

@@ -30,12 +30,13 @@ std::string yardstick_of(const LimitReport& report) {
 }  // namespace
 
 LimitsAnswer limits_answer(const LimitReport& report, std::span<const PoolRun> pools) {
-  LimitsAnswer answer{.yardstick = yardstick_of(report),
-                      .as_is_s = report.as_is_s,
-                      .binding = report.binding,
-                      .preemptions = report.use.preemptions,
-                      .max_num_batched_tokens = common_value(pools, &Engine::max_num_batched_tokens),
-                      .max_num_seqs = common_value(pools, &Engine::max_num_seqs)};
+  LimitsAnswer answer{
+      .yardstick = yardstick_of(report),
+      .as_is_s = report.as_is_s,
+      .binding = report.binding,
+      .preemptions = report.use.preemptions,
+      .max_num_batched_tokens = common_value(pools, &Engine::max_num_batched_tokens),
+      .max_num_seqs = common_value(pools, &Engine::max_num_seqs)};
   for (const LimitGain& gain : report.gains) {
     answer.limits.push_back({.limit = gain.use.kind,
                              .used_share = gain.use.share,
