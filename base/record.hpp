@@ -1,4 +1,4 @@
-// A record is a struct whose members are listed once, by a function `members` beside it:
+// A record is a struct whose members are listed once, by a function `members` next to it:
 //
 //   struct Term { std::string name; Bytes bytes; std::optional<double> share; };
 //   template <class Visitor>

@@ -87,10 +87,9 @@ void check(const Activation& activation);
 /// Selects the next token of each row of logits.
 ///   top_k 1: greedy, the largest logit (the lowest index among equal ones).
 ///   otherwise tokens are sorted by descending logit (equal ones by ascending index); the first
-///   top_k
-///   (0: all) are kept, with p = softmax(logits / temperature) over these; then the shortest prefix
-///   whose p reaches top_p. The sampled token is the first at which the running sum of p exceeds
-///   uniform[r] times the sum of the p kept.
+///   top_k (0: all) are kept, with p = softmax(logits / temperature) over these; then the shortest
+///   prefix whose p reaches top_p. The sampled token is the first at which the running sum of p
+///   exceeds uniform[r] times the sum of the p kept.
 struct Sampling {
   std::int64_t rows = 0;
   int vocabulary = 0;

@@ -26,7 +26,7 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::int64_t kPieceBytes = 64 << 10;                // justifies another thread
 constexpr std::size_t kStreamedBytes = std::size_t{1} << 20;  // more than a core's L2 would hold
 
-/// Copies multiples of 64 bytes with pointers aligned to 16.
+/// Copies in lines of 64 bytes, then the rest. `to` must be aligned to 16 bytes.
 void copy_past_caches(char* to, const char* from, std::int64_t bytes) {
 #ifdef __SSE2__
   constexpr std::int64_t kLine = 64;

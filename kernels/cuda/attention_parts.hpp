@@ -6,7 +6,6 @@
 // An item is some query heads of one sequence; a row is one of them. A CTA that continues an item
 // stores its part in the CTA's own slot, since it continues at most one item; the CTA that starts
 // an item stores its part at the item's rows, with the location of the others.
-// begins an item leaves its part at the item's rows, with where the others are.
 #pragma once
 
 #include <cstdint>

@@ -3,17 +3,17 @@
 //   output[m, n] = sum_k input[m, k] (nibble[n, k] - 8) scale[n, k / group]
 //
 // Shapes: input [m, k]; weight [n, k / 2], even k in the low nibble; scale [n, k / group]; output
-// [m, n]. FLOPs: 2 m n k. Bytes: n k / 2 and the scales, read once for every tile of tokens. Bound
-// by these bytes for up to some 16 tokens, then by shared memory and tensor cores.
+// [m, n]. FLOPs: 2 m n k. Bytes: n k / 2 and the scales, read once per tile of tokens. Bound by
+// these bytes up to about 16 tokens, then by shared memory and tensor cores.
 //
 // The weight is the left operand of mma.sync (16 outputs), the tokens are the right one (8 at a
-// time). The order of k within a sum is free, so that a lane takes 8 neighbouring k, one 32-bit
-// word of nibbles, where the instruction's layout has pairs: in word w the pairs (k, k + 4) lie 16
-// bits apart and are cut out together. Sums of one group, exact weights times inputs, are scaled in
-// fp32.
+// time). The order of k within a sum is free, so a lane takes 8 neighbouring k, one 32-bit word of
+// nibbles, where the instruction's layout has pairs: in word w the pairs (k, k + 4) are 16 bits
+// apart and are extracted together. The sums of one group, exact weights times inputs, are scaled
+// in fp32.
 //
-// Launch: a CTA a tile of outputs and tokens. Warps share the outputs or the k of a tile; slices of
-// 128 of k a warp come to shared memory by cp.async, several slices ahead.
+// Launch: one CTA per tile of outputs and tokens. Warps divide the outputs or the k of a tile;
+// cp.async brings slices of 128 of k per warp to shared memory, several slices ahead.
 #include <algorithm>
 #include <type_traits>
 
@@ -26,10 +26,10 @@
 namespace roofcast::kernels::cuda {
 namespace {
 
-constexpr int kSlice = 128;                   // of k that a warp takes at a time
-constexpr int kWordValues = 8;                // nibbles of a 32-bit word
-constexpr int kQuadValues = 4 * kWordValues;  // of k that four lanes take at a time
-constexpr int kWeightChunks = kSlice / 32;    // chunks of 16 bytes of a weight row in a slice
+constexpr int kSlice = 128;                   // of k that a warp processes at a time
+constexpr int kWordValues = 8;                // nibbles per 32-bit word
+constexpr int kQuadValues = 4 * kWordValues;  // of k that four lanes process at a time
+constexpr int kWeightChunks = kSlice / 32;    // 16-byte chunks of a weight row per slice
 constexpr int kInputChunks = kSlice / 8;      // of an input row
 constexpr int kWeightRowBytes = kWeightChunks * 16;
 constexpr int kInputRowBytes = kInputChunks * 16;
@@ -38,7 +38,7 @@ constexpr int kInputRowBytes = kInputChunks * 16;
 template <int kRowBlocksIn, int kTokenBlocksIn, int kOutputWarpsIn, int kDepthWarpsIn,
           int kStagesIn>
 struct Tile {
-  static constexpr int kRowBlocks = kRowBlocksIn;      // 16 outputs each, of a warp
+  static constexpr int kRowBlocks = kRowBlocksIn;      // 16 outputs each, per warp
   static constexpr int kTokenBlocks = kTokenBlocksIn;  // 8 tokens each
   static constexpr int kOutputWarps = kOutputWarpsIn;
   static constexpr int kDepthWarps = kDepthWarpsIn;  // warps that share the k of an output
@@ -49,7 +49,7 @@ struct Tile {
   static constexpr int kTokens = kTokenBlocks * 8;
   static constexpr int kSliceBytes = kOutputs * kWeightRowBytes + kTokens * kInputRowBytes;
   static constexpr int kStageBytes = kDepthWarps * kSliceBytes;
-  /// Sums of the warps at the end: 4 floats more a token keep the lanes in different banks.
+  /// Final sums of the warps: 4 more floats per token keep the lanes in different banks.
   static constexpr int kSumRow = kOutputs + 4;
   static constexpr int kSumBytes = kDepthWarps * kTokens * kSumRow * 4;
   static constexpr int kSharedBytes = std::max(kStages * kStageBytes, kSumBytes);
@@ -87,8 +87,8 @@ __device__ Lane this_lane() {
   return {lane / 4, lane % 4, warp / TileShape::kDepthWarps, warp % TileShape::kDepthWarps};
 }
 
-/// Places of chunks of 16 bytes in a slice, so that neither the copies nor the lanes that read
-/// meet in a bank: 8 weight rows of 64 bytes by words, 8 input rows of 256 bytes by 16 bytes.
+/// Positions of 16-byte chunks in a slice without bank conflicts for the copies or the reading
+/// lanes: 8 weight rows of 64 bytes by words, 8 input rows of 256 bytes by 16 bytes.
 __device__ int weight_place(int row, int chunk) {
   return row * kWeightRowBytes + (chunk ^ (row / 2 % 4)) * 16;
 }
@@ -96,8 +96,8 @@ __device__ int input_place(int row, int chunk) {
   return row * kInputRowBytes + (chunk ^ (row % 2 * 4)) * 16;
 }
 
-/// Starts copying the slices of all depth warps from k_begin on. Outputs, tokens and k beyond the
-/// matrices become zeros.
+/// Starts copying the slices of all depth warps, starting at k_begin. Outputs, tokens and k beyond
+/// the matrices are filled with zeros.
 template <class TileShape, class T>
 __device__ void copy_slices(char* stage, const Arguments<T>& gemm, int output, int token,
                             int k_begin) {
@@ -153,7 +153,7 @@ __device__ Scales<TileShape, kGroup> load_scales(const Arguments<T>& gemm, int o
 }
 
 /// nibble - 8 in 16 bits. pairs[i] holds the nibbles i (low half) and i + 4: the nibble becomes the
-/// lowest bits of a number whose step is 1, from which that number and 8 are subtracted exactly.
+/// lowest bits of a number with step 1, from which that number and 8 are subtracted exactly.
 template <class T>
 __device__ void widen_nibbles(std::uint32_t word, std::uint32_t (&pairs)[4]) {
   using Two = std::conditional_t<std::is_same_v<T, __half>, __half2, __nv_bfloat162>;
@@ -182,13 +182,13 @@ __device__ void pair_inputs(const uint4& eight, std::uint32_t (&pairs)[4]) {
   pairs[3] = __byte_perm(eight.y, eight.w, kHighHalves);
 }
 
-/// A warp's outputs and tokens, as mma() lays them out.
+/// A warp's outputs and tokens, in the layout of mma().
 template <class TileShape>
 struct Sums {
   float at[TileShape::kRowBlocks][TileShape::kTokenBlocks][4];
 };
 
-/// Adds one step of 32 of k: two mma for each block of outputs and tokens.
+/// Adds one step of 32 of k: two mma per block of outputs and tokens.
 template <class T, class TileShape>
 __device__ void multiply_quad(const char* slice, const Lane& lane, int quad,
                               Sums<TileShape>& sums) {
@@ -218,7 +218,7 @@ __device__ void multiply_quad(const char* slice, const Lane& lane, int quad,
   }
 }
 
-/// Adds one slice, each group's sum times its scale.
+/// Adds one slice: each group's sum times its scale.
 template <class T, int kGroup, class TileShape>
 __device__ void multiply_slice(const char* slice, const Lane& lane,
                                const Scales<TileShape, kGroup>& scales, Sums<TileShape>& sums) {
@@ -240,7 +240,7 @@ __device__ void multiply_slice(const char* slice, const Lane& lane,
   }
 }
 
-/// Sums the depth warps' parts, in their order, and stores them; all threads call.
+/// Sums the depth warps' parts in order and stores them; all threads must call it.
 template <class TileShape, class T>
 __device__ void store(float* parts, const Arguments<T>& gemm, const Lane& lane,
                       const Sums<TileShape>& sums, int output, int token) {
@@ -273,11 +273,11 @@ __device__ void store(float* parts, const Arguments<T>& gemm, const Lane& lane,
 
 template <class TileShape, int kGroup, class T>
 __global__ void __launch_bounds__(TileShape::kThreads) int4_gemm_kernel(const Arguments<T> gemm) {
-  constexpr int kDepth = TileShape::kDepthWarps * kSlice;  // of k that a stage holds
+  constexpr int kDepth = TileShape::kDepthWarps * kSlice;  // of k per stage
   extern __shared__ uint4 shared[];
   auto* stages = reinterpret_cast<char*>(shared);
   const Lane lane = this_lane<TileShape>();
-  // Neighbouring CTAs have other tokens of the same outputs, so that weights are shared in L2.
+  // Neighbouring CTAs have other tokens of the same outputs, so that they share weights in L2.
   const auto block = static_cast<int>(blockIdx.x);
   const int output = block / gemm.token_tiles * TileShape::kOutputs;
   const int token = block % gemm.token_tiles * TileShape::kTokens;
@@ -285,7 +285,7 @@ __global__ void __launch_bounds__(TileShape::kThreads) int4_gemm_kernel(const Ar
   const int own_k = lane.depth_warp * kSlice;
   const int rounds = (gemm.k + kDepth - 1) / kDepth;
 
-  // One group of copies for each round, given or not, so that a fixed number is pending.
+  // One group of copies per round, even if empty, so that a fixed number is pending.
   const auto start_round = [&](int round) {
     char* stage = stages + round % TileShape::kStages * TileShape::kStageBytes;
     if (round < rounds) copy_slices<TileShape>(stage, gemm, output, token, round * kDepth);
@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(TileShape::kThreads) int4_gemm_kernel(const Ar
   Sums<TileShape> sums{};
   for (int round = 0; round < rounds; ++round) {
     wait_for_copies<TileShape::kStages - 2>();
-    __syncthreads();  // this round has arrived for all; the one before has been read by all
+    __syncthreads();  // this round has arrived, and the previous one has been read, for all
     start_round(round + TileShape::kStages - 1);
     const auto next =
         load_scales<TileShape, kGroup>(gemm, own_output, (round + 1) * kDepth + own_k);
@@ -306,7 +306,7 @@ __global__ void __launch_bounds__(TileShape::kThreads) int4_gemm_kernel(const Ar
     multiply_slice<T, kGroup>(stage + lane.depth_warp * TileShape::kSliceBytes, lane, scales, sums);
     scales = next;
   }
-  __syncthreads();  // all slices have been read; the sums take their place
+  __syncthreads();  // all slices have been read; the sums replace them
   store<TileShape>(reinterpret_cast<float*>(shared), gemm, lane, sums, output, token);
 }
 
@@ -333,7 +333,7 @@ void launch(const Int4Gemm& gemm, cudaStream_t stream) {
   ROOFCAST_CUDA_CHECK(cudaGetLastError());
 }
 
-/// Wide tiles where there are enough of them to give every SM a few.
+/// Uses wide tiles if there are enough of them to give every SM a few.
 template <int kGroup, class T>
 void launch_for_tokens(const Int4Gemm& gemm, int multiprocessors, cudaStream_t stream) {
   if (gemm.m > FewTokens::kTokens) return launch<ManyTokens, kGroup, T>(gemm, stream);

@@ -1,10 +1,9 @@
 // output[i] = sums[i] input_scale weight_scale: the result of an int8 product from its int32 sums.
 //
-// Shapes: sums, output [count]. FLOPs: 2 count. Bytes: 4 of each sum and the result; bound by
-// memory.
+// Shapes: sums, output [count]. FLOPs: 2 count. Bytes: 4 per sum, plus the result; memory-bound.
 //
-// Launch: a thread takes four neighbouring sums, 16 bytes. Arithmetic in fp32, of which an int32 is
-// rounded to 24 bits first.
+// Launch: a thread takes four neighbouring sums, 16 bytes. Arithmetic in fp32, so an int32 is first
+// rounded to 24 bits.
 #include "kernels/ceil_divide.hpp"
 #include "kernels/cuda/cuda_check.hpp"
 #include "kernels/cuda/integer_result.hpp"
@@ -14,7 +13,7 @@ namespace roofcast::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kSums = 4;  // of a thread
+constexpr int kSums = 4;  // per thread
 
 template <class T>
 __device__ T rounded(float value) {
@@ -30,7 +29,7 @@ struct alignas(kSums * sizeof(T)) Four {
   T lane[kSums];
 };
 
-/// Not __restrict__: fp32 results may take the place of the sums.
+/// Not __restrict__: fp32 results may overwrite the sums.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     integer_result_kernel(const int4* sums, const float* input_scale, const float* weight_scale,

@@ -1,11 +1,11 @@
-// Each token's key and value into its slot of the paged cache, as they are or, for an fp8 cache,
+// Writes each token's key and value to its slot of the paged cache, unchanged or, for an fp8 cache,
 // divided by the cache's scales and rounded.
 //
 // Shapes: key, value [tokens, kv_heads, head_dim] within rows of `stride` elements; slot [tokens];
-// cache keys and values [slots, kv_heads, head_dim]. No FLOPs to speak of. Bytes: 2 tokens kv_heads
-// head_dim of both formats; bound by memory, by its launch in decode.
+// cache keys and values [slots, kv_heads, head_dim]. Negligible FLOPs. Bytes: 2 tokens kv_heads
+// head_dim of both formats; memory-bound, or launch-bound in decode.
 //
-// Launch: one CTA a token; a thread reads 16 bytes and writes the same number of elements.
+// Launch: one CTA per token; a thread reads 16 bytes and writes the same number of elements.
 #include <algorithm>
 #include <type_traits>
 
@@ -27,7 +27,7 @@ struct alignas(kLanes<T>) EightBits {
   std::uint8_t lane[kLanes<T>];
 };
 
-/// What the cache holds of one Vector<T>.
+/// The cached form of one Vector<T>.
 template <class T, bool kToFp8>
 using Stored = std::conditional_t<kToFp8, EightBits<T>, Vector<T>>;
 
@@ -38,7 +38,7 @@ struct Arguments {
   const std::int64_t* __restrict__ slot;
   Stored<T, kToFp8>* __restrict__ keys;  // [slots, vectors]
   Stored<T, kToFp8>* __restrict__ values;
-  int vectors;  // of one token
+  int vectors;  // per token
   std::int64_t stride;
   float key_scale;
   float value_scale;

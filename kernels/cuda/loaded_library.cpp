@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr auto kToolkitFolder = "/usr/local/cuda/lib64";
 
-/// The folders in `parent` whose name starts with `start`, in order of their names.
+/// The folders in `parent` whose name starts with `start`, sorted by name.
 std::vector<fs::path> folders_in(const fs::path& parent, const std::string& start) {
   std::vector<fs::path> folders;
   std::error_code error;
@@ -82,7 +82,8 @@ LoadedLibrary::LoadedLibrary(const LibraryName& library, const LibraryPlaces& pl
       handle_ = {handle, [](void* opened) { dlclose(opened); }};
       return;
     }
-    // Of a file that exists the reason says more than of a bare name that is nowhere.
+    // For a file that exists, the reason is more informative than for a bare name that is not
+    // found.
     const std::string text = last_dl_error();
     if (reason.empty() || candidate.find('/') != std::string::npos) reason = text;
   }

@@ -1,5 +1,5 @@
-// Shared libraries that are opened at run time, so that one program starts on a machine without
-// them and says what it lacks.
+// Loads shared libraries at run time, so that one program starts on a machine without them and
+// reports what is missing.
 #pragma once
 
 #include <memory>
@@ -9,42 +9,42 @@
 
 namespace roofcast::kernels::cuda {
 
-/// A library as it is asked for.
+/// The name of a library and its files.
 struct LibraryName {
   std::string name;                // for messages: "cuBLASLt"
-  std::vector<std::string> files;  // "libcublasLt.so.13", the preferred one first
+  std::vector<std::string> files;  // "libcublasLt.so.13", preferred first
 };
 
-/// Where else than on the loader's own path to look.
+/// Where to look in addition to the loader's own path.
 struct LibraryPlaces {
-  /// Folders separated by colons, looked at before all others; usually the value of an environment
-  /// variable that main() read.
+  /// Folders separated by colons, searched first; usually the value of an environment variable that
+  /// main() read.
   std::string folders{};
-  /// Of a Python environment with NVIDIA's wheels: PREFIX/lib/python3.*/site-packages/nvidia/*/lib.
+  /// A Python environment with NVIDIA's wheels: PREFIX/lib/python3.*/site-packages/nvidia/*/lib.
   std::string python_prefix{};
 };
 
-/// What is tried, in this order: the given folders, the loader's own path, /usr/local/cuda/lib64,
-/// the Python environment. Files in folders are listed only where they exist.
+/// The candidates, in this order: the given folders, the loader's own path, /usr/local/cuda/lib64,
+/// the Python environment. Files in folders are listed only if they exist.
 std::vector<std::string> library_candidates(const LibraryName& library,
                                             const LibraryPlaces& places);
 
-/// An open library. Copies share it. It stays in memory when the last one goes: CUDA's libraries
-/// register themselves with the driver and are not made to be unloaded.
+/// An open library, shared by copies. It is never unloaded: CUDA's libraries register with the
+/// driver and do not support unloading.
 class LoadedLibrary {
  public:
-  /// The first candidate that opens. Throws std::runtime_error, one line, when none does.
+  /// Opens the first candidate that loads. Throws a one-line std::runtime_error if none does.
   LoadedLibrary(const LibraryName& library, const LibraryPlaces& places);
 
-  /// The function `name`, of the type that the library's header declares. Throws std::runtime_error
-  /// when the library has none.
+  /// The function `name`, with the type declared in the library's header. Throws std::runtime_error
+  /// if the library does not have it.
   template <class Function>
   Function* function(const char* name) const {
     static_assert(std::is_function_v<Function>);
     return reinterpret_cast<Function*>(symbol(name));
   }
 
-  /// The file that was opened, as it was asked for.
+  /// The file that was opened, as it was requested.
   const std::string& path() const { return path_; }
 
  private:

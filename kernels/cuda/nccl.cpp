@@ -14,8 +14,8 @@ namespace {
 
 constexpr auto kFamily = "collective";
 
-// Declarations of NCCL's C interface (NCCL user guide, "NCCL API"), whose header is not part of the
-// CUDA toolkit: a result of which 0 is success, data types and operations by number.
+// Declarations of NCCL's C interface (NCCL user guide, "NCCL API"), whose header is not in the CUDA
+// toolkit: a result where 0 is success, and data types and operations by number.
 struct OpaqueCommunicator;
 using Communicator = OpaqueCommunicator*;
 using Result = int;
@@ -125,13 +125,13 @@ struct Collectives::Implementation {
       done = cudaStreamSynchronize(stream) == cudaSuccess && done;
       cudaStreamDestroy(stream);
     }
-    // Destroying waits for calls that on a lost device never end.
+    // Destroying would wait for calls that never finish on a lost device.
     for (const Communicator communicator : communicators) {
       done ? library.destroy(communicator) : library.abort(communicator);
     }
   }
 
-  /// call(rank) for each rank, as one operation.
+  /// Runs call(rank) for each rank as one operation.
   template <class Call>
   void as_group(std::size_t buffers, std::int64_t count, const char* what, const Call& call) {
     require(buffers == devices.size(), kFamily, "there must be buffers for each rank");
@@ -145,7 +145,7 @@ struct Collectives::Implementation {
     library.check(result == kSuccess ? ended : result, what);
   }
 
-  /// Sends part `s` of a rank's input to rank s, and receives as much from it.
+  /// Sends part `s` of a rank's input to rank s, and receives the same amount from it.
   Result exchange(Element element, std::int64_t count, const RankBuffers& buffers,
                   std::size_t rank) {
     const auto elements = static_cast<std::size_t>(count);

@@ -1,4 +1,4 @@
-// Collectives between the GPUs of this machine by NCCL, which is opened at run time. One process
+// Collectives between the GPUs of this machine by NCCL, which is loaded at run time. One process
 // drives all ranks; rank r is the r-th device given.
 #pragma once
 
@@ -15,16 +15,17 @@ struct CUstream_st;  // what cudaStream_t points to, so that this header needs n
 
 namespace roofcast::kernels::cuda {
 
-/// "2.28.9" of 22809, as ncclGetVersion() gives it.
+/// "2.28.9" for 22809, ncclGetVersion()'s format.
 std::string nccl_version_text(int version);
 
-/// Of the library that would be opened. Throws std::runtime_error, one line, when there is none.
+/// Version of the library that would be loaded. Throws a one-line std::runtime_error if there is
+/// none.
 std::string nccl_version(const LibraryPlaces& places);
 
 /// A failed call throws std::runtime_error. Calls queue work on each rank's own stream and return.
 class Collectives {
  public:
-  /// Throws std::runtime_error, one line, when the library is not found or does not start.
+  /// Throws a one-line std::runtime_error if the library is not found or fails to initialise.
   Collectives(std::vector<int> devices, const LibraryPlaces& places);
   ~Collectives();
   Collectives(const Collectives&) = delete;
@@ -33,8 +34,8 @@ class Collectives {
   int ranks() const;
   CUstream_st* stream(int rank) const;
 
-  // `count`: elements that each rank contributes; reduce_scatter: that each rank receives;
-  // all_to_all: that each rank sends to each. `buffers`: one a rank.
+  // `count`: elements that each rank contributes; for reduce_scatter, that each rank receives; for
+  // all_to_all, that each rank sends to each. `buffers`: one per rank.
 
   /// output[i] = sum over the ranks of input[i]; [count] both.
   void all_reduce(Element element, std::int64_t count, const std::vector<RankBuffers>& buffers);

@@ -21,9 +21,9 @@ namespace {
 
 constexpr auto kFamily = "collective";
 
-// What queueing takes the host at first guess; a recording that needs longer gets longer.
+// First guess of the host's queueing time; a recording that needs longer gets longer.
 constexpr std::uint64_t kQueueNanoseconds = 50'000;
-constexpr std::uint64_t kQueueNanosecondsPerCall = 15'000;  // of one rank
+constexpr std::uint64_t kQueueNanosecondsPerCall = 15'000;  // per rank
 constexpr std::uint64_t kMaxQueueNanoseconds = 200'000'000;
 
 /// Events belong to a device.
@@ -35,7 +35,7 @@ EventTimer events_on(int device) {
 class CallList final : public Recording {
  public:
   std::vector<Collective> calls{};
-  std::uint64_t queue_nanoseconds = 0;  // that have sufficed, or are tried next
+  std::uint64_t queue_nanoseconds = 0;  // that have sufficed, or will be tried next
 };
 
 class NcclGroup final : public DeviceGroup {
@@ -103,14 +103,14 @@ class NcclGroup final : public DeviceGroup {
     return list;
   }
 
-  /// The calls are queued one by one and not captured as a graph: of a process that drives several
-  /// GPUs NCCL's guide says that a launch of captured calls may block before all of them are
-  /// launched, and never end (NCCL 2.30 user guide, "Using NCCL with CUDA Graphs"). Yet a small
-  /// call takes less time than one thread needs to queue it on eight GPUs. So a kernel that only
-  /// waits goes first on every stream, until all calls are queued; an event that had passed by then
-  /// tells that it was too short. The first call is not counted: it brings together ranks that were
-  /// started one after the other. From then on each waits for the others within the calls, so that
-  /// rank 0's events tell of all.
+  /// Calls are queued one by one rather than captured as a graph: NCCL's guide says that in a
+  /// process that drives several GPUs, a launch of captured calls may block before all of them are
+  /// launched, and deadlock (NCCL 2.30 user guide, "Using NCCL with CUDA Graphs"). But a small call
+  /// takes less time than one thread needs to queue it on eight GPUs. So a kernel that only waits
+  /// is queued first on every stream, until all calls are queued; an event that has passed by then
+  /// shows that the delay was too short. The first call is not counted: it synchronises ranks that
+  /// started one after the other. After it, each rank waits for the others within the calls, so
+  /// rank 0's events represent all.
   Sample replay(Recording& recording) override {
     auto& list = dynamic_cast<CallList&>(recording);
     while (!queue(list)) {
@@ -129,7 +129,7 @@ class NcclGroup final : public DeviceGroup {
  private:
   int device_of(int rank) const { return devices_.at(static_cast<std::size_t>(rank)); }
 
-  /// Runs the list, and waits; false: the GPUs did not wait for the host.
+  /// Runs the list and waits. Returns false if the GPUs did not wait for the host.
   bool queue(const CallList& list) {
     const DeviceGuard guard(device_of(0));
     for (int rank = 0; rank < ranks(); ++rank) {

@@ -1,5 +1,5 @@
-// GPUs of one kind that exchange messages by NCCL (kernels/device_group.hpp), and how their calls
-// are timed.
+// GPUs of one kind that exchange messages by NCCL (kernels/device_group.hpp), and the timing of
+// their calls.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,12 @@
 
 namespace roofcast::kernels::cuda {
 
-/// Rank r is devices[r]. Throws std::runtime_error, one line, when NCCL is not found or does not
-/// start.
+/// Rank r is devices[r]. Throws a one-line std::runtime_error if NCCL is not found or fails to
+/// initialise.
 std::unique_ptr<DeviceGroup> make_nccl_group(const std::vector<int>& devices,
                                              const LibraryPlaces& places);
 
-/// The GPUs of the same kind as `device`, which comes first. Looks for NCCL only where there are
-/// several.
+/// The GPUs of the same kind as `device`, which is first. Looks for NCCL only if there are several.
 Peers nccl_peers(int device, const LibraryPlaces& places);
 
 }  // namespace roofcast::kernels::cuda

@@ -8,8 +8,8 @@
 namespace roofcast::kernels::cuda {
 namespace {
 
-// Declarations of NVML's C interface (NVML API reference, "Device Queries"), of which only these
-// are needed: a result code of which 0 is success, and an opaque device.
+// The required declarations of NVML's C interface (NVML API reference, "Device Queries"): a result
+// code where 0 is success, and an opaque device.
 using Result = int;
 struct OpaqueDevice;
 using Device = OpaqueDevice*;
@@ -23,7 +23,7 @@ constexpr int kMemoryClock = 2;
 constexpr int kGpuTemperature = 0;
 constexpr unsigned kVersionSize = 80;  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
 
-/// The function, or null where the library is too old to have it.
+/// The function, or null if the library is too old to have it.
 template <class Function>
 Function* optional_function(const LoadedLibrary& library, const char* name) {
   try {

@@ -3,7 +3,7 @@
 namespace roofcast::kernels::cuda {
 namespace {
 
-/// FLOP of one multiprocessor in one cycle; 0: cannot.
+/// FLOP per multiprocessor and cycle; 0: unsupported.
 struct CycleRates {
   int compute_capability;
   int fp32;
@@ -12,9 +12,9 @@ struct CycleRates {
   int int8;
 };
 
-// Each row with a check against a datasheet: multiprocessors x boost clock x FLOP = datasheet.
-// Where GeForce cards sum into fp32 at half the rate of professional ones, the row has the
-// latter's: it bounds both.
+// Each row has a check against a datasheet: multiprocessors x boost clock x FLOP = datasheet. If
+// GeForce cards accumulate in fp32 at half the rate of professional ones, the row has the latter's
+// rate, which bounds both.
 constexpr CycleRates kTable[] = {
     // NVIDIA A100 whitepaper, table 1: 108 x 1.41 GHz x 2048 = 312 TFLOP/s, int8 624 TOPS.
     {80, 128, 2048, 0, 4096},

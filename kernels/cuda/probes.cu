@@ -1,8 +1,8 @@
 // The GPU's clocks, the empty kernel and the delay.
 //
-// Launch: the clock probe has one thread a multiprocessor; the scheduler spreads CTAs over an idle
-// device before it doubles up, and a multiprocessor that got none is left out of the result. A
-// second CTA on the same one writes a later moment of the same clocks.
+// Launch: the clock probe has one thread per multiprocessor. The scheduler spreads CTAs over an
+// idle device before it doubles up; a multiprocessor that got none is omitted from the result. A
+// second CTA on the same one writes a later reading of the same clocks.
 #include "kernels/cuda/cuda_check.hpp"
 #include "kernels/cuda/probes.hpp"
 
@@ -30,7 +30,7 @@ __global__ void clock_probe_kernel(ClockReading* readings) {
 __global__ void empty_kernel() {}
 
 __global__ void delay_kernel(std::uint64_t nanoseconds) {
-  constexpr unsigned kNap = 200;  // nanoseconds between two looks
+  constexpr unsigned kNap = 200;  // nanoseconds between two polls
   const std::uint64_t start = global_nanoseconds();
   while (global_nanoseconds() - start < nanoseconds) __nanosleep(kNap);
 }

@@ -1,5 +1,4 @@
-// Kernels that do nothing but be there: one that reads the GPU's clocks, one that is empty, one
-// that waits.
+// Kernels without work: one reads the GPU's clocks, one is empty, one waits.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +13,13 @@ namespace roofcast::kernels::cuda {
 inline constexpr int kMaxMultiprocessors = 512;
 
 /// Each multiprocessor that runs part of it writes readings[its number]; on an idle GPU nearly all
-/// do. `readings`: [kMaxMultiprocessors], where the GPU can write. Throws CudaError when the
-/// launch fails.
+/// do. `readings`: [kMaxMultiprocessors], writable by the GPU. Throws CudaError if the launch
+/// fails.
 void launch_clock_probe(ClockReading* readings, int multiprocessors, CUstream_st* stream);
 
 void launch_empty(CUstream_st* stream);
 
-/// What is queued behind it on the stream starts after so many nanoseconds at the earliest.
+/// Delays later work on the stream by at least this many nanoseconds.
 void launch_delay(std::uint64_t nanoseconds, CUstream_st* stream);
 
 }  // namespace roofcast::kernels::cuda

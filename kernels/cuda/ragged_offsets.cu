@@ -1,5 +1,4 @@
-// Row numbers to element offsets and lengths, one thread a sequence; takes no longer than its
-// launch.
+// Converts row numbers to element offsets and lengths, one thread per sequence; launch-bound.
 #include "kernels/cuda/ragged_offsets.hpp"
 
 #include "kernels/cuda/cuda_check.hpp"

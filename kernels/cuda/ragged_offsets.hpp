@@ -1,4 +1,4 @@
-// Where the rows of a ragged batch begin, as libraries want to be told: a helper of cuDNN's
+// Start offsets of the rows of a ragged batch, in the form that libraries need: a helper of cuDNN's
 // prefill.
 #pragma once
 
@@ -18,7 +18,7 @@ struct RaggedOffsets {
   std::int64_t* output_offset = nullptr;  // [sequences + 1]
 };
 
-/// Queues the kernel on `stream`; all pointers are device memory. Bytes: about 20 a sequence.
+/// Queues the kernel on `stream`; all pointers are device memory. Bytes: about 20 per sequence.
 void launch_ragged_offsets(const RaggedOffsets& offsets, CUstream_st* stream);
 
 }  // namespace roofcast::kernels::cuda

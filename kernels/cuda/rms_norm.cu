@@ -3,12 +3,12 @@
 //
 // Shapes: input, residual, residual_out, output [rows, hidden]; weight [hidden]; row-major, one
 // element type (fp32, fp16, bf16). FLOPs: 5 rows hidden. Bytes: 4 rows hidden elements and the
-// weight (2 rows hidden without a residual). At 1 to 2 FLOP per byte it is bound by memory, and by
-// its launch when rows are few.
+// weight (2 rows hidden without a residual). Memory-bound at 1 to 2 FLOP per byte, or launch-bound
+// with few rows.
 //
-// Launch: one CTA a row, so that a row's sum needs no second kernel. Each thread holds its part of
-// the row in registers between the two phases: every element is read once and written once, in
-// vectors of 16 bytes. Accumulation in fp32.
+// Launch: one CTA per row, so that a row's sum needs no second kernel. Each thread keeps its part
+// of the row in registers between the two phases: every element is read once and written once, in
+// vectors of 16 bytes. Accumulates in fp32.
 #include "kernels/cuda/rms_norm.hpp"
 
 #include "kernels/cuda/cuda_check.hpp"
@@ -17,10 +17,10 @@
 namespace roofcast::kernels::cuda {
 namespace {
 
-constexpr int kThreadsWanted = 256;  // enough to hide latency, several CTAs an SM
-constexpr int kMaxVectors = 8;       // a thread: 32 fp32 or 64 sixteen-bit values in registers
+constexpr int kThreadsWanted = 256;  // enough to hide latency, several CTAs per SM
+constexpr int kMaxVectors = 8;       // per thread: 32 fp32 or 64 16-bit values in registers
 
-/// RmsNorm with typed pointers, as it is passed to the device. Only the weight is __restrict__: the
+/// RmsNorm with typed pointers, as passed to the device. Only the weight is __restrict__: the
 /// contract lets the outputs overwrite input and residual.
 template <class T>
 struct Arguments {
@@ -29,7 +29,7 @@ struct Arguments {
   const Vector<T>* __restrict__ weight;  // [vectors]
   Vector<T>* residual_out;               // [rows, vectors], or null
   Vector<T>* output;                     // [rows, vectors]
-  int vectors;                           // of one row
+  int vectors;                           // per row
   float hidden;
   float epsilon;
 };
@@ -42,12 +42,12 @@ __device__ Vector<T> add(const Vector<T>& a, const Vector<T>& b) {
   return sum;
 }
 
-/// Threads of the largest CTA that launch_for makes: kThreadsWanted but for the widest rows.
+/// Threads of the largest CTA that launch_for creates: kThreadsWanted, except for the widest rows.
 template <class T, int kVectors>
 constexpr int kThreadBound = kVectors < kMaxVectors ? kThreadsWanted
                                                     : kMaxHidden / (kVectors * kLanes<T>);
 
-/// kVectors: vectors a thread holds; kVectors * blockDim.x covers the row.
+/// kVectors: vectors per thread; kVectors * blockDim.x covers the row.
 template <class T, int kVectors>
 __global__ void __launch_bounds__(kThreadBound<T, kVectors>)
     rms_norm_kernel(const Arguments<T> norm) {
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreadBound<T, kVectors>)
     }
   }
 
-  // Scale what the registers hold.
+  // Scale the values in registers.
   const float scale = rsqrtf(block_sum(squares) / norm.hidden + norm.epsilon);
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {
@@ -97,7 +97,7 @@ void launch(const Arguments<T>& arguments, std::int64_t rows, cudaStream_t strea
   ROOFCAST_CUDA_CHECK(cudaGetLastError());
 }
 
-/// The fewest vectors a thread that keep the CTA near kThreadsWanted.
+/// The fewest vectors per thread that keep the CTA near kThreadsWanted.
 template <class T>
 void launch_for(const RmsNorm& norm, cudaStream_t stream) {
   const Arguments<T> arguments{.input = static_cast<const Vector<T>*>(norm.input),

@@ -7,8 +7,8 @@ struct CUstream_st;  // what cudaStream_t points to, so that this header needs n
 
 namespace roofcast::kernels::cuda {
 
-/// Queues the kernel on `stream`; all pointers are device memory. Throws std::invalid_argument on
-/// a bad shape, CudaError when the launch fails.
+/// Queues the kernel on `stream`; all pointers are device memory. Throws std::invalid_argument for
+/// a bad shape, CudaError if the launch fails.
 void launch_rms_norm(const RmsNorm& norm, CUstream_st* stream);
 
 }  // namespace roofcast::kernels::cuda

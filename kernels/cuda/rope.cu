@@ -3,11 +3,11 @@
 //   head[i + head_dim / 2] <- head[i + head_dim / 2] cos + head[i] sin
 //
 // Shapes: query [tokens, query_heads, head_dim] and key [tokens, kv_heads, head_dim], each token's
-// heads together within rows of `stride` elements; cosine, sine [positions, head_dim / 2] in fp32.
-// FLOPs: 3 tokens heads head_dim. Bytes: 2 tokens heads head_dim elements; bound by memory.
+// heads contiguous within rows of `stride` elements; cosine, sine [positions, head_dim / 2] in
+// fp32. FLOPs: 3 tokens heads head_dim. Bytes: 2 tokens heads head_dim elements; memory-bound.
 //
-// Launch: one CTA a token, so that its row of the rotation table is read into L1 once; a thread
-// turns one vector of 16 bytes and its partner in the head's other half. Arithmetic in fp32.
+// Launch: one CTA per token, so that its row of the rotation table is read into L1 once; a thread
+// rotates one vector of 16 bytes and its partner in the head's other half. Arithmetic in fp32.
 #include <algorithm>
 
 #include "kernels/ceil_divide.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kThreadsWanted = 256;
 
-/// Rope with typed pointers. `query` and `key` may lie in one allocation, but do not overlap.
+/// Rope with typed pointers. `query` and `key` may be in one allocation but must not overlap.
 template <class T>
 struct Arguments {
   Vector<T>* query;
@@ -34,7 +34,7 @@ struct Arguments {
   std::int64_t stride;  // vectors from one token's row to the next
 };
 
-/// The fp32 numbers that belong to the elements of one Vector<T>.
+/// The fp32 values for the elements of one Vector<T>.
 template <class T>
 struct Factors {
   float lane[kLanes<T>];

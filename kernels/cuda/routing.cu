@@ -1,13 +1,13 @@
-// Which experts a token goes to, and the token-expert pairs sorted by expert.
+// Chooses each token's experts and sorts the token-expert pairs by expert.
 //
 // Shapes: logits [tokens, experts]; weight, place [tokens, top_k]; source [tokens top_k]; first_row
-// [experts + 1]. Bytes: the logits, and 12 a pair. In decode both kernels are bound by latency.
+// [experts + 1]. Bytes: the logits, and 12 per pair. In decode both kernels are latency-bound.
 //
-// Launch: (1) a warp a token: its logits are held in registers and the largest is taken top_k
-// times; the choices are left in `place`. (2) one CTA sorts the pairs by counting: each warp counts
-// the experts of a contiguous part of the pairs, the counts become first places by a prefix sum
-// over experts and warps, and each warp places its part in order. So pairs of one expert keep the
-// order of their tokens, whatever the number of warps.
+// Launch: (1) one warp per token keeps its logits in registers and takes the largest top_k times,
+// storing the choices in `place`. (2) one CTA counting-sorts the pairs: each warp counts the
+// experts of a contiguous part of the pairs, a prefix sum over experts and warps turns the counts
+// into start positions, and each warp places its part in order. So pairs of one expert keep the
+// order of their tokens for any number of warps.
 #include <algorithm>
 #include <limits>
 
@@ -21,11 +21,11 @@ namespace {
 
 // ---- (1) choosing
 
-constexpr int kChooseWarps = 4;  // of a CTA
+constexpr int kChooseWarps = 4;  // per CTA
 constexpr int kNobody = std::numeric_limits<int>::max();
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
-/// A logit and its expert; of equal logits the lower expert is the better.
+/// A logit and its expert; of equal logits the lower expert is better.
 struct Candidate {
   float logit;
   int expert;
@@ -35,7 +35,7 @@ __device__ bool better(const Candidate& a, const Candidate& b) {
   return a.logit > b.logit || (a.logit == b.logit && a.expert < b.expert);
 }
 
-/// The best candidate of all lanes, in each of them.
+/// The best candidate of all lanes, returned to each.
 __device__ Candidate warp_best(Candidate candidate) {
 #pragma unroll
   for (int offset = kWarp / 2; offset > 0; offset /= 2) {
@@ -46,7 +46,7 @@ __device__ Candidate warp_best(Candidate candidate) {
   return candidate;
 }
 
-/// kPerLane: experts that a lane holds; kPerLane * kWarp covers all.
+/// kPerLane: experts per lane; kPerLane * kWarp covers all.
 template <class T, int kPerLane>
 __global__ void __launch_bounds__(kChooseWarps* kWarp) choose_kernel(const Routing routing) {
   const auto lane = static_cast<int>(threadIdx.x % kWarp);
@@ -110,24 +110,24 @@ void choose_for(const Routing& routing, cudaStream_t stream) {
 // ---- (2) sorting
 
 constexpr int kRowsInFlight = 8;
-constexpr int kSortBytes = 96 * 1024;  // of shared memory that every GPU from sm_80 on can give
+constexpr int kSortBytes = 96 * 1024;  // of shared memory, available on every GPU since sm_80
 
-/// One of the 32 pairs that a warp handles at a time.
+/// One of the 32 pairs that a warp processes at a time.
 struct PairOfLane {
   std::int32_t expert;
-  int rank;   // among these pairs of the same expert
+  int rank;   // position among these pairs of the same expert
   int count;  // of these pairs with the same expert
 };
 
-/// `lanes`: those that have a pair, and call.
+/// `lanes`: the lanes that have a pair and call this.
 __device__ PairOfLane pair_of_lane(std::int32_t expert, unsigned lanes) {
   const unsigned same = __match_any_sync(lanes, expert);
   const unsigned below = (1U << threadIdx.x % kWarp) - 1;
   return {expert, __popc(same & below), __popc(same)};
 }
 
-/// Calls visit(pair, pair_of_lane, lanes) for the pairs from begin to end, 32 at a time in order.
-/// A warp has kRowsInFlight times 32 loads under way, as it alone must hide their latency.
+/// Calls visit(pair, pair_of_lane, lanes) for the pairs from begin to end, 32 at a time in order. A
+/// warp keeps kRowsInFlight times 32 loads in flight, because it must hide their latency alone.
 template <class Visit>
 __device__ void for_each_pair(const std::int32_t* expert_of, std::int64_t begin, std::int64_t end,
                               const Visit& visit) {
@@ -149,8 +149,8 @@ __device__ void for_each_pair(const std::int32_t* expert_of, std::int64_t begin,
   }
 }
 
-/// Turns counts[warp][expert] into the first place of each warp's pairs of each expert, and writes
-/// first_row. Thread e takes the experts e, e + blockDim.x, ...
+/// Turns counts[warp][expert] into the start position of each warp's pairs of each expert, and
+/// writes first_row. Thread e processes the experts e, e + blockDim.x, ...
 __device__ void places_from_counts(std::int32_t* counts, int warps, int experts,
                                    std::int32_t* first_row) {
   const auto threads = static_cast<int>(blockDim.x);
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(kMaxThreads) sort_kernel(const Routing routing
   places_from_counts(counts, warps, experts, routing.first_row);
   __syncthreads();
 
-  // `place` holds the expert of each choice until its place is known.
+  // `place` holds the expert of each choice until its position is known.
   for_each_pair(routing.place, begin, end,
                 [&](std::int64_t at, const PairOfLane& pair, unsigned lanes) {
                   const std::int32_t place = own[pair.expert] + pair.rank;

@@ -1,14 +1,14 @@
-// The next token of each row of logits: the largest, or one drawn from the top_k and top_p most
-// likely. No sort: a token's place in the order of falling logits is only needed where a running
-// total crosses a target, and that logit is found by bisection.
+// The next token of each row of logits: the largest, or one sampled from the top_k and top_p most
+// likely. No sort: a token's rank by descending logit matters only where a running total crosses a
+// target, and that logit is found by bisection.
 //
 // Shapes: logits [rows, vocabulary] (rows need not be aligned to vectors); token [rows]. Bytes: the
-// logits once from memory; the passes after the first are served by L2 when it holds the rows.
+// logits once from memory; L2 serves the later passes if it holds the rows.
 //
-// Launch: one CTA of 1024 threads a row. Greedy: one pass. Otherwise each of top_k, top_p and the
-// draw takes 8 passes for 16-bit logits and 16 for fp32: a pass cuts the range of logits in four.
-// Sums run in a fixed order (fp32 in a thread, then double), so that a row's token does not depend
-// on the rest of the batch, nor on the row's address.
+// Launch: one CTA of 1024 threads per row. Greedy: one pass. Otherwise each of top_k, top_p and the
+// draw takes 8 passes for 16-bit logits and 16 for fp32: a pass divides the range of logits into
+// four. Sums have a fixed order (fp32 within a thread, then double), so a row's token does not
+// depend on the rest of the batch or on the row's address.
 #include <type_traits>
 
 #include "kernels/cuda/cuda_check.hpp"
@@ -20,9 +20,9 @@ namespace {
 
 constexpr int kThreads = 1024;
 constexpr int kWarps = kThreads / kWarp;
-constexpr int kPivots = 3;  // of one pass: four parts
+constexpr int kPivots = 3;  // per pass: four parts
 
-// ---- keys: whole numbers in the order of the logits; 0 and -0 have the same
+// ---- keys: integers in the order of the logits; 0 and -0 have the same key
 
 constexpr std::uint32_t kSign16 = 0x8000U;
 constexpr std::uint32_t kSign32 = 0x80000000U;
@@ -53,8 +53,8 @@ __device__ float logit_of(std::uint32_t key) {
 
 // ---- one row
 
-/// Calls visit(index, logit) for this thread's share of a row: groups of kLanes neighbours, the
-/// same ones whether the row is aligned, so that they are vectors, or not.
+/// Calls visit(index, logit) for this thread's share of a row: groups of kLanes neighbours, which
+/// are the same whether the row is aligned (and they are vectors) or not.
 template <class T, class Visit>
 __device__ void for_each_logit(const T* row, int vocabulary, const Visit& visit) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(row) % kVectorBytes == 0;
@@ -75,7 +75,7 @@ __device__ void for_each_logit(const T* row, int vocabulary, const Visit& visit)
   }
 }
 
-/// The largest value of all threads, in each of them.
+/// The largest value of all threads, returned to each.
 __device__ std::uint64_t block_max(std::uint64_t value) {
   __shared__ std::uint64_t of_warp[kWarps];
 #pragma unroll
@@ -90,8 +90,8 @@ __device__ std::uint64_t block_max(std::uint64_t value) {
   return value;
 }
 
-/// Key and index of the largest logit (the lowest index of equal ones) in one number that grows
-/// with the key and falls with the index.
+/// Key and index of the largest logit (the lowest index among equal ones) in one number that
+/// increases with the key and decreases with the index.
 template <class T>
 __device__ std::uint64_t largest(const T* row, int vocabulary) {
   std::uint64_t best = 0;
@@ -128,7 +128,7 @@ struct Row {
   __device__ float weight(float logit) const { return exp2f((logit - largest) * factor); }
 };
 
-/// Tokens from the most likely one down to some logit.
+/// The tokens from the most likely one down to a given logit.
 struct Total {
   int count = 0;
   double weight = 0;
@@ -143,7 +143,7 @@ __device__ Total shuffled(const Total& total, int offset) {
           __shfl_xor_sync(kAllLanes, total.weight, offset)};
 }
 
-/// Sums over all threads, the same bits in each.
+/// Sums over all threads, with the same bits in each.
 template <int kCount>
 __device__ void block_totals(Total (&totals)[kCount]) {
   __shared__ Total of_warp[kCount][kWarps];
@@ -192,16 +192,16 @@ __device__ void totals_from(const Row<T>& row, const std::uint32_t (&pivots)[kCo
   block_totals(totals);
 }
 
-/// The tokens of one logit, where a running total crosses a target.
+/// The tokens with the logit at which a running total crosses a target.
 struct Crossing {
   std::uint32_t key = 0;
   Total above{};  // tokens with a greater key
-  Total with{};   // and these; not known when the key is find_crossing()'s `low`
+  Total with{};   // including these; unknown if the key is find_crossing()'s `low`
 };
 
-/// The greatest key in [low, high) for which reached(total of the tokens from that key on) holds.
-/// It is taken to hold for `low` and not for `high`, which is beyond every key. Totals grow as keys
-/// fall, in fp32 too (rounding is monotone), so that the key found is one of the row's, or `low`.
+/// The greatest key in [low, high) for which reached(total of the tokens from that key on) is true.
+/// Assumed true for `low` and false for `high`, which is beyond every key. Totals grow as keys
+/// fall, in fp32 too (rounding is monotone), so the key found is one of the row's, or `low`.
 template <class T, class Reached>
 __device__ Crossing find_crossing(const Row<T>& row, std::uint32_t low, std::uint32_t high,
                                   const Reached& reached) {
@@ -216,8 +216,8 @@ __device__ Crossing find_crossing(const Row<T>& row, std::uint32_t low, std::uin
     Total totals[kPivots];
     totals_from(row, pivots, totals);
 
-    // The greatest pivot that reaches the target is the new low, the one behind it the new high.
-    // In a range of 2 or 3 keys a pivot may be the old low.
+    // The greatest pivot that reaches the target is the new low, the next one the new high. In a
+    // range of 2 or 3 keys a pivot may be the old low.
 #pragma unroll
     for (int i = 0; i < kPivots; ++i) {
       if (pivots[i] <= low || pivots[i] >= high) continue;
@@ -235,7 +235,7 @@ __device__ Crossing find_crossing(const Row<T>& row, std::uint32_t low, std::uin
 }
 
 /// The tokens kept: those with a greater key, and the first `ties` of those with this one. Key 0,
-/// which no logit has: all tokens.
+/// which no logit has, means all tokens.
 struct Kept {
   std::uint32_t key = 0;
   int ties = 0;
@@ -275,8 +275,8 @@ __device__ Kept keep_top_p(const Row<T>& row, std::uint32_t high, const Kept& ke
   return {crossing.key, ties, crossing.above.weight + ties * one};
 }
 
-/// Index of tie number `wanted` (from 0) among the tokens with this key, in the order of indices.
-/// Each warp takes a contiguous part of the row.
+/// Index of tie number `wanted` (from 0) among the tokens with this key, in index order. Each warp
+/// searches a contiguous part of the row.
 template <class T>
 __device__ std::int32_t index_of_tie(const Row<T>& row, std::uint32_t key, int wanted) {
   __shared__ int ties_of_warp[kWarps];
@@ -322,7 +322,7 @@ __global__ void __launch_bounds__(kThreads) draw_kernel(const Sampling sampling)
                    .factor = kLog2E / sampling.temperature};
   const std::uint32_t high = largest_key + 1;
 
-  // Cut to top_k, then to top_p of what is left.
+  // Restrict to top_k, then to top_p of the rest.
   const bool cut = sampling.top_k > 0 && sampling.top_k < sampling.vocabulary;
   Kept kept = cut ? keep_top_k(row, high, sampling.top_k) : keep_all(row);
   if (sampling.top_p < 1) kept = keep_top_p(row, high, kept, sampling.top_p);

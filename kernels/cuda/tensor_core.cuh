@@ -1,6 +1,6 @@
-// The instructions that matrix kernels are made of, each in one function: tensor-core products,
-// loads of their fragments from shared memory, and asynchronous copies into it. All exist from
-// compute capability 8.0 on (PTX ISA 8.0, 9.7.14 "mma", "ldmatrix"; 9.7.9.25 "cp.async").
+// The instructions that matrix kernels are built from, one function each: tensor-core products,
+// loads of their fragments from shared memory, and asynchronous copies to it. All require compute
+// capability 8.0 (PTX ISA 8.0, 9.7.14 "mma", "ldmatrix"; 9.7.9.25 "cp.async").
 #pragma once
 
 #include <cuda_bf16.h>
@@ -35,8 +35,8 @@ __device__ inline void mma<__nv_bfloat16>(float (&c)[4], const std::uint32_t (&a
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// Four 8 x 8 matrices of 16-bit elements: matrix i has its row r at the address that lane 8 i + r
-/// gives. Lane l receives elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4 of each.
+/// Loads four 8 x 8 matrices of 16-bit elements: lane 8 i + r gives the address of row r of matrix
+/// i. Lane l receives elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4 of each.
 __device__ inline void load_matrices(std::uint32_t (&matrix)[4], const void* row) {
   const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -45,8 +45,8 @@ __device__ inline void load_matrices(std::uint32_t (&matrix)[4], const void* row
                : "memory");
 }
 
-/// Starts copying 16 bytes from global to shared memory, or writing zeros where `given` is false;
-/// then `from` is not read, but must be a valid address. Both are aligned to 16 bytes.
+/// Starts copying 16 bytes from global to shared memory, or writing zeros if `given` is false; then
+/// `from` is not read but must be a valid address. Both are aligned to 16 bytes.
 __device__ inline void copy_async(void* to, const void* from, bool given) {
   const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
   const int bytes = given ? 16 : 0;
@@ -59,7 +59,7 @@ __device__ inline void copy_async(void* to, const void* from, bool given) {
 /// Ends a group: the copies that this thread started since the last one.
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-/// Waits until at most `kPending` of this thread's groups, the latest, are not done.
+/// Waits until at most the latest `kPending` of this thread's groups are unfinished.
 template <int kPending>
 __device__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");

@@ -9,7 +9,7 @@ struct CUstream_st;  // what cudaStream_t points to, so that this header needs n
 namespace roofcast::kernels::cuda {
 
 // Each queues its kernels on `stream`; all pointers are device memory. Throws std::invalid_argument
-// when the contract is broken, CudaError when the launch fails. No workspace is used.
+// if the contract is violated, CudaError if the launch fails. Workspaces are not used.
 
 void launch_embedding(const Embedding& embedding, CUstream_st* stream);
 void launch_rope(const Rope& rope, CUstream_st* stream);

@@ -1,4 +1,4 @@
-// What the memory-bound kernels share: vectors of 16 bytes, conversion of storage elements, sums
+// Shared code of the memory-bound kernels: 16-byte vectors, conversion of storage elements, sums
 // over a warp and a thread block, and the choice of a kernel by element.
 #pragma once
 
@@ -14,12 +14,12 @@ namespace roofcast::kernels::cuda {
 
 inline constexpr int kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xffffffffU;
-inline constexpr int kMaxThreads = 1024;  // of a thread block
+inline constexpr int kMaxThreads = 1024;  // per thread block
 
 template <class T>
-inline constexpr int kLanes = static_cast<int>(kVectorBytes / sizeof(T));  // elements of a vector
+inline constexpr int kLanes = static_cast<int>(kVectorBytes / sizeof(T));  // elements per vector
 
-/// 16 bytes of a tensor, moved by one instruction.
+/// 16 bytes of a tensor, loaded or stored by one instruction.
 template <class T>
 struct alignas(kVectorBytes) Vector {
   T lane[kLanes<T>];
@@ -44,7 +44,7 @@ __device__ inline __nv_bfloat16 narrow<__nv_bfloat16>(float value) {
   return __float2bfloat16_rn(value);
 }
 
-/// Sum over the lanes of a warp, the same bits in each.
+/// Sum over the lanes of a warp, with the same bits in each.
 template <class T>
 __device__ T warp_sum(T value) {
 #pragma unroll
@@ -54,8 +54,8 @@ __device__ T warp_sum(T value) {
   return value;
 }
 
-/// Sum over all threads of the block, the same bits in each. blockDim.x is a multiple of kWarp. May
-/// be called again after a __syncthreads().
+/// Sum over all threads of the block, with the same bits in each. blockDim.x must be a multiple of
+/// kWarp. May be called again after a __syncthreads().
 template <class T>
 __device__ T block_sum(T value) {
   __shared__ T warp_sums[kMaxThreads / kWarp];
@@ -67,8 +67,8 @@ __device__ T block_sum(T value) {
   return warp_sum(lane < blockDim.x / kWarp ? warp_sums[lane] : T{});
 }
 
-/// Sum of the values of the threads before this one; `total` becomes the sum of all. blockDim.x is
-/// a multiple of kWarp.
+/// Sum of the values of the threads before this one; `total` becomes the sum of all. blockDim.x
+/// must be a multiple of kWarp.
 template <class T>
 __device__ T block_prefix(T value, T& total) {
   __shared__ T warp_sums[kMaxThreads / kWarp];
@@ -91,8 +91,8 @@ __device__ T block_prefix(T value, T& total) {
   return sum - value;
 }
 
-/// Calls `launch` with a value of the CUDA type of a plain element (kernels/check.hpp), whose type
-/// alone matters. Other elements, which check() refuses, are passed over.
+/// Calls `launch` with a value of the CUDA type of a plain element (kernels/check.hpp); only its
+/// type matters. Ignores other elements, which check() refuses.
 template <class Launch>
 void for_plain_element(Element element, const Launch& launch) {
   switch (element) {

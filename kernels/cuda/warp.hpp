@@ -1,7 +1,7 @@
-// The hardware's words that the attention kernels use, each in one function: who am I, barriers,
-// shuffles, asynchronous copies, matrix loads and mma. On the GPU they are PTX. A host compiler
-// sees the same names as declarations only: tests/kernels/emulated_cta.cpp defines them, so that
-// the very code of a kernel runs, thread by thread, on a machine without a GPU.
+// The hardware operations that the attention kernels use, one function each: thread indices,
+// barriers, shuffles, asynchronous copies, matrix loads and mma. On the GPU they are PTX. A host
+// compiler sees the same names only as declarations: tests/kernels/emulated_cta.cpp defines them,
+// so that a kernel's own code runs, thread by thread, on a machine without a GPU.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct alignas(kChunkBytes) Quad {
   std::uint32_t word[4];
 };
 
-// Shared memory is addressed by 32-bit numbers from shared_base() on, the start of the CTA's
+// Shared memory is addressed by 32-bit numbers starting at shared_base(), the start of the CTA's
 // dynamic shared memory.
 
 #if defined(__CUDACC__)
@@ -42,9 +42,9 @@ ROOFCAST_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 ROOFCAST_DEVICE int block_index() { return static_cast<int>(blockIdx.x); }
 ROOFCAST_DEVICE int block_count() { return static_cast<int>(gridDim.x); }
 
-/// All threads of the CTA; shared memory written before is seen after.
+/// Waits for all threads of the CTA; earlier writes to shared memory are visible afterwards.
 ROOFCAST_DEVICE void barrier() { __syncthreads(); }
-/// All threads of the warp, likewise.
+/// The same for all threads of the warp.
 ROOFCAST_DEVICE void warp_barrier() { __syncwarp(); }
 
 ROOFCAST_DEVICE float shuffle_xor(float value, int mask) {
@@ -53,16 +53,16 @@ ROOFCAST_DEVICE float shuffle_xor(float value, int mask) {
 ROOFCAST_DEVICE std::uint32_t shuffle(std::uint32_t value, int lane) {
   return __shfl_sync(0xffffffffU, value, lane);
 }
-/// The value `distance` lanes below; the own one in the lowest lanes.
+/// The value `distance` lanes below; in the lowest lanes, their own.
 ROOFCAST_DEVICE std::uint32_t shuffle_up(std::uint32_t value, int distance) {
   return __shfl_up_sync(0xffffffffU, value, static_cast<unsigned>(distance));
 }
-/// One bit a lane.
+/// One bit per lane.
 ROOFCAST_DEVICE std::uint32_t ballot(bool holds) { return __ballot_sync(0xffffffffU, holds); }
 ROOFCAST_DEVICE int lowest_bit(std::uint32_t bits) { return __ffs(static_cast<int>(bits)) - 1; }
 
-/// The value, of which the compiler knows nothing: what is computed from it is not moved out of a
-/// loop, where it would take registers for the rare case that needs it.
+/// Returns the value, opaque to the compiler: computations that depend on it are not moved out of a
+/// loop, where they would use registers for the rare case that needs them.
 ROOFCAST_DEVICE int computed_here(int value) {
   asm volatile("" : "+r"(value));
   return value;
@@ -96,7 +96,7 @@ ROOFCAST_DEVICE std::uint32_t pack<Fp16>(float low, float high) {
   return result;
 }
 
-/// Two products of T, each half with its own.
+/// Two products of T, one per half.
 template <class T>
 ROOFCAST_DEVICE std::uint32_t multiply_pair(std::uint32_t a, std::uint32_t b);
 template <>
@@ -152,24 +152,24 @@ ROOFCAST_DEVICE void store_shared_quad(std::uint32_t address, const Quad& q) {
                : "memory");
 }
 
-/// Queues the copy of 16 bytes from global to shared memory, or of 16 zero bytes when not `valid`
-/// (then nothing is read). Past L1: what is read once should not push out what is read often.
+/// Queues the copy of 16 bytes from global to shared memory, or of 16 zero bytes if not `valid`
+/// (then nothing is read). Bypasses L1, so that data read once do not evict data read often.
 ROOFCAST_DEVICE void copy_async(std::uint32_t to, const void* from, bool valid) {
   const int bytes = valid ? kChunkBytes : 0;
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
                "r"(bytes)
                : "memory");
 }
-/// Closes the group of this thread's copies queued so far.
+/// Closes the group of copies that this thread has queued so far.
 ROOFCAST_DEVICE void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Until at most kPending of this thread's newest groups are under way.
+/// Waits until at most kPending of this thread's newest groups are in flight.
 template <int kPending>
 ROOFCAST_DEVICE void wait_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
-/// Four 8x8 matrices of 16-bit values: lane i gives the address of row i % 8 of matrix i / 8. In
-/// word m each lane receives, of matrix m, elements 2 (lane % 4) and the next of row lane / 4.
+/// Four 8x8 matrices of 16-bit values: lane i gives the address of row i % 8 of matrix i / 8. Word
+/// m of each lane receives elements 2 (lane % 4) and the next of row lane / 4 of matrix m.
 ROOFCAST_DEVICE Quad load_matrices(std::uint32_t row_address) {
   Quad q;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -209,14 +209,15 @@ ROOFCAST_DEVICE void matrix_multiply_add<Fp16>(float (&c)[4], const Quad& a, std
       : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(b0), "r"(b1));
 }
 
-/// Lets the next kernel of the stream be set up now, if it was launched to be ("programmatic
+/// Lets the next kernel of the stream be set up now, if it was launched that way ("programmatic
 /// dependent launch", sm_90).
 ROOFCAST_DEVICE void let_next_kernel_start() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
-/// Until the kernel before has ended and its writes are seen; at once when launched without.
+/// Waits until the previous kernel has ended and its writes are visible; returns at once if
+/// launched without it.
 ROOFCAST_DEVICE void wait_for_previous_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -2,7 +2,7 @@
 // bytes and FLOPs, without weight values. Every layer is a token mixer (attention or a recurrent
 // state) followed by a feed-forward block; either may be absent (Nemotron-H counts them as separate
 // layers).
-// Vocabulary: reference names are Hugging Face's; sizes are elements unless the name says bytes.
+// Vocabulary: reference names are Hugging Face's; sizes are in elements unless the name says bytes.
 #pragma once
 
 #include <cstdint>
@@ -195,7 +195,7 @@ struct Transformer {
   WeightFormat embedding_format{};
   WeightFormat lm_head_format{};
   DType activation = DType::bf16;   // dtype of activations, norms and routers
-  DType state_dtype = DType::bf16;  // recurrent (SSM) state; fp32 where the config says so
+  DType state_dtype = DType::bf16;  // recurrent (SSM) state; fp32 if the config states it
   SamplingKind sampling = SamplingKind::plain;  // default of generation_config.json
   std::optional<DType> kv_cache_dtype{};        // as the checkpoint specifies; else `activation`
   std::int64_t vision_parameters = 0;  // encoder and projector of a multimodal model, 16-bit

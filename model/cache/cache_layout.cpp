@@ -58,7 +58,7 @@ std::vector<CacheType> cache_types(const Transformer& model, const LayerRange& r
     const CacheNeed need = cache_need(layer, model, cache_dtype, tensor);
     const auto* attention = std::get_if<Attention>(&layer.mixer);
     if (attention != nullptr && attention->local_tokens > 0) {
-      // The uncompressed window beside a compressed cache is a sliding-window cache of its own.
+      // The uncompressed window of a compressed cache is a separate sliding-window cache.
       const AttentionSpan window{.kind = AttentionSpan::Kind::sliding,
                                  .tokens = attention->local_tokens};
       const Bytes per_token = need.per_sequence / static_cast<double>(attention->local_tokens);

@@ -57,7 +57,7 @@ struct OperatorShape {
   std::int64_t value_dim = 0;
   /// One cached row per token is both key and value of all heads (absorbed latent attention).
   bool latent = false;
-  /// The share of decoding sequences in a kernel that also computes prompts in the same call.
+  /// The part of decoding sequences in a kernel call that also computes prompts.
   bool beside_prefill = false;
   int ranks = 1;
   Exchange exchange = Exchange::all_reduce;

@@ -33,9 +33,8 @@ constexpr Bytes kOwnOverhead = gib(1.02);
 /// present.
 ///  logits_bytes: the dummy sampler pass holds the logits of every sequence in bf16 and fp32, their
 ///    softmax and the exponential noise (2 + 4 + 4 + 4 and masks: about 15 bytes per element). Up
-///    to
-///    0.16 it also sorted the whole vocabulary (fp32 values, 64-bit indices and their copies: about
-///    38).
+///    to 0.16 it also sorted the whole vocabulary (fp32 values, 64-bit indices and their copies:
+///    about 38).
 ///  forward_intermediate, forward_hidden: counts of live tensors (activation_peak.hpp), confirmed.
 ///  compile_peak: scratch of torch.compile at a cold start, a lower bound of every profiled peak
 ///    (vllm-project/vllm issues 54122 and 54383).

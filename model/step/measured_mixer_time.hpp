@@ -39,8 +39,7 @@ inline AttentionSpan span_of(const RecurrentOperator&) { return {}; }
 ///  Decode: at the number of sequences and the average of what they attend to. Several new tokens
 ///  per sequence read the cache once, and are assumed to cost no more while the kernel is
 ///  memory-bound. In a kernel that also computes prompts, every sequence gets as many query tiles
-///  as
-///  the longest chunk; the tiles it does not fill are added.
+///  as the longest chunk; the tiles it does not fill are added.
 ///  Prefill: a ragged kernel computes all chunks in one call. Each chunk adds its time alone minus
 ///  the kernel's fixed time, which is paid once.
 Seconds measured_decode(const MeasuredTimes& times, const AttentionOperator& op,

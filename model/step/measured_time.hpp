@@ -16,7 +16,6 @@ namespace roofcast {
 /// answer(): the table's nodes are the points and four to eight sizes per octave between them. A
 /// batch is described only by its sequences and their mean context. Replacing one long sequence by
 /// several short ones with the same total may therefore make it faster, as on a device.
-/// several short ones of the same total may therefore make it shorter, as it is on a device.
 class MeasuredTimes {
  public:
   /// Precondition: the blend has parts; a prefill's span is full or sliding.
