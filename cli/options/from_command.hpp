@@ -13,8 +13,8 @@ namespace roofcast {
 /// --from-cmd, taking a line or @FILE.
 po::options_description from_command_option(std::string& line);
 
-/// Fills what `options` leaves open by what the line says, and tells `err` what of it is not
-/// counted. Does nothing for an empty line. Throws UsageError for a line that cannot be read.
+/// Fills unset `options` from the line, and lists on `err` the parts that are ignored. Does nothing
+/// for an empty line. Throws UsageError for a line that cannot be read.
 void take_from_command(DeploymentOptions& options, const std::string& line, std::ostream& err);
 
 /// Removes the line's speculative decoding, which has no effect if nothing is simulated.
