@@ -11,14 +11,14 @@ namespace roofcast {
 
 struct Usage;  // cli/options/arguments.hpp
 
-/// What a command works with. Results go to `out`, everything else to `err`.
+/// Inputs and outputs of a command. Results go to `out`, everything else to `err`.
 struct CommandContext {
   std::vector<std::string> arguments;  // after the command's name
   std::string command_line;            // as it could be typed again, for provenance
   std::ostream& out;
   std::ostream& err;
-  std::function<bool()> stopped = {};  // where given, long work asks this in place of Ctrl-C
-  /// When there, parse() hands over the command's description and the command does no more.
+  std::function<bool()> stopped = {};  // if set, long work checks this instead of Ctrl-C
+  /// If set, parse() passes it the command's description and the command ends.
   std::function<void(const Usage&)> describe{};
 };
 
@@ -57,8 +57,8 @@ int run_report_command(CommandContext&);
 int run_completion(CommandContext&);
 int run_man(CommandContext&);
 
-/// Finds and runs the command; the one place where errors become messages and exit codes.
-/// With `stopped` it is safe on several threads at once, of commands that are given it (serve/).
+/// Finds and runs the command; the only place where errors become messages and exit codes. With
+/// `stopped`, it may run on several threads at once for commands that receive it (serve/).
 int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
                 const std::function<bool()>& stopped = {});
 

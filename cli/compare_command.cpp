@@ -1,4 +1,4 @@
-// roofcast compare RUN RUN ...: runs of the store, metric by metric, each against the first.
+// roofcast compare RUN RUN ...: runs of the store, metric by metric, each compared with the first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace roofcast {
 namespace {
 
-constexpr std::size_t kMaxRuns = 50;  // columns that anybody reads
+constexpr std::size_t kMaxRuns = 50;  // more columns are unreadable
 
 Run run_of(const Store& store, const std::string& path, std::int64_t id) {
   auto run = store.run(id);

@@ -17,7 +17,7 @@ namespace roofcast {
 namespace {
 
 using Key = std::pair<std::string, std::string>;     // name, statistic
-using Figures = std::vector<std::optional<double>>;  // one a run; absent where it has none
+using Figures = std::vector<std::optional<double>>;  // one per run; absent if it has none
 
 std::map<Key, Figures> metrics_of(const std::vector<Run>& runs) {
   std::map<Key, Figures> metrics;
@@ -31,7 +31,7 @@ std::map<Key, Figures> metrics_of(const std::vector<Run>& runs) {
   return metrics;
 }
 
-/// b over a, less 1; nothing where one is absent, or a is 0 and b is not.
+/// (b - a) / a; nullopt if one is absent, or a is 0 and b is not.
 std::optional<double> relative_difference(const std::optional<double>& a,
                                           const std::optional<double>& b) {
   if (!a || !b) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<double> relative_difference(const std::optional<double>& a,
   return (*b - *a) / std::abs(*a);
 }
 
-// ---- what the requests say
+// ---- per-request figures
 
 using Latency = std::optional<double> (*)(const RequestRow&);
 
@@ -71,7 +71,7 @@ struct NamedLatency {
 constexpr std::array kLatencies = {NamedLatency{"ttft_s", ttft_of}, NamedLatency{"tpot_s", tpot_of},
                                    NamedLatency{"e2e_s", e2e_of}};
 
-/// Nothing for what is no mean or percentile over requests.
+/// Nullopt if it is not a mean or percentile over requests.
 std::optional<RequestStatistic> statistic_of(const std::string& name) {
   if (name == "mean") return RequestStatistic{};
   const DistributionStatistic* statistic = table_statistic(name);
@@ -85,7 +85,7 @@ RequestValues values_of(const Run& run, Latency latency) {
   return values;
 }
 
-/// The same requests in the same order, whenever they arrived.
+/// The same requests in the same order, regardless of arrival times.
 bool same_requests(const Run& a, const Run& b) {
   return std::equal(a.requests.begin(), a.requests.end(), b.requests.begin(), b.requests.end(),
                     [](const RequestRow& one, const RequestRow& other) {
@@ -94,7 +94,7 @@ bool same_requests(const Run& a, const Run& b) {
                     });
 }
 
-/// The kept requests are those of the figure: warm-up requests, which are kept, are in none.
+/// Whether the kept requests give the figure: they include warm-up requests, which figures exclude.
 bool reproduces(const RequestValues& values, const RequestStatistic& statistic,
                 const std::optional<double>& figure) {
   constexpr double kRounding = 1e-6;  // TPOT is rounded to the nanosecond
@@ -102,9 +102,9 @@ bool reproduces(const RequestValues& values, const RequestStatistic& statistic,
   return found && figure && std::abs(*found - *figure) <= kRounding * std::abs(*figure);
 }
 
-/// One figure of one run against the first.
+/// One figure of one run compared with the first.
 struct Compared {
-  std::size_t run = 0;  // position among the runs
+  std::size_t run = 0;  // index of the run
   Key key{};
   bool paired = false;
   Difference difference{};
@@ -141,7 +141,7 @@ std::vector<Compared> compared_by_requests(const std::vector<Run>& runs,
   return result;
 }
 
-// ---- for programs
+// ---- JSON
 
 Json run_json(const Run& run) {
   return {{"id", run.row.id},
@@ -206,7 +206,7 @@ Json machine_of(const std::vector<Run>& runs, const std::string& path,
   return json;
 }
 
-// ---- for people
+// ---- text
 
 std::string name_of(const Run& run) { return fmt::format("Run {}", run.row.id); }
 

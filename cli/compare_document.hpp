@@ -1,4 +1,4 @@
-// Runs of the store beside each other, metric by metric, each against the first.
+// Runs of the store side by side, metric by metric, each compared with the first.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace roofcast {
 
-/// Two runs or more. Where both sides of a comparison kept their requests, the differences of what
-/// requests have by themselves (TTFT, TPOT, E2E, waits) have intervals of 95 % from blocks of
-/// neighbouring requests (base/paired_difference.hpp), in pairs when both served the same ones.
+/// Two or more runs. Where both runs of a comparison kept their requests, differences in
+/// per-request metrics (TTFT, TPOT, E2E, waits) have 95 % intervals from blocks of neighbouring
+/// requests (base/paired_difference.hpp), paired if both served the same requests.
 Document compare_document(const std::vector<Run>& runs, const std::string& path);
 
 }  // namespace roofcast

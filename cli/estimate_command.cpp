@@ -1,4 +1,4 @@
-// roofcast estimate: what prefill and a decode step cost, and why.
+// roofcast estimate: the cost of prefill and of a decode step, and the reasons for it.
 #include "cli/estimate_document.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/from_command.hpp"

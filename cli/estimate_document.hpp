@@ -1,4 +1,4 @@
-// What `roofcast estimate` answers.
+// The output of `roofcast estimate`.
 #pragma once
 
 #include "reports/document.hpp"
@@ -6,8 +6,8 @@
 
 namespace roofcast {
 
-/// Prefill and decode time, rates, MFU, MBU, ridge and crossing, and what other number formats
-/// would change; with `list_operators` a table of the operators of both steps for people too.
+/// Prefill and decode time, rates, MFU, MBU, ridge and crossing, and the effect of other number
+/// formats; with `list_operators` also a table of the operators of both steps in text output.
 Document estimate_document(const EstimateAnswer& answer, bool list_operators);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// What `roofcast gpus` answers.
+// The output of `roofcast gpus`.
 #pragma once
 
 #include "reports/document.hpp"
@@ -6,11 +6,11 @@
 
 namespace roofcast {
 
-/// All built-in profiles, one row each.
+/// All built-in profiles, one per row.
 Document gpus_document(const GpuListAnswer& answer);
 
-/// One profile: memory, peaks with ridge points, links, what was measured, and every number's
-/// source.
+/// One profile: memory, peaks with ridge points, links, measurements, and the source of every
+/// number.
 Document gpu_document(const GpuAnswer& answer);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// What `roofcast memory` answers.
+// The output of `roofcast memory`.
 #pragma once
 
 #include "reports/document.hpp"
@@ -6,7 +6,7 @@
 
 namespace roofcast {
 
-/// The verdict or the solution in a sentence, every term, and the largest batch by context or what
+/// The verdict or the solution in a sentence, every term, and the largest batch per context or what
 /// would make it fit.
 Document memory_document(const MemoryAnswer& answer);
 

@@ -1,4 +1,4 @@
-// What `roofcast models` answers.
+// The output of `roofcast models`.
 #pragma once
 
 #include "reports/document.hpp"

@@ -72,10 +72,10 @@ const Command& find_command(const std::string& name) {
   throw UsageError(message + " (roofcast --help lists them)");
 }
 
-/// The command line as it could be typed again, but for the secrets of a server's.
+/// The command line as it could be typed again, with secrets of a server's command line removed.
 std::string joined(int argc, const char* const* argv) {
   std::string line;
-  bool is_line = false;  // of a server, after --from-cmd
+  bool is_line = false;  // a server's command line, after --from-cmd
   for (int i = 0; i < argc; ++i) {
     const std::string_view argument = argv[i];
     const bool names_line =

@@ -14,20 +14,20 @@
 namespace roofcast {
 namespace {
 
-/// Linux shows every process its own file here, also one that was replaced meanwhile.
+/// Linux shows every process its own file here, even if it has been replaced since.
 constexpr const char* kProgramFile = "/proc/self/exe";
 
-using Words = std::array<std::uint64_t, 8192>;  // read at a time
+using Words = std::array<std::uint64_t, 8192>;  // read per call
 
-/// For dl_iterate_phdr: how far the file goes that is loaded. What comes after (debug information)
-/// is many times as long and decides nothing.
+/// For dl_iterate_phdr: the end of the loaded part of the file. What follows (debug information) is
+/// many times as large and has no effect.
 int find_end_of_loaded(dl_phdr_info* info, std::size_t /*size*/, void* end) {
   for (const auto& segment : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
     if (segment.p_type != PT_LOAD) continue;
     auto& furthest = *static_cast<std::uint64_t*>(end);
     furthest = std::max<std::uint64_t>(furthest, segment.p_offset + segment.p_filesz);
   }
-  return 1;  // no more: the program itself comes first, then its libraries
+  return 1;  // stop: the program comes first, then its libraries
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace roofcast {
 namespace {
 
-// A signal handler can reach nothing but a global; this is the only one.
+// A signal handler can only reach a global; this is the only one.
 volatile std::sig_atomic_t interrupt_seen = 0;
 
 void on_interrupt(int) {

@@ -1,5 +1,5 @@
 // A progress bar on stderr, only on a terminal and only once the work takes over a second; and
-// Ctrl-C as a request to stop cleanly, or what a server asks in its place.
+// Ctrl-C (or a server's equivalent) as a request to stop cleanly.
 #pragma once
 
 #include <chrono>
@@ -13,22 +13,22 @@
 namespace roofcast {
 
 /// "[======    ] 1,200 of 3,000 requests (400 /s), 4.50 s left": `done` of `total`, at the mean
-/// rate of the `elapsed_s` seconds since the start.
+/// rate over `elapsed_s` seconds.
 std::string progress_line(std::int64_t done, std::int64_t total, const std::string& what,
                           double elapsed_s);
 
 class ProgressBar {
  public:
-  /// `what` is counted: "requests". Draws nothing when stderr is not a terminal.
+  /// `what` is the unit counted: "requests". Draws nothing if stderr is not a terminal.
   ProgressBar(std::ostream& err, std::string what);
-  /// The same on the command's stderr. Where the context says itself when to stop, signals are left
-  /// alone and nothing is drawn: such bars may live on several threads at once.
+  /// The same on the command's stderr. If context.stopped is set, it handles no signals and draws
+  /// nothing, so that bars may exist on several threads at once.
   ProgressBar(const CommandContext& context, std::string what);
   ~ProgressBar();  // clears the line
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// Shows `done` of `total` with rate and time left. False once the work is to stop.
+  /// Shows `done` of `total` with rate and time left. False once the work should stop.
   bool show(std::int64_t done, std::int64_t total);
 
   bool interrupted() const;

@@ -68,19 +68,19 @@ Run find_run(const Store& store, const std::string& path, std::int64_t id) {
   return *std::move(run);
 }
 
-/// Files that the report reads: the store and what the run was made from.
+/// Files that the report reads: the store and the inputs of the run.
 std::vector<std::string> files_read(const ReportOptions& options, const Run& run) {
   std::vector<std::string> files{options.store_path};
   try {
     for (std::string& file : input_files(parse_scenario(run.row.scenario_json, "scenario"))) {
       files.push_back(std::move(file));
     }
-  } catch (const Error&) {  // the input of another kind of run: it reads none
+  } catch (const Error&) {  // inputs of another kind of run: it reads none
   }
   return files;
 }
 
-/// -o in any spelling: beside files it would change nothing.
+/// Whether -o is given in any spelling: with output files it would have no effect.
 bool gives_output(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
     return argument.starts_with("-o") || argument.starts_with("--output");

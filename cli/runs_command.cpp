@@ -1,5 +1,5 @@
-// roofcast runs [ID]: what the store holds, one run in full, or an answer in SQL (--sql); `runs
-// import` and `runs compare`.
+// roofcast runs [ID]: lists the store, shows one run in full, or answers SQL (--sql); `runs import`
+// and `runs compare`.
 #include <fmt/format.h>
 
 #include <optional>

@@ -17,7 +17,7 @@
 namespace roofcast {
 namespace {
 
-/// One byte more than a query may have tells that it is longer.
+/// Reads one byte more than a query may have, so that longer ones are detected.
 std::string text_of(std::istream& in) {
   std::string text(kLongestQuery + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -40,7 +40,7 @@ struct CellJson {
   Json operator()(const std::string& text) const { return text; }
 };
 
-/// Names of columns as keys of an object: the second of a name becomes "name_2".
+/// Column names as keys of an object: a second "name" becomes "name_2".
 std::vector<std::string> keys_of(const std::vector<std::string>& columns) {
   std::set<std::string> taken(columns.begin(), columns.end());
   std::set<std::string> used;

@@ -1,4 +1,4 @@
-// roofcast runs --sql: a question in SQL and its answer.
+// roofcast runs --sql: an SQL query and its result.
 #pragma once
 
 #include <string>
@@ -8,10 +8,12 @@
 
 namespace roofcast {
 
-/// The text of the query: `given` itself, of the file for @FILE, of standard input for "-".
+/// The text of the query: `given` itself, the contents of the file for @FILE, standard input for
+/// "-".
 std::string sql_text(const std::string& given);
 
-/// Column names as titles, numbers as SQLite has them, NULL as nothing; in JSON an object a row.
+/// Column names as titles, numbers as SQLite prints them, NULL as empty; in JSON one object per
+/// row.
 Document sql_document(const QueryAnswer& answer, const std::string& path, const std::string& sql);
 
 }  // namespace roofcast

@@ -31,15 +31,15 @@ namespace roofcast {
 namespace {
 
 constexpr std::int64_t kMaxThreads = 256;
-constexpr int kHeapsBeside = 2;  // those of running questions, for connections
+constexpr int kHeapsBeside = 2;  // in addition to those of running questions, for connections
 
-/// The token itself, or the first line of the file after '@'.
+/// The token itself, or the first line of the file named after '@'.
 std::string token_of(const std::string& text) {
   if (!text.starts_with('@')) return text;
   const std::string path = text.substr(1);
   refuse_named_pipe(path);
   std::ifstream file(path);
-  std::array<char, 4096> line{};  // a longer one holds no token
+  std::array<char, 4096> line{};  // a longer line is not a token
   if (!file || !file.getline(line.data(), line.size())) {
     throw Error(path + ": cannot be read; expected a token on its first line");
   }
@@ -87,8 +87,8 @@ Usage serve_usage(ServeOptions& target) {
   return usage;
 }
 
-/// Whether runs can be saved. A store that is there can be read at least; one that is not can be
-/// made when the first run is saved. SQLite writes a journal beside the file.
+/// Whether runs can be saved. An existing store must at least be readable; a missing one is created
+/// when the first run is saved. SQLite writes a journal next to the file.
 bool check_store(const std::string& path) {
   std::error_code ignored;
   if (path.empty()) throw UsageError("--store: expected the name of a file");
@@ -120,7 +120,7 @@ std::string address(const ServeOptions& options, int port) {
   return fmt::format("http://{}{}{}:{}/", v6 ? "[" : "", options.host, v6 ? "]" : "", port);
 }
 
-/// For people in a line; for programs, which take a free port with --port 0, as an object.
+/// One line as text; as JSON an object, for programs that use a free port with --port 0.
 void say_where(std::ostream& out, OutputFormat format, const std::string& url) {
   if (format == OutputFormat::json || format == OutputFormat::jsonl) {
     out << Json{{"url", url}}.dump() << "\n" << std::flush;
@@ -137,15 +137,15 @@ sigset_t ending_signals() {
   return set;
 }
 
-/// Until Ctrl-C, SIGTERM or the server's own end.
+/// Waits for Ctrl-C, SIGTERM or the end of the server.
 void wait_for_end(const sigset_t& signals, const std::atomic<bool>& ended) {
   constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 200'000'000};
   while (sigtimedwait(&signals, nullptr, &kLook) < 0 && !ended) {
   }
 }
 
-/// Signals are blocked in every thread and taken here, so that the end of the server is no matter
-/// of any request.
+/// Signals are blocked in every thread and received here, so that no request has to handle the end
+/// of the server.
 void answer_until_signal(HttpServer& server, Api& api) {
   const sigset_t signals = ending_signals();
   sigset_t before;

@@ -1,4 +1,4 @@
-// roofcast serve: the engine and the store as a web page.
+// roofcast serve: simulator and store as a web page.
 #pragma once
 
 #include "cli/command.hpp"

@@ -1,4 +1,4 @@
-// roofcast simulate: a workload through the engine, against an SLO; kept in the store.
+// roofcast simulate: simulates a workload and checks it against an SLO; stores the run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ Document document_of(const SimulationOutcome& outcome) {
   return document;
 }
 
-/// What was done and what was not, in a line.
+/// One line about what was done and what was not.
 std::string interruption(const SimulationRun& run, const SimulateOptions& options) {
   const std::vector<RequestRecord>& records = run.result.requests;
   const auto finished =
@@ -61,7 +61,7 @@ std::string interruption(const SimulationRun& run, const SimulateOptions& option
   return line + "\n";
 }
 
-/// Everything that the run reads or keeps its result in.
+/// Every file that the run reads or stores its result in.
 std::vector<std::string> files_used(const SimulateOptions& options, const Scenario& scenario) {
   std::vector<std::string> files = input_files(scenario);
   files.push_back(options.scenario_path);
@@ -88,7 +88,7 @@ int run_simulate(CommandContext& context) {
           context.out);
     return kExitNo;
   }
-  // Opened before the work: a file that cannot be written should not cost a simulation.
+  // Opened before the work: an unwritable file should not cost a simulation.
   if (!options.requests_out.empty()) check_writable(options.requests_out);
   std::optional<Store> store;
   if (options.store) store.emplace(options.store_path, Store::Mode::write);

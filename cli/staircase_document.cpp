@@ -11,7 +11,7 @@
 namespace roofcast {
 namespace {
 
-/// Rows shown of a curve: the first tokens, then ever sparser, and the last.
+/// Rows shown of a curve: the first tokens, then increasingly few, and the last.
 std::vector<std::size_t> shown_tokens(std::size_t count) {
   std::vector<std::size_t> tokens;
   for (std::size_t i = 1; i < count; i *= 2) tokens.push_back(i - 1);

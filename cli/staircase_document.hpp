@@ -1,4 +1,4 @@
-// What `roofcast staircase` answers.
+// The output of `roofcast staircase`.
 #pragma once
 
 #include "reports/document.hpp"
@@ -6,8 +6,8 @@
 
 namespace roofcast {
 
-/// Counts with and without a cache; of a deployment also the times of tokens, and what batching and
-/// speculative decoding do to the cost of one.
+/// Counts with and without a cache; with a deployment also token times, and how batching and
+/// speculative decoding change the cost of a token.
 Document staircase_document(const StaircaseAnswer& answer);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// roofcast trace: a synthetic workload written as a trace file, or a trace described.
+// roofcast trace: writes a synthetic workload as a trace file, or describes a trace.
 #include <algorithm>
 #include <fstream>
 #include <ostream>
@@ -29,7 +29,7 @@ LengthSummary summarise(const Workload& workload, std::int64_t Request::*length)
   return summary;
 }
 
-/// Of the requests that do not wait for another.
+/// Last arrival among requests that do not follow another.
 Nanoseconds last_arrival(const Workload& workload) {
   Nanoseconds last = 0;
   for (const Request& request : workload.requests) {
@@ -65,7 +65,7 @@ Document trace_document(const Workload& workload, const std::string& path) {
   return document;
 }
 
-/// Writes the trace and adds to the notes what the file does not keep.
+/// Writes the trace and notes what the file does not keep.
 void write_file(Workload& workload, const std::string& path) {
   std::ofstream file(path);
   if (!file) throw Error(path + ": cannot be written");

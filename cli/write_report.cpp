@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Pixels of a PNG to a CSS pixel.
+// PNG pixels per CSS pixel.
 constexpr double kScale = 2;
 
 struct Flagged {

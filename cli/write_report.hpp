@@ -1,4 +1,4 @@
-// A report into the files that were asked for.
+// Writes a report to the requested files.
 #pragma once
 
 #include <iosfwd>
@@ -9,19 +9,19 @@
 
 namespace roofcast {
 
-/// Paths; empty: not asked for. "-" of md, csv and json is standard output.
+/// Paths; empty: not requested. "-" for md, csv and json is standard output.
 struct ReportFiles {
   std::string html{}, md{}, csv{}, json{};
-  std::string svg{}, png{};  // folders, a file a figure
+  std::string svg{}, png{};  // folders, one file per figure
 
   bool any() const;
 };
 
-/// Before the work starts: throws UsageError where a file would be written over that the report
-/// reads or that another form goes to, Error where one cannot be written or this build cannot draw.
+/// Call before the work starts: throws UsageError if a file would overwrite one that the report
+/// reads or another output, Error if one cannot be written or this build cannot draw.
 void check_files(const ReportFiles& files, const std::vector<std::string>& read);
 
-/// Every file whole or not at all.
+/// Writes each file completely or not at all.
 void write_report(const Report& report, const ReportFiles& files, std::ostream& out);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// Who may ask: names of this machine, tokens, where a page that posts comes from. Pure.
+// Access checks: local host names, tokens, the origin of a page that posts. Pure functions.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace roofcast {
 
-/// 127.0.0.0/8, ::1 or localhost: reached from this machine alone.
+/// 127.0.0.0/8, ::1 or localhost: only reachable from this machine.
 bool is_loopback(std::string_view host);
 
 /// "[::1]:8090" to "::1", "localhost" to "localhost": the host of a Host header, lower case.
@@ -20,7 +20,8 @@ std::string_view bearer_token(std::string_view header);
 /// header of its request.
 bool is_same_origin(std::string_view origin, std::string_view authority);
 
-/// Takes as long for every `given` of one length, so that its time tells nothing of the token.
+/// Takes the same time for every `given` of one length, so that timing reveals nothing of the
+/// token.
 bool is_token(std::string_view given, std::string_view token);
 
 /// The value of cookie `name` in a Cookie header; empty when it is not there.

@@ -1,4 +1,5 @@
-// Pictures of an answer, apart from it: its numbers come at once, and these a moment later.
+// Figures of an answer, computed separately: the numbers arrive at once, the figures a moment
+// later.
 #pragma once
 
 #include <functional>

@@ -102,7 +102,7 @@ Json flags_in(const std::string& body) {
   }
 }
 
-/// To a client that is gone.
+/// The client is gone: this answer is not read.
 ApiAnswer nobody() { return api_error(http_status::kServiceUnavailable, "given up"); }
 
 ApiAnswer busy() {

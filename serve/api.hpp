@@ -1,5 +1,5 @@
-// What the web page asks: commands of the program run in this process, with the same checks, words
-// and digits as `roofcast COMMAND --output json`. Knows nothing of HTTP but its status codes.
+// Backend of the web page: runs commands of the program in this process, with the same checks,
+// words and digits as `roofcast COMMAND --output json`. Of HTTP it only uses status codes.
 #pragma once
 
 #include <atomic>
@@ -24,15 +24,16 @@ struct ApiAnswer {
 
 ApiAnswer api_error(int status, const std::string& line);
 
-/// Whether nobody waits for the answer any more: work for it ends. Asked often, from any thread.
+/// Whether the client no longer waits for the answer: work for it ends. Called often, from any
+/// thread.
 using GivenUp = std::function<bool()>;
 
 inline bool never() { return false; }
 
-/// Safe on several threads at once.
+/// Thread-safe.
 class Api {
  public:
-  /// `store` need not exist: it is made when the first run is saved.
+  /// `store` need not exist: it is created when the first run is saved.
   Api(ApiLimits limits, std::string store);
 
   /// POST /api/COMMAND with the flags as a JSON object.
@@ -43,7 +44,7 @@ class Api {
   ApiAnswer figures(const std::string& name, const std::string& body,
                     const GivenUp& given_up = never);
 
-  /// POST /api/runs: a simulation that is kept; the answer has "run", its id.
+  /// POST /api/runs: a simulation that is stored; the answer has its id as "run".
   ApiAnswer save(const std::string& body, const GivenUp& given_up = never);
 
   /// GET /api/WHAT: models, gpus, engines, limits, runs or runs/ID.
@@ -52,7 +53,7 @@ class Api {
   /// GET /report/ID: `page` gets the report's HTML where the status is 200.
   ApiAnswer report(const std::string& id, std::string& page, const GivenUp& given_up = never);
 
-  /// Work under way ends soon, and none is begun.
+  /// Running work ends soon, and no new work starts.
   void stop() { stopping_ = true; }
 
  private:

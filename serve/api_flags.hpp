@@ -1,6 +1,6 @@
-// The flags that a question of the web page may ask with: {"model": "llama-3.1-8b", "tp": 2} to the
-// arguments of the very command. What is not listed is refused: nothing that reads or writes a
-// file, names a store or takes another program's command line.
+// The flags that the web page may set: converts {"model": "llama-3.1-8b", "tp": 2} to command-line
+// arguments. Rejects all others: those that read or write a file, name a store or take another
+// program's command line.
 #pragma once
 
 #include <string>

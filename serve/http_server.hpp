@@ -12,8 +12,8 @@
 
 namespace roofcast {
 
-/// Asked in a handler: tells from any thread, until the handler returns, whether its client has
-/// closed the connection. Looks every 50 ms at most.
+/// Call within a handler: returns a function that tells, from any thread until the handler returns,
+/// whether the client has closed the connection. Checks at most every 50 ms.
 std::function<bool()> client_gone();
 
 class HttpServer final : public httplib::Server {

@@ -4,10 +4,10 @@
 
 namespace roofcast {
 
-/// At most so many heaps, whatever the number of threads. Before the threads begin.
+/// Limits the number of heaps, whatever the number of threads. Call before threads start.
 void limit_heaps(int heaps);
 
-/// What is freed goes back to the system. Milliseconds.
+/// Returns freed memory to the system. Takes milliseconds.
 void give_back_freed_memory();
 
 }  // namespace roofcast

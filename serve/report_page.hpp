@@ -11,8 +11,8 @@
 
 namespace roofcast {
 
-/// Nothing where the store has no such run. Throws Error when `stopped` ends the simulations that
-/// it takes. Precondition: the store exists.
+/// Nullopt if the store has no such run. Throws Error when `stopped` ends the simulations that it
+/// needs. Precondition: the store exists.
 std::optional<std::string> report_page(const std::string& store_path, std::int64_t id,
                                        const KnownPaths& known, const ApiLimits& limits,
                                        const std::function<bool()>& stopped);

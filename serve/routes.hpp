@@ -1,4 +1,4 @@
-// Which request is answered how, and which is refused before anything is done for it.
+// Routes requests to answers, and rejects invalid ones before any work.
 #pragma once
 
 #include "serve/api.hpp"

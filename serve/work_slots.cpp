@@ -6,7 +6,7 @@ namespace roofcast {
 
 std::optional<WorkSlots::Place> WorkSlots::take(std::chrono::milliseconds patience,
                                                 const std::function<bool()>& stopped) {
-  constexpr std::chrono::milliseconds kLook{50};  // at `stopped`
+  constexpr std::chrono::milliseconds kLook{50};  // between checks of `stopped`
   std::unique_lock lock(mutex_);
   if (free_ == 0) {
     if (may_wait_ == 0) return std::nullopt;

@@ -29,7 +29,7 @@ class WorkSlots {
   /// Counts are one and zero at least.
   WorkSlots(int at_once, int waiting) : free_(at_once), may_wait_(waiting) {}
 
-  /// Nothing when too many wait already, after `patience`, or once `stopped` says so.
+  /// Nullopt if too many wait already, after `patience`, or once `stopped` returns true.
   std::optional<Place> take(std::chrono::milliseconds patience,
                             const std::function<bool()>& stopped);
 

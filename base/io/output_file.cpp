@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The same file, or the same place where there is none yet.
+/// The same file, or the same path if it does not exist yet.
 bool same_file(const std::string& one, const std::string& other) {
   std::error_code failure;
   if (fs::equivalent(one, other, failure)) return true;
@@ -23,7 +23,7 @@ bool same_file(const std::string& one, const std::string& other) {
   return !failure && first == second;
 }
 
-/// Throws Error with the system's reason when not all of it could be written.
+/// Throws Error with the system's reason if the text could not be written completely.
 void write_file(const fs::path& file, const std::string& text, const std::string& shown) {
   errno = 0;
   std::ofstream out(file, std::ios::trunc);
@@ -45,7 +45,7 @@ void check_writable(const std::string& path) {
 void write_whole(const std::string& path, const std::string& text) {
   std::error_code failure;
   const bool exists = fs::exists(path, failure);
-  // A pipe or a device takes the text as it comes.
+  // Pipes and devices are written directly.
   if (exists && !fs::is_regular_file(path, failure)) return write_file(path, text, path);
   const fs::path target = exists ? fs::canonical(path) : fs::path(path);  // behind a link
   fs::path beside = target;

@@ -1,4 +1,4 @@
-// Files that commands write, besides the store.
+// Files that commands write, other than the store.
 #pragma once
 
 #include <string>
@@ -6,16 +6,16 @@
 
 namespace roofcast {
 
-/// Throws Error when `path` could not be opened for writing; what it holds stays, and no file is
-/// left where there was none.
+/// Throws Error if `path` cannot be opened for writing; keeps its contents, and leaves no file
+/// where there was none.
 void check_writable(const std::string& path);
 
-/// Puts `text` at `path` whole or not at all: what was there before stays when it fails, and then
-/// Error says why.
+/// Writes `text` to `path` completely or not at all: on failure keeps the previous contents and
+/// throws Error with the reason.
 void write_whole(const std::string& path, const std::string& text);
 
-/// Throws UsageError naming `flag` when `path` is one of the files `kept`, under whatever name;
-/// what is no path of a file there is passed over.
+/// Throws UsageError naming `flag` if `path` is one of the files in `kept`, under any name; skips
+/// entries that are not file paths.
 void check_not_among(const std::string& path, const std::string& flag,
                      const std::vector<std::string>& kept);
 

@@ -19,9 +19,9 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t kWorstPoints = 5;
-constexpr std::size_t kListed = 5;  // names of a list that may be long
+constexpr std::size_t kListed = 5;  // names shown of a list that may be long
 
-// A product takes longer on a GPU that has grown warm, by some per cent; not by so much.
+// A warm GPU takes some per cent longer for a product, but not this much.
 constexpr double kSteady = 0.15;
 constexpr const char* kUnsteady =
     ": the device was not steady, calibrate again when nothing else runs on it";
@@ -90,7 +90,7 @@ Section worst_section(const std::vector<PointError>& worst) {
   return {.heading = "", .lines = {}, .table = std::move(table)};
 }
 
-/// "3 points faster than physics: a; b; c"; nothing for an empty list.
+/// "3 points faster than physics: a; b; c"; nothing if the list is empty.
 void add_list(std::vector<std::string>& lines, const std::string& what,
               const std::vector<std::string>& names) {
   if (names.empty()) return;

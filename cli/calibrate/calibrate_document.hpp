@@ -1,4 +1,4 @@
-// What `roofcast calibrate` prints: ceilings, how well the curves answer, what was left out.
+// The output of `roofcast calibrate`: ceilings, accuracy of the curves, rejected points.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace roofcast {
 /// Precondition: the outcome has a profile.
 Document calibration_document(const CalibrationOutcome& outcome);
 
-/// A line for stderr where the device was lost on the way; nothing where it was not.
+/// A line for stderr if the device was lost during calibration; else nullopt.
 std::optional<std::string> failure_of(const CalibrationOutcome& outcome);
 
 }  // namespace roofcast

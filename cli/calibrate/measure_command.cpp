@@ -1,4 +1,4 @@
-// roofcast measure: a real model with random weights, run on this machine.
+// roofcast measure: runs a real model with random weights on this machine.
 #include <fmt/format.h>
 
 #include <cassert>
@@ -62,7 +62,7 @@ Usage measure_usage(MeasureOptions& target) {
   return usage;
 }
 
-/// The first flag given that says what requests arrive, and when; null when none does.
+/// The first given flag that sets requests or their arrivals; null if none does.
 const char* load_flag(const WorkloadOptions& given) {
   if (given.trace) return "--trace";
   if (given.num_prompts) return "--num-prompts";
@@ -71,8 +71,8 @@ const char* load_flag(const WorkloadOptions& given) {
   return is_given(given.shape) ? "a load of another shape" : nullptr;
 }
 
-/// Requests all at once, of one length; short ones unless given, so that a CPU answers in seconds
-/// and the smallest models' contexts hold them. Precondition: a synthetic workload.
+/// Requests all at once, of equal length; short by default, so that a CPU finishes in seconds and
+/// the smallest models' contexts hold them. Precondition: a synthetic workload.
 void apply_textbook(std::int64_t batch, const WorkloadOptions& given, Scenario& scenario) {
   constexpr std::int64_t kInput = 128;
   constexpr std::int64_t kOutput = 32;

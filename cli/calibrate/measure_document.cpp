@@ -40,7 +40,7 @@ std::string with_prediction(Seconds measured, std::optional<Seconds> predicted) 
                      100 * (*predicted / measured - 1));
 }
 
-/// The prediction for the same steps: the sum of prefill, the median of decode.
+/// The prediction for the same steps: total for prefill, median for decode.
 struct PredictedTextbook {
   std::optional<Seconds> prefill{};
   std::optional<Seconds> decode{};
@@ -159,7 +159,7 @@ void add_comparison(Document& document, const Measurement& m) {
   document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
 }
 
-/// Rows shown of a staircase: the first tokens, then ever sparser, and the last.
+/// Rows shown of a staircase: the first tokens, then increasingly few, and the last.
 std::vector<std::size_t> shown_tokens(std::size_t count) {
   std::vector<std::size_t> tokens;
   for (std::size_t i = 1; i < count; i *= 2) tokens.push_back(i - 1);
@@ -229,7 +229,7 @@ void add_notes(Document& document, const Measurement& m) {
   document.sections.push_back({.heading = "Notes", .lines = notes, .table = {}});
 }
 
-/// The measurement as the simulation of the same scenario would be told.
+/// The measurement in the form of a simulation of the same scenario.
 SimulationRun as_simulation(const Measurement& m) {
   SimulationRun run;
   run.scenario = m.question.scenario;

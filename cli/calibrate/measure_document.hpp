@@ -1,4 +1,4 @@
-// What `roofcast measure` answers, and what it keeps in the store.
+// The output of `roofcast measure`, and its row in the store.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace roofcast {
 
 Document measure_document(const Measurement& measurement);
 
-/// As a simulation's row, with kind "measure", the device's name where no profile was given, and
-/// the textbook's figures among its metrics.
+/// Like a simulation's row, with kind "measure", the device's name if no profile was given, and the
+/// textbook figures among its metrics.
 Run measure_row(const Measurement& measurement, const std::string& command_line,
                 bool keep_requests);
 

@@ -1,4 +1,4 @@
-// roofcast profile import: kernel tables that others measured, as a hardware profile.
+// roofcast profile import: kernel tables measured by other tools, as a hardware profile.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ bool is_table(const fs::path& path) {
   return name.ends_with(".csv") || name.ends_with(".csv.gz");
 }
 
-/// The N of a profiler's folder tpN; 0 for any other.
+/// The N of a profiler folder tpN; 0 for any other.
 std::int64_t tensor_parallel_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
   constexpr std::size_t kMaxDigits = 4;
@@ -43,7 +43,7 @@ bool is_profiler_folder(const fs::path& folder) {
   return tensor_parallel_of(folder) > 0 && fs::exists(folder.parent_path() / "meta.yaml");
 }
 
-/// Tables below `path` and profiler's folders, each once, in order of name.
+/// Tables and profiler folders below `path`, without duplicates, sorted by name.
 std::vector<fs::path> sources_at(const std::string& path) {
   if (!fs::exists(path)) throw Error(path + ": no such file or folder");
   if (!fs::is_directory(path)) return {path};
@@ -76,7 +76,7 @@ void read_source(const fs::path& path, const Gpu& gpu, ImportedRows& rows) {
   read_llmservingsim(path.string(), meta, profiled(meta, tensor_parallel_of(path), gpu), rows);
 }
 
-/// A table of another GPU would be believed like this one's own.
+/// Warns about tables of another GPU, which would be used as if they were this one's.
 void check_devices(const ImportedRows& rows, const Gpu& gpu, std::ostream& err) {
   for (const auto& [device, count] : rows.devices) {
     std::string name;
@@ -152,7 +152,7 @@ int run_profile(CommandContext& context) {
   import.gpu = import_profile(import.rows, known,
                               {.date = utc_now(), .tool = std::string("roofcast ") + kVersion});
   const std::string text = write_gpu(import.gpu);
-  parse_profile(text, import.out);  // and it can be read
+  parse_profile(text, import.out);  // check that it can be read
   write_whole(import.out, text);
   write(import_document(import), common->output, context.out);
   return kExitDone;

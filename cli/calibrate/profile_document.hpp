@@ -1,4 +1,4 @@
-// What `roofcast profile import` made of the tables.
+// The output of `roofcast profile import`.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace roofcast {
 
 struct ProfileImport {
-  std::vector<std::string> files{};  // tables and folders that were read
+  std::vector<std::string> files{};  // tables and folders read
   std::string out{};                 // the profile's file
   ImportedRows rows{};
   Gpu gpu{};  // measured

@@ -25,14 +25,14 @@ std::vector<std::string> option_names(const po::options_description& options) {
   return names;
 }
 
-/// "--no-x" for an option x that has no spelling of its own for "off".
+/// "--no-x" for an option x that has no "off" spelling of its own.
 bool is_negation(const std::string& name, const po::options_description& options) {
   if (!name.starts_with("--no-")) return false;
   return options.find_nothrow(name.substr(2), false) == nullptr &&
          options.find_nothrow(name.substr(5), false) != nullptr;
 }
 
-/// An option that may stand without a value.
+/// Whether an option may appear without a value.
 bool is_switch(const std::string& name, const po::options_description& options) {
   if (!name.starts_with("--")) return false;
   const auto* option = options.find_nothrow(name.substr(2), false);
@@ -44,7 +44,7 @@ void print_usage(const Usage& usage, const po::options_description& options, std
   out << "usage: " << usage.synopsis << "\n\nexample: " << usage.example << "\n" << options;
 }
 
-/// Without --help-all, a pointer to it.
+/// Prints a pointer to --help-all.
 void print_more(const Usage& usage, const std::string& command, std::ostream& out) {
   if (usage.more.empty()) return;
   out << "\n" << usage.more << ": " << command << " --help-all\n";

@@ -9,13 +9,13 @@ namespace roofcast {
 /// --model, --gpu, --quantization, --dtype and parallelism.
 po::options_description machine_options(DeploymentOptions& target);
 
-/// --engine and its knobs of memory and batch.
+/// --engine and its memory and batch knobs.
 po::options_description engine_options(DeploymentOptions& target);
 
-/// Knobs of the engine's scheduler, which decide what runs when but not what fits.
+/// Knobs of the engine's scheduler, which affect when work runs but not what fits.
 po::options_description scheduler_options(DeploymentOptions& target);
 
-/// Knobs of what an engine does besides plain decoding.
+/// Knobs of features beyond plain decoding.
 po::options_description feature_options(EngineOverrides& target);
 
 }  // namespace roofcast

@@ -9,7 +9,7 @@
 
 namespace roofcast {
 
-/// What Boost makes of the value of a flag. `target` must outlive the parse.
+/// Boost's value semantics for a flag. `target` must outlive the parse.
 template <class Target>
 po::value_semantic* value_of(const Flag<Target>& flag, Target& target) {
   const auto read = [&flag, &target](const std::string& text) {
@@ -33,7 +33,7 @@ po::value_semantic* value_of(const Flag<Target>& flag, Target& target) {
   return flag.form == FlagForm::on_off ? value->implicit_value("true", "") : value;
 }
 
-/// Adds `flags`, which must outlive the parse, as must `target`.
+/// Adds `flags`. Both `flags` and `target` must outlive the parse.
 template <class Target>
 void add_flags(po::options_description& options, const Flags<Target>& flags, Target& target) {
   for (const Flag<Target>& flag : flags) {
@@ -42,7 +42,7 @@ void add_flags(po::options_description& options, const Flags<Target>& flags, Tar
   }
 }
 
-/// The same under a heading of their own.
+/// The same under a separate heading.
 template <class Target>
 po::options_description flag_options(const std::string& heading, const Flags<Target>& flags,
                                      Target& target) {

@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Nothing when there is no such file. One byte more than a script may have tells that it is
-/// longer.
+/// Nullopt if there is no such file. Reads one byte more than a script may have, so that longer
+/// ones are detected.
 std::optional<std::string> text_of(const fs::path& path) {
   if (!fs::is_regular_file(path)) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
@@ -36,7 +36,7 @@ std::optional<std::string> text_of(const fs::path& path) {
 
 struct Line {
   std::string text;
-  fs::path folder;  // of the file that it stands in
+  fs::path folder;  // of the file that contains it
 };
 
 Line line_of(const std::string& given) {
@@ -68,7 +68,7 @@ ServeCommand read_line(const std::string& given) {
   const Line line = line_of(given);
   try {
     return read_serve_command(line.text, [&](const std::string& path) {
-      return text_of(line.folder / path);  // an absolute path stays as it is
+      return text_of(line.folder / path);  // an absolute path is kept
     });
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("--from-cmd: {}", error.what()));

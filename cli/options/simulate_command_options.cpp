@@ -53,7 +53,7 @@ Usage simulate_usage(SimulateOptions& target) {
 
 namespace {
 
-/// `simulate t.csv`: a trace where a scenario belongs.
+/// Rejects `simulate t.csv`: a trace in place of a scenario.
 void refuse_trace(const std::string& path) {
   const bool trace = path.ends_with(".csv") || path.ends_with(".jsonl") || path.ends_with(".gz");
   if (!trace) return;

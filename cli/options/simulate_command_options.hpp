@@ -9,8 +9,8 @@
 namespace roofcast {
 
 struct SimulateOptions {
-  std::string scenario_path;  // empty: flags alone
-  std::string from_command;   // the line that starts the engine; empty: flags alone
+  std::string scenario_path;  // empty: only flags
+  std::string from_command;   // command that starts the engine; empty: only flags
   DeploymentOptions deployment;
   ClusterOptions cluster;
   WorkloadOptions workload;
@@ -21,18 +21,18 @@ struct SimulateOptions {
   bool explain = false;
 };
 
-/// The flags that say what is simulated (deployment, cluster, load, SLO): those most asked for, and
-/// the rest. They fill `target`, which must outlive the parse.
+/// The flags for deployment, cluster, load and SLO: the most common ones, and the rest. They fill
+/// `target`, which must outlive the parse.
 void add_scenario_options(SimulateOptions& target, po::options_description& common,
                           po::options_description& more);
 
 /// Options that fill `target`, which must outlive the parse.
 Usage simulate_usage(SimulateOptions& target);
 
-/// The scenario file, if any, with the flags that were given on top.
+/// The scenario file, if any, overridden by the given flags.
 Scenario simulate_scenario(const SimulateOptions& options);
 
-/// `scenario` with the flags that were given on top.
+/// `scenario` overridden by the given flags.
 Scenario with_flags(Scenario scenario, const SimulateOptions& options);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// The flags of planner/flags that say what arrives and what serves it, as options of a command.
+// The flags of planner/flags for workload and cluster, as options of a command.
 #pragma once
 
 #include "cli/options/arguments.hpp"
@@ -7,7 +7,7 @@
 
 namespace roofcast {
 
-/// Flags of synthetic workloads alone.
+/// Flags for synthetic workloads only.
 po::options_description synthetic_options(WorkloadOptions& target);
 
 /// Ramps, stages, shared prefixes, sessions, adapters.
@@ -16,11 +16,10 @@ po::options_description load_shape_options(LoadShapeOptions& target);
 /// --trace and its knobs.
 po::options_description trace_options(WorkloadOptions& target);
 
-/// How the file of --trace is written, where it does not speak for itself, and further ways to
-/// scale its rate.
+/// The format of the --trace file if it cannot be detected, and further ways to scale its rate.
 po::options_description trace_form_options(WorkloadOptions& target);
 
-/// The client's concurrency limit and what is promised to it.
+/// The client's concurrency limit and the SLO.
 po::options_description objective_options(WorkloadOptions& target);
 
 /// Replicas and their router.

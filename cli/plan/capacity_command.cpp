@@ -1,4 +1,4 @@
-// roofcast capacity: the most load that a deployment carries within its SLO; kept in the store.
+// roofcast capacity: the largest load that a deployment carries within its SLO; stores the run.
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -18,7 +18,7 @@ int run_capacity(CommandContext& context) {
   take_from_command(options.simulate.deployment, options.simulate.from_command, context.err);
   const CapacityQuestion question = capacity_question(options);
   LoadStudy study = capacity_study(question);
-  // Opened before the work: a file that cannot be written should not cost the simulations.
+  // Opened before the work: an unwritable file should not cost the simulations.
   std::optional<Store> store;
   if (options.simulate.store && study.run.refusal.empty()) {
     store.emplace(options.simulate.store_path, Store::Mode::write);

@@ -37,8 +37,7 @@ void refuse_idle_flags(const CapacityOptions& options, const Scenario& scenario)
   }
 }
 
-/// No number of requests was given: a scenario file gives one, even where it leaves it to the
-/// default.
+/// Whether no number of requests was given: a scenario file gives one, even if by default.
 bool has_free_length(const SimulateOptions& options) {
   return options.scenario_path.empty() && !options.workload.num_prompts;
 }

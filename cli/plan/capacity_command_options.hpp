@@ -21,7 +21,7 @@ struct CapacityOptions {
 /// Options that fill `target`, which must outlive the parse.
 Usage capacity_usage(CapacityOptions& target);
 
-/// What is asked. Throws UsageError for options that mean nothing together.
+/// The question. Throws UsageError for options that cannot be combined.
 CapacityQuestion capacity_question(const CapacityOptions& options);
 
 }  // namespace roofcast

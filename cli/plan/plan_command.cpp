@@ -1,4 +1,4 @@
-// roofcast plan: the cheapest deployments that hold the SLO; kept in the store while it searches.
+// roofcast plan: the cheapest deployments that hold the SLO; stores results while it searches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace roofcast {
 namespace {
 
-/// The store's side of a plan.
+/// Stores a plan and its answers.
 struct PlanStore {
   Store store;
   std::int64_t id = 0;
@@ -45,7 +45,7 @@ KeptAnswers kept_in(std::optional<PlanStore>& kept) {
           }};
 }
 
-/// Where there is nothing to write, says why.
+/// If there is nothing to write, prints the reason.
 void write_manifest(const PreparedPlan& prepared, const PlanAnswer& answer, const std::string& path,
                     std::ostream& err) {
   if (answer.ranked.empty()) {
@@ -62,7 +62,7 @@ void write_manifest(const PreparedPlan& prepared, const PlanAnswer& answer, cons
               kubernetes_manifest(prepared.catalogue, best.shape, best.units, answer.headline));
 }
 
-/// Files that the plan reads, so that none is written over.
+/// Files that the plan reads, so that none is overwritten.
 std::vector<std::string> files_used(const PlanOptions& options, const PlanQuestion& question) {
   std::vector<std::string> files = input_files(question.scenario);
   files.push_back(options.simulate.scenario_path);
@@ -71,7 +71,7 @@ std::vector<std::string> files_used(const PlanOptions& options, const PlanQuesti
   return files;
 }
 
-/// A bar a stage.
+/// One progress bar per stage.
 class StageBars {
  public:
   explicit StageBars(std::ostream& err) : err_(err) { begin(PlanStage::placements); }
@@ -108,8 +108,8 @@ int threads_of(const PlanOptions& options, const Ranks& ranks) {
   return static_cast<int>(std::min<std::int64_t>(given, available_threads()));
 }
 
-/// Of a rank that does not lead: reads the same inputs, answers questions and prints nothing. What
-/// is wrong with the inputs the leader says for all; what is wrong here alone it is told.
+/// For a rank that does not lead: reads the same inputs, answers questions and prints nothing. The
+/// leader reports errors in the inputs; errors on this rank alone are sent to it.
 int serve_plan(const CommandContext& context, Ranks& ranks) {
   std::ostream nowhere(nullptr);
   CommandContext quiet{context.arguments, context.command_line, nowhere, nowhere};
@@ -143,7 +143,7 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
   }
   PlanExecution execution{
       .threads = threads_of(options, ranks), .kept = kept_in(kept), .ranks = &ranks};
-  if (kept) {  // not before the look at the shapes, which finds what is missing
+  if (kept) {  // after the shapes were checked, which finds missing inputs
     execution.begun = [&] {
       kept->id = kept->store.begin_plan(plan_row(prepared, context.command_line));
     };

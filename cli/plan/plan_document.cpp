@@ -60,7 +60,7 @@ Table ranked_table(const PlanAnswer& answer) {
   return table;
 }
 
-/// Limit by limit, what the best achieves, and what would have to be off for the verdict to turn.
+/// What the best achieves per limit, and how far off inputs would have to be to flip the verdict.
 Section spare_section(const RankedPlan& best) {
   Section section{.heading = "What the first has to spare",
                   .lines = causes_of(best),
@@ -79,7 +79,7 @@ Section spare_section(const RankedPlan& best) {
   return section;
 }
 
-/// What one that holds takes beyond the first.
+/// How much more than the first a rejected candidate that holds takes.
 std::string surplus_of(const PlanAnswer& answer, const RejectedPlan& one) {
   if (answer.ranked.empty()) return {};
   if (one.beyond_first <= 0) return ", with less to spare";
@@ -103,7 +103,7 @@ std::string rejected_text(const PlanAnswer& answer, const RejectedPlan& one) {
   return fmt::format("{}: {}.", one.title, one.why.empty() ? reason_text(one.outcome) : one.why);
 }
 
-/// Counts by reason, and of each GPU without a place in the answer what came nearest.
+/// Counts by reason, and the nearest candidate of each GPU that is not in the answer.
 Section rejected_section(const PlanAnswer& answer) {
   Section section{.heading = answer.stopped ? "Shapes so far" : "Why the others lost",
                   .lines = {},

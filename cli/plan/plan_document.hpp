@@ -1,4 +1,4 @@
-// The answer of `roofcast plan` on a terminal.
+// The terminal output of `roofcast plan`.
 #pragma once
 
 #include "reports/document.hpp"

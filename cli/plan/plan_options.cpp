@@ -26,7 +26,7 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-/// "any" stands for every profile with a price.
+/// "any" means every profile with a price.
 std::vector<std::string> gpus_of(const std::string& text) {
   return text == "any" ? priced_gpus() : split_at_commas(text);
 }
@@ -37,7 +37,7 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-/// A figure for each GPU that is searched: "h100=16,l40s=32", one or several texts.
+/// A value per GPU: "h100=16,l40s=32", in one or several texts.
 template <class Value, class Parse>
 std::map<std::string, Value> by_gpu(const std::vector<std::string>& texts, const std::string& flag,
                                     const std::vector<std::string>& searched, Parse parse) {
@@ -67,7 +67,7 @@ double parse_share_above_zero(const std::string& text, const std::string& flag) 
   throw UsageError(fmt::format("{}: '{}' promises nothing, expected a share above 0", flag, text));
 }
 
-/// Beyond what can be told no plan would ever hold.
+/// Rejects a probability beyond what can be computed: no plan would ever hold.
 double parse_probability(const std::string& text, const std::string& flag) {
   const double probability = parse_share(text, flag);
   if (probability <= greatest_probability()) return probability;
@@ -135,7 +135,7 @@ po::options_description more_plan_flags(PlanOptions& target) {
   return options;
 }
 
-/// --goodput-share by either of its names.
+/// --goodput-share under either name.
 std::optional<double> goodput_share_of(const PlanOptions& options) {
   if (options.goodput_share && options.min_goodput) {
     throw UsageError("--least-goodput is --goodput-share by another name: give one of them");
@@ -160,7 +160,7 @@ bool is_given(const DeploymentOptions& given, const std::string& key) {
   return engine_options_json(given.overrides).contains(key);
 }
 
-/// Every value of --search would replace what such a flag says.
+/// Every value of --search would override such a flag.
 void refuse_searched_flags(const DeploymentOptions& given, const std::vector<Knob>& dimensions) {
   for (const Knob& dimension : dimensions) {
     if (!is_given(given, dimension.key)) continue;

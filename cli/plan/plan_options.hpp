@@ -17,7 +17,7 @@ struct PlanOptions {
   std::optional<double> budget;
   std::optional<double> power;
   std::optional<double> goodput_share;
-  std::optional<double> min_goodput;  // the same, as capacity calls it
+  std::optional<double> min_goodput;  // the same, under capacity's name
   std::optional<double> probability;
   std::optional<std::int64_t> max_replicas;
   std::optional<std::int64_t> top;
@@ -30,7 +30,7 @@ struct PlanOptions {
 /// Options that fill `target`, which must outlive the parse.
 Usage plan_usage(PlanOptions& target);
 
-/// The question as asked. Throws UsageError for what is missing, contradicts or changes nothing.
+/// The question. Throws UsageError for options that are missing, contradictory or without effect.
 PlanQuestion plan_question(const PlanOptions& options);
 
 }  // namespace roofcast

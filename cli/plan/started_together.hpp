@@ -1,10 +1,9 @@
-// Whether mpirun, or what stands for it, started this process as one of several.
+// Whether mpirun or an equivalent started this process as one of several.
 #pragma once
 
 namespace roofcast {
 
-/// By what OpenMPI's mpirun, or a launcher that speaks PMIx (`srun --mpi=pmix`), leaves in the
-/// environment.
+/// From the environment set by OpenMPI's mpirun, or by a launcher with PMIx (`srun --mpi=pmix`).
 bool started_together();
 
 }  // namespace roofcast

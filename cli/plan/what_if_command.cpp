@@ -1,4 +1,4 @@
-// roofcast whatif: a scenario with one or more knobs varied, and what each change does.
+// roofcast whatif: a scenario with one or more knobs varied, and the effect of each change.
 #include "cli/plan/what_if_command.hpp"
 
 #include <fmt/format.h>
@@ -115,7 +115,7 @@ void check_plot_path(const WhatIfOptions& options, const Scenario& baseline) {
   check_writable(options.plot_path);
 }
 
-/// Nothing when the user interrupted it.
+/// Nullopt if the user interrupted it.
 std::optional<WhatIfAnswer> run_with_progress(const WhatIfTask& task, std::ostream& err) {
   ProgressBar bar(err, "simulations");
   return what_if(task,
@@ -130,7 +130,7 @@ void keep(Store& store, const std::string& path, const WhatIfAnswer& answer,
               << " (roofcast runs --store " << path << ")\n";
 }
 
-/// A figure a metric that any variant has.
+/// One figure per metric that any variant has.
 void draw(const std::string& path, const WhatIfAnswer& answer) {
   const std::vector<Figure> figures = what_if_figures(answer);
   if (figures.empty()) throw Error(path + ": nothing to draw, no variant has figures");
@@ -156,7 +156,7 @@ int run_whatif(CommandContext& context) {
       .threads = static_cast<int>(options.threads.value_or(available_threads())),
       .explain = options.explain};
   const WhatIfTask task = what_if_task(question);
-  // Opened before the work: what cannot be written should not cost a simulation.
+  // Opened before the work: an unwritable file should not cost a simulation.
   if (!options.plot_path.empty()) check_plot_path(options, question.baseline);
   std::optional<Store> store;
   if (options.scenario.store) store.emplace(options.scenario.store_path, Store::Mode::write);

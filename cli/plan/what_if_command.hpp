@@ -1,4 +1,4 @@
-// `roofcast whatif` for the table of commands.
+// `roofcast whatif`, for the table of commands.
 #pragma once
 
 #include "cli/command.hpp"

@@ -13,7 +13,7 @@
 namespace roofcast {
 namespace {
 
-/// "holds", "holds in 3 of 5", "saturated"; without an SLO whether the engine keeps up.
+/// "holds", "holds in 3 of 5", "saturated"; without an SLO, whether the engine keeps up.
 std::string verdict_of(const VariantAnswer& row, bool promised) {
   const char* good = promised ? "holds" : "keeps up";
   if (row.held == row.runs) return good;
@@ -26,9 +26,9 @@ std::string verdict_of(const VariantAnswer& row, bool promised) {
 
 bool is_promised(const Slo& slo) { return !slo.targets.empty() || !slo.classes.empty(); }
 
-// ---- for people
+// ---- text
 
-/// A cost, which stands in every table, once.
+/// The cost, which appears in only one column of all tables.
 struct CostColumn {
   MetricName metric{};
   std::optional<double> VariantAnswer::*value = nullptr;
@@ -68,7 +68,7 @@ Table variant_table(const WhatIfAnswer& answer) {
   return table;
 }
 
-/// Difference over the baseline's value; empty where that is zero or absent.
+/// Difference / baseline; empty if the baseline is zero or absent.
 std::string relative_text(const std::optional<double>& value, double difference) {
   if (!value) return "";
   const double before = *value - difference;
@@ -112,7 +112,7 @@ Table difference_table(const WhatIfAnswer& answer) {
 
 // ---- limits
 
-/// Kinds of limits that some variant has, in their order.
+/// Kinds of limits that any variant has, in order.
 std::vector<LimitKind> kinds_of(const WhatIfAnswer& answer) {
   std::vector<LimitKind> kinds;
   for (const VariantAnswer& row : answer.variants) {
@@ -131,7 +131,7 @@ std::string gain_of(const LimitsAnswer& limits, LimitKind kind) {
   return "-";
 }
 
-/// Which limit binds, variant by variant: of the first seed.
+/// The binding limit of each variant, from the first seed.
 Section limits_of(const WhatIfAnswer& answer) {
   const std::vector<LimitKind> kinds = kinds_of(answer);
   Section section{.heading = "Which limit binds",
@@ -153,7 +153,7 @@ Section limits_of(const WhatIfAnswer& answer) {
   return section;
 }
 
-/// A bar of eighths of a column, the longest kBarColumns.
+/// A bar in eighths of a column, at most kBarColumns long.
 std::string bar(double share) {
   constexpr int kBarColumns = 30;
   constexpr int kEighths = 8;
@@ -164,7 +164,7 @@ std::string bar(double share) {
   return text + kParts[eighths % kEighths];
 }
 
-/// One metric over the variants, a bar each.
+/// One metric over the variants, one bar each.
 Section curve_of(const WhatIfAnswer& answer, std::size_t metric) {
   const MetricName& name = answer.variants.front().metrics[metric];
   Section section{.heading = title_of(name), .lines = {}, .table = {}};
@@ -204,7 +204,7 @@ std::string method_of(const WhatIfAnswer& answer) {
       answer.seeds, first, first + static_cast<std::uint64_t>(answer.seeds) - 1);
 }
 
-/// Variants without figures, and why.
+/// Variants without figures, and the reasons.
 std::vector<std::string> reasons_of(const WhatIfAnswer& answer) {
   std::vector<std::string> lines;
   for (const VariantAnswer& row : answer.variants) {

@@ -1,4 +1,4 @@
-// The answer of `roofcast whatif` on a terminal.
+// The terminal output of `roofcast whatif`.
 #pragma once
 
 #include "reports/document.hpp"

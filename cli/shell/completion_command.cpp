@@ -1,6 +1,6 @@
-// roofcast completion SHELL: the script that makes a shell complete roofcast. What it asks for at
-// every key is `roofcast completion words -- WORD...`: a line each, "word<TAB>help", and ":files"
-// where names of files fit.
+// roofcast completion SHELL: prints the script that completes roofcast in a shell. At every key the
+// script runs `roofcast completion words -- WORD...`, which prints one "word<TAB>help" per line,
+// and ":files" where file names are allowed.
 #include <ostream>
 
 #include "base/error.hpp"
@@ -12,14 +12,14 @@
 namespace roofcast {
 namespace {
 
-/// One line: help texts of options may be longer than a terminal is wide.
+/// One line: help texts of options may be wider than a terminal.
 std::string first_words(const std::string& help) {
   constexpr std::size_t kWidest = 60;
   if (help.size() <= kWidest) return help;
   return help.substr(0, help.rfind(' ', kWidest)) + " ...";
 }
 
-/// The words are a user's, half typed: whatever they are, there is an answer, if an empty one.
+/// The words are incomplete user input: there is always an answer, possibly an empty one.
 int answer_shell(const CommandContext& context) {
   std::vector<std::string> words(context.arguments.begin() + 1, context.arguments.end());
   if (!words.empty() && words.front() == "--") words.erase(words.begin());

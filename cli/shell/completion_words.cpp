@@ -20,7 +20,7 @@ void add(Offers& offers, const std::string& word, const std::string& prefix,
   if (word.starts_with(prefix)) offers.words.push_back({.word = word, .help = help});
 }
 
-/// Names, and where none of them begins so, other spellings ("meta-llama/Llama-3.1-8B").
+/// Names; if none has the prefix, other spellings ("meta-llama/Llama-3.1-8B").
 void add_models(Offers& offers, const std::string& prefix) {
   const std::vector<CatalogueEntry> models = catalogue();
   for (const CatalogueEntry& model : models) add(offers, model.name, prefix);
@@ -30,13 +30,13 @@ void add_models(Offers& offers, const std::string& prefix) {
   }
 }
 
-/// As it is typed: "H100 SXM" as "h100-sxm".
+/// As typed: "h100-sxm" for "H100 SXM".
 std::string as_word(std::string name) {
   std::replace(name.begin(), name.end(), ' ', '-');
   return lower(name);
 }
 
-/// The shortest name of each profile; full names and other spellings where none begins so.
+/// The shortest name of each profile; if none has the prefix, full names and other spellings.
 void add_gpus(Offers& offers, const std::string& prefix) {
   std::vector<Offer> longer;
   for (const std::string& name : gpu_names()) {
@@ -57,7 +57,7 @@ void add_engines(Offers& offers, const std::string& prefix) {
     add(offers, preset.name, prefix, preset.summary);
 }
 
-/// "bash|zsh|fish": words in lower case, told by the placeholder itself.
+/// The values in a placeholder like "bash|zsh|fish": lower-case words.
 std::vector<std::string> words_of(const std::string& placeholder) {
   const auto is_word = [](unsigned char c) { return std::islower(c) != 0 || c == '|' || c == '-'; };
   const bool words = placeholder.find('|') != std::string::npos &&
@@ -71,7 +71,7 @@ std::vector<std::string> words_of(const std::string& placeholder) {
   return result;
 }
 
-/// Not "LINE|@FILE": a name there starts with "@", which no shell completes.
+/// Not "LINE|@FILE": there a file name starts with "@", which no shell completes.
 bool names_files(const std::string& placeholder) {
   if (placeholder.find('@') != std::string::npos) return false;
   for (const char* word : {"FILE", "PATH", "FOLDER", "DIR"}) {
@@ -91,7 +91,7 @@ Offers values_of(const OptionFacts& option, const std::string& prefix) {
   return offers;
 }
 
-/// Values of which the word at the cursor is the last of a list ("h100,h2"), behind `before`.
+/// Values for the last element of a list ("h100,h2"), prefixed with `before`.
 Offers values_behind(const OptionFacts& option, const std::string& before,
                      const std::string& value) {
   const std::size_t comma = value.rfind(',');
@@ -101,7 +101,7 @@ Offers values_behind(const OptionFacts& option, const std::string& before,
   return offers;
 }
 
-// ---- where the cursor stands
+// ---- cursor position
 
 const OptionFacts* option_named(const CommandFacts& command, const std::string& flag) {
   for (const OptionFacts& option : command.options) {
@@ -118,7 +118,7 @@ bool is_positional(const CommandFacts& command, const OptionFacts& option) {
   return std::find(names.begin(), names.end(), option.name) != names.end();
 }
 
-/// Our own spellings, and where none of them begins so, those of other tools ("--tp").
+/// Our own spellings; if none has the prefix, those of other tools ("--tp").
 Offers flags_of(const CommandFacts& command, const std::string& prefix) {
   Offers offers, aliases;
   for (const OptionFacts& option : command.options) {
@@ -130,9 +130,9 @@ Offers flags_of(const CommandFacts& command, const std::string& prefix) {
 }
 
 struct Place {
-  const OptionFacts* option = nullptr;  // whose value comes next; nothing: a word of its own
-  bool required = false;                // only a value may come
-  std::size_t words = 0;                // of their own, before the cursor
+  const OptionFacts* option = nullptr;  // whose value comes next; null: a positional word
+  bool required = false;                // only a value is allowed
+  std::size_t words = 0;                // positional words before the cursor
 };
 
 Place place_after(const CommandFacts& command, std::span<const std::string> before) {
@@ -171,7 +171,7 @@ Offers offers_in(const CommandFacts& command, std::span<const std::string> words
   return flags_of(command, current);
 }
 
-/// "import" for "runs import" where the cursor is on the second word.
+/// "import" for "runs import" if the cursor is on the second word.
 void add_subcommands(Offers& offers, std::span<const CommandFacts> commands,
                      const std::vector<std::string>& words) {
   if (words.size() != 2) return;

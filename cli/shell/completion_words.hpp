@@ -1,4 +1,4 @@
-// What a shell offers where the cursor stands.
+// Completions for a shell at the cursor.
 #pragma once
 
 #include <span>
@@ -15,12 +15,12 @@ struct Offer {
 };
 
 struct Offers {
-  std::vector<Offer> words{};  // all begin with the word at the cursor
-  bool files = false;          // names of files as well
+  std::vector<Offer> words{};  // all start with the word at the cursor
+  bool files = false;          // also file names
 };
 
-/// `words` are those after the program's name up to the cursor's, which comes last and may be empty
-/// or half a word ("--gpu=h").
+/// `words` are those after the program's name, ending with the one at the cursor, which may be
+/// empty or incomplete ("--gpu=h").
 Offers offers(std::span<const CommandFacts> commands, const std::vector<std::string>& words);
 
 }  // namespace roofcast

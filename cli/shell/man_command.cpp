@@ -1,4 +1,4 @@
-// roofcast man: the manual page, as man(1) reads it.
+// roofcast man: prints the manual page for man(1).
 #include <ostream>
 
 #include "cli/options/arguments.hpp"

@@ -7,8 +7,8 @@
 namespace roofcast {
 namespace {
 
-/// Text as roff shows it: backslashes and dashes are commands, dots and quotes at a line's start
-/// too.
+/// Escapes text for roff: backslashes and dashes are commands, as are dots and quotes at the start
+/// of a line.
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -31,7 +31,7 @@ std::string italic(const std::string& text) { return "\\fI" + escaped(text) + "\
 
 void add_line(std::string& page, const std::string& text) { page += text + "\n"; }
 
-/// An argument of a macro in quotes.
+/// A quoted macro argument.
 std::string argument(const std::string& text) {
   std::string result = "\"";
   for (const char c : escaped(text)) result += c == '"' ? std::string("\\(dq") : std::string(1, c);

@@ -1,4 +1,4 @@
-// The manual page, made from the program's own option tables.
+// The manual page, generated from the program's option tables.
 #pragma once
 
 #include <span>

@@ -15,10 +15,10 @@ namespace {
 
 using Values = std::vector<std::string>;
 
-/// Those of options whose readers have no list to ask.
+/// Values of options whose parsers have no list.
 struct FixedValues {
   std::string_view option;
-  std::array<std::string_view, 5> values;  // unused places are empty
+  std::array<std::string_view, 5> values;  // unused entries are empty
 };
 constexpr std::array kFixed = {
     FixedValues{"dtype", {"auto", "bf16", "fp16", "fp32"}},
@@ -32,7 +32,7 @@ constexpr std::array kFixed = {
     FixedValues{"trace-time-unit", {"s", "ms", "us", "ns"}},
 };
 
-/// Of a knob that is a choice.
+/// Values of a knob with a fixed list.
 Values knob_values(const EngineKnob& knob) {
   Values names = choice_names(knob);
   if (knob.choice.auto_unsets) names.insert(names.begin(), "auto");

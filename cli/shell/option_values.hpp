@@ -6,8 +6,8 @@
 
 namespace roofcast {
 
-/// What an option may be set to, in the order that messages name it; empty: no fixed list, or one
-/// that completion knows otherwise (models, GPUs, engines). The name is without dashes.
+/// The values of an option, in the order that messages list them; empty: no fixed list, or one that
+/// completion gets elsewhere (models, GPUs, engines). The name is without dashes.
 std::vector<std::string> option_values(const std::string& option);
 
 }  // namespace roofcast

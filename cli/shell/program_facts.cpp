@@ -13,8 +13,8 @@
 namespace roofcast {
 namespace {
 
-/// Headings by option. Boost keeps them to itself and to what it prints: lines that are not
-/// indented are headings, others name an option first ("  -o [ --output ] FORMAT ...").
+/// Headings by option, parsed from Boost's help, which does not expose them: unindented lines are
+/// headings, others start with an option ("  -o [ --output ] FORMAT ...").
 std::map<std::string, std::string> groups_of(const po::options_description& options) {
   std::ostringstream printed;
   printed << options;
@@ -38,7 +38,7 @@ std::map<std::string, std::string> groups_of(const po::options_description& opti
 
 OptionFacts facts_of(const po::option_description& option) {
   const auto semantic = option.semantic();
-  // "-o" of an option that has a short name, else "--name".
+  // "-o" if the option has a short name, else "--name".
   const std::string shown =
       option.canonical_display_name(po::command_line_style::allow_dash_for_short);
   return {.name = option.long_name(),
@@ -62,9 +62,9 @@ void add_options(const po::options_description& options, bool listed,
   }
 }
 
-/// Names of positional arguments: the last one stands for all further ones where there is no limit.
+/// Names of positional arguments: the last one stands for all further ones if unlimited.
 std::vector<std::string> positional_of(const po::positional_options_description& positional) {
-  constexpr unsigned kEndless = 16;  // more than any command names one by one
+  constexpr unsigned kEndless = 16;  // more than any command has
   std::vector<std::string> names;
   for (unsigned i = 0; i < std::min(positional.max_total_count(), kEndless); ++i) {
     names.push_back(positional.name_for_position(i));
@@ -84,7 +84,7 @@ CommandFacts facts_of(const std::string& name, const std::string& help, const Us
   return facts;
 }
 
-/// What the command hands to parse(), which is where every command starts.
+/// The description that the command passes to parse(), which every command calls first.
 std::optional<Usage> usage_of(const Command& command, const std::vector<std::string>& arguments) {
   std::optional<Usage> found;
   std::ostringstream nowhere;

@@ -1,5 +1,5 @@
-// The program as its own option tables describe it: what shell completion and the manual page are
-// made from, so that a new command or flag is in them by itself.
+// The program as described by its own option tables. Shell completion and the manual page are
+// generated from it, so that they include new commands and flags automatically.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace roofcast {
 struct OptionFacts {
   std::string name{};                  // "tensor-parallel-size"
   std::string short_name{};            // "o"; empty: none
-  std::vector<std::string> aliases{};  // "--tp", "-tp": what other tools call it
+  std::vector<std::string> aliases{};  // "--tp", "-tp": spellings of other tools
   std::string placeholder{};           // "N", "NAME|FILE", "bash|zsh|fish"; empty: takes no value
   std::string help{};
   std::string group{};          // "Model and GPUs"
-  bool needs_value = false;     // false: a switch, or one that may stand alone
-  bool several_values = false;  // takes words up to the next flag
-  bool listed = true;           // by --help; else by --help-all alone
+  bool needs_value = false;     // false: a switch, or an option with an optional value
+  bool several_values = false;  // takes all words up to the next flag
+  bool listed = true;           // by --help; else only by --help-all
 };
 
 struct CommandFacts {
@@ -24,10 +24,11 @@ struct CommandFacts {
   std::string help{};  // one line
   std::string synopsis{}, example{};
   std::vector<OptionFacts> options{};
-  std::vector<std::string> positional{};  // names of options, the last for all further words
+  std::vector<std::string> positional{};  // names of options; the last stands for all further words
 };
 
-/// All commands in the order of `roofcast --help`, each followed by its own ("runs import").
+/// All commands in the order of `roofcast --help`, each followed by its subcommands ("runs
+/// import").
 std::vector<CommandFacts> program_facts();
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// roofcast fit: what an engine adds to its kernels, learnt from measured runs.
+// roofcast fit: fits an engine's overheads to measured runs.
 #include <fmt/format.h>
 
 #include <algorithm>

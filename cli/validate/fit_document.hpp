@@ -1,4 +1,4 @@
-// What `roofcast fit` prints: the terms it learnt and how far the figures are off with them.
+// The output of `roofcast fit`: the fitted terms and the remaining errors.
 #pragma once
 
 #include <string>

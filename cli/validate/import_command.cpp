@@ -1,4 +1,4 @@
-// roofcast runs import FILE|FOLDER...: measured results of other tools into the store.
+// roofcast runs import FILE|FOLDER...: imports results of other tools into the store.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -67,8 +67,7 @@ void read_meta(ImportCommand& options) {
   }
 }
 
-/// Reads one file or folder; of a file that is broken the others of its folder are still read.
-/// False when one was.
+/// Reads one file or folder; skips broken files in a folder. Returns false if a file was broken.
 bool read_path(const std::string& path, const ImportCommand& options,
                std::vector<ImportedRun>& runs, std::ostream& err) {
   FolderReading reading = read_folder(path, options.import);

@@ -25,13 +25,13 @@ void put(Json& json, const char* key, const std::string& text) {
   if (!text.empty()) json[key] = text;
 }
 
-/// A text of a file in a table or a row of the store: short, and nothing in it steers a terminal.
+/// A file's text for a table or the store: shortened, without terminal control characters.
 std::string plain(const std::string& text) {
   constexpr std::size_t kLongest = 100;
   return shown(text, kLongest);
 }
 
-/// "vllm-0.19.0", as the engines of simulated runs are named.
+/// "vllm-0.19.0", in the form of simulated runs.
 std::string engine_of(const MeasuredSetting& setting) {
   if (setting.engine_version.empty()) return plain(setting.engine);
   return plain((setting.engine.empty() ? "engine" : setting.engine) + "-" + setting.engine_version);
@@ -61,7 +61,7 @@ std::string load_of(const MeasuredSetting& setting) {
   return text;
 }
 
-/// Mean, or the median where the file has no mean.
+/// Mean, or median if the file has no mean.
 std::string latency_cell(const MeasuredRun& run, std::string_view name) {
   if (const auto mean = find_metric(run, name, "mean")) return as_time(Seconds{*mean});
   const auto median = find_metric(run, name, "p50");
@@ -153,8 +153,8 @@ std::string summary_of(const MeasuredRun& run) {
   return text;
 }
 
-/// Appended, as the keys are told apart already: to look for each would take the square of their
-/// number, of which a result may bring millions.
+/// Appends without a search, since keys are unique already: searching is quadratic in their number,
+/// and a result may have millions.
 Json other_json(const std::map<std::string, std::string>& other) {
   Json json = Json::object();
   auto& members = json.get_ref<Json::object_t&>();

@@ -1,4 +1,4 @@
-// What `roofcast runs import` answers, and what it keeps in the store.
+// The output of `roofcast runs import`, and its rows in the store.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace roofcast {
 
-/// What is said of a setting; an infinite rate is "inf".
+/// The known settings; an infinite rate is "inf".
 Json setting_json(const MeasuredSetting& setting);
 
 /// A measured run as a row of kind `measured`: its setting is the scenario.
@@ -19,7 +19,7 @@ Run measured_row(const MeasuredRun& run, const std::string& command_line, bool k
 
 struct ImportedRun {
   MeasuredRun run;
-  std::optional<std::int64_t> id{};  // in the store; nothing: not kept
+  std::optional<std::int64_t> id{};  // in the store; unset: not stored
 };
 
 Document import_document(const std::vector<ImportedRun>& runs, Json inputs);

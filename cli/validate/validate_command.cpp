@@ -1,4 +1,4 @@
-// roofcast validate: predictions beside measured runs, metric by metric.
+// roofcast validate: compares predictions with measured runs, metric by metric.
 #include <optional>
 #include <ostream>
 #include <thread>
@@ -61,7 +61,7 @@ void check_plot_path(const ValidateOptions& options) {
   check_writable(options.plot_path);
 }
 
-/// A figure a metric.
+/// One figure per metric.
 void draw(const std::string& path, const ValidationReport& report) {
   std::vector<ComparedCase> cases;
   for (const ValidatedCase& validated : report.cases) cases.push_back(validated.compared);
@@ -71,7 +71,7 @@ void draw(const std::string& path, const ValidationReport& report) {
       path, stacked_svg(report.name.empty() ? "Predicted against measured" : report.name, figures));
 }
 
-/// Nothing when the user interrupted it.
+/// Nullopt if the user interrupted it.
 std::optional<std::vector<ValidatedCase>> validate_with_progress(
     const std::vector<ValidationCase>& cases, std::ostream& err) {
   ProgressBar bar(err, "cases");
@@ -110,7 +110,7 @@ int run_validate(CommandContext& context) {
   const ValidationManifest asked = read_inputs(options.inputs);
   report.name = asked.name;
   for (const std::string& line : asked.remarks) context.err << line << "\n";
-  // Opened before the work: what cannot be written should not cost a validation.
+  // Opened before the work: an unwritable file should not cost a validation.
   if (!options.plot_path.empty()) check_plot_path(options);
   std::optional<Store> store;
   if (options.store) store.emplace(options.store_path, Store::Mode::write);

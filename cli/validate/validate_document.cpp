@@ -17,7 +17,7 @@ namespace {
 
 // ---- words
 
-/// "ttft_s p99"; a single figure by its name alone.
+/// "ttft_s p99"; just the name for a single figure.
 std::string metric_of(const std::string& name, const std::string& statistic) {
   return statistic == "value" ? name : name + " " + statistic;
 }
@@ -29,7 +29,7 @@ std::string interval_of(const ComparedFigure& figure) {
          measured_text(figure.name, figure.interval.high);
 }
 
-// ---- for machines
+// ---- JSON
 
 Json figure_json(const ComparedFigure& figure) {
   const std::optional<double> error = relative_error(figure);
@@ -114,7 +114,7 @@ Json machine_of(const ValidationReport& report) {
   return json;
 }
 
-// ---- for people
+// ---- text
 
 Table case_table(const ValidationReport& report) {
   Table table{.title = "",
@@ -187,7 +187,7 @@ Table ledger_table(const std::vector<LedgerLine>& lines) {
   return table;
 }
 
-/// One table for all cases, and one for what tells them apart.
+/// One table for all cases, and one for what distinguishes them.
 void add_ledger(Document& document, const ValidationReport& report) {
   for (auto begin = report.ledger.begin(); begin != report.ledger.end();) {
     const auto end = std::find_if(begin, report.ledger.end(),
@@ -225,11 +225,11 @@ std::string first_of(const std::vector<std::string>& names) {
   return names.front() + more;
 }
 
-/// What measured files do not say, and where they contradict themselves: a line of each kind, with
-/// the first case that it is about.
+/// What measured files leave out, and where they contradict themselves: one line per kind, with the
+/// first case it applies to.
 void add_remarks(Document& document, const ValidationReport& report) {
   std::vector<std::string> order;
-  std::map<std::string, std::vector<std::string>> cases;  // by what is said of them
+  std::map<std::string, std::vector<std::string>> cases;  // keyed by remark
   for (const ValidatedCase& validated : report.cases) {
     for (const auto* lines : {&validated.assumed, &validated.warnings}) {
       for (const std::string& line : *lines) {
@@ -250,7 +250,7 @@ std::string heading_of(const ValidationReport& report) {
                              : "Predicted against measured: " + report.name;
 }
 
-/// The last lines: limits, and how much of what was asked is behind the figures.
+/// The last lines: limits, and how much of the question the figures cover.
 std::vector<std::string> verdict(const ValidationReport& report) {
   std::vector<std::string> lines;
   for (const ExceededLimit& exceeded : report.exceeded) {

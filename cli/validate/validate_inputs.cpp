@@ -38,8 +38,8 @@ bool says_lengths(const MeasuredRun& run, const WorkloadOptions& given) {
          (given.output || run.setting.mean_output_tokens);
 }
 
-/// Flags win over what the file says of its load; its own requests keep their lengths, but not
-/// times that a rate was given for.
+/// Flags override the file's load; its own requests keep their lengths, but not their times if a
+/// rate is given.
 void take_load(MeasuredRun& run, const WorkloadOptions& given) {
   if (given.max_concurrency) run.setting.max_concurrency = given.max_concurrency;
   if (given.num_prompts) run.setting.requests = given.num_prompts;
@@ -48,7 +48,7 @@ void take_load(MeasuredRun& run, const WorkloadOptions& given) {
   for (RequestRow& row : run.requests) row.sent_s = row.arrival_s = 0;
 }
 
-/// A load that is not said would be guessed to come all at once.
+/// Rejects an unspecified load, which would be assumed to arrive all at once.
 void check_load(const MeasuredRun& run) {
   if (!says_load(run)) {
     throw Error(run.origin +
@@ -59,7 +59,7 @@ void check_load(const MeasuredRun& run) {
   throw Error(run.origin + ": does not say how many requests came at once, expected --num-prompts");
 }
 
-/// The flags that are still to be put over the scenario of `run`: a rate is in its requests.
+/// The flags that still apply to the scenario of `run`: a rate is already in its requests.
 SimulateOptions left_for(const MeasuredRun& run, SimulateOptions given) {
   const WorkloadOptions& load = given.workload;
   const bool replays = !run.requests.empty() && !load.input && !load.output && !load.num_prompts;
@@ -67,7 +67,7 @@ SimulateOptions left_for(const MeasuredRun& run, SimulateOptions given) {
   return given;
 }
 
-/// Lengths and arrivals, which the file or the flags must say.
+/// Lengths and arrivals, which the file or the flags must give.
 json load_of(const MeasuredRun& run, const json& scenario, const WorkloadOptions& given) {
   if (!scenario.contains("workload") && !says_lengths(run, given)) {
     throw Error(run.origin +
@@ -78,7 +78,7 @@ json load_of(const MeasuredRun& run, const json& scenario, const WorkloadOptions
   return scenario.contains("workload") ? scenario["workload"] : drawn_load(run);
 }
 
-/// What a server says of its memory as it starts: no load bears on it.
+/// Figures from a server's start-up memory log, which do not depend on load.
 bool is_about_memory(const std::vector<MetricRow>& figures) {
   const auto is_capacity = [](const MetricRow& row) {
     return row.name.starts_with("kv_") || row.name == "max_concurrency";
@@ -86,7 +86,7 @@ bool is_about_memory(const std::vector<MetricRow>& figures) {
   return !figures.empty() && std::all_of(figures.begin(), figures.end(), is_capacity);
 }
 
-/// The scenario that flags go on top of: what the file says, and what it must have to be read.
+/// The scenario under the flags: the file's settings, and what is required to parse it.
 Scenario base_scenario(const MeasuredRun& run, ValidationAsk ask, const SimulateOptions& given) {
   json scenario = scenario_of(run);
   const DeploymentOptions& deployment = given.deployment;
@@ -99,7 +99,7 @@ Scenario base_scenario(const MeasuredRun& run, ValidationAsk ask, const Simulate
   }
   scenario["workload"] = ask == ValidationAsk::memory ? json{{"type", "synthetic"}}
                                                       : load_of(run, scenario, given.workload);
-  constexpr auto kReplace = json::error_handler_t::replace;  // of bytes that are no UTF-8
+  constexpr auto kReplace = json::error_handler_t::replace;  // for bytes that are not UTF-8
   return parse_scenario(scenario.dump(-1, ' ', false, kReplace), run.origin);
 }
 
@@ -118,7 +118,7 @@ ValidationCase case_of(MeasuredRun run, const SimulateOptions& given) {
     }
     take_recorded_requests(result);
   } catch (const UsageError&) {
-    throw;  // of a flag, whatever the file
+    throw;  // an error in a flag, independent of the file
   } catch (const Error& error) {
     result.problem = error.what();
   }
@@ -129,7 +129,7 @@ ValidationCase broken_case(const std::string& file, const std::string& problem) 
   return {.name = file, .place = file, .problem = problem};
 }
 
-/// The flag of results among `arguments`, as the user may have spelled it; empty: none.
+/// The flag for results in `arguments`, in the user's spelling; empty: none.
 std::string result_flag_in(const std::vector<std::string>& arguments) {
   ValidationInputs unused;
   Usage usage{.synopsis = "", .example = "", .options = {}, .unlisted = {}, .positional = {}};
@@ -144,7 +144,7 @@ std::string result_flag_in(const std::vector<std::string>& arguments) {
   return {};
 }
 
-/// A manifest says what its cases ran on: a flag that does would change nothing.
+/// A manifest states the hardware of its cases: such a flag would have no effect.
 void refuse_idle_flags(const std::vector<std::string>& arguments, const std::string& manifest) {
   const std::string flag = result_flag_in(arguments);
   if (flag.empty()) return;
@@ -152,7 +152,7 @@ void refuse_idle_flags(const std::vector<std::string>& arguments, const std::str
       fmt::format("{}: {} is a manifest, which says what its cases ran on", flag, manifest));
 }
 
-/// Keys of --meta that no prediction looks at: they may be misspelled.
+/// Keys of --meta that no prediction uses: they may be misspelled.
 std::vector<std::string> idle_meta(const ImportOptions& options) {
   std::vector<std::string> lines;
   for (const auto& [key, value] : options.meta) {

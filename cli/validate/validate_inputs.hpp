@@ -1,5 +1,5 @@
-// What a user gives to `roofcast validate`: manifests, results of benchmarks, folders of those; and
-// the flags that say what such results ran on.
+// Inputs of `roofcast validate`: manifests, benchmark results, folders of those; and the flags for
+// what such results ran on.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@ namespace roofcast {
 
 struct ValidationInputs {
   std::vector<std::string> files;
-  ImportOptions import;                // of results
-  SimulateOptions given;               // of results: what they ran on, over what their files say
-  std::vector<std::string> arguments;  // as typed: flags of results are idle beside a manifest
+  ImportOptions import;                // for results
+  SimulateOptions given;               // for results: what they ran on, overriding their files
+  std::vector<std::string> arguments;  // as typed: flags for results have no effect on a manifest
 };
 
-/// The flags of results: --format, --meta, and what they ran on.
+/// Flags for results: --format, --meta, and what they ran on.
 void add_result_options(Usage& usage, ValidationInputs& target);
 
-/// The cases of all files in their order; of several files, or those of a folder, one that cannot
-/// be read is a case with its problem. Throws Error for a single file that cannot be read,
-/// UsageError for flags that say what a manifest says.
+/// The cases of all files in order; among several files or in a folder, one that cannot be read
+/// becomes a case with its problem. Throws Error for a single file that cannot be read, UsageError
+/// for flags that set what a manifest states.
 ValidationManifest read_inputs(const ValidationInputs& inputs);
 
 }  // namespace roofcast

@@ -47,7 +47,7 @@ const ServeFlags& serve_flags(ServeEngine engine);
 /// of KvCacheConfig in tensorrt_llm/llmapi/llm_args.py, block_size of vLLM's CacheConfig.
 std::int64_t default_block(ServeEngine engine);
 
-/// Rows for what is not modelled: `names` apart by blanks, other forms of one joined by '|'.
+/// Rows for unmodelled flags: `names` are separated by blanks, aliases of one flag by '|'.
 void add_flags(std::vector<ServeFlag>& rows, Effect effect, Takes takes, std::string_view names);
 
 /// A row for a knob; `names` as above.
