@@ -1,8 +1,11 @@
-// Converts a validation to rows of the store.
+#include "validate/validation_report.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "base/numbers.hpp"
+#include "base/units.hpp"
 #include "base/wording.hpp"
 
 namespace roofcast {
