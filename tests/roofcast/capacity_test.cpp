@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/dates.hpp"
 #include "base/error.hpp"
 #include "roofcast/store_rows.hpp"
 #include "tests/roofcast/round_trip.hpp"
@@ -99,7 +100,7 @@ TEST(Capacity, IsCancelledByItsProgress) {
 
 TEST(Capacity, LeavesItsFiguresInTheStore) {
   const CapacityAnswer answer = capacity({.scenario = chat()});
-  const Run run = capacity_row(answer, "roofcast capacity");
+  const roofcast::Run run = capacity_row(answer, "roofcast capacity");
   EXPECT_EQ(run.row.kind, "capacity");
   EXPECT_EQ(run.row.gpu, "nvidia-h100-sxm");
   EXPECT_THAT(run.row.summary, HasSubstr("carries "));

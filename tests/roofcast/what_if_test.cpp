@@ -78,7 +78,7 @@ TEST(WhatIfAnswer, IsNothingWhenItWasCancelled) {
 
 TEST(WhatIfAnswer, LeavesARunOfEachVariantInTheStore) {
   const WhatIfAnswer answer = what_if(chat("gpu=l40s")).value();
-  const std::vector<Run> runs = what_if_runs(answer, "roofcast whatif");
+  const std::vector<roofcast::Run> runs = what_if_runs(answer, "roofcast whatif");
   ASSERT_EQ(runs.size(), 2U);
   EXPECT_THAT(runs[0].row.summary, HasSubstr("baseline: TTFT p95"));
   EXPECT_THAT(runs[1].row.summary, HasSubstr("gpu=l40s: TTFT p95"));
