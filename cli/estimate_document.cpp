@@ -18,7 +18,7 @@ std::string change(Seconds before, Seconds after) {
   return percent == 0 ? "0 %" : fmt::format("{:+.0f} %", percent);
 }
 
-Table variant_table(const std::vector<VariantAnswer>& variants) {
+Table variant_table(const std::vector<FormatAnswer>& variants) {
   Table table{.title = "What another number format would do",
               .columns = {{"Format", false},
                           {"Prefill"},
@@ -28,8 +28,8 @@ Table variant_table(const std::vector<VariantAnswer>& variants) {
                           {"Weights/GPU"},
                           {"KV cache/GPU"}},
               .rows = {}};
-  for (const VariantAnswer& variant : variants) {
-    const VariantAnswer& first = variants.front();
+  for (const FormatAnswer& variant : variants) {
+    const FormatAnswer& first = variants.front();
     table.rows.push_back({variant.name, as_time(variant.prefill),
                           change(first.prefill, variant.prefill), as_time(variant.decode_step),
                           change(first.decode_step, variant.decode_step),

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/io/output_file.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "cli/options/from_command.hpp"
 #include "cli/options/simulate_command_options.hpp"
-#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "reports/pages/limits_section.hpp"
 #include "reports/pages/simulation_sections.hpp"

@@ -4,9 +4,9 @@
 #include <ostream>
 
 #include "base/error.hpp"
+#include "base/io/output_file.hpp"
 #include "base/numbers.hpp"
 #include "cli/options/workload_options.hpp"
-#include "cli/output_file.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "roofcast/envelope.hpp"
 #include "simulator/io/scenario_workload.hpp"

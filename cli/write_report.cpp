@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "cli/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "reports/figures/chart_option.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/drawn_series.hpp"

@@ -38,7 +38,7 @@ void check(const char* key, std::int64_t value, std::int64_t max) {
   }
 }
 
-std::vector<VariantAnswer> variants_of(const EstimateQuestion& question) {
+std::vector<FormatAnswer> variants_of(const EstimateQuestion& question) {
   const std::vector<FormatVariant> formats = format_variants(question.deployment);
   std::vector<Deployment> deployments;
   deployments.reserve(formats.size());
@@ -47,7 +47,7 @@ std::vector<VariantAnswer> variants_of(const EstimateQuestion& question) {
   }
   const std::vector<DTypeVariant> times =
       compare_dtypes(deployments, question.batch, question.input_tokens, question.output_tokens);
-  std::vector<VariantAnswer> variants;
+  std::vector<FormatAnswer> variants;
   for (std::size_t i = 0; i < times.size(); ++i) {
     variants.push_back({.name = formats[i].name,
                         .prefill = times[i].prefill_time,

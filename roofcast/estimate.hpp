@@ -49,7 +49,7 @@ struct PerStep {
   T decode{};
 };
 
-struct VariantAnswer {
+struct FormatAnswer {
   std::string name{};
   Seconds prefill{};
   Seconds decode_step{};
@@ -73,7 +73,7 @@ struct EstimateAnswer {
   PerStep<Seconds> host{};
   PerStep<std::vector<OperatorAnswer>> operators{};
   bool fits = false;
-  std::vector<VariantAnswer> variants{};
+  std::vector<FormatAnswer> variants{};
   /// Time of the two steps whose operators are listed. Not in the JSON; read back as the sum of
   /// operators and host, which is less where launching kernels takes longer than running them.
   PerStep<Seconds> step{};
@@ -109,7 +109,7 @@ void members(Visitor& visit, PerStep<T>& per_step) {
 }
 
 template <class Visitor>
-void members(Visitor& visit, VariantAnswer& variant) {
+void members(Visitor& visit, FormatAnswer& variant) {
   visit("name", variant.name, "the number formats: as asked, fp8 weights, fp8 KV cache, ...");
   visit("prefill_s", variant.prefill, "prefill of all prompts");
   visit("decode_step_s", variant.decode_step, "mean decode step");

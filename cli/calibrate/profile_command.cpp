@@ -8,13 +8,13 @@
 
 #include "base/dates.hpp"
 #include "base/error.hpp"
+#include "base/io/output_file.hpp"
 #include "base/version.hpp"
 #include "calibrate/tables/aiconfigurator.hpp"
 #include "calibrate/tables/import_profile.hpp"
 #include "calibrate/tables/llmservingsim.hpp"
 #include "cli/calibrate/profile_document.hpp"
 #include "cli/options/arguments.hpp"
-#include "cli/output_file.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "base/dates.hpp"
 #include "base/error.hpp"
+#include "base/io/output_file.hpp"
 #include "base/version.hpp"
-#include "cli/output_file.hpp"
 #include "cli/plan/plan_document.hpp"
 #include "cli/plan/plan_options.hpp"
 #include "cli/plan/started_together.hpp"

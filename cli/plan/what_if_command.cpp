@@ -8,9 +8,9 @@
 #include <ostream>
 
 #include "base/error.hpp"
+#include "base/io/output_file.hpp"
 #include "base/wording.hpp"
 #include "cli/options/simulate_command_options.hpp"
-#include "cli/output_file.hpp"
 #include "cli/plan/what_if_document.hpp"
 #include "cli/progress.hpp"
 #include "planner/evaluate_all.hpp"

@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/io/output_file.hpp"
 #include "base/suggest.hpp"
 #include "cli/options/arguments.hpp"
-#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/validate/fit_document.hpp"
 #include "model/io/engine_profile.hpp"

@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/io/output_file.hpp"
 #include "base/wording.hpp"
 #include "cli/options/arguments.hpp"
-#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/validate/validate_document.hpp"
 #include "cli/validate/validate_inputs.hpp"

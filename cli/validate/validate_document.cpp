@@ -284,24 +284,6 @@ std::vector<std::string> verdict(const ValidationReport& report) {
 
 }  // namespace
 
-std::string measured_text(const std::string& metric, double value) {
-  if (metric.find("_per_s") != std::string::npos || metric == "max_concurrency") {
-    return fixed(value, 2);
-  }
-  if (metric.ends_with("_bytes")) return as_gib(Bytes{value});
-  return metric.ends_with("_s") ? as_time(Seconds{value}) : fixed(value, 0);
-}
-
-std::int64_t answered(const ValidationReport& report) {
-  return std::count_if(
-      report.cases.begin(), report.cases.end(),
-      [](const ValidatedCase& validated) { return validated.compared.reason.empty(); });
-}
-
-bool is_judged_whole(const ValidationReport& report) {
-  return answered(report) == std::ssize(report.cases) && report.unjudged.empty();
-}
-
 Document validation_document(const ValidationReport& report) {
   Document document{.machine = machine_of(report), .sections = {}};
   document.sections.push_back({.heading = heading_of(report), .lines = {}, .table = {}});

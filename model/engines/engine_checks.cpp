@@ -14,10 +14,9 @@ namespace {
 /// "1 to 1000", "more than 0 and at most 1", "at least 1".
 std::string range_text(const EngineKnob& knob) {
   const KnobRange& range = knob.range;
-  const auto number = [](double bound) {
-    return std::abs(bound) <= kMaxEngineCount && bound == std::floor(bound)
-               ? fmt::format("{:.0f}", bound)
-               : fmt::format("{:g}", bound);
+  const bool whole = knob.kind == KnobKind::count || knob.kind == KnobKind::length;
+  const auto number = [whole](double bound) {
+    return whole ? fmt::format("{:.0f}", bound) : fmt::format("{:g}", bound);
   };
   const bool bounded = std::isfinite(range.max);
   if (bounded && !range.min_open && !range.max_open) {

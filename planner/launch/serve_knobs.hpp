@@ -38,7 +38,7 @@ extern const ServeKnob kOffloadingSize, kCapacityPolicy, kChunkingPolicy;
 /// Knobs that vLLM's scheduler alone has, by the flag of the same name: rows of the table of knobs
 /// (model/engines/knobs) that are a count, a share or a switch.
 struct VllmKnob {
-  std::string flag{};  // "--long-prefill-token-threshold"
+  std::string flag{};  // "--watermark"
   bool is_switch = false;
   ServeKnob knob{};
 };

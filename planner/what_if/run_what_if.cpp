@@ -31,14 +31,14 @@ struct OneRun {
 /// Percentiles of a latency that every request has.
 struct LatencyOfRequests {
   const char* name;
-  Part part;
+  LatencyPart part;
 };
 constexpr std::array kRequestLatencies = {
-    LatencyOfRequests{"ttft_s", Part::ttft},
-    LatencyOfRequests{"tpot_s", Part::tpot},
-    LatencyOfRequests{"e2e_s", Part::e2e},
-    LatencyOfRequests{"queue_s", Part::queue},
-    LatencyOfRequests{"client_queue_s", Part::client_queue},
+    LatencyOfRequests{"ttft_s", LatencyPart::ttft},
+    LatencyOfRequests{"tpot_s", LatencyPart::tpot},
+    LatencyOfRequests{"e2e_s", LatencyPart::e2e},
+    LatencyOfRequests{"queue_s", LatencyPart::queue},
+    LatencyOfRequests{"client_queue_s", LatencyPart::client_queue},
 };
 
 /// Nothing for what is no mean or percentile over requests: pooled gaps, rates, the largest value.

@@ -9,13 +9,13 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "cli/validate/validate_document.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "reports/pages/validation_figures.hpp"
 #include "reports/store_query.hpp"
 #include "reports/validation.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/what_if.hpp"
+#include "validate/validation_report.hpp"
 
 namespace roofcast {
 namespace {

@@ -15,7 +15,7 @@ namespace roofcast {
 namespace {
 
 /// Values of all requests that finished and, where there are several classes, of each.
-std::vector<LatencySample> samples_of(const SimulationRun& run, Part part) {
+std::vector<LatencySample> samples_of(const SimulationRun& run, LatencyPart part) {
   std::vector<LatencySample> samples(std::max<std::size_t>(1, run.workload.class_names.size()));
   for (std::size_t i = 0; i < run.workload.class_names.size(); ++i) {
     samples[i].name = run.workload.class_names[i];
@@ -107,14 +107,16 @@ FigureSeries level_series(const std::string& name, const LevelTimeline& timeline
 
 std::vector<Figure> simulation_figures(const SimulationRun& run) {
   struct Shown {
-    Part part;
+    LatencyPart part;
     LatencyMetric metric;
     LatencyQuestion question;
   };
   const std::array shown = {
-      Shown{Part::ttft, LatencyMetric::ttft, {"ttft", "TTFT", "Time to the first token"}},
-      Shown{Part::tpot, LatencyMetric::tpot, {"tpot", "TPOT", "Time per output token after it"}},
-      Shown{Part::e2e, LatencyMetric::e2e, {"e2e", "E2E", "Time to the last token"}}};
+      Shown{LatencyPart::ttft, LatencyMetric::ttft, {"ttft", "TTFT", "Time to the first token"}},
+      Shown{LatencyPart::tpot,
+            LatencyMetric::tpot,
+            {"tpot", "TPOT", "Time per output token after it"}},
+      Shown{LatencyPart::e2e, LatencyMetric::e2e, {"e2e", "E2E", "Time to the last token"}}};
   std::vector<Figure> figures;
   for (const Shown& one : shown) {
     auto figure = latency_figure(one.question, samples_of(run, one.part),

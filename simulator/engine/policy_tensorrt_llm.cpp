@@ -13,7 +13,7 @@ void TensorrtLlmPolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan
   share_computed_prompts(state);
   find_candidates(state, plan, candidates_);
   share_tokens(state.engine, state.blocks.layout().block_tokens, candidates_.fitting);
-  for (Candidate& candidate : candidates_.fitting) {
+  for (AdmissionCandidate& candidate : candidates_.fitting) {
     if (candidate.tokens == 0) continue;
     if (candidate.waiting) start(state, candidate, plan);
     run(state, candidate, plan);
@@ -45,7 +45,7 @@ void TensorrtLlmPolicy::share_computed_prompts(EngineState& state) {
 }
 
 /// A waiting request comes in. What it finds cached shortens its chunk, which was decided without.
-void TensorrtLlmPolicy::start(EngineState& state, Candidate& candidate, StepPlan& plan) {
+void TensorrtLlmPolicy::start(EngineState& state, AdmissionCandidate& candidate, StepPlan& plan) {
   const RequestId id = candidate.request;
   RequestState& request = state[id];
   take_prefix(state, id, request.received > 0 ? PrefixHit{} : find_prefix(state, id));
@@ -55,7 +55,8 @@ void TensorrtLlmPolicy::start(EngineState& state, Candidate& candidate, StepPlan
   plan.admitted.push_back(id);
 }
 
-void TensorrtLlmPolicy::run(EngineState& state, const Candidate& candidate, StepPlan& plan) {
+void TensorrtLlmPolicy::run(EngineState& state, const AdmissionCandidate& candidate,
+                            StepPlan& plan) {
   const RequestId id = candidate.request;
   RequestState& request = state[id];
   const bool grown = state.blocks.grow(request.kv, request.tokens(), candidate.tokens);

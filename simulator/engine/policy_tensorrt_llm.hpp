@@ -36,8 +36,8 @@ class TensorrtLlmPolicy final : public BatchingPolicy {
   };
 
   void share_computed_prompts(EngineState& state);
-  void start(EngineState& state, Candidate& candidate, StepPlan& plan);
-  void run(EngineState& state, const Candidate& candidate, StepPlan& plan);
+  void start(EngineState& state, AdmissionCandidate& candidate, StepPlan& plan);
+  void run(EngineState& state, const AdmissionCandidate& candidate, StepPlan& plan);
   void put_back(EngineState& state, const StepPlan& plan) const;
 
   Candidates candidates_{};

@@ -49,7 +49,7 @@ class BlocksInProduction {
   std::unordered_set<BlockKey> keys_;
 };
 
-Candidate candidate_of(const RequestState& request, RequestId id, bool waiting) {
+AdmissionCandidate candidate_of(const RequestState& request, RequestId id, bool waiting) {
   return {.request = id,
           .generation = request.decoding(),
           .waiting = waiting,
@@ -65,7 +65,7 @@ std::int64_t blocks_to_completion(const EngineState& state, const RequestState& 
 
 /// Blocks of the next step alone: a generation's next token, or a prompt from its first chunk on
 /// (getNeededBlocksOneStep).
-std::int64_t blocks_of_step(const EngineState& state, const Candidate& candidate) {
+std::int64_t blocks_of_step(const EngineState& state, const AdmissionCandidate& candidate) {
   const RequestState& request = state[candidate.request];
   const std::int64_t in_flight = std::min(candidate.wanted, state.engine.max_num_batched_tokens);
   const std::int64_t needed = state.blocks.needed(request.tokens(), in_flight);
@@ -80,7 +80,7 @@ void look_at_waiting(EngineState& state, std::int64_t available, Candidates& can
   const auto places = static_cast<std::size_t>(state.engine.max_num_seqs);
   while (!state.waiting.empty() && state.running.size() + candidates.looked_at.size() < places) {
     const RequestId id = state.waiting.front();
-    const Candidate candidate = candidate_of(state[id], id, true);
+    const AdmissionCandidate candidate = candidate_of(state[id], id, true);
     state.waiting.pop_front();
     candidates.looked_at.push_back(id);
     if (production.worth_waiting_for(id)) continue;
@@ -111,7 +111,7 @@ void reserve_to_completion(EngineState& state, Candidates& candidates) {
   if (generating && state.engine.capacity_policy == CapacityPolicy::static_batch) return;
   available -= add_running(state, false, candidates);
   assert(available >= 0);
-  look_at_waiting(state, available, candidates, [&](const Candidate& candidate) {
+  look_at_waiting(state, available, candidates, [&](const AdmissionCandidate& candidate) {
     return blocks_to_completion(state, state[candidate.request]);
   });
 }
@@ -139,7 +139,7 @@ void use_what_is_free(EngineState& state, StepPlan& plan, Candidates& candidates
       ++at;
       continue;
     }
-    const Candidate candidate = candidate_of(state[id], id, false);
+    const AdmissionCandidate candidate = candidate_of(state[id], id, false);
     const std::int64_t blocks = blocks_of_step(state, candidate);
     if (taken + blocks <= state.blocks.free()) {
       taken += blocks;
@@ -150,8 +150,9 @@ void use_what_is_free(EngineState& state, StepPlan& plan, Candidates& candidates
     }
   }
   if (!plan.preempted.empty()) return;
-  look_at_waiting(state, state.blocks.free() - taken, candidates,
-                  [&](const Candidate& candidate) { return blocks_of_step(state, candidate); });
+  look_at_waiting(
+      state, state.blocks.free() - taken, candidates,
+      [&](const AdmissionCandidate& candidate) { return blocks_of_step(state, candidate); });
 }
 
 }  // namespace

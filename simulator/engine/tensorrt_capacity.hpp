@@ -11,7 +11,7 @@
 namespace roofcast {
 
 /// A request that may run in this step, in the order in which the micro-batch looks at it.
-struct Candidate {
+struct AdmissionCandidate {
   RequestId request = 0;
   bool generation = false;  // goes on by one token; else a prompt, or what is left of it
   bool waiting = false;     // not started yet
@@ -21,7 +21,7 @@ struct Candidate {
 
 /// What the capacity scheduler says. Reused from step to step.
 struct Candidates {
-  std::vector<Candidate> fitting{};
+  std::vector<AdmissionCandidate> fitting{};
   /// The waiting requests it looked at, in order: taken from the queue, to be put back when they do
   /// not start.
   std::vector<RequestId> looked_at{};

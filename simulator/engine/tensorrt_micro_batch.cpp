@@ -6,8 +6,9 @@
 namespace roofcast {
 namespace {
 
-void first_come_first_served(std::span<Candidate> batch, std::int64_t unit, std::int64_t budget) {
-  for (Candidate& prompt : batch) {
+void first_come_first_served(std::span<AdmissionCandidate> batch, std::int64_t unit,
+                             std::int64_t budget) {
+  for (AdmissionCandidate& prompt : batch) {
     if (prompt.generation) continue;
     const std::int64_t max = std::min(prompt.wanted, budget);
     prompt.tokens = max < prompt.wanted ? max / unit * unit : max;
@@ -15,10 +16,10 @@ void first_come_first_served(std::span<Candidate> batch, std::int64_t unit, std:
   }
 }
 
-void equal_progress(std::span<Candidate> batch, std::int64_t unit, std::int64_t budget) {
+void equal_progress(std::span<AdmissionCandidate> batch, std::int64_t unit, std::int64_t budget) {
   for (bool progress = true; progress && budget > 0;) {
     progress = false;
-    for (Candidate& prompt : batch) {
+    for (AdmissionCandidate& prompt : batch) {
       const std::int64_t more = std::min(unit, prompt.wanted - prompt.tokens);
       if (prompt.generation || more == 0 || more > budget) continue;
       prompt.tokens += more;
@@ -30,12 +31,13 @@ void equal_progress(std::span<Candidate> batch, std::int64_t unit, std::int64_t 
 
 }  // namespace
 
-void share_tokens(const Engine& engine, std::int64_t chunk_unit, std::span<Candidate> fitting) {
+void share_tokens(const Engine& engine, std::int64_t chunk_unit,
+                  std::span<AdmissionCandidate> fitting) {
   std::int64_t budget = engine.max_num_batched_tokens;
   std::int64_t wanted_by_prompts = 0;  // that share what the generations leave
   std::size_t count = 0;
   for (; count < fitting.size(); ++count) {
-    Candidate& candidate = fitting[count];
+    AdmissionCandidate& candidate = fitting[count];
     if (engine.chunked_prefill && !candidate.generation) {
       wanted_by_prompts += candidate.wanted;
       continue;
@@ -45,7 +47,7 @@ void share_tokens(const Engine& engine, std::int64_t chunk_unit, std::span<Candi
     budget -= candidate.tokens;
   }
   if (!engine.chunked_prefill) return;
-  const std::span<Candidate> batch = fitting.first(count);
+  const std::span<AdmissionCandidate> batch = fitting.first(count);
   if (engine.chunking_policy == ChunkingPolicy::first_come_first_served ||
       wanted_by_prompts <= budget) {
     first_come_first_served(batch, chunk_unit, budget);

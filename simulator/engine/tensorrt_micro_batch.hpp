@@ -16,6 +16,7 @@ namespace roofcast {
 /// - FIRST_COME_FIRST_SERVED: each as much as is left, cut to a multiple of `chunk_unit` tokens
 ///   unless it reaches the prompt's end;
 /// - EQUAL_PROGRESS: a unit each, round and round.
-void share_tokens(const Engine& engine, std::int64_t chunk_unit, std::span<Candidate> fitting);
+void share_tokens(const Engine& engine, std::int64_t chunk_unit,
+                  std::span<AdmissionCandidate> fitting);
 
 }  // namespace roofcast

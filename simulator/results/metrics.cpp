@@ -31,11 +31,11 @@ void count(LoadResult& result, const RequestTally& tally, Nanoseconds now) {
 void fill(LoadResult& result, const RequestGroup& group, const TokenGaps& gaps, const Slo& slo,
           Nanoseconds now) {
   count(result, group.tally, now);
-  result.ttft = distribution_of(group.of(Part::ttft));
-  result.tpot = distribution_of(group.of(Part::tpot));
-  result.e2e = distribution_of(group.of(Part::e2e));
-  result.queue = distribution_of(group.of(Part::queue));
-  result.client_queue = distribution_of(group.of(Part::client_queue));
+  result.ttft = distribution_of(group.of(LatencyPart::ttft));
+  result.tpot = distribution_of(group.of(LatencyPart::tpot));
+  result.e2e = distribution_of(group.of(LatencyPart::e2e));
+  result.queue = distribution_of(group.of(LatencyPart::queue));
+  result.client_queue = distribution_of(group.of(LatencyPart::client_queue));
   result.itl = distribution_of(gap_percentiles(gaps, group.logs, distribution_percents(), 0));
   if (slo.goodput.empty()) return;
   const auto good = static_cast<double>(group.tally.good);
@@ -126,7 +126,8 @@ void summarise(SimulationResult& result, const TokenGaps& gaps, const Slo& slo, 
   }
   judge_slo(result, groups, gaps, slo);
   share_out(result.replicas, result.requests);
-  result.saturation = judge_saturation(result, median_s(groups.all.of(Part::service)), stages);
+  result.saturation =
+      judge_saturation(result, median_s(groups.all.of(LatencyPart::service)), stages);
 }
 
 }  // namespace roofcast

@@ -35,7 +35,7 @@ void tally_cells(std::span<const RequestRecord> records, const TokenGaps& gaps, 
 }
 
 /// The group's durations move into its percentiles.
-void add_percentiles(RequestGroup& group, Part part, const std::vector<double>& percents,
+void add_percentiles(RequestGroup& group, LatencyPart part, const std::vector<double>& percents,
                      std::int64_t missing) {
   DurationHistogram& counted = group.tally.durations[static_cast<std::size_t>(part)];
   const auto source = Percentiles::source_for(counted.count());
@@ -44,12 +44,12 @@ void add_percentiles(RequestGroup& group, Part part, const std::vector<double>& 
 
 /// For Distributions.
 void make_percentiles(RequestGroup& group) {
-  for (const Part part : kAllParts) add_percentiles(group, part, distribution_percents(), 0);
+  for (const LatencyPart part : kAllParts) add_percentiles(group, part, distribution_percents(), 0);
 }
 
 /// For targets.
 void make_percentiles(RequestGroup& group, const std::vector<PercentileTarget>& targets) {
-  for (const Part part : kAllParts) {
+  for (const LatencyPart part : kAllParts) {
     std::vector<double> percents;
     for (const PercentileTarget& target : targets) {
       if (part_of(target.metric) == part) percents.push_back(target.percentile);
@@ -115,7 +115,7 @@ RequestGroups first_look(std::span<const RequestRecord> records, const TokenGaps
 
 void look_at(RequestGroup& group, const RequestRecord& record) {
   if (group.percentiles.empty()) return;
-  for (const Part part : kAllParts) {
+  for (const LatencyPart part : kAllParts) {
     Percentiles& percentiles = group.percentiles[static_cast<std::size_t>(part)];
     if (!percentiles.needs_second_look()) continue;
     const auto duration = duration_of(record, part);

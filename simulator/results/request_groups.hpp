@@ -15,9 +15,11 @@ namespace roofcast {
 struct RequestGroup {
   RequestTally tally{};                    // its durations are in `percentiles`
   std::vector<std::size_t> logs{};         // of TokenGaps, its requests' gaps
-  std::vector<Percentiles> percentiles{};  // by Part
+  std::vector<Percentiles> percentiles{};  // by LatencyPart
 
-  const Percentiles& of(Part part) const { return percentiles[static_cast<std::size_t>(part)]; }
+  const Percentiles& of(LatencyPart part) const {
+    return percentiles[static_cast<std::size_t>(part)];
+  }
 };
 
 struct StageGroup {

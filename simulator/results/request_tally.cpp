@@ -13,18 +13,18 @@ Nanoseconds earlier(Nanoseconds a, Nanoseconds b) {
 
 }  // namespace
 
-std::optional<Part> part_of(LatencyMetric metric) {
+std::optional<LatencyPart> part_of(LatencyMetric metric) {
   switch (metric) {
     case LatencyMetric::ttft:
-      return Part::ttft;
+      return LatencyPart::ttft;
     case LatencyMetric::tpot:
-      return Part::tpot;
+      return LatencyPart::tpot;
     case LatencyMetric::itl:
       return std::nullopt;
     case LatencyMetric::e2e:
       break;
   }
-  return Part::e2e;
+  return LatencyPart::e2e;
 }
 
 std::optional<Nanoseconds> latency_of(const RequestRecord& record, LatencyMetric metric) {
@@ -76,7 +76,7 @@ void RequestTally::add(const RequestRecord& record, std::span<const GoodputLimit
   input_tokens += record.request.input_tokens;
   output_tokens += record.request.output_tokens;
   if (!goodput.empty() && is_good(record, goodput)) ++good;
-  for (const Part part : kAllParts) {
+  for (const LatencyPart part : kAllParts) {
     const auto duration = duration_of(record, part);
     if (duration) durations[static_cast<std::size_t>(part)].add(*duration);
   }

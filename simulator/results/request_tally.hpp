@@ -16,13 +16,14 @@
 namespace roofcast {
 
 /// The parts of a request's life that are measured.
-enum class Part { ttft, tpot, e2e, queue, client_queue, service };
+enum class LatencyPart { ttft, tpot, e2e, queue, client_queue, service };
 inline constexpr std::size_t kParts = 6;
-inline constexpr std::array<Part, kParts> kAllParts = {
-    Part::ttft, Part::tpot, Part::e2e, Part::queue, Part::client_queue, Part::service};
+inline constexpr std::array<LatencyPart, kParts> kAllParts = {
+    LatencyPart::ttft,  LatencyPart::tpot,         LatencyPart::e2e,
+    LatencyPart::queue, LatencyPart::client_queue, LatencyPart::service};
 
 /// The part that a limit on a metric is about; nothing for ITL, whose gaps are not by request.
-std::optional<Part> part_of(LatencyMetric metric);
+std::optional<LatencyPart> part_of(LatencyMetric metric);
 
 /// The mean gap between the tokens of a finished request, to the nearest nanosecond; 0 of one
 /// token.
@@ -34,21 +35,21 @@ inline Nanoseconds mean_gap(const RequestRecord& record) {
 
 /// How long it took, as a benchmark collects it; nothing when the request did not finish, and no
 /// TPOT of a single token. TPOT is rounded to the nanosecond. Service: from first being scheduled.
-inline std::optional<Nanoseconds> duration_of(const RequestRecord& record, Part part) {
+inline std::optional<Nanoseconds> duration_of(const RequestRecord& record, LatencyPart part) {
   if (record.finished == kNever) return std::nullopt;
   switch (part) {
-    case Part::ttft:
+    case LatencyPart::ttft:
       return record.first_token - record.sent;
-    case Part::tpot:
+    case LatencyPart::tpot:
       if (record.request.output_tokens == 1) return std::nullopt;
       return mean_gap(record);
-    case Part::e2e:
+    case LatencyPart::e2e:
       return record.finished - record.sent;
-    case Part::queue:
+    case LatencyPart::queue:
       return record.scheduled - record.queued;
-    case Part::client_queue:
+    case LatencyPart::client_queue:
       return record.sent - record.request.arrival;
-    case Part::service:
+    case LatencyPart::service:
       break;
   }
   return record.finished - record.scheduled;
@@ -82,13 +83,15 @@ struct RequestTally {
   Nanoseconds first_arrival = kNever;
   Nanoseconds last_arrival = kNever;
   Nanoseconds last_finish = kNever;
-  std::array<DurationHistogram, kParts> durations{};  // by Part
+  std::array<DurationHistogram, kParts> durations{};  // by LatencyPart
 
   /// Those that have an outcome: served, or never to be.
   std::int64_t answered() const { return completed + unserved(); }
   std::int64_t unserved() const { return rejected + lost; }
   std::int64_t unfinished() const { return requests - answered(); }
-  const DurationHistogram& of(Part part) const { return durations[static_cast<std::size_t>(part)]; }
+  const DurationHistogram& of(LatencyPart part) const {
+    return durations[static_cast<std::size_t>(part)];
+  }
 
   /// First arrival to last finish, or to `now` when some have not finished; 0 of none.
   Seconds makespan(Nanoseconds now) const;

@@ -27,11 +27,9 @@ struct KnownException {
 };
 
 constexpr KnownException kKnownExceptions[] = {
-    {"calibrate/", "cli/output_file.hpp"},
     {"model/architecture/", "model/engines/sampling.hpp"},
     {"model/curves/", "model/step/provenance.hpp"},
     {"model/engines/", "model/step/roofline.hpp"},
-    {"reports/pages/", "cli/validate/validate_document.hpp"},
     {"serve/", "cli/command.hpp"},
     {"serve/", "cli/options/simulate_command_options.hpp"},
     {"serve/", "cli/plan/capacity_command_options.hpp"},
@@ -41,7 +39,6 @@ constexpr KnownException kKnownExceptions[] = {
     {"serve/", "model/io/model_reader.hpp"},
     {"serve/", "planner/capacity/level_recording.hpp"},
     {"serve/", "planner/flags/flag_values.hpp"},
-    {"validate/", "cli/validate/validate_document.hpp"},
     {"validate/", "roofcast/pool_description.hpp"},
     {"validate/", "roofcast/run_simulation.hpp"},
     {"validate/", "roofcast/simulation_rows.hpp"},

@@ -5,7 +5,7 @@
 #include "base/dates.hpp"
 #include "base/error.hpp"
 #include "roofcast/store_rows.hpp"
-#include "tests/roofcast/round_trip.hpp"
+#include "tests/roofcast/read_back.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -25,8 +25,7 @@ Scenario chat() {
 }
 
 CapacityAnswer read_back(const CapacityAnswer& answer) {
-  expect_round_trip(answer, capacity_answer_schema(), capacity_answer_from_json);
-  return capacity_answer_from_json(to_json(answer));
+  return test::read_back(answer, capacity_answer_from_json, capacity_answer_schema());
 }
 
 TEST(Capacity, ReadsBackAsItWasWritten) {

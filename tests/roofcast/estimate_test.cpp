@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "tests/roofcast/round_trip.hpp"
+#include "tests/roofcast/read_back.hpp"
 
 namespace roofcast {
 namespace {
@@ -22,7 +22,7 @@ Seconds sum(const std::vector<OperatorAnswer>& operators) {
 }
 
 void expect_round_trip(const EstimateAnswer& answer) {
-  test::expect_round_trip(answer, estimate_answer_schema(), estimate_answer_from_json);
+  test::read_back(answer, estimate_answer_from_json, estimate_answer_schema());
 }
 
 TEST(Estimate, RatesFollowFromTimes) {

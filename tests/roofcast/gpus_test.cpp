@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tests/roofcast/round_trip.hpp"
+#include "tests/roofcast/read_back.hpp"
 
 namespace roofcast {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kProfiles = ROOFCAST_SOURCE_DIR "/tests/golden/profiles/";
 
 void expect_round_trip(const GpuAnswer& answer) {
-  test::expect_round_trip(answer, gpu_answer_schema(), gpu_answer_from_json);
+  test::read_back(answer, gpu_answer_from_json, gpu_answer_schema());
 }
 
 // Datasheet of the H100 SXM: 989.4 TFLOP/s dense in bf16, 3.35 TB/s: 295.3 FLOP/byte.
@@ -49,7 +49,7 @@ TEST(DescribeGpu, RoundTripsACpu) {
 TEST(ListGpus, HasEveryProfile) {
   const GpuListAnswer list = list_gpus();
   EXPECT_EQ(list.gpus.size(), gpu_names().size());
-  test::expect_round_trip(list, gpu_list_answer_schema(), gpu_list_answer_from_json);
+  test::read_back(list, gpu_list_answer_from_json, gpu_list_answer_schema());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "roofcast/memory.hpp"
 
-#include "tests/roofcast/round_trip.hpp"
+#include "tests/roofcast/read_back.hpp"
 
 namespace roofcast {
 namespace {
@@ -19,7 +19,7 @@ MemoryQuestion question_of(const std::string& model, const std::string& gpu, int
 }
 
 void expect_round_trip(const MemoryAnswer& answer) {
-  test::expect_round_trip(answer, memory_answer_schema(), memory_answer_from_json);
+  test::read_back(answer, memory_answer_from_json, memory_answer_schema());
 }
 
 // LLaMA-2-70B: 80 layers, 8 KV heads of 128, K and V in 16 bits: 2 * 80 * 8 * 128 * 2 = 327,680

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "tests/roofcast/round_trip.hpp"
+#include "tests/roofcast/read_back.hpp"
 
 namespace roofcast {
 namespace {
 
 void expect_round_trip(const ModelAnswer& answer) {
-  test::expect_round_trip(answer, model_answer_schema(), model_answer_from_json);
+  test::read_back(answer, model_answer_from_json, model_answer_schema());
 }
 
 // LLaMA-2-70B, published in fp16: 80 layers of 855,654,400 parameters (attention 2 * 8,192^2 +
@@ -54,7 +54,7 @@ TEST(ListModels, HasEachModelAsItIsDescribed) {
   EXPECT_EQ(entry->weight_bytes, 137'953'296'384);
   EXPECT_EQ(entry->kv_bytes_per_token, 327'680);
   EXPECT_EQ(entry->max_context_tokens, 4096);
-  test::expect_round_trip(list, model_list_answer_schema(), model_list_answer_from_json);
+  test::read_back(list, model_list_answer_from_json, model_list_answer_schema());
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "roofcast/plan_words.hpp"
 #include "roofcast/store_rows.hpp"
-#include "tests/roofcast/round_trip.hpp"
+#include "tests/roofcast/read_back.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -30,8 +30,7 @@ PlanQuestion chat() {
 }
 
 PlanAnswer read_back(const PlanAnswer& answer) {
-  expect_round_trip(answer, plan_answer_schema(), plan_answer_from_json);
-  return plan_answer_from_json(to_json(answer));
+  return test::read_back(answer, plan_answer_from_json, plan_answer_schema());
 }
 
 TEST(PlanAnswer, ReadsBackAsItWasWritten) {

@@ -1,6 +1,6 @@
 #include "roofcast/staircase.hpp"
 
-#include "tests/roofcast/round_trip.hpp"
+#include "tests/roofcast/read_back.hpp"
 
 namespace roofcast {
 namespace {
@@ -17,7 +17,7 @@ StaircaseQuestion timed(StaircaseQuestion question) {
 }
 
 void expect_round_trip(const StaircaseAnswer& answer) {
-  test::expect_round_trip(answer, staircase_answer_schema(), staircase_answer_from_json);
+  test::read_back(answer, staircase_answer_from_json, staircase_answer_schema());
 }
 
 // 200 tokens after 500: naive 200 * 500 + 200 * 199 / 2 = 119,900 computations against 700; the

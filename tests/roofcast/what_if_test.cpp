@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "roofcast/store_rows.hpp"
-#include "tests/roofcast/round_trip.hpp"
+#include "tests/roofcast/read_back.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -31,8 +31,7 @@ WhatIfQuestion chat(const char* knob) {
 }
 
 WhatIfAnswer read_back(const WhatIfAnswer& answer) {
-  expect_round_trip(answer, what_if_answer_schema(), what_if_answer_from_json);
-  return what_if_answer_from_json(to_json(answer));
+  return test::read_back(answer, what_if_answer_from_json, what_if_answer_schema());
 }
 
 TEST(WhatIfAnswer, ReadsBackAsItWasWritten) {

@@ -113,7 +113,7 @@ TEST(EngineFeatures, TimesAndRatesBeyondAnyMachineAreRefusedByName) {
               HasSubstr("kv_offloading_latency: 1e+300"));
   EXPECT_THAT(message_of({.kv_offloading_size = Bytes{1e9},
                           .kv_offloading_bandwidth = BytesPerSecond{1e-300}}),
-              HasSubstr("kv_offloading_bandwidth: 1e-300 bytes/s, expected at least 1e+06"));
+              HasSubstr("kv_offloading_bandwidth: 1e-300 bytes/s given, expected at least 1e+06"));
   EXPECT_EQ(message_of({.lora_step_time = Seconds{3600},
                         .kv_offloading_size = Bytes{1e9},
                         .kv_offloading_bandwidth = kSlowestLink}),

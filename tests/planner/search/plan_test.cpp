@@ -199,10 +199,10 @@ TEST(CandidateFigures, ReadBackFromTheirText) {
   figures.verdict = {.holds = true, .margins = {{"p95 ttft", 0.5, 0.1 + 0.2, 0.4}}};
   figures.verdict.goodput_share = 1.0 / 3;
   figures.ttft_p95_s = 1e-9 / 3;
-  EXPECT_EQ(to_text(candidate_figures(to_text(figures))), to_text(figures));
+  EXPECT_EQ(to_text(parse_figures(FigureKind::trial, to_text(figures))), to_text(figures));
   FinalistFigures finalist;
   finalist.confidence.causes = {{"step time", 1.0 / 7}, {"KV capacity", std::nullopt}};
-  EXPECT_EQ(to_text(finalist_figures(to_text(finalist))), to_text(finalist));
+  EXPECT_EQ(to_text(parse_figures(FigureKind::finalist, to_text(finalist))), to_text(finalist));
 }
 
 }  // namespace

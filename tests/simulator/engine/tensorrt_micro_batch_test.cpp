@@ -10,8 +10,8 @@ namespace {
 
 using testing::ElementsAre;
 
-Candidate prompt(std::int64_t tokens) { return {.wanted = tokens}; }
-Candidate generation() { return {.generation = true, .wanted = 1}; }
+AdmissionCandidate prompt(std::int64_t tokens) { return {.wanted = tokens}; }
+AdmissionCandidate generation() { return {.generation = true, .wanted = 1}; }
 
 Engine engine_of(std::int64_t budget, bool chunked,
                  ChunkingPolicy policy = ChunkingPolicy::first_come_first_served) {
@@ -23,10 +23,10 @@ Engine engine_of(std::int64_t budget, bool chunked,
 }
 
 /// Tokens of each candidate, with a chunk unit of 4.
-std::vector<std::int64_t> shared(const Engine& engine, std::vector<Candidate> batch) {
+std::vector<std::int64_t> shared(const Engine& engine, std::vector<AdmissionCandidate> batch) {
   share_tokens(engine, 4, batch);
   std::vector<std::int64_t> tokens;
-  for (const Candidate& candidate : batch) tokens.push_back(candidate.tokens);
+  for (const AdmissionCandidate& candidate : batch) tokens.push_back(candidate.tokens);
   return tokens;
 }
 

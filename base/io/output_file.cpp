@@ -1,4 +1,4 @@
-#include "cli/output_file.hpp"
+#include "base/io/output_file.hpp"
 
 #include <fmt/format.h>
 

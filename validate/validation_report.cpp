@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/wording.hpp"
-#include "cli/validate/validate_document.hpp"
 
 namespace roofcast {
 namespace {
@@ -65,6 +64,24 @@ std::vector<ValidationRuns> validation_runs(const ValidationReport& report,
     all.push_back(std::move(runs));
   }
   return all;
+}
+
+std::string measured_text(const std::string& metric, double value) {
+  if (metric.find("_per_s") != std::string::npos || metric == "max_concurrency") {
+    return fixed(value, 2);
+  }
+  if (metric.ends_with("_bytes")) return as_gib(Bytes{value});
+  return metric.ends_with("_s") ? as_time(Seconds{value}) : fixed(value, 0);
+}
+
+std::int64_t answered(const ValidationReport& report) {
+  return std::count_if(
+      report.cases.begin(), report.cases.end(),
+      [](const ValidatedCase& validated) { return validated.compared.reason.empty(); });
+}
+
+bool is_judged_whole(const ValidationReport& report) {
+  return answered(report) == std::ssize(report.cases) && report.unjudged.empty();
 }
 
 }  // namespace roofcast
