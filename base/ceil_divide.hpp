@@ -1,11 +1,11 @@
-// Division of counts, rounded up.
+// Integer division rounded up.
 #pragma once
 
 #include <cstdint>
 
 namespace roofcast {
 
-/// The pieces of `size` that hold `count`. Precondition: count >= 0, size > 0.
+/// How many pieces of `size` hold `count`. Precondition: count >= 0, size > 0.
 constexpr std::int64_t ceil_divide(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }

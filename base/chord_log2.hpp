@@ -1,12 +1,13 @@
-// A logarithm that is the same on every machine.
+// An approximate logarithm that gives the same bits on every machine.
 #pragma once
 
 #include <cmath>
 
 namespace roofcast {
 
-/// log2 as the chord between powers of two: with x = 2^e (1 + f), 0 <= f < 1, it is e + f. At most
-/// 0.087 below the true value, and made of exact operations only. Precondition: x > 0.
+/// log2, linear between powers of two: for x = 2^e (1 + f) with 0 <= f < 1 it returns e + f, at
+/// most 0.087 below the true value. Uses only operations that are exact in floating point.
+/// Precondition: x > 0.
 inline double chord_log2(double x) {
   int exponent = 0;
   const double mantissa = std::frexp(x, &exponent);  // in [0.5, 1)

@@ -1,5 +1,5 @@
-// A hash of content, value by value, the same on every machine: what tells one model or load from
-// another that has its name.
+// Hashes content value by value, the same on every machine. Tells apart two models or loads that
+// share a name.
 #pragma once
 
 #include <bit>
@@ -31,7 +31,7 @@ struct ContentHash {
     add(quantity.value);
   }
 
-  /// With its length, so that two texts after each other are not one.
+  /// Includes the length, so that two consecutive texts differ from their concatenation.
   void add(std::string_view text) {
     add(text.size());
     add(fnv1a(text));

@@ -15,7 +15,7 @@ constexpr double kMinute = 60;
 constexpr double kHour = 60 * kMinute;
 constexpr double kDay = 24 * kHour;
 
-/// "1234567" to "1,234,567"; `digits` holds nothing but digits.
+/// "1234567" to "1,234,567"; `digits` must contain only digits.
 std::string separated(const std::string& digits) {
   std::string result;
   for (std::size_t i = 0; i < digits.size(); ++i) {
@@ -29,13 +29,13 @@ std::string with_sign(bool negative, const std::string& magnitude) {
   return fmt::format("{}{}", negative ? "-" : "", magnitude);
 }
 
-/// True when `value` shows as less than `limit` at this many decimals: 999.96 does not at one.
+/// Whether `value` prints as less than `limit` with `decimals` decimals: 999.96 does not with one.
 bool shows_below(double value, int decimals, double limit) {
   const double scale = std::pow(10.0, decimals);
   return std::round(value * scale) < limit * scale;
 }
 
-/// Two units of a long time, the smaller one in two digits: "3 min 05 s".
+/// A long time in two units, the smaller with two digits: "3 min 05 s".
 std::string two_units(double time_s, double big_s, double small_s, const char* big,
                       const char* small) {
   const auto smalls = std::llround(time_s / small_s);

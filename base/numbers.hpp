@@ -1,5 +1,5 @@
-// How numbers look to a person: digits, thousands separators and the one unit that fits. The same
-// text on every machine: no locale is asked.
+// Numbers formatted for people: digits, thousands separators and the unit that fits. Independent of
+// the locale, so the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace roofcast {
 
 std::string with_separators(std::int64_t count);  // 1,234,567
 
-/// 12.35, with separators in the whole part; never "-0.00"; infinite as "inf".
+/// 12.35, with separators in the whole part; never "-0.00"; infinity is "inf".
 std::string fixed(double value, int decimals);
 
 std::string as_gib(Bytes bytes);    // "15.27 GiB"

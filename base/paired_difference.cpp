@@ -13,14 +13,14 @@ namespace {
 
 constexpr double kBelowUpperEnd = 0.975;  // two-sided 95 %
 
-/// Half of 95 % intervals leave out on either side.
+/// 95 % intervals leave out half of the rest on either side.
 void set_interval(Difference& difference, double standard_error, std::int64_t degrees) {
   const double half = student_t_95(degrees) * standard_error;
   difference.low = difference.mean - half;
   difference.high = difference.mean + half;
 }
 
-// ---- a run's requests, any block of them left out
+// ---- the requests of one run, with any block left out
 
 constexpr std::int64_t kNoBlock = -1;
 
@@ -29,7 +29,7 @@ struct Placed {
   std::int64_t block = 0;
 };
 
-/// Values in ascending order, each with the block that its request is in.
+/// Values in ascending order, each with the block of its request.
 std::vector<Placed> placed(const RequestValues& values) {
   std::vector<Placed> result;
   const std::int64_t count = std::ssize(values);
@@ -69,7 +69,7 @@ double percentile_without(const std::vector<Placed>& values, std::int64_t block,
   return value_below;
 }
 
-/// Nothing when no value is left.
+/// Returns nullopt if no value is left.
 std::optional<double> figure_without(const std::vector<Placed>& values, std::int64_t block,
                                      const RequestStatistic& statistic) {
   const std::int64_t count = count_without(values, block);
@@ -78,7 +78,7 @@ std::optional<double> figure_without(const std::vector<Placed>& values, std::int
                            : mean_without(values, block, count);
 }
 
-/// The figure with each block left out; nothing when one cannot be.
+/// The figure with each block left out in turn; nullopt if one of them cannot be computed.
 std::optional<std::vector<double>> replicates_of(const std::vector<Placed>& values,
                                                  const RequestStatistic& statistic) {
   std::vector<double> figures;
@@ -90,7 +90,7 @@ std::optional<std::vector<double>> replicates_of(const std::vector<Placed>& valu
   return figures;
 }
 
-/// Variance of a figure whose replicates these are.
+/// Jackknife variance of a figure with these replicates.
 double jackknife_variance(const std::vector<double>& replicates) {
   const auto blocks = static_cast<double>(replicates.size());
   const double middle = mean(replicates);
@@ -99,7 +99,8 @@ double jackknife_variance(const std::vector<double>& replicates) {
   return (blocks - 1) / blocks * squares;
 }
 
-/// One request a block beyond the percentile, or in a block where the mean is asked for.
+/// Whether the values suffice for an interval: on average one request per block beyond the
+/// percentile, or one per block for the mean.
 bool tells_spread(std::size_t count, const RequestStatistic& statistic) {
   const double share =
       statistic.percent ? std::min(*statistic.percent, 100 - *statistic.percent) / 100 : 1;

@@ -13,7 +13,7 @@
 namespace roofcast {
 namespace {
 
-/// A unit is a product or a quotient of whole numbers, so that 95% and 3ms are the nearest doubles.
+/// Multiplying or dividing by whole numbers makes 95% and 3ms the nearest doubles.
 struct Unit {
   std::string_view name;
   double factor = 1;
@@ -69,14 +69,14 @@ constexpr Unit kRateUnits[] = {{""}, {"/s"}, {"/min", 1, 60}, {"/m", 1, 60}, {"/
   throw UsageError(fmt::format("{}: '{}' must be {}", name, text, bound));
 }
 
-/// A number and what stands behind it.
+/// A number and the unit text after it.
 struct Split {
   std::string_view digits;
   std::string_view unit;
   double value = 0;
 };
 
-/// Nothing when `text` does not begin with a finite decimal number in the range of double.
+/// Returns nullopt if `text` does not start with a finite decimal number in the range of double.
 std::optional<Split> number_and_unit(std::string_view text) {
   const std::size_t digit = text.starts_with('-') ? 1 : 0;
   // from_chars would take "inf" and "nan" too; those are for the caller to allow.
@@ -98,7 +98,7 @@ const Unit* find_unit(std::string_view name, std::span<const Unit> units) {
   return nullptr;
 }
 
-/// Value times unit, or nothing when either is not understood.
+/// Value times unit; nullopt if either is not understood.
 std::optional<double> with_unit(std::string_view text, std::span<const Unit> units) {
   const auto parts = number_and_unit(text);
   if (!parts) return std::nullopt;
@@ -147,7 +147,7 @@ std::optional<std::int64_t> count_in(std::string_view text) {
     }
     return product;
   }
-  // A fraction is whole when its product is, to the last digits of a double: 25.6k is 25,600.
+  // A product that is whole to within a double's last digits counts as whole: 25.6k is 25,600.
   constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
   const double product = parts->value * unit->factor;
   const double rounded = std::round(product);
@@ -161,7 +161,7 @@ std::optional<double> amount_in(std::string_view text) { return with_unit(text, 
 std::optional<double> take_amount(std::string_view& text) {
   const auto parts = number_and_unit(text);
   if (!parts || text.starts_with('-')) return std::nullopt;
-  const Unit* unit = nullptr;  // the longest that stands there; the first is none
+  const Unit* unit = nullptr;  // the longest match; the first unit is the empty one
   for (const Unit& known : kCountUnits) {
     if (!parts->unit.starts_with(known.name)) continue;
     if (unit == nullptr || known.name.size() > unit->name.size()) unit = &known;

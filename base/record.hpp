@@ -9,15 +9,15 @@
 //   }
 //
 // Its JSON (record_to_json), the way back (record_from_json) and its JSON Schema (record_schema,
-// draft 2020-12) are made from that list. A member may be a bool, a whole number, a double, a text,
-// a Quantity (written as its SI value, so the key names the unit), an optional (null when unset), a
-// vector, a map from texts (a vector of pairs, text first, is an object that keeps their order), a
-// record, Json itself, or a shared_ptr to const Json for headers that do not include it.
-// `visit.if_set` lists an optional whose key is left out when it is unset; `visit.part_if_set` an
-// optional record whose members stand among those of the record around it, or none of them does.
-// Members of a record that always stand there: `members(visit, outer.inner)`.
+// draft 2020-12) are all made from that list. A member may be a bool, a whole number, a double, a
+// string, a Quantity (written as its SI value, so the key names the unit), an optional (null when
+// unset), a vector, a map from strings (a vector of pairs with the string first is an object that
+// keeps their order), a record, Json itself, or a shared_ptr to const Json for headers that do not
+// include it. `visit.if_set` lists an optional whose key is omitted when it is unset.
+// `visit.part_if_set` lists an optional record whose members are flattened into the enclosing
+// record, all or none. `members(visit, outer.inner)` flattens a record that is always present.
 //
-// Slow to compile, as all of nlohmann/json: include it in sources, not in headers.
+// Slow to compile, like all of nlohmann/json: include it in sources, not in headers.
 #pragma once
 
 #include <array>
@@ -68,12 +68,12 @@ using SharedJson = std::shared_ptr<const Json>;
 
 }  // namespace record_detail
 
-/// How the enumerators of `Enum` are written: specialise with a `static constexpr` array or vector
-/// `values` of pairs {enumerator, text}.
+/// How the enumerators of `Enum` are written: specialise it with a `static constexpr` array or
+/// vector `values` of pairs {enumerator, text}.
 template <class Enum>
 struct EnumNames;
 
-/// Such pairs for an enumeration whose texts a function `name_of` gives.
+/// Such pairs for an enumeration whose texts a function `name_of` returns.
 template <class Enum, class... More>
 std::array<std::pair<Enum, std::string_view>, 1 + sizeof...(More)> names_of(Enum first,
                                                                             More... more) {
@@ -144,18 +144,18 @@ struct RecordWriter {
   }
 };
 
-/// The members in the order of their list. Numbers that are not finite are written as null.
+/// The members in the order of their list. Non-finite numbers are written as null.
 template <class T>
 Json record_to_json(const T& record) {
   Json object = Json::object();
   RecordWriter writer{object};
-  members(writer, const_cast<T&>(record));  // one list for both ways; the writer only reads
+  members(writer, const_cast<T&>(record));  // one list for both directions; the writer only reads
   return object;
 }
 
 // ---- from JSON
 
-/// Throws Error saying where (`path`: "terms.3.bytes") and what was expected.
+/// Throws Error with the place (`path`: "terms.3.bytes") and what was expected.
 template <class T>
 void value_from_json(const Json& json, T& value, const std::string& path);
 
@@ -191,7 +191,7 @@ void enum_from_json(const Json& json, T& value, const std::string& path) {
 
 }  // namespace record_detail
 
-/// A visitor that reads a JSON object. Keys that no member has are ignored.
+/// A visitor that reads a JSON object. Unknown keys are ignored.
 struct RecordReader {
   const Json& object;
   const std::string& path;
@@ -268,7 +268,8 @@ void value_from_json(const Json& json, T& value, const std::string& path) {
   }
 }
 
-/// The record that record_to_json wrote. Throws Error naming the key and what was expected.
+/// Reads a record back from record_to_json's output. Throws Error naming the key and what was
+/// expected.
 template <class T>
 T record_from_json(const Json& json) {
   T record{};
@@ -343,8 +344,8 @@ struct RecordDescriber {
   }
 };
 
-/// {"type": "object", "properties": ..., "required": [...]}, each with what its member means. Of a
-/// record whose members depend on what it holds, the schema of those like `record`.
+/// {"type": "object", "properties": ..., "required": [...]}, each property with its description. If
+/// the members depend on the record's values, the schema of records like `record`.
 template <class T>
 Json record_schema(T record) {
   RecordDescriber describer;
@@ -359,7 +360,7 @@ Json record_schema() {
   return record_schema(T{});
 }
 
-/// The schema as a document of its own.
+/// The schema as a standalone document.
 template <class T>
 Json schema_document(const std::string& title) {
   Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}};

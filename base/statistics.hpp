@@ -1,10 +1,10 @@
-// Quantiles, means and spreads, one definition each for the whole program. Pure: no clock, no
+// Quantiles, means and spreads, with one definition each for the whole program. Pure: no clock, no
 // device.
 //
-// A quantile is linear between neighbours in rank, at rank q * (n - 1): definition 7 of Hyndman and
-// Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50:4 (1996), which is
-// R's type 7 and the default of numpy.percentile, so that figures compare with those of benchmark
-// tools written in Python.
+// A quantile interpolates linearly between ranks, at rank q * (n - 1): definition 7 of Hyndman and
+// Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50:4 (1996). This is
+// R's type 7 and the default of numpy.percentile, so figures compare with those of benchmark tools
+// written in Python.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace roofcast {
 
 /// Where a quantile lies among ascending values: `share` of the way from the value of rank `below`
-/// to that of rank `above`. They are one rank where the share is 0.
+/// to that of rank `above`. The two ranks are equal if the share is 0.
 struct QuantileRank {
   std::int64_t below = 0;
   std::int64_t above = 0;
@@ -30,7 +30,7 @@ QuantileRank quantile_rank(double q, std::int64_t count);
 /// Precondition: `ascending` is sorted and not empty, 0 <= q <= 1.
 double quantile(std::span<const double> ascending, double q);
 
-/// The same of a percentage, 0 to 100.
+/// The same for a percentage, 0 to 100.
 inline double percentile(std::span<const double> ascending, double percent) {
   return quantile(ascending, percent / 100);
 }
@@ -42,17 +42,17 @@ double median(std::span<const double> values);
 double mean(std::span<const double> values);
 
 /// The 0.9 quantile of the standard normal distribution (NIST/SEMATECH e-Handbook of Statistical
-/// Methods, 1.3.6.7.1): the middle kIntervalShare of its values lies within so many standard
+/// Methods, 1.3.6.7.1): the middle kIntervalShare of its values lies within this many standard
 /// deviations of the mean.
 inline constexpr double kIntervalShare = 0.8;
 inline constexpr double kIntervalDeviations = 1.2816;
 
-/// Standard deviation (n - 1) over the mean; 0 for a single value. Precondition: not empty, the
-/// mean is above 0.
+/// Standard deviation (n - 1) divided by the mean; 0 for a single value. Precondition: not empty,
+/// mean above 0.
 double relative_deviation(std::span<const double> values);
 
-/// Above this ratio of p90 to p10 a timing has more than one mode: clocks that changed, another
-/// program, an algorithm that switches. Steady kernels stay below 1.05.
+/// Above this ratio of p90 to p10 a timing has more than one mode: changed clocks, another program,
+/// an algorithm switch. Steady kernels stay below 1.05.
 inline constexpr double kBimodalRatio = 1.15;
 
 /// A set of timings.
@@ -67,7 +67,7 @@ struct Statistics {
   double relative_deviation = 0;
   bool bimodal = false;
 
-  /// (p90 - p10) / 2 over the median.
+  /// (p90 - p10) / 2 divided by the median.
   double relative_spread() const { return median > 0 ? (p90 - p10) / 2 / median : 0; }
 };
 

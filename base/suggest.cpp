@@ -10,7 +10,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t kMaxSuggestions = 3;
-constexpr std::size_t kShortestFragment = 3;  // below this, "contains" says nothing
+constexpr std::size_t kShortestFragment = 3;  // shorter fragments match by chance
 
 bool contains(const std::string& text, const std::string& fragment) {
   return fragment.size() >= kShortestFragment && text.find(fragment) != std::string::npos;

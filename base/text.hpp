@@ -1,4 +1,4 @@
-// Words and lists of words. ASCII letters alone have a case, whatever the locale.
+// Words and lists of words. Only ASCII letters have a case, whatever the locale.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ namespace roofcast {
 
 std::string lower(std::string_view text);
 
-/// Without the `blanks` at both ends.
+/// `text` without leading and trailing `blanks`.
 std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n");
 
 /// The parts between separators: one more than there are separators, so one for an empty text.
@@ -18,18 +18,18 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 
 std::string joined(std::span<const std::string> parts, std::string_view separator = ", ");
 
-/// One word to a POSIX shell (sh, bash): as it is, or in single quotes where it has other than
-/// letters, digits and "-_./:=,+@%".
+/// Quotes a word for a POSIX shell (sh, bash): unchanged if it has only letters, digits and
+/// "-_./:=,+@%", otherwise in single quotes.
 std::string shell_quoted(std::string_view word);
 
-/// What stands between those single quotes: each quote as '\''.
+/// The inside of those single quotes: each quote becomes '\''.
 std::string in_single_quotes(std::string_view text);
 
-/// Letters in lower case and digits, without all else: "Qwen/Qwen2.5-7B" is "qwenqwen257b".
+/// Keeps only digits and letters, in lower case: "Qwen/Qwen2.5-7B" is "qwenqwen257b".
 std::string letters_and_digits(std::string_view text);
 
-/// "GPT-OSS 20B" with '-' is "gpt-oss-20b": letters in lower case and digits, each run of anything
-/// else one `separator`, none at the ends.
+/// "GPT-OSS 20B" with '-' is "gpt-oss-20b": letters in lower case and digits; each run of other
+/// characters becomes one `separator`, none at the ends.
 std::string slug(std::string_view text, char separator = '-');
 
 }  // namespace roofcast

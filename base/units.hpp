@@ -1,13 +1,13 @@
-// Physical quantities: a double that knows what it measures. SI base units inside; powers of
-// ten, GiB and milliseconds exist only where numbers enter or leave (cli/, reports/, serve/).
-// Usable from CUDA host code; conversions between quantities are listed one by one at the end.
+// Physical quantities: doubles with a unit in their type. SI base units inside; powers of ten, GiB
+// and milliseconds exist only where numbers enter or leave (cli/, reports/, serve/). Usable from
+// CUDA host code. The conversions between quantities are listed at the end.
 #pragma once
 
 #include <compare>
 
 namespace roofcast {
 
-/// A number of `Tag`s. Construction is explicit; `.value` is read only where a number leaves the
+/// A number of `Tag`s. Construction is explicit; read `.value` only where a number leaves the
 /// program (printing, SQL, a kernel launch, linear algebra).
 template <class Tag>
 struct Quantity {
@@ -16,7 +16,7 @@ struct Quantity {
   constexpr Quantity() = default;
   constexpr explicit Quantity(double v) : value(v) {}
 
-  // clang-tidy 14 takes the comparison with 0 inside a defaulted <=> for a null pointer.
+  // clang-tidy 14 mistakes the comparison with 0 in a defaulted <=> for a null pointer.
   constexpr auto operator<=>(const Quantity&) const = default;  // NOLINT(modernize-use-nullptr)
 
   constexpr Quantity& operator+=(Quantity other) {
@@ -49,7 +49,7 @@ template <class Tag>
 constexpr Quantity<Tag> operator/(Quantity<Tag> a, double divisor) {
   return Quantity<Tag>{a.value / divisor};
 }
-/// Ratio of two like quantities, a plain number.
+/// Ratio of two quantities of the same unit, a plain number.
 template <class Tag>
 constexpr double operator/(Quantity<Tag> a, Quantity<Tag> b) {
   return a.value / b.value;

@@ -1,4 +1,4 @@
-// Counts as people read them in notes.
+// Counts and durations as notes print them.
 #pragma once
 
 #include <cstdint>

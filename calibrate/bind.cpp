@@ -10,7 +10,7 @@ namespace {
 
 using kernels::KernelFamily;
 
-/// Quantised formats that kernels exist for.
+/// Quantised formats for which kernels exist.
 bool known_narrow(const std::string& format) {
   constexpr std::string_view kKnown[] = {"fp8", "fp8_block", "int8"};
   return std::find(std::begin(kKnown), std::end(kKnown), format) != std::end(kKnown);

@@ -1,4 +1,4 @@
-// Attention over a paged cache: pages in random order, cold; queries stay.
+// Binds attention over a paged cache: pages are in random order and cold; queries stay warm.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -14,7 +14,7 @@ using kernels::Element;
 
 namespace {
 
-constexpr int kPageSize = 16;        // vLLM's default block
+constexpr int kPageSize = 16;        // vLLM's default block size
 constexpr int kLatentPageSize = 64;  // FlashMLA's
 
 constexpr std::uint64_t kSeed = 4711;
@@ -40,15 +40,15 @@ std::int64_t pages_of(std::int64_t tokens, int page_size) {
   return (tokens + page_size - 1) / page_size;
 }
 
-/// The page tables of all copies, and what they need.
+/// The page tables of all copies, and their sizes.
 struct Pages {
   std::vector<kernels::Memory> tables{};
   std::int64_t total = 0;
   int per_sequence = 0;
 };
 
-/// Sequences of the given lengths: every copy has pages of its own, in an order that is random over
-/// all of them.
+/// Pages for sequences of the given lengths: every copy has its own pages, in random order over all
+/// copies.
 Pages decode_pages(kernels::Backend& backend, const std::vector<std::int32_t>& lengths,
                    int page_size, int copies) {
   Pages pages;
@@ -75,8 +75,8 @@ Pages decode_pages(kernels::Backend& backend, const std::vector<std::int32_t>& l
   return pages;
 }
 
-/// One sequence: the pages cached before are each copy's own, those of the new tokens, which the
-/// operator before has just written, the same in all.
+/// Pages for one sequence. Each copy has its own pages for the cached tokens; those of the new
+/// tokens, which the previous operator has just written, are shared by all copies.
 Pages prefill_pages(kernels::Backend& backend, std::int64_t cached, std::int64_t fresh,
                     int copies) {
   Pages pages;
@@ -95,7 +95,7 @@ Pages prefill_pages(kernels::Backend& backend, std::int64_t cached, std::int64_t
   return pages;
 }
 
-/// Keys in the first half of the pool, values in the second.
+/// Keys go into the first half of the pool, values into the second.
 void place_cache(Operands& operands, kernels::PagedCache& cache, const Pages& pages) {
   const double bytes = static_cast<double>(pages.total) * cache.page_size * cache.kv_heads *
                        cache.head_dim * element_bytes(cache.element);
@@ -105,7 +105,7 @@ void place_cache(Operands& operands, kernels::PagedCache& cache, const Pages& pa
   cache.pages_per_sequence = pages.per_sequence;
 }
 
-/// A launch of `call` with the page table of each copy in turn; `table_of` says where it goes.
+/// Launches `call` with the page table of each copy in turn; `table_of` returns where to set it.
 template <class Call, class TableOf>
 BoundCase bound(kernels::Backend& backend, kernels::KernelSource source, const Call& call,
                 Pages pages, TableOf table_of) {

@@ -1,6 +1,6 @@
-// A mixture of experts from chosen pairs to the weighted sum: gather, into the experts, activation,
-// out of the experts, combine. Weights are cold: where one call reads few of many experts, each
-// copy picks others.
+// Binds a mixture of experts from chosen pairs to the weighted sum: gather, into the experts,
+// activation, out of the experts, combine. Weights are cold: if a call reads few of many experts,
+// each copy picks different ones.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -22,14 +22,14 @@ double bytes_of(kernels::Element element, double count) {
   return count * static_cast<double>(kernels::size_of(element));
 }
 
-/// One choice of experts for all tokens, on the device.
+/// One assignment of experts to all tokens, on the device.
 struct DeviceRouting {
   kernels::Memory first_row{};
   kernels::Memory source{};
   kernels::Memory place{};
 };
 
-/// All launches of a call, but for the routing and the weights.
+/// All launches of a call, except routing and weights.
 struct ExpertCall {
   kernels::GatherRows gather{};
   kernels::GroupedGemm in{};
@@ -87,7 +87,8 @@ kernels::GroupedGemm grouped(const CalibrationCase& c, std::int64_t n, std::int6
           .k = static_cast<int>(k)};
 }
 
-/// Draws `count` distinct experts into `picked`, each with a chance in proportion to its weight.
+/// Draws `count` distinct experts into `picked`, each with a probability proportional to its
+/// weight.
 void draw_experts(std::vector<double> weights, int count, RandomStream& random,
                   std::vector<std::int32_t>& picked) {
   picked.clear();
@@ -112,7 +113,8 @@ ExpertPairs pick_experts(std::int64_t tokens, int experts, int experts_per_token
   for (std::size_t i = 0; skewed && i < weights.size(); ++i) {
     weights[i] = std::pow(static_cast<double>(i + 1), -kSkew);
   }
-  std::vector<std::vector<std::int32_t>> pairs_of(weights.size());  // pairs token * k + choice
+  std::vector<std::vector<std::int32_t>> pairs_of(weights.size());  // pairs, numbered token * k +
+                                                                    // choice
   std::vector<std::int32_t> picked;
   for (std::int64_t token = 0; token < tokens; ++token) {
     draw_experts(weights, experts_per_token, random, picked);

@@ -1,4 +1,4 @@
-// Matrix products: the weight is cold, activations stay.
+// Binds matrix products: weights are cold, activations stay warm.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -13,14 +13,14 @@ using kernels::Element;
 
 namespace {
 
-// fp8 and int8 take n and k in multiples of 16 (kernels/gemm.hpp); engines pad what is not.
+// fp8 and int8 need n and k in multiples of 16 (kernels/gemm.hpp); engines pad other sizes.
 constexpr int kNarrowMultiple = 16;
 
-// Tokens of fp8 with block scales, as cuBLASLt takes them (kernels/cuda/cublaslt_gemm.cpp): padded
-// too.
+// Token multiple of fp8 with block scales in cuBLASLt (kernels/cuda/cublaslt_gemm.cpp); also
+// padded.
 constexpr std::int64_t kBlockTokenMultiple = 8;
 
-// Rows of a norm begin at multiples of so many bytes (kernels/rms_norm.hpp).
+// Rows of a norm begin at multiples of this many bytes (kernels/rms_norm.hpp).
 constexpr std::size_t kVector = 16;
 
 // Slots of scratch memory.
@@ -57,7 +57,7 @@ BoundCase bind_int4(Operands& operands, const CalibrationCase& c) {
           .cold_bytes = weight_bytes + scale_bytes};
 }
 
-/// Scales of about 1 for narrow operands.
+/// Sets scales of about 1 for narrow operands.
 void set_scales(Operands& operands, kernels::Gemm& gemm) {
   if (gemm.scale == kernels::GemmScale::none) return;
   const bool block = gemm.scale == kernels::GemmScale::block;
@@ -73,8 +73,8 @@ void set_scales(Operands& operands, kernels::Gemm& gemm) {
   gemm.weight_scale = scales;
 }
 
-/// The input, and what writes it before each call where the protocol asks for that: the norm of as
-/// many other values.
+/// The input, and the work that writes it before each call if the protocol requires that: the norm
+/// of an equally large buffer.
 void* input_of(Operands& operands, const kernels::Gemm& gemm, std::function<void()>& before) {
   const double bytes = elements(gemm.m, gemm.k) * element_bytes(gemm.element);
   const auto row = static_cast<std::size_t>(gemm.k) * kernels::size_of(gemm.element);

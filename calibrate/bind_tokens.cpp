@@ -1,5 +1,5 @@
-// Operators between matrices and attention, whose bytes are nearly all activations: they stay where
-// they are and are as warm as their size allows. Only tables and caches are cold.
+// Binds operators between matrices and attention, whose bytes are nearly all activations: these
+// stay in place and are as warm as their size allows. Only tables and caches are cold.
 #include <memory>
 #include <utility>
 
@@ -15,12 +15,12 @@ namespace {
 constexpr int kPageSize = 16;
 constexpr std::uint64_t kSeed = 99;
 
-// Any point of the unit circle, so that rotating in place again and again keeps the values' size.
+// Any point of the unit circle, so that repeated in-place rotation keeps the values' magnitude.
 constexpr float kCosine = 0.8F;
 constexpr float kSine = 0.6F;
-constexpr std::int64_t kPositions = 4096;  // rows of the table of cosines
+constexpr std::int64_t kPositions = 4096;  // rows of the cosine table
 
-// Few copies do for what is scattered: each has its own random rows.
+// Few copies suffice for scattered accesses: each has its own random rows.
 constexpr int kMaxLists = 64;
 
 enum Slot { kOutput, kResidual, kWorkspace, kSecond, kThird, kFourth };
@@ -33,7 +33,7 @@ std::byte* behind(void* data, double bytes) {
   return static_cast<std::byte*>(data) + static_cast<std::size_t>(bytes);
 }
 
-/// A launch of `call` with its output at each place in turn.
+/// Launches `call` with its output at each place in turn.
 template <class Call>
 BoundCase bound(kernels::Backend& backend, const Call& call, const ColdCopies& outputs) {
   return {.work = {.copies = outputs.count,
@@ -100,7 +100,7 @@ BoundCase bind_rope(Operands& operands, const CalibrationCase& c) {
   return result;
 }
 
-/// Each copy writes to other pages, in random order.
+/// Each copy writes to different pages, in random order.
 BoundCase bind_kv_write(Operands& operands, const CalibrationCase& c) {
   const TokenSizes& s = c.sizes;
   kernels::Backend& backend = operands.backend();
@@ -146,7 +146,7 @@ BoundCase bind_kv_write(Operands& operands, const CalibrationCase& c) {
           .cold_bytes = written};
 }
 
-/// Each copy looks up other tokens.
+/// Each copy looks up different tokens.
 BoundCase bind_embedding(Operands& operands, const CalibrationCase& c) {
   const TokenSizes& s = c.sizes;
   kernels::Backend& backend = operands.backend();
@@ -192,7 +192,7 @@ BoundCase bind_activation(Operands& operands, const CalibrationCase& c) {
                operands.written(kOutput, rows));
 }
 
-/// Greedy.
+/// Greedy sampling.
 BoundCase bind_sampling(Operands& operands, const CalibrationCase& c) {
   const TokenSizes& s = c.sizes;
   const double logits = bytes_of(s.element, static_cast<double>(s.tokens * s.vocabulary));
@@ -249,7 +249,8 @@ BoundCase bind_token_operator(Operands& operands, const CalibrationCase& c) {
   }
 }
 
-/// x of a copy is bytes read plus written; both halves lie apart in a pool that is no one's cache.
+/// x of a copy is bytes read plus written; the two halves are separate in a pool that no cache
+/// holds.
 BoundCase bind_ceiling(Operands& operands, const CalibrationCase& c) {
   kernels::Backend& backend = operands.backend();
   if (c.kind == CaseKind::nothing) {

@@ -1,5 +1,5 @@
-// One thing to time: an operator at one size, by one kernel source. Plain data; what launches it is
-// bind.hpp, which sizes there are is case_grid.hpp.
+// One timing case: an operator at one size, by one kernel source. Plain data; bind.hpp launches it,
+// case_grid.hpp lists the sizes.
 #pragma once
 
 #include <cstdint>
@@ -27,19 +27,19 @@ enum class CaseKind {
   nothing,  // an empty kernel
 };
 
-/// What a timing is for.
+/// Purpose of a timing.
 enum class CaseRole {
-  curve,    // a point of its shape's curve
-  ceiling,  // what the device can do at most: copy, launch
-  check,  // the same work as a curve's point, unevenly spread: tests that the axis is the right one
-  sentinel,  // the same again and again, for the drift
+  curve,     // a point of its shape's curve
+  ceiling,   // device limits: copy, launch
+  check,     // same work as a curve's point, unevenly distributed: tests that the axis is suitable
+  sentinel,  // repeated throughout, to detect drift
 };
 
-/// Sizes of an operator that is bound by memory; those that a kind does not use are 0.
+/// Sizes of a memory-bound operator; those that a kind does not use are 0.
 struct TokenSizes {
   kernels::Element element = kernels::Element::bf16;
   std::int64_t tokens = 0;
-  std::int64_t hidden = 0;  // norm, embedding; activation: the width of its output
+  std::int64_t hidden = 0;  // norm, embedding; for an activation the width of its output
   std::int64_t query_heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
@@ -54,31 +54,31 @@ struct TokenSizes {
 struct CalibrationCase {
   CaseKind kind = CaseKind::gemm;
   CaseRole role = CaseRole::curve;
-  OperatorShape shape{};  // of the curve; of ceilings: empty
-  double x = 0;           // the curve's axes (shape_work)
+  OperatorShape shape{};  // of the curve; empty for ceilings
+  double x = 0;           // position on the curve's axes (shape_work)
   double y = 0;
   kernels::Element element = kernels::Element::bf16;  // of activations
   TokenSizes sizes{};                                 // memory-bound kinds
   kernels::KernelSource source = kernels::KernelSource::own;
-  std::string kernel{};  // the source's name
-  int pass = 0;          // 0: the coarse grid; then finer and finer
+  std::string kernel{};  // name of the kernel source
+  int pass = 0;          // 0: the coarse grid; higher: finer
 };
 
-/// Equal names, equal work: "gemm bf16 N=4096 K=4096 tokens=128 [cuBLASLt 13.1]". What a stored
-/// timing is found again by.
+/// Equal names mean equal work: "gemm bf16 N=4096 K=4096 tokens=128 [cuBLASLt 13.1]". Used to look
+/// up stored timings.
 std::string name_of(const CalibrationCase& c);
 
 /// Without the size: "gemm bf16 N=4096 K=4096".
 std::string shape_name(const CalibrationCase& c);
 
-/// The family that a store lists the case under: the operator's, or "copy", "launch".
+/// The family under which a store lists the case: the operator's, or "copy", "launch".
 std::string family_of(const CalibrationCase& c);
 
-/// Weights of 4 bits beside 16-bit activations.
+/// Whether weights have 4 bits and activations 16.
 bool is_int4(const OperatorShape& shape);
 
-/// The family of kernels that computes it. Precondition: not a collective, which is no one
-/// device's.
+/// The kernel family that computes it. Precondition: not a collective, which no single device
+/// computes.
 kernels::KernelFamily kernel_family(const CalibrationCase& c);
 
 }  // namespace roofcast

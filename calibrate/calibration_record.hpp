@@ -1,5 +1,4 @@
-// A calibration in the store, from its first point to its end; and one that was interrupted, taken
-// up again.
+// Stores a calibration from its first point to its end, and resumes an interrupted one.
 #pragma once
 
 #include <map>
@@ -15,13 +14,13 @@ namespace roofcast {
 TimedPointRow point_row(const TimedCase& timed, std::int64_t index);
 Timing timing_of(const TimedPointRow& row);
 
-/// Points of an interrupted calibration by name; of two timings of one point the steadier.
+/// Points of an interrupted calibration by name; of two timings of one point, the steadier.
 std::map<std::string, Timing> timings_of(const std::vector<TimedPointRow>& rows);
 
-/// Stores points as they come, about once a second: what a kill costs is at most that.
+/// Stores points as they are measured, about once a second, so a kill loses at most that much.
 class CalibrationRecord {
  public:
-  /// Begins a run, or goes on with `unfinished`.
+  /// Starts a run, or resumes `unfinished`.
   CalibrationRecord(Store& store, const RunRow& row, const CalibrationRow& calibration,
                     const UnfinishedCalibration* unfinished);
 

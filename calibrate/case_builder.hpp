@@ -1,5 +1,5 @@
-// Internal to cases.cpp, model_cases.cpp and generic_cases.cpp: a grid of one operator becomes
-// cases, one for each source of its kernels.
+// Internal to cases.cpp, model_cases.cpp and generic_cases.cpp: turns a grid of one operator into
+// cases, one per kernel source.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,15 @@ class CaseBuilder {
   CaseBuilder(const kernels::Backend& backend, const CaseLimits& limits)
       : backend_(backend), limits_(limits) {}
 
-  /// `case` with every source of its family.
+  /// Adds the case with every source of its family.
   void add(CalibrationCase c);
 
   void add_gemm(const OperatorShape& shape, kernels::Element activation, std::int64_t max_tokens);
   void add_experts(const OperatorShape& shape, kernels::Element activation);
   void add_decode(const OperatorShape& shape, kernels::Element activation);
   void add_prefill(const OperatorShape& shape, kernels::Element activation);
-  /// An operator bound by memory: `sizes` for each number of tokens of the axis, each of which
-  /// moves `bytes_each` by the model's count.
+  /// Adds a memory-bound operator: `sizes` for each token count of the axis. Each token moves
+  /// `bytes_each` bytes, as the model counts them.
   void add_token_operator(CaseKind kind, const std::string& name, TokenSizes sizes,
                           double bytes_each, std::int64_t max_tokens);
 
@@ -35,11 +35,11 @@ class CaseBuilder {
   std::vector<CalibrationCase> cases_{};
 };
 
-/// The storage format of a number format; nothing where kernels know none.
+/// The storage element of a number format; nullopt if kernels do not support it.
 std::optional<kernels::Element> element_of(DType dtype);
 
-/// Elements of activations that a device computes with by default: bf16 on a GPU, both fp32 and
-/// bf16 on a CPU, where neither is the rule.
+/// Activation elements that a device computes with by default: bf16 on a GPU; both fp32 and bf16 on
+/// a CPU, where both are common.
 std::vector<kernels::Element> usual_elements(const kernels::Backend& backend);
 
 }  // namespace roofcast

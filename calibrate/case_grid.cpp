@@ -6,7 +6,7 @@ namespace roofcast {
 
 namespace {
 
-/// Sizes behind a power of two, and middles, are timed from this power on.
+/// Sizes just after a power of two, and middles, are timed from this power on.
 constexpr std::int64_t kFirstStep = 16;
 
 constexpr std::int64_t kMinContext = 128;
@@ -17,7 +17,7 @@ constexpr std::int64_t kMinMessage = 4096;
 /// 0 for powers of 8, 1 for the other powers of two.
 int pass_of_power(int exponent) { return exponent % 3 == 0 ? 0 : 1; }
 
-/// least, 4 least, 16 least ... below `largest`, and `largest` itself.
+/// kMinContext times 1, 4, 16 ... below `largest`, and `largest` itself.
 std::vector<std::int64_t> contexts_to(std::int64_t largest) {
   std::vector<std::int64_t> contexts;
   for (std::int64_t context = kMinContext; context < largest; context *= 4) {
@@ -35,7 +35,7 @@ std::vector<AxisPoint> token_axis(std::int64_t largest) {
   for (std::int64_t value = 1; value <= largest; value *= 2) {
     axis.push_back({value, pass_of_power(exponent++)});
   }
-  if (!axis.empty()) axis.back().pass = 0;  // beyond the last point everything is a guess
+  if (!axis.empty()) axis.back().pass = 0;  // beyond the last point curves only extrapolate
   return axis;
 }
 
@@ -57,7 +57,7 @@ std::vector<GridPoint> decode_grid(std::int64_t max_sequences, std::int64_t long
   for (const auto& [sequences, pass] : token_axis(max_sequences)) {
     for (std::size_t i = 0; i < contexts.size(); ++i) {
       if (static_cast<double>(sequences) * static_cast<double>(contexts[i]) > max_tokens) continue;
-      // Every second context and the longest are coarse, so that each row has two ends.
+      // Every second context and the longest are coarse, so that each row has both ends.
       const bool coarse = i % 2 == 0 || i + 1 == contexts.size();
       grid.push_back({sequences, contexts[i], pass + (coarse ? 0 : 1)});
     }

@@ -16,20 +16,21 @@ using kernels::Element;
 
 namespace {
 
-// Copies from what stays in the cache to what never does.
+// Sizes of copies, from fully cached to never cached.
 constexpr double kMinCopyBytes = 1e6;
 constexpr double kMaxCopyBytes = 2e9;
 constexpr double kMaxCopyBytesOnCpu = 1e9;  // its last cache may be as large, and shared by many
+                                            // cores
 constexpr int kCopiesBeyondCache = 8;
 
-// The GEMM of the drift series: on a GPU large enough to draw full power, on a CPU short.
+// The GEMM of the drift series: large enough to draw full power on a GPU, short on a CPU.
 constexpr std::int64_t kSentinelGpu = 4096;
 constexpr std::int64_t kSentinelCpu = 512;
 
-// A launch and a pass through memory take about this long on any device.
+// Approximate minimum time of a launch and a pass through memory on any device.
 constexpr double kRoughFloor = 5e-6;
 
-/// Bytes of one cached token.
+/// Bytes per cached token.
 double entry_bytes(const OperatorShape& shape) {
   return shape_work(shape, 1, 1, 1).stored_bytes.value;
 }
@@ -62,7 +63,7 @@ void CaseBuilder::add(CalibrationCase c) {
     if (!limits_.every_source) return;
   }
   if (!c.kernel.empty()) return;
-  cases_.push_back(std::move(c));  // no kernels: runnable() lists it as not timed
+  cases_.push_back(std::move(c));  // without kernels runnable() lists it as untimed
 }
 
 void CaseBuilder::add_gemm(const OperatorShape& shape, Element activation,
@@ -85,7 +86,7 @@ void CaseBuilder::add_experts(const OperatorShape& shape, Element activation) {
                       .pass = pass};
     add(c);
     if (pass > 0) continue;
-    c.role = CaseRole::check;  // routing by a power law
+    c.role = CaseRole::check;  // power-law routing
     c.pass = kPasses - 1;
     add(c);
   }
@@ -102,7 +103,7 @@ void CaseBuilder::add_decode(const OperatorShape& shape, Element activation) {
                       .element = activation,
                       .pass = pass};
     add(c);
-    // That the sum of the lengths is the axis is checked where splitting matters most: few
+    // Checks that the sum of the lengths is a sufficient axis, where splitting matters most: few
     // sequences, one of them long.
     if (pass > 0 || sequences < 2) continue;
     c.role = CaseRole::check;
@@ -185,7 +186,7 @@ std::vector<CalibrationCase> runnable(std::vector<CalibrationCase> cases,
       result.push_back(std::move(c));
     }
   }
-  // What one source cannot compute another may.
+  // A shape that one source cannot compute may be timed with another.
   std::set<std::string> timed;
   for (const CalibrationCase& c : result) timed.insert(shape_name(c));
   std::erase_if(untimed, [&](const std::string& shape) { return timed.contains(shape); });

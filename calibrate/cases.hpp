@@ -1,4 +1,4 @@
-// The sweep as a table: every case of a calibration, in the order in which it is timed.
+// The sweep as a table: all cases of a calibration in the order in which they are timed.
 #pragma once
 
 #include <functional>
@@ -12,47 +12,46 @@ namespace roofcast {
 
 /// Bounds of the sizes.
 struct CaseLimits {
-  std::int64_t max_tokens = 8192;    // of a step
-  std::int64_t max_sequences = 256;  // that decode at once
+  std::int64_t max_tokens = 8192;    // per step
+  std::int64_t max_sequences = 256;  // decoding at once
   std::int64_t longest_context = 131072;
-  double cached_bytes = 16e9;  // of keys and values in one call
-  double message_bytes = 0;    // of a collective's message
-  int message_octaves = 1;     // between two sizes of messages
-  bool every_source = true;    // false: each family's preferred kernels alone
+  double cached_bytes = 16e9;  // keys and values per call
+  double message_bytes = 0;    // largest message of a collective
+  int message_octaves = 1;     // spacing of message sizes
+  bool every_source = true;    // false: only each family's preferred kernels
 };
 
-/// The cases of one rank's operators of a deployment (its own N and K, heads and widths), coarse
-/// before fine, the sources of each family one after the other. Operators that no kernel here
-/// computes (a recurrent state's scan, quantised activations) are left out; collectives are
-/// collective_cases.hpp's.
+/// The cases for the operators of one rank of a deployment (its own N and K, heads and widths),
+/// coarse before fine, the sources of each family consecutively. Leaves out operators that no
+/// kernel here computes (a recurrent state's scan, quantised activations); collectives are in
+/// collective_cases.hpp.
 std::vector<CalibrationCase> model_cases(const Deployment& deployment,
                                          const kernels::Backend& backend, const CaseLimits& limits);
 
-/// A grid over shapes in use, for models that are not known yet.
+/// A grid over common shapes, for models that are not known yet.
 std::vector<CalibrationCase> generic_cases(const kernels::Backend& backend,
                                            const CaseLimits& limits);
 
-/// What the device can do at most: copies from the cache's size to far beyond it, an empty kernel.
-/// Always first.
+/// Device limits: copies from the cache's size to far beyond it, and an empty kernel. Always first.
 std::vector<CalibrationCase> ceiling_cases(const kernels::Backend& backend,
                                            double memory_limit_bytes);
 
-/// The same large GEMM again and again: its times tell how the device drifts. In the device's main
-/// 16-bit format, else fp32.
+/// One large GEMM that is repeated to measure the device's drift. In the device's main 16-bit
+/// format, else fp32.
 CalibrationCase sentinel_case(const kernels::Backend& backend);
 
-/// Those of `cases` that the backend can run, each name once; the others' shapes, once each, into
-/// `untimed`. Ordered by pass, the order within a pass kept.
+/// The `cases` that the backend can run, without duplicate names, ordered by pass with the order
+/// within a pass kept. Shapes of the others are added to `untimed`, once each.
 std::vector<CalibrationCase> runnable(std::vector<CalibrationCase> cases,
                                       const kernels::Backend& backend,
                                       std::vector<std::string>& untimed);
 
-/// Rates that a rough guess of a case's time goes by.
+/// Rates for a rough estimate of a case's time.
 struct RoughRates {
   double flops_per_s = 0;
   double bytes_per_s = 0;
 };
-/// Time of one call, to within a factor of a few: what a plan leaves out as too long.
+/// Time of one call, within a factor of a few; used to leave out cases that take too long.
 double rough_call_s(const CalibrationCase& c, const RoughRates& rates);
 
 }  // namespace roofcast

@@ -31,7 +31,7 @@ CollectiveKind kind_of(Exchange exchange) {
   return CollectiveKind::all_reduce;
 }
 
-/// Whether the message is made of a part for each rank.
+/// Whether the message consists of one part per rank.
 bool is_cut(CollectiveKind kind) { return kind != CollectiveKind::all_reduce; }
 
 void add_sizes(const OperatorShape& shape, const kernels::Peers& peers, const CaseLimits& limits,

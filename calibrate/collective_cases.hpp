@@ -1,5 +1,5 @@
-// Collectives as calibration cases: over how many devices, at which sizes of message, and what of a
-// message each rank holds.
+// Collectives as calibration cases: the numbers of devices, the message sizes, and the part of a
+// message that each rank holds.
 #pragma once
 
 #include <vector>
@@ -9,17 +9,17 @@
 
 namespace roofcast {
 
-/// 2, 4, 8 and so on up to `devices`, and all of them. Empty for one.
+/// 2, 4, 8 and so on up to `devices`, and `devices` itself. Empty for one device.
 std::vector<int> rank_counts(int devices);
 
-/// Every collective over every number of ranks, coarse before fine; none where the devices cannot
-/// exchange messages. In bf16, as activations are. A message that is cut for the ranks is a whole
+/// Every collective over every number of ranks, coarse before fine; empty if the devices cannot
+/// exchange messages. In bf16, like activations. A message that is split between ranks is a whole
 /// number of 16-byte vectors for each.
 std::vector<CalibrationCase> collective_cases(const kernels::Peers& peers,
                                               const CaseLimits& limits);
 
-/// The call of a case, without buffers. Its count follows from the bytes of the message as
-/// shape_work() has them.
+/// The call of a case, without buffers. Its element count follows from the message bytes as in
+/// shape_work().
 kernels::Collective collective_of(const CalibrationCase& c);
 
 /// Bytes that each rank reads and writes.

@@ -1,6 +1,6 @@
 // Times collectives over several devices by the protocol of timer.hpp: random data, warm-up, calls
-// back to back, an adaptive stop. A message is warm, as it is in serving, where the operator before
-// has just written it.
+// back to back, adaptive stop. Messages are warm, as in serving, where the previous operator has
+// just written them.
 #pragma once
 
 #include <map>
@@ -14,23 +14,23 @@
 
 namespace roofcast {
 
-/// The protocol of one device, for several: calls are queued on all of them before they run, which
-/// takes the host many times the time of a small call. So warm-up and samples, which go by the
-/// devices' time, are shorter.
+/// The protocol adapted to several devices: calls are queued on all of them before they run, which
+/// takes the host many times longer than a small call. Warm-up and samples, measured in device
+/// time, are therefore shorter.
 TimingProtocol collective_protocol(TimingProtocol protocol);
 
-/// One sentence for a profile.
+/// One-sentence description for a profile.
 std::string describe_collectives(const TimingProtocol& protocol);
 
 class CollectiveTimer {
  public:
-  /// `message_bytes`: of the largest case.
+  /// `message_bytes`: message size of the largest case.
   CollectiveTimer(kernels::Peers peers, const TimingProtocol& protocol, double message_bytes,
                   Timer::Pause pause = Timer::sleep_for);
 
-  /// Opens the group of the case's ranks when it is the first of them. A group that did not open,
-  /// or that failed, is not tried again: its cases throw Error with the reason. What the devices
-  /// throw the first time passes through.
+  /// Opens the group for the case's number of ranks on first use. A group that failed to open or
+  /// failed later is not retried: its cases throw Error with the reason. Device exceptions pass
+  /// through the first time.
   Timing time(const CalibrationCase& c);
 
  private:

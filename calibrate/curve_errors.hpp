@@ -1,4 +1,4 @@
-// How well a profile's curves answer for points that they do not know. Pure.
+// How well a profile's curves predict points left out of them. Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct FamilyError {
   std::string kernel{};
   std::size_t curves = 0;
   std::size_t points = 0;
-  std::size_t judged = 0;  // points that others surround; without any, the errors are 0
+  std::size_t judged = 0;  // points that have neighbours on both sides; if 0, the errors are 0
   double median_error = 0;
   double p90_error = 0;
 };
@@ -27,7 +27,7 @@ struct PointError {
 
 struct CurveErrors {
   std::vector<FamilyError> families{};  // by family, then kernel
-  std::vector<PointError> worst{};      // the largest first
+  std::vector<PointError> worst{};      // largest first
 };
 
 /// Precondition: the GPU was measured.

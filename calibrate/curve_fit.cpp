@@ -30,8 +30,8 @@ double work_term(const ShapeWork& work, int term) {
   }
 }
 
-/// What shares a base. Of collectives each has its own: what a byte takes depends on all that their
-/// shape says.
+/// Points with equal keys share a base. Collectives have one each: their cost per byte depends on
+/// everything in their shape.
 using FamilyKey =
     std::tuple<OperatorFamily, std::string, DType, std::string, bool, Exchange, int, std::string>;
 
@@ -70,13 +70,13 @@ std::string rejection(const TimedPoint& p, const Gpu& physics) {
                      physics.display_name, physical_limit(work, physics).value * 1e6);
 }
 
-/// A point, and the number of the source that it comes from.
+/// A point and the index of its source.
 struct Candidate {
   std::size_t source = 0;
   MeasuredPoint point{};
 };
 
-/// Puts fastest_of() behind the sources of each shape.
+/// Adds fastest_of() after the sources of each shape.
 void add_fastest(std::vector<MeasuredCurve>& curves, int multiprocessors) {
   std::vector<MeasuredCurve> result;
   for (auto first = curves.begin(); first != curves.end();) {
@@ -113,7 +113,7 @@ PhysicalTerms fit_terms(std::span<const TimedPoint> points, int multiprocessors)
                              .seconds_per_byte = fitted[kBytes],
                              .seconds_per_wave = fitted[kWaves]};
   if (has_base(result, points, multiprocessors)) return result;
-  // Work that neither FLOPs nor bytes tell apart: a constant.
+  // Neither FLOPs nor bytes vary: a constant.
   return {.floor = Seconds{*std::min_element(times.begin(), times.end())}};
 }
 

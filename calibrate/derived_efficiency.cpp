@@ -16,17 +16,17 @@ namespace roofcast {
 
 namespace {
 
-// What profiles take (model/io/gpu_reader.cpp).
+// Minimum values accepted in profiles (model/io/gpu_reader.cpp).
 constexpr double kMinShare = 1e-4;
 constexpr double kMinFloor = 1e-9;
 
-// A point within this of its floor says little about the share of bandwidth or peak.
+// A point within this factor of its floor says little about the share of bandwidth or peak.
 constexpr double kClearOfFloor = 1.3;
 
-// A floor is below every time of its family.
+// A floor must be below every time of its family.
 constexpr double kBelowShortest = 0.9;
 
-// Head size at which prefill attention's efficiency is given (model/step/mixer_operators.cpp).
+// Head size for which prefill attention's efficiency is given (model/step/mixer_operators.cpp).
 constexpr double kReferenceHeadSize = 128.0;
 
 Floors no_floors() {
@@ -37,19 +37,19 @@ Floors no_floors() {
 double scale_of(const OperatorShape& shape, const MeasuredPoint& point, const Work& work) {
   if (shape.family == OperatorFamily::decode_attention) return work.bytes.value;
   if (shape.family != OperatorFamily::prefill_attention) return point.x;
-  const double attended = 2 * point.y + point.x + 1;  // twice the mean of a query
+  const double attended = 2 * point.y + point.x + 1;  // twice the average per query
   const double size = static_cast<double>(shape.head_dim + shape.value_dim) / 2;
   return attended * size / kReferenceHeadSize;
 }
 
-/// Time at a share of 1 and without a floor.
+/// Time at efficiency 1 and without a floor.
 Seconds limit_of(const Work& work, const Gpu& bare) {
   const EfficiencyEstimate whole{EfficiencyCurve({.points = {{1, 1.0}}, .source = ""}),
                                  Provenance::fitted, 0};
   return expected_time(work, bare, whole);
 }
 
-/// Shares by octave of scale.
+/// Efficiencies by octave of scale.
 using Octaves = std::map<int, std::vector<double>>;
 
 void add_curve(const MeasuredCurve& curve, const Gpu& bare, Seconds floor, Octaves& octaves) {
@@ -86,7 +86,7 @@ Seconds floor_for(OperatorFamily family, const Floors& floors) {
   }
 }
 
-/// One curve over all shapes that `of_it` takes.
+/// Merges all shapes for which `of_it` is true into one curve.
 Curve merged(const Gpu& bare, const Measured& measured, const Floors& floors,
              const std::string& source, const std::function<bool(const OperatorShape&)>& of_it) {
   Octaves octaves;
@@ -139,7 +139,7 @@ Efficiencies derive_efficiencies(const Gpu& gpu, const Measured& measured, const
     result.prefill_attention = std::move(curve);
   }
   const auto streams = [](const OperatorShape& shape) {
-    // Sampling and routing search; they are no pass over memory.
+    // Sampling and routing search rather than stream through memory.
     return shape.family == OperatorFamily::memory_bound && shape.name != "sampling" &&
            shape.name != "top_k";
   };

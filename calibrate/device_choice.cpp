@@ -17,7 +17,7 @@ constexpr std::string_view kInstead =
     "; `--device cpu` works anywhere, and `--gpu NAME` of the other commands takes a built-in "
     "profile (roofcast gpus lists them)";
 
-/// N of "cuda" (0) and "cuda:N".
+/// N of "cuda:N"; 0 for "cuda".
 std::optional<int> cuda_index(const std::string& device) {
   if (device == "cuda") return 0;
   constexpr std::string_view kPrefix = "cuda:";

@@ -1,5 +1,5 @@
-// The device that a command runs on: --device cpu, cuda or cuda:N; and what stands for it where
-// the model library wants a GPU.
+// Opens the device that a command runs on (--device cpu, cuda or cuda:N), and describes it where
+// the model library needs a GPU.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,13 @@
 
 namespace roofcast {
 
-/// Opens it. Throws UsageError for a name that is none, Error with what can be done instead where
-/// there is no such device. `threads` is for the CPU; 0: all cores.
+/// Opens the device. Throws UsageError for an invalid name, and Error with alternatives if the
+/// device does not exist. `threads` applies to the CPU; 0: all cores.
 std::unique_ptr<kernels::Backend> open_device(const std::string& device, int threads);
 
-/// A device that nobody has described: its name and memory, by which an engine chooses its knobs
-/// and a store's row is found again. It has no rates, because nothing is predicted from it.
+/// Placeholder for a device that is not in the catalogue: its name and memory, from which an engine
+/// derives its knobs and which identify stored rows. It has no rates, since nothing is predicted
+/// from it.
 Gpu stand_in_gpu(const kernels::DeviceFacts& device);
 
 }  // namespace roofcast

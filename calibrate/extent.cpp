@@ -9,17 +9,17 @@ namespace roofcast {
 
 namespace {
 
-// Of what is free: the rest is for libraries' workspaces, and on a CPU for everybody else.
+// Share of free memory: the rest is for libraries' workspaces and, on a CPU, for other processes.
 constexpr double kShareOfGpu = 0.8;
 constexpr double kShareOfCpu = 0.5;
 
-// Keys and values of one call: a batch that fills a card is timed as well by a quarter of it.
+// Keys and values per call: a quarter of a full card is enough to time a batch.
 constexpr double kCachedShare = 0.25;
 constexpr double kMaxCachedQuick = 4e9;
 constexpr double kMaxCachedOnCpu = 1e9;
 
-// The all-reduce of a prefill step of 16 Ki tokens of 8192 elements. Every group of devices keeps
-// two of it on each, beside what operands may take.
+// All-reduce of a prefill step of 16 Ki tokens of 8192 elements. Every group of devices keeps two
+// messages on each, in addition to the operands.
 constexpr double kMaxMessage = 256 * kMiB;
 constexpr double kMessageShare = 1.0 / 64;
 constexpr int kMessageOctavesQuick = 4;
@@ -27,8 +27,7 @@ constexpr int kMessageOctavesQuick = 4;
 CaseLimits limits_of(ExtentKind kind, bool cpu) {
   const bool quick = kind == ExtentKind::quick;
   if (cpu) {
-    // Of a CPU's two sources now one, now the other is faster, several times, by the number of
-    // rows.
+    // Which of a CPU's two sources is faster changes several times with the number of rows.
     return {.max_tokens = quick ? 1024 : 2048,
             .max_sequences = 64,
             .longest_context = 8192,
@@ -40,7 +39,7 @@ CaseLimits limits_of(ExtentKind kind, bool cpu) {
           .every_source = !quick};
 }
 
-// A source that is slower by this does not become the faster one at a larger size.
+// A source slower by this factor does not become the faster one at a larger size.
 constexpr double kOutrun = 3;
 
 SweepOptions sweep_of(ExtentKind kind) {
@@ -55,11 +54,11 @@ SweepOptions sweep_of(ExtentKind kind) {
   return {.budget_s = 290, .collective_budget_s = 40, .max_call_s = 0.25};
 }
 
-// Buffers of a layer, as its residual and the wider ones between its products.
+// Buffers of a layer, such as its residual and the wider ones between its products.
 constexpr int kWrittenPlacesOnCpu = 8;
 
-/// A quick look has a few hundred points in a few seconds: less warm-up, fewer samples of long
-/// ones.
+/// A quick look has a few hundred points in a few seconds: less warm-up, and fewer samples of long
+/// calls.
 TimingProtocol protocol_of(ExtentKind kind, bool cpu) {
   TimingProtocol protocol;
   if (cpu) protocol.written_places = kWrittenPlacesOnCpu;

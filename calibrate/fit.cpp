@@ -35,7 +35,7 @@ Vector solve_passive(const Matrix& rows, const Vector& targets, const std::vecto
   return solution;
 }
 
-/// The term outside the passive set whose growth lowers the error most; -1 when none does.
+/// The term outside the passive set whose increase lowers the error most; -1 if none does.
 Eigen::Index steepest(const Vector& gradient, const std::vector<bool>& passive, double tolerance) {
   Eigen::Index best = -1;
   double largest = tolerance;
@@ -48,7 +48,7 @@ Eigen::Index steepest(const Vector& gradient, const std::vector<bool>& passive, 
   return best;
 }
 
-/// Moves from `x` towards `target` until a passive term reaches zero; that term leaves the set.
+/// Moves from `x` towards `target` until a passive term reaches zero, and removes it from the set.
 void step_back(Vector& x, const Vector& target, std::vector<bool>& passive) {
   double share = 1.0;
   for (Eigen::Index i = 0; i < x.size(); ++i) {
@@ -87,7 +87,7 @@ std::vector<double> fit_non_negative(std::span<const double> rows, std::size_t t
     a.row(i) *= weights[static_cast<std::size_t>(i)];
     b(i) *= weights[static_cast<std::size_t>(i)];
   }
-  // Terms of very different size (bytes against counts) are brought to one scale first.
+  // Scales terms of very different size (bytes, counts) to unit norm.
   Vector scale = a.colwise().norm();
   for (Eigen::Index i = 0; i < width; ++i) {
     if (scale(i) > 0.0) a.col(i) /= scale(i);
@@ -96,7 +96,8 @@ std::vector<double> fit_non_negative(std::span<const double> rows, std::size_t t
   Vector x = Vector::Zero(width);
   std::vector<bool> passive(terms, false);
   const double tolerance = kRelativeTolerance * (a.transpose() * b).cwiseAbs().maxCoeff();
-  // Every pass of the outer loop lowers the error, so it ends; the bound guards against rounding.
+  // Every pass of the outer loop lowers the error, so it terminates; the bound guards against
+  // rounding.
   for (std::size_t pass = 0; pass < 10 * terms; ++pass) {
     const Eigen::Index entering = steepest(a.transpose() * (b - a * x), passive, tolerance);
     if (entering < 0) break;

@@ -1,4 +1,4 @@
-// A grid over shapes in use, for models that nobody has asked for yet.
+// A grid over common shapes, independent of any model.
 #include <span>
 #include <string>
 
@@ -10,9 +10,9 @@ namespace {
 
 using kernels::Element;
 
-/// Sides of matrices: the range of hidden and FFN widths of one rank, in the catalogue's models.
+/// Sides of matrices: the range of hidden and FFN widths per rank in the catalogue's models.
 constexpr std::int64_t kSides[] = {1024, 2048, 4096, 7168, 12288, 16384};
-/// Where a format is timed for its own sake, not for every shape.
+/// Used for formats that are timed separately instead of for every shape.
 constexpr std::int64_t kFewSides[] = {2048, 4096, 12288};
 constexpr std::int64_t kCpuSides[] = {768, 1024, 2048, 4096};
 
@@ -21,7 +21,7 @@ struct Heads {
   std::int64_t kv = 0;
   std::int64_t dim = 0;
 };
-/// Llama 3 8B; 70B whole and one of 8 ranks; MHA of Llama 2; small heads; Gemma's wide ones.
+/// Llama 3 8B; 70B on one rank and on one of 8; Llama 2 (MHA); small heads; Gemma's wide heads.
 constexpr Heads kHeads[] = {{32, 8, 128},  {8, 1, 128}, {64, 8, 128},
                             {32, 32, 128}, {32, 8, 64}, {16, 8, 256}};
 /// GPT-2 and Llama 3.2 1B.
@@ -33,7 +33,7 @@ struct Experts {
   std::int64_t hidden = 0;
   std::int64_t width = 0;
 };
-/// Mixtral 8x7B; Qwen3 30B-A3B; Qwen3 235B-A22B; one of 8 ranks of DeepSeek-V3.
+/// Mixtral 8x7B; Qwen3 30B-A3B; Qwen3 235B-A22B; DeepSeek-V3 on one of 8 ranks.
 constexpr Experts kExperts[] = {
     {8, 2, 4096, 14336}, {128, 8, 2048, 768}, {128, 8, 4096, 1536}, {32, 8, 7168, 2048}};
 
@@ -63,7 +63,7 @@ void add_attention(CaseBuilder& builder, const Heads& heads, DType cache, Elemen
   builder.add_prefill(shape, activation);
 }
 
-/// DeepSeek's, on one rank of 8 and whole.
+/// DeepSeek's, on one of 8 ranks and on one rank.
 void add_latent(CaseBuilder& builder, Element activation) {
   for (const std::int64_t heads : {16, 128}) {
     builder.add_decode({.family = OperatorFamily::decode_attention,

@@ -11,13 +11,14 @@ namespace roofcast {
 namespace {
 
 constexpr int kRepetitions = 11;
-// Fewer than a GPU's queue takes without blocking the host (about 1024), many for the clock.
+// Few enough not to fill a GPU's launch queue (about 1024), enough for the clock's resolution.
 constexpr int kLaunches = 200;
 constexpr std::size_t kCopyBytes = std::size_t{16} << 20;
 constexpr double kClockTick = 1e-9;
 
-// Of a decode step (calibrate/runtime/executor.cpp): tokens, positions, slots, first queries,
-// lengths, page tables and sampled rows, each of some kilobytes for some hundred sequences.
+// Arrays of a decode step (calibrate/runtime/executor.cpp): tokens, positions, slots, first
+// queries, lengths, page tables and sampled rows, each of a few kilobytes for some hundred
+// sequences.
 constexpr int kStepArrays = 7;
 constexpr std::size_t kArrayBytes = 4096;
 
@@ -39,7 +40,7 @@ double eager_launch_s(kernels::Backend& backend, const std::function<double()>& 
     backend.synchronize();
     return now_s() - before;
   });
-  return std::max(all / kLaunches, kClockTick);  // of a CPU less than any clock here tells
+  return std::max(all / kLaunches, kClockTick);  // on a CPU below the resolution of any clock
 }
 
 double graph_launch_s(kernels::Backend& backend, const std::function<double()>& now_s) {
@@ -61,7 +62,7 @@ double engine_step_s(kernels::Backend& backend, const std::function<double()>& n
 
 HostCosts measure_host_costs(kernels::Backend& backend, const std::function<double()>& now_s) {
   const kernels::Memory memory(backend, kCopyBytes);
-  std::vector<std::byte> host(kCopyBytes, std::byte{1});  // written to, so that it is there
+  std::vector<std::byte> host(kCopyBytes, std::byte{1});  // written to, so that the pages exist
   const double upload_s = median_s(now_s, [&] {
     backend.upload(memory.data(), host.data(), kCopyBytes);
     return 0.0;

@@ -1,5 +1,6 @@
-// Constants of an engine's memory rule from its start-up logs: pure, one preset at a time. What is
-// fitted and why: model/engines/engine_presets.cpp; the formulas: model/memory/activation_peak.hpp.
+// Fits the constants of an engine's memory rule to its start-up logs: pure, one preset at a time.
+// What is fitted and why: model/engines/engine_presets.cpp; formulas:
+// model/memory/activation_peak.hpp.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace roofcast {
 
-/// What one start-up printed, with what its configuration lets the formulas work from.
+/// Values printed at one start-up, with the configuration that the formulas need.
 struct StartUpLog {
   ActivationShape shape{};
   std::optional<Bytes> activation{};
@@ -20,10 +21,10 @@ struct StartUpLog {
   bool several_gpus = false;  // TP > 1
 };
 
-/// Least squares through the origin of the sampler pass over the logs that it sets: those whose
-/// sampler peak by `first_guess` is above their forward peak and the compile scratch. Images are
-/// profiled differently from version to version, so multimodal models are left out. Nothing when
-/// no log is left.
+/// Bytes of the sampler pass by least squares through the origin, over the logs in which that pass
+/// sets the peak: those whose sampler peak by `first_guess` exceeds their forward peak and the
+/// compile scratch. Leaves out multimodal models, as profiling of images differs between versions.
+/// Returns nullopt if no log is left.
 std::optional<double> fit_logits_bytes(std::span<const StartUpLog> logs,
                                        const MemoryConstants& first_guess);
 
@@ -32,15 +33,16 @@ struct ForwardFit {
   double hidden = 0;
 };
 
-/// Live elements per token of the forward pass, from logs that it sets (at least two).
+/// Live elements per token of the forward pass, from the logs in which it sets the peak (at least
+/// two).
 ForwardFit fit_forward(std::span<const StartUpLog> logs);
 
-/// Mean activation of the logs that neither pass by `constants` explains: the compile scratch.
-/// A log belongs to them when both passes stay under `constants.compile_peak`.
+/// Mean activation of the logs that neither pass explains by `constants`: the compile scratch. Uses
+/// logs in which both passes stay below `constants.compile_peak`.
 std::optional<Bytes> fit_compile_peak(std::span<const StartUpLog> logs,
                                       const MemoryConstants& constants);
 
-/// Mean of the non-torch memory of starts on one GPU, or of starts on several.
+/// Mean non-torch memory of starts on one GPU, or of starts on several.
 std::optional<Bytes> fit_non_torch(std::span<const StartUpLog> logs, bool several_gpus);
 
 struct GraphFit {
@@ -48,7 +50,7 @@ struct GraphFit {
   Bytes per_layer{};
 };
 
-/// CUDA-graph memory as a fixed part and a part per layer (at least two logs).
+/// CUDA-graph memory as a fixed part plus a part per layer (at least two logs).
 GraphFit fit_graphs(std::span<const StartUpLog> logs);
 
 }  // namespace roofcast

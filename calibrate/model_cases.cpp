@@ -1,4 +1,4 @@
-// The cases of one model: its operators as the model library lists them for a step.
+// The cases of one model: its operators in a step, as listed by the model library.
 #include <cmath>
 #include <variant>
 
@@ -11,8 +11,8 @@ namespace {
 
 using kernels::Element;
 
-/// What operators bound by memory are wide, worked back from the bytes that the model counts for
-/// one token (model/step/deployment_operators.cpp, mixer_operators.cpp).
+/// Widths of memory-bound operators, derived from the bytes that the model counts for one token
+/// (model/step/deployment_operators.cpp, mixer_operators.cpp).
 class TokenOperators {
  public:
   TokenOperators(const Deployment& deployment, const StepOperators& operators, Element element)
@@ -55,13 +55,13 @@ class TokenOperators {
   }
 
  private:
-  // Rows of an embedding table that is larger than any cache; more make no difference.
+  // Rows of an embedding table larger than any cache; more make no difference.
   static constexpr std::int64_t kTableRows = 65536;
 
   std::int64_t elements(const LinearOperator& op, int copies) const {
     return std::llround(op.shape_each / bytes_ / copies);
   }
-  /// Rows of `copies` reads and writes.
+  /// Row width for `copies` reads and writes.
   TokenSizes wide(const LinearOperator& op, int copies, bool residual) const {
     return {
         .element = element_, .hidden = elements(op, copies), .gated = gated_, .residual = residual};

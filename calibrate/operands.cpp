@@ -14,19 +14,19 @@ namespace {
 
 using kernels::Element;
 
-constexpr double kAlignment = 256;  // of every copy, as allocate() aligns
+constexpr double kAlignment = 256;  // of every copy, like allocate()'s
 
-// Random values are made for this much memory and then copied: the copies differ in address, which
-// is all that a cache knows of.
+// Only this much memory is filled with random values and then copied: copies differ in address,
+// which is all that matters to a cache.
 constexpr std::size_t kSeedBytes = std::size_t{16} << 20;
 
 constexpr std::uint64_t kSeed = 20251;
 
-// Of all places of one output: more has left any cache between two uses anyway.
+// Total for all places of one output: a larger output leaves any cache between uses anyway.
 constexpr double kMaxWritten = 256e6;
 
-/// Standard deviation of the values: such that products of a few thousand stay in range, and int8
-/// uses most of its range.
+/// Standard deviation of the values: chosen so that products of a few thousand stay in range and
+/// int8 uses most of its range.
 float deviation_of(Element element) { return element == Element::int8 ? 32.0F : 1.0F; }
 
 double aligned_up(double bytes) {
@@ -86,7 +86,7 @@ double Operands::held() const {
   return static_cast<double>(bytes);
 }
 
-/// New memory within the limit, if need be at the cost of pools that this case does not use.
+/// Allocates within the limit, if necessary freeing pools that this case does not use.
 kernels::Memory Operands::take(double bytes) {
   const double size = aligned_up(std::max(bytes, kAlignment));
   for (Pools* pools : {&cold_, &warm_}) {

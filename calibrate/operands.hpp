@@ -1,6 +1,6 @@
-// Device memory that timed work runs on: random weights and KV in as many copies as make them cold,
-// activations that stay where they are. Filled once and shared by all cases, because filling takes
-// longer than timing.
+// Device memory for timed work: random weights and KV in enough copies to be cold, and activations
+// that stay in place. Filled once and shared by all cases, because filling takes longer than
+// timing.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace roofcast {
 
-/// Equal pieces of a cold pool, one a copy.
+/// Equal pieces of a cold pool, one per copy.
 struct ColdCopies {
   std::byte* first = nullptr;
   std::size_t stride = 0;
@@ -23,30 +23,31 @@ struct ColdCopies {
   void* at(int copy) const { return first + stride * static_cast<std::size_t>(copy); }
 };
 
-/// Pointers hold until the next begin_case(), as long as no second call asks for more of the same
-/// kind and element. Throws Error when a case needs more than the limit.
+/// Pointers stay valid until the next begin_case(), unless a second call asks for more of the same
+/// kind and element. Throws Error if a case needs more than the limit.
 class Operands {
  public:
-  /// Takes at most `memory_limit` bytes of the device.
+  /// Uses at most `memory_limit` bytes of the device.
   Operands(kernels::Backend& backend, const TimingProtocol& protocol, double memory_limit);
 
-  /// What was handed out before may go.
+  /// Invalidates what was handed out before.
   void begin_case();
 
   /// `bytes` of random values that a call reads from memory, in copies that together exceed the
-  /// cache as the protocol asks.
+  /// cache by the protocol's factor.
   ColdCopies cold(kernels::Element element, double bytes);
-  /// The same, for a caller that counts copies itself.
+  /// The same, with the number of copies given by the caller.
   ColdCopies cold(kernels::Element element, double bytes, int copies);
-  /// Copies that make `bytes` cold.
+  /// Number of copies that make `bytes` cold.
   int copies_for(double bytes) const;
 
-  /// Random values that stay: what the operator before has just written.
+  /// Random values that stay warm, as if just written by the previous operator.
   void* warm(kernels::Element element, double bytes);
-  /// Memory that a call writes its result to, in as many places as the protocol asks, as far as all
-  /// together are small beside large caches.
+  /// Memory for a call's result, in as many places as the protocol asks for, while their total
+  /// stays small compared with large caches.
   ColdCopies written(int slot, double bytes);
-  /// Memory for what passes within a call; `slot` tells apart what one call uses at the same time.
+  /// Scratch memory within a call; `slot` distinguishes buffers that one call uses at the same
+  /// time.
   void* scratch(int slot, double bytes);
 
   kernels::Backend& backend() const { return backend_; }
@@ -70,7 +71,7 @@ class Operands {
   std::set<kernels::Element> in_use_{};
 };
 
-/// A copy of host values on the device.
+/// Copies host values to the device.
 template <class T>
 kernels::Memory uploaded(kernels::Backend& backend, const std::vector<T>& values) {
   kernels::Memory memory(backend, values.size() * sizeof(T));

@@ -20,19 +20,19 @@ namespace {
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Vector = Eigen::VectorXd;
 
-/// A term that moves no figure by this share is not in the data.
+/// Minimum relative change of a figure for a term to be in the data.
 constexpr double kMinEffect = 1e-3;
 /// Share of a term's effect that the terms before it may explain.
 constexpr double kMaxExplained = 0.99;
 constexpr int kMaxRounds = 8;
-/// Halvings of a step that makes things worse, before the search ends.
+/// Maximum halvings of a step that increases the error, before the search ends.
 constexpr int kMaxHalvings = 4;
 /// Standard errors beyond which a value is ruled out: 95 % of a normal distribution.
 constexpr double kRuledOut = 2.0;
-/// Relative fall of the squared error below which the search ends.
+/// The search ends when the squared error falls by less than this share.
 constexpr double kEnough = 1e-4;
 
-/// The problem in relative terms: predictions over what was measured, so that 1 is exact.
+/// The problem in relative terms: predicted / measured, so that 1 is exact.
 struct Problem {
   const std::vector<OverheadTerm>& terms;
   const std::vector<MeasuredFigure>& measured;
@@ -49,7 +49,7 @@ struct Problem {
   }
 
   /// [figures, terms], per `scale` of each term of `wanted`, 0 for the others; one-sided, because
-  /// terms may stand at 0.
+  /// terms may be at 0.
   Matrix derivatives(const std::vector<double>& values, const Vector& here,
                      const std::vector<std::size_t>& wanted) const {
     constexpr double kStep = 0.5;  // of the scale
@@ -77,7 +77,7 @@ Matrix columns_of(const Matrix& all, const std::vector<std::size_t>& chosen) {
   return columns;
 }
 
-/// The term, of those before, that does most nearly the same (largest cosine).
+/// The earlier term with the most similar effect (largest cosine).
 std::size_t max_alike(const Matrix& effects, std::size_t term,
                       const std::vector<std::size_t>& before) {
   const Vector own = effects.col(static_cast<Eigen::Index>(term));
@@ -94,7 +94,7 @@ std::size_t max_alike(const Matrix& effects, std::size_t term,
   return best;
 }
 
-/// Why a term is not in the data, given the terms before it that are; nothing when it is.
+/// Why a term cannot be determined, given the identified terms before it; nullopt if it can.
 std::optional<std::string> doubt_about(const Matrix& effects, std::size_t term,
                                        const std::vector<std::size_t>& before,
                                        const std::vector<OverheadTerm>& terms) {
@@ -108,7 +108,7 @@ std::optional<std::string> doubt_about(const Matrix& effects, std::size_t term,
                      terms[max_alike(effects, term, before)].name);
 }
 
-/// The terms, in units of their scales and none negative, that come nearest to the targets.
+/// The non-negative terms, in units of their scales, that best reach the targets.
 std::vector<double> solve_linear(const Matrix& effects, const Vector& targets) {
   const std::vector<double> rows(effects.data(), effects.data() + effects.size());
   const std::vector<double> wanted(targets.data(), targets.data() + targets.size());
@@ -150,7 +150,7 @@ std::vector<double> full_step(const Problem& problem, const Search& search) {
   return values;
 }
 
-/// One round; whether it was worth it.
+/// One iteration; returns whether it lowered the error.
 bool improve(const Problem& problem, Search& search) {
   const double before = squared_error(search.relative);
   const std::vector<double> target = full_step(problem, search);
@@ -169,14 +169,14 @@ bool improve(const Problem& problem, Search& search) {
   return false;
 }
 
-/// The linearised prediction of each run by the terms that the other runs give; nothing where the
-/// others of a run do not give them.
+/// The linearised prediction of each run with terms fitted to the other runs; nullopt if the others
+/// of some run do not determine them.
 std::optional<Vector> left_out_predictions(const Problem& problem, const Search& search) {
   Vector predicted = search.relative;
-  if (search.active.empty()) return predicted;  // nothing is learnt from any run
+  if (search.active.empty()) return predicted;  // no term is fitted
   const Matrix effects = columns_of(search.effects, search.active);
   const auto count = static_cast<Eigen::Index>(search.active.size());
-  // Of each figure, what is there when all active terms are 0.
+  // Each figure's value when all active terms are 0.
   const Vector offsets = search.relative - effects * in_scales(problem, search);
   std::size_t runs = 0;
   for (const MeasuredFigure& figure : problem.measured) runs = std::max(runs, figure.run + 1);
@@ -213,7 +213,7 @@ void set_standard_errors(const Problem& problem, const Search& search,
   }
 }
 
-/// Rounds until nothing is gained; their number.
+/// Iterates until the error no longer falls; returns the number of iterations.
 int descend(const Problem& problem, Search& search) {
   int rounds = 0;
   bool going = !search.active.empty();
@@ -225,8 +225,8 @@ int descend(const Problem& problem, Search& search) {
   return rounds;
 }
 
-/// Of the active terms smaller than their own standard error, the one that is so by most. A term
-/// whose start value the figures rule out is known: it is small.
+/// Among the active terms smaller than their own standard error, the one with the smallest ratio. A
+/// term whose start value is ruled out is known to be small.
 std::optional<std::size_t> vaguest(const Problem& problem, const Search& search,
                                    const std::vector<FittedTerm>& terms) {
   std::optional<std::size_t> found;
@@ -243,7 +243,7 @@ std::optional<std::size_t> vaguest(const Problem& problem, const Search& search,
   return found;
 }
 
-/// The term goes back to where it began and is searched no more.
+/// Resets the term to its start value and stops fitting it.
 void release(const Problem& problem, Search& search, std::size_t term) {
   std::erase(search.active, term);
   search.values[term] = problem.terms[term].start;
@@ -280,7 +280,7 @@ OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,
   fit.ratios.start = values_of(search.relative);
   fit.start = errors_of(fit.ratios.start);
   for (std::size_t t = 0; t < terms.size(); ++t) {
-    // More terms than figures cannot be told apart either.
+    // More terms than figures cannot be determined either.
     const bool full = search.active.size() >= measured.size();
     const std::optional<std::string> doubt =
         full ? std::string("there are more terms than figures")

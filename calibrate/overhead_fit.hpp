@@ -1,6 +1,5 @@
-// What an engine adds to its kernels, learnt from measured runs: a few named terms, none negative,
-// and an honest word on those that the runs do not tell. Pure: whoever calls brings the
-// predictions.
+// Learns what an engine adds to its kernels from measured runs: a few named non-negative terms,
+// reporting those that the runs cannot determine. Pure: the caller provides the predictions.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +14,9 @@ namespace roofcast {
 /// A term to learn.
 struct OverheadTerm {
   std::string name{};
-  double start = 0;  // where the search begins, and what stays when the runs do not tell; >= 0
-  double scale = 0;  // a change that matters; > 0. Derivatives are taken over half of it
+  double start = 0;  // start of the search, and the result if the runs cannot determine the term;
+                     // >= 0
+  double scale = 0;  // a change that matters; > 0. Derivatives use half of it
 };
 
 /// One measured figure of one run.
@@ -25,14 +25,14 @@ struct MeasuredFigure {
   double value = 0;     // > 0
 };
 
-/// The figures that the terms imply, in the order of the measured ones, each > 0.
+/// The figures implied by the terms, in the order of the measured ones, each > 0.
 using PredictFigures = std::function<std::vector<double>(std::span<const double> terms)>;
 
 struct FittedTerm {
   double value = 0;
-  double standard_error = 0;  // of the linearised fit; 0: not known, where not identified or where
-                              // there are as many terms as figures
-  std::string doubt{};        // why the start value stayed; empty: identified
+  double standard_error = 0;  // of the linearised fit; 0: unknown, because the term is not
+                              // identified or there are as many terms as figures
+  std::string doubt{};        // why the start value was kept; empty: identified
 };
 
 /// Absolute relative errors over all figures.
@@ -42,13 +42,13 @@ struct FigureErrors {
   double p90 = 0;
 };
 
-/// Of predicted over measured figures, one at least.
+/// Errors of predicted / measured ratios; needs at least one.
 FigureErrors errors_of(std::span<const double> ratios);
 
-/// Predicted over measured, in the order of the figures.
+/// Predicted / measured, in the order of the figures.
 struct FigureRatios {
   std::vector<double> start{}, fitted{};
-  std::vector<double> left_out{};  // empty where a run cannot be left out
+  std::vector<double> left_out{};  // empty if a run cannot be left out
 };
 
 struct OverheadFit {
@@ -56,20 +56,20 @@ struct OverheadFit {
   FigureRatios ratios{};
   FigureErrors start{};  // with the start values
   FigureErrors fitted{};
-  /// Each run's figures by the terms that the other runs give, predictions taken as linear around
-  /// the fit. Which terms are identified is decided with all runs. Nothing where a run cannot be
+  /// Errors of each run's figures when predicted with terms fitted to the other runs, linearised
+  /// around the fit. Which terms are identified is decided with all runs. Unset if a run cannot be
   /// left out: it is the only one, or the others have fewer figures than there are terms.
   std::optional<FigureErrors> leave_one_run_out{};
-  int rounds = 0;  // of Gauss and Newton
+  int rounds = 0;  // Gauss-Newton iterations
 };
 
-/// Least squared relative error by Gauss and Newton's method, each round a non-negative least
-/// squares problem (calibrate/fit.hpp) and its step halved while it makes things worse.
-/// A term is not identified, and keeps its start value, when `scale` of it moves no figure by one
-/// part in a thousand, when the figures hardly tell it from the terms before it (their linear
-/// combination explains more than 99 % of what it does: list the surest terms first), or when it
-/// comes out smaller than its own standard error and the start value is not ruled out.
-/// Precondition: a term and a figure at least; predictions are finite.
+/// Minimises the squared relative error by Gauss-Newton; each iteration solves a non-negative least
+/// squares problem (calibrate/fit.hpp) and halves its step while the error grows. A term is not
+/// identified, and keeps its start value, if `scale` of it moves no figure by one part in a
+/// thousand; if its effect can hardly be distinguished from that of the terms before it (a linear
+/// combination of them explains more than 99 %: list the surest terms first); or if its value is
+/// below its own standard error and the start value is not ruled out. Precondition: at least one
+/// term and one figure; predictions are finite.
 OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,
                           const std::vector<MeasuredFigure>& measured,
                           const PredictFigures& predict);

@@ -18,7 +18,7 @@ namespace roofcast {
 
 namespace {
 
-// What profiles take (model/io/measured_reader.cpp): an empty call of a CPU takes less.
+// Minimum accepted in profiles (model/io/measured_reader.cpp): an empty call on a CPU takes less.
 constexpr Seconds kMinFloor{1e-9};
 
 DType dtype_of(kernels::Element element) {
@@ -37,7 +37,7 @@ DType dtype_of(kernels::Element element) {
   return DType::bf16;
 }
 
-/// "sm_90" is compute capability 9.0, "sm_120" 12.0.
+/// "9.0" for "sm_90", "12.0" for "sm_120".
 std::string compute_capability(const kernels::DeviceFacts& device) {
   if (is_cpu(device)) return "";
   const std::string digits = device.architecture.substr(3);
@@ -52,7 +52,7 @@ std::string threads_of(const kernels::DeviceFacts& device) {
 
 std::string or_unknown(const std::string& text) { return text.empty() ? "unknown" : text; }
 
-/// What a profile says of a device that nobody has described.
+/// Facts of a device that is not in the catalogue.
 Gpu facts_of(const CalibrationData& data) {
   const kernels::DeviceFacts& device = data.device;
   Gpu gpu;
@@ -76,7 +76,7 @@ Gpu facts_of(const CalibrationData& data) {
   return gpu;
 }
 
-/// What physics allows by the device's own word; nothing when it says too little.
+/// Physical limits as reported by the device; nullopt if it reports too little.
 std::optional<Gpu> physics_of(const CalibrationData& data) {
   const kernels::DeviceFacts& device = data.device;
   if (device.peak_flops_per_s.empty() || !device.peak_bandwidth_bytes_per_s) return std::nullopt;
@@ -85,7 +85,7 @@ std::optional<Gpu> physics_of(const CalibrationData& data) {
   for (const auto& [element, rate] : device.peak_flops_per_s) {
     gpu.dense_peak[dtype_of(element)] = FlopsPerSecond{rate};
   }
-  // Arithmetic whose peak is not known cannot be beaten.
+  // If the peak of an arithmetic format is unknown, no rate is rejected.
   constexpr double kNoPeak = 1e18;
   for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16, DType::fp8, DType::int8}) {
     gpu.dense_peak.try_emplace(dtype, FlopsPerSecond{kNoPeak});
@@ -93,7 +93,7 @@ std::optional<Gpu> physics_of(const CalibrationData& data) {
   return gpu;
 }
 
-/// Peaks and bandwidth as they were seen.
+/// Sets peaks and bandwidth to the observed ceilings.
 void set_ceilings(Gpu& gpu, const CalibrationData& data, const Ceilings& ceilings) {
   gpu.memory_bandwidth = std::max(ceilings.copy, ceilings.read);
   gpu.sources["memory_bandwidth_bytes_per_s"] =
@@ -116,7 +116,7 @@ void set_ceilings(Gpu& gpu, const CalibrationData& data, const Ceilings& ceiling
       fmt::format("assumption: not timed; at most the rate of {}", name_of(slowest->first));
 }
 
-/// What collectives were seen to send at best, as a ring sends; the wire itself is faster.
+/// Highest observed rate of collectives, counted as in a ring; the physical link is faster.
 std::optional<Link> measured_link(const std::vector<TimedCase>& timed) {
   std::optional<Link> link;
   for (const TimedCase& t : timed) {
@@ -154,7 +154,7 @@ std::vector<TimedPoint> curve_points(const std::vector<TimedCase>& timed) {
   return points;
 }
 
-/// Median clock of all samples; 0: not known.
+/// Median clock of all samples; 0: unknown.
 double median_clock(const std::vector<TimedCase>& timed) {
   std::vector<double> clocks;
   for (const TimedCase& t : timed) {
@@ -233,7 +233,7 @@ Gpu make_profile(const CalibrationData& data, const Gpu* known) {
 
   const Seconds stated_all_reduce = gpu.floors.all_reduce;
   gpu.floors = derive_floors(measured, gpu.floors);
-  // Formats that were not timed keep what was known of them.
+  // Formats that were not timed keep their known efficiencies.
   gpu.efficiencies =
       with_stated(derive_efficiencies(gpu, measured, gpu.floors, calibrated), gpu.efficiencies);
   for (auto& [key, source] : gpu.sources) {

@@ -1,5 +1,5 @@
-// From a calibration's timings to a hardware profile: facts of the device, ceilings, fitted curves,
-// efficiencies for shapes that were not timed, and where all of it comes from. Pure.
+// Builds a hardware profile from a calibration's timings: device facts, ceilings, fitted curves,
+// efficiencies for shapes that were not timed, and provenance. Pure.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace roofcast {
 
-/// All that a calibration measured, and when.
+/// Everything that a calibration measured, and when.
 struct CalibrationData {
   kernels::DeviceFacts device{};
   int devices = 1;  // of this kind in the machine
@@ -23,33 +23,33 @@ struct CalibrationData {
   TimingProtocol protocol{};
   std::string date{};        // ISO 8601, UTC
   std::string tool{};        // "roofcast 0.1.0"
-  std::string incomplete{};  // why it ended before its end; empty: it did not
+  std::string incomplete{};  // why it ended early; empty: it did not
 };
 
-/// What the device was seen to do at most; 0 and absent: not timed.
+/// Highest rates observed on the device; 0 or absent: not timed.
 struct Ceilings {
-  BytesPerSecond copy{};                   // the largest copy, read plus written
-  BytesPerSecond read{};                   // weights or KV that came from memory, any operator
-  std::map<DType, FlopsPerSecond> gemm{};  // by the arithmetic, the fastest of all matrix products
+  BytesPerSecond copy{};                   // the largest copy, bytes read plus written
+  BytesPerSecond read{};                   // weights or KV read from memory, over all operators
+  std::map<DType, FlopsPerSecond> gemm{};  // by arithmetic format, over all matrix products
   Seconds kernel_floor{};                  // an empty kernel, back to back
 };
 Ceilings ceilings_of(const std::vector<TimedCase>& timed);
 
-/// The profile. `known`: this GPU's datasheet facts, which are kept; null for a GPU that nobody has
-/// described and for a CPU: then the device's own facts stand, with the ceilings for peak and
-/// bandwidth, marked as measured. Curves hold points that physics allows; the others are named in
-/// Measured::rejected. Precondition: at least one matrix product and one copy were timed.
+/// Makes the profile. `known`: this GPU's datasheet facts, which are kept. Null for a CPU or a GPU
+/// that is not in the catalogue: then uses the device's own facts, with the ceilings as peak and
+/// bandwidth, marked as measured. Curves contain the physically possible points; the others are
+/// listed in Measured::rejected. Precondition: at least one matrix product and one copy were timed.
 Gpu make_profile(const CalibrationData& data, const Gpu* known);
 
-/// An uneven batch against the even one of as much work (CaseRole::check).
+/// An uneven batch compared with an even one of equal work (CaseRole::check).
 struct CheckRatio {
   std::string name{};
   OperatorFamily family = OperatorFamily::decode_attention;
-  double ratio = 1;  // time of the uneven over that of the even one
+  double ratio = 1;  // time of the uneven batch / time of the even one
 };
 std::vector<CheckRatio> check_ratios(const std::vector<TimedCase>& timed);
 
-/// "nvidia-h200", "amd-epyc-9654-2-threads": what a profile of this device is called.
+/// Name of the device's profile: "nvidia-h200", "amd-epyc-9654-2-threads".
 std::string profile_name(const kernels::DeviceFacts& device);
 
 }  // namespace roofcast

@@ -1,5 +1,5 @@
-// Random choices for operands that are no numbers: page tables, tokens, experts. The same on every
-// machine. SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+// Random choices for index operands: page tables, tokens, experts. The same on every machine.
+// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class RandomStream {
   std::uint64_t state_;
 };
 
-/// 0 to count - 1 in a random order (Fisher and Yates).
+/// 0 to count - 1 in random order (Fisher-Yates shuffle).
 inline std::vector<std::int32_t> random_order(std::int64_t count, RandomStream& random) {
   std::vector<std::int32_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);

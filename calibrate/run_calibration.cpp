@@ -25,17 +25,17 @@ namespace roofcast {
 
 namespace {
 
-// Whose shapes are timed when nobody says: what fits the device and is in wide use.
+// Default models: they fit the device and are in wide use.
 constexpr const char* kModelOnCpu = "gpt2";
 constexpr const char* kModelOnGpu = "llama-3.1-8b";
 
-// Says only what the KV cache is stored in and how long a context may be: the project's own, whose
-// steps a calibration's kernels make up.
+// Used only for the KV cache's storage format and the context length. Our own engine, whose steps
+// consist of a calibration's kernels.
 constexpr const char* kEngine = "roofcast";
 
 std::string tool() { return std::string("roofcast ") + kVersion; }
 
-/// The catalogue's entry for this device; nothing for a device it does not have.
+/// The catalogue's entry for this device; nullopt if there is none.
 std::optional<Gpu> known_gpu(const kernels::DeviceFacts& device) {
   if (is_cpu(device)) return std::nullopt;
   const std::string key = gpu_name_key(device.name);
@@ -70,7 +70,7 @@ struct Plan {
   kernels::Peers peers{};
 };
 
-/// Collectives, and a word to the user where there are none.
+/// Plans collectives, and tells the user if there are none.
 void plan_collectives(Plan& plan, const kernels::Backend& backend, const CalibrateHooks& hooks) {
   plan.peers = backend.peers();
   plan.sweep.collectives = collective_cases(plan.peers, plan.extent.limits);
@@ -79,7 +79,7 @@ void plan_collectives(Plan& plan, const kernels::Backend& backend, const Calibra
   }
 }
 
-/// With what exchanges messages, as other libraries are listed.
+/// Adds the communication library to the device's list of libraries.
 kernels::DeviceFacts facts_with(const kernels::DeviceFacts& device, const kernels::Peers& peers) {
   kernels::DeviceFacts facts = device;
   if (!peers.library.empty()) facts.versions["collectives"] = peers.library;
@@ -143,7 +143,7 @@ CalibrationRow calibration_row(const kernels::DeviceFacts& device, const Plan& p
   return {.device = device.name, .identity = device.identity, .conditions = std::move(conditions)};
 }
 
-/// What was asked for.
+/// The options of the calibration, for the store.
 Json scenario_of(const CalibrateOptions& options, const Plan& plan) {
   return {{"extent", name_of(options.extent)},
           {"model", plan.model},
@@ -165,8 +165,8 @@ RunRow run_row(const CalibrateOptions& options, const Plan& plan, const Gpu& gpu
           .summary = "running, or ended without a word: --resume goes on"};
 }
 
-/// An interrupted calibration of this device, if it asked for the same and its samples may be mixed
-/// with new ones. Another model's may not: its size says how cold operands are.
+/// An interrupted calibration of this device with the same options, whose samples can be mixed with
+/// new ones. The model must be the same: its size determines how cold operands are.
 std::optional<UnfinishedCalibration> unfinished(const Store& store, const CalibrationRow& row,
                                                 const Plan& plan, const CalibrateOptions& options,
                                                 const CalibrateHooks& hooks) {
@@ -192,14 +192,14 @@ std::optional<UnfinishedCalibration> unfinished(const Store& store, const Calibr
   return found;
 }
 
-/// Other commands tell a profile from the name of a GPU by its path.
+/// Other commands recognise a profile by its path.
 void check_profile_path(const std::string& path) {
   if (is_profile_path(path)) return;
   throw UsageError(
       fmt::format("--out: '{}' reads like the name of a GPU; a profile ends in .json", path));
 }
 
-/// A calibration whose profile finds no place on the disk has lost nothing.
+/// If the profile cannot be written, the calibration's measurements are still in the store.
 void write_profile(const std::string& text, const CalibrationOutcome& outcome,
                    const CalibrateOptions& options, CalibrationRecord& record) {
   try {
@@ -216,7 +216,7 @@ void write_profile(const std::string& text, const CalibrationOutcome& outcome,
   }
 }
 
-/// `profile_hash`: of the profile that was written; "" when interrupted.
+/// `profile_hash`: hash of the profile written; "" if interrupted.
 CalibrationEnd end_of(const CalibrationOutcome& outcome, const std::string& profile_hash) {
   const SweepResult& sweep = outcome.sweep;
   if (!outcome.gpu || sweep.end == SweepEnd::device_lost) {
@@ -247,7 +247,7 @@ CalibrationEnd end_of(const CalibrationOutcome& outcome, const std::string& prof
   return end;
 }
 
-/// Times what is planned; every point goes into the record at once.
+/// Times everything in the plan; records every point at once.
 SweepResult sweep(kernels::Backend& backend, const Plan& plan, const CalibrateHooks& hooks,
                   double start_s, CalibrationRecord& record) {
   Timer timer(backend, plan.extent.protocol);
@@ -267,7 +267,7 @@ SweepResult sweep(kernels::Backend& backend, const Plan& plan, const CalibrateHo
   }
 }
 
-/// Whether there is what make_profile() needs: a matrix product of the model and a copy.
+/// Whether make_profile() has what it needs: a matrix product of the model and a copy.
 bool makes_profile(const SweepResult& sweep) {
   const bool products =
       std::any_of(sweep.timed.begin(), sweep.timed.end(), [](const TimedCase& timed) {
@@ -276,7 +276,7 @@ bool makes_profile(const SweepResult& sweep) {
   return products && ceilings_of(sweep.timed).copy.value > 0;
 }
 
-/// Throws Error, once what was timed is stored, when it makes no profile.
+/// Throws Error, after storing the timings, if they do not suffice for a profile.
 void check_makes_profile(const CalibrationOutcome& outcome, const CalibrateOptions& options,
                          CalibrationRecord& record) {
   const SweepResult& sweep = outcome.sweep;
@@ -297,13 +297,14 @@ void check_makes_profile(const CalibrationOutcome& outcome, const CalibrateOptio
                   options.store_path));
 }
 
-/// Makes and writes the profile; its hash.
+/// Makes and writes the profile; returns its hash.
 std::string put_profile(const CalibrationData& data, const std::optional<Gpu>& known,
                         const CalibrateOptions& options, CalibrationOutcome& outcome,
                         CalibrationRecord& record) {
   outcome.gpu = make_profile(data, known ? &*known : nullptr);
   const std::string text = write_gpu(*outcome.gpu);
-  const std::string hash = parse_profile(text, outcome.out).hash;  // and it can be read
+  const std::string hash = parse_profile(text, outcome.out).hash;  // also checks that it can be
+                                                                   // read
   write_profile(text, outcome, options, record);
   return hash;
 }

@@ -8,9 +8,9 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "calibrate/device_choice.hpp"
-#include "planner/deploy.hpp"
 #include "model/architecture/requantise.hpp"
 #include "model/step/step_estimate.hpp"
+#include "planner/deploy.hpp"
 #include "planner/scenario_run.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
@@ -19,17 +19,17 @@ namespace {
 
 constexpr const char* kOwnEngine = "roofcast";
 
-// Left to the libraries' own buffers and to the rest of the machine.
+// Share of memory used; the rest is for the libraries' buffers and other processes.
 constexpr double kUsableShare = 0.9;
 
 // Large enough to leave any cache, small enough to be quick on a slow machine.
 constexpr std::size_t kCopyBytes = std::size_t{256} << 20;
 constexpr int kCopies = 5;
 
-// The whole batch's prompts in one step, while their activations stay small beside the weights.
+// Lets all prompts of the batch run in one step, with activations small compared with the weights.
 constexpr std::int64_t kMaxPrefillTokens = 16384;
 
-/// The fastest of a few copies, bytes read plus written.
+/// Rate of the fastest of a few copies, bytes read plus written.
 BytesPerSecond copy_bandwidth(kernels::Backend& backend) {
   const kernels::Memory from(backend, kCopyBytes);
   const kernels::Memory to(backend, kCopyBytes);
@@ -45,8 +45,8 @@ BytesPerSecond copy_bandwidth(kernels::Backend& backend) {
   return BytesPerSecond{fastest};
 }
 
-/// What the engine computes in: what was asked for, else the model's activations. The estimate
-/// beside it is of the same format, whatever the checkpoint's.
+/// The engine's compute format: the requested one, else the model's activation format. The estimate
+/// uses the same format, whatever the checkpoint's.
 DType number_format(const Scenario& scenario, const Transformer& model) {
   if (!scenario.weight_format) return model.activation;
   for (const DType format : {DType::fp32, DType::fp16, DType::bf16}) {
@@ -56,7 +56,7 @@ DType number_format(const Scenario& scenario, const Transformer& model) {
                                *scenario.weight_format));
 }
 
-/// The longest request, prompt and output.
+/// Length of the longest request, prompt and output.
 std::int64_t longest_request(const Workload& workload) {
   std::int64_t longest = 1;
   for (const Request& request : workload.requests) {
@@ -86,7 +86,7 @@ std::int64_t prompt_tokens(const Workload& workload) {
   return tokens;
 }
 
-/// The knobs of the engine that this workload asks for, where the user has not set them.
+/// Engine knobs that this workload needs, unless the user has set them.
 EngineOverrides knobs_for(const MeasureQuestion& question, const Workload& workload) {
   EngineOverrides knobs = question.scenario.overrides;
   const std::int64_t longest = longest_request(workload);
@@ -108,7 +108,7 @@ EngineOverrides knobs_for(const MeasureQuestion& question, const Workload& workl
   return knobs;
 }
 
-/// Room for every running sequence at its longest, as far as memory goes.
+/// Limits that fit every running sequence at its longest, as far as memory allows.
 runtime::ExecutorLimits limits_for(const Measurement& m) {
   const Engine& engine = m.deployment.engine;
   const auto requests = static_cast<std::int64_t>(m.workload.requests.size());
@@ -120,7 +120,7 @@ runtime::ExecutorLimits limits_for(const Measurement& m) {
   const double free = kUsableShare * static_cast<double>(m.device.free_memory_bytes);
   const double fixed = runtime::weight_bytes(m.model) + runtime::buffer_bytes(m.model, limits);
   const double page = runtime::kv_bytes_per_token(m.model) * static_cast<double>(limits.page_size);
-  // A page more each: some engines admit a request only with a token to spare.
+  // One more page each: some engines admit a request only if a token is to spare.
   const std::int64_t wanted = limits.sequences * (limits.pages_per_sequence() + 1);
   const double room = (free - fixed) / page;
   if (room < static_cast<double>(limits.pages_per_sequence())) {
@@ -157,7 +157,7 @@ MeasuredLoop run_loop(runtime::Executor& executor, const Measurement& m, Schedul
   return loop;
 }
 
-/// A run in which nothing ran has measured nothing.
+/// Throws if no request was served, since nothing was measured.
 void check_served(const Measurement& m) {
   const SimulationResult& result = m.cached.run.result;
   if (result.completed > 0 || result.rejected == 0) return;
@@ -167,7 +167,7 @@ void check_served(const Measurement& m) {
       with_separators(result.rejected), with_separators(m.deployment.engine.max_model_len)));
 }
 
-/// Model, profile and engine; the layers that run.
+/// Resolves model, profile and engine, and the layers that run.
 void resolve_question(Measurement& m) {
   const Scenario& scenario = m.question.scenario;
   DeploymentOptions options = deployment_options(scenario, PoolScenario{});

@@ -1,5 +1,5 @@
-// A real run of a model with random weights on this machine: open the device, make room, serve the
-// workload, and put the same steps to the estimate.
+// Runs a model with random weights on this machine: opens the device, allocates memory, serves the
+// workload, and predicts the same steps with the estimate.
 #pragma once
 
 #include <cstdint>
@@ -18,36 +18,37 @@
 namespace roofcast {
 
 struct MeasureQuestion {
-  Scenario scenario{};  // model, workload, engine's knobs; gpu: a profile to compare with, or ""
-  std::optional<int> layers;          // the first so many; absent: all
-  std::optional<std::int64_t> batch;  // the textbook's load: so many equal requests at once
-  bool naive = false;                 // the same request without a KV cache as well
+  Scenario scenario{};  // model, workload, engine knobs; gpu: a profile to compare with, or ""
+  std::optional<int> layers;          // use only this many first layers; unset: all
+  std::optional<std::int64_t> batch;  // the textbook load: this many equal requests at once
+  bool naive = false;                 // also run the same request without a KV cache
 };
 
 /// One loop over the workload.
 struct MeasuredLoop {
   runtime::ServedRun run{};
-  std::optional<runtime::StepComparison> comparison{};  // with a profile
-  std::vector<Seconds> predicted{};                     // by step; with a profile
+  std::optional<runtime::StepComparison> comparison{};  // if a profile is given
+  std::vector<Seconds> predicted{};                     // per step, if a profile is given
 };
 
 struct Measurement {
   MeasureQuestion question{};
   kernels::DeviceFacts device{};
   runtime::RunnableModel model{};
-  Deployment deployment{};  // of the layers that ran; its GPU is the profile, or the device's facts
-  std::string profile_hash{};  // of the profile; empty without one
+  Deployment deployment{};     // of the layers that ran; its GPU is the profile, or the device's
+                               // facts
+  std::string profile_hash{};  // hash of the profile; empty without one
   bool has_profile = false;
   Workload workload{};
   runtime::ExecutorLimits limits{};
   MeasuredLoop cached{};
   std::optional<MeasuredLoop> naive{};
   BytesPerSecond bandwidth{};  // of a copy on this device, measured just before
-  std::optional<runtime::TextbookProfile> textbook{};  // with `batch`
+  std::optional<runtime::TextbookProfile> textbook{};  // if `batch` is set
 };
 
-/// Throws Error when the model cannot be run here (what it has that the engine lacks, memory), or
-/// the workload is longer than the model's context. `progress` as SimulationOptions::progress.
+/// Throws Error if the model cannot be run here (an unsupported feature, too little memory) or the
+/// workload is longer than the model's context. `progress` as in SimulationOptions::progress.
 Measurement measure(kernels::Backend& backend, const MeasureQuestion& question,
                     const std::function<bool(std::int64_t, std::int64_t)>& progress);
 

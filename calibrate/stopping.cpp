@@ -8,7 +8,7 @@ namespace roofcast {
 
 namespace {
 
-/// True when the relative deviation of all samples so far moved little over the last ones.
+/// Whether the relative deviation of all samples so far changed little over the last ones.
 bool noise_is_stable(const StopRule& rule, std::span<const double> samples) {
   if (samples.size() < rule.noise_samples || samples.size() <= rule.noise_window) return false;
   double min = relative_deviation(samples);

@@ -15,10 +15,10 @@ namespace roofcast {
 
 namespace {
 
-/// After so many failures one after the other the device is asked whether it still works.
+/// After this many consecutive failures, checks whether the device still works.
 constexpr int kMaxFailuresInARow = 5;
 
-// Until ceilings and sentinel are timed, nothing is too long.
+// Used until ceilings and sentinel are timed: no case is too long.
 constexpr RoughRates kAnyRates{.flops_per_s = 1e30, .bytes_per_s = 1e30};
 
 bool same_curve(const CalibrationCase& a, const CalibrationCase& b) {
@@ -58,14 +58,14 @@ class Sweep {
     return result_.end == SweepEnd::interrupted || result_.end == SweepEnd::device_lost;
   }
 
-  /// False once the user has asked to stop, or the device is lost.
+  /// False once the user has asked to stop or the device is lost.
   bool going_on() {
     if (stopped()) return false;
     if (hooks_.go_on && !hooks_.go_on(done_, likely_total())) result_.end = SweepEnd::interrupted;
     return !stopped();
   }
 
-  /// Cases that the budget allows at the rate so far.
+  /// Number of cases that the budget allows at the current rate.
   int likely_total() const {
     const auto all =
         static_cast<double>(plan_.cases.size() + plan_.ceilings.size() + plan_.collectives.size());
@@ -82,9 +82,9 @@ class Sweep {
       return timing;
     } catch (const std::invalid_argument& error) {  // no kernel for this size
       note(c, error);
-    } catch (const Error& error) {  // more memory than there is
+    } catch (const Error& error) {  // not enough memory
       note(c, error);
-    } catch (const std::runtime_error& error) {  // a library that refuses, or the device
+    } catch (const std::runtime_error& error) {  // a library that rejects the call, or the device
       note(c, error);
       last_failure_ = error.what();
       if (++failures_in_a_row_ >= kMaxFailuresInARow && !still_works()) lose_device();
@@ -102,7 +102,7 @@ class Sweep {
     result_.fault = last_failure_;
   }
 
-  /// If so, what failed was about the cases.
+  /// If the device works, the failures were due to the cases.
   bool still_works() {
     kernels::Backend& backend = operands_.backend();
     try {
@@ -122,7 +122,7 @@ class Sweep {
     if (hooks_.on_timed) hooks_.on_timed(timed);
   }
 
-  /// Times a case, or takes over what is known of it.
+  /// Times a case, or reuses its known timing.
   void take(const CalibrationCase& c) {
     ++done_;
     if (const auto known = plan_.known.find(name_of(c)); known != plan_.known.end()) {
@@ -142,7 +142,7 @@ class Sweep {
     const Statistics& statistics = timing->statistics;
     result_.drift.push_back(
         {.seconds = statistics.median, .clock_hz = timing->samples.back().clock_hz});
-    // The first is a ceiling too: of its format it may be the only product.
+    // The first run also serves as a ceiling: it may be the only product in its format.
     if (result_.drift.size() == 1) {
       result_.timed.push_back({.c = plan_.sentinel, .timing = *timing});
     }
@@ -162,7 +162,7 @@ class Sweep {
     return rates.bytes_per_s > 1 ? rates : kAnyRates;
   }
 
-  /// By the rough guess, or because a smaller size of the same curve already was.
+  /// By the rough estimate, or because a smaller size of the same curve was too long.
   bool too_long(const CalibrationCase& c) const {
     if (rough_call_s(c, rates_) > options_.max_call_s) return true;
     return std::any_of(result_.timed.begin(), result_.timed.end(), [&](const TimedCase& t) {
@@ -171,8 +171,8 @@ class Sweep {
     });
   }
 
-  /// Whether another source of the shape was faster by far at the largest smaller size at which
-  /// both were timed.
+  /// Whether another source of the shape was much faster at the largest smaller size at which both
+  /// were timed.
   bool outrun(const CalibrationCase& c) const {
     const TimedCase* own = nullptr;
     for (const TimedCase& t : result_.timed) {
@@ -213,7 +213,7 @@ class Sweep {
     }
   }
 
-  /// With a budget of their own, so that neither these nor the others are crowded out.
+  /// Collectives have their own budget, so that neither group crowds out the other.
   void time_collectives() {
     if (plan_.collectives.empty() || stopped()) return;
     const double before_s = elapsed_s();

@@ -12,17 +12,17 @@ namespace roofcast {
 
 namespace {
 
-/// The first guess at a call's time contains what a replay costs; better guesses follow from longer
-/// recordings, three at most.
+/// The first estimate of a call's time includes the cost of a replay; longer recordings improve it,
+/// at most this many times.
 constexpr int kGuesses = 3;
 
-/// No clock here tells shorter times apart; keeps a division from a time of zero.
+/// Shorter than any clock resolves; prevents division by a time of zero.
 constexpr double kClockTick = 1e-9;
 
-/// What adds less than this to the time of what is launched before it is lost in the noise of both.
+/// If work adds less than this share to the time of what precedes it, it is lost in their noise.
 constexpr double kMinOwnShare = 0.05;
 
-/// Of one recording, so that recording takes little memory however short a call is.
+/// Per recording, to limit its memory however short a call is.
 constexpr int kMaxLaunches = 1000;
 
 std::vector<double> kept_seconds(const std::vector<TimedSample>& samples) {
@@ -101,8 +101,8 @@ int Timer::launches_for(const TimedWork& work) {
   return launches;
 }
 
-/// Every copy is used equally often, so that each time one comes round all others were between:
-/// one recording of a whole number of turns, or one turn cut into recordings of like length.
+/// Uses every copy equally often, so that all others are used between two uses of one: one
+/// recording of a whole number of turns, or one turn split into recordings of similar length.
 std::vector<Timer::Recorded> Timer::record_all(const TimedWork& work) {
   const int wanted = launches_for(work);
   std::vector<Recorded> recordings;
@@ -120,7 +120,7 @@ std::vector<Timer::Recorded> Timer::record_all(const TimedWork& work) {
   return recordings;
 }
 
-/// Together with the launch outside a recording and the first guess these are three calls at least.
+/// At least three calls, together with the launch outside a recording and the first estimate.
 void Timer::warm_up(std::vector<Recorded>& recordings) {
   double elapsed_s = 0;
   std::size_t i = 0;
@@ -169,14 +169,14 @@ Timing Timer::time(const TimedWork& work) {
 }
 
 Timing Timer::time_all(const TimedWork& work) {
-  work.launch(0);  // modules load
+  work.launch(0);  // loads modules
   device_.synchronize();
   std::vector<Recorded> recordings = record_all(work);
   Timing timing{.launches = recordings.front().launches,
                 .recordings = static_cast<int>(recordings.size())};
   warm_up(recordings);
   sample(recordings, timing);
-  // A clock that was low throughout is the work's own: its samples are what serving will see.
+  // A clock that was low throughout is due to the work itself: serving will see the same.
   if (timing.throttled) {
     for (TimedSample& sample : timing.samples) sample.dropped = false;
   }

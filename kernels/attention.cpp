@@ -14,12 +14,12 @@ namespace {
 constexpr std::int64_t kMinSplitTokens = 32;
 /// Thread blocks that fill any GPU several times over: 4 times 132 SMs (H200) with 8 blocks each.
 constexpr std::int64_t kEnoughBlocks = 4096;
-/// Splits that a large batch keeps, so that one long sequence in it is still shared out.
+/// Splits allowed even for a large batch, so that one long sequence in it is still divided.
 constexpr std::int64_t kSplitsAlways = 8;
-/// Query heads of latent attention that one thread block takes: the rows of an MMA tile.
+/// Query heads of latent attention per thread block: the rows of an MMA tile.
 constexpr std::int64_t kLatentTile = 16;
 
-/// `blocks`: thread blocks without any split; `seen`: most tokens that a query attends to.
+/// `blocks`: thread blocks without any split; `seen`: the most tokens that a query attends to.
 int splits_for(std::int64_t blocks, std::int64_t seen) {
   const std::int64_t by_tokens = std::max<std::int64_t>(1, ceil_divide(seen, kMinSplitTokens));
   const std::int64_t by_blocks =
@@ -38,7 +38,7 @@ void check_lengths(std::int64_t longest, int pages_per_sequence, int page_size,
           "longest_length must fit the pages of a sequence");
 }
 
-/// What prefill and decode have in common.
+/// Checks shared by prefill and decode.
 template <class Attention>
 void check_common(const Attention& attention, std::string_view family) {
   require(is_plain(attention.element), family, "the element must be fp32, fp16 or bf16");
@@ -64,14 +64,15 @@ void check_common(const Attention& attention, std::string_view family) {
 
 /// `queries` are the last of `length` tokens.
 struct Visible {
-  double pairs = 0;   // of a query and a token that it sees
-  double tokens = 0;  // that any query sees
+  double pairs = 0;   // of a query and a token that it attends to
+  double tokens = 0;  // that any query attends to
 };
 
 Visible visible(std::int64_t queries, std::int64_t length, int window) {
   if (queries == 0) return {};
   const std::int64_t widest = window == 0 ? length : window;
-  // The first query would see length - queries + 1 tokens, each next one more, to `widest`.
+  // The first query would attend to length - queries + 1 tokens, each next one to one more, up to
+  // `widest`.
   const std::int64_t first = length - queries + 1;
   const std::int64_t growing = std::clamp<std::int64_t>(widest - first, 0, queries);
   const double grown = static_cast<double>(growing) *
@@ -81,7 +82,7 @@ Visible visible(std::int64_t queries, std::int64_t length, int window) {
   return {.pairs = grown + held, .tokens = static_cast<double>(tokens)};
 }
 
-/// Keys and values of one token.
+/// Bytes of the keys and values of one token.
 double cached_bytes(const PagedCache& cache) {
   return 2.0 * cache.kv_heads * cache.head_dim * static_cast<double>(size_of(cache.element));
 }

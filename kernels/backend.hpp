@@ -1,6 +1,6 @@
-// The seam between kernels and those who time or run them: one device (this machine's CPU, or one
-// GPU), its memory, and every operator of a transformer on it. calibrate/ times what it launches,
-// the small engine of calibrate/runtime runs a model with it.
+// The seam between kernels and the code that times or runs them: one device (this machine's CPU, or
+// one GPU), its memory, and every operator of a transformer on it. calibrate/ times what it
+// launches; the small engine of calibrate/runtime runs a model with it.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@
 
 namespace roofcast::kernels {
 
-/// Where a kernel comes from. The same operator differs by 2 to 10 times between sources, so every
-/// timing names its own.
+/// Where a kernel comes from. Sources of the same operator differ in speed by 2 to 10 times, so
+/// every timing names its source.
 enum class KernelSource { own, library };
 
 /// Families that may have more than one source.
@@ -38,21 +38,21 @@ enum class KernelFamily {
   copy,
 };
 
-/// What the device is, as far as it says so itself.
+/// What the device reports about itself.
 struct DeviceFacts {
   std::string name;          // "NVIDIA H200", "AMD EPYC 9654"
-  std::string identity;      // UUID of a GPU; of a CPU its model and the cores in use
+  std::string identity;      // a GPU's UUID; a CPU's model and the cores in use
   std::string vendor;        // "NVIDIA", "AMD", "Intel"
   std::string architecture;  // "sm_90", "avx512_bf16"
-  int multiprocessors = 0;   // SMs, or the threads that work
+  int multiprocessors = 0;   // SMs, or worker threads
   std::int64_t memory_bytes = 0;
   std::int64_t free_memory_bytes = 0;
-  std::int64_t cache_bytes = 0;  // L2 of a GPU, last level of a CPU
-  double clock_hz = 0;           // highest; 0: not known
-  double memory_clock_hz = 0;    // 0: not known
-  int memory_bus_bits = 0;       // 0: not known
+  std::int64_t cache_bytes = 0;  // a GPU's L2, a CPU's last level
+  double clock_hz = 0;           // maximum; 0: unknown
+  double memory_clock_hz = 0;    // 0: unknown
+  int memory_bus_bits = 0;       // 0: unknown
   std::optional<double> power_limit_w;
-  /// What physics allows, from the facts above (the tables in the backend); absent: not known.
+  /// Physical peaks from the facts above (tables in the backend); absent: unknown.
   std::map<Element, double> peak_flops_per_s;
   std::optional<double> peak_bandwidth_bytes_per_s;
   std::map<std::string, std::string> versions;  // "driver", "cuBLASLt", "oneDNN" -> version
@@ -60,7 +60,7 @@ struct DeviceFacts {
 
 class Backend;
 
-/// Device memory with an owner.
+/// Owned device memory.
 class Memory {
  public:
   Memory() = default;
@@ -92,18 +92,19 @@ class Memory {
   std::size_t bytes_ = 0;
 };
 
-/// Launches are in order and need not have finished on return; synchronize() waits. A launch checks
-/// its parameters (std::invalid_argument), neither allocates nor waits, and may be recorded.
-/// A failed device call throws std::runtime_error.
+/// Launches run in order and may not have finished on return; synchronize() waits. A launch checks
+/// its parameters (std::invalid_argument), neither allocates nor waits, and can be recorded. A
+/// failed device call throws std::runtime_error.
 class Backend : public Recorder {
  public:
   virtual const DeviceFacts& facts() const = 0;
 
-  /// Looks for them; none by default.
+  /// Searches for peers; none by default.
   virtual Peers peers() const { return {}; }
 
-  /// The sources of a family here, the preferred one first, with the name that profiles show:
-  /// "cuBLASLt 13.1", "oneDNN 2.6.3", "roofcast 0.1.0 split-KV". Empty: the family cannot run here.
+  /// The sources of a family on this device, preferred first, with the name that profiles show:
+  /// "cuBLASLt 13.1", "oneDNN 2.6.3", "roofcast 0.1.0 split-KV". Empty if the family cannot run
+  /// here.
   virtual std::vector<std::pair<KernelSource, std::string>> sources(KernelFamily family) const = 0;
 
   /// Whether a source can compute this problem (elements, sizes, head dim).
@@ -114,20 +115,21 @@ class Backend : public Recorder {
   virtual bool supports(const DecodeAttention& attention, KernelSource source) const = 0;
   virtual bool supports(const LatentDecode& attention, KernelSource source) const = 0;
 
-  // ---- memory: allocate() is aligned to 256 bytes; copies wait until they are done
+  // ---- memory: allocate() aligns to 256 bytes; copies return when they are done
 
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* data) noexcept = 0;
   virtual void upload(void* to, const void* from, std::size_t bytes) = 0;
   virtual void download(void* to, const void* from, std::size_t bytes) = 0;
   /// Normally distributed values times `deviation` from the stream `seed`, rounded to the element;
-  /// the same on every backend to within a rounding.
+  /// identical on every backend except for rounding.
   virtual void fill_normal(void* data, Element element, std::int64_t count, std::uint64_t seed,
                            float deviation) = 0;
 
   // ---- operators
 
-  /// May time the source's algorithms for this shape and keep the best; call before recording.
+  /// May time the source's algorithms for this shape and keep the fastest; call it before
+  /// recording.
   virtual void prepare(const Gemm& gemm, KernelSource source) = 0;
   virtual void prepare(const PrefillAttention& attention, KernelSource source) = 0;
 
@@ -146,9 +148,9 @@ class Backend : public Recorder {
   virtual void launch(const GatherRows& gather) = 0;
   virtual void launch(const Routing& routing) = 0;
   virtual void launch(const Combine& combine) = 0;
-  /// Device to device, `bytes` read and as many written, neither overlapping the other.
+  /// Device to device: reads and writes `bytes` each; the ranges must not overlap.
   virtual void launch_copy(void* to, const void* from, std::size_t bytes) = 0;
-  /// Does nothing: what a launch costs.
+  /// An empty launch, to time its cost.
   virtual void launch_nothing() = 0;
 };
 
@@ -159,7 +161,7 @@ inline Memory::~Memory() {
   if (data_ != nullptr) backend_->release(data_);
 }
 
-/// The CPU of this machine with `threads` working threads (0: all cores allowed).
+/// The CPU of this machine with `threads` worker threads (0: one per allowed core).
 std::unique_ptr<Backend> make_cpu_backend(int threads);
 
 }  // namespace roofcast::kernels

@@ -1,6 +1,6 @@
-// Storage formats of kernel operands, and their conversion on the host. Rounding is to nearest,
-// ties to even, as the GPU's conversion instructions do. No library types, so that results are the
-// same on every machine and the loops that use them vectorise.
+// Storage formats of kernel operands and their conversion on the host. Rounds to nearest, ties to
+// even, like the GPU's conversion instructions. Without library types, so that results are the same
+// on every machine and loops over them vectorise.
 #pragma once
 
 #include <bit>
@@ -54,7 +54,7 @@ constexpr float to_float(Bf16 value) {
 }
 
 constexpr float to_float(Fp16 value) {
-  constexpr float kRebias = 0x1p112F;  // fp32 bias 127 less fp16 bias 15
+  constexpr float kRebias = 0x1p112F;  // fp32 bias 127 minus fp16 bias 15
   const std::uint32_t magnitude = value.bits & 0x7fffU;
   const std::uint32_t sign = static_cast<std::uint32_t>(value.bits & 0x8000U) << 16;
   const float finite = std::bit_cast<float>(magnitude << 13) * kRebias;
@@ -65,7 +65,7 @@ constexpr float to_float(Fp16 value) {
 }
 
 constexpr float to_float(Fp8E4M3 value) {
-  constexpr float kRebias = 0x1p120F;  // fp32 bias 127 less fp8 bias 7
+  constexpr float kRebias = 0x1p120F;  // fp32 bias 127 minus fp8 bias 7
   const std::uint32_t magnitude = value.bits & 0x7fU;
   const std::uint32_t sign = static_cast<std::uint32_t>(value.bits & 0x80U) << 24;
   const float finite = std::bit_cast<float>(magnitude << 20) * kRebias;
@@ -76,7 +76,7 @@ constexpr float to_float(Fp8E4M3 value) {
 
 constexpr float to_float(std::int8_t value) { return value; }
 
-/// Rounds a float to the element type; fp8 and int8 saturate, as the GPU's conversions do.
+/// Rounds a float to the element type; fp8 and int8 saturate, like the GPU's conversions.
 template <class T>
 constexpr T from_float(float value);
 
@@ -106,7 +106,7 @@ constexpr Fp16 from_float<Fp16>(float value) {
   if (magnitude >= kOverflow) return {static_cast<std::uint16_t>(sign | 0x7c00U)};
   std::uint32_t half = 0;
   if (magnitude < kSmallestNormal) {
-    // Subnormal fp16 step by 2^-24, and so do floats in [0.5, 1): the addition rounds.
+    // Subnormal fp16 have steps of 2^-24, as do floats in [0.5, 1): the addition rounds.
     half = std::bit_cast<std::uint32_t>(magnitude + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
   } else {
     const std::uint32_t rounded = magnitude_bits + 0xfffU + ((magnitude_bits >> 13) & 1U);
@@ -127,7 +127,7 @@ constexpr Fp8E4M3 from_float<Fp8E4M3>(float value) {
   if (magnitude >= kLargest) return {static_cast<std::uint8_t>(sign | 0x7eU)};
   std::uint32_t eight = 0;
   if (magnitude < kSmallestNormal) {
-    // Subnormal fp8 step by 2^-9, and so do floats in [2^14, 2^15): the addition rounds.
+    // Subnormal fp8 have steps of 2^-9, as do floats in [2^14, 2^15): the addition rounds.
     constexpr float kStep = 0x1p14F;
     eight = std::bit_cast<std::uint32_t>(magnitude + kStep) - std::bit_cast<std::uint32_t>(kStep);
   } else {
@@ -141,14 +141,14 @@ template <>
 constexpr std::int8_t from_float<std::int8_t>(float value) {
   constexpr float kLargest = 127.0F;
   constexpr float kSmallest = -128.0F;
-  // Between 2^23 and 2^24 floats are the whole numbers: the addition rounds, ties to even.
+  // Floats between 2^23 and 2^24 are whole numbers: the addition rounds, ties to even.
   constexpr float kWhole = 0x1.8p23F;
   if (!(value > kSmallest)) return -128;
   if (value >= kLargest) return 127;
   return static_cast<std::int8_t>(value + kWhole - kWhole);
 }
 
-/// Largest relative error of rounding a number in the normal range: half a unit in the last place.
+/// Largest relative rounding error in the normal range: half a unit in the last place.
 constexpr double rounding_error(Element element) {
   switch (element) {
     case Element::fp32:
@@ -159,7 +159,7 @@ constexpr double rounding_error(Element element) {
       return 0x1p-8;
     case Element::fp8_e4m3:
       return 0x1p-4;
-    case Element::int8:  // an absolute error: half a step of 1
+    case Element::int8:  // absolute error: half a step of 1
       break;
   }
   return std::numeric_limits<double>::infinity();

@@ -1,7 +1,7 @@
 // Matrix products of a transformer: activations times a stored weight matrix.
 //   output[m, n] = scale * sum_k input[m, k] * weight[n, k]
-// The weight is row-major by output, as checkpoints store it ("TN" in BLAS words). Accumulation is
-// in fp32 (int32 for int8). Pointers are aligned to 16 bytes. All backends keep this contract;
+// The weight is row-major by output, as checkpoints store it ("TN" in BLAS terms). Accumulates in
+// fp32 (int32 for int8). Pointers are aligned to 16 bytes. All backends follow this contract;
 // kernels/reference_gemm.hpp is its plain form.
 #pragma once
 
@@ -33,8 +33,8 @@ struct Gemm {
   const void* input = nullptr;   // [m, k]
   const void* weight = nullptr;  // [n, k]
   void* output = nullptr;        // [m, n]; not the input
-  // tensor: one float each. block: input [m, k / 128] with m fastest; weight [ceil(n / 128),
-  // k / 128], row-major; k is a multiple of 128. none: null.
+  // tensor: one float each. block: input [m, k / 128] with m fastest; weight [ceil(n / 128), k /
+  // 128], row-major; k is a multiple of 128. none: null.
   const float* input_scale = nullptr;
   const float* weight_scale = nullptr;
 };
@@ -42,19 +42,20 @@ struct Gemm {
 /// 2 m n k.
 double flops(const Gemm& gemm);
 
-/// Weight, input and output once each; scales neglected.
+/// Weight, input and output once each; scales are neglected.
 double bytes_moved(const Gemm& gemm);
 
-/// Throws std::invalid_argument when shapes, elements or pointers break the contract.
+/// Throws std::invalid_argument if shapes, elements or pointers violate the contract.
 void check(const Gemm& gemm);
 
-/// The experts of a mixture: rows sorted by expert, each expert's rows times its own matrix.
+/// The experts of a mixture: rows are sorted by expert, and each expert's rows are multiplied by
+/// its own matrix.
 ///   output[r, n] = sum_k input[r, k] * weight[e(r), n, k],  first_row[e] <= r < first_row[e + 1]
 /// Rows from first_row[experts] on are neither read nor written.
 struct GroupedGemm {
   Element element = Element::bf16;  // of all three; fp32, fp16 or bf16
   int experts = 0;
-  std::int64_t rows = 0;  // an upper bound of first_row[experts], and the rows of input and output
+  std::int64_t rows = 0;  // upper bound of first_row[experts]; the rows of input and output
   int n = 0;              // n and k are multiples of 16 bytes
   int k = 0;
   const void* input = nullptr;              // [rows, k]
@@ -71,9 +72,9 @@ double bytes_moved(const GroupedGemm& gemm, int experts_used);
 
 void check(const GroupedGemm& gemm);
 
-/// A weight of 4 bits a value, in groups along k that share a scale (AWQ, arXiv 2306.00978;
+/// A weight of 4 bits per value, in groups along k that share a scale (AWQ, arXiv 2306.00978;
 /// symmetric here): weight[n, k] = (nibble - 8) * scale[n, k / group]. For few tokens, where
-/// reading the weight is what takes time.
+/// reading the weight dominates.
 ///   output[m, n] = sum_k input[m, k] * weight[n, k]
 struct Int4Gemm {
   Element element = Element::bf16;  // of input, scale and output; fp16 or bf16 (fp32 on the CPU)

@@ -1,11 +1,11 @@
-// Random operands that every backend makes alike: normal value number i of stream `seed` is a
-// function of the two alone, so that the values do not depend on how many threads make them.
+// Random operands that are the same on every backend: normal value number i of stream `seed`
+// depends only on the two, not on the number of threads that generate it.
 //
-// Values come in pairs. A pair takes 64 bits of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), whose
-// output number p is a hash of seed and p, and turns them into two normal values by Box and Muller
-// (Annals of Mathematical Statistics 29, 1958). No value is larger than sqrt(48 ln 2) = 5.77 in
-// size. Logarithm, sine and cosine are polynomials without branches, so that loops vectorise and
-// host and device differ by rounding errors of fp32 only.
+// Values are generated in pairs. A pair takes 64 bits of SplitMix64 (Steele, Lea, Flood, OOPSLA
+// 2014), whose output number p is a hash of seed and p, and converts them to two normal values by
+// Box and Muller (Annals of Mathematical Statistics 29, 1958). No absolute value exceeds sqrt(48 ln
+// 2) = 5.77. Logarithm, sine and cosine are branch-free polynomials, so that loops vectorise and
+// host and device differ only by fp32 rounding.
 #pragma once
 
 #include <cmath>
@@ -35,9 +35,9 @@ ROOFCAST_HOST_DEVICE std::uint64_t mix(std::uint64_t bits) {
   return bits ^ (bits >> 31);
 }
 
-/// Natural logarithm of u in [2^-24, 1]: u = 2^e m with m in [sqrt(1/2), sqrt(2)), and
-/// ln m = 2 atanh(s) = 2 (s + s^3 / 3 + s^5 / 5 + ...), s = (m - 1) / (m + 1), |s| < 0.172: the
-/// first term left out is below 2^-28 of the sum.
+/// Natural logarithm of u in [2^-24, 1]: u = 2^e m with m in [sqrt(1/2), sqrt(2)), and ln m = 2
+/// atanh(s) = 2 (s + s^3 / 3 + s^5 / 5 + ...), s = (m - 1) / (m + 1), |s| < 0.172: the first
+/// omitted term is below 2^-28 of the sum.
 ROOFCAST_HOST_DEVICE float logarithm(float u) {
   constexpr std::uint32_t kSqrtHalf = 0x3f3504f3U;  // the bits of sqrt(1/2)
   constexpr float kLn2 = 0.693147181F;
@@ -54,8 +54,8 @@ ROOFCAST_HOST_DEVICE float logarithm(float u) {
   return static_cast<float>(exponent) * kLn2 + 2.0F * s * series;
 }
 
-/// Cosine and sine of 2 pi u, u in [0, 1): the nearest quarter turn q is taken off, and Taylor
-/// polynomials answer for the rest, |x| <= pi / 4, with an error below 2^-24.
+/// Cosine and sine of 2 pi u, u in [0, 1): after subtracting the nearest quarter turn q, Taylor
+/// polynomials cover the rest, |x| <= pi / 4, with an error below 2^-24.
 ROOFCAST_HOST_DEVICE NormalPair cosine_and_sine(float u) {
   constexpr float kHalfPi = 1.57079633F;
   // NOLINTNEXTLINE(bugprone-incorrect-roundings): the same on host and device; u is below 1
@@ -78,7 +78,7 @@ ROOFCAST_HOST_DEVICE NormalPair cosine_and_sine(float u) {
 ROOFCAST_HOST_DEVICE NormalPair normal_pair(std::uint64_t seed, std::uint64_t pair) {
   constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15U;  // SplitMix64's: 2^64 over the golden ratio
   constexpr float kUnit = 0x1p-24F;
-  // The seed is hashed before the counter is added, so that streams of near seeds do not overlap.
+  // Hash the seed before adding the counter, so that streams of nearby seeds do not overlap.
   const std::uint64_t bits = normal_detail::mix(normal_detail::mix(seed + kStep) + pair * kStep);
   const auto high = static_cast<std::int32_t>(bits >> 40);
   const auto low = static_cast<std::int32_t>((bits >> 8) & 0xffffffU);

@@ -1,4 +1,4 @@
-// Launches recorded once and replayed: what timing needs of a device, or of several together.
+// Launches recorded once and replayed: the interface that timing needs from one or more devices.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@ namespace roofcast::kernels {
 /// One replay of a recording.
 struct Sample {
   double seconds = 0;
-  double clock_hz = 0;  // over this replay; 0: not known
+  double clock_hz = 0;  // during this replay; 0: unknown
   std::optional<double> energy_joule;
 };
 
-/// Work that was recorded once and can be replayed: a CUDA graph; on the CPU, and between GPUs, a
+/// Work that was recorded once and can be replayed: a CUDA graph; on the CPU and between GPUs, a
 /// list of calls.
 class Recording {
  public:
@@ -28,7 +28,7 @@ class Recorder {
   virtual std::unique_ptr<Recording> record(const std::function<void()>& launches) = 0;
   /// Replays once and returns when it is done.
   virtual Sample replay(Recording& recording) = 0;
-  /// Waits for what was launched outside recordings.
+  /// Waits for launches made outside recordings.
   virtual void synchronize() = 0;
 };
 

@@ -1,8 +1,8 @@
-// The kernels in their plainest form: double precision, one loop per sum, no storage format but
-// where the contract rounds. What every backend is compared with before it is timed. Here RMSNorm
-// and what the families share; reference_gemm.hpp, reference_attention.hpp and
-// reference_tokens.hpp take a contract whose pointers are on the host, and do not check() it: they
-// answer shapes that no kernel takes, too.
+// The kernels in their plainest form: double precision, one loop per sum, rounding only where the
+// contract rounds. Every backend is compared with them before it is timed. This file has RMSNorm
+// and shared helpers. reference_gemm.hpp, reference_attention.hpp and reference_tokens.hpp take a
+// contract whose pointers are on the host and do not check() it, so they also accept shapes that no
+// kernel supports.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ double value_at(Element element, const void* data, std::int64_t i);
 std::vector<double> values_of(Element element, const void* data, std::int64_t first,
                               std::int64_t count);
 
-/// Sums of products, not rounded, and the sums of the absolute products, to which the error of
-/// adding up in floating point is relative (Higham, Accuracy and Stability of Numerical Algorithms,
-/// 2nd ed., 4.2).
+/// Unrounded sums of products, and the sums of the absolute products, to which the floating-point
+/// summation error is relative (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
+/// 4.2).
 struct Sums {
   std::vector<double> values;
   std::vector<double> magnitudes;

@@ -7,7 +7,7 @@
 namespace roofcast::kernels {
 namespace {
 
-/// Pages of `row` elements a token, as one sequence's table names them.
+/// Pages with `row` elements per token, as listed in one sequence's table.
 struct Pages {
   Element element;
   const void* data;
@@ -17,7 +17,7 @@ struct Pages {
   double scale;
 };
 
-/// The first `length` tokens in their order: [length, row].
+/// The first `length` tokens in order: [length, row].
 std::vector<double> gathered(const Pages& pages, std::int64_t length) {
   std::vector<double> tokens;
   for (std::int64_t t = 0; t < length; ++t) {
@@ -30,7 +30,9 @@ std::vector<double> gathered(const Pages& pages, std::int64_t length) {
   return tokens;
 }
 
-/// One query head and the tokens that it sees; token t's key is keys[t * row], so its value.
+/// One query head and the tokens it attends to; keys[t * row] is token t's key, and its value is
+/// found in the same way.
+/// value.
 struct Head {
   const double* query;
   const double* keys;
@@ -83,7 +85,7 @@ void append_head(AttentionAnswer& answer, const Head& head) {
   }
 }
 
-/// Prefill and decode alike: the queries of one sequence are its last tokens.
+/// For prefill and decode: the queries of a sequence are its last tokens.
 struct Sequence {
   std::int64_t index;
   std::int64_t first_query;

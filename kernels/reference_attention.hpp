@@ -1,5 +1,5 @@
-// The contracts of kernels/attention.hpp in double precision: every score, a softmax, a sum.
-// Pointers of the contract are on the host; its output is not touched.
+// The contracts of kernels/attention.hpp in double precision: all scores, then softmax, then the
+// sum. The contract's pointers are on the host; its output is not written.
 #pragma once
 
 #include "kernels/attention.hpp"
@@ -9,8 +9,8 @@ namespace roofcast::kernels {
 
 struct AttentionAnswer {
   Sums output;  // [tokens, query_heads, value_dim], the layout of the contract's output
-  /// [tokens, query_heads]: the largest scale * sum |query * key| of a token seen, to which the
-  /// error of the scores is relative.
+  /// [tokens, query_heads]: the largest scale * sum |query * key| over the tokens attended, to
+  /// which the error of the scores is relative.
   std::vector<double> score_magnitude;
 };
 

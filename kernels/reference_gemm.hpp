@@ -1,5 +1,5 @@
-// The contracts of kernels/gemm.hpp in double precision. Pointers of the contract are on the host;
-// its output is not touched.
+// The contracts of kernels/gemm.hpp in double precision. The contract's pointers are on the host;
+// its output is not written.
 #pragma once
 
 #include "kernels/gemm.hpp"

@@ -21,7 +21,7 @@ std::vector<double> rows_of(Element element, const void* input, const std::int32
   return output;
 }
 
-/// Queries or keys, `heads` of them a token, rotated.
+/// Rotated queries or keys, with `heads` heads per token.
 Sums rotated(const Rope& rope, const void* data, int heads) {
   const int half = rope.head_dim / 2;
   Sums sums;
@@ -63,7 +63,7 @@ double gelu(double x) {
   return x / 2 * (1 + std::tanh(root * (x + 0.044715 * x * x * x)));
 }
 
-/// Indices of `values` by falling value, of equal ones the lowest first.
+/// Indices of `values` in descending order of value; equal values in ascending order of index.
 std::vector<std::int32_t> falling(const std::vector<double>& values) {
   std::vector<std::int32_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
@@ -126,7 +126,7 @@ std::int64_t drawn_place(const Sampling& sampling, std::int64_t row,
     sum += std::exp((logit(i) - logit(0)) / sampling.temperature);
     sums.push_back(sum);
   }
-  // The fewest that reach top_p of the sum; all of them when rounding keeps top_p = 1 from it.
+  // The fewest that reach top_p of the sum; all of them if rounding keeps the sum below top_p = 1.
   const auto reach = std::lower_bound(sums.begin(), sums.end(), top_p * sums.back());
   const auto last = std::min(reach, sums.end() - 1);
   const auto drawn = std::upper_bound(sums.begin(), last, uniform * *last);

@@ -1,5 +1,5 @@
-// The contracts of kernels/token_operators.hpp in double precision. Pointers of the contract are on
-// the host; what it would write is not touched. Values are not rounded where nothing is said.
+// The contracts of kernels/token_operators.hpp in double precision. The contract's pointers are on
+// the host; its outputs are not written. Values are not rounded unless stated.
 #pragma once
 
 #include "kernels/reference.hpp"
@@ -16,7 +16,7 @@ struct RopeAnswer {
 };
 RopeAnswer rope_reference(const Rope& rope);
 
-/// What is to lie in the slots of the tokens, rounded to the cache's element.
+/// The expected contents of the tokens' slots, rounded to the cache's element.
 struct KvWriteAnswer {
   std::vector<double> keys;  // [tokens, kv_heads, head_dim]
   std::vector<double> values;
@@ -26,11 +26,11 @@ KvWriteAnswer kv_write_reference(const KvWrite& write);
 /// [rows, width]
 std::vector<double> activation_reference(const Activation& activation);
 
-/// A row's tokens by falling logit, of equal ones the lowest first.
+/// A row's tokens by descending logit; equal logits in ascending order of index.
 std::vector<std::int32_t> sampling_order(const Sampling& sampling, std::int64_t row);
 
-/// Where in `order` the token drawn stands, with other values of `uniform` and `top_p` than the
-/// contract's, so that a test can ask what a rounding error may change.
+/// Position in `order` of the sampled token, for other `uniform` and `top_p` than the contract's,
+/// so that a test can determine what a rounding error may change.
 std::int64_t drawn_place(const Sampling& sampling, std::int64_t row,
                          const std::vector<std::int32_t>& order, double uniform, double top_p);
 

@@ -1,8 +1,8 @@
 // RMSNorm with residual, the norm before attention and before the MLP:
 //   sum = input + residual, rounded to the element type and stored to residual_out;
 //   output = sum / sqrt(mean(sum^2) + epsilon) * weight.        (Zhang, Sennrich, NeurIPS 2019)
-// Without a residual, sum is the input and nothing is stored but the output. Accumulation is in
-// fp32 or better. All backends keep this contract; kernels/reference.hpp is its plain form.
+// Without a residual, sum is the input and only the output is stored. Accumulates in fp32 or
+// better. All backends follow this contract; kernels/reference.hpp is its plain form.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ struct RmsNorm {
   void* output = nullptr;          // [rows, hidden], may be `input`
 };
 
-/// So that a row fits the registers of one CTA (kernels/cuda/rms_norm.cu).
+/// A row must fit in the registers of one CTA (kernels/cuda/rms_norm.cu).
 inline constexpr int kMaxHidden = 32768;
 
-/// Bytes that must cross memory: the weight once, each row of input and output, and with a
-/// residual both of its copies.
+/// Bytes that must cross memory: the weight once, each row of input and output, and with a residual
+/// both its input and output.
 double bytes_moved(const RmsNorm& norm);
 
 /// Per element: the residual's addition, a square and its sum, two multiplications.
 double flops(const RmsNorm& norm);
 
-/// Throws std::invalid_argument when shapes or pointers break the contract above; pointers must be
+/// Throws std::invalid_argument if shapes or pointers violate the contract above; pointers must be
 /// aligned to 16 bytes. Every launcher calls it first.
 void check(const RmsNorm& norm);
 

@@ -13,17 +13,17 @@
 namespace roofcast {
 namespace {
 
-/// TP degrees worth naming in a message: more GPUs than this share no fast link.
+/// Largest TP degree that messages suggest: no more GPUs than this share a fast link.
 constexpr int kLargestNamedTensor = 64;
 
-/// Something that tensor parallelism divides among the ranks.
+/// A dimension that tensor parallelism divides among the ranks.
 struct Divided {
   std::int64_t count = 0;
   const char* what = "";
-  bool replicates = false;  // heads that are copied once TP exceeds them (KV heads)
+  bool replicates = false;  // heads that are replicated once TP exceeds them (KV heads)
 };
 
-/// Every kind of head and width of a layer that TP has to divide.
+/// Every kind of head and width in a layer that TP must divide.
 std::vector<Divided> divided_by_tensor(const Layer& layer) {
   std::vector<Divided> list;
   if (const auto* a = std::get_if<Attention>(&layer.mixer)) {
@@ -50,7 +50,7 @@ bool divides(const Divided& divided, int tensor) {
   return divided.replicates && divided.count > 0 && tensor % divided.count == 0;
 }
 
-/// The first thing that TP does not divide; nothing when it shards every layer.
+/// The first dimension that TP does not divide; nullopt if it shards every layer.
 std::optional<Divided> obstacle(const Transformer& model, int tensor) {
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     if (i > 0 && model.layers[i] == model.layers[i - 1]) continue;

@@ -1,4 +1,4 @@
-// One model on one kind of GPU under one engine: the subject of every question.
+// One model on one kind of GPU with one engine: the subject of every question.
 #pragma once
 
 #include "model/architecture/parallelism.hpp"
@@ -15,8 +15,8 @@ struct Deployment {
   Engine engine{};
 };
 
-/// Throws Error when the parallelism cannot run the model: TP that does not divide the query
-/// heads, more stages than layers, expert parallelism without experts.
+/// Throws Error if the parallelism cannot run the model: TP that does not divide the query heads,
+/// more stages than layers, expert parallelism without experts.
 void check_parallelism(const Transformer& model, const Parallelism& parallel);
 
 }  // namespace roofcast

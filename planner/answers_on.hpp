@@ -1,4 +1,4 @@
-// Independent answers in this very thread, or on several.
+// Independent answers on the calling thread, or on several.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace roofcast {
 
-/// As answers_of, but on one thread without another: what takes milliseconds is not worth the way
-/// there and back, and may be asked for from within other threads' work.
+/// As answers_of, but runs on the calling thread if `threads` is 1: for work of milliseconds a
+/// thread pool costs more than it gains, and the caller may itself be a worker of one.
 template <class Fn>
 auto answers_on(int threads, std::int64_t count, const Fn& fn,
                 const std::function<bool(std::int64_t, std::int64_t)>& progress)

@@ -8,15 +8,15 @@ namespace {
 constexpr double kSecondsPerHour = 3600;
 constexpr double kMillion = 1e6;
 
-/// Replicas of the pool that were paid for, on average over the run.
+/// Mean number of replicas paid for over the run.
 double replicas_paid(const PoolRun& pool, const SimulationResult& result) {
   const double whole = result.whole_makespan.value;
   double paid = 0;
   for (const ReplicaResult& replica : result.replicas) {
-    // Paid for before the first arrival as well, which the makespan leaves out.
+    // Time before the first arrival is paid for too, but not part of the makespan.
     if (replica.pool == pool.name) paid += std::min(replica.paid.value, whole);
   }
-  // One replica that stays is not listed.
+  // A single fixed replica is not listed.
   return result.replicas.empty() || whole <= 0 ? pool.replicas : paid / whole;
 }
 

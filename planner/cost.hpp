@@ -1,4 +1,4 @@
-// What a run's GPUs cost: by the hour, and by the tokens that they gave.
+// The cost of a run's GPUs: per hour, and per output token.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@ namespace roofcast {
 
 struct RunCost {
   DollarsPerHour per_hour{};
-  /// Of a million output tokens at the rate of the run; absent: none came.
+  /// Per million output tokens at the run's rate; absent: there were none.
   std::optional<double> dollars_per_million_output_tokens{};
 };
 
-/// Every GPU at its profile's price (rent of one GPU, on demand), for as long as its replica was
-/// paid for: with autoscaling per_hour is the mean over the makespan. Nothing when a pool's GPU has
-/// no price. Idle hours outside the run, discounts, network and storage are not in it.
+/// Every GPU at its profile's price (on-demand rent of one GPU) for as long as its replica is paid
+/// for: with autoscaling per_hour is the mean over the makespan. Returns nullopt if a pool's GPU
+/// has no price. Excludes idle hours outside the run, discounts, network and storage.
 std::optional<RunCost> cost_of(std::span<const PoolRun> pools, const SimulationResult& result);
 
 }  // namespace roofcast

@@ -12,7 +12,7 @@
 namespace roofcast {
 namespace {
 
-/// The engine as it would start; the deployment's own is not looked at.
+/// The engine with its start-up defaults; the deployment's own is ignored.
 Engine start(const EngineChoice& asked, const EngineOverrides& overrides,
              const Deployment& deployment) {
   Engine engine = resolve_engine(asked.preset, overrides, deployment.model, deployment.gpu,
@@ -21,7 +21,7 @@ Engine start(const EngineChoice& asked, const EngineOverrides& overrides,
 }
 
 /// vLLM's --max-model-len auto: the model's longest context if it fits, else the longest that does.
-/// Where not even one token does, the plan says so.
+/// If not even one token fits, the plan says so.
 void fit_model_len(Deployment& deployment, const EngineChoice& asked,
                    const EngineOverrides& overrides) {
   const MemoryPlan plan = plan_memory(deployment);

@@ -11,7 +11,7 @@ namespace roofcast {
 
 inline constexpr const char* kDefaultEngine = "vllm-0.19";
 
-/// Degrees as given; what was not is 1.
+/// Degrees as given; 1 by default.
 struct ParallelismOptions {
   std::optional<int> tensor{};
   std::optional<int> pipeline{};
@@ -19,7 +19,7 @@ struct ParallelismOptions {
   std::optional<bool> expert_parallel{};
 };
 
-/// What was given; what was not follows the scenario file, or its defaults.
+/// What the user gave; the rest follows the scenario file, or its defaults.
 struct DeploymentOptions {
   std::string model{};   // catalogue name or path
   std::string gpu{};     // name in any usual spelling, or a profile's path
@@ -35,24 +35,24 @@ struct ResolvedDeployment {
   std::string profile_hash{};
 };
 
-/// An engine asked for: a preset, or what was learnt of one.
+/// The requested engine: a preset, or a fitted engine profile.
 struct EngineChoice {
   std::string preset{};
   std::optional<EngineProfile> profile{};
 };
 
-/// `parallel` with what was given put over it.
+/// `parallel`, overridden by the degrees in `given`.
 Parallelism with_given(Parallelism parallel, const ParallelismOptions& given);
 
-/// Reads the engine profile that `text` names, if it names one; a preset is not looked up here.
+/// Reads the engine profile if `text` names one; a preset is not looked up here.
 EngineChoice engine_choice(const std::string& text);
 
 /// The model in `weight_format`, or as its checkpoint has it. Throws UsageError for an empty name.
 Transformer load_model_as(const std::string& model,
                           const std::optional<std::string>& weight_format);
 
-/// `model` and `gpu` under the engine as it would start. Reads nothing. Throws Error as
-/// check_parallelism and resolve_engine do.
+/// `model` and `gpu` under the engine with its start-up defaults resolved. Reads no files. Throws
+/// Error as check_parallelism and resolve_engine do.
 Deployment deploy(Transformer model, Gpu gpu, const Parallelism& parallel,
                   const EngineChoice& engine, const EngineOverrides& overrides);
 
@@ -60,7 +60,7 @@ Deployment deploy(Transformer model, Gpu gpu, const Parallelism& parallel,
 /// model or GPU is missing.
 ResolvedDeployment resolve(const DeploymentOptions& options);
 
-/// The same on a GPU that is at hand; options.gpu is not looked at.
+/// The same on a loaded GPU; options.gpu is ignored.
 Deployment resolve_on(const DeploymentOptions& options, Gpu gpu);
 
 }  // namespace roofcast

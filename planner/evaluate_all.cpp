@@ -15,8 +15,8 @@
 namespace roofcast {
 namespace {
 
-/// What the threads have in common. Indices are handed out in their order, so when a call fails all
-/// lesser ones have begun, and the least that fails is the same in every run.
+/// State shared by the threads. Indices are handed out in order, so when a call fails all lower
+/// ones have started, and the lowest that fails is the same in every run.
 struct SharedWork {
   std::int64_t count = 0;
   const std::function<void(std::int64_t)>& fn;
@@ -24,9 +24,9 @@ struct SharedWork {
   std::atomic<std::int64_t> done{0};
   std::atomic<bool> stopped{false};
 
-  std::mutex mutex{};  // guards what follows
+  std::mutex mutex{};  // guards the following
   std::condition_variable changed{};
-  int workers = 0;  // that have not come to their end
+  int workers = 0;  // not finished yet
   std::int64_t failed_index = std::numeric_limits<std::int64_t>::max();
   std::exception_ptr failure{};
 };
@@ -46,7 +46,7 @@ void work_on(SharedWork& work) {
     try {
       work.fn(index);
       ++work.done;
-    } catch (...) {  // also what is no std::exception: it is thrown again as it is
+    } catch (...) {  // also exceptions not derived from std::exception, rethrown unchanged
       note_failure(work, index);
     }
   }
@@ -61,11 +61,11 @@ int available_threads() { return std::max(1, oneapi::tbb::info::default_concurre
 
 bool for_each_index(std::int64_t count, int threads, const std::function<void(std::int64_t)>& fn,
                     const std::function<bool(std::int64_t, std::int64_t)>& progress) {
-  constexpr std::chrono::milliseconds kLook{20};  // soon enough for Ctrl-C and a progress bar
+  constexpr std::chrono::milliseconds kLook{20};  // often enough for Ctrl-C and a progress bar
   if (progress && !progress(0, count)) return false;
   if (count <= 0) return true;
   const int used = static_cast<int>(std::clamp<std::int64_t>(threads, 1, count));
-  // Threads of TBB's own, as many as asked for even where there are fewer cores; this one waits.
+  // TBB's own threads, even if more than there are cores; this one waits.
   const oneapi::tbb::global_control allow(oneapi::tbb::global_control::max_allowed_parallelism,
                                           static_cast<std::size_t>(used) + 1);
   oneapi::tbb::task_arena arena(used, 0);

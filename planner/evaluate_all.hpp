@@ -1,4 +1,5 @@
-// Many independent answers on all cores (oneTBB), the same whatever the number of threads.
+// Evaluates many independent questions on all cores (oneTBB); results do not depend on the number
+// of threads.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +10,20 @@
 
 namespace roofcast {
 
-/// Cores that this process may run on; 1 at least.
+/// Cores that this process may run on; at least 1.
 int available_threads();
 
-/// Calls fn(i) once for every i in [0, count), on `threads` threads (one at least) and in any
-/// order. `fn` is called from several threads at once: what it shares must be read only. Not to be
-/// called from within `fn`. `progress`, where there is one, gets (done, count), from the thread
-/// that called this and from time to time; once it returns false no call is begun, and this returns
-/// false. What `fn` throws is thrown here, once the calls under way have ended: of several the one
-/// of the least index.
+/// Calls fn(i) once for every i in [0, count), on `threads` threads (at least 1) and in any order.
+/// `fn` is called from several threads at once: anything it shares must be read-only. Must not be
+/// called from within `fn`. `progress`, if not empty, is called from time to time with (done,
+/// count) on the calling thread; once it returns false no further call starts, and this returns
+/// false. If `fn` throws, running calls finish first, then the exception of the lowest index is
+/// rethrown.
 bool for_each_index(std::int64_t count, int threads, const std::function<void(std::int64_t)>& fn,
                     const std::function<bool(std::int64_t, std::int64_t)>& progress);
 
-/// What fn(i) answers for every i in [0, count), in the order of the indices; nothing when
-/// `progress` ended it. Otherwise as for_each_index.
+/// fn(i) for every i in [0, count), in index order; nullopt if `progress` cancelled. Otherwise as
+/// for_each_index.
 template <class Fn>
 auto answers_of(std::int64_t count, int threads, const Fn& fn,
                 const std::function<bool(std::int64_t, std::int64_t)>& progress)

@@ -16,7 +16,7 @@
 namespace roofcast {
 namespace {
 
-/// The steps that a pool's engines ran, in a sample, as one.
+/// A sample of the steps that a pool's engines ran, summed into one estimate.
 StepEstimate steps_of(const SampledSteps& sampled, const RooflineStepTime& step_time) {
   std::vector<StepEstimate> steps;
   for (const StepBatch& batch : sampled.sample()) steps.push_back(step_time.explain(batch));
@@ -28,7 +28,7 @@ std::int64_t adapters_of(const Scenario& scenario) {
   return synthetic == nullptr ? 0 : synthetic->lora.count;
 }
 
-/// Adapters are simulated for vLLM; what describes them changes nothing where no request has one.
+/// Adapters are simulated only for vLLM; their settings have no effect if no request uses one.
 void check_adapters(const Scenario& scenario, const PoolScenario& pool, const Engine& engine) {
   if (adapters_of(scenario) > 0) {
     if (engine.scheduler == SchedulerKind::vllm_v1) return;
@@ -43,7 +43,7 @@ void check_adapters(const Scenario& scenario, const PoolScenario& pool, const En
   if (knob != nullptr) throw UsageError(fmt::format("{}: given without lora_adapters", knob));
 }
 
-/// A closed loop is replayed as one, unless the user sets another limit.
+/// A closed loop is replayed as such, unless the user sets another limit.
 void take_recorded_limit(SimulationRun& run) {
   if (!run.workload.max_concurrency || run.scenario.max_concurrency) return;
   run.scenario.max_concurrency = run.workload.max_concurrency;
@@ -66,7 +66,7 @@ PoolRun prepare_pool(const Scenario& scenario, const PoolScenario& pool) {
 }
 
 Pool pool_of(const PoolScenario& asked, const PoolRun& run, const StepTime* step_time) {
-  // Only vLLM counts its null block among them.
+  // Only vLLM includes its null block in the count.
   const bool has_null_block = run.deployment.engine.memory_rule == MemoryRule::vllm;
   Pool pool{.name = asked.name, .role = asked.role, .replicas = asked.replicas};
   pool.replica = {.engine = run.deployment.engine,
@@ -89,8 +89,8 @@ SimulationResult simulate_on(const SimulationRun& run, std::span<const PoolRun> 
                    .progress = ended_by(run, progress)});
 }
 
-/// A figure's own factor at so many standard deviations: its logarithm is taken as normal, so that
-/// no time falls below zero; for a small uncertainty this is 1 + deviations * uncertainty.
+/// The factor for a number of standard deviations. The logarithm is taken as normal so that no time
+/// becomes negative; for a small uncertainty this is 1 + deviations * uncertainty.
 double factor_of(double deviations, double relative_uncertainty) {
   return std::exp(deviations * relative_uncertainty);
 }

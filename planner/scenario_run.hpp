@@ -1,5 +1,5 @@
-// From a scenario to its result: load, plan, draw or read the workload, simulate; and the same
-// again with numbers that are off.
+// From a scenario to its result: load, plan memory, draw or read the workload, simulate; and
+// simulate again with perturbed inputs.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace roofcast {
 
-/// What one pool of a cluster runs on.
+/// Hardware, engine and memory plan of one pool of a cluster.
 struct PoolRun {
   std::string name{};
   PoolRole role = PoolRole::both;
@@ -26,68 +26,68 @@ struct PoolRun {
   Deployment deployment{};
   std::string profile_hash{};
   MemoryPlan plan{};
-  /// Of the steps that its engines ran: one standard deviation of their times, relative. Filled in
-  /// by simulate_sampled.
+  /// Relative standard deviation of the times of the steps that its engines ran. Filled in by
+  /// simulate_sampled.
   double step_uncertainty = 0;
 };
 
-/// A simulation with all that decided it.
+/// A simulation with all its inputs.
 struct SimulationRun {
   Scenario scenario{};
-  std::vector<PoolRun> pools = std::vector<PoolRun>(1);  // one at least
-  std::string refusal{};  // why it cannot run: what does not fit; empty when all fits
+  std::vector<PoolRun> pools = std::vector<PoolRun>(1);  // at least one
+  std::string refusal{};  // why it cannot run: what does not fit; empty if all fits
   Workload workload{};
   SimulationResult result{};
-  std::vector<std::string> notes{};  // what the numbers rest on, for the user to read
-  /// Asked from within its simulations, where there is one, and from several threads: true ends
-  /// them, and their results are of no use.
+  std::vector<std::string> notes{};  // assumptions behind the numbers, human-readable
+  /// If set, called within its simulations and from several threads: true ends them, and their
+  /// results must be discarded.
   std::function<bool()> stopped{};
 };
 
-/// Called with (done, total); returning false ends the work.
+/// Called with (done, total); returning false cancels.
 using ProgressFunction = std::function<bool(std::int64_t, std::int64_t)>;
 
-/// `progress`, which may be empty, and the run's own end.
+/// Cancels when `progress` (which may be empty) or run.stopped does.
 ProgressFunction ended_by(const SimulationRun& run, const ProgressFunction& progress);
 
-/// One a pool, in their order.
+/// One per pool, in their order.
 using PoolStepTimes = std::deque<RooflineStepTime>;
 
-/// The scenario's pools, or the one replica that it has without.
+/// The scenario's pools, or its single replica if it has none.
 std::vector<PoolScenario> pools_of(const Scenario& scenario);
 
 /// The deployment that a pool names.
 DeploymentOptions deployment_options(const Scenario& scenario, const PoolScenario& pool);
 
-/// Routed experts take the tokens of all data-parallel ranks, so these step together (vLLM
-/// documentation, "Data Parallel Deployment"), unless the pool says otherwise.
+/// Routed experts process the tokens of all data-parallel ranks, so the ranks step together (vLLM
+/// documentation, "Data Parallel Deployment") unless the pool says otherwise.
 bool steps_in_lockstep(const PoolScenario& pool, const Transformer& model);
 
 /// Everything but the simulation itself: model, GPU and memory plan of every pool, and the
-/// workload. Where a pool does not fit there is a `refusal` and no workload. `recorded` is the
-/// workload where it is at hand. Throws Error when the workload cannot be read.
+/// workload. If a pool does not fit, sets `refusal` and draws no workload. `recorded` is the
+/// workload if already loaded. Throws Error when the workload cannot be read.
 SimulationRun prepare_simulation(const Scenario& scenario,
                                  const std::optional<Workload>& recorded = {});
 
 PoolStepTimes step_times_of(const SimulationRun& run);
 
-/// The cluster of the run's pools, each with its step time, which outlive it.
+/// The cluster of the run's pools. The pools and their step times must outlive it.
 Cluster cluster_of(const Scenario& scenario, std::span<const PoolRun> pools,
                    std::span<const StepTime* const> step_times);
 
-/// Fills in the result and the uncertainty of each pool's steps. Returns for each pool the steps
-/// that its engines ran, in a sample, as one.
+/// Fills in the result and the uncertainty of each pool's steps. Returns, for each pool, a sample
+/// of the steps that its engines ran, summed into one estimate.
 std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,
                                            const ProgressFunction& progress);
 
-/// How far terms of a simulation are off, in their own standard deviations; above 0 is more.
+/// Perturbations of a simulation, in standard deviations of each term; above 0 is more.
 struct Deviations {
   double step_time = 0;    // of every step, by PoolRun::step_uncertainty
   double per_request = 0;  // host work on a request outside its steps, by kHostUncertainty
   double kv_capacity = 0;  // blocks, by MemoryPlan::relative_uncertainty
 };
 
-/// What a run that simulate_sampled has filled in would have been with these deviations.
+/// The result of a run that simulate_sampled has filled in, simulated again with these deviations.
 SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTimes& step_times,
                                     const Deviations& deviations, const ProgressFunction& progress);
 

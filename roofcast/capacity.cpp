@@ -24,7 +24,7 @@ struct EnumNames<LoadKind> {
                                      std::pair{LoadKind::concurrency, "concurrency"}};
 };
 
-/// A load under the key of its unit.
+/// The load, under the key for its unit.
 template <class Visitor>
 void visit_load(Visitor& visit, LoadKind& kind, double& load) {
   std::optional<double> rate, concurrency;
@@ -35,7 +35,7 @@ void visit_load(Visitor& visit, LoadKind& kind, double& load) {
   load = rate.value_or(concurrency.value_or(0));
 }
 
-/// What a point says of a latency.
+/// A latency at one point.
 struct PointLatency {
   Distribution of{};
 };
@@ -151,7 +151,7 @@ void members(Visitor& visit, CapacityAnswer& answer) {
 
 namespace {
 
-// ---- the answer from what was found
+// ---- the answer from the findings
 
 CapacityPoint point_of(LoadKind kind, const LoadPoint& point) { return {point, kind}; }
 
@@ -211,7 +211,7 @@ std::vector<std::string> notes_of(const CapacityFindings& found, std::int64_t si
   return notes;
 }
 
-/// What is known before anything is simulated.
+/// The fields known before any simulation.
 CapacityAnswer beginning(const LoadStudy& study) {
   const SimulationRun& run = study.run;
   return {.head = answer_head("capacity"),
@@ -270,7 +270,7 @@ LoadStudy capacity_study(const CapacityQuestion& question) {
 CapacityAnswer capacity(const CapacityQuestion& question, LoadStudy study, const Progress& progress,
                         const std::function<bool()>& stopped) {
   if (!study.run.refusal.empty()) return beginning(study);
-  // What a question usually takes; a bar that is a little off beats none.
+  // The usual count: a slightly wrong progress bar is better than none.
   const std::int64_t usual = question.explain ? 120 : 60;
   Execution execution{.threads = question.threads > 0 ? question.threads : available_threads(),
                       .stopped = stopped};

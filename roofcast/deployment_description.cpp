@@ -25,7 +25,7 @@ void describe_features(const Engine& engine, Json& json) {
   }
 }
 
-/// Null where there is no such knob.
+/// Null if there is no such knob.
 Json knob(const DeploymentInputs& inputs, const char* key) {
   if (!inputs.engine || !inputs.engine->is_object()) return nullptr;
   const auto found = inputs.engine->find(key);
@@ -49,8 +49,8 @@ std::string placement(const Parallelism& parallel, const std::string& gpu,
   return text + ", " + engine;
 }
 
-/// Knobs of vLLM's scheduler are stated for every engine, as what they amount to: off. Those of
-/// SGLang and TensorRT-LLM have no such value for another.
+/// Knobs of vLLM's scheduler are shown for every engine, since for others they amount to "off".
+/// Those of SGLang and TensorRT-LLM have no such value for other engines.
 bool is_described(const EngineKnob& knob, const Engine& engine) {
   return knob.owner == KnobOwner::vllm_scheduler ||
          owns(knob.owner, engine.scheduler, engine.memory_rule);

@@ -1,4 +1,4 @@
-// A deployment as answers repeat it: for machines with every knob resolved, and in a line.
+// A deployment as answers show it: as JSON with every knob resolved, and as one line of text.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace roofcast {
 /// "inputs" of a result: the deployment as understood, every knob resolved.
 Json describe(const Deployment& deployment);
 
-/// The same as a part of an answer.
+/// The same, as part of an answer.
 struct DeploymentInputs {
   std::string model{};
   std::string gpu{};
@@ -41,7 +41,7 @@ void members(Visitor& visit, DeploymentInputs& inputs) {
   visit("engine", inputs.engine, "the engine's name and its knobs, all resolved");
 }
 
-/// Longest sequence that the engine takes, in tokens.
+/// Longest sequence that the engine accepts, in tokens.
 std::int64_t max_model_len(const DeploymentInputs& inputs);
 
 /// "2x NVIDIA H200 SXM (TP 2), vllm-0.19"

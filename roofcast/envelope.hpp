@@ -1,4 +1,4 @@
-// The head of every answer's document.
+// The first fields of every answer's JSON.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace roofcast {
 
-/// Version of the JSON that commands print; raised when a key changes meaning or goes.
+/// Version of the JSON that commands print; raised when a key changes meaning or is removed.
 inline constexpr int kOutputSchemaVersion = 1;
 
-/// What every answer starts with; its inputs follow.
+/// What every answer starts with; `inputs` follows.
 struct AnswerHead {
   int schema_version = kOutputSchemaVersion;
   std::string tool_version{};
@@ -25,16 +25,16 @@ void members(Visitor& visit, AnswerHead& head) {
   visit("command", head.command, "the question: memory, estimate, ...");
 }
 
-/// Inputs of a question that has none.
+/// Inputs of a question that takes none.
 struct NoInputs {};
 
 template <class Visitor>
 void members(Visitor&, NoInputs&) {}
 
-/// The head of an answer of this program.
+/// The head of an answer by this build.
 AnswerHead answer_head(const std::string& command);
 
-/// Throws Error when a document read is the answer to another question, or of another version.
+/// Throws Error if the document answers another command or has another version.
 void check_head(const AnswerHead& head, const std::string& command);
 
 /// The head and `inputs` as JSON; results follow at the same level.

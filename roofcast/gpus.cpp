@@ -52,8 +52,8 @@ GpuFacts facts_of(const GpuProfile& profile) {
   return facts;
 }
 
-/// How near a timed point comes to what the datasheet allows: the larger of FLOPs over peak and
-/// bytes over bandwidth, caches left aside.
+/// How close a timed point comes to the datasheet: the larger of FLOP/s over peak and bytes/s over
+/// bandwidth, ignoring caches.
 struct Reached {
   std::string_view ceiling;  // "peak", "bandwidth", "link"
   double share = 0;
@@ -118,7 +118,7 @@ std::optional<double> stated(double rate) {
 
 std::string count(double value) { return with_separators(static_cast<std::int64_t>(value)); }
 
-/// The fastest matrix product of each arithmetic.
+/// The fastest matrix product per arithmetic.
 std::vector<MeasuredCeiling> compute_ceilings(const Gpu& gpu) {
   std::vector<MeasuredCeiling> list;
   for (const auto& [dtype, peak] : gpu.dense_peak) {

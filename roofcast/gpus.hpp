@@ -1,5 +1,5 @@
-// The hardware profiles that are known by name, and one profile's facts: memory, dense peaks with
-// their ridge points, links, the source of every number, and what was timed on such a device.
+// The built-in hardware profiles, and the facts of one profile: memory, dense peaks with their
+// ridge points, links, the source of every number, and what was timed on such a device.
 //
 //   const GpuAnswer answer = describe_gpu("h200");
 //   for (const auto& [format, ridge] : answer.gpu.ridges) {
@@ -55,10 +55,10 @@ struct GpuListAnswer {
   std::vector<GpuFacts> gpus{};
 };
 
-/// All built-in profiles, in order of name.
+/// All built-in profiles, sorted by name.
 GpuListAnswer list_gpus();
 
-/// One line of the roofline: what the datasheet states, what was reached, and by what.
+/// One ceiling of the roofline: the datasheet's value, the measured value, and what reached it.
 struct MeasuredCeiling {
   std::string name{};
   std::string unit{};
@@ -116,18 +116,18 @@ struct GpuAnswer {
   std::optional<MeasuredFacts> measured{};
 };
 
-/// `gpu` is a name in any usual spelling or the path of a profile. Throws Error with the nearest
-/// names for one that is unknown, and for a profile that cannot be read.
+/// `gpu` is a name in any usual spelling or the path of a profile. Throws Error if the name is
+/// unknown (suggesting the nearest ones) or the profile cannot be read.
 GpuAnswer describe_gpu(const std::string& gpu);
 
-/// The same of a profile at hand.
+/// The same for a loaded profile.
 GpuAnswer describe_gpu(const GpuProfile& profile);
 
 /// What `roofcast gpus -o json` prints, without and with a name.
 Json to_json(const GpuListAnswer& answer);
 Json to_json(const GpuAnswer& answer);
 
-/// The way back. Throw Error naming the key and what was expected.
+/// Read what to_json wrote. Throw Error naming the key and what was expected.
 GpuListAnswer gpu_list_answer_from_json(const Json& json);
 GpuAnswer gpu_answer_from_json(const Json& json);
 

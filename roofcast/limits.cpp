@@ -7,7 +7,7 @@
 namespace roofcast {
 namespace {
 
-/// A knob's value where all pools have the same.
+/// A knob's value if it is the same in all pools.
 std::optional<std::int64_t> common_value(std::span<const PoolRun> pools,
                                          std::int64_t Engine::*knob) {
   const std::int64_t value = pools.front().deployment.engine.*knob;
@@ -17,7 +17,7 @@ std::optional<std::int64_t> common_value(std::span<const PoolRun> pools,
   return value;
 }
 
-/// "p95 TTFT", or "mean E2E" where nothing is promised.
+/// "p95 TTFT", or "mean E2E" without an SLO.
 std::string yardstick_of(const LimitReport& report) {
   if (!report.target) return "mean E2E";
   std::string metric(name_of(report.target->target.metric));
@@ -30,12 +30,13 @@ std::string yardstick_of(const LimitReport& report) {
 }  // namespace
 
 LimitsAnswer limits_answer(const LimitReport& report, std::span<const PoolRun> pools) {
-  LimitsAnswer answer{.yardstick = yardstick_of(report),
-                      .as_is_s = report.as_is_s,
-                      .binding = report.binding,
-                      .preemptions = report.use.preemptions,
-                      .max_num_batched_tokens = common_value(pools, &Engine::max_num_batched_tokens),
-                      .max_num_seqs = common_value(pools, &Engine::max_num_seqs)};
+  LimitsAnswer answer{
+      .yardstick = yardstick_of(report),
+      .as_is_s = report.as_is_s,
+      .binding = report.binding,
+      .preemptions = report.use.preemptions,
+      .max_num_batched_tokens = common_value(pools, &Engine::max_num_batched_tokens),
+      .max_num_seqs = common_value(pools, &Engine::max_num_seqs)};
   for (const LimitGain& gain : report.gains) {
     answer.limits.push_back({.limit = gain.use.kind,
                              .used_share = gain.use.share,

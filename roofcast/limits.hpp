@@ -1,5 +1,5 @@
-// The limits of a simulated run as part of an answer: how much of each was used, and what a tenth
-// more of it would bring.
+// The limits of a simulated run as part of an answer: how much of each was used, and the gain from
+// 10 % more of it.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@ namespace roofcast {
 
 struct LimitAnswer {
   LimitKind limit = LimitKind::kv_memory;
-  double used_share = 0;     // of what, by kind: LimitUse::share
-  double relaxed_s = 0;      // the yardstick with a tenth more of it
-  double relative_gain = 0;  // share of the yardstick that is saved; below 0 where it gets worse
-  /// The most load within the SLO with a tenth more of it, null where none holds; set only by a
-  /// capacity that was asked to explain.
+  double used_share = 0;     // of which resource: see LimitUse::share
+  double relaxed_s = 0;      // the yardstick with 10 % more of it
+  double relative_gain = 0;  // share of the yardstick saved; negative if it gets worse
+  /// Capacity within the SLO with 10 % more of it, null if no load holds; set only by capacity()
+  /// with `explain`.
   std::optional<std::optional<double>> relaxed_capacity{};
 };
 
 struct LimitsAnswer {
-  std::string yardstick{};              // the latency that is compared: "p95 TTFT", "mean E2E"
-  double as_is_s = 0;                   // its value as it is
-  std::optional<LimitKind> binding{};   // unset: none binds by itself
-  std::vector<LimitAnswer> limits{};    // greatest gain first
+  std::string yardstick{};             // the latency compared: "p95 TTFT", "mean E2E"
+  double as_is_s = 0;                  // its value in the run itself
+  std::optional<LimitKind> binding{};  // unset: no single limit binds
+  std::vector<LimitAnswer> limits{};   // greatest gain first
 
   // Not in the JSON.
   std::int64_t preemptions = 0;
-  std::optional<std::int64_t> max_num_batched_tokens{};  // where all pools have the same
-  std::optional<std::int64_t> max_num_seqs{};            // likewise
+  std::optional<std::int64_t> max_num_batched_tokens{};  // set if equal in all pools
+  std::optional<std::int64_t> max_num_seqs{};            // set if equal in all pools
 };
 
-/// Precondition: one pool at least.
+/// Precondition: at least one pool.
 LimitsAnswer limits_answer(const LimitReport& report, std::span<const PoolRun> pools);
 
 Json to_json(const LimitsAnswer& limits);

@@ -1,4 +1,4 @@
-// What fits: the memory of one GPU, term by term, by the engine's own rule; on request the largest
+// What fits: the memory of one GPU, term by term, by the engine's own rule; optionally the largest
 // batch, the longest context or the smallest tensor parallelism that fits.
 //
 //   MemoryQuestion question;
@@ -26,7 +26,7 @@
 namespace roofcast {
 
 struct MemoryQuestion {
-  /// What to solve for. none: does it fit as it is, and what would make it fit.
+  /// What to solve for. none: only whether it fits, and what would make it fit.
   enum class Solve { none, batch, context, tensor_parallel };
 
   DeploymentOptions deployment{};  // what runs where: model and GPU are required
@@ -43,8 +43,7 @@ struct ContextBatch {
   std::int64_t max_batch = 0;
 };
 
-/// What was solved for. `context_tokens` and `tensor_parallel` are set but empty where nothing
-/// fits.
+/// The solution. `context_tokens` and `tensor_parallel` are set but empty if nothing fits.
 struct MemorySolution {
   std::optional<std::int64_t> batch{};
   std::optional<std::optional<std::int64_t>> context_tokens{};
@@ -69,13 +68,13 @@ struct MemoryAnswer {
   std::optional<MemorySolution> solution{};
   std::vector<Remedy> remedies{};
   std::optional<std::vector<ContextBatch>> max_batch_by_context{};
-  /// As asked. Not in the JSON, whose solution tells tensor parallelism and a context that no
-  /// length fits; any other solution is read back as `batch`.
+  /// As asked. Not in the JSON: read back as `tensor_parallel`, or as `context` when no length
+  /// fits, if the solution shows it, otherwise as `batch`.
   MemoryQuestion::Solve solve = MemoryQuestion::Solve::none;
 };
 
-/// The answer; that nothing fits is one. Throws Error for a model, GPU or engine that is missing,
-/// unknown or cannot be combined, and for counts out of range.
+/// That nothing fits is an answer, not an error. Throws Error if the model, GPU or engine is
+/// missing, unknown or incompatible, and for counts out of range.
 MemoryAnswer memory(const MemoryQuestion& question);
 
 /// Whether the answer is yes: the deployment fits, or what was solved for has a solution.
@@ -84,7 +83,7 @@ bool is_yes(const MemoryAnswer& answer);
 /// What `roofcast memory -o json` prints.
 Json to_json(const MemoryAnswer& answer);
 
-/// The way back. Throws Error naming the key and what was expected.
+/// Reads what to_json wrote. Throws Error naming the key and what was expected.
 MemoryAnswer memory_answer_from_json(const Json& json);
 
 /// JSON Schema (draft 2020-12) of to_json().

@@ -79,7 +79,7 @@ struct DescribeFfn {
   }
 };
 
-/// Layers in words, equal ones counted together.
+/// Descriptions of the layers, with identical ones counted together.
 std::vector<LayerKind> layer_kinds(const Transformer& model) {
   std::vector<LayerKind> kinds;
   for (const Layer& layer : model.layers) {

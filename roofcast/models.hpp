@@ -1,4 +1,4 @@
-// The models that are known by name, and one model's facts: parameters, weights by part and format,
+// The models of the catalogue, and the facts of one model: parameters, weights by part and format,
 // KV cache, FLOPs per token, layers.
 //
 //   for (const ModelListEntry& entry : list_models().models) std::cout << entry.name << "\n";
@@ -37,12 +37,12 @@ struct ModelListAnswer {
   std::vector<ModelListEntry> models{};
 };
 
-/// All models of the catalogue, in order of name.
+/// All models of the catalogue, sorted by name.
 ModelListAnswer list_models();
 
 struct ModelQuestion {
   std::string model{};  // catalogue name, model folder, config.json or .gguf; required
-  /// Format of the weights: fp8, int8, awq, ... Unset: as the checkpoint has them.
+  /// Format of the weights: fp8, int8, awq, ... Unset: the checkpoint's own.
   std::optional<std::string> weight_format{};
 };
 
@@ -91,14 +91,14 @@ struct ModelAnswer {
 
 inline constexpr std::int64_t kAttentionPosition = 4096;
 
-/// Throws Error for a model that is unknown or cannot be read, and for an unknown format.
+/// Throws Error if the model is unknown or cannot be read, or the format is unknown.
 ModelAnswer describe_model(const ModelQuestion& question);
 
 /// What `roofcast models -o json` prints, without and with a name.
 Json to_json(const ModelListAnswer& answer);
 Json to_json(const ModelAnswer& answer);
 
-/// The way back. Throw Error naming the key and what was expected.
+/// Read what to_json wrote. Throw Error naming the key and what was expected.
 ModelListAnswer model_list_answer_from_json(const Json& json);
 ModelAnswer model_answer_from_json(const Json& json);
 

@@ -40,7 +40,7 @@ void members(Visitor& visit, PlanDeployment& deployment) {
   visit.if_set("cluster", deployment.cluster, "pools, where prompts and decoding are apart");
 }
 
-/// A target as a plan writes it.
+/// An SLO target as plans write it.
 struct PlanTarget {
   TargetMargin of{};
 };
@@ -84,7 +84,7 @@ void members(Visitor& visit, PlanCause& cause) {
         "standard deviations by which it turns the verdict alone; null: not within 4");
 }
 
-/// What all candidates have.
+/// Fields common to all candidates.
 template <class Visitor>
 void visit_candidate(Visitor& visit, PlanCandidate& candidate) {
   visit("title", candidate.title, "for people");
@@ -144,7 +144,7 @@ void members(Visitor& visit, PlanInputs& inputs) {
   visit("top", inputs.top, "placements in the answer");
 }
 
-/// How many shapes came to each outcome.
+/// Number of shapes per outcome.
 struct OutcomeCounts {
   std::map<ShapeOutcome, std::int64_t> of{};
 };
@@ -183,10 +183,10 @@ namespace {
 
 // ---- the question
 
-/// Requests of a synthetic load whose number is free: enough for a p95 that 100 of them decide.
+/// Requests of a synthetic load whose number is free: 100 of them then lie beyond the p95.
 constexpr std::int64_t kDefaultPrompts = 2'000;
 
-/// Replicas and pools are the search's: those of a scenario would be replaced.
+/// The search sets replicas and pools, so those of a scenario would be overwritten.
 void refuse_pools(const Scenario& scenario) {
   if (!scenario.cluster || scenario.cluster->pools.empty()) return;
   throw UsageError(
@@ -227,7 +227,7 @@ PlanTask task_of(const PlanQuestion& question) {
   return task;
 }
 
-// ---- the answer from what was found
+// ---- the answer from the findings
 
 std::string with_knobs(const std::string& name, const Shape& shape) {
   const std::string knobs = knobs_of(shape);
@@ -267,7 +267,7 @@ PlanCandidate candidate_of(const PlanFindings& found, const TriedCandidate& trie
           .shape = shape};
 }
 
-/// At the load asked about; nothing without a price or without tokens.
+/// At the load asked about; nullopt without a price or without tokens.
 std::optional<double> dollars_per_million_output_tokens(const RankedCandidate& one) {
   constexpr double kSecondsPerHour = 3600;
   constexpr double kMillion = 1e6;
@@ -323,7 +323,7 @@ RejectedPlan rejected_of(const PlanFindings& found, const NearestRejected& neare
   return rejected;
 }
 
-/// A limit of the user's that rules out what may hold, and the least that it would have to allow.
+/// How many shapes the user's limits rule out that might hold, and the one that needs least.
 std::optional<PlanContradiction> contradiction_of(const PlanFindings& found) {
   const PlannedShape* min = nullptr;
   std::int64_t ruled_out = 0;
@@ -373,7 +373,7 @@ PlanAnswer answer_of(const PreparedPlan& prepared, const PlanFindings& found) {
   return answer;
 }
 
-/// What binds the best; nothing without one, or when it was cancelled.
+/// What binds the best candidate; nullopt if there is none or when cancelled.
 std::optional<LimitsAnswer> limits_of_best(const PreparedPlan& prepared, const PlanAnswer& answer,
                                            int threads, const ProgressFunction& progress) {
   if (answer.ranked.empty()) return std::nullopt;

@@ -22,11 +22,11 @@ std::string price_of(const RankedPlan& one) {
   return text;
 }
 
-/// How sure, and how much more it carries.
+/// The probability that it holds, and how much more load it carries.
 std::string prospects_of(const RankedPlan& one) {
   std::string text = "holds with probability " + as_probability(one.probability);
   if (!one.capacity_factor) return text;
-  // A rate that no client sends needs no hundredths.
+  // Rates that high need no decimals.
   const double rate = one.capacity_rate_per_s;
   constexpr double kWhole = 100;
   return fmt::format(
@@ -109,7 +109,7 @@ std::vector<std::string> causes_of(const RankedPlan& one) {
 
 std::string as_probability(double probability) {
   constexpr double kNearly = 0.999;
-  constexpr double kHigh = 0.99;  // beyond it two digits would be rounded to 1
+  constexpr double kHigh = 0.99;  // above it two digits would round to 1
   if (probability > kNearly) return "over 0.999";
   if (probability < 1 - kNearly) return "under 0.001";
   return fixed(probability, probability > kHigh || probability < 1 - kHigh ? 3 : 2);

@@ -1,4 +1,4 @@
-// What a plan answers, in words: said alike on the terminal, in reports and in manifests.
+// A plan's answer in words, the same on the terminal, in reports and in manifests.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace roofcast {
 
-/// The answer as it can be read aloud: the best and the next, or why there is none and what came
+/// The answer as sentences: the best candidate and the next, or why there is none and what came
 /// closest.
 std::vector<std::string> plan_sentences(const PlanAnswer& answer);
 
 /// The limit that a simulated candidate misses by most: "p95 ttft 612 ms of 500 ms".
 std::string miss_of(const PlanResult& result);
 
-/// What would have to be off, and by how much, for the verdict to turn: a sentence each.
+/// One sentence per uncertain input: how far off it would have to be to flip the verdict.
 std::vector<std::string> causes_of(const RankedPlan& one);
 
-/// Never "1": what is left out of the probability is more than that.
+/// Never "1": the probability neglects more than that difference.
 std::string as_probability(double probability);
 
-/// What became of shapes: they "do not fit in memory".
+/// Why shapes have this outcome: they "do not fit in memory".
 const char* reason_text(ShapeOutcome outcome);
 
 /// "$21.00"

@@ -12,7 +12,7 @@
 namespace roofcast {
 namespace {
 
-/// All that tells two pools' answers apart.
+/// Everything in which two pools' answers can differ.
 Json essence(const PoolRun& pool) {
   Json json = describe(pool.deployment);
   json["profile_hash"] = pool.profile_hash;
@@ -20,7 +20,7 @@ Json essence(const PoolRun& pool) {
   return json;
 }
 
-/// Names of pools that run on the same, one replica each.
+/// Names of pools with the same placement, one replica each.
 struct Placement {
   std::string names;
   std::string where;

@@ -1,4 +1,4 @@
-// What the pools of a simulation run on, in words and for machines.
+// The hardware and engine of a simulation's pools, in words and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace roofcast {
 
-/// Whether all pools run on the same hardware, with the same engine and as many KV blocks.
+/// Whether all pools have the same hardware, engine and number of KV blocks.
 bool are_alike(std::span<const PoolRun> pools);
 
-/// "2 replicas of NVIDIA H100 SXM, vllm-0.19"; of one replica without their number.
+/// "2 replicas of NVIDIA H100 SXM, vllm-0.19"; the count is left out for one replica.
 std::string placement(const PoolRun& pool);
 
-/// "LLaMA-3.1-8B on NVIDIA H100 SXM, vllm-0.19"; of several pools "LLaMA-3.1-8B: prefill on ...;
+/// "LLaMA-3.1-8B on NVIDIA H100 SXM, vllm-0.19"; for several pools "LLaMA-3.1-8B: prefill on ...;
 /// decode on ...".
 std::string headline(std::span<const PoolRun> pools);
 
-/// A pool as a part of an answer.
+/// A pool as part of an answer.
 struct PoolInputs {
   std::string name{};
   PoolRole role = PoolRole::both;
@@ -44,10 +44,10 @@ void members(Visitor& visit, PoolInputs& pool) {
   visit("kv_blocks", pool.kv_blocks, "of one engine");
 }
 
-/// The same as JSON, a list.
+/// The same as a JSON list.
 Json pools_json(std::span<const PoolRun> pools);
 
-/// Texts of pools without repetition, in order: "nvidia-h100-sxm + nvidia-l40s".
+/// Distinct texts of the pools, in order: "nvidia-h100-sxm + nvidia-l40s".
 std::string joined(std::span<const PoolRun> pools, const std::string& (*text_of)(const PoolRun&));
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// How a question that takes long says how far it is, and how it is stopped.
+// Progress and cancellation of long-running questions.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace roofcast {
 
-/// Called with what is done of `total` (requests, simulations, ...: the question says which). False
-/// cancels: the question then ends soon, and its answer says that it was stopped. Empty: neither
-/// shown nor cancelled. Called from the thread that asked.
+/// Called with the number done of `total` (requests, simulations, ...: the question says which).
+/// Returning false cancels: the question then ends soon, and its answer is marked as stopped.
+/// Empty: no progress, no cancelling. Called from the thread that asked.
 using Progress = std::function<bool(std::int64_t done, std::int64_t total)>;
 
 }  // namespace roofcast

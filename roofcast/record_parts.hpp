@@ -1,5 +1,5 @@
-// Members that several answers have, as base/record.hpp writes and reads them. For sources of
-// roofcast/ alone.
+// Members shared by several answers, as base/record.hpp writes and reads them. Internal to
+// roofcast/.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace roofcast {
 
-/// The names of the first `count` enumerators, which are numbered from 0.
+/// Names of the first `count` enumerators, which are numbered from 0.
 template <class Enum>
 std::vector<std::pair<Enum, std::string_view>> names_of_first(int count) {
   std::vector<std::pair<Enum, std::string_view>> names;
@@ -36,7 +36,7 @@ struct EnumNames<PoolRole> {
       names_of_first<PoolRole>(static_cast<int>(PoolRole::decode) + 1);
 };
 
-// A scenario stands in an answer as in its file (simulator/io/scenario.schema.json).
+// A scenario appears in an answer as in its file (simulator/io/scenario.schema.json).
 
 template <>
 inline Json value_to_json<Scenario>(const Scenario& scenario) {

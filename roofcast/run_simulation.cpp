@@ -11,12 +11,12 @@
 namespace roofcast {
 namespace {
 
-/// What the numbers of one pool rest on; it is named when there are several.
+/// States how precise a pool's numbers are; names the pool if there are several.
 void note_precision(std::vector<std::string>& notes, const SimulationRun& run, const PoolRun& pool,
                     const StepEstimate& steps) {
   const std::string whose = run.pools.size() > 1 ? "pool " + pool.name + ": " : "";
   const char* source = pool.deployment.gpu.measured ? "calibrated profile" : "roofline";
-  if (steps.total.value > 0) {  // or nothing was served
+  if (steps.total.value > 0) {  // else nothing was served
     notes.push_back(fmt::format("{}step times: {}, {}; ±{} (one standard deviation)", whose, source,
                                 describe_provenance(steps),
                                 as_percent(steps.relative_uncertainty, 0)));
@@ -37,7 +37,7 @@ std::string describe_link(const KvLink& link) {
   return fmt::format("{}, the peak of {}; real networks reach less", rate, link.name);
 }
 
-/// What the numbers of several replicas rest on and leave out, for the user to read.
+/// What the numbers for several replicas assume and leave out.
 std::vector<std::string> notes_on_cluster(const Scenario& scenario,
                                           std::span<const PoolRun> pools) {
   std::vector<std::string> notes;
@@ -60,7 +60,7 @@ std::vector<std::string> notes_on_cluster(const Scenario& scenario,
   return notes;
 }
 
-/// What the numbers rest on and leave out, for the user to read.
+/// What the numbers assume and leave out.
 std::vector<std::string> notes_on(const SimulationRun& run,
                                   const std::vector<StepEstimate>& steps) {
   std::vector<std::string> notes;

@@ -1,4 +1,4 @@
-// A simulation run to its end, with what its numbers rest on in words.
+// Runs a simulation to its end and states in words what its numbers assume.
 #pragma once
 
 #include "planner/scenario_run.hpp"

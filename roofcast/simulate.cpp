@@ -18,7 +18,7 @@ struct EnumNames<LatencyMetric> {
       names_of_first<LatencyMetric>(static_cast<int>(LatencyMetric::e2e) + 1);
 };
 
-// ---- what each key means
+// ---- the meaning of each key
 
 template <class Visitor>
 void members(Visitor& visit, SimulationInputs& inputs) {
@@ -150,7 +150,7 @@ void members_of_question(Visitor& visit, SimulationAnswer& answer) {
   visit.if_set("reason", answer.reason, "what does not; then nothing else follows");
 }
 
-/// Of what fits.
+/// Fields of a deployment that fits.
 template <class Visitor>
 void members_of_run(Visitor& visit, SimulationAnswer& answer) {
   visit("workload", answer.workload, "what arrived");
@@ -169,7 +169,7 @@ void members_of_run(Visitor& visit, SimulationAnswer& answer) {
   visit.if_set("limits", answer.limits, "what limits it, when asked for");
 }
 
-/// A verdict, which a run that was stopped has not.
+/// A stopped run has no verdict.
 std::optional<bool> unless_stopped(const SimulationResult& result, bool verdict) {
   return result.stopped ? std::nullopt : std::optional(verdict);
 }
@@ -249,7 +249,7 @@ bool explain(SimulationOutcome& outcome, const Progress& progress) {
   const SimulationRun& run = outcome.run;
   SimulationRun counted{.scenario = run.scenario, .pools = run.pools, .workload = run.workload};
   bool goes_on = true;
-  // The run itself counts as none of the simulations with wider limits.
+  // The run itself is not one of the simulations with wider limits.
   const LimitAccount account =
       simulate_with_account(counted, step_times_of(counted), [&](std::int64_t, std::int64_t) {
         if (goes_on && progress) goes_on = progress(0, 1);
@@ -280,7 +280,7 @@ bool is_yes(const SimulationAnswer& answer) {
 Json to_json(const SimulationAnswer& answer) {
   Json json = Json::object();
   RecordWriter writer{json};
-  auto& read = const_cast<SimulationAnswer&>(answer);  // as record_to_json does: only read
+  auto& read = const_cast<SimulationAnswer&>(answer);  // as in record_to_json: only read
   members_of_question(writer, read);
   if (answer.fits) members_of_run(writer, read);
   return json;

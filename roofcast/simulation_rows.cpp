@@ -33,7 +33,7 @@ void add_distribution(std::vector<MetricRow>& rows, const std::string& name,
   }
 }
 
-/// One number, or one for each pool where they differ.
+/// One row, or one per pool if they differ.
 void add_kv_blocks(std::vector<MetricRow>& rows, const std::vector<PoolRun>& pools) {
   const bool alike = are_alike(pools);
   for (const PoolRun& pool : pools) {
@@ -73,14 +73,14 @@ std::vector<RequestRow> request_rows(const SimulationRun& run) {
   return rows;
 }
 
-/// Simulated times are whole nanoseconds: nine decimals say them exactly.
+/// Simulated times are whole nanoseconds: nine decimals are exact.
 std::string exact_seconds(Nanoseconds time, const char* absent) {
   constexpr Nanoseconds kSecond = 1'000'000'000;
   if (time == kNever) return absent;
   return fmt::format("{}.{:09}", time / kSecond, time % kSecond);
 }
 
-/// A turn of a session that was never created has no arrival.
+/// A turn of a session that was never created has no arrival time.
 Nanoseconds arrival_of(const RequestRecord& record) {
   return has_arrived(record) ? record.request.arrival : kNever;
 }
@@ -105,7 +105,7 @@ void write_csv_row(std::ostream& out, std::size_t index, const RequestRecord& re
       << replica_of(record, "") << ',' << record.cached_tokens << ',' << outcome_of(record) << '\n';
 }
 
-/// As JSON text, whatever bytes a trace's name holds.
+/// JSON text for any bytes in a trace's name.
 std::string name_json(const std::string& name) {
   return Json(name).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -142,7 +142,7 @@ Scenario with_absolute_paths(Scenario scenario) {
   } else {
     resolve_length_files(std::get<SyntheticWorkload>(scenario.workload), here);
   }
-  std::error_code failure;  // what cannot be a path is a name
+  std::error_code failure;  // what is not a path is a name
   if (std::filesystem::exists(scenario.model, failure)) make_absolute(scenario.model);
   if (is_profile(scenario.gpu)) make_absolute(scenario.gpu);
   if (is_engine_profile_path(scenario.engine)) make_absolute(scenario.engine);

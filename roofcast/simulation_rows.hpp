@@ -1,4 +1,4 @@
-// A simulation as rows: what the store keeps of it and what --requests-out writes.
+// A simulation as rows, for the store and for --requests-out.
 #pragma once
 
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace roofcast {
 
-/// The store may be read from another directory than the one that the run was made in.
+/// Makes paths absolute: the store may be read from another directory than that of the run.
 Scenario with_absolute_paths(Scenario scenario);
 
-/// The figures of the result, as the store names them.
+/// The figures of the result under the store's names.
 std::vector<MetricRow> simulation_metrics(const SimulationRun& run);
 
-/// What the run costs, as the store names it; empty where a GPU has no price.
+/// The cost of the run under the store's names; empty if a GPU has no price.
 std::vector<MetricRow> cost_metrics(const SimulationRun& run);
 
-/// `keep_requests`: one row per request as well.
+/// `keep_requests`: also one row per request.
 Run simulation_row(const SimulationRun& run, const std::string& command_line, bool keep_requests);
 
-/// One row per request, empty times for what has not happened; JSONL for a path that ends in
-/// .jsonl, else CSV. Throws Error when the file cannot be written whole.
+/// One row per request, with empty times for events that did not happen; JSONL if `path` ends in
+/// .jsonl, else CSV. Throws Error if the file cannot be written completely.
 void write_requests(const SimulationRun& run, const std::string& path);
 
 }  // namespace roofcast

@@ -20,7 +20,7 @@ StaircaseAnswer count(const StaircaseQuestion& question) {
           .prefill_attention_positions = prefill_attention_positions(question.prompt)};
 }
 
-/// Before anything is counted or loaded.
+/// Called before anything is counted or loaded.
 void check_timed(const StaircaseQuestion& question) {
   if (question.generate <= kMaxTimedTokens) return;
   throw Error("generate: expected at most " + std::to_string(kMaxTimedTokens) +

@@ -1,5 +1,5 @@
-// What the KV cache saves: computations with and without one, counted exactly; of a deployment also
-// their times, and what batching and speculative decoding change.
+// What the KV cache saves: exact counts of computations with and without one. With a deployment
+// also their times, and what batching and speculative decoding change.
 //
 //   StaircaseQuestion question;
 //   question.prompt = 500;
@@ -23,16 +23,16 @@
 
 namespace roofcast {
 
-/// Tokens are timed, and listed in the JSON, one by one.
+/// Tokens are timed and listed in the JSON one by one.
 inline constexpr std::int64_t kMaxTimedTokens = 1'000'000;
 
 struct StaircaseQuestion {
-  /// What to time the tokens on: model and GPU are required. Unset: they are only counted.
+  /// Where to time the tokens: model and GPU are required. Unset: tokens are only counted.
   std::optional<DeploymentOptions> deployment{};
-  std::int64_t prompt = 0;             // tokens of the prompt, 0 or more
-  std::int64_t generate = 0;           // tokens generated, 0 or more; timed: to kMaxTimedTokens
-  std::optional<double> acceptance{};  // of a draft token, 0 to 1; unset: no speculative decoding
-  int drafts = 4;                      // draft tokens a step, with `acceptance`
+  std::int64_t prompt = 0;    // tokens of the prompt, 0 or more
+  std::int64_t generate = 0;  // tokens generated, 0 or more; at most kMaxTimedTokens if timed
+  std::optional<double> acceptance{};  // per draft token, 0 to 1; unset: no speculative decoding
+  int drafts = 4;                      // draft tokens per step, with `acceptance`
 };
 
 struct StaircaseInputs {
@@ -54,17 +54,17 @@ struct StaircaseAnswer {
   std::optional<TimedStaircase> times{};
 };
 
-/// Throws Error for a model, GPU or engine that is missing, unknown or cannot be combined, and for
-/// counts out of range.
+/// Throws Error if the model, GPU or engine is missing, unknown or incompatible, and for counts out
+/// of range.
 StaircaseAnswer staircase(const StaircaseQuestion& question);
 
-/// The same on a deployment at hand; question.deployment is ignored.
+/// The same on a loaded deployment; question.deployment is ignored.
 StaircaseAnswer staircase_on(const Deployment& deployment, const StaircaseQuestion& question);
 
 /// What `roofcast staircase -o json` prints.
 Json to_json(const StaircaseAnswer& answer);
 
-/// The way back. Throws Error naming the key and what was expected.
+/// Reads what to_json wrote. Throws Error naming the key and what was expected.
 StaircaseAnswer staircase_answer_from_json(const Json& json);
 
 /// JSON Schema (draft 2020-12) of to_json().

@@ -1,4 +1,4 @@
-// The operators of an estimated step as answers list them, and where their times come from.
+// The operators of an estimated step as answers list them, and the provenance of their times.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ void members(Visitor& visit, OperatorAnswer& part) {
         "one standard deviation of the time, as a share of it");
 }
 
-/// Operators in the order of the step.
+/// The operators in the order of the step.
 std::vector<OperatorAnswer> operators_of(const StepEstimate& step);
 
 /// Share of the operators' time by provenance: "fitted 83 %, datasheet 17 %".

@@ -18,7 +18,7 @@ const std::string& gpu_of(const PoolRun& pool) { return pool.deployment.gpu.name
 const std::string& engine_of(const PoolRun& pool) { return pool.deployment.engine.name; }
 const std::string& hash_of(const PoolRun& pool) { return pool.profile_hash; }
 
-/// What rows of all kinds begin with.
+/// Columns common to all kinds of rows.
 RunRow row_of(const std::string& kind, const std::string& command_line, const Scenario& scenario) {
   RunRow row;
   row.kind = kind;
@@ -32,7 +32,7 @@ RunRow row_of(const std::string& kind, const std::string& command_line, const Sc
 
 // ---- capacity
 
-/// One line for a list of runs.
+/// One line for the list of runs.
 std::string summary_of(const CapacityAnswer& answer) {
   if (!answer.capacity) return "no load holds";
   return "carries " + as_load(answer.load, *answer.capacity) +

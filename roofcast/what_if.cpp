@@ -78,7 +78,7 @@ void members(Visitor& visit, WhatIfAnswer& answer) {
 
 namespace {
 
-// ---- what the simulations are asked
+// ---- the simulations
 
 std::vector<RunFigure> figures_of(const SimulationRun& run) {
   std::vector<RunFigure> figures;
@@ -101,7 +101,7 @@ RunLabels labels_of(const SimulationRun& run) {
           .workload = run.workload.description};
 }
 
-// ---- the answer from what was found
+// ---- the answer from the results
 
 std::optional<double> finite(const std::optional<double>& number) {
   return number && std::isfinite(*number) ? number : std::nullopt;
@@ -230,7 +230,7 @@ std::string metric_text(const MetricName& metric, double value) {
   if (!std::isfinite(value)) return "-";
   if (is_time(metric)) return (value < 0 ? "-" : "") + as_time(Seconds{std::abs(value)});
   if (is_money(metric)) return fixed(value, 2);
-  constexpr double kPlain = 9999.5;  // from here on four digits would need an exponent
+  constexpr double kPlain = 9999.5;  // beyond this, four digits would need an exponent
   return std::abs(value) < kPlain ? fmt::format("{:.4g}", value) : fixed(value, 0);
 }
 

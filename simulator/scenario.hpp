@@ -1,4 +1,4 @@
-// A simulation asked for: everything that decides its result, by name, as a user writes it.
+// The scenario a user asks to simulate: everything that decides the result, by name.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace roofcast {
 
-/// A pool of replicas; what is not given is as the scenario itself says.
+/// A pool of replicas; unset fields take the scenario's own values.
 struct PoolScenario {
   std::string name = "replicas";
   PoolRole role = PoolRole::both;
@@ -23,9 +23,11 @@ struct PoolScenario {
   std::optional<std::string> engine{};
   std::optional<std::string> weight_format{};
   std::optional<Parallelism> parallel{};
-  std::optional<EngineOverrides> overrides{};  // instead of the scenario's, not on top of them
+  std::optional<EngineOverrides> overrides{};  // replace the scenario's overrides, are not added
+                                               // to them
   std::optional<RouterPolicy> rank_router{};   // among data-parallel ranks; unset: vllm_dp
-  std::optional<bool> lockstep{};              // of these ranks; unset: if the model has experts
+  std::optional<bool> lockstep{};              // ranks step together; unset: if the model has
+                                               // experts
   std::optional<Autoscaling> autoscaling{};
 };
 
@@ -34,7 +36,7 @@ struct ClusterScenario {
   RouterOptions router{};
   RouterOptions decode_router{};
   KvLink link = *find_kv_link(kDefaultKvLink);
-  std::vector<Failure> failures{};  // pools by index
+  std::vector<Failure> failures{};  // refer to pools by index
 };
 
 struct Scenario {
@@ -47,7 +49,8 @@ struct Scenario {
   EngineOverrides overrides{};
   std::optional<ClusterScenario> cluster{};  // unset: one replica
   WorkloadSpec workload{};
-  std::optional<std::int64_t> max_concurrency{};  // client semaphore: sent when a slot is free
+  std::optional<std::int64_t> max_concurrency{};  // limit on requests in flight; further ones wait
+                                                  // in the client
   Slo slo{};
   std::uint64_t seed = 0;
 };

@@ -25,21 +25,22 @@ std::size_t classes_of(const Workload& workload) {
   return static_cast<std::size_t>(last) + 1;
 }
 
-/// What use is measured over: the makespan, and the work on lost requests that outlasted it.
+/// The time over which use is averaged: the makespan, plus any work on lost requests that outlasted
+/// it.
 Nanoseconds time_of_use(const SimulationResult& result, Nanoseconds end) {
   const Nanoseconds makespan = to_nanoseconds(result.whole_makespan);
   if (result.lost == 0) return makespan;
   return std::max(makespan, end - result.requests.front().request.arrival);
 }
 
-/// Replicas are told apart when there is something to tell.
+/// Replicas are reported separately if there are several or their number can change.
 bool shows_replicas(const Cluster& cluster, const Fleet& fleet) {
   const bool scales = std::any_of(cluster.pools.begin(), cluster.pools.end(),
                                   [](const Pool& pool) { return pool.autoscaling.has_value(); });
   return fleet.replicas().size() > 1 || scales || !cluster.failures.empty();
 }
 
-/// What failures did, and what they did not.
+/// Notes how many requests failures affected, and failures that had no effect.
 void note_failures(SimulationResult& result, std::int64_t without_effect) {
   const auto retried = std::count_if(result.requests.begin(), result.requests.end(),
                                      [](const RequestRecord& record) { return record.retried; });
@@ -54,7 +55,7 @@ void note_failures(SimulationResult& result, std::int64_t without_effect) {
   }
 }
 
-/// What the run did not serve.
+/// Notes the requests that were not served.
 void note_unserved(SimulationResult& result) {
   if (result.lost > 0)
     result.notes.push_back(counted(result.lost, "request") +

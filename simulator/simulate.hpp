@@ -1,4 +1,4 @@
-// The simulation of a workload on one engine replica, or on a cluster of them.
+// Simulates a workload on one engine replica or on a cluster of replicas.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ struct SimulationOptions {
   std::optional<std::int64_t> max_concurrency{};
   Slo slo{};
   EngineKind engine_kind = EngineKind::fast;
-  /// Called now and then with (finished, total) requests; returning false stops the run, and the
-  /// result then covers what had finished.
+  /// Called periodically with (finished, total) requests. Returning false stops the run; the result
+  /// then covers the requests that had finished.
   std::function<bool(std::int64_t, std::int64_t)> progress{};
-  /// Given the first engine and the requests before anything runs: for a step time that carries out
-  /// what the engine has planned. Both live until simulate() returns.
+  /// Called with the first engine and the requests before the run starts, for a step time that
+  /// executes the steps the engine planned. Both live until simulate() returns.
   std::function<void(const ReplicaEngine&, const RequestTable&)> attach{};
-  /// Gets what ran, waited and was cached over time; null: nobody asks.
+  /// If not null, receives running and waiting requests and KV cache use over time.
   LevelTimeline* levels = nullptr;
 };
 
 /// Runs the workload to its end. Deterministic: same arguments, same result on any machine.
-/// Requests that can never be served (longer than max_model_len, or than the whole KV cache) are
-/// marked rejected and counted with a note, never dropped. Throws Error for an engine whose
-/// scheduler is not simulated, and for a cluster that cannot serve (check_cluster).
+/// Requests that can never be served (longer than max_model_len or than the whole KV cache) are
+/// marked rejected and counted in a note, never dropped. Throws Error if the engine's scheduler is
+/// not simulated or the cluster cannot serve (check_cluster).
 SimulationResult simulate(const Cluster& cluster, const Workload& workload,
                           const SimulationOptions& options);
 
-/// The cluster of one.
+/// Simulates a cluster of one replica.
 SimulationResult simulate(const Replica& replica, const Workload& workload,
                           const SimulationOptions& options);
 

@@ -9,8 +9,8 @@ namespace roofcast {
 
 using Nanoseconds = std::int64_t;
 
-/// Rounds to the nearest nanosecond, halves away from zero. The only place where a Seconds
-/// becomes simulated time. Precondition: finite and within +-292 years.
+/// Rounds to the nearest nanosecond, halves away from zero. The only place where Seconds become
+/// simulated time. Precondition: finite and within +-292 years.
 Nanoseconds to_nanoseconds(Seconds seconds);
 
 Seconds to_seconds(Nanoseconds time);

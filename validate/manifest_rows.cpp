@@ -62,7 +62,7 @@ json read_json(const std::string& path) {
   ByteSource bytes(path);
   JsonBuffer buffer(bytes, NumberWords::become_null);
   std::istream stream(&buffer);
-  stream.exceptions(std::ios::badbit);  // an Error of the buffer passes through
+  stream.exceptions(std::ios::badbit);  // an Error thrown by the buffer passes through
   try {
     return parse_bounded<json>(stream, path);
   } catch (const json::exception&) {
@@ -85,21 +85,21 @@ std::vector<PatternRow> read_json_rows(const std::string& path) {
 
 // ---- looking up
 
-/// A number as JSON writes one, and nothing else.
+/// A text that is exactly a JSON number, as that number.
 std::optional<json> number_of(const std::string& text) {
   if (const auto whole = to_number<std::int64_t>(text)) return json(*whole);
   const auto real = to_number<double>(text);
   return real ? std::optional<json>(*real) : std::nullopt;
 }
 
-/// What a value says as part of a text.
+/// A value as part of a text.
 std::string text_of(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null()) return "";
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// The member of an object, or the element of a list by its index.
+/// The member of an object by key, or the element of a list by index.
 const json* member_of(const json& value, const std::string& key) {
   if (value.is_object()) {
     const auto found = value.find(key);
@@ -117,7 +117,7 @@ std::string columns_of(const json& values) {
 }
 
 const json& lookup(const PatternRow& row, const std::string& column) {
-  const json* value = member_of(row.values, column);  // a column's own name may have dots
+  const json* value = member_of(row.values, column);  // a column's own name may contain dots
   if (value != nullptr) return *value;
   value = &row.values;
   for (std::size_t begin = 0; value != nullptr && begin <= column.size();) {
@@ -153,8 +153,8 @@ bool passes(const PatternRow& row, const json& where) {
 
 // ---- filling in
 
-/// Appends the text up to the next "${", moves `at` behind its "}" and returns the column; nothing
-/// at the end of the text.
+/// Appends the text up to the next "${", moves `at` past its "}" and returns the column; nullopt at
+/// the end of the text.
 std::optional<std::string> next_column(const std::string& text, std::size_t& at,
                                        std::string& before, const PatternRow& row) {
   const std::size_t begin = std::min(text.find("${", at), text.size());
@@ -176,7 +176,7 @@ json filled_text(const std::string& text, const PatternRow& row) {
   std::size_t at = 0;
   while (const auto column = next_column(text, at, result, row)) {
     const json& value = lookup(row, *column);
-    constexpr std::size_t kBraces = 3;  // of "${column}"
+    constexpr std::size_t kBraces = 3;  // characters of "${" and "}"
     if (text.size() != column->size() + kBraces) {
       result += text_of(value);
       continue;

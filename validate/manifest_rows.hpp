@@ -1,4 +1,5 @@
-// The rows of a table as cases of a manifest: one pattern, "${column}" in its texts, a case a row.
+// Expands table rows into manifest cases: one pattern with "${column}" in its texts gives one case
+// per row.
 #pragma once
 
 #include <filesystem>
@@ -10,25 +11,25 @@
 
 namespace roofcast {
 
-/// More is a mistake: every row is a prediction.
+/// Larger counts are input errors: every row is a prediction.
 inline constexpr std::size_t kMaxRows = 100'000;
 
-/// A row: the values of a JSON object, or the fields of a line of CSV as texts.
+/// A row: the values of a JSON object, or the fields of a CSV line as texts.
 struct PatternRow {
   nlohmann::json values;
   std::string place;  // "runs.csv, line 12", for messages
 };
 
-/// The rows of the file that {"file", "where"} names, relative to `folder`: CSV with a header line
-/// (.csv, .csv.gz) or a JSON array of objects (.json, .json.gz), as far as every key of `where` has
-/// the value asked for (or one of a list). Throws Error naming file and line.
+/// Reads the rows of the file in {"file", "where"}, relative to `folder`: CSV with a header line
+/// (.csv, .csv.gz) or a JSON array of objects (.json, .json.gz). Keeps rows in which every key of
+/// `where` has the given value (or one of a list). Throws Error naming file and line.
 std::vector<PatternRow> read_pattern_rows(const JsonObject& rows,
                                           const std::filesystem::path& folder);
 
-/// `pattern` with what the row says instead of "${column}", within objects and lists at any depth.
-/// A text that is nothing else becomes the row's value, a number where it reads as one; an empty
-/// one (or null) takes its key out. Dots lead into nested values: "${stages.0.ttft_mean}". Throws
-/// Error naming the row and the columns it has for one that is not there.
+/// `pattern` with "${column}" replaced by the row's values, in objects and lists at any depth. A
+/// text that consists only of "${column}" becomes the row's value, a number if it parses as one; an
+/// empty value (or null) removes its key. Dots address nested values: "${stages.0.ttft_mean}". For
+/// an unknown column throws Error naming the row and the columns it has.
 nlohmann::json filled_in(const nlohmann::json& pattern, const PatternRow& row);
 
 }  // namespace roofcast

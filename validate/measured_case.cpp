@@ -18,7 +18,7 @@ using nlohmann::json;
 
 // ---- the setting
 
-/// "0.11.1rc2.dev3+g1a2b" is 0.11.1: presets are told by release.
+/// "0.11.1rc2.dev3+g1a2b" becomes 0.11.1: presets are selected by release.
 std::string release_of(const std::string& version) {
   const std::size_t begin = version.starts_with('v') ? 1 : 0;
   std::size_t end = begin;
@@ -38,13 +38,13 @@ std::string engine_of(const MeasuredSetting& setting) {
   return release.empty() ? setting.engine : setting.engine + "-" + release;
 }
 
-/// The format that weights are stored in; nothing where the checkpoint says it. As --quantization
-/// of a server's own line is read.
+/// The storage format of the weights; unset if the checkpoint determines it. Parsed like a server's
+/// --quantization.
 std::optional<std::string> weight_format_of(const MeasuredSetting& setting) {
   if (is_activation_format(setting.quantization)) return std::nullopt;
   ServeWords words;
   read_weight_format(words, setting.quantization, "quantization");
-  // What is no known format is an error of the case, with the nearest names.
+  // An unknown format is an error of the case, which lists the nearest names.
   return words.not_modelled.empty() ? words.weight_format : setting.quantization;
 }
 
@@ -53,7 +53,7 @@ json value_of(const MeasuredSetting& setting, const std::string& key) {
   return found == setting.other.end() ? json() : json::parse(found->second, nullptr, false);
 }
 
-/// Experts whole on each rank. Engines say it as a switch, or as a number of ranks above one.
+/// Expert parallelism. Engines report it as a switch, or as a number of ranks above one.
 bool has_expert_ranks(const MeasuredSetting& setting) {
   if (switch_in("enable_expert_parallel", value_of(setting, "enable_expert_parallel"))
           .value_or(false)) {
@@ -134,7 +134,7 @@ std::vector<MetricRow> comparable_figures(const MeasuredRun& run) {
   };
   std::vector<MetricRow> figures;
   for (const MetricRow& row : run.metrics) {
-    if (row.value < 0) continue;  // no time and no count is
+    if (row.value < 0) continue;  // times and counts cannot be negative
     const bool known = row.statistic == "value" || is_in(comparable_statistics(), row.statistic);
     if (known && is_in(comparable_metrics(), row.name)) figures.push_back(row);
   }

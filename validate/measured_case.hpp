@@ -1,5 +1,5 @@
-// A run that another tool measured as a question: what it ran on and under which load, in the words
-// of a scenario, as far as its file says.
+// Turns a run measured by another tool into a question: its hardware and load as scenario keys, as
+// far as its file states them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,11 +10,11 @@
 
 namespace roofcast {
 
-/// The setting under the keys of a scenario file. What is not known is left out, the model too; the
-/// load is workload_of's (measured_load.hpp).
+/// The setting under the keys of a scenario file. Leaves out what is unknown, possibly even the
+/// model; for the load see workload_of (measured_load.hpp).
 nlohmann::json scenario_of(const MeasuredRun& run);
 
-/// The figures and statistics that predictions have; figures of the workload itself are none.
+/// Figures and statistics that predictions have; figures of the workload itself are excluded.
 const std::vector<std::string>& comparable_metrics();
 const std::vector<std::string>& comparable_statistics();
 std::vector<MetricRow> comparable_figures(const MeasuredRun& run);

@@ -28,7 +28,7 @@ bool is_on(const MeasuredSetting& setting, const char* key) {
   return switch_in(key, value_of(setting, key)).value_or(false);
 }
 
-/// Whether something else than "none" is said.
+/// Whether the setting has a value other than "none".
 bool is_named(const MeasuredSetting& setting, const char* key) {
   const json value = value_of(setting, key);
   if (value.is_boolean()) return value.get<bool>();
@@ -41,7 +41,8 @@ bool is_named(const MeasuredSetting& setting, const char* key) {
   throw Error(fmt::format("{}: {}", run.origin, what));
 }
 
-/// One sequence in flight is answered by more than one token a step.
+/// Whether the run used drafts: its settings name them, or it accepted more than one token per
+/// step.
 bool ran_with_drafts(const MeasuredRun& run) {
   for (const char* key :
        {"spec_decoding", "speculative_algorithm", "speculative_config", "speculative_model"}) {

@@ -1,4 +1,4 @@
-// Whether a scenario is the deployment that a measured run ran on.
+// Checks that a scenario matches the deployment of a measured run.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace roofcast {
 
-/// Throws Error for what the run's file says of its deployment and `scenario`, made of it, cannot:
-/// pools of their own for prefill and decode, several nodes or replicas, drafts, GPUs that the
-/// degrees of parallelism do not add up to. A scenario with pools was written by hand, and is left
-/// alone.
+/// Throws Error if the run's file describes a deployment that `scenario`, made from it, cannot
+/// express: separate pools for prefill and decode, several nodes or replicas, drafts, or a GPU
+/// count that does not match the degrees of parallelism. A scenario with pools was written by hand
+/// and is not checked.
 void check_deployment(const MeasuredRun& run, const Scenario& scenario);
 
-/// What the file does not say and is taken for granted, a line each: the engine, its version; and
-/// which of the server's arguments are not modelled.
+/// Assumptions for what the file does not state, one per line (engine, version), and the server
+/// arguments that are not modelled.
 std::vector<std::string> taken_for_granted(const MeasuredSetting& setting);
 
-/// Whether check_deployment or scenario_of looks at the key of MeasuredSetting::other.
+/// Whether check_deployment or scenario_of uses this key of MeasuredSetting::other.
 bool is_deployment_key(std::string_view key);
 
 }  // namespace roofcast

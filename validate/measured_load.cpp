@@ -20,7 +20,7 @@ bool has_finite_rate(const MeasuredSetting& setting) {
          *setting.request_rate_per_s > 0;
 }
 
-/// A number that the file has under a key of its own; nothing for other words.
+/// A number stored under its own key; nullopt for other values.
 std::optional<double> told(const MeasuredSetting& setting, const char* key) {
   const auto found = setting.other.find(key);
   if (found == setting.other.end()) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<double> told(const MeasuredSetting& setting, const char* key) {
 
 std::optional<std::int64_t> requests_of(const MeasuredRun& run) {
   if (run.setting.requests) return run.setting.requests;
-  // One batch, which `vllm bench latency` leaves to --meta to say.
+  // The batch size, which `vllm bench latency` records only through --meta.
   const auto batch = told(run.setting, "batch_size");
   if (batch && *batch >= 1 && *batch <= kMaxRequests) return std::llround(*batch);
   for (const MetricRow& row : run.metrics) {
@@ -39,9 +39,9 @@ std::optional<std::int64_t> requests_of(const MeasuredRun& run) {
   return std::nullopt;
 }
 
-/// How far lengths of `vllm bench` and SGLang's random prompts lie from their mean at most, as a
-/// share of it; 0 where the file does not say. vLLM draws from [L (1 - r), L (1 + r)], SGLang from
-/// [L r, L], whose middle is L (1 + r) / 2.
+/// Maximum deviation of lengths from their mean in `vllm bench` and SGLang's random prompts, as a
+/// share of it; 0 if the file does not state it. vLLM draws from [L (1 - r), L (1 + r)], SGLang
+/// from [L r, L], whose middle is L (1 + r) / 2.
 double half_range(const MeasuredRun& run) {
   const auto ratio = told(run.setting, "random_range_ratio");
   const auto dataset = run.setting.other.find("dataset_name");
@@ -50,7 +50,7 @@ double half_range(const MeasuredRun& run) {
   return run.format.starts_with("sglang") ? (1 - *ratio) / (1 + *ratio) : *ratio;
 }
 
-/// Lengths of that mean, as spread as the file says they were.
+/// Lengths with that mean and the variation stated in the file.
 json lengths_of(const MeasuredRun& run, double mean, const char* deviation_key) {
   const auto whole = [](double tokens) {
     return std::clamp<std::int64_t>(std::llround(std::min(tokens, 1e9)), 1, kMaxTokens);
@@ -65,7 +65,7 @@ json lengths_of(const MeasuredRun& run, double mean, const char* deviation_key) 
   return fmt::format("normal:{}:{}", whole(mean), deviation);
 }
 
-/// The rate, and how gaps vary about it: a ramp of vLLM's, or the gamma shape of gaps.
+/// The rate, and the variation of gaps: vLLM's ramp, or the gamma shape.
 void put_arrivals(json& load, const MeasuredSetting& setting) {
   const auto start = told(setting, "ramp_up_start_rps");
   const auto end = told(setting, "ramp_up_end_rps");
@@ -86,7 +86,7 @@ void put_arrivals(json& load, const MeasuredSetting& setting) {
 
 double sent_of(const RequestRow& row) { return row.sent_s.value_or(row.arrival_s); }
 
-/// Seconds after the first of all; `first` is their smallest.
+/// Seconds since the first arrival; `first` is the smallest.
 Nanoseconds arrival_of(const RequestRow& row, double first, const std::string& origin) {
   constexpr double kLongestRun = 1e8;  // three years
   const double arrival = sent_of(row) - first;
@@ -106,7 +106,7 @@ Request request_of(const RequestRow& row, double first, const std::string& origi
           .output_tokens = row.output_tokens};
 }
 
-/// Where the file does not say when its requests were sent: at their rate, or as slots come free.
+/// If the file has no send times: arrivals at the stated rate, or as slots become free.
 void set_arrivals(std::vector<Request>& requests, const MeasuredSetting& setting) {
   if (!has_finite_rate(setting)) {
     if (!setting.max_concurrency) return;
@@ -121,7 +121,7 @@ void set_arrivals(std::vector<Request>& requests, const MeasuredSetting& setting
   }
 }
 
-/// Whether the file has a time for each request to be sent at: where none is kept, all are 0.
+/// Whether the file records send times; if not, all are 0.
 bool keeps_arrivals(const MeasuredRun& run) {
   return std::any_of(run.requests.begin(), run.requests.end(),
                      [](const RequestRow& row) { return sent_of(row) != 0; });

@@ -1,4 +1,5 @@
-// The load of a run that another tool measured: what its file says of it, and its own requests.
+// The load of a run that another tool measured: as described in its file, and its recorded
+// requests.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,29 +10,28 @@
 
 namespace roofcast {
 
-/// Whether the run says how its requests came: at a rate (which may be infinite: all at once), so
-/// many at a time, or each at its own time. The rate that was achieved says nothing of the one that
-/// was asked for.
+/// Whether the run states how its requests arrived: at a rate (infinite: all at once), at a fixed
+/// concurrency, or each at its own time. The achieved rate does not tell the requested one.
 bool says_load(const MeasuredRun& run);
 
-/// Whether the run says how many requests there were, where that decides: many that come at once
-/// wait for each other.
+/// Whether the run states the number of requests, if that matters: many that arrive at once wait
+/// for each other.
 bool says_requests(const MeasuredRun& run);
 
-/// A synthetic workload under the keys of a scenario file: mean lengths, requests and rate, and how
-/// lengths and gaps vary about them, as far as the run says it. Where it says a mean alone, all
-/// requests are of that length and gaps are exponential.
+/// A synthetic workload under the keys of a scenario file: mean lengths, requests and rate, and the
+/// variation of lengths and gaps as far as the run states it. If it states only means, all requests
+/// have the mean length and gaps are exponential.
 nlohmann::json drawn_load(const MeasuredRun& run);
 
-/// The workload under the keys of a scenario file: the run's own requests where it has them (a
-/// trace named by the run's origin), else drawn_load's; nothing where lengths are not known.
-/// Precondition for a load worth simulating: says_load.
+/// The workload under the keys of a scenario file: the run's own requests if it has them (a trace
+/// named after the run's origin), else drawn_load's; nullopt if lengths are unknown. Meaningful to
+/// simulate only if says_load.
 std::optional<nlohmann::json> workload_of(const MeasuredRun& run);
 
-/// The run's requests as they left the client. Those of a closed loop without a rate are all there
-/// at the start and wait for its limit; without arrival times they are drawn at the run's rate.
-/// Failed ones are left out. Nothing where the run keeps no requests. Throws Error for times and
-/// lengths that no server saw.
+/// The run's requests as sent by the client. In a closed loop without a rate, all exist at the
+/// start and wait for the concurrency limit; without arrival times they are drawn at the run's
+/// rate. Leaves out failed requests. Returns nullopt if the run recorded no requests. Throws Error
+/// for impossible times and lengths.
 std::optional<Workload> recorded_workload(const MeasuredRun& run);
 
 }  // namespace roofcast

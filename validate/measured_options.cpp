@@ -41,7 +41,7 @@ constexpr std::array kOptions = {Option{"max_model_len", Kind::count},
                                  Option{"enable_mixed_chunk", Kind::on_or_off},
                                  Option{"kv_cache_dtype", Kind::dtype}};
 
-/// Texts are compared without regard to case: Python's True, JSON's true.
+/// Text in lower case, for case-insensitive comparison: Python's True, JSON's true.
 std::string word_of(const json& value) {
   return lower(value.is_string() ? value.get<std::string>() : value.dump());
 }
@@ -71,7 +71,7 @@ json share_in(std::string_view key, const json& value) {
 
 json dtype_in(std::string_view key, const json& value) {
   const std::string word = word_of(value);
-  // fp8_e4m3, fp8_inc and fp8_ds_mla are fp8 in other layouts.
+  // fp8_e4m3, fp8_inc and fp8_ds_mla are other layouts of fp8.
   const auto dtype = word.starts_with("fp8") ? DType::fp8 : parse_dtype(word);
   if (!dtype) fail(key, value, "a format of a KV cache that is modelled (bfloat16, fp8)");
   return std::string(name_of(*dtype));

@@ -1,4 +1,4 @@
-// Arguments of the server that a measured run ran on, as engine options of a scenario.
+// Converts server arguments of a measured run to engine options of a scenario.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,19 +12,19 @@
 namespace roofcast {
 
 /// "engine_options" of a scenario: the arguments of an SGLang or TensorRT-LLM server
-/// (validate/server_arguments.hpp), and over them those under the keys of vLLM's configuration,
-/// whether its file has them as numbers or, as tables and --metadata do, as texts. Words for "not
-/// set" say nothing. Throws Error naming key and value for one that cannot be read.
+/// (validate/server_arguments.hpp), overridden by keys of vLLM's configuration, given as numbers or
+/// (in tables and --metadata) as texts. Words for "not set" are ignored. Throws Error naming key
+/// and value if a value cannot be parsed.
 nlohmann::json engine_options_of(const MeasuredSetting& setting);
 
-/// The keys that engine_options_of looks at.
+/// The keys that engine_options_of uses.
 std::vector<std::string> engine_option_names();
 
-/// Whether engine_options_of looks at the key.
+/// Whether engine_options_of uses the key.
 bool is_engine_option(std::string_view key);
 
-/// A switch as files and texts say it: true, "True", "1", 0; nothing for "None" and null. Throws
-/// Error naming `key` for anything else.
+/// Parses a switch: true, "True", "1", 0; nullopt for "None" and null. Throws Error naming `key`
+/// for anything else.
 std::optional<bool> switch_in(const std::string& key, const nlohmann::json& value);
 
 }  // namespace roofcast

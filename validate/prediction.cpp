@@ -26,13 +26,13 @@ namespace {
 
 // ---- intervals
 
-/// How far figures came to lie above and below their middle, cause by cause, in squares.
+/// Sums of squared deviations of figures above and below their middle, over the causes.
 class Spread {
  public:
   explicit Spread(const std::vector<MetricRow>& middle) : middle_(&middle), parts_(middle.size()) {}
 
-  /// The same figures with one cause of error up and down. A figure that one of them lacks (no
-  /// request was served) says nothing.
+  /// Adds the same figures with one cause of error shifted up and down. Ignores a figure that
+  /// either lacks (no request was served).
   void add(const std::vector<MetricRow>& up, const std::vector<MetricRow>& down) {
     for (std::size_t i = 0; i < middle_->size(); ++i) {
       const MetricRow& row = (*middle_)[i];
@@ -75,7 +75,7 @@ class Spread {
   std::vector<Squares> parts_;
 };
 
-/// Times and counts whose logarithm errs normally.
+/// Interval for times and counts with log-normal error.
 Interval interval_around(double value, double relative_uncertainty) {
   const double factor = std::exp(kIntervalDeviations * relative_uncertainty);
   return {.low = value / factor, .high = value * factor};
@@ -92,9 +92,9 @@ std::int64_t gpus_of(const SimulationRun& run) {
   return gpus;
 }
 
-/// Fewer blocks would change something: they run out, or prefixes are found in them.
+/// Whether fewer blocks would change the result: blocks run out, or hold shared prefixes.
 bool depends_on_capacity(const SimulationRun& run) {
-  constexpr double kNearlyFull = 0.9;  // beyond what capacities err by
+  constexpr double kNearlyFull = 0.9;  // beyond the error of predicted capacities
   return run.result.use.peak_kv_use > kNearlyFull || !run.workload.contents.empty();
 }
 
@@ -111,7 +111,7 @@ Deviations opposite(const Deviations& deviations) {
           .kv_capacity = -deviations.kv_capacity};
 }
 
-/// Capacities come from the plan alone, whatever the load.
+/// Capacities depend only on the plan, not on the load.
 void set_capacity_intervals(Prediction& prediction, const SimulationRun& run) {
   const double uncertainty = run.pools.front().plan.relative_uncertainty;
   for (std::size_t i = 0; i < prediction.intervals.size(); ++i) {
@@ -122,7 +122,7 @@ void set_capacity_intervals(Prediction& prediction, const SimulationRun& run) {
   }
 }
 
-/// Of a prepared run whose model fits.
+/// Predicts a prepared run whose model fits.
 Prediction predict_load(SimulationRun& run, const std::optional<std::int64_t>& stage,
                         const ProgressFunction& progress) {
   const PoolStepTimes step_times = step_times_of(run);
@@ -156,7 +156,7 @@ Prediction refused(const SimulationRun& run) {
 
 // ---- saturation
 
-/// Requests that run at once at most, all replicas together.
+/// Maximum requests running at once, over all replicas.
 double max_running(const SimulationRun& run, std::int64_t tokens_each) {
   double running = 0;
   for (const PoolRun& pool : run.pools) {
@@ -176,8 +176,8 @@ std::int64_t mean_tokens(const Workload& workload) {
   return tokens / std::max<std::int64_t>(1, std::ssize(workload.requests));
 }
 
-/// Everything is sent at once. Of n waves the last runs with less and less; at twenty it is 5 % of
-/// the time, in which throughput falls short by half.
+/// Sends everything at once. Of n waves the last runs with fewer and fewer requests; at twenty it
+/// is 5 % of the time, in which throughput falls short by half.
 SimulationRun prepare_saturation(const ValidationCase& question) {
   constexpr double kWaves = 20;
   constexpr double kMaxRequests = 200'000;
@@ -268,7 +268,7 @@ void keep_stage(SimulationRun& run, const std::optional<std::int64_t>& stage) {
   if (*stage > stages) {
     throw Error(fmt::format("stage {} was measured, but the load reports {}", *stage, stages));
   }
-  if (run.result.stages.empty()) return;  // one is all there is
+  if (run.result.stages.empty()) return;  // a single stage is the whole result
   LoadResult& whole = run.result;
   whole = run.result.stages[static_cast<std::size_t>(*stage - 1)];
 }

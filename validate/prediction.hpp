@@ -1,4 +1,4 @@
-// What Roofcast predicts for one measured run: figures as the store names them, each with its 80 %
+// Roofcast's prediction for one measured run: figures under the store's names, each with its 80 %
 // interval.
 #pragma once
 
@@ -16,36 +16,36 @@
 namespace roofcast {
 
 struct Prediction {
-  Run run{};                          // of kind "validate"; its command line is the caller's
+  Run run{};                          // of kind "validate"; the caller sets its command line
   std::vector<Interval> intervals{};  // one for each of run.metrics
   std::string refusal{};              // why there are no figures: what does not fit
-  std::vector<std::string> notes{};   // what the figures rest on
+  std::vector<std::string> notes{};   // assumptions behind the figures
 };
 
-/// Answers the case's question. The interval of a figure: the question asked again with each cause
-/// of error (step times, host work on a request, KV capacity) 1.28 standard deviations up and down;
-/// the causes are independent, so their effects combine in quadrature. Neglects chance: other
-/// arrivals and lengths of the same distributions. Throws Error for a
-/// deployment that cannot be read or simulated; `progress` returning false ends a simulation, whose
-/// figures are then worth nothing.
+/// Answers the case's question. The interval of a figure comes from repeating the prediction with
+/// each cause of error (step times, host work per request, KV capacity) shifted by 1.28 standard
+/// deviations up and down; the causes are independent, so their effects are combined in quadrature.
+/// Neglects chance: other arrivals and lengths of the same distributions. Throws Error for a
+/// deployment that cannot be read or simulated. If `progress` returns false the simulation ends and
+/// its figures are meaningless.
 Prediction predict(const ValidationCase& question, const ProgressFunction& progress);
 
-// ---- its parts, for who asks the same again with other terms
+// ---- its parts, for callers that repeat a prediction with other terms
 
-/// The simulation of a case that asks for one, up to running it.
+/// Prepares the simulation of a case up to running it.
 SimulationRun prepare(const ValidationCase& question);
 
-/// Leaves of the run's result what the stage's requests make of it (from 1, of those reported); all
-/// where none is asked for. Throws Error where the load reports fewer stages.
+/// Reduces the run's result to the given stage (from 1, of those reported); keeps all if none is
+/// given. Throws Error if the load reports fewer stages.
 void keep_stage(SimulationRun& run, const std::optional<std::int64_t>& stage);
 
-/// Of a run with its result: the store's figures, and those that are compared besides.
+/// Figures of a finished run: those of the store, and further ones that are compared.
 std::vector<MetricRow> figures_of(const SimulationRun& run);
 
-/// Memory and single steps are of one engine: throws Error when the case has several pools.
+/// The deployment of a memory or single-step case. Throws Error if the case has several pools.
 ResolvedDeployment deployment_of(const ValidationCase& question);
 
-/// Sequences of one context each, as only the sum is known; full attention gets the sum itself.
+/// Sequences of equal context, since only the sum is known; full attention gets the sum itself.
 StepBatch batch_of(const StepQuestion& step, const Transformer& model);
 
 }  // namespace roofcast

@@ -18,30 +18,30 @@
 namespace roofcast {
 namespace {
 
-/// What the engine's host time shows in.
+/// Figures that depend on the engine's host time.
 constexpr std::array<std::string_view, 5> kFitted = {"ttft_s", "tpot_s", "itl_s", "e2e_s",
                                                      "step_s"};
-/// Below saturation the load's own, which no host term moves.
+/// Below saturation these equal the load's rate, which no host term changes.
 constexpr std::array<std::string_view, 2> kFittedSaturated = {"output_tokens_per_s",
                                                               "output_tokens_per_s_per_gpu"};
 
-/// Thrown through the fit by a user's Ctrl-C.
+/// Thrown through the fit when the user presses Ctrl-C.
 struct Interrupted {};
 
-/// A case of which everything that does not depend on host terms is at hand.
+/// A case with everything prepared that does not depend on host terms.
 struct PreparedCase {
   std::string name{};
-  std::string asked_engine{};                // preset or profile, as the case spells it
-  std::optional<SimulationRun> run{};        // of a simulation or saturation
-  std::optional<ResolvedDeployment> step{};  // of a single step
+  std::string asked_engine{};                // preset or profile, as written in the case
+  std::optional<SimulationRun> run{};        // for a simulation or saturation
+  std::optional<ResolvedDeployment> step{};  // for a single step
   StepBatch batch{};
-  std::optional<std::int64_t> stage{};  // of the run's load, as ValidationCase
-  std::vector<MetricRow> measured{};    // those that are fitted
+  std::optional<std::int64_t> stage{};  // as ValidationCase::stage
+  std::vector<MetricRow> measured{};    // figures that are fitted
 
   Engine& engine() { return step ? step->deployment.engine : run->pools.front().deployment.engine; }
 };
 
-/// Whether the server decides how fast requests are served: it is asked for what it can do, or
+/// Whether the server limits how fast requests are served: the case asks for its maximum, or
 /// clients wait for it.
 bool is_saturated(const ValidationCase& question) {
   if (question.ask == ValidationAsk::saturation || question.scenario.max_concurrency) return true;
@@ -82,7 +82,7 @@ std::vector<MetricRow> predicted_rows(PreparedCase& prepared, const ProgressFunc
   return figures_of(*prepared.run);
 }
 
-/// The predicted figures that were measured, in the order of the measured ones.
+/// The predicted values of the measured figures, in their order.
 std::vector<double> predicted_values(PreparedCase& prepared, const ProgressFunction& go_on) {
   const std::vector<MetricRow> rows = predicted_rows(prepared, go_on);
   std::vector<double> values;
@@ -99,7 +99,7 @@ std::vector<double> predicted_values(PreparedCase& prepared, const ProgressFunct
   return values;
 }
 
-/// Fills in `prepared`, or says why the case takes no part.
+/// Fills in `prepared`; returns why the case cannot be used, or "".
 std::string prepare_case(const ValidationCase& question, PreparedCase& prepared) {
   if (!question.problem.empty()) return question.problem;
   if (question.ask == ValidationAsk::memory) return "what fits does not depend on host time";
@@ -125,7 +125,7 @@ std::string prepare_case(const ValidationCase& question, PreparedCase& prepared)
   return prepared.measured.empty() ? "none of its figures tells of host time" : "";
 }
 
-/// The cases that take part; the others go to `left_out`.
+/// The cases that can be used; the others go to `left_out`.
 std::vector<PreparedCase> prepare_cases(const std::vector<ValidationCase>& cases,
                                         std::vector<LeftOutCase>& left_out) {
   std::vector<PreparedCase> prepared;
@@ -149,7 +149,7 @@ std::vector<PreparedCase> prepare_cases(const std::vector<ValidationCase>& cases
                                              left_out.front().name, left_out.front().reason));
 }
 
-/// All cases predicted with the terms' values, on all cores; the same whatever their number.
+/// Predicts all cases for given terms, on all cores; results do not depend on their number.
 class CasePredictions {
  public:
   CasePredictions(std::vector<PreparedCase>& cases, const std::vector<const HostTerm*>& terms,
@@ -185,7 +185,7 @@ class CasePredictions {
   }
 
  private:
-  /// The start, derivatives, and the rounds that a fit usually takes.
+  /// Start, derivatives, and the iterations that a fit usually takes.
   std::int64_t max() const {
     constexpr std::int64_t kUsualRounds = 3;
     const auto terms = std::ssize(terms_);
@@ -207,7 +207,7 @@ class CasePredictions {
   std::atomic<bool> stopped_{false};
 };
 
-/// Of all cases: the preset itself, where they name a profile of one.
+/// The preset of all cases: if they name an engine profile, the preset it is based on.
 std::string preset_of(PreparedCase& first) {
   if (!is_engine_profile_path(first.asked_engine)) return first.engine().name;
   return load_engine_profile(first.asked_engine).preset;
@@ -234,7 +234,7 @@ std::vector<OverheadTerm> overhead_terms(const std::vector<const HostTerm*>& ask
   return terms;
 }
 
-/// Those of all cases; the names that occur go to the result, each once.
+/// The measured figures of all cases; adds the distinct names to the result.
 std::vector<MeasuredFigure> measured_figures(const std::vector<PreparedCase>& cases,
                                              EngineFit& result) {
   std::vector<std::string>& names = result.figures;

@@ -1,5 +1,5 @@
-// From measured runs to the host terms of an engine: every case predicted again and again with
-// other terms until the figures meet (calibrate/overhead_fit.hpp). Kernel curves are not touched.
+// Fits an engine's host terms to measured runs: predicts every case repeatedly with varying terms
+// until the figures match (calibrate/overhead_fit.hpp). Kernel curves are not changed.
 #pragma once
 
 #include <optional>
@@ -15,32 +15,32 @@ namespace roofcast {
 
 struct FitQuestion {
   std::vector<ValidationCase> cases{};
-  std::vector<const HostTerm*> terms{};  // to learn, the surest first
+  std::vector<const HostTerm*> terms{};  // to fit, the surest first
   std::string name{};                    // of the engine profile
 };
 
-/// A case that takes no part, and why.
+/// A case that is not used, and why.
 struct LeftOutCase {
   std::string name{};
   std::string reason{};
 };
 
 struct EngineFit {
-  EngineProfile profile{};                     // with every term that was identified
-  std::vector<const HostTerm*> terms{};        // as asked
-  OverheadFit fit{};                           // one of fit.terms for each
-  std::vector<double> preset_values{};         // of each term, seconds
+  EngineProfile profile{};                     // with every identified term
+  std::vector<const HostTerm*> terms{};        // as requested
+  OverheadFit fit{};                           // one of fit.terms for each of `terms`
+  std::vector<double> preset_values{};         // per term, in seconds
   std::vector<std::string> figures{};          // names of what was fitted: "ttft_s mean"
-  std::vector<std::size_t> figure_of_value{};  // of each measured figure, an index of `figures`
-  std::size_t cases = 0;                       // that took part
+  std::vector<std::size_t> figure_of_value{};  // per measured figure, an index into `figures`
+  std::size_t cases = 0;                       // used in the fit
   std::size_t values = 0;                      // measured figures in them
   std::vector<LeftOutCase> left_out{};
 };
 
-/// Latencies and step times are fitted, of saturated servers throughputs too: by their mean or
-/// single value, by their median where there is no other. `progress` gets the predictions made and
-/// what they come to at most; once it returns false nothing is returned. Throws Error when the
-/// cases are of several engines, and when none can take part.
+/// Fits latencies and step times, and throughputs of saturated servers: by their mean or single
+/// value, or by their median if there is no other. `progress` receives the predictions made and
+/// their maximum number; if it returns false, returns nullopt. Throws Error if the cases use
+/// several engines, or if none can be used.
 std::optional<EngineFit> fit_engine(const FitQuestion& question, const ProgressFunction& progress);
 
 }  // namespace roofcast

@@ -11,7 +11,7 @@
 namespace roofcast {
 namespace {
 
-/// The figures of both sides that meet by name.
+/// Compares figures of the same name.
 void compare(const std::vector<MetricRow>& figures, ValidatedCase& validated) {
   const std::vector<MetricRow>& predicted = validated.prediction.run.metrics;
   for (const MetricRow& row : figures) {
@@ -56,7 +56,7 @@ ValidatedCase validated(const ValidationCase& question, const ProgressFunction& 
     }
   } catch (const std::bad_alloc&) {
     compared.reason = "out of memory; a smaller workload may do";
-  } catch (const std::exception& error) {  // a thread's own end: it must not reach the others
+  } catch (const std::exception& error) {  // must not propagate to other threads
     compared.reason = error.what();
   }
   return result;

@@ -1,4 +1,4 @@
-// Every case of a validation answered and put beside what was measured.
+// Predicts every case of a validation and compares it with the measurement.
 #pragma once
 
 #include <optional>
@@ -11,18 +11,18 @@
 
 namespace roofcast {
 
-/// A case beside its prediction.
+/// A case and its prediction.
 struct ValidatedCase {
   ComparedCase compared{};
   Prediction prediction{};
-  std::vector<std::string> unpredicted{};  // measured figures without a prediction: "itl_s p25"
-  std::vector<std::string> assumed{};      // what the measured file does not say
-  std::vector<std::string> warnings{};     // where it contradicts itself
+  std::vector<std::string> unpredicted{};  // measured figures without prediction: "itl_s p25"
+  std::vector<std::string> assumed{};      // assumptions where the measured file is silent
+  std::vector<std::string> warnings{};     // contradictions within the file
 };
 
-/// In the order of the cases, the same whatever the number of threads. A case that cannot be
-/// answered says why in compared.reason. `progress` counts cases and is called by the thread that
-/// called this; returning false ends the work, and nothing is returned.
+/// In the order of the cases, regardless of the number of threads. For a case that cannot be
+/// answered, compared.reason says why. `progress` counts cases and is called on the calling thread;
+/// if it returns false, the work ends and nullopt is returned.
 std::optional<std::vector<ValidatedCase>> run_validation(const std::vector<ValidationCase>& cases,
                                                          int threads,
                                                          const ProgressFunction& progress);

@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A value as a command line would give it; nothing where it is not set, or no plain value.
+/// A value as written on a command line; nullopt if it is not set or not a plain value.
 std::optional<std::string> text_of(const json& value) {
   if (value.is_null() || value.is_structured()) return std::nullopt;
   std::string text = value.is_string() ? value.get<std::string>() : value.dump();
@@ -28,7 +28,7 @@ std::optional<std::string> text_of(const json& value) {
   return text;
 }
 
-/// The arguments of the run by name, those of server_info first.
+/// The arguments of the run by name; direct keys override those of server_info.
 std::map<std::string, std::string> arguments_of(const MeasuredSetting& setting) {
   std::map<std::string, std::string> arguments;
   const auto put = [&](const std::string& key, const json& value) {
@@ -45,10 +45,10 @@ std::map<std::string, std::string> arguments_of(const MeasuredSetting& setting) 
   return arguments;
 }
 
-/// Those whose words differ from this program's, which are vLLM's.
+/// Engines whose terms differ from ours, which are vLLM's.
 constexpr std::array kEngines = {ServeEngine::sglang, ServeEngine::tensorrt_llm};
 
-/// What trtllm-bench's report calls a key of the engine's configuration, or a flag.
+/// Name that trtllm-bench's report uses for a configuration key or flag.
 struct Alias {
   std::string_view reported;
   std::string_view key;
@@ -72,7 +72,7 @@ bool is_called(const ServeFlag& row, const std::string& flag) {
                      [&](const std::string& other) { return plain(other) == flag; });
 }
 
-/// The flag or configuration key of that name; null where no table lists it.
+/// The flag or configuration key of that name; nullptr if no table lists it.
 const ServeFlag* find_row(ServeEngine engine, std::string name) {
   const ServeFlags& table = serve_flags(engine);
   if (engine == ServeEngine::tensorrt_llm) {
@@ -90,7 +90,7 @@ const ServeFlag* find_row(ServeEngine engine, std::string name) {
   return nullptr;
 }
 
-/// Whether the deployment, which importers read, is what the knob decides.
+/// Whether the knob belongs to the deployment, which the importers read themselves.
 bool is_of_deployment(const ServeKnob& knob) {
   constexpr std::array<std::string_view, 9> kNames = {
       "model",  "quantization",           "dtype", "engine", "tensor", "pipeline", "data",
@@ -98,7 +98,7 @@ bool is_of_deployment(const ServeKnob& knob) {
   return std::find(kNames.begin(), kNames.end(), knob.name) != kNames.end();
 }
 
-/// TensorRT-LLM reports a share of memory in percent, a policy in words apart and formats in
+/// TensorRT-LLM reports a memory share in percent, a policy as separate words, and formats in
 /// capitals.
 std::string as_flag_value(const ServeKnob& knob, std::string text) {
   if (knob.name == "gpu_memory_utilization") {
@@ -114,7 +114,7 @@ void read_argument(const ServeFlag& row, const std::string& name, const std::str
                    ServeWords& words) {
   const bool is_switch = row.takes == Takes::nothing;
   if (row.knob == nullptr) {
-    // What is not modelled has values that stand for nothing; a switch that is on is certain.
+    // Values of unmodelled arguments may mean nothing; a switch that is on is certain.
     const std::string word = lower(value);
     const bool on = word == "true" || word == "1";
     if (is_switch && on && row.effect == Effect::possible) words.not_modelled.push_back(name);
@@ -129,7 +129,7 @@ void read_argument(const ServeFlag& row, const std::string& name, const std::str
   }
 }
 
-/// Tokens of the KV pool as blocks, and requests of one rank.
+/// Converts KV pool tokens to blocks, and requests to those of one rank.
 EngineOverrides overrides_of(ServeEngine engine, const ServeWords& words,
                              const MeasuredSetting& setting, bool shares_attention) {
   EngineOverrides knobs = words.overrides;
@@ -157,7 +157,7 @@ ServerArguments server_arguments_of(const MeasuredSetting& setting) {
     try {
       read_argument(*row, name, value, words);
     } catch (const UsageError& error) {
-      throw Error(error.what());  // of a file, not of a flag
+      throw Error(error.what());  // in a file, not in a flag
     }
   }
   const auto shared = arguments.find("enable_dp_attention");

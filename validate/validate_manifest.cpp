@@ -41,7 +41,7 @@ constexpr std::int64_t kMaxStages = 1'000'000;
 constexpr std::int64_t kMaxStepTokens = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxStepSequences = 1 << 20;
 
-/// As JSON, whatever bytes a table's fields hold.
+/// As JSON, even if a table's fields contain invalid UTF-8.
 std::string text_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -56,7 +56,7 @@ bool has_statistics(const std::string& metric) {
   return is_time(metric) && metric != "step_s" && metric != "makespan_s";
 }
 
-/// "63.9 ms" of a time; "12,5" of nothing. Throws UsageError.
+/// Parses "63.9 ms" for a time, "12,5" for a plain number. Throws UsageError.
 double parse_figure(const std::string& metric, std::string text) {
   std::erase(text, ' ');
   if (is_time(metric)) return parse_time(text, metric).value;
@@ -158,16 +158,16 @@ StepQuestion read_step(const JsonObject& object) {
   return step;
 }
 
-/// Results by path and format: the cases of a manifest may be about many runs of one file.
+/// Results by path and format: several cases of a manifest may use runs of the same file.
 using ReadResults = std::map<std::pair<std::string, std::string>, std::vector<MeasuredRun>>;
 
-/// Where a case stands, and what its paths are relative to.
+/// Position of a case in the manifest, and the folder of its paths.
 struct CasePlace {
   std::string file;
   std::string path;  // "cases[3]"
   std::string row;   // "runs.csv, line 12"; empty without rows
   std::filesystem::path folder;
-  ReadResults* results = nullptr;  // those that were read before
+  ReadResults* results = nullptr;  // results read earlier
 
   std::string file_at(const std::string& relative) const {
     return (folder / relative).lexically_normal().string();
@@ -176,7 +176,7 @@ struct CasePlace {
   std::string at(const char* key) const { return where() + ": " + path + "." + key; }
 };
 
-/// `given` is completed by what a measured file says of its setting.
+/// Completes `given` with the setting stated in a measured file.
 Scenario read_case_scenario(const json* given, const ValidationCase& question,
                             const CasePlace& place) {
   json filled = scenario_of(question.measured);
@@ -215,7 +215,7 @@ bool names_num_prompts(const json* scenario) {
          (*scenario)["workload"].contains("num_prompts");
 }
 
-/// The run of a file that another tool wrote.
+/// Reads the run of a file that another tool wrote.
 MeasuredRun read_result_file(const JsonObject& object, const CasePlace& place) {
   const auto file = object.text("file");
   if (!file || file->empty()) object.fail_missing("file", "a file or folder of results");
@@ -248,7 +248,7 @@ void read_figures(const JsonObject& object, const CasePlace& place, ValidationCa
   result.figures = result.measured.metrics;
 }
 
-/// Of a result of another tool: whether `given` and the file say together what it ran on.
+/// For another tool's result: whether `given` and the file together determine the deployment.
 void judge_deployment(const json* given, ValidationCase& result) {
   if (result.measured.format.empty()) return;
   const auto gives = [&](const char* key) {
@@ -298,7 +298,7 @@ ValidationCase read_case(const json& described, const CasePlace& place) {
 
 // ---- the file
 
-/// The case's own pattern, a case for each of its rows.
+/// Adds a case for each row of the case's pattern.
 void add_rows(const json& described, const CasePlace& place, std::vector<ValidationCase>& cases) {
   const JsonObject object(described, place.file, place.path, kCaseKeys);
   json pattern = described;
@@ -335,7 +335,7 @@ void take_recorded_requests(ValidationCase& question) {
   const auto* trace = std::get_if<TraceWorkload>(&question.scenario.workload);
   if (trace == nullptr || trace->path != question.measured.origin) return;
   question.recorded = recorded_workload(question.measured);
-  question.measured.requests = {};  // there once is enough
+  question.measured.requests = {};  // kept once is enough
 }
 
 ValidationManifest read_manifest(const std::string& path) {

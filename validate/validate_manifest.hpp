@@ -1,5 +1,5 @@
-// The manifest of `roofcast validate`: measured runs and what they ran on, any number of them in
-// one JSON file. Schema: reports/validation.schema.json.
+// The manifest of `roofcast validate`: any number of measured runs and their deployments in one
+// JSON file. Schema: reports/validation.schema.json.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace roofcast {
 
-/// What a case asks of its scenario.
+/// Question that a case asks of its scenario.
 enum class ValidationAsk {
-  simulate,   // the workload through the engine
+  simulate,   // serve the workload
   step,       // the time of one step
   memory,     // KV blocks and tokens, concurrency
-  saturation  // throughput when everything is sent at once, without its beginning and end
+  saturation  // throughput when everything is sent at once, without start and end
 };
 
 /// The batch of ValidationAsk::step.
@@ -36,28 +36,31 @@ struct ValidationCase {
   std::string place{};  // "manifest.json: cases[3], runs.csv, line 12", for messages
   ValidationAsk ask = ValidationAsk::simulate;
   Scenario scenario{};
-  bool states_num_prompts = false;      // the scenario says how many requests there are
-  std::optional<std::int64_t> stage{};  // of the load's reported ones, from 1, that was measured
+  bool states_num_prompts = false;      // the scenario specifies the number of requests
+  std::optional<std::int64_t> stage{};  // measured stage of the load, from 1, of those reported
   StepQuestion step{};
   MeasuredRun measured{};
-  std::vector<MetricRow> figures{};    // of `measured`, those to be compared
-  std::optional<Workload> recorded{};  // the scenario's load, where it is the measured requests
-  std::vector<std::string> assumed{};  // what the measured file does not say, and how it was taken
-  std::string problem{};  // why it cannot be asked, naming file and key; empty when it can
+  std::vector<MetricRow> figures{};    // figures of `measured` to be compared
+  std::optional<Workload> recorded{};  // the scenario's load, if it consists of the measured
+                                       // requests
+  std::vector<std::string> assumed{};  // what the measured file does not state, and what was
+                                       // assumed
+  std::string problem{};  // why it cannot be asked, naming file and key; empty if it can
 };
 
 struct ValidationManifest {
   std::string name{};
   std::vector<ValidationCase> cases{};
-  std::vector<std::string> remarks{};  // on what was read, in lines: files that repeat others, ...
+  std::vector<std::string> remarks{};  // on the files read, one per line: files that repeat
+                                       // others, ...
   bool whole = true;                   // false: a file could not be read
 };
 
-/// Sets `recorded` where the scenario's load is the measured run's own.
+/// Sets `recorded` if the scenario's load is the measured run's own.
 void take_recorded_requests(ValidationCase& question);
 
-/// Reads a manifest and the files it names, whose paths are relative to it. What is wrong within
-/// one case is its `problem`. Throws Error naming file, case and key for anything else.
+/// Reads a manifest and the files it names, relative to it. An error within one case becomes its
+/// `problem`. Throws Error naming file, case and key for anything else.
 ValidationManifest read_manifest(const std::string& path);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// A validation as rows of the store.
+// Converts a validation to rows of the store.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -8,7 +8,7 @@
 namespace roofcast {
 namespace {
 
-/// Each finite figure once: a tool may state one twice.
+/// Each finite figure once: a tool may list one twice.
 std::vector<MetricRow> distinct(const std::vector<MetricRow>& rows) {
   std::vector<MetricRow> kept;
   for (const MetricRow& row : rows) {
@@ -20,7 +20,7 @@ std::vector<MetricRow> distinct(const std::vector<MetricRow>& rows) {
   return kept;
 }
 
-/// It ran on what was predicted for, as far as anybody says.
+/// The measured run as a row. Its deployment is assumed to be the predicted one.
 Run measured_run(const ValidationCase& question, const Run& predicted) {
   const MeasuredRun& measured = question.measured;
   Run run{.row = predicted.row, .metrics = distinct(measured.metrics), .requests = {}};

@@ -1,7 +1,7 @@
-// What a JSON text is refused for that its parser takes. nlohmann::json writes and copies a value
-// by recursion, so one that nests some ten thousand levels deep would take the whole stack; and of
-// a key that is given twice the last wins in silence. Its own parser with a callback would refuse
-// both, in time that grows with the square of an object's members.
+// Parses JSON with limits that nlohmann's parser does not have. nlohmann::json writes and copies
+// values recursively, so a text nested some ten thousand levels deep would exhaust the stack; and
+// of a repeated key it silently keeps the last. Checking either in its parser's callback takes time
+// quadratic in the number of an object's members.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,12 +17,12 @@
 
 namespace roofcast {
 
-/// Beyond any config, profile or scenario.
+/// More than any config, profile or scenario needs.
 inline constexpr std::size_t kDeepestJson = 64;
 
 enum class RepeatedKeys { last_wins, refused };
 
-/// Takes the events of nlohmann's parser and makes the value of them.
+/// SAX handler for nlohmann's parser: builds the value from its events.
 template <class Json>
 class BoundedJson {
  public:
@@ -72,7 +72,8 @@ class BoundedJson {
     throw Error(fmt::format("{}: key '{}' is given twice in one object", where_, shown));
   }
 
-  /// Where the next value goes: the whole text, the open array's end or the open object's key.
+  /// Where the next value goes: the root, the end of the open array or the open object's current
+  /// key.
   Json& place() {
     if (open_.empty()) return root_;
     if (open_.back()->is_object()) return *member_;
@@ -104,12 +105,12 @@ class BoundedJson {
   std::string where_;
   RepeatedKeys repeated_;
   std::vector<Json*> open_;  // objects and arrays around the next value, outermost first
-  Json* member_ = nullptr;   // the open object's key that waits for its value
+  Json* member_ = nullptr;   // the open object's key that awaits its value
 };
 
-/// Json::parse of a text or stream, with its exceptions; also throws Error "WHERE: ..." at the
-/// first value below kDeepestJson levels, and at a second "KEY" of one object where that is
-/// refused.
+/// Json::parse of a text or stream, with its exceptions. Also throws Error "WHERE: ..." at the
+/// first value nested deeper than kDeepestJson levels and, if `repeated` refuses them, at a
+/// repeated key within one object.
 template <class Json, class Input>
 Json parse_bounded(Input&& input, const std::string& where,
                    RepeatedKeys repeated = RepeatedKeys::last_wins, bool ignores_comments = false) {

@@ -30,7 +30,7 @@ std::unique_ptr<std::streambuf> open_file(const std::string& path) {
   return file;
 }
 
-/// The magic number of RFC 1952, section 2.3.1. Leaves the bytes at their beginning.
+/// Checks for the gzip magic number (RFC 1952, section 2.3.1). Leaves the stream at its start.
 bool starts_as_gzip(std::streambuf& bytes) {
   constexpr int kFirst = 0x1f, kSecond = 0x8b;
   if (bytes.sgetc() != kFirst) return false;

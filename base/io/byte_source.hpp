@@ -1,4 +1,5 @@
-// The bytes of a file or of memory, gzip undone (told by the first two bytes), piece by piece.
+// The bytes of a file or of memory, piece by piece; gzip is detected by its first two bytes and
+// decompressed.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +13,18 @@ namespace roofcast {
 
 class ByteSource {
  public:
-  /// Opens the file. Throws Error when it cannot be opened, or ends in .gz and is not gzip.
+  /// Opens the file. Throws Error if it cannot be opened, or if its name ends in .gz and it is not
+  /// gzip.
   explicit ByteSource(const std::string& path);
   /// Reads from `bytes`, which must outlive this; `name` stands for the file in messages.
   ByteSource(std::istream& bytes, std::string name);
   ~ByteSource();
 
-  /// The first bytes, as many as 65,536, which stay to be read.
+  /// Up to 65,536 bytes from the start, without consuming them.
   std::string_view peek();
 
-  /// Puts up to `most` bytes where `to` points and says how many; 0 at the end. Throws Error when
-  /// gzip data is damaged.
+  /// Reads up to `max` bytes into `to` and returns how many; 0 at the end. Throws Error if gzip
+  /// data is damaged.
   std::size_t read(char* to, std::size_t max);
 
   const std::string& name() const { return name_; }
@@ -34,8 +36,8 @@ class ByteSource {
   std::unique_ptr<std::streambuf> file_;      // null when the caller owns the bytes
   std::streambuf* raw_ = nullptr;             // the file or the caller's bytes
   std::unique_ptr<std::streambuf> unzipped_;  // reads raw_; null for plain text
-  std::string head_;                          // what peek() has seen and read() has not given yet
-  std::size_t given_ = 0;                     // of head_
+  std::string head_;       // bytes that peek() has read and read() has not returned yet
+  std::size_t given_ = 0;  // how much of head_ read() has returned
 };
 
 }  // namespace roofcast

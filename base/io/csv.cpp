@@ -11,7 +11,7 @@ void skip_blanks(std::string_view& line) {
   while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
 }
 
-/// Takes a quoted field, its opening quote already taken.
+/// Takes a quoted field whose opening quote has been removed.
 bool take_quoted(std::string_view& line, std::string& field) {
   while (!line.empty()) {
     const char letter = line.front();

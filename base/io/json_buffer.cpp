@@ -8,7 +8,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t kChunk = 65'536;
-constexpr std::size_t kLongestText = std::size_t{16} << 20;  // 16 MiB: a generated text is shorter
+constexpr std::size_t kLongestText = std::size_t{16} << 20;  // 16 MiB
 
 bool is_blank(int letter) {
   return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';

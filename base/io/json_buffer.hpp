@@ -1,5 +1,5 @@
-// The JSON of a file, NaN and Infinity replaced, for a parser that reads a stream: only the piece
-// that is being read is in memory.
+// The JSON of a file with NaN and Infinity replaced, for a parser that reads a stream. Only the
+// current piece is in memory.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace roofcast {
 
-/// Throws Error, from whatever reads it, at a text of over 16 MiB and at damaged gzip data.
+/// Reads throw Error at a string of over 16 MiB and at damaged gzip data.
 class JsonBuffer : public std::streambuf {
  public:
   /// `bytes` must outlive this.
   JsonBuffer(ByteSource& bytes, NumberWords words) : bytes_(bytes), words_(words) {}
 
-  /// Of the character that is read next, from 1.
+  /// Line of the next character, from 1.
   std::int64_t line();
 
  protected:
@@ -29,11 +29,11 @@ class JsonBuffer : public std::streambuf {
   JsonWords words_;
   std::string chunk_, piece_;
   bool at_end_ = false;
-  std::int64_t line_ = 1;    // of the character that counted_ points at
-  std::size_t counted_ = 0;  // of piece_: how far lines are counted
+  std::int64_t line_ = 1;    // line of the character that counted_ points at
+  std::size_t counted_ = 0;  // offset in piece_ up to which lines are counted
 };
 
-/// Whether anything but blanks is left to be read; reads the blanks.
+/// Whether anything but blanks is left; consumes the blanks.
 bool has_more(std::streambuf& text);
 
 }  // namespace roofcast

@@ -21,13 +21,13 @@ using nlohmann::json;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLargestCount = 9'007'199'254'740'992.0;  // 2^53
-constexpr std::size_t kLongestKey = 100;                   // that an error repeats
+constexpr std::size_t kLongestKey = 100;                   // in error messages
 
 }  // namespace
 
 std::optional<double> number_in(std::string_view text) {
   if (const auto number = to_number<double>(text)) return number;
-  // As Python, JavaScript, YAML and Prometheus spell them.
+  // Spellings of Python, JavaScript, YAML and Prometheus.
   const std::string word = lower(text);
   for (const char* infinite : {"inf", "+inf", ".inf", "infinity"}) {
     if (word == infinite) return kInfinity;

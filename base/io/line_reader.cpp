@@ -13,7 +13,7 @@ constexpr std::size_t kChunk = 65'536;
 
 }  // namespace
 
-/// Appends the next piece of the text to the buffer; false at its end.
+/// Appends the next piece of the text to the buffer. Returns false at the end.
 bool LineReader::fill() {
   buffer_.erase(0, begin_);
   begin_ = 0;

@@ -1,4 +1,4 @@
-// Lines of a text, in bounded memory whatever it holds.
+// Lines of a text in bounded memory, whatever the text holds.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,16 @@ class LineReader {
   /// `source` must outlive this.
   explicit LineReader(ByteSource& source) : source_(source) {}
 
-  /// The next line without its end (LF or CRLF) and, of the first, without a byte-order mark;
-  /// false at the end of the text. The view holds until the next call. Throws Error naming file and
-  /// line: damaged gzip data, a line over 1,000,000 bytes, over 100,000,000 lines.
+  /// The next line without its end (LF or CRLF), and without a byte-order mark on the first.
+  /// Returns false at the end of the text. The view is valid until the next call. Throws Error
+  /// naming file and line for damaged gzip data, a line over 1,000,000 bytes or over 100,000,000
+  /// lines.
   bool next(std::string_view& line);
 
-  /// The next line that holds more than blanks.
+  /// The next line that is not blank.
   bool next_filled(std::string_view& line);
 
-  /// Of the line last returned, from 1.
+  /// Number of the line last returned, from 1.
   std::int64_t line_number() const { return line_number_; }
 
  private:
@@ -30,7 +31,7 @@ class LineReader {
 
   ByteSource& source_;
   std::string buffer_;
-  std::size_t begin_ = 0;  // of what is not returned yet
+  std::size_t begin_ = 0;  // start of the part not yet returned
   std::int64_t line_number_ = 0;
   bool at_end_ = false;
 };

@@ -1,4 +1,4 @@
-// Text out of a file, as messages show it.
+// Text from a file, as messages show it.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace roofcast {
 
-/// Short, and plain whatever bytes it holds.
+/// Shortens `text` to `longest` characters and replaces bytes that are not printable.
 std::string shown(std::string_view text, std::size_t longest = 40);
 
 }  // namespace roofcast

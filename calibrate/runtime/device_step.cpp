@@ -46,7 +46,7 @@ Seconds DeviceStep::seconds(const StepBatch& batch) const {
   return steps_.back().time;
 }
 
-/// Of requests that have left, and of those that start again from their first token.
+/// Releases pages of requests that have left, and of those that start over from their first token.
 void DeviceStep::give_back_pages() const {
   const std::vector<RequestId>& running = engine_->state().running;
   std::erase_if(holding_, [&](RequestId id) {
@@ -60,7 +60,7 @@ SequenceRows DeviceStep::rows_of(const ScheduledTokens& scheduled) const {
   const RequestId id = scheduled.request;
   const RequestState& state = (*requests_)[id];
   if (std::find(holding_.begin(), holding_.end(), id) == holding_.end()) holding_.push_back(id);
-  // The plan is committed: its tokens count as computed.
+  // The plan is committed, so its tokens already count as computed.
   const std::int64_t cached = state.computed - scheduled.tokens;
   const std::vector<std::int32_t>& sequence = sequence_of(id);
   const std::vector<RequestId>& sampled = engine_->plan().sampled;
@@ -72,12 +72,12 @@ SequenceRows DeviceStep::rows_of(const ScheduledTokens& scheduled) const {
           .decodes = scheduled.tokens == 1 && cached >= state.input_tokens};
 }
 
-/// The request's tokens so far; a prompt is drawn when it is first asked for.
+/// The request's tokens so far; its prompt is drawn on first use.
 std::vector<std::int32_t>& DeviceStep::sequence_of(RequestId id) const {
   const auto found = sequences_.find(id);
   if (found != sequences_.end()) return found->second;
   const RequestState& state = (*requests_)[id];
-  // Room for all of it: rows_of() hands out spans.
+  // Reserves the whole length, because rows_of() returns spans.
   std::vector<std::int32_t>& sequence = sequences_[id];
   sequence.reserve(static_cast<std::size_t>(state.input_tokens + state.output_tokens + 1));
   RandomStream random = random_stream(seed_, "prompt " + std::to_string(id));

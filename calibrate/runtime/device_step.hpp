@@ -1,5 +1,6 @@
-// The step-time seam answered by doing it: each step that a simulated engine plans is run on a
-// device, and takes as long as it took. So the simulator's scheduler serves a real model.
+// Implements the step-time interface by execution: each step that a simulated engine plans is run
+// on a device, and its measured time is returned. The simulator's scheduler thus serves a real
+// model.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace roofcast::runtime {
 
-/// A step as it was run: for comparing it with an estimate.
+/// A step that was run, for comparison with an estimate.
 struct TimedStep {
   StepBatch batch{};
   Seconds time{};
@@ -21,19 +22,19 @@ struct TimedStep {
 
 class DeviceStep final : public StepTime {
  public:
-  /// `executor` outlives it. Prompts are random tokens of stream `seed`. `spans` are those of the
-  /// model that runs (attention_spans).
+  /// `executor` must outlive this. Prompts are random tokens of stream `seed`. `spans` are those of
+  /// the model that runs (attention_spans).
   DeviceStep(Executor& executor, std::vector<AttentionSpan> spans, std::uint64_t seed);
 
-  /// The engine whose steps it runs, and the requests in it. Precondition: a PlainEngine without
-  /// asynchronous scheduling and without prefix caching, so that what it has planned is what runs,
-  /// and what it counts as cached is in the cache.
+  /// Sets the engine whose steps are run, and the requests in it. Precondition: a PlainEngine
+  /// without asynchronous scheduling and without prefix caching, so that the steps run are those it
+  /// planned, and the tokens it counts as cached are in the cache.
   void attach(const ReplicaEngine& engine, const RequestTable& requests);
 
   const std::vector<AttentionSpan>& spans() const override { return spans_; }
 
-  /// Runs the step that the engine has planned. Host work (laying out, copying) counts, choosing
-  /// kernels for a new shape does not.
+  /// Runs the step that the engine has planned. The time includes host work (layout, copies), but
+  /// not choosing kernels for a new shape.
   Seconds seconds(const StepBatch& batch) const override;
 
   const std::vector<TimedStep>& steps() const { return steps_; }
@@ -50,10 +51,10 @@ class DeviceStep final : public StepTime {
   std::uint64_t seed_;
   const PlainEngine* engine_ = nullptr;
   const RequestTable* requests_ = nullptr;
-  // The seam is a question about a batch, and const; the answer is found by working.
+  // The interface is a const query about a batch; answering it changes this state.
   mutable PageBook pages_;
   mutable std::map<RequestId, std::vector<std::int32_t>> sequences_;
-  mutable std::vector<RequestId> holding_;  // who may have pages
+  mutable std::vector<RequestId> holding_;  // requests that may hold pages
   mutable std::vector<TimedStep> steps_;
 };
 

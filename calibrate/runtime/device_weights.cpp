@@ -7,7 +7,7 @@ namespace {
 
 using kernels::Memory;
 
-/// Fills one tensor after another, each from a stream of its own.
+/// Fills tensors in order, each from its own stream.
 class WeightFiller {
  public:
   WeightFiller(kernels::Backend& backend, kernels::Element element, std::uint64_t seed)
@@ -18,7 +18,7 @@ class WeightFiller {
     return filled(outputs * inputs, 1.0F / std::sqrt(static_cast<float>(inputs)));
   }
 
-  /// Gains of a norm, and rows of an embedding: of size 1.
+  /// Gains of a norm and rows of an embedding: standard deviation 1.
   Memory unit(std::int64_t count) { return filled(count, 1.0F); }
 
  private:

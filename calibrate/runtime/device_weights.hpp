@@ -1,5 +1,5 @@
-// The weights of a runnable model on a device, filled with random numbers of the variance that
-// keeps activations at their size (LeCun et al., Efficient BackProp, 1998: 1 / inputs).
+// The weights of a runnable model on a device, filled with random numbers whose variance preserves
+// the magnitude of activations (LeCun et al., Efficient BackProp, 1998: 1 / inputs).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace roofcast::runtime {
 
-/// Matrices are [outputs, inputs], row-major. What a layer does not have is empty.
+/// Matrices are [outputs, inputs], row-major. Weights that a layer does not have are empty.
 struct LayerWeights {
   kernels::Memory attention_norm;    // [hidden]
   kernels::Memory qkv;               // [query + 2 kv width, hidden]
@@ -30,7 +30,7 @@ struct DeviceWeights {
   kernels::Memory lm_head;     // [vocabulary, hidden]
 };
 
-/// Equal seeds give equal weights on every backend, up to a rounding.
+/// Equal seeds give equal weights on every backend, except for rounding.
 DeviceWeights random_weights(kernels::Backend& backend, const RunnableModel& model,
                              std::uint64_t seed);
 

@@ -13,15 +13,15 @@ namespace {
 
 using kernels::KernelSource;
 
-// Llama's and GPT-2's; it does not change the work.
+// Epsilon of Llama and GPT-2; it does not change the work.
 constexpr float kNormEpsilon = 1e-5F;
 
-/// `data` moved on by `elements` elements.
+/// `data` advanced by `elements` elements.
 void* offset(void* data, kernels::Element element, std::int64_t elements) {
   return static_cast<char*>(data) + elements * static_cast<std::int64_t>(kernels::size_of(element));
 }
 
-/// What scores are multiplied with before the softmax (Vaswani et al., 2017, 3.2.1).
+/// Factor for scores before the softmax (Vaswani et al., 2017, 3.2.1).
 float score_scale(const RunnableAttention& sizes) {
   return 1.0F / std::sqrt(static_cast<float>(sizes.head_dim));
 }
@@ -150,7 +150,7 @@ void Executor::launch_all(const Shape& shape) {
                                      .table = weights_.embedding.data(),
                                      .output = b.residual.data()});
   for (std::size_t layer = 0; layer < model_.layers.size(); ++layer) {
-    // The block before it, if any, has left its output in block_out: the norm adds it.
+    // The previous block, if any, has left its output in block_out; the norm adds it.
     const bool first = layer == 0;
     kernels::RmsNorm norm{.element = model_.element,
                           .rows = shape.rows,
@@ -299,7 +299,7 @@ void Executor::launch_block(const Shape& shape, std::size_t layer) {
   multiply(shape.rows, model_.hidden, sizes.intermediate, b.block_mid.data(),
            weights.block_out.data(), b.block_out.data());
   if (sizes.experts.count == 0) return;
-  // The shared experts' output goes into the residual at once; what is normed is not used.
+  // Adds the shared experts' output to the residual immediately; the normed result is not used.
   backend_.launch(kernels::RmsNorm{.element = model_.element,
                                    .rows = shape.rows,
                                    .hidden = model_.hidden,

@@ -16,33 +16,33 @@
 
 namespace roofcast::runtime {
 
-/// What buffers are made for.
+/// Maximum sizes for which buffers are allocated.
 struct ExecutorLimits {
-  std::int64_t rows = 2048;      // new tokens of one step
-  std::int64_t sequences = 256;  // of one step
-  std::int64_t context = 4096;   // tokens of one sequence
+  std::int64_t rows = 2048;      // new tokens per step
+  std::int64_t sequences = 256;  // per step
+  std::int64_t context = 4096;   // tokens per sequence
   std::int32_t pages = 0;
   int page_size = 16;
 
   int pages_per_sequence() const { return static_cast<int>((context + page_size - 1) / page_size); }
 };
 
-/// Device bytes beside the weights: KV cache, activations, inputs.
+/// Device bytes in addition to the weights: KV cache, activations, inputs.
 double buffer_bytes(const RunnableModel& model, const ExecutorLimits& limits);
 
 class Executor {
  public:
-  /// `backend` outlives it. Throws what the backend throws when memory is short, and Error when it
-  /// lacks a kernel for the model.
+  /// `backend` must outlive this. Passes on the backend's exception if memory is insufficient;
+  /// throws Error if it lacks a kernel for the model.
   Executor(kernels::Backend& backend, RunnableModel model, const ExecutorLimits& limits,
            std::uint64_t seed);
   ~Executor();
 
-  /// Chooses kernels and records what a step of this shape needs, so that run() is not slower the
-  /// first time.
+  /// Chooses kernels and makes the recordings that a step of this shape needs, so that the first
+  /// run() is not slower.
   void prepare(const StepRows& rows);
 
-  /// Runs a step to its end. Returns the next token of each sampled row.
+  /// Runs a step to completion. Returns the next token of each sampled row.
   std::vector<std::int32_t> run(const StepRows& rows);
 
   /// The logits of the sampled rows of the last step, [rows, vocabulary] in the model's element.
@@ -53,7 +53,7 @@ class Executor {
 
  private:
   struct Buffers;
-  /// The sizes that a recording depends on.
+  /// The sizes on which a recording depends.
   struct Shape {
     std::int64_t rows = 0;
     std::int64_t prompt_rows = 0;
@@ -84,7 +84,7 @@ class Executor {
   DeviceWeights weights_;
   GemmChooser gemms_;
   std::unique_ptr<Buffers> buffers_;
-  /// Decode steps by batch size and longest length, which is rounded up to a power of two.
+  /// Decode steps by batch size and longest length, rounded up to a power of two.
   std::map<std::pair<int, std::int64_t>, std::unique_ptr<kernels::Recording>> recorded_;
 };
 

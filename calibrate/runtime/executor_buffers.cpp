@@ -8,10 +8,10 @@ namespace {
 using kernels::Backend;
 using kernels::Memory;
 
-// RoPE's base does not change its work; this is the one of its paper.
+// RoPE's base, from its paper; it does not change the work.
 constexpr double kRopeBase = 10000.0;
 
-/// The widest of what the layers of a model need.
+/// Maximum widths over the layers of a model.
 struct Widths {
   std::int64_t qkv = 0;
   std::int64_t queries = 0;
@@ -44,7 +44,7 @@ Memory indices(Backend& backend, std::int64_t count) {
   return {backend, static_cast<std::size_t>(count) * sizeof(T)};
 }
 
-/// The workspace of the layer that needs most.
+/// The largest workspace that any layer needs.
 std::int64_t attention_workspace(const RunnableModel& model, const ExecutorLimits& limits) {
   std::int64_t max = 0;
   for (const RunnableLayer& layer : model.layers) {
@@ -57,7 +57,7 @@ std::int64_t attention_workspace(const RunnableModel& model, const ExecutorLimit
                        .kv_heads = layer.attention.kv_heads,
                        .head_dim = layer.attention.head_dim};
     attention.longest_length = limits.context;
-    // Fewer sequences may be cut into more parts.
+    // Fewer sequences may be split into more parts.
     for (int sequences = 1; sequences <= limits.sequences; ++sequences) {
       attention.sequences = sequences;
       max = std::max(max, workspace_bytes(attention));

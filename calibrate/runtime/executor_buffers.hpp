@@ -1,4 +1,4 @@
-// The device memory of an executor beside its weights: inputs of a step, activations, KV cache.
+// Device memory of an executor in addition to its weights: step inputs, activations, KV cache.
 // Internal to executor.cpp.
 #pragma once
 
@@ -11,13 +11,13 @@ namespace roofcast::runtime {
 struct Executor::Buffers {
   Buffers(kernels::Backend& backend, const RunnableModel& model, const ExecutorLimits& limits);
 
-  /// Of the attention of one kind of sequences in a step.
+  /// Attention inputs of one kind of sequence in a step.
   struct Group {
     kernels::Memory length;      // [sequences]
     kernels::Memory page_table;  // [sequences, pages_per_sequence]
   };
 
-  // Inputs of a step, and what it answers.
+  // Inputs of a step, and its results.
   kernels::Memory token, position, slot;  // [rows]
   kernels::Memory first_query;            // [sequences + 1]
   Group prompts, decodes;
@@ -31,7 +31,7 @@ struct Executor::Buffers {
   kernels::Memory gathered;             // [sequences, hidden]
   kernels::Memory logits;               // [sequences, vocabulary]
   kernels::Memory attention_workspace, sampling_workspace;
-  // Of routed experts.
+  // Routed experts.
   kernels::Memory router_logits;                  // [rows, experts]
   kernels::Memory first_row;                      // [experts + 1]
   kernels::Memory source, place, routing_weight;  // [rows * choices]

@@ -33,7 +33,7 @@ void GemmChooser::choose(const kernels::Gemm& gemm) {
   const Key key = key_of(gemm);
   if (gemm.m == 0) return;
   if (const auto known = chosen_.find(key); known != chosen_.end()) {
-    // The source's algorithm is for this very number of rows: looking for it is no part of a step.
+    // The source selects its algorithm for this exact row count; that search is not part of a step.
     backend_.prepare(gemm, known->second);
     return;
   }

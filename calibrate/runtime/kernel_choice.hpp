@@ -1,4 +1,4 @@
-// Which source computes a product fastest: timed once for each shape and octave of rows.
+// Finds the fastest kernel source for a matrix product: timed once per shape and octave of rows.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ class GemmChooser {
  public:
   explicit GemmChooser(kernels::Backend& backend) : backend_(backend) {}
 
-  /// Prepares the product with the fastest source, which is found by timing them once for all
-  /// numbers of rows up to the next power of two. Overwrites the output. Throws Error when no
-  /// source can compute it.
+  /// Prepares the product with the fastest source. The first call per octave times all sources; the
+  /// result holds for all row counts up to the next power of two. Overwrites the output. Throws
+  /// Error if no source can compute it.
   void choose(const kernels::Gemm& gemm);
 
-  /// The choice for such a product; the preferred source that can where none was timed.
+  /// The source chosen for such a product; if none was timed, the preferred source that supports
+  /// it.
   kernels::KernelSource chosen(const kernels::Gemm& gemm) const;
 
  private:

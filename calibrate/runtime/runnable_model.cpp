@@ -65,7 +65,7 @@ RunnableLayer runnable_layer(const Transformer& model, const Layer& layer) {
   return result;
 }
 
-/// What of a layer is not run, in words.
+/// Describes the parts of a layer that are not run.
 void note_left_out(const Layer& layer, std::set<std::string>& left_out) {
   const auto& attention = std::get<Attention>(layer.mixer);
   if (attention.qkv_bias || attention.output_bias) left_out.insert("biases");
@@ -85,7 +85,7 @@ void note_left_out(const Layer& layer, std::set<std::string>& left_out) {
 
 double into_block(const RunnableLayer& layer) { return layer.gated ? 2 : 1; }
 
-/// Of one layer: all weights, or those that one token multiplies.
+/// Matrix parameters of one layer: all, or those that one token multiplies.
 double matrix_parameters(const RunnableModel& model, const RunnableLayer& layer, bool used_only) {
   const double hidden = model.hidden;
   const RunnableAttention& attention = layer.attention;

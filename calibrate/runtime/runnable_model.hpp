@@ -1,6 +1,6 @@
-// A model as the small engine runs it: the sizes of its matrices and attention, layer by layer, in
-// one number format. Taken from model/architecture/transformer.hpp; what does not change the work
-// much (biases, norms of queries and keys, learned positions) is left out and named.
+// A model as our small engine runs it: the sizes of its matrices and attention, layer by layer, in
+// one number format. Derived from model/architecture/transformer.hpp; parts that hardly change the
+// work (biases, norms of queries and keys, learned positions) are left out and listed.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct RunnableAttention {
   int query_heads = 0;
   int kv_heads = 0;
   int head_dim = 0;
-  int window = 0;  // tokens seen, the own one included; 0: all
+  int window = 0;  // tokens attended to, including the current one; 0: all
 
   int query_width() const { return query_heads * head_dim; }
   int kv_width() const { return kv_heads * head_dim; }
@@ -34,8 +34,8 @@ struct RunnableExperts {
 
 struct RunnableLayer {
   RunnableAttention attention{};
-  int intermediate = 0;  // dense block, or the shared experts beside the routed ones; 0: none
-  bool gated = true;     // two matrices into the block and their product, or one and gelu
+  int intermediate = 0;  // dense block, or the shared experts of a routed layer; 0: none
+  bool gated = true;     // two input matrices whose outputs are multiplied; false: one, with gelu
   RunnableExperts experts{};
 };
 
@@ -44,35 +44,35 @@ struct RunnableModel {
   kernels::Element element = kernels::Element::bf16;  // weights, activations, cache
   int hidden = 0;
   int vocabulary = 0;
-  bool rotary = true;  // positions; a model with learned ones runs without any
+  bool rotary = true;  // rotary positions; models with learned ones run without positions
   std::vector<RunnableLayer> layers{};
-  std::vector<std::string> left_out{};  // for the user to read
+  std::vector<std::string> left_out{};  // for the user
 };
 
-/// The first `layers` layers of the model (nothing: all). Throws Error naming what the engine
-/// cannot run: recurrent mixers, latent attention, attention spans other than full and sliding.
+/// The first `layers` layers of the model (unset: all). Throws Error naming what the engine cannot
+/// run: recurrent mixers, latent attention, attention spans other than full and sliding.
 RunnableModel runnable_model(const Transformer& model, kernels::Element element,
                              std::optional<int> layers);
 
-/// The element for a model's activations. Throws Error for a format without kernels.
+/// The element for a model's activations. Throws Error if there are no kernels for the format.
 kernels::Element element_of(DType activation);
 
-/// Parameters of the matrices that one token multiplies, embedding table excluded.
+/// Parameters of the matrices that one token multiplies, without the embedding table.
 double multiplied_parameters(const RunnableModel& model);
 
 /// Bytes of all weights as the engine holds them.
 double weight_bytes(const RunnableModel& model);
 
-/// Bytes of the weights that a step of `tokens` tokens reads once: all but the embedding table, and
-/// of E experts those that any token picks, E * (1 - (1 - k / E)^tokens) in the mean when tokens
-/// pick independently (as model/step/step_work.cpp).
+/// Bytes of the weights that a step of `tokens` tokens reads once: all except the embedding table,
+/// and of E experts those that any token picks: E * (1 - (1 - k / E)^tokens) on average if tokens
+/// pick independently (as in model/step/step_work.cpp).
 double step_weight_bytes(const RunnableModel& model, std::int64_t tokens);
 
-/// Bytes of the keys and values of one token, all layers.
+/// Bytes of one token's keys and values in all layers.
 double kv_bytes_per_token(const RunnableModel& model);
 
-/// Bytes of the keys and values that the next token of a sequence of `tokens` tokens attends to: of
-/// a layer with a window, those within it.
+/// Bytes of the keys and values that the next token of a sequence of `tokens` tokens attends to; in
+/// a layer with a window only those within it.
 double attended_kv_bytes(const RunnableModel& model, double tokens);
 
 }  // namespace roofcast::runtime

@@ -1,5 +1,6 @@
-// A workload served by the small engine on a device: the simulator's scheduler and client, with
-// steps that are run. Simulated time passes as the steps took; waiting for arrivals takes none.
+// Serves a workload on a device with our small engine: the simulator's scheduler and client, with
+// executed steps. Simulated time advances by measured step times; waiting for arrivals takes no
+// time.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 namespace roofcast::runtime {
 
 struct ServeOptions {
-  /// Its scheduler and knobs; made synchronous, without prefix caching and drafts. Every layer
-  /// keeps the K and V of all tokens, those of sliding windows too.
+  /// Provides scheduler and knobs; asynchronous scheduling, prefix caching and drafts are switched
+  /// off. Every layer keeps the K and V of all tokens, including layers with sliding windows.
   Engine engine{};
   std::vector<AttentionSpan> spans{};
   std::uint64_t seed = 0;
@@ -25,7 +26,7 @@ struct ServedRun {
   std::map<RequestId, std::vector<std::int32_t>> sequences{};
 };
 
-/// Throws what the device throws.
+/// Device exceptions pass through.
 ServedRun serve(Executor& executor, const Workload& workload, const ServeOptions& options);
 
 }  // namespace roofcast::runtime

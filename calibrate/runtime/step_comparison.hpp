@@ -1,4 +1,4 @@
-// Steps as they were run beside what the step-time seam says of the same batches.
+// Compares executed steps with the step-time interface's estimates for the same batches.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace roofcast::runtime {
 
-/// Errors are predicted over measured, less 1.
+/// Errors are predicted / measured - 1.
 struct ErrorSummary {
   std::int64_t steps = 0;
   double median_error = 0;  // of the absolute errors
@@ -24,10 +24,10 @@ struct StepComparison {
   ErrorSummary prefill{};  // the others
 };
 
-/// What `estimate`, which asks for the spans that the steps' batches were made with, says of each.
+/// Estimates each step. `estimate` must use the attention spans with which the batches were made.
 std::vector<Seconds> predicted_times(const std::vector<TimedStep>& steps, const StepTime& estimate);
 
-/// `predicted`: one time a step.
+/// `predicted`: one time per step.
 StepComparison compare_steps(const std::vector<TimedStep>& steps,
                              std::span<const Seconds> predicted);
 

@@ -1,5 +1,5 @@
-// What a textbook profiler of LLM inference reports: the time of one prefill, the time per decoded
-// token, and how far both are from what weights and bandwidth allow.
+// What a textbook profiler of LLM inference reports: prefill time, time per decoded token, and how
+// far both are from the limit set by weights and bandwidth.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ struct TextbookProfile {
   Seconds decode_p10{};
   Seconds decode_p90{};
   std::int64_t decode_steps = 0;
-  /// Least time of a decode step in the middle of the output: the weights that its tokens need and
-  /// the batch's keys and values once over the bandwidth.
+  /// Minimum time of a decode step halfway through the output: the weights that its tokens need and
+  /// the batch's keys and values, each read once at the given bandwidth.
   Seconds decode_minimum{};
   double decode_efficiency = 0;  // decode_minimum / decode_step
 };
 
-/// Whether a step does nothing but decode a token of every request. Where requests do not fit in
-/// together, steps of fewer say nothing of the batch.
+/// Whether a step decodes one token of every request and nothing else. If the requests do not all
+/// fit at once, steps with fewer of them say nothing about the batch.
 bool decodes_whole_batch(const TimedStep& step, const TextbookLoad& load);
 
-/// From the steps of a run in which `load.batch` equal requests came at once. A step is prefill
-/// when any prompt tokens are in it. `bandwidth`: what the device copies at, or its datasheet says.
-/// Precondition: at least one step.
+/// Computed from the steps of a run in which `load.batch` equal requests arrived at once. A step
+/// with any prompt tokens counts as prefill. `bandwidth`: the device's measured copy rate, or that
+/// of its datasheet. Precondition: at least one step.
 TextbookProfile textbook_profile(const std::vector<TimedStep>& steps, const RunnableModel& model,
                                  const TextbookLoad& load, BytesPerSecond bandwidth);
 

@@ -19,17 +19,17 @@ namespace {
 constexpr double kMilliseconds = 1e-3;
 constexpr double kBytesPerElement = 2.0;
 
-// DeepSeek-V2 and V3, arXiv 2412.19437 section 4.2: the only latent attention these tables time.
+// DeepSeek-V2 and V3, arXiv 2412.19437 section 4.2: the only latent attention in these tables.
 constexpr std::int64_t kLatentRank = 512;
 constexpr std::int64_t kLatentRotary = 64;
 
 constexpr const char* kNoNumber = "a size or time is not a number in its range";
 
-// 80 % of what one GPU of a type may differ from another by: medians of 1 % to 3 % and p90 of 4 %
-// to 12 % between two collections of one table on two H200.
+// 80 % interval of the difference between GPUs of one type: medians of 1 % to 3 % and p90 of 4 % to
+// 12 % between two collections of one table on two H200.
 constexpr double kSpread = 0.05;
 
-/// Names of number formats there, and here.
+/// Names of number formats in the tables, and ours.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kFormats{{
     {"bfloat16", "bf16"},
     {"float16", "fp16"},
@@ -60,7 +60,7 @@ std::string kernel_of(const TableFile& table) {
   return kernel.empty() || kernel == framework ? engine : kernel + ", " + engine;
 }
 
-/// Adds the row at (x, y) of `shape`; its latency is read here.
+/// Adds the row at (x, y) of `shape`, with the latency read from the table.
 void add_row(const TableFile& table, OperatorShape shape, double x, double y, ImportedRows& rows) {
   const auto latency = table.number("latency");
   if (!latency) {
@@ -101,7 +101,7 @@ std::optional<DType> cache_of(const std::string& name) {
   return std::nullopt;
 }
 
-/// What keeps an attention row from use; nothing when it is of use.
+/// Why an attention row cannot be used; nullopt if it can.
 std::optional<std::string> attention_of_no_use(const TableFile& table, bool context) {
   const std::string& window = table.text("window_size");
   if (!window.empty() && window != "0") return "sliding windows: they follow from full attention";
@@ -213,7 +213,7 @@ void read_latent(const TableFile& table, ImportedRows& rows) {
           static_cast<double>(*batch), static_cast<double>(*step + *isl), rows);
 }
 
-/// What takes part, and how much is sent; `exchange` as the caller knows it.
+/// Reads the participants and the message size; the caller knows `exchange`.
 void read_message(const TableFile& table, Exchange exchange, ImportedRows& rows) {
   const auto ranks = table.count("num_gpus", 2);
   const auto elements = table.count("message_size", 1);
@@ -249,7 +249,7 @@ void read_nccl(const TableFile& table, ImportedRows& rows) {
   leave_out(rows.unused, "collective " + op, table.place());
 }
 
-/// A table by the columns that it alone has.
+/// A kind of table, identified by columns that only it has.
 struct Kind {
   std::vector<std::string_view> columns;
   void (*read)(const TableFile&, ImportedRows&);
@@ -260,7 +260,7 @@ void leave_module(const TableFile& table, ImportedRows& rows) {
             table.place());
 }
 
-/// The first that fits is meant.
+/// In order of precedence: the first kind that matches is used.
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
       {{"gemm_type", "op_name"}, leave_module},

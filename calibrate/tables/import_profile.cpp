@@ -52,7 +52,7 @@ bool is_attention(OperatorFamily family) {
   return family == OperatorFamily::prefill_attention || family == OperatorFamily::decode_attention;
 }
 
-/// What the tables say of the curve's kernel beside its times.
+/// Adds what the tables state about the curve's kernel in addition to its times.
 void add_facts(const ImportedRows& rows, MeasuredCurve& curve) {
   for (const DecodeKernel& known : rows.decode_kernels) {
     if (curve.shape != known.shape || curve.kernel != known.kernel) continue;

@@ -1,5 +1,5 @@
-// From imported rows to a hardware profile: curves with their errors on the facts of a known GPU.
-// Pure.
+// Makes a hardware profile from imported rows: curves with their errors, added to the facts of a
+// known GPU. Pure.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ struct ImportRecord {
   std::string tool{};  // "roofcast 0.1.0"
 };
 
-/// `known` with the curves of `rows` for measurements, and efficiencies derived from them for
-/// shapes that were not timed. Rows faster than physics, faster than memory allows or in
-/// contradiction with each other join rows.refused. Throws Error when nothing is left.
+/// Returns `known` with the curves of `rows` as measurements, and with efficiencies derived from
+/// them for shapes that were not timed. Rows that are faster than physics, faster than memory
+/// allows or contradict each other are moved to rows.refused. Throws Error if no row is left.
 Gpu import_profile(ImportedRows& rows, const Gpu& known, const ImportRecord& record);
 
 }  // namespace roofcast

@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::size_t kShownRows = 3;
 
-// Two collections of one kernel on two GPUs of a type lie within 12 % of each other nine times out
+// Two collections of one kernel on two GPUs of a type are within 12 % of each other nine times out
 // of ten (aiconfigurator 095f58a, 35,742 bf16 shapes of vLLM 0.18 and 0.24 on H200): twice that is
-// no noise.
+// not noise.
 constexpr double kMaxDisagreement = 1.25;
 
-// A buffer this much larger than the cache is read from memory nearly whole.
+// A buffer this many times larger than the cache is read almost entirely from memory.
 constexpr double kCacheReach = 1.5;
 
 using KernelKey = std::pair<OperatorShape, std::string>;
@@ -32,7 +32,7 @@ bool counts_bytes(OperatorFamily family) {
   return family == OperatorFamily::memory_bound || family == OperatorFamily::collective;
 }
 
-/// Whether a profile can hold a point of this size; the sizes of the shape are counts already.
+/// Whether a profile can hold a point of this size; the sizes of the shape are already counts.
 bool is_holdable(const TimedPoint& p) {
   const double max = counts_bytes(p.shape.family) ? kLargestMessage : kMaxMeasured;
   return p.point.x <= max && p.point.y <= kMaxMeasured && p.shape.ranks <= kMaxMeasuredRanks;

@@ -24,15 +24,15 @@ namespace {
 constexpr double kMicroseconds = 1e-6;
 constexpr const char* kNoNumber = "a size or time is not a number in its range";
 
-// As aiconfigurator.cpp: what two collections of one table differ by.
+// As in aiconfigurator.cpp: difference between two collections of one table.
 constexpr double kSpread = 0.05;
 
-// What a kernel launched by itself takes longer than in a captured graph: graphs shorten a step of
-// Llama-3.1-8B on an RTX PRO 6000 by 589 us whatever its size, 1.8 us for each of 324 launches
-// (casys-kaist/LLMServingSim 446b29d, profiler/core/step.py).
+// Extra time of a kernel launched individually instead of from a captured graph: graphs shorten a
+// step of Llama-3.1-8B on an RTX PRO 6000 by 589 us whatever its size, 1.8 us for each of 324
+// launches (casys-kaist/LLMServingSim 446b29d, profiler/core/step.py).
 constexpr Seconds kGraphSaving{1.8e-6};
 
-/// Their layers, and our operators. Each of two norms of a layer is timed as one.
+/// Their layers and our operators. The two norms of a layer are timed as one operator each.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kLayers{{
     {"qkv_proj", "qkv_proj"},
     {"o_proj", "o_proj"},
@@ -46,7 +46,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kLayers{
     {"sampler", "sampling"},
 }};
 
-/// What follows "key:" on a line without indent, quotes removed; nothing on other lines.
+/// The value after "key:" on an unindented line, without quotes; nullopt on other lines.
 std::optional<std::string> value_of(std::string_view line, std::string_view key) {
   if (!line.starts_with(key) || !line.substr(key.size()).starts_with(":")) return std::nullopt;
   line.remove_prefix(key.size() + 1);
@@ -56,7 +56,7 @@ std::optional<std::string> value_of(std::string_view line, std::string_view key)
   return std::string(line);
 }
 
-/// DIR/NAME.csv, else the same compressed; throws Error when neither is there.
+/// DIR/NAME.csv, else the compressed file; throws Error if neither exists.
 std::string table_path(const std::string& folder, const std::string& name) {
   const std::filesystem::path plain = std::filesystem::path(folder) / (name + ".csv");
   if (std::filesystem::exists(plain)) return plain.string();
@@ -73,7 +73,7 @@ void check_columns(const TableFile& table, const std::string& path,
                           fmt::join(table.columns(), ", "), fmt::join(expected, ", ")));
 }
 
-/// The operator of that name; null when the model has none.
+/// The operator of that name; nullptr if the model has none.
 const LinearOperator* find_operator(const StepOperators& operators, std::string_view name) {
   for (const auto* list : {&operators.per_token, &operators.per_row}) {
     const auto found = std::find_if(list->begin(), list->end(),
@@ -83,7 +83,7 @@ const LinearOperator* find_operator(const StepOperators& operators, std::string_
   return nullptr;
 }
 
-/// One folder on its way into `rows`.
+/// State of reading one folder into `rows`.
 struct Reading {
   const ProfilerMeta& meta;
   StepOperators operators{};
@@ -104,7 +104,7 @@ struct Reading {
   }
 };
 
-/// dense (by "tokens") and per_sequence (by "sequences"): alike but for that.
+/// Reads dense (by "tokens") and per_sequence (by "sequences"), which differ only in that column.
 void read_layers(const Reading& reading, const std::string& path, const std::string& size) {
   TableFile table(path);
   check_columns(table, path, {"layer", size, "time_us"});
@@ -126,7 +126,8 @@ void read_layers(const Reading& reading, const std::string& path, const std::str
       leave_out(rows.unused, "layer " + layer, table.place());
       continue;
     }
-    // Known by their bytes alone, and those of another tensor parallelism are other rows of them.
+    // Memory-bound operators are identified by their bytes alone, so another tensor parallelism
+    // would add different rows for the same ones.
     if (op->work.family == OperatorFamily::memory_bound && reading.known.contains(op->shape)) {
       leave_out(rows.unused, "token operators of a second tensor parallelism", table.place());
       continue;
@@ -151,7 +152,7 @@ std::optional<AttentionCall> call_of(const TableFile& table) {
                        .time = Seconds{*time * kMicroseconds}};
 }
 
-/// The one attention of the model that a kernel over a plain cache computes.
+/// The model's single kind of attention that a kernel over a plain cache computes.
 const AttentionOperator& attention_of(const Reading& reading, const std::string& path) {
   const auto& all = reading.operators.attention;
   if (all.size() == 1 && all[0].decode_shape && all[0].prefill_shape) return all[0];
@@ -159,7 +160,7 @@ const AttentionOperator& attention_of(const Reading& reading, const std::string&
               " differs between layers, or is not over a plain cache: one table cannot tell");
 }
 
-/// What decoding takes beside prefill.
+/// Adds the cost of decoding beside prefill.
 void add_mixed(const Reading& reading, const std::vector<AttentionCall>& calls,
                const OperatorShape& decode) {
   const MixedAttention mixed = mixed_attention(calls, decode.query_heads);
@@ -238,8 +239,8 @@ void read_llmservingsim(const std::string& folder, const ProfilerMeta& meta,
   read_layers(reading, table_path(folder, "dense"), "tokens");
   read_layers(reading, table_path(folder, "per_sequence"), "sequences");
   read_attention(reading, table_path(folder, "attention"));
-  // Modules are timed, without graphs; that of attention writes the cache too (vLLM 0.19,
-  // Attention.forward calls unified_kv_cache_update).
+  // The profiler times modules without graphs; the attention module also writes the cache (vLLM
+  // 0.19, Attention.forward calls unified_kv_cache_update).
   rows.sources.push_back({.kernel = reading.kernel,
                           .graph_saving = meta.eager ? kGraphSaving : Seconds{},
                           .attention_writes_cache = true});

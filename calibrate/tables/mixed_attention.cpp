@@ -9,10 +9,10 @@ namespace roofcast {
 
 namespace {
 
-// As model/step/measured_mixer_time.cpp.
+// As in model/step/measured_mixer_time.cpp.
 constexpr std::int64_t kQueryTile = 128;
 
-// Fewer sequences run on few multiprocessors, beside the chunk and not after it.
+// Fewer sequences use few multiprocessors and run in parallel with the chunk, not after it.
 constexpr std::int64_t kMinSequences = 16;
 
 using Size = std::pair<std::int64_t, std::int64_t>;
@@ -23,7 +23,7 @@ const Seconds* find(const Times& times, Size size) {
   return found == times.end() ? nullptr : &found->second;
 }
 
-/// By (chunk, cached), of chunks alone.
+/// Times of chunks alone, by (chunk, cached).
 Times chunks_alone(std::span<const AttentionCall> calls) {
   Times times;
   for (const AttentionCall& call : calls) {
@@ -32,7 +32,7 @@ Times chunks_alone(std::span<const AttentionCall> calls) {
   return times;
 }
 
-/// By (sequences, attended), beyond the shortest chunk alone.
+/// Times by (sequences, attended), minus the shortest chunk alone.
 Times beside_shortest(std::span<const AttentionCall> calls, const Times& alone) {
   std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
   for (const auto& [size, time] : alone) shortest = std::min(shortest, size.first);

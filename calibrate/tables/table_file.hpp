@@ -1,4 +1,4 @@
-// A CSV table by the names of its columns, plain or gzip.
+// Reads a CSV table, plain or gzip, by the names of its columns.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@ namespace roofcast {
 
 class TableFile {
  public:
-  /// Reads the head. Throws Error when the file cannot be opened or has no line.
+  /// Reads the header. Throws Error if the file cannot be opened or is empty.
   explicit TableFile(const std::string& path);
 
   bool has(std::string_view column) const { return place_of(column).has_value(); }
   const std::vector<std::string>& columns() const { return columns_; }
 
-  /// The next row that is not blank; false at the end.
+  /// Reads the next row that is not blank; false at the end.
   bool next();
 
   /// Whether the row has a field for each column and its quotes are closed.
   bool whole() const { return whole_; }
 
-  /// The row's field of that column, "" when the table has none. Precondition: whole().
+  /// The row's field of that column, "" if the table has no such column. Precondition: whole().
   const std::string& text(std::string_view column) const;
 
-  /// The same as a finite number; nothing when it is not one. Precondition: whole().
+  /// The same as a finite number; nullopt if it is not one. Precondition: whole().
   std::optional<double> number(std::string_view column) const;
 
-  /// A whole number of at least `least` and at most 1e9; nothing when it is not one.
+  /// A whole number of at least `min` and at most 1e9; nullopt if it is not one.
   std::optional<std::int64_t> count(std::string_view column, std::int64_t min = 0) const;
 
   /// "gemm.csv.gz line 12".

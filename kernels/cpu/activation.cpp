@@ -1,5 +1,5 @@
-// Activations: an exponential, a division and a few operations an element, bound by memory for many
-// rows once the loop over a row is vectorised.
+// Activations: an exponential, a division and a few operations per element; memory-bound for many
+// rows, because the loop over a row vectorises.
 #include "kernels/cpu/clones.hpp"
 #include "kernels/cpu/exponential.hpp"
 #include "kernels/cpu/token_operators.hpp"

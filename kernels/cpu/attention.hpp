@@ -1,8 +1,8 @@
 // The attention of kernels/attention.hpp on the CPU: paged caches of fp32, fp16, bf16 and fp8, any
 // grouping of heads, causal with an optional window; softmax and sums in fp32.
 //
-// The result of a query has the same bits whether it comes in a prompt, in a chunk of one or alone,
-// beside any others, and on any number of threads: kernels/cpu/attention_rows.hpp says why.
+// The result of a query has the same bits in a prompt, in a chunk of one or alone, in any batch,
+// and with any number of threads: kernels/cpu/attention_rows.hpp explains why.
 #pragma once
 
 #include "kernels/attention.hpp"
@@ -11,7 +11,7 @@
 
 namespace roofcast::kernels::cpu {
 
-/// Largest sizes of a key and a value of one head.
+/// Maximum sizes of one head's key and value.
 inline constexpr int kMaxKeyDim = 576;
 inline constexpr int kMaxValueDim = 512;
 

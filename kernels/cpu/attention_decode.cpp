@@ -1,7 +1,7 @@
-// Decode and latent decode: one query token a sequence. A block is as many heads of a sequence as
-// fit, so that the cache is read in long rows. Where sequences are fewer than the threads want,
-// they share the chunks of each, whose partial results wait in the workspace until all are there,
-// and then the heads.
+// Decode and latent decode: one query token per sequence. A block has as many heads of a sequence
+// as fit, so that the cache is read in long rows. If there are fewer sequences than the threads
+// need, threads also share the chunks of each sequence, whose partial results are merged from the
+// workspace once all are done, and then the heads.
 #include <algorithm>
 #include <bit>
 
@@ -52,17 +52,17 @@ AttentionView view_of(const LatentDecode& attention) {
           .score_scale = attention.scale};
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Decode {
   AttentionView view{};
   AttentionFunctions functions{};
   const std::int32_t* length = nullptr;
   std::int64_t sequences = 0;
-  std::int64_t max_splits = 1;  // that the workspace has room for
+  std::int64_t max_splits = 1;  // room in the workspace
   float* workspace = nullptr;   // [sequences, query_heads, max_splits, value_dim + 2]
   std::int64_t block_kv_heads = 1;
 
-  /// Blocks that the heads of a group are cut into: 1, but for very large groups.
+  /// Blocks into which a group's heads are divided: 1, except for very large groups.
   std::int64_t group_blocks() const { return ceil_divide(view.group(), kMaxBlockQueries); }
   std::int64_t blocks_per_sequence() const {
     return ceil_divide(view.kv_heads, block_kv_heads) * group_blocks();
@@ -100,7 +100,7 @@ Range chunk_range(std::int64_t first, std::int64_t chunk) {
   return {.begin = first + chunk * kChunkTokens, .end = first + (chunk + 1) * kChunkTokens};
 }
 
-/// First token of the first chunk that the block sees.
+/// First token of the first chunk that the block attends to.
 std::int64_t first_chunk(const Decode& decode, const QueryBlock& block) {
   return visible_tokens(decode.view, block).begin / kChunkTokens * kChunkTokens;
 }
@@ -142,7 +142,7 @@ void merge_splits(const Decode& decode, const QueryBlock& block) {
   write_output(decode.view, block, state);
 }
 
-/// Chunks of the longest sequence, with a window of those that it may touch.
+/// Chunks of the longest sequence; with a window, those that the window may touch.
 std::int64_t max_chunks(const Decode& decode) {
   std::int64_t chunks = 1;
   for (std::int64_t s = 0; s < decode.sequences; ++s) {
@@ -155,7 +155,7 @@ std::int64_t max_chunks(const Decode& decode) {
   return chunks;
 }
 
-/// KV heads of a block: all that fit, but no more than leave `wanted` blocks of `parts` each.
+/// KV heads per block: all that fit, but few enough to leave `wanted` blocks of `parts` each.
 std::int64_t heads_of_block(const Decode& decode, std::int64_t parts, std::int64_t wanted) {
   const std::int64_t fit = std::max<std::int64_t>(1, kMaxBlockQueries / decode.view.group());
   const std::int64_t cuts = ceil_divide(wanted, std::max<std::int64_t>(1, parts));

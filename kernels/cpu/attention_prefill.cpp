@@ -1,5 +1,5 @@
-// Prefill: the threads share blocks of kMaxBlockQueries rows (new tokens times the heads of a
-// group) of one sequence and KV head; each goes through all tokens that it sees.
+// Prefill: threads share blocks of kMaxBlockQueries rows (new tokens times the heads of a group) of
+// one sequence and KV head; each block processes all tokens that it attends to.
 #include <algorithm>
 #include <bit>
 
@@ -40,7 +40,7 @@ std::int64_t row_blocks(std::int64_t rows) {
   return (rows + kMaxBlockQueries - 1) / kMaxBlockQueries;
 }
 
-/// Block `index` of the sequences' blocks, each times the KV heads, in order.
+/// Block `index` among the sequences' blocks, each times the KV heads, in order.
 QueryBlock block_at(const PrefillAttention& attention, const AttentionView& view,
                     std::int64_t index) {
   std::int64_t sequence = 0;
@@ -76,7 +76,8 @@ void prefill_attention(const PrefillAttention& attention, ThreadPool& pool, Isa 
   pool.for_ranges(blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     AttentionState state;
     for (std::int64_t i = begin; i < end; ++i) {
-      // Backwards: late blocks see more tokens, and the longest work should not come last.
+      // In reverse order: late blocks attend to more tokens, and the longest work should not be
+      // last.
       const QueryBlock block = block_at(attention, view, blocks - 1 - i);
       functions.attend(view, block, {.begin = 0, .end = attention.length[block.sequence]}, state);
       write_output(view, block, state);

@@ -14,8 +14,8 @@ namespace {
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 constexpr int kMaxLanes = 16;
 
-/// What one block works on: keys, values and queries widened to floats and padded to whole vectors
-/// with zeros, in L2.
+/// Working memory of one block, in L2: keys, values and queries as floats, padded to whole vectors
+/// with zeros.
 struct alignas(64) Scratch {
   float query[kMaxBlockQueries * kMaxKeyDim];  // [rows, key_stride], times the score's scale
   float keys[kTileTokens * kMaxKeyDim];        // [tokens, key_stride]
@@ -23,10 +23,10 @@ struct alignas(64) Scratch {
   float scores[kMaxBlockQueries * kTileTokens];
   float largest[kMaxBlockQueries];
   float sum[kMaxBlockQueries];
-  float output[kMaxBlockQueries * kMaxValueDim];  // [rows, output_stride], of the current chunk
+  float output[kMaxBlockQueries * kMaxValueDim];  // [rows, output_stride], for the current chunk
 };
 
-/// Lengths of the rows of Scratch.
+/// Row lengths in Scratch.
 struct Strides {
   std::int64_t key = 0;
   std::int64_t value = 0;
@@ -38,7 +38,7 @@ constexpr std::int64_t padded(std::int64_t count) {
   return (count + N - 1) / N * N;
 }
 
-/// Calls function(T{}) with the type of the element.
+/// Calls function(T{}) with the element's type.
 template <class Function>
 ROOFCAST_INLINE void with_cached(Element element, const Function& function) {
   if (element == Element::fp32) function(float{});
@@ -62,7 +62,7 @@ ROOFCAST_INLINE void widen_queries(const AttentionView& view, const QueryBlock& 
   }
 }
 
-/// Index of the first element of a token's row in the cache, that of its first KV head.
+/// Index of the first element of a token's row in the cache, for its first KV head.
 ROOFCAST_INLINE std::int64_t cache_row(const AttentionView& view, std::int64_t sequence,
                                        std::int64_t token) {
   const std::int64_t in_page = (std::int64_t{1} << view.page_shift) - 1;
@@ -72,10 +72,10 @@ ROOFCAST_INLINE std::int64_t cache_row(const AttentionView& view, std::int64_t s
   return slot * view.kv_heads * view.key_dim;
 }
 
-/// Asks for piece `index` of `pieces` of a tile, to be brought to L2 while another one is computed,
-/// in the order of the memory. A KV head's rows are short and far apart: read head by head the
-/// processor does not foresee them, and a core gets half the bandwidth or less (5.6 against 12 GB/s
-/// for rows of 256 and 3072 bytes, Granite Rapids).
+/// Prefetches piece `index` of `pieces` of a tile to L2 while another tile is computed, in memory
+/// order. The rows of a KV head are short and far apart: when they are read head by head, hardware
+/// prefetching fails and a core gets half the bandwidth or less (5.6 against 12 GB/s for rows of
+/// 256 and 3072 bytes, Granite Rapids).
 ROOFCAST_INLINE void prefetch_tile(const AttentionView& view, const QueryBlock& block, Range tile,
                                    std::int64_t index, std::int64_t pieces) {
   constexpr std::int64_t kLine = 64;
@@ -96,7 +96,7 @@ ROOFCAST_INLINE void prefetch_tile(const AttentionView& view, const QueryBlock& 
   }
 }
 
-/// Keys and values of a KV head; keys up to whole vectors of tokens become zero.
+/// Loads the keys and values of a KV head; keys are zero-padded to whole vectors of tokens.
 template <int N, class T>
 ROOFCAST_INLINE void gather_tile(const AttentionView& view, const QueryBlock& block,
                                  std::int64_t kv_head, Range tokens, const Strides& strides,
@@ -115,7 +115,7 @@ ROOFCAST_INLINE void gather_tile(const AttentionView& view, const QueryBlock& bl
             scratch.keys + padded<kMaxLanes>(count) * strides.key, 0.0F);
 }
 
-/// Scores of kRows rows with N / kRows tokens: N dot products, each summed lane by lane.
+/// Scores of kRows rows with N / kRows tokens: N dot products, each summed in separate lanes.
 template <int N, int kRows>
 ROOFCAST_INLINE void score_rows(const float* query, const Strides& strides, const float* keys,
                                 std::int64_t tokens, float* scores) {
@@ -144,8 +144,8 @@ ROOFCAST_INLINE void score_rows(const float* query, const Strides& strides, cons
   }
 }
 
-/// Turns a row's scores of a tile into probabilities relative to its largest score so far, and
-/// brings what was summed before to the same. `seen` is within the tile.
+/// Converts a row's scores of a tile to probabilities relative to its largest score so far, and
+/// rescales the previous sums to it. `seen` is within the tile.
 ROOFCAST_INLINE void soften_row(float* scores, Range seen, float& largest, float& sum,
                                 float* output, std::int64_t output_stride) {
   if (seen.begin >= seen.end) {
@@ -176,7 +176,7 @@ ROOFCAST_INLINE void soften_row(float* scores, Range seen, float& largest, float
   for (std::int64_t i = 0; i < output_stride; ++i) output[i] *= factor;
 }
 
-/// Adds probability times value of `count` tokens to kColumns vectors of kRows outputs.
+/// Adds probability times value for `count` tokens to kColumns vectors of kRows outputs.
 template <int N, int kRows, int kColumns>
 ROOFCAST_INLINE void add_values(const float* probability, const float* values, std::int64_t count,
                                 const Strides& strides, float* output) {
@@ -219,7 +219,7 @@ ROOFCAST_INLINE void add_value_rows(const float* probability, const float* value
   }
 }
 
-/// Calls of for_row_groups().
+/// Number of calls that for_row_groups() makes.
 constexpr std::int64_t row_groups(std::int64_t rows) { return rows / 4 + rows % 4 / 2 + rows % 2; }
 
 /// Calls function(rows as a constant, first row) for groups of 4, 2 and 1 rows.
@@ -236,12 +236,12 @@ ROOFCAST_INLINE void for_row_groups(std::int64_t rows, const Function& function)
 
 // ---- tiles, chunks, rows
 
-/// The tile that begins with `token`, of the tokens up to `end`; empty behind them.
+/// The tile starting at `token`, limited to tokens before `end`; empty beyond them.
 constexpr Range tile_at(std::int64_t token, std::int64_t end) {
   return {.begin = std::min(token, end), .end = std::min(token + kTileTokens, end)};
 }
 
-/// Tokens of a tile that a row sees, counted from the tile's first.
+/// Tokens of a tile that a row attends to, counted from the tile's first.
 ROOFCAST_INLINE Range seen_by(const AttentionView& view, std::int64_t position, Range tile) {
   const std::int64_t first =
       view.window == 0 ? 0 : std::max<std::int64_t>(0, position - view.window + 1);
@@ -249,7 +249,7 @@ ROOFCAST_INLINE Range seen_by(const AttentionView& view, std::int64_t position, 
           .end = std::clamp(position + 1 - tile.begin, std::int64_t{0}, tile.end - tile.begin)};
 }
 
-/// What is computed, and what is brought into the cache meanwhile.
+/// The tile to compute, and the one to prefetch meanwhile.
 struct Tiles {
   Range now{};
   Range next{};
@@ -289,7 +289,7 @@ ROOFCAST_INLINE void add_head(const AttentionView& view, const QueryBlock& block
       });
 }
 
-/// Only one copy of it an instruction set, so that all merges round alike.
+/// Only one copy per instruction set, so that all merges round alike.
 ROOFCAST_INLINE void merge_row(const AttentionPartial& row, const AttentionPartial& added,
                                int value_dim) {
   if (*added.largest == kNone) return;
@@ -345,7 +345,7 @@ ROOFCAST_INLINE void attend_block(const AttentionView& view, const QueryBlock& b
   }
 }
 
-// ---- one copy for each instruction set
+// ---- one copy per instruction set
 
 [[gnu::noinline]] void merge_portable(const AttentionPartial& row, const AttentionPartial& added,
                                       int value_dim) {

@@ -1,6 +1,6 @@
-// Compiles a function once for each level of vector instructions and lets the loader choose (GCC's
-// target_clones, over an ifunc of glibc). For loops that the compiler vectorises by itself; kernels
-// that place their own registers use kernels/cpu/isa.hpp.
+// Compiles a function once per level of vector instructions and lets the loader choose (GCC's
+// target_clones, using an ifunc of glibc). For loops that the compiler vectorises itself; kernels
+// with explicit vectors use kernels/cpu/isa.hpp.
 #pragma once
 
 #include <cstdlib>  // __GLIBC__

@@ -1,4 +1,5 @@
-// Combine: a weighted sum of top_k rows, kept in fp32 for a piece of the row that fits in L1.
+// Combine: a weighted sum of top_k rows, accumulated in fp32 for a piece of the row that fits in
+// L1.
 #include <algorithm>
 #include <array>
 #include <cstddef>

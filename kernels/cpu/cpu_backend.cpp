@@ -1,5 +1,5 @@
-// The CPU as a device: a launch computes at once, or is put on a list while a recording is made. A
-// kernel has finished when its launch returns, so there is nothing to wait for.
+// The CPU as a device: a launch computes immediately, or is appended to the list that is being
+// recorded. A kernel has finished when its launch returns, so there is nothing to wait for.
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
@@ -24,7 +24,7 @@ class CallList final : public Recording {
   std::vector<std::function<void()>> calls{};
 };
 
-/// Rows of `row_bytes` bytes that are worth another thread: what one moves in some microseconds.
+/// Rows of `row_bytes` bytes that justify another thread: what one moves in a few microseconds.
 std::int64_t grain_of(double row_bytes) {
   constexpr double kPieceBytes = 64 << 10;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(kPieceBytes / row_bytes));
@@ -94,7 +94,7 @@ class CpuBackend final : public Backend {
   void launch(const Gemm& gemm, KernelSource source) override {
     check(gemm);
     if (source == KernelSource::library) {
-      library_.prepare(gemm);  // throws when the library cannot compute it
+      library_.prepare(gemm);  // throws if the library cannot compute it
       return submit([this, gemm] { library_.launch(gemm); });
     }
     submit([this, gemm] { cpu::gemm(gemm, pool_, isa_); });
@@ -183,7 +183,7 @@ class CpuBackend final : public Backend {
     recording_->calls.emplace_back(call);
   }
 
-  /// Shares the rows of an operator out among the threads.
+  /// Divides the rows of an operator among the threads.
   template <class Operator, class Compute>
   void share(const Operator& op, std::int64_t rows, const Compute& compute) {
     check(op);

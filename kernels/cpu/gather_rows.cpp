@@ -1,4 +1,4 @@
-// Embedding and gather: rows copied by index, as fast as memory lets them.
+// Embedding and gather: rows copied by index, memory-bound.
 #include <cstddef>
 #include <cstring>
 

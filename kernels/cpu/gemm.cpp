@@ -10,12 +10,12 @@
 namespace roofcast::kernels::cpu {
 namespace {
 
-/// Columns of a block of grouped products, whose rows vary.
+/// Columns per block of grouped products, whose number of rows varies.
 constexpr std::int64_t kGroupedColumns = kMaxBlockOutputs / kMaxBlockRows;
 
-/// Columns of a block with `rows` rows: enough that filling the panel (once a column block) is a
+/// Columns per block with `rows` rows: enough that filling the panel (once per column block) is a
 /// few per cent of the work, few enough that each thread gets several blocks. A divisor of
-/// kScaleBlock where block scales need it.
+/// kScaleBlock if block scales need it.
 std::int64_t block_columns(const Product& product, std::int64_t rows, int threads) {
   constexpr std::int64_t kMin = 16;
   constexpr std::int64_t kBlocksPerThread = 4;
@@ -25,7 +25,7 @@ std::int64_t block_columns(const Product& product, std::int64_t rows, int thread
   return std::clamp(fair, kMin, max);
 }
 
-/// Cuts `m` rows of a product into blocks; neighbours in order share a part of the weight.
+/// Divides `m` rows of a product into blocks; consecutive blocks share part of the weight.
 class Blocks {
  public:
   Blocks(const Product& product, std::int64_t m, int threads)
@@ -108,7 +108,7 @@ void grouped_gemm(const GroupedGemm& gemm, ThreadPool& pool, Isa isa) {
             .k = gemm.k,
             .rows = gemm.rows};
   };
-  // An expert's part of the weight is read by one thread, for all of the expert's rows.
+  // One thread reads a given part of an expert's weight, for all of the expert's rows.
   const auto compute = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t expert = i / column_blocks;

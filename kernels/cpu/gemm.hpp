@@ -1,8 +1,7 @@
-// The products of kernels/gemm.hpp by own kernels: fp32, fp16, bf16, fp8 and int8, grouped, and
-// with 4-bit weights; for any shape. Fastest where the weight is what takes time (few rows: its
-// bytes at the speed of memory). A row of the output has the same bits whatever the other rows and
-// the number of threads (kernels/cpu/gemm_block.hpp says why); it differs in rounding between
-// instruction sets.
+// The products of kernels/gemm.hpp by our own kernels: fp32, fp16, bf16, fp8 and int8, grouped, and
+// with 4-bit weights; for any shape. Fastest with few rows, where reading the weight at memory
+// speed dominates. A row of the output has the same bits whatever the other rows and the number of
+// threads (kernels/cpu/gemm_block.hpp explains why); rounding differs between instruction sets.
 #pragma once
 
 #include "kernels/cpu/isa.hpp"
@@ -11,7 +10,7 @@
 
 namespace roofcast::kernels::cpu {
 
-/// Each returns when the output is written. Throws std::invalid_argument on a bad shape.
+/// Each returns when the output is written. Throws std::invalid_argument for a bad shape.
 /// Precondition: the machine has the instruction set.
 void gemm(const Gemm& gemm, ThreadPool& pool, Isa isa);
 void grouped_gemm(const GroupedGemm& gemm, ThreadPool& pool, Isa isa);

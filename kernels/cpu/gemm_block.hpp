@@ -2,13 +2,13 @@
 //
 // Both operands run along k, so each output is a dot product: lane l of N sums the elements k with
 // k mod N = l in ascending order, and the lanes are added at the end. That order is the same for
-// every m, n, block and thread, so a row of the output depends on its row of the input alone: a
-// token has the same bits in any batch and on any number of threads.
+// every m, n, block and thread, so a row of the output depends only on its row of the input: a
+// token has the same bits in any batch and with any number of threads.
 //
-// The weight is read as it lies, once for all rows of a block: with few rows the product runs at
-// the speed of memory, as in decode. Levels: a tile of outputs keeps its lanes in registers; a
-// panel of the input, brought into the form that is multiplied, stays in the caches; between two
-// parts of k the lanes of the block are saved, in L2.
+// The weight is read in place, once for all rows of a block: with few rows the product runs at
+// memory speed, as in decode. Levels: a tile of outputs keeps its lanes in registers; a panel of
+// the input, converted to the form that is multiplied, stays in the caches; between two parts of k
+// the block's lanes are saved in L2.
 #pragma once
 
 #include <algorithm>
@@ -24,14 +24,14 @@ namespace roofcast::kernels::cpu {
 
 inline constexpr std::int64_t kPanelElements = 16 * 4096;  // 256 KiB of floats
 inline constexpr int kTileRows = 4;
-/// 16 or 8 sums beside 4 vectors of input and one of weight, in 32 or 16 registers.
+/// 16 or 8 sums plus 4 vectors of input and one of weight, in 32 or 16 registers.
 template <class Format>
 inline constexpr int kTileColumns = Format::kLanes == 16 ? 4 : 2;
-/// Rows of input up to which the weight is read in rows as long as the panel allows, one tile of
-/// columns at a time: the way of the memory, which is what takes time.
+/// Up to this many rows of input, the weight is read in rows as long as the panel allows, one tile
+/// of columns at a time: in memory order, because memory dominates.
 inline constexpr std::int64_t kStreamedRows = 16;
-/// With more rows: rows of the weight, and elements of each, that stay in L1 while tiles of input
-/// rows pass by. 16 KiB of bf16, 32 of fp32.
+/// With more rows: how many rows of the weight, and elements of each, stay in L1 while tiles of
+/// input rows are processed. 16 KiB of bf16, 32 of fp32.
 inline constexpr std::int64_t kGroupColumns = 16;
 inline constexpr std::int64_t kReusedPart = 512;
 
@@ -39,7 +39,7 @@ inline constexpr std::int64_t kReusedPart = 512;
 struct Part {
   std::int64_t begin = 0;
   std::int64_t count = 0;
-  std::int64_t padded = 0;  // count to the next whole vector, and the row length of the panel
+  std::int64_t padded = 0;  // count rounded up to whole vectors; the panel's row length
   bool first() const { return begin == 0; }
 };
 
@@ -88,7 +88,7 @@ ROOFCAST_INLINE void add_tile(const typename Format::Panel* panel,
   }
 }
 
-/// All columns of a group against kRows rows of the panel, which are in L1 meanwhile.
+/// All columns of a group times kRows rows of the panel, which stay in L1.
 template <class Format, int kRows>
 ROOFCAST_INLINE void add_rows(const typename Format::Panel* panel,
                               const typename Format::Row* weight, std::int64_t columns,
@@ -104,7 +104,7 @@ ROOFCAST_INLINE void add_rows(const typename Format::Panel* panel,
   }
 }
 
-/// All rows of a block against a group of rows of the weight, which are in L1 meanwhile.
+/// All rows of a block times a group of rows of the weight, which stay in L1.
 template <class Format>
 ROOFCAST_INLINE void add_group(const typename Format::Panel* panel, const Product& product, Range n,
                                const Part& part, typename Format::Lanes* lanes, std::int64_t rows) {
@@ -123,7 +123,7 @@ ROOFCAST_INLINE void add_group(const typename Format::Panel* panel, const Produc
     add_rows<Format, 1>(panel + r * part.padded, weight, columns, part, lanes + r, rows);
 }
 
-/// Multiplies the panel by both factors of GemmScale::block; n lies in one block of the weight.
+/// Multiplies the panel by both factors of GemmScale::block; n must lie in one block of the weight.
 inline void scale_panel(float* panel, const Product& product, Range m, std::int64_t n,
                         const Part& part) {
   const std::int64_t blocks = product.k / kScaleBlock;
@@ -174,14 +174,14 @@ ROOFCAST_INLINE void store(const float* totals, const Product& product, Range m,
   }
 }
 
-/// Elements of k that are done before the lanes are saved.
+/// Elements of k that are processed before the lanes are saved.
 template <class Format>
 constexpr std::int64_t part_size(std::int64_t rows) {
   const std::int64_t fits = kPanelElements / rows / Format::kStep * Format::kStep;
   return std::min({Format::kMaxPart, fits, rows <= kStreamedRows ? fits : kReusedPart});
 }
 
-/// Preconditions: m.end - m.begin is at most kMaxBlockRows, the block has at most
+/// Preconditions: m.end - m.begin is at most kMaxBlockRows, and the block has at most
 /// kMaxBlockOutputs outputs.
 template <class Format>
 ROOFCAST_INLINE void compute_block(const Product& product, Range m, Range n) {
@@ -209,7 +209,7 @@ ROOFCAST_INLINE void compute_block(const Product& product, Range m, Range n) {
   if (product.result == Element::int8) store<std::int8_t>(totals, product, m, n);
 }
 
-// ---- one copy for each instruction set
+// ---- one copy per instruction set
 
 template <class Format>
 void block_portable(const Product& product, Range m, Range n) {

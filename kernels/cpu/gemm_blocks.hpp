@@ -1,4 +1,5 @@
-// Blocks of products by format and instruction set; kernels/cpu/gemm_block.hpp says how they work.
+// Blocks of products by format and instruction set; kernels/cpu/gemm_block.hpp explains how they
+// work.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,14 @@ namespace roofcast::kernels::cpu {
 inline constexpr std::int64_t kMaxBlockRows = 48;
 inline constexpr std::int64_t kMaxBlockOutputs = 48 * 48;  // their lanes: 144 KiB in L2
 
-/// Rows m and columns n of a product: at most kMaxBlockRows and kMaxBlockOutputs.
+/// Computes rows m and columns n of a product: at most kMaxBlockRows and kMaxBlockOutputs.
 using BlockFunction = void (*)(const Product& product, Range m, Range n);
 
-/// For weights of an element, and for 4-bit weights with inputs of an element.
+/// For weights of `element`, and for 4-bit weights with inputs of `element`.
 BlockFunction block_function(Element element, Isa isa);
 BlockFunction int4_block_function(Element element, Isa isa);
 
-// Parts of block_function, apart so that they compile side by side.
+// Parts of block_function, separate so that they compile in parallel.
 BlockFunction wide_block_function(Element element, Isa isa);    // fp32, bf16
 BlockFunction narrow_block_function(Element element, Isa isa);  // fp16, fp8, int8
 

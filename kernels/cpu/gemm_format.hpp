@@ -1,6 +1,6 @@
-// How a block of a product (kernels/cpu/gemm_block.hpp) reads its operands: one struct a weight
+// How a block of a product (kernels/cpu/gemm_block.hpp) reads its operands: one struct per weight
 // format, over vectors of N lanes. The input is first copied to a panel, in the form that the
-// format multiplies with; the weight is widened in registers, as it is read.
+// format multiplies; the weight is widened in registers as it is read.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,11 @@ struct Product {
   Element result = Element::fp32;
   std::int64_t n = 0;
   std::int64_t k = 0;
-  float scale = 1;  // of all outputs
+  float scale = 1;  // for all outputs
   // GemmScale::block, else null
   const float* input_scale = nullptr;   // [k / 128, rows]
   const float* weight_scale = nullptr;  // [ceil(n / 128), k / 128]
-  std::int64_t rows = 0;                // of the whole input, for its scales
+  std::int64_t rows = 0;                // of the whole input, to index its scales
   // Int4Gemm, else null
   const void* group_scale = nullptr;  // [n, k / group]
   int group_shift = 0;                // log2(group)
@@ -35,11 +35,11 @@ template <int N, class T>
 struct PlainFormat {
   using Input = T;
   using Panel = float;
-  using Operand = Floats<N>;                                       // a vector of either side
-  using Lanes = Floats<N>;                                         // sums between two parts of k
-  using Total = float;                                             // of the lanes
-  static constexpr int kLanes = N;                                 // sums of a vector
-  static constexpr int kStep = N;                                  // elements of k of a vector
+  using Operand = Floats<N>;        // a vector of either operand
+  using Lanes = Floats<N>;          // sums kept between two parts of k
+  using Total = float;              // sum of the lanes
+  static constexpr int kLanes = N;  // lanes of a vector
+  static constexpr int kStep = N;   // elements of k per vector
   static constexpr std::int64_t kMaxPart = std::int64_t{1} << 40;  // elements of k: no limit
 
   using Row = const T*;
@@ -48,7 +48,7 @@ struct PlainFormat {
     return static_cast<const T*>(product.weight) + n * product.k;
   }
 
-  /// `padded` elements, a multiple of kStep, the last ones zero.
+  /// Fills `padded` elements, a multiple of kStep; those beyond `count` are zero.
   ROOFCAST_INLINE static void fill(Panel* panel, const T* input, std::int64_t count,
                                    std::int64_t padded) {
     widen<N>(panel, input, count, padded);
@@ -71,9 +71,9 @@ struct PlainFormat {
   }
 };
 
-/// bf16, two vectors at a time: words of memory hold a pair each, whose even element is the word
-/// shifted up and whose odd one the word without its lower half. That takes one instruction each,
-/// where bringing neighbours into lanes of their own takes three. The panel is in the same order.
+/// bf16, two vectors at a time: each word of memory holds a pair, whose even element is the word
+/// shifted up and whose odd element is the word without its lower half. That takes one instruction
+/// each, where putting neighbours in separate lanes takes three. The panel has the same order.
 template <int N>
 struct Bf16Format : PlainFormat<N, Bf16> {
   struct Operand {
@@ -125,8 +125,8 @@ struct Bf16Format : PlainFormat<N, Bf16> {
   }
 };
 
-/// int8: products are at most 2^14 in size, so that floats hold sums of 1024 of them exactly; these
-/// are then added as integers.
+/// int8: products are at most 2^14 in size, so floats hold sums of 1024 of them exactly; these are
+/// then added as integers.
 template <int N>
 struct Int8Format : PlainFormat<N, std::int8_t> {
   using Lanes = Ints<N>;
@@ -142,8 +142,8 @@ struct Int8Format : PlainFormat<N, std::int8_t> {
   }
 };
 
-/// int4 in groups that share a scale of type T, the input's. k is a multiple of 32, so that a
-/// vector neither crosses a group nor is the last one in part.
+/// int4 in groups that share a scale of type T, the input's. k is a multiple of 32, so a vector
+/// neither crosses a group nor is only partly filled.
 template <int N, class T>
 struct Int4Format : PlainFormat<N, T> {
   struct Row {
@@ -175,7 +175,7 @@ struct Int4Format : PlainFormat<N, T> {
   }
 
  private:
-  /// Low nibble, high nibble of each byte in turn.
+  /// Low nibble, then high nibble of each byte.
   template <class Nibbles, class Bytes, std::size_t... kByte>
   ROOFCAST_INLINE static void spread(Nibbles& to, const Bytes& bytes,
                                      std::index_sequence<kByte...>) {
@@ -190,8 +190,8 @@ struct Int4Format : PlainFormat<N, T> {
   }
 };
 
-/// bf16 by AVX512_BF16: each of 16 lanes adds the products of two neighbours, subnormals taken as
-/// zero (Intel SDM, VDPBF16PS).
+/// bf16 with AVX512_BF16: each of 16 lanes adds the products of two neighbours; subnormals are
+/// treated as zero (Intel SDM, VDPBF16PS).
 struct PairFormat : PlainFormat<16, Bf16> {
   using Panel = Bf16;
   using Operand = Vector<std::uint16_t, 32>;
@@ -216,7 +216,7 @@ struct PairFormat : PlainFormat<16, Bf16> {
 #if defined(__x86_64__) && defined(__clang__)
     multiply_pairs(sum, a, b);
 #elif defined(__x86_64__)
-    // By its name: the intrinsic cannot be inlined into a function without the target.
+    // In assembly: the intrinsic cannot be inlined into a function without the target.
     asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
 #else
     static_cast<void>(sum + a[0] + b[0]);
@@ -225,7 +225,7 @@ struct PairFormat : PlainFormat<16, Bf16> {
 
  private:
 #if defined(__x86_64__) && defined(__clang__)
-  /// A function of its own: clang knows registers of this size only where the target is stated.
+  /// A separate function: clang supports registers of this size only where the target is stated.
   [[gnu::noinline]] ROOFCAST_TARGET_AVX512_BF16 static void multiply_pairs(Floats<16>& sum,
                                                                            const Operand& a,
                                                                            const Operand& b) {

@@ -1,4 +1,4 @@
-// KV write: a row of all KV heads to its slot, copied or rounded to fp8.
+// KV write: copies a row of all KV heads to its slot, or rounds it to fp8.
 #include <cstddef>
 #include <cstring>
 
@@ -16,7 +16,7 @@ ROOFCAST_CLONES void narrow(const T* from, Fp8E4M3* to, std::int64_t count, floa
   }
 }
 
-/// One row of keys or values into a cache of the same element.
+/// Writes one row of keys or values to a cache with the same element.
 template <class T>
 void store(const T* from, T* to, std::int64_t count, float) {
   std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
@@ -27,7 +27,7 @@ void store(const T* from, Fp8E4M3* to, std::int64_t count, float scale) {
   narrow(from, to, count, scale);
 }
 
-/// T: as written; C: as cached.
+/// T: element of the input; C: element of the cache.
 template <class T, class C>
 void write_tokens(const KvWrite& write, Range tokens) {
   const PagedCache& cache = write.cache;

@@ -16,7 +16,7 @@
 namespace roofcast::kernels::cpu {
 namespace {
 
-/// A part of a product: all of k for some rows and columns.
+/// Part of a product: all of k for some rows and columns.
 struct Shape {
   Element element = Element::fp32;
   Element result = Element::fp32;
@@ -44,19 +44,19 @@ dnnl::memory::data_type type_of(Element element) {
       return dnnl::memory::data_type::bf16;
     case Element::int8:
       return dnnl::memory::data_type::s8;
-    case Element::fp8_e4m3:  // not known to oneDNN 2
+    case Element::fp8_e4m3:  // unknown to oneDNN 2
       break;
   }
   return dnnl::memory::data_type::undef;
 }
 
-/// oneDNN is asked and run with one thread: this one's.
+/// Makes oneDNN use one thread, the calling one.
 void use_one_thread() {
   thread_local const bool done = (omp_set_num_threads(1), true);
   static_cast<void>(done);
 }
 
-/// Throws dnnl::error when the library cannot compute it.
+/// Throws dnnl::error if the library cannot compute it.
 dnnl::matmul::primitive_desc describe(const Shape& shape, const dnnl::engine& engine) {
   use_one_thread();
   using Desc = dnnl::memory::desc;
@@ -70,7 +70,7 @@ dnnl::matmul::primitive_desc describe(const Shape& shape, const dnnl::engine& en
   return {dnnl::matmul::desc(input, weight, output), attributes, engine};
 }
 
-/// How the pool's threads share a product: ranges of its columns, or of its rows.
+/// How the pool's threads divide a product: ranges of its columns, or of its rows.
 struct Parts {
   bool of_rows = false;
   Split split{};
@@ -83,8 +83,8 @@ struct Parts {
   }
 };
 
-/// Ranges long enough for the library's own blocks. Columns first: then each thread reads its own
-/// part of the weight.
+/// Ranges long enough for the library's own blocks. Columns first, so that each thread reads its
+/// own part of the weight.
 Parts parts_of(const Gemm& gemm, int threads) {
   constexpr std::int64_t kBlock = 64;
   const bool by_columns = gemm.n >= kBlock * threads || gemm.n >= gemm.m;
@@ -110,10 +110,10 @@ void* element_at(const void* tensor, Element element, std::int64_t index) {
 }  // namespace
 
 struct LibraryGemm::State {
-  /// Numbers of tokens vary from step to step; what was compiled for old ones is dropped.
+  /// Token counts vary from step to step, so kernels compiled for old ones are dropped.
   static constexpr std::size_t kMaxKernels = 1024;
 
-  /// What parts that run at the same time must not share; all shapes do.
+  /// What concurrent parts must not share; all shapes share it.
   struct Slot {
     dnnl::stream stream;
     dnnl::memory scratch;

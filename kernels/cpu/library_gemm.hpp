@@ -1,14 +1,15 @@
 // Matrix products by oneDNN (Debian's libdnnl), the second source of kernels/gemm.hpp on the CPU:
-// fp32, bf16 and int8, as far as the processor has instructions for them.
+// fp32, bf16 and int8, if the processor has instructions for them.
 //
-// - oneDNN runs on one thread at a time, and the pool's threads share the columns (or rows) of a
-//   product out among them. Its own OpenMP threads are not used: they spin while they wait, which
-//   ruins all timings as soon as another program takes a core, and they are not the pinned ones.
-// - The weight is given as it lies, row-major. Repacked once to the library's own layout it was not
+// - oneDNN runs single-threaded, and the pool's threads divide the columns (or rows) of a product.
+//   Its own OpenMP threads are not used: they spin while waiting, which ruins all timings as soon
+//   as
+//   another program takes a core, and they are not the pinned ones.
+// - The weight is passed as stored, row-major. Repacking it once to the library's own layout was
+// not
 //   faster where the library is used: 4096 x 4096 on one core of a Granite Rapids, fp32 150 against
-//   152 GFLOP/s at 256 rows, bf16 (AMX) 620 against 440; below 64 rows the own kernels read the
-//   weight at the speed of memory (kernels/cpu/gemm.hpp). A second copy of all weights buys
-//   nothing.
+//   152 GFLOP/s at 256 rows, bf16 (AMX) 620 against 440; below 64 rows our own kernels read the
+//   weight at memory speed (kernels/cpu/gemm.hpp). So a second copy of all weights gains nothing.
 #pragma once
 
 #include <memory>
@@ -21,24 +22,24 @@ namespace roofcast::kernels::cpu {
 
 class LibraryGemm {
  public:
-  /// The pool must outlive this.
+  /// `pool` must outlive this.
   explicit LibraryGemm(ThreadPool& pool);
   ~LibraryGemm();
   LibraryGemm(const LibraryGemm&) = delete;
   LibraryGemm& operator=(const LibraryGemm&) = delete;
 
-  /// "oneDNN 2.6.3"; empty when the program was built without it.
+  /// "oneDNN 2.6.3"; empty if the program was built without it.
   std::string name() const;
   std::string version() const;
 
   bool supports(const Gemm& gemm) const;
 
-  /// Compiles the library's kernels for the shape: milliseconds, and memory. launch() does it for
-  /// shapes that were not prepared.
+  /// Compiles the library's kernels for the shape, which takes milliseconds and memory. launch()
+  /// does so for shapes that were not prepared.
   void prepare(const Gemm& gemm);
 
-  /// Returns when the output is written. Throws std::invalid_argument on a bad shape or one that is
-  /// not supported, std::runtime_error when the library fails.
+  /// Returns when the output is written. Throws std::invalid_argument for a bad or unsupported
+  /// shape, std::runtime_error if the library fails.
   void launch(const Gemm& gemm);
 
  private:

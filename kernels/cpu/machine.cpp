@@ -12,7 +12,7 @@
 namespace roofcast::kernels::cpu {
 namespace {
 
-/// The whole file; empty when it cannot be read.
+/// The whole file; empty if it cannot be read.
 std::string read(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -25,7 +25,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
-/// Size of the cache of the highest level that a core has.
+/// Size of a core's highest-level cache.
 std::int64_t last_level_cache_bytes(int core) {
   constexpr int kMaxCaches = 8;
   const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cache/index";
@@ -40,7 +40,7 @@ std::int64_t last_level_cache_bytes(int core) {
   return bytes;
 }
 
-/// Kilohertz in a file, in hertz; 0 without one.
+/// Reads kilohertz from a file and returns hertz; 0 if there is none.
 double frequency_hz(const std::string& path) {
   constexpr double kHzPerKhz = 1e3;
   const std::string text = read(path);
@@ -49,7 +49,7 @@ double frequency_hz(const std::string& path) {
   return khz * kHzPerKhz;
 }
 
-/// "inactive_file 123" in lines of a name and a number; 0 without the name.
+/// The number after `name` in lines such as "inactive_file 123"; 0 if the name is missing.
 std::int64_t counter(std::string_view text, std::string_view name) {
   const std::string key = std::string(name) + ' ';
   const std::size_t at = text.starts_with(key) ? 0 : text.find('\n' + key);
@@ -58,8 +58,8 @@ std::int64_t counter(std::string_view text, std::string_view name) {
   return parse_bytes(text.substr(0, text.find('\n'))).value_or(0);
 }
 
-/// What is left of a group's limit; nothing without one. Files that are kept in memory count as
-/// used there and make room when it is needed (Linux, cgroup-v2.rst and cgroup-v1/memory.rst).
+/// The rest of a group's limit; nullopt if it has none. Cached files count as used there but make
+/// room when needed (Linux, cgroup-v2.rst and cgroup-v1/memory.rst).
 std::optional<std::int64_t> left_in(const MemoryGroup& group) {
   const auto value = [&](const char* unified, const char* first) {
     return parse_bytes(trimmed(read(group.folder + '/' + (group.unified ? unified : first))));
@@ -72,7 +72,7 @@ std::optional<std::int64_t> left_in(const MemoryGroup& group) {
   return std::max<std::int64_t>(0, *max - *used + files);
 }
 
-/// Whether `list` ("cpu,memory") names memory.
+/// Whether `list` ("cpu,memory") includes memory.
 bool names_memory(std::string_view list) {
   while (!list.empty()) {
     const std::string_view name = list.substr(0, list.find(','));
@@ -175,12 +175,12 @@ DeviceFacts machine_facts(int threads, std::vector<int> cores, Isa isa) {
 
 double measured_clock_hz() {
 #if defined(__x86_64__)
-  // Additions of one register to another: a cycle each on every x86-64 core (Agner Fog, Instruction
-  // tables); of a constant some newer cores do several a cycle. The shortest of some windows
-  // counts, since the others may have been interrupted.
+  // Dependent additions of two registers: one cycle each on every x86-64 core (Agner Fog,
+  // Instruction tables); of a constant, some newer cores do several per cycle. The shortest of
+  // several windows counts, since the others may have been interrupted.
   constexpr int kWindows = 5;
   constexpr int kLoops = 1000;
-  constexpr int kAdditions = 16;  // of one loop
+  constexpr int kAdditions = 16;  // per loop iteration
   double shortest = 0;
   std::uint64_t sum = 0;
   const std::uint64_t step = 3;

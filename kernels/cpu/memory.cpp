@@ -23,10 +23,10 @@ namespace {
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::int64_t kPieceBytes = 64 << 10;                // what is worth another thread
-constexpr std::size_t kStreamedBytes = std::size_t{1} << 20;  // more than a core would find in L2
+constexpr std::int64_t kPieceBytes = 64 << 10;                // justifies another thread
+constexpr std::size_t kStreamedBytes = std::size_t{1} << 20;  // more than a core's L2 would hold
 
-/// Both ends in multiples of 64 bytes from pointers aligned to 16.
+/// Copies multiples of 64 bytes with pointers aligned to 16.
 void copy_past_caches(char* to, const char* from, std::int64_t bytes) {
 #ifdef __SSE2__
   constexpr std::int64_t kLine = 64;
@@ -65,7 +65,7 @@ void fill(T* data, std::int64_t count, std::uint64_t seed, float deviation, Thre
   data[count - 1] = from_float<T>(last.first * deviation);
 }
 
-/// Linux grants more memory than there is and kills the program when it touches too much of it.
+/// Linux grants more memory than exists and kills the program when it touches too much of it.
 void check_free(std::size_t bytes) {
   const auto free_bytes = static_cast<std::size_t>(free_memory_bytes());
   if (free_bytes == 0 || bytes <= free_bytes) return;
@@ -84,7 +84,7 @@ void* allocate(std::size_t bytes, ThreadPool& pool) {
   if (data == nullptr) {
     throw std::runtime_error("there is no memory for " + std::to_string(bytes) + " bytes");
   }
-  if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);  // a wish, no need
+  if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);  // a hint only
   const auto pages = static_cast<std::int64_t>((rounded + kPage - 1) / kPage);
   pool.for_ranges(pages, kHugePage / kPage, [data](std::int64_t begin, std::int64_t end) {
     for (std::int64_t page = begin; page < end; ++page) {

@@ -1,4 +1,4 @@
-// Moving and filling memory with all threads of a pool.
+// Moves and fills memory with all threads of a pool.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace roofcast::kernels::cpu {
 
-/// Memory whose every page exists: unwritten pages all read from one page of zeros, in the cache.
-/// Aligned to 256 bytes, large blocks to and on huge pages where the system gives them. Throws
-/// std::runtime_error when there is not enough.
+/// Allocates memory and touches every page: unwritten pages would all read from one cached page of
+/// zeros. Aligned to 256 bytes; large blocks are aligned to huge pages and use them if the system
+/// provides them. Throws std::runtime_error if there is not enough.
 void* allocate(std::size_t bytes, ThreadPool& pool);
 void release(void* data) noexcept;
 
-/// `bytes` read and as many written. Large copies go past the caches, as in STREAM (McCalpin,
-/// 1995) with non-temporal stores: a line that is written is not read first. No overlap.
+/// Reads and writes `bytes` each. Large copies bypass the caches with non-temporal stores, as in
+/// STREAM (McCalpin, 1995): a written line is not read first. The ranges must not overlap.
 void copy(void* to, const void* from, std::size_t bytes, ThreadPool& pool);
 
 /// kernels/normal_values.hpp times `deviation`, rounded to the element.

@@ -1,6 +1,6 @@
 // Up to three passes over a row: the first adds the residual and stores the sum, the second squares
-// it, the third scales it; all but the first read it from L1. Memory traffic is that of
-// kernels/rms_norm.hpp; the arithmetic, 5 FLOP per 2 to 8 bytes, hides behind it once the loops are
+// it, the third scales it; all but the first read from L1. Memory traffic is that of
+// kernels/rms_norm.hpp; it hides the arithmetic, 5 FLOP per 2 to 8 bytes, once the loops are
 // vectorised.
 #include "kernels/cpu/rms_norm.hpp"
 
@@ -14,8 +14,8 @@
 namespace roofcast::kernels::cpu {
 namespace {
 
-/// Independent partial sums: as many as the widest vector unit holds floats, so that the compiler
-/// may vectorise the sum without reordering it.
+/// Independent partial sums: as many as the widest vector unit has floats, so that the compiler can
+/// vectorise the sum without reordering it.
 constexpr std::size_t kLanes = 16;
 
 template <class T>

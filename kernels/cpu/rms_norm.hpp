@@ -6,10 +6,10 @@
 
 namespace roofcast::kernels::cpu {
 
-/// A range of the rows, in the calling thread. check() comes before: nothing here throws.
+/// Normalises a range of the rows in the calling thread. Call check() first: this does not throw.
 void rms_norm(const RmsNorm& norm, Range rows);
 
-/// Returns when all rows are done. Throws std::invalid_argument on a bad shape.
+/// Returns when all rows are done. Throws std::invalid_argument for a bad shape.
 void rms_norm(const RmsNorm& norm);
 
 }  // namespace roofcast::kernels::cpu

@@ -1,5 +1,5 @@
-// RoPE: six operations and four or eight bytes a pair, bound by memory once the loop over half a
-// head is vectorised.
+// RoPE: six operations and four or eight bytes per pair; memory-bound, because the loop over half a
+// head vectorises.
 #include "kernels/cpu/clones.hpp"
 #include "kernels/cpu/token_operators.hpp"
 #include "kernels/cpu/with_element.hpp"
@@ -7,7 +7,7 @@
 namespace roofcast::kernels::cpu {
 namespace {
 
-/// `heads` heads that lie one behind the other, by the angles of one position.
+/// Rotates `heads` consecutive heads by the angles of one position.
 template <class T>
 ROOFCAST_CLONES void rotate(T* heads, int count, int half, const float* cosine, const float* sine) {
   for (int h = 0; h < count; ++h) {

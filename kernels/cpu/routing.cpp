@@ -1,4 +1,4 @@
-// Routing: the largest logits of each token by insertion into a short list, then a counting sort of
+// Routing: finds each token's largest logits by insertion into a short list, then counting-sorts
 // all pairs by expert.
 #include <algorithm>
 #include <array>
@@ -16,8 +16,8 @@ struct Choice {
   std::int32_t expert;
 };
 
-/// The `top_k` largest by falling logit, of equal ones the lower expert first: experts come in
-/// ascending order, and each is put behind those that are as large.
+/// The `top_k` largest by descending logit; of equal ones the lower expert is first, because
+/// experts are visited in ascending order and inserted after equal ones.
 template <class T>
 std::array<Choice, kMaxChoices> largest(const T* logits, int experts, int top_k) {
   std::array<Choice, kMaxChoices> best{};
@@ -58,7 +58,7 @@ void choose_experts(const Routing& routing, Range tokens) {
 
 void sort_by_expert(const Routing& routing) {
   const std::int64_t pairs = routing.tokens * routing.top_k;
-  std::array<std::int32_t, kMaxExperts> next{};  // first the pairs of each expert
+  std::array<std::int32_t, kMaxExperts> next{};  // initially the pairs of each expert
   for (std::int64_t pair = 0; pair < pairs; ++pair) {
     ++next[static_cast<std::size_t>(routing.place[pair])];
   }

@@ -1,9 +1,8 @@
-// Sampling without sorting. Tokens are ordered by key: the bits of the logit, turned so that they
-// compare as unsigned numbers. What is asked of the order (the first top_k tokens, the fewest that
-// reach a mass) is a prefix of it, and the end of a prefix is found digit by digit, from the
-// highest down: a histogram of the digit with counts and masses, and a walk down its bins to the
-// one in which the prefix ends. The first histogram serves all three prefixes; the others see few
-// tokens.
+// Sampling without sorting. Tokens are ordered by key: the bits of the logit, mapped so that they
+// compare as unsigned numbers. Every query about the order (the first top_k tokens, the fewest that
+// reach a mass) is a prefix of it. A radix select finds the end of a prefix, from the highest digit
+// down: a histogram of the digit with counts and masses, then a walk down its bins to the one in
+// which the prefix ends. All three prefixes share the first histogram; later ones see few tokens.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -33,13 +32,13 @@ struct Row {
   return negative ? ~bits : bits | 0x80000000U;
 }
 
-/// The logit whose key it is.
+/// The logit with this key.
 inline float logit_of(std::uint32_t key) {
   const bool negative = (key >> 31) == 0;
   return std::bit_cast<float>(negative ? ~key : key & 0x7fffffffU);
 }
 
-/// Keys, and not logits, are compared: a maximum of whole numbers may be taken in any order, and so
+/// Compares keys rather than logits: a maximum of integers can be taken in any order, so the loop
 /// vectorises.
 template <class T>
 ROOFCAST_CLONES std::uint32_t largest_key(const T* logits, std::int64_t count) {
@@ -48,7 +47,7 @@ ROOFCAST_CLONES std::uint32_t largest_key(const T* logits, std::int64_t count) {
   return largest;
 }
 
-/// Keys are read in digits of 11, 11 and 10 bits; 16-bit elements differ in the first two alone.
+/// Keys are read in digits of 11, 11 and 10 bits; 16-bit elements differ only in the first two.
 constexpr int kBins = 2048;
 constexpr std::array<int, 3> kShift = {21, 10, 0};
 template <class T>
@@ -64,7 +63,7 @@ struct Histogram {
   }
 };
 
-/// Tokens whose masses are computed at once: the exponential vectorises, the histogram does not.
+/// Tokens whose masses are computed together: the exponential vectorises, the histogram does not.
 constexpr std::int64_t kChunk = 256;
 
 template <class T>
@@ -92,8 +91,8 @@ Histogram first_digits(const Row<T>& row) {
   return histogram;
 }
 
-/// The keys of `count` tokens from the first on; returns how many begin with `prefix`, which stands
-/// above `shift` bits. Without a branch, so that it vectorises.
+/// Writes the keys of `count` tokens from the first on and returns how many start with `prefix`
+/// (the bits above `shift`). Branch-free, so that it vectorises.
 template <class T>
 ROOFCAST_CLONES int keys_like(const T* logits, std::int64_t count, std::uint32_t prefix, int shift,
                               std::uint32_t* keys) {
@@ -105,7 +104,7 @@ ROOFCAST_CLONES int keys_like(const T* logits, std::int64_t count, std::uint32_t
   return found;
 }
 
-/// Calls visit(index, key) for the tokens whose keys begin with `prefix`, in their order, until it
+/// Calls visit(index, key) for the tokens whose keys start with `prefix`, in order, until it
 /// returns false.
 template <class T, class Visit>
 void for_each_like(const Row<T>& row, std::uint32_t prefix, int shift, const Visit& visit) {
@@ -120,7 +119,7 @@ void for_each_like(const Row<T>& row, std::uint32_t prefix, int shift, const Vis
   }
 }
 
-/// Of the tokens whose digits above number `digit` are those of `prefix`.
+/// Histogram of the tokens whose digits above number `digit` equal those of `prefix`.
 template <class T>
 Histogram further_digits(const Row<T>& row, std::size_t digit, std::uint32_t prefix) {
   const std::uint32_t bins = 1U << (kShift[digit - 1] - kShift[digit]);
@@ -134,8 +133,8 @@ Histogram further_digits(const Row<T>& row, std::size_t digit, std::uint32_t pre
   return histogram;
 }
 
-/// A prefix of the order: the tokens before, and `equal` of those that share `key` (the digits that
-/// tell tokens apart), the lowest first.
+/// A prefix of the order: the tokens before `key`, and the lowest `equal` of those that share it
+/// (its significant digits).
 struct Prefix {
   std::uint32_t key = 0;
   std::int64_t equal = 0;
@@ -145,15 +144,15 @@ struct Prefix {
 
 bool longer(const Prefix& a, const Prefix& b) { return a.count > b.count; }
 
-/// The bin in which a prefix ends, with what is before it.
+/// The bin in which a prefix ends, with the totals before it.
 struct Bin {
   std::uint32_t digit;
   std::int64_t count_before;
   double mass_before;
 };
 
-/// Walks down from the highest bin to the first at whose end `reached(count, mass)` holds; when
-/// rounding lets none, to the last that has tokens.
+/// Walks down from the highest bin to the first at whose end `reached(count, mass)` is true; if
+/// rounding prevents that, to the last non-empty bin.
 template <class Reached>
 Bin walk(const Histogram& histogram, const Prefix& before, const Reached& reached) {
   Bin bin{.digit = 0, .count_before = before.count, .mass_before = before.mass};
@@ -169,7 +168,7 @@ Bin walk(const Histogram& histogram, const Prefix& before, const Reached& reache
   return bin;
 }
 
-/// The shortest prefix of which `reached(count, mass)` holds; reached must be monotone.
+/// The shortest prefix for which `reached(count, mass)` is true; reached must be monotone.
 template <class T, class Reached>
 Prefix shortest(const Row<T>& row, const Histogram& first, const Reached& reached) {
   Prefix prefix;
@@ -185,7 +184,7 @@ Prefix shortest(const Row<T>& row, const Histogram& first, const Reached& reache
     further = further_digits(row, digit + 1, prefix.key);
     histogram = &further;
   }
-  // Tokens of one key have the same mass: the fewest of them that do.
+  // Tokens with the same key have the same mass: take the fewest that suffice.
   const std::size_t last = prefix.key % (1U << (kShift[kDigits<T> - 2] - kShift[kDigits<T> - 1]));
   const std::int64_t there = histogram->count[last];
   const double mass = histogram->mass[last] / static_cast<double>(there);
@@ -207,7 +206,7 @@ Prefix shortest(const Row<T>& row, const Histogram& first, const Reached& reache
   return prefix;
 }
 
-/// The lowest of the tokens that are as large as the largest.
+/// The lowest of the tokens with the largest logit.
 template <class T>
 std::int32_t first_largest(const Row<T>& row) {
   std::int64_t token = 0;

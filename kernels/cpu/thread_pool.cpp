@@ -6,7 +6,7 @@
 namespace roofcast::kernels::cpu {
 namespace {
 
-/// Where pinning is refused the thread runs anywhere: slower, with the same results.
+/// If pinning is refused, the thread runs anywhere: slower, with the same results.
 void pin(pthread_t thread, int core) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -82,13 +82,13 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::stop() noexcept {
   for (const auto& worker : workers_) {
-    if (!worker->thread.joinable()) continue;  // the one that could not be started
+    if (!worker->thread.joinable()) continue;  // the one that failed to start
     set_and_wake(worker->state, stopping);
     worker->thread.join();
   }
 }
 
-/// Storing `offered` publishes the job to a worker, storing `idle` what the worker wrote.
+/// Storing `offered` publishes the job to a worker; storing `idle` publishes the worker's results.
 void ThreadPool::run(const Job& job) {
   if (job.split.pieces == 0) return;
   job_ = job;

@@ -1,8 +1,7 @@
-// Vectors of N floats, and loads that widen each storage format to them. Plain C++ over the
-// compiler's vector types: the function into which all this is inlined decides by its target
-// attribute (kernels/cpu/isa.hpp) which instructions come out. Everything here must therefore be
-// inlined, and vectors are passed by reference, since how they are passed by value depends on the
-// target too.
+// Vectors of N floats, and loads that widen each storage format to them. Plain C++ with the
+// compiler's vector types: the target attribute (kernels/cpu/isa.hpp) of the function into which
+// this is inlined determines the instructions. Everything here must therefore be inlined, and
+// vectors are passed by reference, because passing them by value also depends on the target.
 #pragma once
 
 #include <bit>
@@ -15,14 +14,14 @@
 
 #define ROOFCAST_INLINE [[gnu::always_inline]] inline
 
-/// Loops over registers: they must be unrolled before the compiler places arrays in registers.
+/// Loops over registers: they must be unrolled before the compiler assigns arrays to registers.
 #define ROOFCAST_UNROLL _Pragma("GCC unroll 16")
 
 namespace roofcast::kernels::cpu {
 
 template <class T, int N>
 struct VectorOf {
-  // NOLINTNEXTLINE(modernize-use-using): the attribute is not taken on a `using` by every compiler
+  // NOLINTNEXTLINE(modernize-use-using): not every compiler accepts the attribute on a `using`
   typedef T type __attribute__((vector_size(sizeof(T) * N)));
 };
 template <class T, int N>
@@ -41,9 +40,9 @@ ROOFCAST_INLINE void copy_bits(To& to, const From& from) {
   std::memcpy(&to, &from, sizeof(To));
 }
 
-/// N narrow integers as 32-bit ones. GCC 12 would take four and more instructions for what is one
-/// of AVX2 and AVX-512, and conversions from bytes apart into scalars; clang takes the one by
-/// itself.
+/// Widens N narrow integers to 32 bits. GCC 12 would use four or more instructions where AVX2 and
+/// AVX-512 have one, and would split conversions from bytes into scalars; clang chooses the single
+/// one by itself.
 template <int N>
 ROOFCAST_INLINE void extend(Words<N>& to, const Vector<std::uint16_t, N>& from) {
 #if defined(__x86_64__) && !defined(__clang__)
@@ -93,10 +92,10 @@ ROOFCAST_INLINE void load(Floats<N>& to, const Bf16* from) {
 }
 
 /// A narrow float whose exponent and mantissa, without the sign, are in the low bits of
-/// `magnitude`. kMantissa: bits of the mantissa; kBias: of the exponent; kSpecial: the least
-/// magnitude that is no number, and `special` what it becomes. Numbers below the normal range are
-/// read as if they were 1.mantissa, and the 1 is subtracted: floats below the normal range, which
-/// take the processor a hundred cycles, do not occur.
+/// `magnitude`. kMantissa: bits of the mantissa; kBias: of the exponent; kSpecial: the smallest
+/// magnitude that is not a number, and `special` what it becomes. Subnormal inputs are read as
+/// 1.mantissa, and the 1 is subtracted, so that no subnormal floats occur, which cost the processor
+/// a hundred cycles.
 template <int N, int kMantissa, int kBias, std::uint32_t kSpecial>
 ROOFCAST_INLINE void widen_float(Floats<N>& to, const Words<N>& magnitude, const Words<N>& special,
                                  const Words<N>& sign) {
@@ -146,7 +145,7 @@ ROOFCAST_INLINE void load(Floats<N>& to, const std::int8_t* from) {
   to = __builtin_convertvector(wide, Floats<N>);
 }
 
-/// The first `count` < N elements, then zeros; reads no more than these.
+/// Loads the first `count` < N elements and fills with zeros; reads only these elements.
 template <int N, class T>
 ROOFCAST_INLINE void load_some(Floats<N>& to, const T* from, std::int64_t count) {
   T buffer[N] = {};
@@ -154,7 +153,7 @@ ROOFCAST_INLINE void load_some(Floats<N>& to, const T* from, std::int64_t count)
   load<N>(to, buffer);
 }
 
-/// Widens `count` elements into `to`, and zeros up to `padded`, a multiple of N.
+/// Widens `count` elements to `to` and writes zeros up to `padded`, a multiple of N.
 template <int N, class T>
 ROOFCAST_INLINE void widen(float* to, const T* from, std::int64_t count, std::int64_t padded) {
   std::int64_t i = 0;
@@ -169,10 +168,10 @@ ROOFCAST_INLINE void widen(float* to, const T* from, std::int64_t count, std::in
   }
 }
 
-// ---- sums of lanes: the halves of a vector are added, then the halves of what is left, and so on
+// ---- sums of lanes: add the halves of a vector, then the halves of the result, and so on
 
-/// Where lane `lane` of one level of sum_each() comes from: the lower halves of all segments of two
-/// vectors side by side.
+/// Source of lane `lane` in one level of sum_each(): the lower halves of all segments of two
+/// vectors, concatenated.
 template <std::size_t kLanes>
 constexpr std::size_t lower_half(std::size_t lane, std::size_t segment) {
   const std::size_t half = segment / 2;

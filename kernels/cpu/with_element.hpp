@@ -1,4 +1,4 @@
-// From the element named in a contract to the type that it is stored as.
+// Maps the element named in a contract to its storage type.
 #pragma once
 
 #include "kernels/element.hpp"

@@ -1,10 +1,10 @@
 // The nonlinearity of a feed-forward block: silu(gate) * up, gelu(gate) * up, or gelu(input).
 //
 // Shapes: input [rows, 2 width] (gate, then up) or [rows, width]; output [rows, width]. FLOPs:
-// about 10 an element. Bytes: 3 (gelu: 2) rows width elements; bound by memory.
+// about 10 per element. Bytes: 3 (gelu: 2) rows width elements; memory-bound.
 //
-// Launch: a thread computes one vector of 16 bytes; a row is cut into chunks of one CTA each, so
-// that a few wide rows, as in decode, still use many SMs. Arithmetic in fp32.
+// Launch: a thread computes one vector of 16 bytes; a row is divided into chunks of one CTA each,
+// so that a few wide rows, as in decode, still use many SMs. Arithmetic in fp32.
 #include <algorithm>
 
 #include "kernels/ceil_divide.hpp"
@@ -34,7 +34,7 @@ struct Arguments {
   const Vector<T>* input;  // [rows, vectors] or [rows, 2 * vectors]
   Vector<T>* output;       // [rows, vectors]
   int vectors;             // of an output row
-  unsigned chunks;         // CTAs a row
+  unsigned chunks;         // CTAs per row
 };
 
 template <class T, ActivationKind kKind>

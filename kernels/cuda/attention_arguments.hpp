@@ -1,5 +1,5 @@
-// Contracts of attention (kernels/attention.hpp) as the own kernels' arguments, and how large the
-// grids are. Host code without CUDA, so that the emulation's tests use it too.
+// Converts the contracts of attention (kernels/attention.hpp) to our kernels' arguments and grid
+// sizes. Host code without CUDA, so that the emulation's tests can use it.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace roofcast::kernels::cuda {
 
-/// Elements and head dim of the prefill and decode kernels.
+/// Elements and head dims that the prefill and decode kernels support.
 inline bool takes(Element element, const PagedCache& cache) {
   const bool sixteen_bits = element == Element::bf16 || element == Element::fp16;
   const bool narrow = cache.element == Element::fp8_e4m3;
@@ -22,8 +22,8 @@ inline bool takes(Element element, const PagedCache& cache) {
   return sixteen_bits && head && (narrow || cache.element == element);
 }
 
-/// Lays the parts of `rows` rows out in a workspace of `bytes`, and says for how many CTAs it has
-/// places, `ctas` at most.
+/// Places the parts of `rows` rows in a workspace of `bytes` and returns for how many CTAs it has
+/// room, at most `ctas`.
 inline int lay_out(Parts& parts, std::int64_t rows, int ctas, void* workspace, std::int64_t bytes) {
   const std::int64_t output_bytes = std::int64_t{4} * parts.width;
   const std::int64_t first_bytes =
@@ -41,7 +41,7 @@ inline int lay_out(Parts& parts, std::int64_t rows, int ctas, void* workspace, s
   return held;
 }
 
-/// Whether an item's tokens, `longest` at most, can be more than one unit.
+/// Whether an item of at most `longest` tokens can have more than one unit.
 inline bool can_be_cut(std::int64_t longest, int window) {
   const std::int64_t seen =
       window > 0 ? std::min<std::int64_t>(longest, window + kFragmentDepth - 1) : longest;
@@ -56,10 +56,10 @@ inline std::int64_t query_stride(std::int64_t stride, int query_heads, int head_
 struct DecodeLaunch {
   DecodeArguments arguments{};
   int ctas = 1;
-  bool parts = false;  // the second kernel is needed
+  bool parts = false;  // whether the second kernel is needed
 };
 
-/// For a grid of `ctas` at most.
+/// For a grid of at most `ctas` CTAs.
 inline DecodeLaunch decode_launch(const DecodeAttention& attention, int ctas) {
   const PagedCache& cache = attention.cache;
   const int group = attention.query_heads / cache.kv_heads;
@@ -95,7 +95,7 @@ inline DecodeLaunch decode_launch(const DecodeAttention& attention, int ctas) {
 inline PrefillArguments prefill_arguments(const PrefillAttention& attention, int tile_rows) {
   const PagedCache& cache = attention.cache;
   const int group = attention.query_heads / cache.kv_heads;
-  // Each sequence has less than a tile more than its rows fill.
+  // Each sequence adds less than one tile to what its rows fill.
   const std::int64_t max_tiles = attention.tokens * group / tile_rows + attention.sequences;
   return {
       .query = attention.query,
@@ -117,7 +117,7 @@ inline PrefillArguments prefill_arguments(const PrefillAttention& attention, int
       .value_scale = cache.value_scale};
 }
 
-/// Shapes and elements of the latent kernel.
+/// Shapes and elements that the latent kernel supports.
 inline bool takes(const LatentDecode& attention) {
   const bool sixteen_bits =
       attention.element == Element::bf16 || attention.element == Element::fp16;
@@ -125,7 +125,7 @@ inline bool takes(const LatentDecode& attention) {
          attention.latent + attention.rotary == kLatentRow;
 }
 
-/// m16 tiles of an item: as few as hold the heads, up to 4.
+/// m16 tiles per item: as few as hold the heads, at most 4.
 inline int latent_head_tiles(int query_heads) {
   if (query_heads <= kFragmentRows) return 1;
   return query_heads <= 2 * kFragmentRows ? 2 : 4;
@@ -134,10 +134,10 @@ inline int latent_head_tiles(int query_heads) {
 struct LatentLaunch {
   LatentArguments arguments{};
   int ctas = 1;
-  bool parts = false;  // the second kernel is needed
+  bool parts = false;  // whether the second kernel is needed
 };
 
-/// For items of `item_rows` heads and a grid of `ctas` at most.
+/// For items of `item_rows` heads and a grid of at most `ctas` CTAs.
 inline LatentLaunch latent_launch(const LatentDecode& attention, int item_rows, int ctas) {
   LatentArguments arguments{
       .query = attention.query,

@@ -2,13 +2,13 @@
 //   output = softmax(scale * query K^T) V   over the visible tokens (kernels/attention.hpp).
 //
 // Shapes: query, output [sequences, query_heads, head_dim]; keys, values [pages, page_size,
-// kv_heads, head_dim]. FLOPs: 4 head_dim query_heads a visible token, computed on 16 rows a KV head
-// whatever the group. Bytes: keys and values once for each 16 query heads of a KV head. At 16 to
-// 64 FLOP per byte it is bound by memory.
+// kv_heads, head_dim]. FLOPs: 4 head_dim query_heads per visible token, computed on 16 rows per KV
+// head for any group size. Bytes: keys and values once per 16 query heads of a KV head.
+// Memory-bound at 16 to 64 FLOP per byte.
 //
-// Launch: as many CTAs as the device holds at once, each with an even share of all tokens ("split
-// KV"); a second kernel joins what several CTAs did of one row, and is set up while the first runs
-// (programmatic dependent launch, sm_90). What a CTA does: attention_decode_cta.hpp.
+// Launch: as many CTAs as the device holds at once, each with an equal share of all tokens ("split
+// KV"). A second kernel merges rows that several CTAs worked on; it is set up while the first runs
+// (programmatic dependent launch, sm_90). The work of one CTA: attention_decode_cta.hpp.
 #include "kernels/cuda/attention_decode_cta.hpp"
 
 #include <cuda_runtime.h>

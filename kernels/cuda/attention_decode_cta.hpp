@@ -1,11 +1,11 @@
-// What one CTA of the decode attention kernel does; its launch is in attention_decode.cu.
+// One CTA of the decode attention kernel, which attention_decode.cu launches.
 //
 // An item is a sequence, a KV head and up to 16 of its query heads, which fill the rows of an m16
-// tile. All items' tokens in units of 64 stand in one row, of which each CTA does an even share
-// (attention_tile.hpp), whatever the lengths: a CTA does the end of one item, some whole ones, and
-// the beginning of another. Each warp walks through its own 16-token tiles with its own copies
-// under way and its own softmax, without a barrier; the warps' results are joined at the item's
-// end.
+// tile. The tokens of all items, in units of 64, form one sequence of work, of which each CTA does
+// an equal share (attention_tile.hpp) whatever the lengths: the end of one item, some whole ones,
+// and the start of another. Each warp processes its own 16-token tiles with its own copies in
+// flight and its own softmax, without a barrier; the warps' results are merged at the end of the
+// item.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace roofcast::kernels::cuda {
 
-/// DecodeAttention (kernels/attention.hpp) as it is passed to the device.
+/// DecodeAttention (kernels/attention.hpp) in the form passed to the device.
 struct DecodeArguments {
   const void* query = nullptr;    // T [sequences, query_heads, head_dim] in rows of query_stride
   std::int64_t query_stride = 0;  // elements, even
@@ -31,23 +31,23 @@ struct DecodeArguments {
   int page_shift = 0;  // log2 of the page size
   int sequences = 0;
   int kv_heads = 0;
-  int group = 1;          // query heads of a KV head
-  int head_tiles = 1;     // m16 tiles of a group
+  int group = 1;          // query heads per KV head
+  int head_tiles = 1;     // m16 tiles per group
   int window = 0;         // 0: all
-  float score_scale = 0;  // of Q K^T, times log2(e)
+  float score_scale = 0;  // for Q K^T, times log2(e)
   float value_scale = 1;
-  Parts parts{};  // of rows [sequences, query_heads]
+  Parts parts{};  // for rows [sequences, query_heads]
 };
 
 template <class T, class Cache, int kHeadDim>
 struct DecodeTile {
   static constexpr int kRowBytes = kHeadDim * static_cast<int>(sizeof(Cache));
-  static constexpr int kTokens = 16;                      // of a warp's tile: one k16 of P V
-  static constexpr int kTileBytes = kTokens * kRowBytes;  // of keys, and of values
-  // Queries of 256 elements would take the registers that their sums need.
+  static constexpr int kTokens = 16;                      // per warp's tile: one k16 of P V
+  static constexpr int kTileBytes = kTokens * kRowBytes;  // of keys, and the same of values
+  // Queries of 256 elements would occupy the registers that their sums need.
   static constexpr bool kQueryInShared = kHeadDim > 128;
-  // 96 KiB or less, so that one CTA fits any sm_8x, and two or three an SM of an H100. There, 64
-  // KiB or more are under way on each SM, where 4.8 TB/s for a microsecond ask for 36 KiB.
+  // At most 96 KiB, so that one CTA fits any sm_8x, and two or three an SM of an H100. There, 64
+  // KiB or more are in flight per SM, where 4.8 TB/s for a microsecond needs 36 KiB.
   static constexpr int kWarps = kHeadDim > 128 ? 2 : 4;
   static constexpr bool kFourFit = kWarps * 4 * 2 * kTileBytes <= 64 * 1024;
   static constexpr int kStages = kFourFit ? 4 : (kQueryInShared ? 2 : 3);
@@ -55,7 +55,8 @@ struct DecodeTile {
   static constexpr int kRingBytes = kStages * 2 * kTileBytes;
   static constexpr std::uint32_t kQueryBytes = kQueryInShared ? kFragmentRows * kHeadDim * 2 : 0;
   static constexpr std::uint32_t kSharedBytes = kWarps * kRingBytes + kQueryBytes;
-  // CTAs of one SM of an H100, by shared memory (228 KiB, of which 1 KiB a CTA is the system's).
+  // CTAs per SM of an H100, limited by shared memory (228 KiB, of which the system takes 1 KiB per
+  // CTA).
   static constexpr int kCtasPerSm = kSharedBytes > 75 * 1024 ? 2 : 3;
   static constexpr int kSteps = kHeadDim / kFragmentDepth;
   static constexpr int kColumnTiles = kHeadDim / kFragmentWidth;
@@ -63,32 +64,32 @@ struct DecodeTile {
   static constexpr int kLoads = kSteps / kStepsOfLoad;
 };
 
-/// Where an item stands, and the part of it that this CTA does.
+/// Position of an item, and the part of it that this CTA does.
 struct DecodeItem {
   int sequence = 0;
   int kv_head = 0;
   int first_head = 0;   // query head of row 0
-  int rows = 0;         // query heads, up to 16
-  TokenRange tokens{};  // of this part; the first may be up to 15 before the first visible one
+  int rows = 0;         // query heads, at most 16
+  TokenRange tokens{};  // of this part; may start up to 15 before the first visible one
   int first_visible = 0;
   PartOfItem part{};
 };
 
-/// What a lane holds of its warp's result.
+/// A lane's part of its warp's result.
 template <int kColumnTiles>
 struct DecodeSums {
   float output[kColumnTiles][4];
   SoftmaxState softmax;
 };
 
-/// A operands of the item's query heads: held in registers, or to be read from shared memory.
+/// A operands of the item's query heads, kept in registers or read from shared memory.
 template <class Tile>
 struct DecodeQuery {
   Quad held[Tile::kQueryInShared ? 1 : Tile::kSteps];
   std::uint32_t lane_address;
 };
 
-/// Word `pair` of a row of query heads (two elements), zero in rows past the item's.
+/// Word `pair` of a row of query heads (two elements), zero in rows beyond the item's.
 ROOFCAST_DEVICE std::uint32_t query_word(const std::uint32_t* row, bool valid, int pair) {
   return valid ? row[pair] : 0;
 }
@@ -177,7 +178,7 @@ ROOFCAST_DEVICE void copy_tile(const DecodeArguments& decode, const DecodeItem& 
   }
 }
 
-/// Scores of one tile, softened, times its values, onto the sums.
+/// Adds softmax(scores) times values of one tile to the sums.
 template <class T, class Cache, int kHeadDim>
 ROOFCAST_DEVICE void add_tile(const DecodeArguments& decode, const DecodeItem& item,
                               const DecodeQuery<DecodeTile<T, Cache, kHeadDim>>& query,
@@ -226,7 +227,7 @@ ROOFCAST_DEVICE void add_tile(const DecodeArguments& decode, const DecodeItem& i
   }
 }
 
-/// A warp's walk through its tiles of the item's part: tile `warp`, then every kWarps-th.
+/// A warp's loop over its tiles of the item's part: tile `warp`, then every kWarps-th.
 template <class T, class Cache, int kHeadDim>
 ROOFCAST_DEVICE void walk_tiles(const DecodeArguments& decode, const DecodeItem& item,
                                 DecodeSums<kHeadDim / kFragmentWidth>& sums) {
@@ -244,7 +245,7 @@ ROOFCAST_DEVICE void walk_tiles(const DecodeArguments& decode, const DecodeItem&
       copy_tile<T, Cache, kHeadDim>(
           decode, item, own_row, ring + static_cast<std::uint32_t>(stage * 2 * Tile::kTileBytes));
     }
-    commit_copies();  // empty past the end, so that the groups can be counted
+    commit_copies();  // empty beyond the end, so that groups can be counted
     next += kStride;
     own_row = row_of_token(decode, item, next + lane % 16);
   };
@@ -256,7 +257,7 @@ ROOFCAST_DEVICE void walk_tiles(const DecodeArguments& decode, const DecodeItem&
   int stage = 0;
   for (int token = first; token < item.tokens.end; token += kStride) {
     wait_copies<Tile::kStages - 2>();
-    warp_barrier();  // every lane's copies are in, and every lane is done with the tile before
+    warp_barrier();  // all copies have arrived, and no lane still reads the previous tile
     queue_next(stage == 0 ? Tile::kStages - 1 : stage - 1);
     add_tile<T, Cache, kHeadDim>(decode, item, query, token,
                                  ring + static_cast<std::uint32_t>(stage * 2 * Tile::kTileBytes),
@@ -266,15 +267,15 @@ ROOFCAST_DEVICE void walk_tiles(const DecodeArguments& decode, const DecodeItem&
   wait_copies<0>();
 }
 
-/// Joins the warps' results through shared memory and writes them: as output when the item is all
-/// this CTA's, else as a part.
+/// Merges the warps' results through shared memory and writes them: as output if this CTA does the
+/// whole item, else as a part.
 template <class T, class Cache, int kHeadDim>
 ROOFCAST_DEVICE void join_warps(const DecodeArguments& decode, const DecodeItem& item,
                                 DecodeSums<kHeadDim / kFragmentWidth>& sums) {
   using Tile = DecodeTile<T, Cache, kHeadDim>;
-  constexpr int kRowFloats = kHeadDim + 8;  // rows of a fragment shifted by 8 banks
+  constexpr int kRowFloats = kHeadDim + 8;  // offsets consecutive rows of a fragment by 8 banks
   constexpr int kWarpBytes = kFragmentRows * kRowFloats * 4;
-  constexpr int kStatistics = Tile::kWarps * kWarpBytes;  // where they begin
+  constexpr int kStatistics = Tile::kWarps * kWarpBytes;  // where they start
   static_assert(kStatistics + Tile::kWarps * kFragmentRows * 8 <= Tile::kWarps * Tile::kRingBytes);
   const int lane = thread_index() % kWarpThreads;
   const int warp = thread_index() / kWarpThreads;
@@ -287,7 +288,7 @@ ROOFCAST_DEVICE void join_warps(const DecodeArguments& decode, const DecodeItem&
            static_cast<std::uint32_t>(of_warp * kWarpBytes + (row * kRowFloats + element) * 4);
   };
 
-  barrier();  // the tiles are no longer needed
+  barrier();  // the tiles are no longer read
   ROOFCAST_UNROLL
   for (int half = 0; half < 2; ++half) {
     const int row = lane / 4 + 8 * half;
@@ -355,7 +356,7 @@ ROOFCAST_DEVICE DecodeItem item_of(const DecodeArguments& decode, const ShareOfI
           .part = share.part};
 }
 
-/// One CTA of Tile::kThreads, of as many as there are.
+/// One CTA of Tile::kThreads threads; works with any grid size.
 template <class T, class Cache, int kHeadDim>
 ROOFCAST_DEVICE void decode_attention(const DecodeArguments& decode) {
   let_next_kernel_start();

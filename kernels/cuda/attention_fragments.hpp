@@ -1,4 +1,4 @@
-// What the attention kernels share inside a warp: mma operands of keys and values from a swizzled
+// Warp-level code shared by the attention kernels: mma operands of keys and values from a swizzled
 // tile in shared memory (16-bit, or fp8 widened in registers), and the online softmax.
 #pragma once
 
@@ -10,12 +10,12 @@
 namespace roofcast::kernels::cuda {
 
 inline constexpr float kMinusInfinity = -__builtin_huge_valf();
-inline constexpr float kLog2E = 1.44269504088896340736F;  // softmax is taken to base 2
+inline constexpr float kLog2E = 1.44269504088896340736F;  // the softmax uses base 2
 
-// ---- fp8 e4m3 widened to T, exactly (NaN excepted: it becomes 480)
+// ---- fp8 e4m3 widened to T, exactly (except NaN, which becomes 480)
 //
-// Sign and magnitude bits moved into place make a T whose exponent is too small by the difference
-// of the biases; a multiplication by a power of two mends it, subnormal numbers included.
+// Moving sign and magnitude bits into place gives a T whose exponent is too small by the difference
+// of the biases; multiplying by a power of two corrects it, including subnormal numbers.
 
 template <class T>
 struct WidenFp8;
@@ -39,7 +39,7 @@ ROOFCAST_DEVICE std::uint32_t widen_odd(std::uint32_t bytes) {
   const std::uint32_t small = (bytes & 0x80008000U) | ((bytes >> W::kShift) & W::kMagnitude);
   return multiply_pair<T>(small, W::kRebias);
 }
-/// Bytes 0 and 2.
+/// Bytes 0 and 2 of `bytes` as two T.
 template <class T>
 ROOFCAST_DEVICE std::uint32_t widen_even(std::uint32_t bytes) {
   return widen_odd<T>(bytes << 8);
@@ -47,16 +47,15 @@ ROOFCAST_DEVICE std::uint32_t widen_even(std::uint32_t bytes) {
 
 // ---- operands from shared memory
 
-/// Where fp8 changes the order of the head's elements. A lane gets 4 neighbouring fp8 in a word, so
-/// in each group of 16 the elements 4t, 4t + 2, 4t + 1, 4t + 3 stand where mma has k = 2t, 2t + 1,
-/// 2t + 8, 2t + 9: the sum over k does not mind, if the queries stand in the same order. Of values,
-/// the columns 4t, 4t + 2 and 4t + 1, 4t + 3 of a group are those of a lane's sums in its two
-/// tiles.
+/// How fp8 changes the order of the head's elements. A lane gets 4 neighbouring fp8 in a word, so
+/// in each group of 16 the elements 4t, 4t + 2, 4t + 1, 4t + 3 are where mma has k = 2t, 2t + 1, 2t
+/// + 8, 2t + 9. The sum over k is unaffected if the queries have the same order. For values, the
+/// columns 4t, 4t + 2 and 4t + 1, 4t + 3 of a group are those of a lane's sums in its two tiles.
 template <class Cache>
 inline constexpr bool kReordered = sizeof(Cache) == 1;
 
-/// k16 steps of keys, pairs of n8 tiles of values, that one load of four matrices covers: 16 bytes
-/// of a row in each of its two halves.
+/// k16 steps of keys, or pairs of n8 tiles of values, covered by one load of four matrices: 16
+/// bytes of a row in each of its two halves.
 template <class Cache>
 inline constexpr int kStepsOfLoad = kReordered<Cache> ? 2 : 1;
 
@@ -71,8 +70,8 @@ struct ValueOperands {
   std::uint32_t word[2 * kStepsOfLoad<Cache>][2];
 };
 
-/// Where a lane's matrix row begins in each tile of keys (values, queries) at `tile`: to be kept,
-/// since load_keys() reaches everything from there with constants.
+/// Where a lane's matrix row starts in each tile of keys (values, queries) at `tile`. Keep it:
+/// load_keys() reaches everything from there with constant offsets.
 template <class Cache, int kHeadDim>
 ROOFCAST_DEVICE std::uint32_t lane_in_keys(std::uint32_t tile) {
   const int lane = thread_index() % kWarpThreads;
@@ -121,15 +120,15 @@ ROOFCAST_DEVICE ValueOperands<Cache> load_values(std::uint32_t lane_address, int
   return values;
 }
 
-/// Head element of C's column pair `tile` (of n8 tiles): of a lane's element i of 2 in a row.
+/// Head element of C's column pair `tile` (of n8 tiles), for a lane's element i of 2 in a row.
 template <class Cache>
 ROOFCAST_HOST_AND_DEVICE constexpr int head_element(int tile, int lane, int i) {
   if (!kReordered<Cache>) return tile * kFragmentWidth + lane % 4 * 2 + i;
   return tile / 2 * 16 + lane % 4 * 4 + i * 2 + tile % 2;
 }
 
-/// Turns the words of 16 head elements of a query (8 words, neighbours in pairs) into the order
-/// that mma needs beside fp8 keys: word t gets elements 4t, 4t + 2, word t + 4 the others.
+/// Reorders the words of 16 head elements of a query (8 words of neighbouring pairs) as mma needs
+/// them with fp8 keys: word t gets elements 4t, 4t + 2, word t + 4 the others.
 ROOFCAST_DEVICE void reorder_query(Quad& low, Quad& high) {
   const Quad a = low;
   const Quad b = high;
@@ -139,13 +138,13 @@ ROOFCAST_DEVICE void reorder_query(Quad& low, Quad& high) {
           join_high(b.word[0], b.word[1]), join_high(b.word[2], b.word[3])};
 }
 
-/// Copies query rows into a swizzled tile in shared memory, in mma's order beside Cache; to be
-/// called by all `threads` of the CTA, a barrier behind it. `row_at(row)`: where a row begins in
+/// Copies query rows to a swizzled tile in shared memory, in the mma order that matches Cache. All
+/// `threads` of the CTA must call it, followed by a barrier. `row_at(row)`: start of a row in
 /// global memory, null for a row of zeros.
 template <class Cache, int kHeadDim, class RowAt>
 ROOFCAST_DEVICE void copy_queries(int rows, int threads, std::uint32_t tile, const RowAt& row_at) {
   constexpr int kRowBytes = kHeadDim * 2;
-  constexpr int kGroups = kHeadDim / kFragmentDepth;  // of 16 elements, two chunks
+  constexpr int kGroups = kHeadDim / kFragmentDepth;  // groups of 16 elements, two chunks
   for (int i = thread_index(); i < rows * kGroups; i += threads) {
     const int row = i / kGroups;
     const int chunk = i % kGroups * 2;
@@ -158,14 +157,14 @@ ROOFCAST_DEVICE void copy_queries(int rows, int threads, std::uint32_t tile, con
   }
 }
 
-/// As lane_in_keys(), in such a tile.
+/// Like lane_in_keys(), for such a tile.
 template <int kHeadDim>
 ROOFCAST_DEVICE std::uint32_t lane_in_queries(std::uint32_t tile) {
   const int lane = thread_index() % kWarpThreads;
   return tile + swizzled<kHeadDim * 2>(lane % 16, lane / 16);
 }
 
-/// A operand of 16 queries, rows from `row` (a multiple of 16) on, k16 step `step`.
+/// A operand of 16 queries, starting at `row` (a multiple of 16), k16 step `step`.
 template <int kHeadDim>
 ROOFCAST_DEVICE Quad load_queries(std::uint32_t lane_address, int row, int step) {
   const auto below = static_cast<std::uint32_t>(row * kHeadDim * 2);
@@ -174,19 +173,19 @@ ROOFCAST_DEVICE Quad load_queries(std::uint32_t lane_address, int row, int step)
 
 // ---- online softmax (Milakov, Gimelshein, arXiv 1805.02867) on C fragments
 
-/// Of the two rows of a C fragment that a lane holds parts of. `largest` is the same in the four
-/// lanes of a row, of scores not yet scaled; `sum` is over the lane's own columns.
+/// For the two rows of a C fragment that a lane holds parts of. `largest` is the same in a row's
+/// four lanes and refers to unscaled scores; `sum` covers the lane's own columns.
 struct SoftmaxState {
   float largest[2] = {kMinusInfinity, kMinusInfinity};
   float sum[2] = {0, 0};
 };
 
-/// A maximum to subtract: of a row that saw no token yet it is minus infinity, which would make
-/// NaN.
+/// A maximum that can be subtracted: minus infinity, for a row that has seen no token yet, would
+/// give NaN.
 ROOFCAST_DEVICE float finite(float largest) { return largest == kMinusInfinity ? 0.0F : largest; }
 
-/// Turns scores into exp(scale (score - largest)), `scale` in units of log2, greater than 0.
-/// `shrink` is what sums and outputs of former tokens are to be multiplied with.
+/// Converts scores to exp(scale (score - largest)), `scale` in units of log2, greater than 0.
+/// Previous sums and outputs must be multiplied by `shrink`.
 template <int kTiles>
 ROOFCAST_DEVICE void soften(float (&score)[kTiles][4], float scale, SoftmaxState& state,
                             float (&shrink)[2]) {

@@ -1,5 +1,5 @@
-// Launch of the kernel that joins partial results (attention_parts.hpp): one CTA a row. Bytes: the
-// parts once, which is little beside keys and values.
+// Launches the kernel that merges partial results (attention_parts.hpp): one CTA per row. Bytes:
+// the parts once, little compared with keys and values.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,8 +17,8 @@ __global__ void __launch_bounds__(kJoinThreads)
   join_parts<T>(join);
 }
 
-/// After a kernel of `ctas` CTAs that left the parts. On sm_90 it is set up while that one runs
-/// ("programmatic dependent launch") and waits for its end by itself.
+/// Runs after a kernel of `ctas` CTAs that wrote the parts. On sm_90 it is set up while that one
+/// runs ("programmatic dependent launch") and itself waits for its end.
 template <class T>
 void launch_join(const JoinArguments& join, std::int64_t rows, int ctas, cudaStream_t stream) {
   constexpr int kFirstWithDependentLaunch = 9;

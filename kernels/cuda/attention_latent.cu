@@ -3,12 +3,12 @@
 //   output = softmax(scale * query K^T) K[:, :512]   over the sequence's tokens.
 //
 // Shapes: query [sequences, query_heads, 576]; output [sequences, query_heads, 512]; K is the cache
-// [pages, page_size, 576]. FLOPs: 2 (576 + 512) query_heads a token. Bytes: the cache once for each
-// 64 query heads. With 16 heads (30 FLOP per byte) it is bound by memory, with 128 by the tensor
-// cores and by reading their operands from shared memory.
+// [pages, page_size, 576]. FLOPs: 2 (576 + 512) query_heads per token. Bytes: the cache once per 64
+// query heads. Memory-bound with 16 heads (30 FLOP per byte); with 128, bound by the tensor cores
+// and by reading their operands from shared memory.
 //
-// Launch: one CTA a multiprocessor, each with an even share of all tokens; then the kernel that
-// joins. What a CTA does: attention_latent_cta.hpp.
+// Launch: one CTA per multiprocessor, each with an equal share of all tokens; then the kernel that
+// merges. The work of one CTA: attention_latent_cta.hpp.
 #include "kernels/cuda/attention_latent_cta.hpp"
 
 #include <cuda_runtime.h>
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   latent_decode<T, Tile>(latent);
 }
 
-/// Of the current device, what a CTA may have when it asks for it.
+/// Maximum shared memory per CTA of the current device (opt-in).
 int max_shared_bytes() {
   int device = 0;
   int bytes = 0;
@@ -52,8 +52,8 @@ void launch(const LatentDecode& attention, int multiprocessors, cudaStream_t str
                  std::int64_t{attention.sequences} * attention.query_heads, latent.ctas, stream);
 }
 
-/// With fewer stages, or, where those leave too little of 99 KiB and of 255 registers, with fewer
-/// heads, on devices with less shared memory than an H100.
+/// On devices with less shared memory than an H100, uses fewer stages, or fewer heads if fewer
+/// stages leave too little of 99 KiB and of 255 registers.
 template <class T, int kHeadTiles>
 void launch_for_device(const LatentDecode& attention, int multiprocessors, cudaStream_t stream) {
   using Deep = LatentTile<kHeadTiles, 4>;

@@ -1,12 +1,12 @@
-// What one CTA of the latent decode kernel (MLA) does; its launch is in attention_latent.cu.
+// One CTA of the latent decode kernel (MLA), which attention_latent.cu launches.
 //
-// The cache's row of a token is its key, and the row's first 512 elements its value: a tile of 32
+// A token's row of the cache is its key, and the row's first 512 elements its value: a tile of 32
 // tokens is copied once and serves both products. An item is a sequence and 16, 32 or 64 of its
-// query heads; a CTA does an even share of all items' tokens, as in decode
-// (attention_sequences.hpp). The warps of one m16 tile of heads share the work twice: of Q K^T each
-// takes every kSharers-th 16 elements of the rows, so that its queries stay in registers, and the
-// partial scores are added through shared memory; of P V each takes its own columns. The softmax
-// between is so small that each of them does it for itself, with the same bits, and P needs no
+// query heads; a CTA does an equal share of all items' tokens, as in decode
+// (attention_sequences.hpp). The warps of one m16 tile of heads divide the work in two ways. For Q
+// K^T each takes every kSharers-th 16 elements of the rows, so that its queries stay in registers,
+// and the partial scores are added through shared memory; for P V each takes its own columns. The
+// softmax between them is so small that each warp repeats it, with the same bits, and P needs no
 // second exchange.
 #pragma once
 
@@ -21,9 +21,9 @@
 namespace roofcast::kernels::cuda {
 
 inline constexpr int kLatent = 512;
-inline constexpr int kLatentRow = kLatent + 64;  // with the rotary elements
+inline constexpr int kLatentRow = kLatent + 64;  // including the rotary elements
 
-/// LatentDecode (kernels/attention.hpp) as it is passed to the device.
+/// LatentDecode (kernels/attention.hpp) in the form passed to the device.
 struct LatentArguments {
   const void* query = nullptr;               // T [sequences, query_heads, kLatentRow]
   void* output = nullptr;                    // T [sequences, query_heads, kLatent]
@@ -34,18 +34,18 @@ struct LatentArguments {
   int page_shift = 0;  // log2 of the page size
   int sequences = 0;
   int query_heads = 0;
-  int head_tiles = 1;     // items of a sequence
+  int head_tiles = 1;     // items per sequence
   float score_scale = 0;  // times log2(e)
   Parts parts{};
 };
 
-/// kHeadTiles: m16 tiles of heads, 1, 2 or 4. kStages: tiles in shared memory; 2 (of up to 2 tiles
-/// of heads) fit any sm_8x, 4 an SM of an H100, on which 108 KiB are then under way.
+/// kHeadTiles: m16 tiles of heads, 1, 2 or 4. kStages: tiles in shared memory; 2 (with up to 2
+/// tiles of heads) fit any sm_8x, 4 an SM of an H100, where 108 KiB are then in flight.
 template <int kHeadTilesIn, int kStagesIn>
 struct LatentTile {
   static constexpr int kHeadTiles = kHeadTilesIn;
   static constexpr int kStages = kStagesIn;
-  static constexpr int kSharers = kHeadTiles == 4 ? 2 : 4;  // warps of one m16 tile
+  static constexpr int kSharers = kHeadTiles == 4 ? 2 : 4;  // warps per m16 tile
   static constexpr int kWarps = kHeadTiles * kSharers;
   static constexpr int kThreads = kWarps * kWarpThreads;
   static constexpr int kRows = kHeadTiles * kFragmentRows;
@@ -54,15 +54,15 @@ struct LatentTile {
   static constexpr int kTileBytes = kTokens * kRowBytes;
   static constexpr int kScoreTiles = kTokens / kFragmentWidth;
   static constexpr int kScoreBytes =
-      kWarpThreads * kScoreTiles * 4 * 4;               // of a warp's partial ones
-  static constexpr int kScores = kStages * kTileBytes;  // where they begin
+      kWarpThreads * kScoreTiles * 4 * 4;               // of a warp's partial scores
+  static constexpr int kScores = kStages * kTileBytes;  // where they start
   static constexpr int kQueries = kScores + kWarps * kScoreBytes;
-  static constexpr int kSteps = kLatentRow / kFragmentDepth / kSharers;  // k16 steps of a warp
-  // Of which two find no place in registers beside the output's 128.
+  static constexpr int kSteps = kLatentRow / kFragmentDepth / kSharers;  // k16 steps per warp
+  // Two of them do not fit in registers next to the output's 128.
   static constexpr int kKeptSteps = kSharers == 2 ? kSteps - 2 : kSteps;
   static constexpr int kQueryBytes = (kSteps - kKeptSteps) * kWarpThreads * kChunkBytes;
   static constexpr std::uint32_t kSharedBytes = kQueries + kWarps * kQueryBytes;
-  static constexpr int kColumns = kLatent / kSharers;  // of the output, of a warp
+  static constexpr int kColumns = kLatent / kSharers;  // output columns per warp
   static constexpr int kColumnTiles = kColumns / kFragmentWidth;
   static_assert(kTokens == kWarpThreads, "each lane looks up one token");
 };
@@ -70,13 +70,13 @@ struct LatentTile {
 struct LatentItem {
   int sequence = 0;
   int first_head = 0;
-  int rows = 0;  // query heads, up to kRows
+  int rows = 0;  // query heads, at most kRows
   TokenRange tokens{};
   PartOfItem part{};
   int units = 0;
 };
 
-/// Which part of the two products a warp has.
+/// Which part of the two products a warp computes.
 struct LatentWarp {
   int row = 0;     // first of its m16 tile
   int sharer = 0;  // 0 to kSharers - 1
@@ -91,15 +91,15 @@ ROOFCAST_DEVICE LatentWarp warp_of(int thread) {
 template <class Tile>
 struct LatentSums {
   float output[Tile::kColumnTiles][4];
-  SoftmaxState softmax;  // the same in all warps of an m16 tile
+  SoftmaxState softmax;  // equal in all warps of an m16 tile
 };
 
-/// A operands of the warp's k16 steps: step s of its own is number s * kSharers + sharer of all.
+/// A operands of the warp's k16 steps: its step s is step s * kSharers + sharer of all.
 template <class Tile>
 struct LatentQuery {
   Quad kept[Tile::kKeptSteps];
 
-  /// Where this thread finds those of a later step.
+  /// Where this thread stores those of a later step.
   ROOFCAST_DEVICE static std::uint32_t place(int step) {
     const int thread = computed_here(thread_index());
     const int offset = Tile::kQueries + thread / kWarpThreads * Tile::kQueryBytes +
@@ -136,7 +136,7 @@ ROOFCAST_DEVICE void load_latent_query(const LatentArguments& latent, const Late
     if (step < Tile::kKeptSteps) {
       query.kept[step] = quad;
     } else {
-      store_shared_quad(LatentQuery<Tile>::place(step), quad);  // read by this thread alone
+      store_shared_quad(LatentQuery<Tile>::place(step), quad);  // read only by this thread
     }
   }
 }
@@ -151,7 +151,7 @@ ROOFCAST_DEVICE std::uint32_t row_of_lane(const LatentArguments& latent, const L
   return cache_row(latent.page_table[entry], token, latent.page_shift);
 }
 
-/// Queues this thread's copies of a tile; lane i of each warp gives the row of token i.
+/// Queues this thread's copies of a tile; lane i of each warp supplies the row of token i.
 template <class Tile>
 ROOFCAST_DEVICE void copy_latent_tile(const LatentArguments& latent, std::uint32_t own_row,
                                       std::uint32_t tile) {
@@ -159,7 +159,7 @@ ROOFCAST_DEVICE void copy_latent_tile(const LatentArguments& latent, std::uint32
   constexpr int kCopies = Tile::kTokens * kChunksPerRow / Tile::kThreads;
   static_assert(kCopies * Tile::kThreads == Tile::kTokens * kChunksPerRow);
   const auto* cache = static_cast<const unsigned char*>(latent.cache);
-  ROOFCAST_UNROLL_BY_THREE  // all at once would take registers
+  ROOFCAST_UNROLL_BY_THREE  // unrolling fully would use registers
       for (int i = 0; i < kCopies; ++i) {
     const int index = computed_here(thread_index()) + i * Tile::kThreads;
     const int token = index / kChunksPerRow;
@@ -172,7 +172,7 @@ ROOFCAST_DEVICE void copy_latent_tile(const LatentArguments& latent, std::uint32
   }
 }
 
-/// This warp's part of Q K^T, left for the warps of its m16 tile in the order of the lanes.
+/// This warp's part of Q K^T, stored for the warps of its m16 tile in lane order.
 template <class T, class Tile>
 ROOFCAST_DEVICE void share_scores(const LatentQuery<Tile>& query, std::uint32_t tile) {
   const int thread = computed_here(thread_index());
@@ -204,7 +204,7 @@ ROOFCAST_DEVICE void share_scores(const LatentQuery<Tile>& query, std::uint32_t 
   }
 }
 
-/// The sum of the parts, in the same order in each of the warps.
+/// The sum of the parts, added in the same order in each warp.
 template <class Tile>
 ROOFCAST_DEVICE void add_scores(float (&score)[Tile::kScoreTiles][4]) {
   const int thread = computed_here(thread_index());
@@ -223,7 +223,7 @@ ROOFCAST_DEVICE void add_scores(float (&score)[Tile::kScoreTiles][4]) {
   }
 }
 
-/// Softmax of the tile's scores and this warp's columns of P V, onto the sums.
+/// Adds softmax(scores) times V of the tile, for this warp's columns, to the sums.
 template <class T, class Tile>
 ROOFCAST_DEVICE void add_latent_tile(const LatentArguments& latent, const LatentItem& item,
                                      int first_token, std::uint32_t tile, LatentSums<Tile>& sums) {
@@ -264,7 +264,7 @@ ROOFCAST_DEVICE void add_latent_tile(const LatentArguments& latent, const Latent
   }
 }
 
-/// Each warp writes its columns: of the output when the item is all this CTA's, else of a part.
+/// Each warp writes its columns: to the output if this CTA does the whole item, else to a part.
 template <class T, class Tile>
 ROOFCAST_DEVICE void write_latent(const LatentArguments& latent, const LatentItem& item,
                                   const LatentSums<Tile>& sums) {
@@ -302,7 +302,7 @@ ROOFCAST_DEVICE void write_latent(const LatentArguments& latent, const LatentIte
   }
 }
 
-/// The item that this CTA does after `done` units of its share; without rows when none is left.
+/// The item that this CTA does after `done` units of its share; without rows if none is left.
 template <class Tile>
 ROOFCAST_DEVICE LatentItem next_latent_item(const LatentArguments& latent, int done) {
   const ShareOfItem share =
@@ -325,13 +325,13 @@ ROOFCAST_DEVICE void walk_latent_tiles(const LatentArguments& latent, const Late
   const auto stage_at = [&](int stage) {
     return base + static_cast<std::uint32_t>(stage * Tile::kTileBytes);
   };
-  std::uint32_t own_row = row_of_lane(latent, item, item.tokens.first);  // of the next copy
+  std::uint32_t own_row = row_of_lane(latent, item, item.tokens.first);  // for the next copy
   const auto queue = [&](int stage, int token) {
     if (token < item.tokens.end) copy_latent_tile<Tile>(latent, own_row, stage_at(stage));
-    commit_copies();  // empty past the end, so that the groups can be counted
+    commit_copies();  // empty beyond the end, so that groups can be counted
     own_row = row_of_lane(latent, item, token + Tile::kTokens);
   };
-  barrier();  // nobody reads the tiles of the item before
+  barrier();  // the previous item's tiles are no longer read
   ROOFCAST_UNROLL
   for (int stage = 0; stage < Tile::kStages - 1; ++stage) {
     queue(stage, item.tokens.first + stage * Tile::kTokens);
@@ -342,17 +342,17 @@ ROOFCAST_DEVICE void walk_latent_tiles(const LatentArguments& latent, const Late
   int stage = 0;
   for (int token = item.tokens.first; token < item.tokens.end; token += Tile::kTokens) {
     wait_copies<Tile::kStages - 2>();
-    barrier();  // the tile is in; nobody reads the one before any more, nor its scores
+    barrier();  // the tile has arrived; the previous one and its scores are no longer read
     queue(stage == 0 ? Tile::kStages - 1 : stage - 1, token + (Tile::kStages - 1) * Tile::kTokens);
     share_scores<T, Tile>(query, stage_at(stage));
-    barrier();  // all parts of the scores are there
+    barrier();  // all parts of the scores are stored
     add_latent_tile<T, Tile>(latent, item, token, stage_at(stage), sums);
     stage = stage + 1 == Tile::kStages ? 0 : stage + 1;
   }
   wait_copies<0>();
 }
 
-/// One CTA of Tile::kThreads, of as many as there are.
+/// One CTA of Tile::kThreads threads; works with any grid size.
 template <class T, class Tile>
 ROOFCAST_DEVICE void latent_decode(const LatentArguments& latent) {
   let_next_kernel_start();
@@ -363,7 +363,7 @@ ROOFCAST_DEVICE void latent_decode(const LatentArguments& latent) {
       if (item.units == 0) return;
       walk_latent_tiles<T, Tile>(latent, item, sums);
     }
-    // Found again: the sums leave no registers to keep it in.
+    // Recomputed: the sums leave no registers to keep it.
     const LatentItem item = next_latent_item<Tile>(latent, done);
     write_latent<T, Tile>(latent, item, sums);
     done += item.units;

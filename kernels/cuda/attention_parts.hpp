@@ -1,10 +1,11 @@
-// Partial results of attention whose tokens several CTAs share, and how they are joined: with the
-// parts' outputs O_i (not divided by their sums), maxima m_i (to base 2) and sums l_i,
+// Partial results of attention whose tokens several CTAs share, and how they are merged: with the
+// parts' outputs O_i (not divided by their sums), maxima m_i (base 2) and sums l_i,
 //   output = scale * sum_i 2^(m_i - m) O_i / sum_i 2^(m_i - m) l_i,   m = max_i m_i
 // (Flash-Decoding, Dao et al. 2023). Used by decode over keys and values and by latent decode.
 //
-// An item is some query heads of one sequence, a row one of them. A CTA that goes on with an
-// item leaves its part at its own place, since it goes on with one item at most; the CTA that
+// An item is some query heads of one sequence; a row is one of them. A CTA that continues an item
+// stores its part in the CTA's own slot, since it continues at most one item; the CTA that starts
+// an item stores its part at the item's rows, with the location of the others.
 // begins an item leaves its part at the item's rows, with where the others are.
 #pragma once
 
@@ -21,15 +22,15 @@ struct alignas(8) PartStatistics {
   float sum;      // l_i
 };
 
-/// What a row's parts are: the first CTA's, then those of the `count - 1` CTAs after it. One part
-/// means that the output has been written already.
+/// The parts of a row: the first CTA's, then those of the next `count - 1` CTAs. One part means
+/// that the output is already written.
 struct alignas(16) RowParts {
   PartStatistics first;
   std::int32_t cta;
   std::int32_t count;
 };
 
-/// Moved by one instruction.
+/// Loaded and stored by one instruction.
 struct alignas(8) FloatPair {
   float low;
   float high;
@@ -38,17 +39,17 @@ struct alignas(8) FloatPair {
 /// The workspace. `width` is even.
 struct Parts {
   int width = 0;
-  int query_heads = 0;                   // rows of a sequence
-  int group = 1;                         // query heads of a KV head: items do not cross it
-  int item_rows = 1;                     // places of an item: the most rows it has
+  int query_heads = 0;                   // rows per sequence
+  int group = 1;                         // query heads per KV head: items do not cross it
+  int item_rows = 1;                     // slots per item: the most rows it has
   RowParts* rows = nullptr;              // [sequences, query_heads]
   FloatPair* first = nullptr;            // [sequences, query_heads, width / 2]
   PartStatistics* statistics = nullptr;  // [ctas - 1, item_rows]
   FloatPair* later = nullptr;            // [ctas - 1, item_rows, width / 2]
 };
 
-/// Row `row` (of all), which is row `within` of its item. To be called by one thread; the outputs
-/// go where part_output() says.
+/// Writes the statistics of row `row` (of all), which is row `within` of its item. Call from one
+/// thread; the outputs go to part_output().
 ROOFCAST_DEVICE void write_statistics(const Parts& parts, std::int64_t row, int within,
                                       PartOfItem part, PartStatistics statistics) {
   if (part.number == 0) {
@@ -67,17 +68,17 @@ ROOFCAST_DEVICE FloatPair* part_output(const Parts& parts, std::int64_t row, int
   return parts.later + place * pairs;
 }
 
-// ---- the kernel that joins
+// ---- the kernel that merges
 
 struct JoinArguments {
   Parts parts{};
-  float scale = 1;         // of the values
+  float scale = 1;         // for the values
   void* output = nullptr;  // [sequences, query_heads, width]
 };
 
 inline constexpr int kJoinThreads = 128;
 
-/// A weight for each part, at most one a CTA, and the factor of all.
+/// A weight for each part, at most one per CTA, and the common factor.
 constexpr std::uint32_t join_shared_bytes(int ctas) {
   return (static_cast<std::uint32_t>(ctas) + 1) * 4;
 }
@@ -95,7 +96,7 @@ ROOFCAST_DEVICE float warp_sum(float value) {
   return value;
 }
 
-/// By one warp: leaves 2^(m_i - m) of each part at `weights`, and after them the common factor.
+/// Called by one warp: stores 2^(m_i - m) of each part to `weights`, followed by the common factor.
 ROOFCAST_DEVICE void weigh_parts(const RowParts& row, const PartStatistics* later, int stride,
                                  float scale, std::uint32_t weights) {
   const int lane = thread_index() % kWarpThreads;
@@ -116,7 +117,7 @@ ROOFCAST_DEVICE void weigh_parts(const RowParts& row, const PartStatistics* late
   if (lane == 0) store_shared(weights + 4 * static_cast<std::uint32_t>(row.count), bits_of(factor));
 }
 
-/// One CTA of kJoinThreads a row. T: element of the output.
+/// One CTA of kJoinThreads threads per row. T: element of the output.
 template <class T>
 ROOFCAST_DEVICE void join_parts(const JoinArguments& join) {
   wait_for_previous_kernel();

@@ -2,13 +2,13 @@
 //   output = softmax(scale * query K^T) V   over the visible tokens (kernels/attention.hpp).
 //
 // Shapes: query, output [tokens, query_heads, head_dim]; keys, values [pages, page_size, kv_heads,
-// head_dim]. FLOPs: 4 head_dim query_heads a pair of query and visible token; with tiles of 128 (64
-// for head dim 256) rows and 64 tokens, half a tile's width on the mask's edge is computed in vain.
-// Bytes: queries and outputs once, keys and values once for each tile of rows, most of it from L2.
-// Long prompts are bound by the tensor cores through mma.sync.
+// head_dim]. FLOPs: 4 head_dim query_heads per pair of query and visible token; with tiles of 128
+// (64 for head dim 256) rows and 64 tokens, half a tile's width along the mask's edge is wasted.
+// Bytes: queries and outputs once, keys and values once per tile of rows, mostly from L2. Long
+// prompts are bound by the tensor cores through mma.sync.
 //
-// Launch: one CTA for each tile of rows and KV head. Which sequence a tile belongs to is found on
-// the device, so that an uneven batch makes no empty tiles but one a sequence. What a CTA does:
+// Launch: one CTA per tile of rows and KV head. The device determines which sequence a tile belongs
+// to, so an uneven batch has at most one empty tile per sequence. The work of one CTA:
 // attention_prefill_cta.hpp.
 #include "kernels/cuda/attention_prefill_cta.hpp"
 
@@ -54,7 +54,7 @@ void launch_for_head(const PrefillAttention& attention, cudaStream_t stream) {
 }  // namespace
 
 bool supports_prefill_attention(const PrefillAttention& attention) {
-  // Rows, and CTAs, are counted in 32 bits.
+  // Rows and CTAs are counted in 32 bits.
   constexpr std::int64_t kMaxRows = std::numeric_limits<std::int32_t>::max() / 2;
   return takes(attention.element, attention.cache) &&
          attention.tokens * attention.query_heads <= kMaxRows;

@@ -1,11 +1,11 @@
-// What one CTA of the prefill attention kernel does; its launch is in attention_prefill.cu.
+// One CTA of the prefill attention kernel, which attention_prefill.cu launches.
 //
-// FlashAttention-2 (Dao, arXiv 2307.08691, algorithm 1): a tile of query rows stays, tiles of 64
-// tokens pass by, and scores never leave the registers. A row is one query head of one token: the
-// heads of a KV head's group stand side by side, token after token, so that a tile has no empty
-// rows whatever the number of tokens, and few tokens on the diagonal of the causal mask. Each warp
-// has its own rows. Values of a tile are copied while its scores are computed, the next tile's keys
-// while its values are multiplied.
+// FlashAttention-2 (Dao, arXiv 2307.08691, algorithm 1): a tile of query rows stays resident while
+// tiles of 64 tokens are processed, and scores never leave the registers. A row is one query head
+// of one token: the heads of a KV head's group are adjacent, token after token, so a tile has no
+// empty rows for any number of tokens, and few tokens on the diagonal of the causal mask. Each warp
+// has its own rows. The values of a tile are copied while its scores are computed, the next tile's
+// keys while its values are multiplied.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace roofcast::kernels::cuda {
 
-/// PrefillAttention (kernels/attention.hpp) as it is passed to the device.
+/// PrefillAttention (kernels/attention.hpp) in the form passed to the device.
 struct PrefillArguments {
   const void* query = nullptr;  // T [tokens, query_heads, head_dim] in rows of query_stride
   std::int64_t query_stride = 0;
@@ -31,10 +31,10 @@ struct PrefillArguments {
   int page_shift = 0;  // log2 of the page size
   int sequences = 0;
   int kv_heads = 0;
-  int group = 1;          // query heads of a KV head
+  int group = 1;          // query heads per KV head
   int window = 0;         // 0: all
-  int max_tiles = 0;      // row tiles of all sequences, an upper bound
-  float score_scale = 0;  // of Q K^T, times log2(e)
+  int max_tiles = 0;      // row tiles of all sequences, upper bound
+  float score_scale = 0;  // for Q K^T, times log2(e)
   float value_scale = 1;
 };
 
@@ -42,8 +42,8 @@ template <class T, class Cache, int kHeadDim>
 struct PrefillTile {
   static constexpr int kWarps = 4;
   static constexpr int kThreads = kWarps * kWarpThreads;
-  // m16 tiles of a warp. Two share each operand read from shared memory, which bounds the rate of
-  // mma otherwise; the sums of 256 elements leave registers for one.
+  // m16 tiles per warp. Two tiles share each operand read from shared memory, which otherwise
+  // limits the rate of mma; the sums of 256 elements leave registers for only one.
   static constexpr int kRowTiles = kHeadDim > 128 ? 1 : 2;
   static constexpr int kWarpRows = kRowTiles * kFragmentRows;
   static constexpr int kRows = kWarps * kWarpRows;
@@ -51,13 +51,13 @@ struct PrefillTile {
   static constexpr int kQueryBytes = kRows * kHeadDim * 2;
   static constexpr int kTileBytes = kTokens * kHeadDim * static_cast<int>(sizeof(Cache));
   // Queries, later the output; keys; values; the cached rows of two tiles' tokens; the rows'
-  // positions. 97 KiB at most.
+  // positions. At most 97 KiB.
   static constexpr int kKeys = kQueryBytes;
   static constexpr int kValues = kKeys + kTileBytes;
   static constexpr int kTokenRows = kValues + kTileBytes;
   static constexpr int kPositions = kTokenRows + 2 * kTokens * 4;
   static constexpr std::uint32_t kSharedBytes = kPositions + kRows * 4;
-  static constexpr int kCtasPerSm = 2;  // as many as registers hold
+  static constexpr int kCtasPerSm = 2;  // as many as the registers allow
   static constexpr int kStepsOfLoad = cuda::kStepsOfLoad<Cache>;
   static constexpr int kLoads = kHeadDim / kFragmentDepth / kStepsOfLoad;
   static constexpr int kScoreTiles = kTokens / kFragmentWidth;
@@ -69,12 +69,12 @@ struct PrefillItem {
   int sequence = 0;
   int kv_head = 0;
   int group = 1;
-  int first_query = 0;     // of the sequence, among all
+  int first_query = 0;     // of the sequence, among all of the batch
   int first_row = 0;       // of the tile, in the sequence
-  int rows = 0;            // up to kRows
+  int rows = 0;            // at most kRows
   int first_position = 0;  // in the sequence, of its first query
   int window = 0;
-  TokenRange tokens{};  // that any row sees
+  TokenRange tokens{};  // visible to any row
 
   ROOFCAST_HOST_AND_DEVICE constexpr int position_of(int row) const {
     return first_position + (first_row + row) / group;
@@ -84,14 +84,14 @@ struct PrefillItem {
   }
 };
 
-/// What a warp's lanes hold between tiles.
+/// State that a warp's lanes keep between tiles.
 template <class Tile>
 struct PrefillSums {
   float output[Tile::kRowTiles][Tile::kColumnTiles][4];
   SoftmaxState softmax[Tile::kRowTiles];
 };
 
-/// From where a lane reads mma's operands: of its warp's queries, and of any tile.
+/// Where a lane reads mma's operands: of its warp's queries, and of any tile.
 struct LaneAddresses {
   std::uint32_t queries;
   std::uint32_t keys;
@@ -103,8 +103,8 @@ ROOFCAST_DEVICE int row_tiles_of(const PrefillArguments& prefill, int sequence, 
   return (queries * prefill.group + tile_rows - 1) / tile_rows;
 }
 
-/// The item of this CTA; without rows when there is none. Later rows of a sequence see more tokens,
-/// so that the last tiles come first: the longest work is not left for the end.
+/// The item of this CTA; without rows if there is none. Later rows of a sequence attend to more
+/// tokens, so the last tiles come first: the longest work is not left for the end.
 template <class Tile>
 ROOFCAST_DEVICE PrefillItem item_of_cta(const PrefillArguments& prefill) {
   const int tile = prefill.max_tiles - 1 - block_index() / prefill.kv_heads;
@@ -128,7 +128,7 @@ ROOFCAST_DEVICE PrefillItem item_of_cta(const PrefillArguments& prefill) {
   return item;
 }
 
-/// Element at which a row's head begins, in an array with rows of `stride` elements a token.
+/// Element at which a row's head starts, in an array with rows of `stride` elements per token.
 ROOFCAST_DEVICE std::int64_t row_start(const PrefillArguments& prefill, const PrefillItem& item,
                                        int row, std::int64_t stride, int head_dim) {
   const int token = (item.first_row + row) / item.group;
@@ -136,7 +136,7 @@ ROOFCAST_DEVICE std::int64_t row_start(const PrefillArguments& prefill, const Pr
   return (item.first_query + token) * stride + static_cast<std::int64_t>(head) * head_dim;
 }
 
-/// Of the tile's token that this thread looks up: its cached row, or kNoRow.
+/// The cached row of the tile's token that this thread looks up, or kNoRow.
 template <class Tile>
 ROOFCAST_DEVICE std::uint32_t look_up(const PrefillArguments& prefill, const PrefillItem& item,
                                       int first_token) {
@@ -147,7 +147,7 @@ ROOFCAST_DEVICE std::uint32_t look_up(const PrefillArguments& prefill, const Pre
   return cache_row(prefill.page_table[entry], token, prefill.page_shift);
 }
 
-/// Leaves it for all threads, until the tile after the next.
+/// Stores it for all threads, until the tile after the next.
 template <class Tile>
 ROOFCAST_DEVICE void store_row(std::uint32_t row, int tile) {
   if (thread_index() >= Tile::kTokens) return;
@@ -182,7 +182,7 @@ ROOFCAST_DEVICE void copy_tokens(const PrefillArguments& prefill, const PrefillI
   commit_copies();
 }
 
-/// score += Q K^T of a warp's rows and one tile.
+/// score += Q K^T for a warp's rows and one tile.
 template <class T, class Cache, int kHeadDim, class Tile>
 ROOFCAST_DEVICE void multiply_keys(const LaneAddresses& lane,
                                    float (&score)[Tile::kRowTiles][Tile::kScoreTiles][4]) {
@@ -211,7 +211,7 @@ ROOFCAST_DEVICE void multiply_keys(const LaneAddresses& lane,
   }
 }
 
-/// Leaves the position of each row in shared memory, so that masking has no divisions.
+/// Stores the position of each row in shared memory, so that masking needs no divisions.
 template <class Tile>
 ROOFCAST_DEVICE void store_positions(const PrefillItem& item) {
   for (int row = thread_index(); row < Tile::kRows; row += Tile::kThreads) {
@@ -220,7 +220,7 @@ ROOFCAST_DEVICE void store_positions(const PrefillItem& item) {
   }
 }
 
-/// Scores of tokens that a row does not see become minus infinity.
+/// Sets the scores of tokens that a row does not attend to, to minus infinity.
 template <class Tile>
 ROOFCAST_DEVICE void mask(int window, int warp_row, int first_token,
                           float (&score)[Tile::kRowTiles][Tile::kScoreTiles][4]) {
@@ -243,13 +243,13 @@ ROOFCAST_DEVICE void mask(int window, int warp_row, int first_token,
   }
 }
 
-/// P, in mma's order, of a warp's rows and one tile.
+/// P, in mma's order, for a warp's rows and one tile.
 template <class Tile>
 struct Probabilities {
   Quad operand[Tile::kRowTiles][Tile::kTokens / kFragmentDepth];
 };
 
-/// From scores to P; the sums so far shrink to the new maxima.
+/// Converts scores to P; rescales the sums so far to the new maxima.
 template <class T, class Tile>
 ROOFCAST_DEVICE void soften_rows(float score_scale,
                                  float (&score)[Tile::kRowTiles][Tile::kScoreTiles][4],
@@ -271,7 +271,7 @@ ROOFCAST_DEVICE void soften_rows(float score_scale,
   }
 }
 
-/// output += P V of a warp's rows and one tile.
+/// output += P V for a warp's rows and one tile.
 template <class T, class Cache, int kHeadDim, class Tile>
 ROOFCAST_DEVICE void multiply_values(const LaneAddresses& lane,
                                      const Probabilities<Tile>& probability,
@@ -294,8 +294,8 @@ ROOFCAST_DEVICE void multiply_values(const LaneAddresses& lane,
   }
 }
 
-/// Divides a warp's sums and writes its rows, through its part of the queries' shared memory, so
-/// that global memory is written in 16 bytes.
+/// Divides by a warp's sums and writes its rows, through its part of the queries' shared memory, so
+/// that global memory is written in units of 16 bytes.
 template <class T, class Cache, int kHeadDim>
 ROOFCAST_DEVICE void write_output(const PrefillArguments& prefill, const PrefillItem& item,
                                   const PrefillSums<PrefillTile<T, Cache, kHeadDim>>& sums) {
@@ -344,7 +344,7 @@ ROOFCAST_DEVICE void write_output(const PrefillArguments& prefill, const Prefill
   }
 }
 
-/// One CTA of Tile::kThreads, of max_tiles * kv_heads.
+/// One CTA of Tile::kThreads threads, of max_tiles * kv_heads CTAs.
 template <class T, class Cache, int kHeadDim>
 ROOFCAST_DEVICE void prefill_attention(const PrefillArguments& prefill) {
   using Tile = PrefillTile<T, Cache, kHeadDim>;
@@ -364,7 +364,7 @@ ROOFCAST_DEVICE void prefill_attention(const PrefillArguments& prefill) {
   barrier();
   copy_tokens<T, Cache, kHeadDim>(prefill, item, prefill.keys, begin, Tile::kKeys);
 
-  // Of this warp's rows: what the first and the last sees.
+  // Tokens visible to the first and the last of this warp's rows.
   const int warp_row = thread_index() / kWarpThreads * Tile::kWarpRows;
   const int last_row =
       warp_row + Tile::kWarpRows < item.rows ? warp_row + Tile::kWarpRows - 1 : item.rows - 1;
@@ -379,7 +379,7 @@ ROOFCAST_DEVICE void prefill_attention(const PrefillArguments& prefill) {
   for (int tile = begin; tile < end; ++tile) {
     const int first_token = tile * Tile::kTokens;
     wait_copies<0>();
-    barrier();  // the keys are in; nobody reads the values before any more
+    barrier();  // the keys have arrived; the values are no longer read
     copy_tokens<T, Cache, kHeadDim>(prefill, item, prefill.values, tile, Tile::kValues);
     const std::uint32_t next_row = look_up<Tile>(prefill, item, first_token + Tile::kTokens);
     float score[Tile::kRowTiles][Tile::kScoreTiles][4] = {};
@@ -387,13 +387,13 @@ ROOFCAST_DEVICE void prefill_attention(const PrefillArguments& prefill) {
     store_row<Tile>(next_row, tile + 1);
 
     wait_copies<0>();
-    barrier();  // the values are in; nobody reads the keys any more
+    barrier();  // the values have arrived; the keys are no longer read
     if (first_token < seen_last.first || first_token + Tile::kTokens > seen_first.end) {
       mask<Tile>(prefill.window, warp_row, first_token, score);
     }
     Probabilities<Tile> probability;
     soften_rows<T, Tile>(prefill.score_scale, score, sums, probability);
-    if (tile + 1 < end) {  // only now, when the scores have left their registers
+    if (tile + 1 < end) {  // only now that the scores have left their registers
       copy_tokens<T, Cache, kHeadDim>(prefill, item, prefill.keys, tile + 1, Tile::kKeys);
     }
     multiply_values<T, Cache, kHeadDim, Tile>(lane, probability, sums);

@@ -1,6 +1,5 @@
-// Which sequences of a ragged batch a CTA works on: sums over the sequences' lengths on the device,
-// made by each warp for itself, so that no host copy of the lengths and no further kernel is
-// needed.
+// Which sequences of a ragged batch a CTA works on: each warp sums the sequences' lengths on the
+// device, so that no host copy of the lengths and no additional kernel is needed.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +9,11 @@
 
 namespace roofcast::kernels::cuda {
 
-/// Sum of count_of(sequence), the same in all lanes.
+/// Sum of count_of(sequence), equal in all lanes.
 template <class CountOf>
 ROOFCAST_DEVICE int sum_over_sequences(int sequences, const CountOf& count_of) {
   std::uint32_t sum = 0;
-  ROOFCAST_UNROLL_BY_FOUR  // so that several loads are under way
+  ROOFCAST_UNROLL_BY_FOUR  // so that several loads are in flight
       for (int s = thread_index() % kWarpThreads; s < sequences; s += kWarpThreads) {
     sum += static_cast<std::uint32_t>(count_of(s));
   }
@@ -25,21 +24,21 @@ ROOFCAST_DEVICE int sum_over_sequences(int sequences, const CountOf& count_of) {
   return static_cast<int>(sum);
 }
 
-/// The sequence that holds a unit of work, and the number of the unit at which it begins.
+/// The sequence that contains a unit of work, and the number of its first unit.
 struct SequenceStart {
   int sequence = 0;
   int unit = 0;
 };
 
-/// When sequence s has count_of(s) units: where unit `target` is. Past the last unit, `sequence` is
-/// their number. The same in all lanes.
+/// The location of unit `target` if sequence s has count_of(s) units. Beyond the last unit,
+/// `sequence` is the number of sequences. Equal in all lanes.
 template <class CountOf>
 ROOFCAST_DEVICE SequenceStart find_sequence(int sequences, int target, const CountOf& count_of) {
   const int lane = thread_index() % kWarpThreads;
   SequenceStart start;
   for (int base = 0; base < sequences; base += kWarpThreads) {
     const int own = base + lane < sequences ? count_of(base + lane) : 0;
-    std::uint32_t until = static_cast<std::uint32_t>(own);  // units of this lane and those below
+    std::uint32_t until = static_cast<std::uint32_t>(own);  // units of this and lower lanes
     ROOFCAST_UNROLL
     for (int distance = 1; distance < kWarpThreads; distance *= 2) {
       const std::uint32_t below = shuffle_up(until, distance);
@@ -57,19 +56,19 @@ ROOFCAST_DEVICE SequenceStart find_sequence(int sequences, int target, const Cou
   return start;
 }
 
-/// What a CTA does of one item of a decode batch (attention_tile.hpp).
+/// A CTA's share of one item of a decode batch (attention_tile.hpp).
 struct ShareOfItem {
   int sequence = 0;
   int item = 0;         // of the sequence
-  TokenRange tokens{};  // the first may be up to 15 before the first visible one
+  TokenRange tokens{};  // may start up to 15 before the first visible one
   int first_visible = 0;
   PartOfItem part{};
-  int units = 0;  // 0: nothing is left
+  int units = 0;  // 0: no work left
 };
 
-/// The next piece of this CTA's even share of a decode batch, of which `done` units are done. Each
-/// sequence has `items` items and sees visible_at(sequence). Found anew for each piece: the walk
-/// through its tokens leaves no registers to remember sums in.
+/// The next piece of this CTA's equal share of a decode batch, of which `done` units are done. Each
+/// sequence has `items` items and the tokens visible_at(sequence). Recomputed for each piece,
+/// because the loop over its tokens leaves no registers to keep the sums.
 template <class VisibleAt>
 ROOFCAST_DEVICE ShareOfItem next_share(int done, int sequences, int items,
                                        const VisibleAt& visible_at) {
@@ -83,9 +82,9 @@ ROOFCAST_DEVICE ShareOfItem next_share(int done, int sequences, int items,
   const int unit = static_cast<int>(begin) + done;
   const SequenceStart start = find_sequence(sequences, unit, units_at);
   const TokenRange visible = visible_at(start.sequence);
-  const int units = units_of(visible);  // of an item
+  const int units = units_of(visible);  // per item
   const int item = (unit - start.unit) / units;
-  const int item_unit = start.unit + item * units;  // its first
+  const int item_unit = start.unit + item * units;  // its first unit
   const int stop = item_unit + units < end ? item_unit + units : end;
   const int first_token = first_unit_token(visible) + (unit - item_unit) * kUnitTokens;
   const int end_token = first_unit_token(visible) + (stop - item_unit) * kUnitTokens;

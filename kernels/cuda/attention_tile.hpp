@@ -1,6 +1,6 @@
-// The index arithmetic of the attention kernels: where an element of a tile lies in shared memory,
-// which lane holds it, which cached row a token is, which tokens a query sees, and how the work of
-// a decode batch is dealt to CTAs. Plain functions of whole numbers, tested on the host.
+// The index arithmetic of the attention kernels: where an element of a tile is in shared memory,
+// which lane holds it, a token's cached row, the tokens visible to a query, and how the work of a
+// decode batch is divided among CTAs. Plain integer functions, tested on the host.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Place {
   int column;
 };
 
-/// Element `i` of 8 (two to a word, the lower half first) of operand A that a lane holds.
+/// Element `i` of 8 (two per word, lower half first) of operand A that a lane holds.
 ROOFCAST_HOST_AND_DEVICE constexpr Place place_in_a(int lane, int i) {
   return {lane / 4 + (i / 2 % 2) * 8, lane % 4 * 2 + i % 2 + (i / 4) * 8};
 }
@@ -35,9 +35,9 @@ ROOFCAST_HOST_AND_DEVICE constexpr Place place_in_c(int lane, int i) {
 
 // ---- tiles in shared memory
 
-/// Byte offset of a chunk of 16 bytes in a tile whose rows have kRowBytes. Eight rows in a row,
-/// read at one chunk index as load_matrices does, lie in different banks: the chunk index is XORed
-/// with the number of the 128-byte line (the width of all banks) that the row begins in.
+/// Byte offset of a chunk of 16 bytes in a tile whose rows have kRowBytes. Eight consecutive rows,
+/// read at one chunk index as load_matrices does, are in different banks: the chunk index is XORed
+/// with the number of the 128-byte line (the width of all banks) in which the row starts.
 template <int kRowBytes>
 ROOFCAST_HOST_AND_DEVICE constexpr std::uint32_t swizzled(int row, int chunk) {
   constexpr int kLineBytes = 128;
@@ -48,10 +48,10 @@ ROOFCAST_HOST_AND_DEVICE constexpr std::uint32_t swizzled(int row, int chunk) {
   return static_cast<std::uint32_t>(row * kRowBytes + turned * kChunkBytes);
 }
 
-/// With the address of a row's chunk c in a swizzled tile (aligned to 128 bytes): the address of
-/// chunk c + `further`, for c below 2 and an even `further`, or c below 4 and a multiple of 4, and
-/// whatever lines c is on. One XOR with a constant and a constant offset, where swizzled() would
-/// have a lane keep an address for each chunk of its row.
+/// Given the address of a row's chunk c in a swizzled tile (aligned to 128 bytes), the address of
+/// chunk c + `further`, for c below 2 and an even `further`, or c below 4 and a multiple of 4, on
+/// any line. One XOR with a constant and a constant offset, where swizzled() would make a lane keep
+/// an address for each chunk of its row.
 ROOFCAST_HOST_AND_DEVICE constexpr std::uint32_t further_chunk(std::uint32_t address, int further) {
   const int within_line = further % 8;
   return (address ^ static_cast<std::uint32_t>(within_line * kChunkBytes)) +
@@ -60,13 +60,13 @@ ROOFCAST_HOST_AND_DEVICE constexpr std::uint32_t further_chunk(std::uint32_t add
 
 // ---- the paged cache
 
-/// Row of a cache [pages * page_size, ...]; fits 32 bits, since 2^32 tokens fit no memory.
+/// Row of a cache [pages * page_size, ...]; fits in 32 bits, since 2^32 tokens exceed any memory.
 ROOFCAST_HOST_AND_DEVICE constexpr std::uint32_t cache_row(std::int32_t page, int token,
                                                            int page_shift) {
   const std::uint32_t within = static_cast<std::uint32_t>(token) & ((1U << page_shift) - 1U);
   return (static_cast<std::uint32_t>(page) << page_shift) + within;
 }
-/// Stands for a token that is not to be read.
+/// Marks a token that is not to be read.
 inline constexpr std::uint32_t kNoRow = 0xffffffffU;
 
 // ---- masks
@@ -81,42 +81,42 @@ ROOFCAST_HOST_AND_DEVICE constexpr bool contains(const TokenRange& range, int to
   return token >= range.first && token < range.end;
 }
 
-/// What the query at `position` sees: itself and what came before, `window` tokens at most (0:
+/// Tokens visible to the query at `position`: itself and earlier ones, at most `window` tokens (0:
 /// all).
 ROOFCAST_HOST_AND_DEVICE constexpr TokenRange visible_from(int position, int window) {
   const bool cut = window > 0 && position + 1 > window;
   return {cut ? position + 1 - window : 0, position + 1};
 }
 
-// ---- decode: the tokens of all sequences and KV heads, cut into units, dealt evenly
+// ---- decode: the tokens of all sequences and KV heads, divided into units and distributed evenly
 
 inline constexpr int kUnitTokens = 64;
 
-/// The first token of the first unit: tiles begin at multiples of 16, which are whole pages or
-/// whole parts of a page whenever a page has 16 tokens or more.
+/// The first token of the first unit: tiles start at multiples of 16, which are whole pages or
+/// whole parts of a page if a page has 16 tokens or more.
 ROOFCAST_HOST_AND_DEVICE constexpr int first_unit_token(const TokenRange& visible) {
   return visible.first / kFragmentDepth * kFragmentDepth;
 }
 
-/// At least one, so that a sequence without tokens gets its answer (zero) written.
+/// At least one, so that a sequence without tokens still gets its output (zero) written.
 ROOFCAST_HOST_AND_DEVICE constexpr int units_of(const TokenRange& visible) {
   const int tokens = visible.end - first_unit_token(visible);
   return tokens > kUnitTokens ? (tokens + kUnitTokens - 1) / kUnitTokens : 1;
 }
 
-/// An item is what shares a softmax: one sequence, one KV head (and one m16 tile of its query
-/// heads). The units of all items stand in one row; CTA c does [c share, (c + 1) share).
+/// An item shares a softmax: one sequence, one KV head (and one m16 tile of its query heads). The
+/// units of all items are numbered consecutively; CTA c does [c share, (c + 1) share).
 ROOFCAST_HOST_AND_DEVICE constexpr int units_per_cta(int total, int ctas) {
   return total > ctas ? (total + ctas - 1) / ctas : 1;
 }
 
-/// Which part of an item a CTA does.
+/// The part of an item that a CTA does.
 struct PartOfItem {
   int number = 0;
   int count = 1;
 };
 
-/// Parts that an item with units [first, first + units) falls into.
+/// Number of parts into which an item with units [first, first + units) is divided.
 ROOFCAST_HOST_AND_DEVICE constexpr int parts_of(int first, int units, int share) {
   return (first + units - 1) / share - first / share + 1;
 }

@@ -7,7 +7,7 @@
 namespace roofcast::kernels::cuda {
 namespace {
 
-/// %globaltimer moves on by up to a microsecond at a time: an error of 2 % at most.
+/// %globaltimer advances in steps of up to a microsecond: an error of at most 2 %.
 constexpr std::uint64_t kShortestNanoseconds = 50'000;
 
 }  // namespace

@@ -1,10 +1,10 @@
-// The experts' results back at their tokens: output[t] = sum_j weight[t, j] input[place[t, j]].
+// Returns the experts' results to their tokens: output[t] = sum_j weight[t, j] input[place[t, j]].
 //
 // Shapes: input [tokens top_k, hidden]; place, weight [tokens, top_k]; output [tokens, hidden].
-// FLOPs: 2 tokens top_k hidden. Bytes: tokens (top_k + 1) hidden elements; bound by memory.
+// FLOPs: 2 tokens top_k hidden. Bytes: tokens (top_k + 1) hidden elements; memory-bound.
 //
-// Launch: a thread sums one vector of 16 bytes over the choices, in their order, in fp32; a row is
-// cut into chunks of one CTA each, so that few tokens still use many SMs.
+// Launch: a thread sums one vector of 16 bytes over the choices, in order, in fp32; a row is
+// divided into chunks of one CTA each, so that few tokens still use many SMs.
 #include <algorithm>
 
 #include "kernels/ceil_divide.hpp"
@@ -25,8 +25,8 @@ struct Arguments {
   const float* __restrict__ weight;        // [tokens, top_k]
   Vector<T>* __restrict__ output;          // [tokens, vectors]
   int top_k;
-  int vectors;      // of one row
-  unsigned chunks;  // CTAs a row
+  int vectors;      // per row
+  unsigned chunks;  // CTAs per row
 };
 
 template <class T>

@@ -20,25 +20,25 @@
 namespace roofcast::kernels::cuda {
 namespace {
 
-/// What cuBLAS's documentation recommends for compute capability 9.0 and up.
+/// The workspace that cuBLAS's documentation recommends for compute capability 9.0 and up.
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 constexpr int kAsked = 24;
 constexpr int kTimed = 8;
-constexpr int kRuns = 5;          // of each algorithm timed, after one to warm up
-constexpr float kEnoughMs = 4;    // of runs of one algorithm
-constexpr float kTickMs = 5e-4F;  // of an event's clock
-constexpr float kHopelessly = 2;  // times the best: not worth more runs
+constexpr int kRuns = 5;          // per timed algorithm, after one warm-up
+constexpr float kEnoughMs = 4;    // total of one algorithm's runs
+constexpr float kTickMs = 5e-4F;  // resolution of an event's clock
+constexpr float kHopelessly = 2;  // times the best: no further runs
 constexpr std::uint32_t kAlignment = kVectorBytes;
-/// cuBLASLt wants each row of 128 x 128 block factors padded to a multiple of this (cuBLAS
+/// cuBLASLt requires each row of 128 x 128 block factors to be padded to a multiple of this (cuBLAS
 /// documentation, "Scaling Factors Layouts"); the contract's rows are not padded.
 constexpr int kBlockFactorMultiple = 4;
-/// Tokens whose factors are per 1 x 128 must be a multiple of this. Not in the documentation;
-/// NVIDIA's Transformer Engine demands it of its callers (gemm/cublaslt_gemm.cu, "observed").
+/// Tokens with factors per 1 x 128 must be a multiple of this. Not in the documentation; NVIDIA's
+/// Transformer Engine requires it of its callers (gemm/cublaslt_gemm.cu, "observed").
 constexpr int kBlockTokenMultiple = 8;
 constexpr int kFp8Capability = 89;
-constexpr int kBlockScaleCapability = 90;  // of this one only
+constexpr int kBlockScaleCapability = 90;  // exactly this one
 
-/// The functions used, opened by name.
+/// The functions used, looked up by name.
 struct Library {
   LoadedLibrary library;
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a type and a name
@@ -82,7 +82,7 @@ cudaDataType_t data_type(Element element) {
   return CUDA_R_8I;
 }
 
-/// What an algorithm is chosen by.
+/// What the choice of an algorithm depends on.
 struct Key {
   Element element;
   Element result;
@@ -97,11 +97,11 @@ Key key_of(const Gemm& gemm) {
   return {gemm.element, gemm.result, gemm.scale, gemm.m, gemm.n, gemm.k};
 }
 
-/// cuBLASLt's descriptions of one problem. Its matrices are column-major: the weight is [k, n] and
-/// taken transposed, the input [k, m], the output [n, m].
+/// cuBLASLt's descriptors of one problem. Its matrices are column-major: the weight is [k, n] and
+/// transposed, the input [k, m], the output [n, m].
 class Problem {
  public:
-  /// `any_scale`: a place on the device that stands for the factors while algorithms are asked for.
+  /// `any_scale`: a device address that replaces the factors during the search for algorithms.
   Problem(const Library& library, const Key& key, const void* any_scale)
       : library_(library), is_int8_(key.element == Element::int8) {
     library.check(library.cublasLtMatmulDescCreate(
@@ -132,7 +132,7 @@ class Problem {
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, kAlignment);
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, kAlignment);
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kAlignment);
-    // Parts of k are summed in the compute type, never in the result's.
+    // Parts of k are summed in the compute type, never in the result type.
     prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
            std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
 
@@ -147,7 +147,7 @@ class Problem {
     return found;
   }
 
-  /// `output`: of the result; of int8 the int32 sums.
+  /// `output`: the result; for int8 the int32 sums.
   cublasStatus_t multiply(cublasLtHandle_t handle, const Gemm& gemm, void* output,
                           const cublasLtMatmulAlgo_t& algorithm, void* workspace,
                           cudaStream_t stream) {
@@ -212,14 +212,14 @@ class Problem {
   cublasLtMatrixLayout_t output_ = nullptr;
 };
 
-/// A problem and the algorithms for it, the chosen one first; none: not supported.
+/// A problem and its algorithms, the chosen one first; empty: not supported.
 struct Solution {
   std::unique_ptr<Problem> problem;
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms;
   bool timed = false;
 };
 
-/// Whether the contract's layout is one that cuBLASLt can take at all.
+/// Whether cuBLASLt can take the contract's layout at all.
 bool may_support(const Key& key, int compute_capability) {
   if (key.m == 0) return true;
   if (key.element != Element::fp8_e4m3) return true;
@@ -241,7 +241,7 @@ struct CublasLtGemm::Implementation {
   CublasLtDevice device;
   cublasLtHandle_t handle = nullptr;
   DeviceBuffer workspace{};
-  DeviceBuffer flush{};              // as large as L2, written to take its place
+  DeviceBuffer flush{};              // as large as L2; written to evict other data
   std::vector<DeviceBuffer> sums{};  // of int8; the last is the largest, others may be recorded
   std::map<Key, Solution> solutions{};
 
@@ -269,7 +269,7 @@ struct CublasLtGemm::Implementation {
         made.problem = std::make_unique<Problem>(library, key, workspace.data());
         made.algorithms = made.problem->algorithms(handle);
       } catch (const std::runtime_error&) {
-        // The version that was found does not know these elements or this way of scaling.
+        // The installed version does not know these elements or this way of scaling.
       }
     }
     return solutions.emplace(key, std::move(made)).first->second;
@@ -285,7 +285,8 @@ struct CublasLtGemm::Implementation {
     return found;
   }
 
-  /// Where the product is to be written: int8 sums go elsewhere, but for results of their size.
+  /// Where the product is written: int8 sums go to a separate buffer unless the results have their
+  /// size.
   void* product_output(const Gemm& gemm) {
     if (gemm.element != Element::int8 || gemm.result == Element::fp32) return gemm.output;
     const std::size_t bytes = sums_bytes(gemm);
@@ -306,8 +307,8 @@ struct CublasLtGemm::Implementation {
     if (sums.empty() || sums.back().size() < bytes) sums.emplace_back(bytes);
   }
 
-  /// Median time of one product by one algorithm; absent when it does not run. `best`: of the
-  /// algorithms before, if any.
+  /// Median time of one product with one algorithm; absent if it does not run. `best`: that of the
+  /// previous algorithms, if any.
   std::optional<float> time(const Gemm& gemm, Problem& problem,
                             const cublasLtMatmulAlgo_t& algorithm, std::optional<float> best,
                             cudaStream_t stream) {

@@ -1,9 +1,9 @@
-// Matrix products by cuBLASLt, which is opened at run time. Contract: kernels/gemm.hpp.
+// Matrix products by cuBLASLt, which is loaded at run time. Contract: kernels/gemm.hpp.
 //
 // fp32 is multiplied in fp32 (CUBLAS_COMPUTE_32F, not TF32), fp16 and bf16 with fp32 sums that no
-// algorithm may round to the result in between, fp8 without "fast accumulation". int8 sums come as
-// int32 and are scaled by an own kernel (integer_result.hpp), since cuBLASLt returns them as int32
-// or int8 only.
+// algorithm may round to the result type in between, fp8 without "fast accumulation". int8 sums are
+// int32 and scaled by our own kernel (integer_result.hpp), because cuBLASLt returns only int32 or
+// int8.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ struct CUstream_st;  // what cudaStream_t points to, so that this header needs n
 
 namespace roofcast::kernels::cuda {
 
-/// What the choice of an algorithm depends on.
+/// Properties of the device that the choice of an algorithm depends on.
 struct CublasLtDevice {
   int compute_capability = 0;  // 90 for 9.0
   std::int64_t l2_bytes = 0;
 };
 
-/// "13.1.0" from 130100, as cublasLtGetVersion() gives it.
+/// "13.1.0" for 130100, cublasLtGetVersion()'s format.
 std::string cublaslt_version_text(std::size_t version);
 
-/// Not to be shared between threads. Algorithms chosen and memory taken stay until the end, as
+/// Not thread-safe. Chosen algorithms and allocated memory are kept until destruction, because
 /// recorded launches may use them.
 class CublasLtGemm {
  public:
-  /// Throws std::runtime_error, one line, when the library is not found or does not start.
+  /// Throws a one-line std::runtime_error if the library is not found or fails to initialise.
   CublasLtGemm(const LibraryPlaces& places, const CublasLtDevice& device);
   ~CublasLtGemm();
   CublasLtGemm(const CublasLtGemm&) = delete;
@@ -38,15 +38,15 @@ class CublasLtGemm {
 
   std::string version() const;
 
-  /// Whether the library has an algorithm for these elements and sizes; pointers are not looked at.
+  /// Whether the library has an algorithm for these elements and sizes; ignores pointers.
   bool supports(const Gemm& gemm);
 
-  /// Times the algorithms that the library thinks best for these elements and sizes, with the
+  /// Times the algorithms that the library ranks best for these elements and sizes, with the
   /// operands out of L2, and keeps the fastest. Writes the output, waits, and may allocate.
   void prepare(const Gemm& gemm, CUstream_st* stream);
 
-  /// Without prepare(): by the algorithm that the library thinks best; int8 throws
-  /// std::runtime_error, as it needs memory of prepare()'s.
+  /// Without prepare(), uses the algorithm that the library ranks best; int8 throws
+  /// std::runtime_error, because it needs memory allocated by prepare().
   void launch(const Gemm& gemm, CUstream_st* stream);
 
  private:

@@ -25,7 +25,7 @@
 namespace roofcast::kernels {
 namespace {
 
-/// NVML's energy counter moves on every 20 to 100 ms: a tenth of this at most.
+/// NVML's energy counter advances every 20 to 100 ms: at most a tenth of this.
 constexpr double kShortestEnergySeconds = 1;
 
 std::string own_name(const std::string& kernel) {
@@ -69,7 +69,7 @@ class CudaBackend final : public Backend {
     facts_.power_limit_w = nvml_.power_limit_w();
     if (const auto driver = nvml_.driver_version()) facts_.versions["driver"] = *driver;
     open_libraries();
-    // Without what this device, its libraries and their workspaces have taken by now.
+    // Excludes what this device, its libraries and their workspaces have taken so far.
     facts_.free_memory_bytes = cuda::free_memory_bytes(device);
   }
 
@@ -88,7 +88,7 @@ class CudaBackend final : public Backend {
       found.emplace(found.begin(), KernelSource::library, "cuBLASLt " + cublaslt_->version());
     }
     if (is_attention(family) && cudnn_ != nullptr) {
-      // Its kernels for Hopper's own instructions are the faster ones in prefill.
+      // Its kernels with Hopper's own instructions are faster in prefill.
       const bool preferred = family == KernelFamily::prefill_attention;
       found.emplace(preferred ? found.begin() : found.end(), KernelSource::library,
                     "cuDNN " + cudnn_->version());
@@ -219,7 +219,7 @@ class CudaBackend final : public Backend {
   Sample replay(Recording& recording) override {
     use_device();
     auto& graph = dynamic_cast<cuda::Graph&>(recording);
-    // Asked only where the answer can mean something: asking takes a millisecond.
+    // Query only when the result is meaningful: a query takes a millisecond.
     const bool ask = graph.last_seconds >= kShortestEnergySeconds;
     const std::optional<double> before = ask ? nvml_.energy_joule() : std::nullopt;
     Sample sample = timer_.replay(graph);
@@ -276,7 +276,7 @@ class CudaBackend final : public Backend {
     return *cudnn_;
   }
 
-  /// CUDA's calls go to the device that the calling thread chose last.
+  /// CUDA calls go to the device that the calling thread selected last.
   void use_device() const { ROOFCAST_CUDA_CHECK(cudaSetDevice(device_)); }
   cudaStream_t stream() const {
     use_device();
@@ -290,7 +290,7 @@ class CudaBackend final : public Backend {
   Stream stream_;
   cuda::GraphTimer timer_;
   std::unique_ptr<cuda::CublasLtGemm> cublaslt_;  // null: not found
-  std::unique_ptr<cuda::CudnnAttention> cudnn_;   // likewise
+  std::unique_ptr<cuda::CudnnAttention> cudnn_;   // null: not found
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A failed CUDA call becomes an exception that names the call and its place.
+// Turns a failed CUDA call into an exception that names the call and its location.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -28,6 +28,6 @@ inline void throw_if_failed(cudaError_t code, const char* call, const char* file
 
 }  // namespace roofcast::kernels::cuda
 
-/// Evaluates a CUDA runtime call once; throws CudaError with its text when it fails.
+/// Evaluates a CUDA runtime call once; throws CudaError with the call's text if it fails.
 #define ROOFCAST_CUDA_CHECK(call) \
   ::roofcast::kernels::cuda::throw_if_failed((call), #call, __FILE__, __LINE__)

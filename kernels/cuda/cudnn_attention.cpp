@@ -23,9 +23,9 @@
 namespace roofcast::kernels::cuda {
 namespace {
 
-// Versions as cudnnGetVersion() gives them. Pages came with 9.5; SDPA_FWD takes page tables and
-// lengths from 9.15 on. cuDNN's own frontend refuses attention with 9.10.0 and 9.10.1, which
-// compute it wrongly.
+// Versions in cudnnGetVersion()'s format. Pages are supported since 9.5; SDPA_FWD takes page tables
+// and lengths since 9.15. cuDNN's own frontend refuses attention with 9.10.0 and 9.10.1, which
+// compute it incorrectly.
 constexpr std::size_t kFirstWithPages = 90500;
 constexpr std::size_t kFirstWithPagedDecode = 91500;
 constexpr std::size_t kFirstBroken = 91000;
@@ -46,7 +46,7 @@ bool is_sixteen_bits(Element element) {
   return element == Element::bf16 || element == Element::fp16;
 }
 
-/// What prefill and decode have in common.
+/// Shared by prefill and decode.
 template <class Attention>
 bool is_plain_attention(const Attention& attention) {
   const PagedCache& cache = attention.cache;
@@ -57,7 +57,7 @@ bool is_plain_attention(const Attention& attention) {
          cache.head_dim % kHeadMultiple == 0;
 }
 
-/// The key does not tell a window or an fp8 cache.
+/// The key does not represent a window or an fp8 cache.
 template <class Attention>
 void require_plain(const Attention& attention) {
   require(is_plain_attention(attention), "attention by cuDNN",
@@ -86,7 +86,7 @@ Key key_of(const PrefillAttention& attention) {
   CudnnAttentionShape shape = shape_of_heads(attention);
   const auto longest = static_cast<std::uint64_t>(attention.longest_query);
   shape.queries = static_cast<std::int64_t>(std::bit_ceil(longest));
-  // No sequence has more than the longest, so that all are equal when they add up to as many.
+  // If the total equals sequences times the longest, all have equal lengths.
   shape.ragged = attention.tokens != attention.sequences * shape.queries;
   return {Operation::prefill, shape};
 }
@@ -111,7 +111,7 @@ Key key_of(const LatentDecode& attention) {
            .value_token_stride = row}};
 }
 
-/// The same with a small batch, which stands for all: what an engine takes does not depend on it.
+/// The same key with a small batch, for all batches: what an engine supports does not depend on it.
 Key kind_of(Key key) {
   constexpr std::int64_t kSequences = 2;
   constexpr std::int64_t kQueries = 128;
@@ -129,7 +129,7 @@ struct Prepared {
   CudnnPlan made;
   void* workspace;
   DeviceBuffer query_lengths;  // int32 [sequences]
-  DeviceBuffer offsets;        // int64, of queries [sequences + 1], then of outputs; when ragged
+  DeviceBuffer offsets;        // int64, of queries [sequences + 1], then of outputs; if ragged
 };
 
 /// Data of a graph's tensors, by id.
@@ -154,7 +154,7 @@ class Operands {
   std::vector<void*> data_;
 };
 
-/// What prefill and decode over a paged cache have in common.
+/// Shared by prefill and decode over a paged cache.
 template <class Attention>
 void add_paged(Operands& operands, const Attention& attention, const void* query_lengths) {
   const PagedCache& cache = attention.cache;
@@ -175,10 +175,10 @@ struct CudnnAttention::Implementation {
   CudnnLibrary library;
   std::size_t version = 0;
   cudnnHandle_t handle = nullptr;
-  // Launches are in order, so that all share the last, which is the largest; others may be
-  // recorded.
+  // Launches run in order, so all share the last workspace, which is the largest; recordings may
+  // use the others.
   std::vector<DeviceBuffer> workspaces{};
-  std::map<Key, std::optional<Prepared>> prepared{};  // absent: no engine takes it
+  std::map<Key, std::optional<Prepared>> prepared{};  // absent: no engine supports it
 
   explicit Implementation(const LibraryPlaces& places)
       : library(open_cudnn(places)), version(library.cudnnGetVersion()) {
@@ -189,7 +189,7 @@ struct CudnnAttention::Implementation {
     library.check(library.cudnnCreate(&handle), "cudnnCreate");
   }
   ~Implementation() {
-    prepared.clear();  // the descriptors first
+    prepared.clear();  // descriptors must be destroyed first
     library.cudnnDestroy(handle);
   }
   Implementation(const Implementation&) = delete;
@@ -199,7 +199,7 @@ struct CudnnAttention::Implementation {
     if (bytes == 0) return nullptr;
     const auto wanted = static_cast<std::size_t>(bytes);
     const std::size_t held = workspaces.empty() ? 0 : workspaces.back().size();
-    // At least twice the one before, so that all together are at most twice the largest.
+    // At least doubles each time, so that all together are at most twice the largest.
     if (held < wanted) workspaces.emplace_back(std::max(wanted, 2 * held));
     return workspaces.back().data();
   }
@@ -214,7 +214,7 @@ struct CudnnAttention::Implementation {
                                           : describe_decode(graph, shape);
       made = make_plan(graph, {.handle = handle});
     } catch (const std::runtime_error&) {
-      return {};  // refused before an engine saw it
+      return {};  // refused before any engine was asked
     }
     if (!made->plan) return {};
     const std::vector<std::int32_t> lengths(static_cast<std::size_t>(shape.sequences),
@@ -229,7 +229,7 @@ struct CudnnAttention::Implementation {
     return result;
   }
 
-  /// Null when no engine takes it.
+  /// Null if no engine supports it.
   Prepared* find(const Key& key) {
     auto found = prepared.find(key);
     if (found == prepared.end()) found = prepared.emplace(key, make(key)).first;

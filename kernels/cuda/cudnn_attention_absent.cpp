@@ -1,4 +1,4 @@
-// In place of cudnn_attention.cpp where no new enough header of cuDNN was found at build time.
+// Replaces cudnn_attention.cpp if the build found no sufficiently new cuDNN header.
 #include <stdexcept>
 
 #include "kernels/cuda/cudnn_attention.hpp"

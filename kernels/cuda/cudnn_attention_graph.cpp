@@ -8,8 +8,8 @@ namespace {
 using Dimensions = std::vector<std::int64_t>;
 using Tensor = CudnnGraph::Tensor;
 
-/// The cache's pages are addressed through the table, and their number, which no contract gives, is
-/// used for no access: a bound that keeps offsets within 64 bits.
+/// The cache's pages are addressed through the table. Their number, which no contract states, is
+/// not used for any access: a bound that keeps offsets within 64 bits.
 constexpr std::int64_t kMaxPages = std::int64_t{1} << 24;
 
 cudnnDataType_t data_type(Element element) {
@@ -40,7 +40,8 @@ Tensor page_table(CudnnGraph& graph, CudnnAttentionTensor id, const CudnnAttenti
                        .dimensions = {shape.sequences, 1, shape.pages_per_sequence, 1}});
 }
 
-/// Pages of keys or values: [pages, kv_heads, page_size, dim], tokens outside heads in memory.
+/// Pages of keys or values: [pages, kv_heads, page_size, dim], with tokens outermost in a page's
+/// memory.
 Tensor container(CudnnGraph& graph, CudnnAttentionTensor id, const CudnnAttentionShape& shape,
                  std::int64_t dim, std::int64_t token_stride) {
   return graph.tensor({.id = id,
@@ -49,7 +50,7 @@ Tensor container(CudnnGraph& graph, CudnnAttentionTensor id, const CudnnAttentio
                        .strides = {shape.page_size * token_stride, dim, token_stride, 1}});
 }
 
-/// Queries or outputs: [sequences, query_heads, queries, dim], tokens outside heads in memory.
+/// Queries or outputs: [sequences, query_heads, queries, dim], with tokens outside heads in memory.
 Tensor by_token(CudnnGraph& graph, CudnnAttentionTensor id, const CudnnAttentionShape& shape,
                 std::int64_t dim, std::int64_t stride, const CudnnDescriptor* offsets) {
   return graph.tensor({.id = id,
@@ -66,7 +67,7 @@ const CudnnDescriptor* offsets(CudnnGraph& graph, CudnnAttentionTensor id,
       {.id = id, .type = CUDNN_DATA_INT64, .dimensions = {shape.sequences + 1, 1, 1, 1}});
 }
 
-/// y = x OPERATION b, both as large as `size`; an intermediate.
+/// y = x OPERATION b, both of size `size`; an intermediate.
 Tensor combined(CudnnGraph& graph, cudnnPointwiseMode_t mode, Tensor x, Tensor b,
                 const Dimensions& size) {
   Tensor y = graph.tensor({.dimensions = size});
@@ -95,7 +96,7 @@ Tensor truth(CudnnGraph& graph, cudnnPointwiseMode_t mode, Tensor x, Tensor b,
   return y;
 }
 
-/// x where `choice` holds, else `other`.
+/// x where `choice` is true, else `other`.
 Tensor chosen(CudnnGraph& graph, Tensor x, Tensor other, Tensor choice, const Dimensions& size) {
   Tensor y = graph.tensor({.dimensions = size});
   graph.pointwise({.mode = CUDNN_POINTWISE_BINARY_SELECT, .x = &x, .b = &other, .choice = &choice},
@@ -104,8 +105,8 @@ Tensor chosen(CudnnGraph& graph, Tensor x, Tensor other, Tensor choice, const Di
 }
 
 /// Minus infinity where there is no query or no token, and where the token is later than the query,
-/// whose place in the sequence is its row + tokens - queries. The engines know the pattern with
-/// indices generated for each of the two masks.
+/// whose position in the sequence is its row + tokens - queries. The engines recognise the pattern
+/// only if indices are generated separately for each of the two masks.
 Tensor masked(CudnnGraph& graph, Tensor score, Tensor queries, Tensor tokens,
               const Dimensions& size) {
   Tensor minus_infinity = number(graph, kCudnnMinusInfinity);
@@ -124,8 +125,8 @@ Tensor masked(CudnnGraph& graph, Tensor score, Tensor queries, Tensor tokens,
   return chosen(graph, padded, minus_infinity, is_seen, size);
 }
 
-/// softmax(score), rounded to `type`. The logarithm of the sums is asked for by nobody, but without
-/// it no engine knows the pattern.
+/// softmax(score), rounded to `type`. The logarithm of the sums is not used, but without it no
+/// engine recognises the pattern.
 Tensor softmax(CudnnGraph& graph, Tensor score, const CudnnAttentionShape& shape) {
   const Dimensions size = scores(shape);
   const Dimensions row = rows(shape);
@@ -156,7 +157,7 @@ void describe_prefill(CudnnGraph& graph, const CudnnAttentionShape& shape) {
       by_token(graph, kCudnnOutput, shape, shape.value_dim, shape.query_heads * shape.value_dim,
                offsets(graph, kCudnnOutputOffsets, shape));
 
-  // Keys are a matrix's columns: [head element, token].
+  // Keys are the columns of a matrix: [head element, token].
   Tensor keys =
       graph.tensor({.type = data_type(shape.element),
                     .dimensions = {shape.sequences, shape.kv_heads, shape.key_dim, longest},

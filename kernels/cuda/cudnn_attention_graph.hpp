@@ -1,5 +1,5 @@
-// Attention over a paged cache as graphs of cuDNN. Prefill is composed of 24 operations, a pattern
-// that cuDNN's attention engines know ("Graph API", "Fused Flash Attention"); decode is the one
+// Attention over a paged cache as cuDNN graphs. Prefill consists of 24 operations, a pattern that
+// cuDNN's attention engines recognise ("Graph API", "Fused Flash Attention"); decode is the single
 // operation SDPA_FWD, which has no causal mask before cuDNN 9.21 and needs none for one query.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace roofcast::kernels::cuda {
 
-/// By which a graph's tensors are given their data at execution.
+/// Ids by which a graph's tensors receive their data at execution.
 enum CudnnAttentionTensor : std::int64_t {
   kCudnnQuery = 1,
   kCudnnKeys,
@@ -24,7 +24,7 @@ enum CudnnAttentionTensor : std::int64_t {
   kCudnnQueryLengths,   // int32 [sequences]
   kCudnnCacheLengths,   // int32 [sequences]
   kCudnnQueryOffsets,   // int64 [sequences + 1], elements; ragged prefill only
-  kCudnnOutputOffsets,  // likewise
+  kCudnnOutputOffsets,  // int64 [sequences + 1], elements; ragged prefill only
 };
 
 struct CudnnAttentionShape {
@@ -34,8 +34,8 @@ struct CudnnAttentionShape {
   std::int64_t kv_heads = 0;
   std::int64_t key_dim = 0;
   std::int64_t value_dim = 0;
-  std::int64_t queries = 1;       // most of a sequence
-  bool ragged = false;            // whether sequences differ in queries
+  std::int64_t queries = 1;       // most in one sequence
+  bool ragged = false;            // whether sequences differ in number of queries
   std::int64_t query_stride = 0;  // elements from one token's row to the next
   std::int64_t page_size = 0;
   std::int64_t pages_per_sequence = 0;
@@ -45,10 +45,10 @@ struct CudnnAttentionShape {
   auto operator<=>(const CudnnAttentionShape&) const = default;
 };
 
-/// Causal, query i of n of a sequence sees the tokens up to length - n + i.
+/// Causal: query i of n of a sequence attends to the tokens up to length - n + i.
 void describe_prefill(CudnnGraph& graph, const CudnnAttentionShape& shape);
 
-/// One query a sequence, which sees all its tokens.
+/// One query per sequence, which attends to all its tokens.
 void describe_decode(CudnnGraph& graph, const CudnnAttentionShape& shape);
 
 }  // namespace roofcast::kernels::cuda

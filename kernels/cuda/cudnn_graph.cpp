@@ -8,7 +8,7 @@ namespace roofcast::kernels::cuda {
 namespace {
 
 constexpr std::int64_t kByteAlignment = 16;
-constexpr std::int64_t kFirstIntermediate = 1'000'000;  // above every id of a tensor with data
+constexpr std::int64_t kFirstIntermediate = 1'000'000;  // above the ids of all tensors with data
 constexpr std::size_t kMessageBytes = 1024;
 
 std::vector<std::int64_t> packed(const std::vector<std::int64_t>& dimensions) {
@@ -17,7 +17,7 @@ std::vector<std::int64_t> packed(const std::vector<std::int64_t>& dimensions) {
   return strides;
 }
 
-/// The library's own words about its last error, on one line.
+/// The library's own text for its last error, on one line.
 std::string last_error(const CudnnLibrary& library) {
   std::array<char, kMessageBytes> message{};
   library.cudnnGetLastErrorString(message.data(), message.size() - 1);
@@ -192,7 +192,7 @@ std::vector<cudnnBackendDescriptor_t> CudnnGraph::operations() const {
 
 namespace {
 
-/// Engine configurations, the best first by the library's own account.
+/// Engine configurations, in the order of the library's ranking.
 std::vector<CudnnDescriptor> proposals(const CudnnLibrary& library, const CudnnDescriptor& graph,
                                        const CudnnTarget& target) {
   CudnnDescriptor heuristics(library, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);

@@ -1,7 +1,6 @@
-// cuDNN's graph API through its C backend: tensors and operations are descriptors that a graph
-// collects, and an engine that accepts the graph makes an execution plan of it (cuDNN
-// documentation, "Graph API", "Backend API"). The library is opened at run time; types are from its
-// header.
+// cuDNN's graph API through its C backend: tensors and operations are descriptors collected by a
+// graph, and an engine that accepts the graph turns it into an execution plan (cuDNN documentation,
+// "Graph API", "Backend API"). The library is loaded at run time; types are from its header.
 #pragma once
 
 #include <cudnn.h>
@@ -17,7 +16,7 @@
 
 namespace roofcast::kernels::cuda {
 
-/// The functions used, opened by name.
+/// The functions used, looked up by name.
 struct CudnnLibrary {
   LoadedLibrary library;
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a type and a name
@@ -40,10 +39,10 @@ struct CudnnLibrary {
   void check(cudnnStatus_t status, const char* what) const;
 };
 
-/// Throws std::runtime_error, one line, when the library is not found or is no version 9.
+/// Throws a one-line std::runtime_error if the library is not found or is not version 9.
 CudnnLibrary open_cudnn(const LibraryPlaces& places);
 
-/// "9.19.0" from 91900, as cudnnGetVersion() gives it.
+/// "9.19.0" for 91900, cudnnGetVersion()'s format.
 std::string cudnn_version_text(std::size_t version);
 
 /// Owns a descriptor of the backend API.
@@ -74,16 +73,16 @@ class CudnnDescriptor {
 };
 
 struct CudnnTensor {
-  /// By which execution finds the data; 0: an intermediate, which never reaches memory.
+  /// Identifies the data at execution; 0: an intermediate, which never reaches memory.
   std::int64_t id = 0;
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   std::vector<std::int64_t> dimensions{};
   std::vector<std::int64_t> strides{};  // elements; empty: packed, the last dimension fastest
-  bool by_value = false;                // one number, given at execution as a pointer on the host
-  const CudnnDescriptor* ragged_offset = nullptr;  // where each batch entry begins
+  bool by_value = false;                // a single number, passed at execution as a host pointer
+  const CudnnDescriptor* ragged_offset = nullptr;  // start of each batch entry
 };
 
-/// A graph under construction. The descriptors that it hands out live as long as it.
+/// A graph under construction. The descriptors that it returns live as long as the graph.
 class CudnnGraph {
  public:
   using Tensor = const CudnnDescriptor&;
@@ -92,13 +91,13 @@ class CudnnGraph {
 
   Tensor tensor(const CudnnTensor& tensor);
 
-  /// Lengths (int32 [batch, 1, 1, 1]) up to which rows, columns and inner elements count.
+  /// Lengths (int32 [batch, 1, 1, 1]) that limit rows, columns and inner elements.
   struct Overrides {
     const CudnnDescriptor* m = nullptr;
     const CudnnDescriptor* n = nullptr;
     const CudnnDescriptor* k = nullptr;
   };
-  /// c = a b, summed in fp32.
+  /// c = a b, accumulated in fp32.
   void matmul(Tensor a, Tensor b, Tensor c, const Overrides& overrides);
 
   struct Pointwise {
@@ -106,18 +105,18 @@ class CudnnGraph {
     cudnnDataType_t precision = CUDNN_DATA_FLOAT;  // of the arithmetic
     const CudnnDescriptor* x = nullptr;
     const CudnnDescriptor* b = nullptr;       // second operand
-    const CudnnDescriptor* choice = nullptr;  // of BINARY_SELECT: x where it is true, else b
-    std::optional<std::int64_t> axis{};       // of GEN_INDEX
+    const CudnnDescriptor* choice = nullptr;  // for BINARY_SELECT: x where it is true, else b
+    std::optional<std::int64_t> axis{};       // for GEN_INDEX
   };
   void pointwise(const Pointwise& operation, Tensor y);
 
   /// y = x reduced in fp32 along the dimensions in which y has extent 1.
   void reduce(cudnnReduceTensorOp_t operation, Tensor x, Tensor y);
 
-  /// y = the pages of `container` that `table` names, in their order.
+  /// y = the pages of `container` listed in `table`, in order.
   void load_pages(Tensor container, Tensor lengths, Tensor table, Tensor y);
 
-  /// An operation that is not among the above.
+  /// Any other operation.
   CudnnDescriptor& operation(cudnnBackendDescriptorType_t type);
 
   const CudnnLibrary& library() const { return *library_; }
@@ -126,31 +125,31 @@ class CudnnGraph {
  private:
   const CudnnLibrary* library_;
   std::deque<CudnnDescriptor> kept_;        // tensors and modes
-  std::deque<CudnnDescriptor> operations_;  // in the order of the graph
+  std::deque<CudnnDescriptor> operations_;  // in graph order
 };
 
-/// For whom a plan is made: a device through a handle, or one that only its description tells of.
+/// The target of a plan: a device through a handle, or only its description.
 struct CudnnTarget {
   cudnnHandle_t handle = nullptr;
   const CudnnDescriptor* device = nullptr;  // CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR
   int max_engines = 8;                      // to try, in the order of the library's heuristics
 };
 
-/// Why an engine that heuristics proposed made no plan, in the library's own words.
+/// Why an engine proposed by the heuristics created no plan, in the library's own text.
 struct CudnnRefusal {
   cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
   std::string words{};
 };
 
-/// What became of a graph: a plan, or why no engine made one.
+/// A plan for a graph, or why no engine created one.
 struct CudnnPlan {
   std::optional<CudnnDescriptor> configuration{};  // of the engine; the plan may refer to it
   std::optional<CudnnDescriptor> plan{};
   std::int64_t workspace_bytes = 0;
-  std::vector<CudnnRefusal> refusals{};  // of the engines before
+  std::vector<CudnnRefusal> refusals{};  // from the engines tried before
 };
 
-/// Tries engines until one makes a plan. Compiles kernels: takes a second or less.
+/// Tries engines until one creates a plan. Compiles kernels: takes up to a second.
 CudnnPlan make_plan(const CudnnGraph& graph, const CudnnTarget& target);
 
 }  // namespace roofcast::kernels::cuda

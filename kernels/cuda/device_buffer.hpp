@@ -1,4 +1,4 @@
-// Owns a piece of device memory. Movable, not copyable; freed with its owner.
+// Owns device memory. Movable, not copyable; freed with its owner.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -40,8 +40,8 @@ class DeviceBuffer {
   /// Waits for the copy. `bytes` must not exceed size().
   void copy_from_host(const void* source, std::size_t bytes) {
     ROOFCAST_CUDA_CHECK(cudaMemcpy(data_, source, bytes, cudaMemcpyHostToDevice));
-    // Of memory that is not pinned, that call returns when the data has left it (CUDA runtime API,
-    // "API synchronization behavior").
+    // From pageable memory, that call returns once the data have left it (CUDA runtime API, "API
+    // synchronization behavior").
     ROOFCAST_CUDA_CHECK(cudaStreamSynchronize(cudaStreamLegacy));
   }
   void copy_to_host(void* destination, std::size_t bytes) const {

@@ -11,7 +11,7 @@ namespace roofcast::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 512;
-constexpr int kBlocksPerMultiprocessor = 4;  // 2048 threads: a full SM from sm_80 on, but 8.6, 8.9
+constexpr int kBlocksPerMultiprocessor = 4;  // 2048 threads: a full SM since sm_80, except 8.6, 8.9
 constexpr int kVectorBytes = 16;
 constexpr int kInFlight = 4;
 
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads)
   const auto* from = reinterpret_cast<const uint4*>(source);
   auto* to = reinterpret_cast<uint4*>(destination);
 
-  // Whole strides of kInFlight vectors a thread.
+  // Whole strides of kInFlight vectors per thread.
   std::int64_t at = thread;
   for (; at + (kInFlight - 1) * threads < vectors; at += kInFlight * threads) {
     uint4 held[kInFlight];
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = 0; i < kInFlight; ++i) to[at + i * threads] = held[i];
   }
 
-  // The vectors left, then the bytes after the last vector.
+  // The remaining vectors, then the bytes after the last vector.
   for (; at < vectors; at += threads) to[at] = from[at];
   const std::int64_t tail = vectors * kVectorBytes + thread;
   if (tail < bytes) destination[tail] = source[tail];

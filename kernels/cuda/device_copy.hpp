@@ -15,8 +15,8 @@ struct DeviceCopy {
   int multiprocessors = 0;  // of the device, to size the grid
 };
 
-/// Queues the kernel on `stream`. Throws std::invalid_argument on bad parameters, CudaError when
-/// the launch fails.
+/// Queues the kernel on `stream`. Throws std::invalid_argument for bad parameters, CudaError if the
+/// launch fails.
 void launch_device_copy(const DeviceCopy& copy, CUstream_st* stream);
 
 }  // namespace roofcast::kernels::cuda

@@ -13,7 +13,7 @@ namespace {
 constexpr double kKilo = 1e3;
 constexpr int kMinCapability = 80;
 
-/// "13.0" of 13000.
+/// "13.0" for 13000.
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -55,7 +55,7 @@ std::optional<std::string> why_no_device(int device) {
   answer.code = cudaGetDeviceCount(&answer.devices);
   cudaDriverGetVersion(&answer.driver_version);
   cudaRuntimeGetVersion(&answer.runtime_version);
-  cudaGetLastError();  // told here; not to be found by a later check
+  cudaGetLastError();  // reported here; clear it for later checks
   if (std::optional<std::string> why = why_no_device(answer)) return why;
   if (device < 0 || device >= answer.devices) {
     return "there is no GPU number " + std::to_string(device) + ": " +
@@ -110,7 +110,7 @@ DeviceFacts read_facts(int device) {
   facts.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   facts.free_memory_bytes = free_memory_bytes(device);
   facts.cache_bytes = properties.l2CacheSize;
-  // CUDA 13 took the clocks out of the properties; as attributes, in kHz, they are still told.
+  // CUDA 13 removed the clocks from the properties; they are still available as attributes, in kHz.
   facts.clock_hz = kKilo * attribute(cudaDevAttrClockRate, device);
   facts.memory_clock_hz = kKilo * attribute(cudaDevAttrMemoryClockRate, device);
   facts.memory_bus_bits = properties.memoryBusWidth;

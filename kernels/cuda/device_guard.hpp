@@ -1,4 +1,4 @@
-// The device that CUDA's calls go to, for a while.
+// Temporarily selects the device that CUDA calls go to.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,7 +7,7 @@
 
 namespace roofcast::kernels::cuda {
 
-/// Back to the device that was current.
+/// Restores the previously current device on destruction.
 class DeviceGuard {
  public:
   explicit DeviceGuard(int device) : DeviceGuard() { ROOFCAST_CUDA_CHECK(cudaSetDevice(device)); }

@@ -22,8 +22,8 @@ class EventTimer {
   EventTimer(const EventTimer&) = delete;
   EventTimer& operator=(const EventTimer&) = delete;
 
-  /// Queues start, work() and stop on the stream, waits, and returns the time between. What the
-  /// host takes to queue the work counts when the stream is idle: let something run before.
+  /// Queues start, work() and stop on the stream, waits, and returns the time between. If the
+  /// stream is idle, this includes the host's time to queue the work: queue something before it.
   template <class Work>
   float milliseconds(cudaStream_t stream, const Work& work) {
     start(stream);
@@ -33,23 +33,23 @@ class EventTimer {
     return milliseconds_between();
   }
 
-  // The same in pieces; the stream's device is the current one.
+  // The same in separate steps; the stream's device must be current.
 
   void start(cudaStream_t stream) { ROOFCAST_CUDA_CHECK(cudaEventRecord(start_, stream)); }
   void stop(cudaStream_t stream) { ROOFCAST_CUDA_CHECK(cudaEventRecord(stop_, stream)); }
 
-  /// Whether the stream has reached the start by now.
+  /// Whether the stream has reached the start.
   bool started() const {
     const cudaError_t code = cudaEventQuery(start_);
     if (code == cudaErrorNotReady) {
-      cudaGetLastError();  // an answer, not to be found by a later check
+      cudaGetLastError();  // an expected result; clear it for later checks
       return false;
     }
     ROOFCAST_CUDA_CHECK(code);
     return true;
   }
 
-  /// Precondition: the stream has passed both.
+  /// Precondition: the stream has passed both events.
   float milliseconds_between() const {
     float milliseconds = 0;
     ROOFCAST_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start_, stop_));

@@ -1,6 +1,6 @@
 // Fills a tensor with normally distributed values: kernels/normal_values.hpp by element index.
 //
-// Shapes: data [count]. FLOPs: about 40 an element. Bytes: count elements; bound by arithmetic.
+// Shapes: data [count]. FLOPs: about 40 per element. Bytes: count elements; compute-bound.
 //
 // Launch: a thread computes a pair of values and stores both, striding over the tensor.
 #include <cuda_fp8.h>
@@ -17,9 +17,9 @@ namespace roofcast::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr std::int64_t kMaxBlocks = 8192;  // several waves on any GPU; a thread strides on
+constexpr std::int64_t kMaxBlocks = 8192;  // several waves on any GPU; threads loop
 
-/// Storage of an fp8 element, apart from other bytes.
+/// Storage of an fp8 element, distinct from other bytes.
 struct Fp8 {
   __nv_fp8_storage_t bits;
 };

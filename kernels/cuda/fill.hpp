@@ -1,4 +1,4 @@
-// Random operands made on the GPU, as kernels/normal_values.hpp defines them.
+// Random operands generated on the GPU, as defined by kernels/normal_values.hpp.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct NormalFill {
   float deviation = 1;
 };
 
-/// Element i becomes value i of the stream `seed` times `deviation`, rounded to the element (fp8
-/// and int8 saturate). Throws std::invalid_argument on bad parameters, CudaError when the launch
+/// Sets element i to value i of the stream `seed` times `deviation`, rounded to the element (fp8
+/// and int8 saturate). Throws std::invalid_argument for bad parameters, CudaError if the launch
 /// fails.
 void launch_fill_normal(const NormalFill& fill, CUstream_st* stream);
 

@@ -1,12 +1,12 @@
-// Rows picked by index: output[r] = input[index[r]]. Embedding (the table's rows by token) and
-// gathering (tokens before their experts) are the same work.
+// Gathers rows by index: output[r] = input[index[r]]. Serves both embedding (the table's rows by
+// token) and gathering (tokens before their experts).
 //
 // Shapes: index [rows]; input [any, hidden]; output [rows, hidden]; row-major, rows of whole
-// 16-byte vectors. No FLOPs. Bytes: 2 rows hidden elements; bound by memory, by its launch when
-// rows are few.
+// 16-byte vectors. No FLOPs. Bytes: 2 rows hidden elements; memory-bound, or launch-bound with few
+// rows.
 //
-// Launch: one CTA a row, so that the index is read once; each thread moves vectors, four in flight
-// in a wide row.
+// Launch: one CTA per row, so that the index is read once; each thread moves vectors, four in
+// flight in a wide row.
 #include <algorithm>
 
 #include "kernels/ceil_divide.hpp"
@@ -24,7 +24,7 @@ struct Arguments {
   const std::int32_t* __restrict__ index;  // [rows]
   const uint4* __restrict__ input;         // [any, vectors]
   uint4* __restrict__ output;              // [rows, vectors]
-  int vectors;                             // of one row
+  int vectors;                             // per row
 };
 
 __global__ void __launch_bounds__(kThreadsWanted) gather_rows_kernel(const Arguments gather) {

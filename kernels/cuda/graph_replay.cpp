@@ -30,7 +30,7 @@ GraphTimer::~GraphTimer() {
 }
 
 void GraphTimer::capture(const std::function<void()>& launches) {
-  // Events recorded as "external" become nodes that take the time at each execution of the graph.
+  // Events recorded as "external" become nodes that record the time whenever the graph executes.
   launch_clock_probe(readings_, multiprocessors_, stream_);
   ROOFCAST_CUDA_CHECK(cudaEventRecordWithFlags(start_, stream_, cudaEventRecordExternal));
   launches();
@@ -40,7 +40,7 @@ void GraphTimer::capture(const std::function<void()>& launches) {
 
 std::unique_ptr<Graph> GraphTimer::record(const std::function<void()>& launches) {
   if (recording_) throw std::logic_error("a recording within a recording");
-  // Relaxed: a kernel's first launch loads it, which stricter modes do not allow meanwhile.
+  // Relaxed: a kernel's first launch loads it, which stricter modes do not allow during capture.
   ROOFCAST_CUDA_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed));
   recording_ = true;
   cudaGraph_t graph = nullptr;
@@ -50,7 +50,7 @@ std::unique_ptr<Graph> GraphTimer::record(const std::function<void()>& launches)
     recording_ = false;
     cudaStreamEndCapture(stream_, &graph);
     if (graph != nullptr) cudaGraphDestroy(graph);
-    cudaGetLastError();  // of a capture that was broken off
+    cudaGetLastError();  // clears the error of an aborted capture
     throw;
   }
   recording_ = false;

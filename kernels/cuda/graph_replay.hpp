@@ -1,5 +1,5 @@
-// Launches recorded as a CUDA graph, replayed and timed by events and clock probes that are part of
-// the graph: no time of the host lies between them.
+// Launches recorded as a CUDA graph, replayed and timed by events and clock probes inside the
+// graph, so that no host time is included.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -28,7 +28,7 @@ class Graph final : public Recording {
   cudaGraphExec_t graph_;
 };
 
-/// The events and readings that all graphs of one stream share, and which must outlive them.
+/// The events and readings shared by all graphs of one stream. Must outlive them.
 class GraphTimer {
  public:
   GraphTimer(int multiprocessors, cudaStream_t stream);
@@ -36,11 +36,11 @@ class GraphTimer {
   GraphTimer(const GraphTimer&) = delete;
   GraphTimer& operator=(const GraphTimer&) = delete;
 
-  /// Runs `launches`, which queue work on the stream, without executing it. Throws std::logic_error
-  /// within itself, what `launches` throws, and CudaError.
+  /// Captures `launches`, which queues work on the stream, without executing it. Throws
+  /// std::logic_error if nested, whatever `launches` throws, and CudaError.
   std::unique_ptr<Graph> record(const std::function<void()>& launches);
 
-  /// Executes a graph once, waits, and says how long what was recorded took.
+  /// Executes a graph once, waits, and returns the time of the recorded work.
   Sample replay(Graph& graph);
 
  private:
@@ -49,9 +49,9 @@ class GraphTimer {
   int multiprocessors_;
   cudaStream_t stream_;
   bool recording_ = false;
-  cudaEvent_t start_ = nullptr;  // within the graphs, around what was recorded
+  cudaEvent_t start_ = nullptr;  // inside the graphs, around the recorded work
   cudaEvent_t stop_ = nullptr;
-  cudaEvent_t before_ = nullptr;  // around the graphs, where a driver does not time those
+  cudaEvent_t before_ = nullptr;  // around the graphs, for drivers that do not time those
   cudaEvent_t after_ = nullptr;
   ClockReading* readings_ = nullptr;  // in host memory that the GPU writes: before, then after
 };

@@ -1,18 +1,18 @@
-// The experts' matrix products in one launch: rows sorted by expert, each expert's rows times its
-// own matrix; where the rows of an expert lie is only known on the device.
+// The experts' matrix products in one launch: rows are sorted by expert, and each expert's rows are
+// multiplied by its own matrix. The row ranges are known only on the device.
 //   output[r, n] = sum_k input[r, k] weight[e(r), n, k]
 //
 // Shapes: input [rows, k], weight [experts, n, k], output [rows, n], first_row [experts + 1]; k
-// contiguous in both operands, as mma.sync wants them. FLOPs: 2 rows n k. Bytes: the weights of the
-// experts used, input and output. Bound by the weights' bytes for few rows an expert, by the tensor
-// cores for many.
+// contiguous in both operands, as mma.sync requires. FLOPs: 2 rows n k. Bytes: the weights of the
+// experts used, input and output. Bound by the weights' bytes with few rows per expert, by the
+// tensor cores with many.
 //
-// Launch: as many CTAs as the device holds at a time, each walking over output tiles. A tile
+// Launch: as many CTAs as the device holds at a time, each looping over output tiles. A tile
 // multiplies slices of 64 of k, which cp.async brings to shared memory several slices ahead; warps
-// multiply 16-bit operands with mma.sync and sum in fp32. A row of a slice is 128 bytes, eight
-// chunks of 16; chunk c of row r lies at place c ^ (r % 8), so that neither the copies nor ldmatrix
-// meet in a bank. Tiles run over the columns in groups, rows within them, so that concurrent CTAs
-// share operands in L2.
+// multiply 16-bit operands with mma.sync and accumulate in fp32. A row of a slice is 128 bytes,
+// eight chunks of 16; chunk c of row r is stored at c ^ (r % 8), so that neither the copies nor
+// ldmatrix have bank conflicts. Tiles are ordered by groups of columns, then by row, so that
+// concurrent CTAs share operands in L2.
 #include <algorithm>
 #include <type_traits>
 
@@ -25,7 +25,7 @@
 namespace roofcast::kernels::cuda {
 namespace {
 
-constexpr int kMaxMatrices = 512;  // of what shared memory has room for beside the slices
+constexpr int kMaxMatrices = 512;  // limited by shared memory next to the slices
 constexpr int kSlice = 64;         // of k, in elements
 constexpr int kChunk = 8;          // elements of 16 bytes
 constexpr int kChunks = kSlice / kChunk;
@@ -42,8 +42,8 @@ struct Tile {
   static constexpr int kColumnWarps = kColumnWarpsIn;
   static constexpr int kStages = kStagesIn;
   static constexpr int kThreads = kRowWarps * kColumnWarps * kWarp;
-  static constexpr int kResident = kThreads == 128 ? 3 : 2;  // CTAs that 9.0's SMs can hold
-  static constexpr int kWarpRows = kRows / kRowWarps;        // of a warp's part
+  static constexpr int kResident = kThreads == 128 ? 3 : 2;  // CTAs that SMs of 9.0 can hold
+  static constexpr int kWarpRows = kRows / kRowWarps;        // per warp
   static constexpr int kWarpColumns = kColumns / kColumnWarps;
   static constexpr int kRowBlocks = kWarpRows / 16;  // mma tiles of 16 x 8
   static constexpr int kColumnBlocks = kWarpColumns / 8;
@@ -67,7 +67,7 @@ struct Arguments {
   int k;
 };
 
-/// Which part of the output a tile is.
+/// The part of the output that a tile covers.
 struct Place {
   int matrix;
   int row;     // first row
@@ -75,8 +75,7 @@ struct Place {
   int column;  // first column
 };
 
-/// The rows of each matrix, as tiles: matrix e has the row tiles first_tile[e] to
-/// first_tile[e + 1].
+/// The rows of each matrix as tiles: matrix e has the row tiles first_tile[e] to first_tile[e + 1].
 template <class TileShape, class T>
 struct Schedule {
   const Arguments<T>& gemm;
@@ -91,7 +90,7 @@ struct Schedule {
   __device__ int tiles() const { return first_tile[gemm.matrices] * column_tiles; }
 
   __device__ Place place(int tile) const {
-    // The last matrix that begins at or before the tile; those without rows are passed over.
+    // The last matrix that starts at or before the tile; skips those without rows.
     const int row_tile = tile / column_tiles;
     int matrix = 0;
     for (int beyond = gemm.matrices; beyond - matrix > 1;) {
@@ -109,7 +108,7 @@ struct Schedule {
   }
 };
 
-/// Fills first_tile; all threads call.
+/// Fills first_tile; all threads must call it.
 template <class TileShape, class T>
 __device__ Schedule<TileShape, T> make_schedule(const Arguments<T>& gemm, int* first_tile) {
   const Schedule<TileShape, T> schedule{gemm, first_tile,
@@ -130,13 +129,13 @@ __device__ Schedule<TileShape, T> make_schedule(const Arguments<T>& gemm, int* f
   return schedule;
 }
 
-/// Where element 0 of a chunk lies in a slice.
+/// Offset of element 0 of a chunk in a slice.
 __device__ int swizzled(int row, int chunk) {
   return row * kSlice + (chunk ^ (row % kChunks)) * kChunk;
 }
 
-/// Starts copying kRows rows of a slice of k; rows from `rows_left` on, and chunks beyond k, become
-/// zeros. `from` is row 0 at k = 0.
+/// Starts copying kRows rows of a slice of k; rows from `rows_left` on and chunks beyond k are
+/// filled with zeros. `from` is row 0 at k = 0.
 template <class TileShape, int kRows, class T>
 __device__ void copy_slice(T* slice, const T* from, int rows_left, int k_begin, int k) {
   constexpr int kRowsAtOnce = TileShape::kThreads / kChunks;
@@ -155,7 +154,7 @@ __device__ void copy_slice(T* slice, const T* from, int rows_left, int k_begin, 
 /// A warp's part of the output tile.
 template <class TileShape>
 struct Sums {
-  float at[TileShape::kRowBlocks][TileShape::kColumnBlocks][4];  // as mma() lays them out
+  float at[TileShape::kRowBlocks][TileShape::kColumnBlocks][4];  // in the layout of mma()
 };
 
 /// Adds the product of one slice.
@@ -236,7 +235,7 @@ __global__ void __launch_bounds__(TileShape::kThreads, TileShape::kResident)
     const T* input = gemm.input + static_cast<std::int64_t>(place.row) * gemm.k;
     const T* weight =
         gemm.weight + (static_cast<std::int64_t>(place.matrix) * gemm.n + place.column) * gemm.k;
-    // One group of copies for each slice, given or not, so that a fixed number is pending.
+    // One group of copies per slice, even if empty, so that a fixed number is pending.
     const auto start_slice = [&](int slice) {
       if (slice < slices) {
         T* stage = stages + slice % TileShape::kStages * TileShape::kStageElements;
@@ -253,7 +252,7 @@ __global__ void __launch_bounds__(TileShape::kThreads, TileShape::kResident)
     for (int slice = 0; slice < TileShape::kStages - 1; ++slice) start_slice(slice);
     for (int slice = 0; slice < slices; ++slice) {
       wait_for_copies<TileShape::kStages - 2>();
-      __syncthreads();  // this slice has arrived for all; the one before has been read by all
+      __syncthreads();  // this slice has arrived, and the previous one has been read, for all
       start_slice(slice + TileShape::kStages - 1);
       const T* stage = stages + slice % TileShape::kStages * TileShape::kStageElements;
       multiply_slice<TileShape>(stage, stage + TileShape::kRows * kSlice, sums);
@@ -273,7 +272,7 @@ void launch(const Arguments<T>& gemm, int multiprocessors, cudaStream_t stream) 
   int resident = 0;  // CTAs that an SM holds
   ROOFCAST_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &resident, kernel, TileShape::kThreads, TileShape::kSharedBytes));
-  // A matrix has at most one tile that is not full.
+  // Each matrix has at most one partial tile.
   const std::int64_t row_tiles =
       gemm.rows / TileShape::kRows + std::min<std::int64_t>(gemm.matrices, gemm.rows);
   const std::int64_t tiles = row_tiles * ceil_divide(gemm.n, TileShape::kColumns);
@@ -285,7 +284,7 @@ void launch(const Arguments<T>& gemm, int multiprocessors, cudaStream_t stream) 
   ROOFCAST_CUDA_CHECK(cudaGetLastError());
 }
 
-/// The tile that fits the rows of a matrix when they are spread evenly.
+/// The tile that fits the rows per matrix if they are spread evenly.
 template <class T>
 void launch_for_rows(const Arguments<T>& gemm, int multiprocessors, cudaStream_t stream) {
   if (gemm.rows == 0) return;

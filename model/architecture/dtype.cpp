@@ -14,8 +14,8 @@ struct Spelling {
   DType dtype;
 };
 
-// PyTorch, safetensors (its Dtype enumeration: F64 .. BOOL), ONNX-like and vLLM command-line
-// spellings. A name is a storage format here: fp8_ds_mla stores its latent in fp8.
+// Spellings of PyTorch, safetensors (its Dtype enumeration: F64 .. BOOL), ONNX and vLLM's command
+// line. A name is a storage format here: fp8_ds_mla stores its latent in fp8.
 constexpr std::array kSpellings{
     Spelling{"fp32", DType::fp32},
     Spelling{"float32", DType::fp32},

@@ -1,4 +1,4 @@
-// The weights of token mixers: attention, latent attention and recurrent states.
+// The weights of token mixers: attention, latent attention and recurrent mixers.
 #include "model/architecture/weight_list.hpp"
 
 namespace roofcast {
@@ -92,8 +92,8 @@ void add_indexer(const LatentAttention& a, const Layer& layer, std::int64_t hidd
               .format = out.vectors});
 }
 
-// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434 section 2.1). The down-projections
-// and the latent norms are on every rank, the up-projections are split by heads.
+// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434 section 2.1). The down-projections and
+// the latent norms are on every rank; the up-projections are split by heads.
 void add_mixer(const LatentAttention& a, const Layer& layer, std::int64_t hidden, WeightList& out) {
   const std::int64_t latent = a.kv_lora_rank + a.rope_dim;
   const std::int64_t q_outputs = a.query_heads * (a.nope_dim + a.rope_dim);
@@ -138,9 +138,9 @@ void add_mixer(const LatentAttention& a, const Layer& layer, std::int64_t hidden
   if (a.index_heads > 0) add_indexer(a, layer, hidden, out);
 }
 
-// Mamba-2 (arXiv 2405.21060): one input projection to gate, x, B, C and dt; a depthwise
-// convolution over x, B and C; A, D and dt bias per head; a gated norm. Groups (B and C) are
-// replicated once TP exceeds them, as KV heads are.
+// Mamba-2 (arXiv 2405.21060): one input projection to gate, x, B, C and dt; a depthwise convolution
+// over x, B and C; A, D and dt bias per head; a gated norm. Groups (B and C) are replicated once TP
+// exceeds them, like KV heads.
 void add_mixer(const Mamba2& m, const Layer& layer, std::int64_t hidden, WeightList& out) {
   const std::int64_t inner = m.heads * m.head_dim;
   const std::int64_t groups = 2 * m.groups * m.state;
@@ -261,8 +261,8 @@ void add_mixer(const GatedDeltaNet& g, const Layer& layer, std::int64_t hidden, 
               .format = layer.mixer_format});
 }
 
-// Lightning attention (MiniMax-01, arXiv 2501.08313): q, k and v of equal heads, an output gate
-// and a norm of the full width.
+// Lightning attention (MiniMax-01, arXiv 2501.08313): q, k and v with equal heads, an output gate
+// and a norm over the full width.
 void add_mixer(const LightningAttention& l, const Layer& layer, std::int64_t hidden,
                WeightList& out) {
   const std::int64_t width = l.heads * l.head_dim;

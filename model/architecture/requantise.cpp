@@ -14,14 +14,14 @@
 namespace roofcast {
 namespace {
 
-/// Bits per weight include what is stored beside the values:
+/// Bits per weight include scales and zero points:
 ///  fp8_block: one fp32 scale per 128 x 128 block (DeepSeek-V3, arXiv 2412.19437, section 3.3);
 ///  awq, gptq: a 16-bit scale and a 4-bit zero point per group of 128 (their usual configs);
 ///  int4: compressed-tensors pack-quantized, symmetric, a 16-bit scale per group of 128;
 ///  mxfp4: an 8-bit exponent per 32 values (OCP Microscaling Formats 1.0, table 1);
 ///  nvfp4: an 8-bit scale per 16 values (NVIDIA ModelOpt).
-/// A scale per tensor or per output channel (fp8, int8) is under 0.1 % and neglected.
-/// The 4-bit integer formats and mxfp4 as gpt-oss uses it are weight-only: multiplied in bf16.
+/// A scale per tensor or output channel (fp8, int8) is under 0.1 % and neglected. The 4-bit integer
+/// formats, and mxfp4 as gpt-oss uses it, are weight-only: multiplied in bf16.
 std::vector<WeightFormat> make_formats() {
   return {
       {.name = "fp32", .bits_per_weight = 32, .compute = DType::fp32},
@@ -43,7 +43,7 @@ const std::vector<WeightFormat>& formats() {
   return list;
 }
 
-/// Other spellings of the same storage, as flags and configs use them.
+/// Other names of the same storage in flags and configs.
 constexpr std::pair<const char*, const char*> kSpellings[] = {
     {"float32", "fp32"},       {"bfloat16", "bf16"},      {"float16", "fp16"},
     {"half", "fp16"},          {"f16", "fp16"},           {"w8a8", "int8"},
@@ -91,7 +91,7 @@ void requantise(Transformer& model, const std::string& format_name) {
     layer.mixer_format = format;
     layer.shared_format = format;
   }
-  model.checkpoint_bytes.reset();  // the files on disk hold another format
+  model.checkpoint_bytes.reset();  // the files on disk have another format
   model.notes.push_back("weights counted as if quantised to " + format.name);
 }
 

@@ -1,5 +1,5 @@
-// "What if its weights were stored as FORMAT": the --quantization flag and the remedies of a plan
-// that does not fit.
+// Changes a model's weight format: for the --quantization flag and the remedies of a plan that does
+// not fit.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace roofcast {
 
-/// The common storage of a named format: "bf16", "fp16", "fp32", "fp8", "fp8_block", "int8", "awq",
-/// "gptq", "int4", "mxfp4", "nvfp4" and their spellings in configs; scales and zero points
-/// included. Throws Error with the nearest names.
+/// The usual storage of a named format: "bf16", "fp16", "fp32", "fp8", "fp8_block", "int8", "awq",
+/// "gptq", "int4", "mxfp4", "nvfp4" and their spellings in configs; including scales and zero
+/// points. Throws Error with the nearest names if `name` is unknown.
 WeightFormat weight_format_named(const std::string& name);
 
-/// Names that weight_format_named accepts, in order of falling width.
+/// Names that weight_format_named accepts, in order of decreasing width.
 const std::vector<std::string>& weight_format_names();
 
 /// Replaces the weight format of every quantisable matrix. Embeddings, LM head, norms, routers and
-/// the vision tower stay as they are, as the engines' quantisers leave them. mxfp4 of a
-/// mixture-of-experts model touches the experts only (gpt-oss). Throws Error for an unknown name.
+/// the vision tower keep theirs, as with the engines' quantisers. mxfp4 changes only the experts of
+/// a mixture-of-experts model (gpt-oss). Throws Error for an unknown name.
 void requantise(Transformer& model, const std::string& format);
 
 }  // namespace roofcast

@@ -1,7 +1,7 @@
-// The shape of a language model, layer by layer, as its config.json states it: enough to count
-// parameters, bytes and FLOPs, nothing about its values. Every layer is a token mixer (attention
-// or a recurrent state) followed by a feed-forward block; either may be absent (Nemotron-H counts
-// them as layers of their own).
+// The shape of a language model, layer by layer, from its config.json: enough to count parameters,
+// bytes and FLOPs, without weight values. Every layer is a token mixer (attention or a recurrent
+// state) followed by a feed-forward block; either may be absent (Nemotron-H counts them as separate
+// layers).
 // Vocabulary: reference names are Hugging Face's; sizes are elements unless the name says bytes.
 #pragma once
 
@@ -17,14 +17,14 @@
 
 namespace roofcast {
 
-/// How far back one attention layer looks. Two layers with equal spans read the same number of
-/// cached tokens for a given sequence.
+/// Which earlier tokens an attention layer attends to. Two layers with equal spans read the same
+/// number of cached tokens for a given sequence.
 struct AttentionSpan {
   enum class Kind {
     full,     // all earlier tokens
-    sliding,  // the last `tokens` tokens, itself included
-    chunked,  // the tokens of its own chunk of `tokens` (Llama-4 local layers)
-    sparse,   // the `tokens` best of all earlier ones, chosen by an indexer (DeepSeek-V3.2)
+    sliding,  // the last `tokens` tokens, including the current one
+    chunked,  // the tokens of the current chunk of `tokens` (Llama-4 local layers)
+    sparse,   // the `tokens` best earlier ones, chosen by an indexer (DeepSeek-V3.2)
   };
   Kind kind = Kind::full;
   std::int64_t tokens = 0;  // unused for full
@@ -32,8 +32,8 @@ struct AttentionSpan {
   bool operator==(const AttentionSpan&) const = default;
 };
 
-/// Cached tokens that the next token of a sequence with `context` cached tokens attends to, itself
-/// included: context + 1 for full attention, at most the window otherwise.
+/// Cached tokens that the next token of a sequence with `context` cached tokens attends to,
+/// including itself: context + 1 for full attention, at most the window otherwise.
 std::int64_t attended_tokens(const AttentionSpan& span, std::int64_t context);
 
 /// Multi-head, grouped-query or multi-query attention with a KV cache per head.
@@ -41,7 +41,7 @@ struct Attention {
   std::int64_t query_heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;        // of queries and keys
-  std::int64_t value_head_dim = 0;  // equals head_dim nearly everywhere
+  std::int64_t value_head_dim = 0;  // equals head_dim in nearly all models
   AttentionSpan span{};
   bool qkv_bias = false;
   bool output_bias = false;
@@ -54,22 +54,23 @@ struct Attention {
   bool reuses_earlier_cache = false;  // cross-layer sharing: computes no K/V and stores none
   /// Tokens per cached entry: 1, or the compression ratio of DeepSeek-V4's compressed caches.
   std::int64_t cache_compression = 1;
-  /// Tokens kept uncompressed beside a compressed cache (DeepSeek-V4: its window of 128); 0: none.
+  /// Tokens kept uncompressed in addition to a compressed cache (DeepSeek-V4: its window of 128);
+  /// 0: none.
   std::int64_t local_tokens = 0;
   // Low-rank query and grouped low-rank output projections (DeepSeek-V4); 0: one plain matrix.
   std::int64_t q_lora_rank = 0;
   std::int64_t output_lora_rank = 0;  // per group
   std::int64_t output_groups = 1;
-  // Indexer that chooses what a sparse span reads; one key of `index_head_dim` cached
-  // per (compressed) entry. Its projections are listed in Layer::extra.
+  // Indexer that chooses what a sparse span reads; one key of `index_head_dim` is cached per
+  // (compressed) entry. Its projections are listed in Layer::extra.
   std::int64_t index_heads = 0;
   std::int64_t index_head_dim = 0;
 
   bool operator==(const Attention&) const = default;
 };
 
-/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434 section 2.1): the cache holds one
-/// latent of kv_lora_rank + rope_dim elements a token, the same for all heads.
+/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434 section 2.1): per token the cache
+/// holds one latent of kv_lora_rank + rope_dim elements, shared by all heads.
 struct LatentAttention {
   std::int64_t query_heads = 0;
   std::int64_t q_lora_rank = 0;  // 0: queries are projected directly
@@ -105,7 +106,7 @@ struct GatedDeltaNet {
   std::int64_t key_dim = 0;
   std::int64_t value_dim = 0;
   std::int64_t conv_kernel = 0;
-  /// Kimi delta attention: rank of its decay and output gates, and one decay per key element
+  /// Kimi delta attention: rank of its decay and output gates, with one decay per key element
   /// instead of one per head; 0: the full-width gates of Qwen3-Next.
   std::int64_t gate_rank = 0;
 
@@ -141,7 +142,7 @@ struct MoeFfn {
   bool shared_gate = false;              // Qwen: one sigmoid gate vector of `hidden` elements
   bool router_bias = false;              // one per expert: gpt-oss, or a score correction (V3)
   bool expert_bias = false;              // gpt-oss: biases in every expert matrix
-  std::int64_t latent = 0;               // Nemotron-3 Ultra: experts work at this width; 0: hidden
+  std::int64_t latent = 0;               // Nemotron-3 Ultra: width of the experts' input; 0: hidden
 
   bool operator==(const MoeFfn&) const = default;
 };
@@ -165,7 +166,7 @@ using Ffn = std::variant<std::monostate, DenseFfn, MoeFfn>;
 struct Layer {
   Mixer mixer{};
   Ffn ffn{};
-  std::int64_t norm_elements = 0;  // gains (and biases) of the layer's norms, qk-norms excluded
+  std::int64_t norm_elements = 0;  // gains (and biases) of the layer's norms, excluding qk-norms
   WeightFormat mixer_format{};
   WeightFormat ffn_format{};     // dense FFN, or the routed experts
   WeightFormat shared_format{};  // shared experts
@@ -174,9 +175,9 @@ struct Layer {
   bool operator==(const Layer&) const = default;
 };
 
-/// A whole model. Layers are in order; equal neighbours are common and compare equal.
+/// A whole model. Layers are in order; neighbours are often identical and then compare equal.
 struct Transformer {
-  std::string name{};          // as asked for: catalogue name or path
+  std::string name{};          // as requested: catalogue name or path
   std::string model_type{};    // config.json's model_type
   std::string architecture{};  // config.json's architectures[0]
   std::int64_t hidden = 0;
@@ -190,18 +191,18 @@ struct Transformer {
   bool lm_head_bias = false;
   std::vector<Layer> layers{};
   std::int64_t final_norm_elements = 0;
-  std::vector<ExtraWeight> extra{};  // weights of no layer, counted with the embedding
+  std::vector<ExtraWeight> extra{};  // weights outside any layer, counted with the embedding
   WeightFormat embedding_format{};
   WeightFormat lm_head_format{};
   DType activation = DType::bf16;   // dtype of activations, norms and routers
   DType state_dtype = DType::bf16;  // recurrent (SSM) state; fp32 where the config says so
-  SamplingKind sampling = SamplingKind::plain;  // that generation_config.json asks for
-  std::optional<DType> kv_cache_dtype{};        // what the checkpoint asks for; else `activation`
+  SamplingKind sampling = SamplingKind::plain;  // default of generation_config.json
+  std::optional<DType> kv_cache_dtype{};        // as the checkpoint specifies; else `activation`
   std::int64_t vision_parameters = 0;  // encoder and projector of a multimodal model, 16-bit
   std::int64_t next_token_layers = 0;  // multi-token-prediction blocks, not counted in `layers`
-  std::optional<Bytes> checkpoint_bytes{};  // exact, from safetensors or GGUF, when they were there
-  std::vector<std::string> notes{};         // what was assumed or left out, for the user to read
-  std::string source{};                     // where the facts come from
+  std::optional<Bytes> checkpoint_bytes{};  // exact, if safetensors or GGUF files were present
+  std::vector<std::string> notes{};         // assumptions and omissions, for the user to read
+  std::string source{};                     // where the values come from
 };
 
 }  // namespace roofcast

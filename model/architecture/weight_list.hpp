@@ -1,4 +1,4 @@
-// How weights.cpp and mixer_weights.cpp list the weights of a layer. Internal to these two files.
+// Collects the weights of a layer. Internal to weights.cpp and mixer_weights.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct WeightList {
 
   void matrix(Weight weight) { weights.push_back(std::move(weight)); }
 
-  /// A vector of `elements`, stored unquantised; nothing when there are none.
+  /// Adds a vector, stored unquantised. No effect if it has no elements.
   void vector(Weight weight) {
     if (weight.outputs == 0) return;
     weight.inputs = 1;
@@ -26,8 +26,8 @@ struct WeightList {
   }
 };
 
-/// Adds the bias of the matrix added last. A bias follows the split of its matrix's outputs; a
-/// row-parallel matrix's bias is added once, after the all-reduce, and every rank holds it.
+/// Adds the bias of the matrix added last. A bias is split like its matrix's outputs; the bias of a
+/// row-parallel matrix is added once, after the all-reduce, and every rank holds it.
 void add_bias_of_last(WeightList& list);
 
 /// Adds the weights of the layer's token mixer.

@@ -1,4 +1,4 @@
-// Sums over the list of weights: parameter counts, bytes of one rank, pipeline stages, FLOPs.
+// Totals over the list of weights: parameter counts, bytes per rank, pipeline stages, FLOPs.
 #include <algorithm>
 #include <cassert>
 
@@ -13,7 +13,7 @@ namespace {
 // (DEFAULT_VOCAB_PADDING_SIZE in vllm/model_executor/layers/vocab_parallel_embedding.py).
 constexpr std::int64_t kVocabularyPadding = 64;
 
-/// The largest share of a dimension made of `pieces` equal, indivisible pieces.
+/// The largest share of a dimension that consists of `pieces` equal, indivisible pieces.
 std::int64_t largest_share(std::int64_t dimension, std::int64_t pieces, std::int64_t ranks) {
   const std::int64_t count = pieces > 0 ? pieces : dimension;
   if (count == 0) return 0;
@@ -26,7 +26,7 @@ void split_by(Weight& weight, Split split, std::int64_t ranks) {
       weight.outputs = largest_share(weight.outputs, weight.pieces, ranks);
       break;
     case Split::kv_output: {
-      // A rank holds at least one KV head: past kv_heads ranks they are replicated.
+      // A rank holds at least one KV head: beyond kv_heads ranks they are replicated.
       const std::int64_t rest = weight.outputs - weight.kv_outputs;
       const std::int64_t kv = largest_share(weight.kv_outputs, weight.kv_heads, ranks);
       weight.outputs = (rest > 0 ? largest_share(rest, weight.pieces, ranks) : 0) + kv;
@@ -71,14 +71,14 @@ void add_part(std::vector<PartBytes>& parts, const Weight& weight, Bytes bytes) 
 }
 
 /// Whether an end weight is on this stage. The embedding is on the first, the final norm and LM
-/// head on the last, which holds the embedding too when it is tied (as vLLM's models load it).
+/// head on the last, which also holds the embedding if it is tied (as vLLM's models load it).
 bool on_stage(const Weight& weight, bool tied, bool first, bool last) {
   const bool at_input = weight.part == Part::embedding || weight.part == Part::positions;
   const bool tied_head = tied && weight.name == "embedding";
   return at_input ? first || (tied_head && last) : last;
 }
 
-/// Bytes of one rank of one pipeline stage.
+/// Bytes per rank of one pipeline stage.
 std::vector<PartBytes> stage_parts(const Transformer& model, const Parallelism& parallel,
                                    int stage) {
   const auto layers = static_cast<std::int64_t>(model.layers.size());
@@ -87,7 +87,7 @@ std::vector<PartBytes> stage_parts(const Transformer& model, const Parallelism& 
   std::vector<Weight> weights;
   for (std::int64_t i = range.first; i < range.last; ++i) {
     const Layer& layer = model.layers[static_cast<std::size_t>(i)];
-    // Equal neighbours are common: list the weights of a run of them once.
+    // Consecutive layers are often equal: list the weights of such a run once.
     const bool repeated = i > range.first && layer == model.layers[static_cast<std::size_t>(i - 1)];
     if (!repeated) weights = layer_weights(layer, model.hidden, model.activation);
     for (const Weight& weight : weights) {
@@ -122,7 +122,7 @@ Weight shard(const Weight& weight, const Parallelism& parallel) {
 
 ParameterCount count_parameters(const Transformer& model) {
   ParameterCount count;
-  std::int64_t lookups = 0;  // input embedding and positions: read one row, multiply nothing
+  std::int64_t lookups = 0;  // input embedding and positions: row lookups, no multiplication
   for (const Weight& weight : end_weights(model)) {
     count.total += weight.parameters();
     count.active += weight.parameters_used();
@@ -177,7 +177,7 @@ Flops matmul_flops_per_token(const Transformer& model, bool with_lm_head) {
 LayerRange pipeline_stage(std::int64_t layers, int stages, int stage) {
   assert(stages > 0 && stage >= 0 && stage < stages);
   // vllm/distributed/utils.py, get_pp_indices: every stage gets the quotient; the remainder goes
-  // one each to the second-last stage and on towards the first, sparing the last (LM head).
+  // one layer each to the second-last stage and backwards, sparing the last (LM head).
   const std::int64_t each = layers / stages;
   const std::int64_t remainder = layers % stages;
   LayerRange range;

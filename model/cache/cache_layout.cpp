@@ -1,4 +1,4 @@
-// vLLM's division of layers into cache groups and of the cache into equal pages:
+// How vLLM divides layers into cache groups and the cache into equal pages:
 // vllm/v1/core/kv_cache_utils.py (get_kv_cache_groups, unify_kv_cache_spec_page_size) and
 // vllm/v1/kv_cache_interface.py, read at v0.11 to v0.29.
 #include <algorithm>
@@ -13,21 +13,22 @@ namespace roofcast {
 
 namespace {
 
-// Attention kernels want blocks of a multiple of 16 tokens.
+// Attention kernels need blocks of a multiple of 16 tokens.
 constexpr std::int64_t kBlockAlignment = 16;
-// A type with fewer than 1.5 times the layers of the smallest is padded instead of divided.
+// If the largest type has fewer than 1.5 times the layers of the smallest, types are padded instead
+// of divided.
 constexpr double kPaddingLimit = 1.5;
 
-/// Layers that keep the same amount for the same tokens.
+/// Layers that store the same amount for the same tokens.
 struct CacheType {
   std::int64_t layers = 0;
   AttentionSpan span;
   Bytes per_token;
-  Bytes state;  // set for recurrent types only
+  Bytes state;  // recurrent types only
   bool recurrent() const { return state.value > 0; }
 };
 
-/// Sparse attention reads a choice of tokens but keeps them all.
+/// Sparse attention reads a selection of tokens but keeps all of them.
 AttentionSpan kept_span(const AttentionSpan& span, ChunkedLayers chunked) {
   const bool keeps_all =
       span.kind == AttentionSpan::Kind::sparse ||
@@ -75,7 +76,7 @@ std::vector<CacheType> cache_types(const Transformer& model, const LayerRange& r
   return types;
 }
 
-/// All layers in one group: attention of one span (widths may differ), or nothing but states.
+/// All layers in one group: attention of one span (widths may differ), or states only.
 CacheLayout single_group(const std::vector<CacheType>& types, std::int64_t block_tokens) {
   CacheLayout layout;
   layout.block_tokens = block_tokens;
@@ -96,7 +97,7 @@ CacheLayout single_group(const std::vector<CacheType>& types, std::int64_t block
   return layout;
 }
 
-/// Tokens per block such that a page of the widest attention type holds the largest state.
+/// Tokens per block at which a page of the widest attention type holds the largest state.
 std::int64_t enlarged_block(Bytes largest_state, Bytes widest, std::int64_t block_tokens) {
   const double aligned = widest.value * static_cast<double>(kBlockAlignment);
   const auto blocks = static_cast<std::int64_t>(std::ceil(largest_state.value / aligned));
@@ -114,8 +115,8 @@ std::int64_t group_size(const std::vector<CacheType>& types) {
   return static_cast<double>(largest) < limit ? largest : smallest;
 }
 
-/// Several types: groups of equal size on pages of equal bytes. A page is sized by the widest
-/// attention type; narrower types put more tokens on it, states are padded to it.
+/// Several types: groups of equal size on pages of equal bytes. The widest attention type sets the
+/// page size; narrower types put more tokens on a page, and states are padded to it.
 CacheLayout several_groups(const std::vector<CacheType>& types, std::int64_t block_tokens) {
   Bytes widest;
   Bytes largest_state;
@@ -168,7 +169,7 @@ std::int64_t reserved_group_rows(const CacheGroup& group, std::int64_t block, st
     case AttentionSpan::Kind::sparse:
       return ceil_divide(tokens, block);
     case AttentionSpan::Kind::sliding:
-      // One more: the window need not start at a block boundary (SlidingWindowSpec).
+      // Plus one, because the window need not start at a block boundary (SlidingWindowSpec).
       return ceil_divide(std::min(window - 1 + in_flight, tokens), block) + 1;
     case AttentionSpan::Kind::chunked:
       return ceil_divide(std::min(window + in_flight, tokens), block);

@@ -7,21 +7,21 @@ namespace roofcast {
 namespace {
 
 // Indexer keys of DeepSeek-V3.2 are cached in fp8 with one fp32 scale per 128 elements, whatever
-// the KV cache's own dtype: 128 + 4 bytes (vllm/model_executor/models/deepseek_v2.py,
+// the KV cache's dtype: 128 + 4 bytes (vllm/model_executor/models/deepseek_v2.py,
 // DeepseekV32IndexerCache).
 constexpr std::int64_t kIndexScaleGroup = 128;
 // fp8_ds_mla: the latent in fp8 with an fp32 scale per 128 elements, the rotary part in 16 bits:
 // 512 + 16 + 128 = 656 bytes (vllm/v1/attention/backends/mla/flashmla_sparse.py).
 constexpr std::int64_t kLatentScaleGroup = 128;
 constexpr double kScaleBytes = 4.0;
-// NVFP4: 4 bits and an fp8 scale for every 16 elements (NVIDIA Blackwell format description).
+// NVFP4: 4 bits plus an fp8 scale for every 16 elements (NVIDIA Blackwell format description).
 constexpr double kFp4Bits = 4.5;
 
 double element_bytes(DType dtype) {
   return (dtype == DType::fp4 ? kFp4Bits : bits_of(dtype)) / 8.0;
 }
 
-/// Heads or groups of one rank: at least one, the largest share where TP does not divide them.
+/// Heads or groups per rank: at least one, and the largest share if TP does not divide them.
 std::int64_t per_rank(std::int64_t heads, int tensor) {
   return heads == 0 ? 0 : std::max<std::int64_t>(1, (heads + tensor - 1) / tensor);
 }
@@ -44,7 +44,7 @@ CacheNeed need_of(const Attention& a, const Transformer&, DType cache_dtype, int
   return need;
 }
 
-// One latent for all heads, so every TP rank holds all of it.
+// All heads share one latent, so every TP rank holds the whole of it.
 CacheNeed need_of(const LatentAttention& a, const Transformer&, DType cache_dtype, int) {
   const bool sparse_fp8 = a.span.kind == AttentionSpan::Kind::sparse && bits_of(cache_dtype) == 8;
   double bytes = static_cast<double>(a.kv_lora_rank + a.rope_dim) * element_bytes(cache_dtype);
@@ -57,7 +57,7 @@ CacheNeed need_of(const LatentAttention& a, const Transformer&, DType cache_dtyp
   return {.per_token = Bytes{bytes}, .span = a.span, .per_sequence = {}};
 }
 
-/// Convolution inputs are kept in the activation dtype, the recurrent state in its own.
+/// Convolution inputs are stored in the activation dtype, the recurrent state in its own.
 CacheNeed state_need(std::int64_t convolution, std::int64_t state, const Transformer& model) {
   const double bytes = static_cast<double>(convolution) * element_bytes(model.activation) +
                        static_cast<double>(state) * element_bytes(model.state_dtype);

@@ -1,6 +1,6 @@
-// KV cache and recurrent state: bytes per token, per sequence and per block, per rank.
-// Formulas and known answers: bytes/token/layer = 2 * kv_heads * head_dim * element bytes (GQA);
-// (kv_lora_rank + rope_dim) * element bytes for latent attention (arXiv 2405.04434, table 1).
+// KV cache and recurrent state: bytes per token, per sequence and per block, per rank. Formulas:
+// bytes/token/layer = 2 * kv_heads * head_dim * element bytes (GQA); (kv_lora_rank + rope_dim) *
+// element bytes for latent attention (arXiv 2405.04434, table 1).
 #pragma once
 
 #include <cstdint>
@@ -12,51 +12,52 @@
 
 namespace roofcast {
 
-/// Where the cache keeps layers with chunked attention (Llama 4) beside full ones.
+/// Where the cache puts layers with chunked attention (Llama 4) relative to full-attention layers.
 enum class ChunkedLayers {
-  apart,    // in groups of their own, which free what lies before the chunk
-  as_full,  // in one group with the others, whole sequences long
+  apart,    // in their own groups, which free what is before the chunk
+  as_full,  // in one group with the others, which keeps whole sequences
 };
 
-/// What one layer keeps, on one rank. Per token for attention, per sequence for recurrent state.
+/// What one layer stores on one rank: per token for attention, per sequence for recurrent state.
 struct CacheNeed {
   Bytes per_token{};     // attention K and V (or latent, plus an indexer's keys)
-  AttentionSpan span{};  // how many tokens stay needed
+  AttentionSpan span{};  // how many tokens must be kept
   Bytes per_sequence{};  // recurrent state (convolution and SSM)
 };
 
-/// `cache_dtype` is the KV element type (fp8 halves it); state uses model.state_dtype.
+/// `cache_dtype` is the KV element type (fp8 halves it); the state uses model.state_dtype.
 CacheNeed cache_need(const Layer& layer, const Transformer& model, DType cache_dtype, int tensor);
 
-/// Bytes added by one more token while every layer still keeps it ("naive" for models with
-/// windows): the figure usually quoted as KV bytes per token. Whole model at tensor = 1.
+/// Bytes that one more token adds while no window is full ("naive" for models with windows): the
+/// figure usually quoted as KV bytes per token. Whole model at tensor = 1.
 Bytes kv_bytes_per_token(const Transformer& model, DType cache_dtype, int tensor = 1);
 
-/// The same for layers that keep all tokens only (no sliding or chunked windows).
+/// The same for layers that keep all tokens (no sliding or chunked windows).
 Bytes full_attention_kv_bytes_per_token(const Transformer& model, DType cache_dtype,
                                         int tensor = 1);
 
 /// Recurrent state of one sequence.
 Bytes state_bytes_per_sequence(const Transformer& model, int tensor = 1);
 
-/// All a sequence of `tokens` tokens holds: windows capped, state included. No block rounding.
+/// Everything that a sequence of `tokens` tokens holds: windows capped, state included. Not rounded
+/// to blocks.
 Bytes cache_bytes_per_sequence(const Transformer& model, DType cache_dtype, std::int64_t tokens,
                                int tensor = 1);
 
-/// State rows of one sequence that vLLM keeps: the running state and the last one aligned to a
-/// block, which prefix caching can restart from (MambaSpec in vllm/v1/kv_cache_interface.py,
+/// State rows that vLLM keeps per sequence: the running state and the last one aligned to a block,
+/// from which prefix caching can restart (MambaSpec in vllm/v1/kv_cache_interface.py,
 /// mamba_cache_mode "align"). Without prefix caching the engine keeps one.
 inline constexpr std::int64_t kStateRowsPerSequence = 2;
 
-/// One pool of equal pages shared by groups of layers, as vLLM V1 lays it out
-/// (kv_cache_utils, v0.11 and later). A uniform model has one group holding all layers.
+/// One pool of equal pages shared by groups of layers, as vLLM V1 lays it out (kv_cache_utils,
+/// v0.11 and later). A uniform model has one group with all layers.
 struct CacheGroup {
   std::int64_t layers = 0;
-  AttentionSpan span{};    // of an attention group
-  bool recurrent = false;  // state group: `rows_per_sequence` rows whatever the length
+  AttentionSpan span{};    // attention groups only
+  bool recurrent = false;  // state group: `rows_per_sequence` rows at any length
   std::int64_t rows_per_sequence = 0;
-  /// Tokens of one block of this group where it differs (layers with narrower K and V put more
-  /// tokens on a page); 0: CacheLayout::block_tokens.
+  /// Tokens per block of this group if it differs (layers with narrower K and V put more tokens on
+  /// a page); 0: CacheLayout::block_tokens.
   std::int64_t block_tokens = 0;
 };
 
@@ -70,22 +71,22 @@ struct CacheLayout {
   Bytes row_bytes() const { return page * static_cast<double>(layers_per_row); }
 };
 
-/// How layers are grouped: by cache type, group size the smallest type count (the largest when it
-/// is under 1.5 times the smallest), attention blocks enlarged until a page holds the state page.
-/// Layers of the pipeline stage with the most cache only. A model without a cache has no groups.
-/// Neglects: kernels that ask for block sizes other than multiples of 16.
+/// How layers are grouped: by cache type; the group size is the smallest type's layer count (the
+/// largest if that is under 1.5 times the smallest); attention blocks are enlarged until a page
+/// holds the state. Only the layers of the pipeline stage with the most cache. A model without a
+/// cache has no groups. Neglects kernels that need block sizes other than multiples of 16.
 CacheLayout cache_layout(const Transformer& model, DType cache_dtype, const Parallelism& parallel,
                          std::int64_t block_tokens, ChunkedLayers chunked = ChunkedLayers::apart);
 
 /// Block ids that the engine reserves for a sequence of up to `tokens` tokens (max_model_len when
-/// it checks that one fits and prints its maximum concurrency), all groups together. `in_flight` is
-/// the most tokens one step may add to it (max_num_batched_tokens): windows keep that many more,
-/// and a sliding window one block besides, whatever the length.
+/// it checks that one fits and prints its maximum concurrency), over all groups. `in_flight` is the
+/// most tokens that one step may add to it (max_num_batched_tokens): windows keep that many more,
+/// and a sliding window always one more block.
 std::int64_t reserved_rows_per_sequence(const CacheLayout& layout, std::int64_t tokens,
                                         std::int64_t in_flight);
 
-/// Block ids that a sequence of `tokens` tokens holds at most, all groups together: as reserved,
-/// but never more blocks in a group than its tokens fill.
+/// Maximum block ids that a sequence of `tokens` tokens holds, over all groups: as reserved, but
+/// never more blocks in a group than its tokens fill.
 std::int64_t rows_per_sequence(const CacheLayout& layout, std::int64_t tokens,
                                std::int64_t in_flight);
 

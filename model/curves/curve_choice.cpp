@@ -1,4 +1,4 @@
-// Which curve answers for a shape.
+// Chooses the curve that answers for a shape.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,11 +12,11 @@ namespace roofcast {
 
 namespace {
 
-// Neighbours of a GEMM that was never timed: as many as surround a point in two dimensions.
+// Neighbours used for a GEMM that was never timed: enough to surround a point in two dimensions.
 constexpr std::size_t kNeighbours = 4;
 
-/// Formats that the same kernels run at the same speed: 16-bit floats, and 4-bit integers in groups
-/// with and without zero points.
+/// Formats that the same kernels run at the same speed: 16-bit floats, and 4-bit integers in
+/// groups, with and without zero points.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kStandIns{{{"fp16", "bf16"},
                                                                                   {"bf16", "fp16"},
                                                                                   {"awq", "int4"},
@@ -24,7 +24,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kStandIns
                                                                                   {"awq", "gptq"},
                                                                                   {"gptq", "awq"}}};
 
-/// Product over the common points of the time of `a` over that of `b`; 1 without any.
+/// Product over the common points of the time of `a` divided by that of `b`; 1 without any.
 double relative_time(const MeasuredCurve& a, const MeasuredCurve& b) {
   double product = 1;
   auto other = b.points.begin();
@@ -39,7 +39,7 @@ double relative_time(const MeasuredCurve& a, const MeasuredCurve& b) {
   return product;
 }
 
-/// The same operator in formats whose kernels stand in for its own, the best first.
+/// The same operator in formats whose kernels can substitute for its own, best first.
 std::vector<OperatorShape> stand_ins(const OperatorShape& shape) {
   std::vector<OperatorShape> result;
   for (const auto& [format, other] : kStandIns) {
@@ -67,7 +67,7 @@ struct Neighbour {
   const MeasuredCurve* curve = nullptr;
 };
 
-/// The nearest timed GEMMs of the shape's own format, the nearest first, one source each.
+/// The nearest timed GEMMs in the shape's own format, nearest first, one source each.
 std::vector<Neighbour> neighbours_of(const Measured& measured, const OperatorShape& shape) {
   std::vector<Neighbour> all;
   for (const MeasuredCurve& curve : measured.curves) {
@@ -123,7 +123,7 @@ CurveBlend find_blend(const Measured& measured, const OperatorShape& shape) {
   for (const OperatorShape& other : others) {
     neighbours = neighbours_of(measured, other);
     if (neighbours.empty()) continue;
-    // The same size would have been found above, so that no distance is 0.
+    // No distance is 0: the same size would have been found above.
     CurveBlend blend = blend_of(neighbours, shape);
     blend.borrowed = true;
     return blend;

@@ -12,29 +12,29 @@ namespace roofcast {
 
 namespace {
 
-// The 0.9 quantile of the absolute value of a standard normal variable. A spread, half of p90 -
-// p10, is kIntervalDeviations.
+// The 0.9 quantile of the absolute value of a standard normal variable. The divisor for a spread,
+// (p90 - p10) / 2, is kIntervalDeviations.
 constexpr double kDeviationsOfP90 = 1.6449;
 
-// One standard deviation of an interpolated answer whose curve has too few points to tell its
+// One standard deviation of an interpolated answer whose curve has too few points to estimate its
 // error: that of points of an H200 interpolated on the ratio to a formula, p90 12 % to 17 %,
 // rounded up (decode attention and GEMM over the tables of aiconfigurator 095f58a; assumption
 // elsewhere).
 constexpr double kUnknownDeviation = 0.10;
 
-// Fewer errors than this make no quantile.
+// Fewer errors than this give no quantile.
 constexpr std::size_t kMinErrors = 3;
 
 constexpr double kMaxUncertain = 1.0;
 
 using Points = std::span<const MeasuredPoint>;
 
-/// Ratio of measured time to base somewhere on a curve, and how it came about.
+/// Ratio of measured time to base at a place on a curve, and how it was obtained.
 struct Ratio {
   double value = 1;
-  const MeasuredPoint* point = nullptr;  // where it is a point's own
+  const MeasuredPoint* point = nullptr;  // the point, if the ratio is a single point's
   double spread = 0;                     // largest relative spread of the points used
-  double octaves = 0;                    // outside the points used
+  double octaves = 0;                    // distance outside the points used
 };
 
 Ratio at_point(const MeasuredCurve& curve, const MeasuredPoint& point, int multiprocessors) {
@@ -56,16 +56,16 @@ Ratio between(const Ratio& a, const Ratio& b, double share) {
           .octaves = std::max(a.octaves, b.octaves)};
 }
 
-/// Where y stands on its axis, for the points of one x.
+/// The position of y on its axis, for the points of one x.
 double place_of(const MeasuredCurve& curve, double x, double y) {
   return curve.shape.family == OperatorFamily::prefill_attention ? x + y : y;
 }
 
-/// How far `part` is along `whole`, both in octaves; at its start where two sizes are nearer to
-/// each other than logarithms tell apart.
+/// `part` as a share of `whole`, both in octaves; 0 if two sizes are too close for logarithms to
+/// distinguish.
 double share_of(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
 
-/// Along points of one x.
+/// Interpolates along points of one x.
 Ratio along_y(const MeasuredCurve& curve, Points row, double y, int multiprocessors) {
   const auto after = std::lower_bound(row.begin(), row.end(), y,
                                       [](const MeasuredPoint& p, double v) { return p.y < v; });
@@ -84,7 +84,7 @@ Ratio along_y(const MeasuredCurve& curve, Points row, double y, int multiprocess
                  share_of(octaves(before.y, y), octaves(before.y, after->y)));
 }
 
-/// The points of the x that `some` has.
+/// The points with the same x as `some`.
 Points row_of(Points points, const MeasuredPoint& some) {
   const auto [first, last] =
       std::equal_range(points.begin(), points.end(), some,
@@ -155,8 +155,8 @@ CurveAnswer answer_without(const MeasuredCurve& curve, std::size_t left_out, int
   const MeasuredPoint& point = curve.points[left_out];
   const auto place = curve.points.begin() + static_cast<std::ptrdiff_t>(left_out);
   std::vector<MeasuredPoint> others(place + 1, curve.points.end());
-  // That the kernels change before this size is known without its time: the other side says
-  // nothing about it.
+  // The kernels change before this size, which needs no timing to know: the points on the other
+  // side say nothing about it.
   if (!is_behind_step(curve, point.x) || others.empty()) {
     others.insert(others.begin(), curve.points.begin(), place);
   }

@@ -22,7 +22,7 @@ MonotoneTable::MonotoneTable(std::vector<double> x, std::vector<double> y,
   }
 }
 
-// Simulated batches change by little from step to step, so that the last cell is mostly right.
+// Simulated batches change little from step to step, so the last cell is usually right.
 MonotoneTable::Place MonotoneTable::find(const std::vector<double>& nodes, double value,
                                          std::size_t hint) {
   if (value >= nodes.back()) {
@@ -43,7 +43,7 @@ Seconds MonotoneTable::at(double x, double y) const {
   const Place along_y = find(y_, y, last_y_);
   last_x_ = along_x.cell;
   last_y_ = along_y.cell;
-  // At a last node the share is 0, and the node itself stands in for the one behind it.
+  // At a last node the share is 0, so the node itself can replace the missing next one.
   const std::size_t next_x = std::min(along_x.cell + 1, x_.size() - 1);
   const std::size_t next_y = std::min(along_y.cell + 1, y_.size() - 1);
   const auto between = [](double a, double b, double share) { return a + share * (b - a); };

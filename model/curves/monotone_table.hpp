@@ -1,4 +1,4 @@
-// A function of two sizes as a table in which more never takes less.
+// A function of two sizes as a monotone table: larger sizes never take less.
 #pragma once
 
 #include <cstddef>
@@ -9,26 +9,26 @@
 
 namespace roofcast {
 
-/// Times at the nodes of a grid, each raised to the longest at any node that is smaller on both
-/// axes; bilinear between nodes, so that the time rises along both axes everywhere. Below the first
-/// node the time is the first node's, beyond the last it is proportional to the size.
-/// Remembers the cell it last answered from: from several threads only if each has its own copy.
+/// Times at the nodes of a grid, each raised to the longest time at any node that is smaller on
+/// both axes; bilinear between nodes, so that the time never falls along either axis. Below the
+/// first node the time is the first node's; beyond the last it is proportional to the size. Caches
+/// the last cell used, so each thread needs its own copy.
 class MonotoneTable {
  public:
-  /// Preconditions: both axes ascending and not empty, no last node at 0 unless it is the only one.
+  /// Preconditions: both axes ascending and not empty; a last node is 0 only if it is the only one.
   MonotoneTable(std::vector<double> x, std::vector<double> y,
                 const std::function<Seconds(double, double)>& time);
 
   Seconds at(double x, double y) const;
 
-  /// The time at the first node of both axes, below which no answer falls.
+  /// The time at the first node of both axes, the smallest possible answer.
   Seconds min() const { return Seconds{times_.front()}; }
 
  private:
   struct Place {
     std::size_t cell = 0;  // between this node and the next
-    double share = 0;      // of the next node
-    double beyond = 1;     // size over the last node's
+    double share = 0;      // weight of the next node
+    double beyond = 1;     // size divided by the last node's
   };
   static Place find(const std::vector<double>& nodes, double value, std::size_t hint);
   double time_at(std::size_t x, std::size_t y) const { return times_[x * y_.size() + y]; }
@@ -40,8 +40,8 @@ class MonotoneTable {
   mutable std::size_t last_y_ = 0;
 };
 
-/// Nodes from `low` to `high`, ascending: the powers of two, `steps` to an octave evenly spread
-/// over it. Precondition: 0 < low <= high.
+/// Nodes from `low` to `high`, ascending: the powers of two, with `steps` evenly spaced per octave.
+/// Precondition: 0 < low <= high.
 std::vector<double> octave_nodes(double low, double high, int steps);
 
 }  // namespace roofcast

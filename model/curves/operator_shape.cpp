@@ -9,12 +9,12 @@ namespace roofcast {
 
 namespace {
 
-// Rows and columns of the output tile that one thread block is counted for: the usual size of
-// cuBLAS and CUTLASS GEMMs and of FlashAttention's query tiles on Ampere and Hopper.
+// Rows and columns of the output tile assumed per thread block: the usual size of cuBLAS and
+// CUTLASS GEMMs and of FlashAttention's query tiles on Ampere and Hopper.
 constexpr double kTile = 128.0;
 
-// Scale of 16 bits per group of 128 (AWQ, arXiv 2306.00978), and a 4-bit zero point where there is
-// one; scale of 32 bits per 128 x 128 block (DeepSeek-V3, arXiv 2412.19437, section 3.3).
+// A 16-bit scale per group of 128 (AWQ, arXiv 2306.00978), plus a 4-bit zero point in formats that
+// have one; a 32-bit scale per 128 x 128 block (DeepSeek-V3, arXiv 2412.19437, section 3.3).
 constexpr double kInt4Bits = 4.0 + 16.0 / 128.0;
 constexpr double kInt4ZeroBits = 4.0 + 20.0 / 128.0;
 constexpr double kBlockFp8Bits = 8.0 + 32.0 / (128.0 * 128.0);
@@ -54,8 +54,8 @@ ShapeWork gemm_work(const OperatorShape& shape, double tokens, double units) {
           .waves = tiles / units};
 }
 
-/// (1 - p)^n for n >= 0, linear between whole numbers: multiplications only, so that every machine
-/// gets the same bits.
+/// (1 - p)^n for n >= 0, linear between whole numbers: only multiplications, so every machine gets
+/// the same bits.
 double missed_by_all(double p, double n) {
   const double whole = std::floor(n);
   double power = 1;
@@ -67,14 +67,14 @@ double missed_by_all(double p, double n) {
   return power * (1 - p * (n - whole));
 }
 
-/// Each token picks its experts independently of the others: E (1 - (1 - k/E)^tokens) are read.
+/// Each token chooses its experts independently: E (1 - (1 - k/E)^tokens) experts are read.
 ShapeWork moe_work(const OperatorShape& shape, double tokens, double units) {
   const KernelFormat& format = format_of(shape);
   const double experts = to_double(shape.experts);
   const double picked = to_double(shape.experts_per_token);
   const double width = to_double(shape.outputs);
   const double hidden = to_double(shape.inputs);
-  const double into = shape.gated ? 2.0 : 1.0;  // gate and up, or up alone
+  const double into = shape.gated ? 2.0 : 1.0;  // gate and up, or up only
   const double matrix = (into + 1.0) * width * hidden;
   const double used = experts * (1.0 - missed_by_all(picked / experts, tokens));
   const double pairs = tokens * picked;
@@ -88,25 +88,25 @@ ShapeWork moe_work(const OperatorShape& shape, double tokens, double units) {
           .waves = tiles / units};
 }
 
-/// Bytes of one cached token on this rank.
+/// Bytes per cached token on this rank.
 double entry_bytes(const OperatorShape& shape) {
   const double elements = to_double(
       shape.latent ? shape.head_dim : shape.kv_heads * (shape.head_dim + shape.value_dim));
   return elements * bits_of(shape.cache) / 8.0;
 }
 
-/// Queries in, outputs out, of one token: 16 bits an element unless the cache is wider.
+/// Input queries plus outputs of one token: 16 bits per element unless the cache is wider.
 double query_bytes(const OperatorShape& shape) {
   const double element = std::max(16, bits_of(shape.cache)) / 8.0;
   return to_double(shape.query_heads * (shape.head_dim + shape.value_dim)) * element;
 }
 
-/// Scores and values of one query over one entry, all heads.
+/// Scores and values of one query over one entry, for all heads.
 double pair_flops(const OperatorShape& shape) {
   return 2.0 * to_double(shape.query_heads * (shape.head_dim + shape.value_dim));
 }
 
-/// Causal: n y + n (n + 1) / 2 pairs of new and attended token.
+/// Causal: n y + n (n + 1) / 2 pairs of new and attended tokens.
 ShapeWork prefill_work(const OperatorShape& shape, double tokens, double cached, double units) {
   const double pairs = tokens * cached + tokens * (tokens + 1) / 2;
   const Bytes stored{cached * entry_bytes(shape)};

@@ -1,6 +1,6 @@
-// Operators of one rank by their sizes: what stays the same from step to step, and the work that
-// one call does at the sizes that vary. What measured curves are kept by and what their physical
-// base is made of.
+// Operators of one rank by size: the shape, which stays the same from step to step, and the work of
+// one call at the sizes that vary. Measured curves are keyed by shape, and their physical base is
+// computed from the work.
 #pragma once
 
 #include <compare>
@@ -27,7 +27,7 @@ constexpr int kOperatorFamilies = 6;
 
 std::string_view name_of(OperatorFamily family);
 
-/// What a collective does with its message.
+/// How a collective combines its message.
 enum class Exchange { all_reduce, all_gather, reduce_scatter, all_to_all, point_to_point };
 
 std::string_view name_of(Exchange exchange);
@@ -35,8 +35,8 @@ std::string_view name_of(Exchange exchange);
 /// Fields that a family does not use keep their defaults, so that equal operators compare equal.
 ///   gemm               format, outputs (N), inputs (K)
 ///   moe                format, outputs (width of one expert), inputs (hidden size), experts,
-///                      experts_per_token, gated: a layer's experts on one rank, from token-expert
-///                      pairs that are chosen and sorted to the weighted sum of their results
+///                      experts_per_token, gated: a layer's experts on one rank, from chosen and
+///                      sorted token-expert pairs to the weighted sum of their results
 ///   *_attention        cache, query_heads, kv_heads, head_dim, value_dim, latent; decode also
 ///                      beside_prefill
 ///   memory_bound       name
@@ -55,9 +55,9 @@ struct OperatorShape {
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;  // of queries and keys; latent + rotary for latent attention
   std::int64_t value_dim = 0;
-  /// One cached row per token is key and value of all heads (absorbed latent attention).
+  /// One cached row per token is both key and value of all heads (absorbed latent attention).
   bool latent = false;
-  /// What decoding sequences take of a kernel that computes prompts in the same call.
+  /// The share of decoding sequences in a kernel that also computes prompts in the same call.
   bool beside_prefill = false;
   int ranks = 1;
   Exchange exchange = Exchange::all_reduce;
@@ -68,31 +68,31 @@ struct OperatorShape {
 /// Whether the family's size has a second axis (attention: tokens already in the cache).
 bool has_second_axis(OperatorFamily family);
 
-/// How kernels take a stored format.
+/// How kernels process a stored format.
 struct KernelFormat {
   std::string_view name;
-  double weight_bits = 16;  // scales included
+  double weight_bits = 16;  // including scales
   double input_bits = 16;   // of activations as the kernel reads them
   double output_bits = 16;  // of its result
   DType compute = DType::bf16;
 };
 
-/// A format that measured curves may name; null for any other.
+/// A format that measured curves may name; null if `name` is not one.
 const KernelFormat* kernel_format(std::string_view name);
 
-/// All of them, for messages.
+/// All such formats, for messages.
 std::vector<std::string> kernel_format_names();
 
 /// The name under which kernels for `format` are timed. A format that is multiplied in another
-/// arithmetic than its kernels (8-bit weights as bf16) gets a name that no curve has.
+/// arithmetic than its kernels' (8-bit weights as bf16) gets a name that no curve has.
 std::string kernel_format_name(const WeightFormat& format);
 
 /// Compulsory work of one call.
 struct ShapeWork {
   Flops flops{};
   Bytes bytes{};         // weights, cache and activations, once each
-  Bytes stored_bytes{};  // of them, weights and cache
-  double waves = 0;      // of thread blocks over the device's multiprocessors, not rounded
+  Bytes stored_bytes{};  // weights and cache among them
+  double waves = 0;      // thread blocks over the device's multiprocessors, not rounded
 };
 
 /// `x` and `y` are the sizes that vary:
@@ -101,11 +101,11 @@ struct ShapeWork {
 ///   decode_attention    x sequences, y tokens attended by each (the mean)
 ///   memory_bound        x bytes read and written
 ///   collective          x bytes of the message: of the gathered result for a gather, of all that a
-///                       rank holds before for a reduce-scatter and an all-to-all
-/// y is 0 where there is one axis. Waves: tiles of 128 x 128 outputs (gemm, moe), tiles of 128
+///                       rank holds beforehand for a reduce-scatter and an all-to-all
+/// y is 0 if there is only one axis. Waves: tiles of 128 x 128 outputs (gemm, moe), tiles of 128
 /// queries of one head (prefill), (sequence, KV head) pairs beyond the first wave (decode). They
-/// are not rounded up to whole ones: kernels choose other tiles and split the inner dimension, so
-/// that the steps would stand in the wrong places. Precondition: x >= 0, y >= 0, format known.
+/// are not rounded up: kernels choose other tiles and split the inner dimension, so the steps would
+/// be in the wrong places. Precondition: x >= 0, y >= 0, format known.
 ShapeWork shape_work(const OperatorShape& shape, double x, double y, int multiprocessors);
 
 }  // namespace roofcast

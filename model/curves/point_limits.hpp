@@ -1,6 +1,6 @@
-// What a measured point of a hardware profile may be: wide enough for any accelerator and for a CPU
-// that was calibrated, narrow enough to catch a value in another unit. The reader of profiles holds
-// to it, and so does whatever writes them.
+// Limits on measured points in a hardware profile: wide enough for any accelerator and for a
+// calibrated CPU, narrow enough to catch a value in the wrong unit. Enforced by the reader of
+// profiles and by everything that writes them.
 #pragma once
 
 namespace roofcast {

@@ -18,8 +18,8 @@ namespace {
 /// vLLM captures decode graphs for at most this many sequences (EngineArgs, compilation config).
 constexpr std::int64_t kLargestVllmGraph = 512;
 
-/// Share of the default batch knobs between large and other GPUs (vLLM EngineArgs
-/// get_batch_defaults, API server): 70 GiB and not an A100, on which a large budget was slower
+/// Default batch knobs differ between large and other GPUs (vLLM EngineArgs get_batch_defaults, API
+/// server): large means at least 70 GiB and not an A100, on which a large budget was slower
 /// (vllm-project/vllm pull 17885).
 struct BatchDefaults {
   std::int64_t max_num_seqs = 0;
@@ -35,7 +35,7 @@ BatchDefaults vllm_batch_defaults(const Gpu& gpu) {
   return large ? BatchDefaults{1024, 8192} : BatchDefaults{256, 2048};
 }
 
-/// SGLang's defaults by GPU memory (server_args, MiB as the driver reports them).
+/// SGLang's defaults by GPU memory (server_args; MiB as the driver reports them).
 struct SglangTier {
   double below_mib = 0;
   std::int64_t chunked_prefill = 0;
@@ -54,8 +54,8 @@ const SglangTier& sglang_tier(const Gpu& gpu) {
                        [&](const SglangTier& tier) { return mib < tier.below_mib; });
 }
 
-/// DP ranks of one SGLang server, --enable-dp-attention, which its tp_size then counts in; 1 where
-/// they are servers apart, as of models without experts to share.
+/// DP ranks within one SGLang server (--enable-dp-attention), which its tp_size then includes; 1
+/// where the ranks are separate servers, as for models without experts to share.
 int sglang_attention_ranks(const Transformer& model, const Parallelism& parallel) {
   return has_experts(model) ? parallel.data : 1;
 }
@@ -63,7 +63,7 @@ int sglang_attention_ranks(const Transformer& model, const Parallelism& parallel
 /// SGLang's default mem_fraction_static: (memory - reserved) / memory, to three digits, where
 /// reserved MiB = 512 + 1.5 * max(chunked prefill, 2048) + 2 * largest graph + 1024 * tp * pp / 8,
 /// and at least 10 GiB on GPUs of more than 60 GiB. Data-parallel attention counts the chunks of
-/// all its ranks, and adds 3 * largest graph * dp, half as much again for graphs above 300.
+/// all its ranks and adds 3 * largest graph * dp, 1.5 times that for graphs above 300.
 double sglang_fraction(const Gpu& gpu, const Engine& engine, std::int64_t largest_graph,
                        const Parallelism& parallel, int ranks) {
   const double mib = gpu.memory_visible.value / kMiB;
@@ -78,7 +78,7 @@ double sglang_fraction(const Gpu& gpu, const Engine& engine, std::int64_t larges
 }
 
 /// The longest sequence served. Engines refuse more than the config states, because positions
-/// beyond it give nonsense; the textbook rule only counts bytes and does not care.
+/// beyond it produce nonsense; the textbook rule only counts bytes and accepts any length.
 std::int64_t resolve_max_model_len(const PresetDefaults& preset, const EngineOverrides& overrides,
                                    const Transformer& model) {
   const std::int64_t limit = model.max_context;
@@ -102,8 +102,8 @@ DType resolve_cache_dtype(const EngineOverrides& overrides, const Transformer& m
   return model.activation;
 }
 
-/// vLLM: budgets by GPU size. A default is bent to fit what the user set; two user settings that
-/// contradict each other are refused, as the engine does.
+/// vLLM: budgets by GPU size. Defaults are adjusted to fit what the user set; two user settings
+/// that contradict each other are refused, as the engine does.
 void resolve_vllm_batch(Engine& engine, const EngineOverrides& overrides, const Gpu& gpu) {
   const BatchDefaults defaults = vllm_batch_defaults(gpu);
   engine.max_num_seqs = overrides.max_num_seqs.value_or(defaults.max_num_seqs);
@@ -134,10 +134,10 @@ void resolve_vllm_batch(Engine& engine, const EngineOverrides& overrides, const 
   }
 }
 
-/// SGLang: the step's token budget is chunked_prefill_size. max_running_requests is set from the
-/// KV pool at start-up, between 2048 and 4096; the lower end is taken. `ranks` of data-parallel
-/// attention divide the default chunk among them and admit more freely; what a user set is of one
-/// rank already.
+/// SGLang: the step's token budget is chunked_prefill_size. SGLang derives max_running_requests
+/// from the KV pool at start-up, between 2048 and 4096; we take the lower end. `ranks` of
+/// data-parallel attention divide the default chunk among them and admit requests more freely;
+/// values set by the user are per rank already.
 void resolve_sglang_batch(Engine& engine, const EngineOverrides& overrides, const Gpu& gpu,
                           int ranks) {
   engine.max_num_seqs = overrides.max_num_seqs.value_or(2048);
@@ -149,7 +149,7 @@ void resolve_sglang_batch(Engine& engine, const EngineOverrides& overrides, cons
         "at chunked_prefill_size, by whole pages",
         engine.max_num_batched_tokens, engine.block_size));
   }
-  // Defaults of sglang/srt/server_args.py.
+  // Defaults from sglang/srt/server_args.py.
   engine.max_prefill_tokens = overrides.max_prefill_tokens.value_or(16384);
   engine.schedule_conservativeness =
       overrides.schedule_conservativeness.value_or(ranks > 1 ? 0.3 : 1.0);
@@ -168,15 +168,15 @@ void resolve_tensorrt_batch(Engine& engine, const EngineOverrides& overrides) {
   }
 }
 
-/// Static batches: a usual size of a batch, and room for all its prompts in one step (assumptions;
-/// who runs such a loop sets them).
+/// Static batches: a common batch size, and room for all its prompts in one step (assumptions;
+/// users of such a loop set both).
 void resolve_static_batch(Engine& engine, const EngineOverrides& overrides) {
   engine.max_num_seqs = overrides.max_num_seqs.value_or(32);
   engine.max_num_batched_tokens =
       overrides.max_num_batched_tokens.value_or(engine.max_num_seqs * engine.max_model_len);
 }
 
-/// The naive loop computes one whole sequence in every step.
+/// The naive loop computes one whole sequence per step.
 void resolve_naive(Engine& engine, const EngineOverrides& overrides) {
   if (overrides.max_num_seqs.value_or(1) != 1) {
     throw UsageError(
@@ -187,7 +187,7 @@ void resolve_naive(Engine& engine, const EngineOverrides& overrides) {
   engine.max_num_batched_tokens = overrides.max_num_batched_tokens.value_or(engine.max_model_len);
 }
 
-/// `tensor_ranks`: as SGLang counts them, with those of data-parallel attention.
+/// `tensor_ranks`: as SGLang counts them, including the ranks of data-parallel attention.
 std::int64_t largest_graph(const Engine& engine, const Gpu& gpu, int tensor_ranks) {
   if (engine.scheduler == SchedulerKind::sglang) {
     const SglangTier& tier = sglang_tier(gpu);
@@ -196,9 +196,9 @@ std::int64_t largest_graph(const Engine& engine, const Gpu& gpu, int tensor_rank
   return std::min({2 * engine.max_num_seqs, kLargestVllmGraph, engine.max_num_batched_tokens});
 }
 
-/// Features simulated only for vLLM. Speculation schedules one step at a time: which
-/// drafts were accepted decides what the next step computes (asynchronous scheduling with drafts
-/// came to vLLM in 2026 and is not simulated).
+/// Features simulated only for vLLM. Speculation schedules synchronously, because the accepted
+/// drafts decide what the next step computes (asynchronous scheduling with drafts came to vLLM in
+/// 2026 and is not simulated).
 void resolve_features(Engine& engine, const EngineOverrides& overrides, const Transformer& model,
                       const Gpu& gpu, const Parallelism& parallel) {
   engine.speculation = resolve_speculation(overrides, model, gpu, parallel);
@@ -215,8 +215,8 @@ void resolve_features(Engine& engine, const EngineOverrides& overrides, const Tr
   engine.async_scheduling = false;
 }
 
-/// The own engine's loop is this program's: nothing but what was measured of it. Kernels of a step
-/// are recorded and launched together.
+/// Host time of this project's own engine: only what was measured for it. The kernels of a step are
+/// recorded and launched together.
 HostOverhead own_host(const Gpu& gpu) {
   HostOverhead host{.step_base = Seconds{},
                     .per_sequence = Seconds{},
@@ -299,12 +299,12 @@ Engine resolve_engine(std::string_view era_name, const EngineOverrides& override
   engine.long_prefill_token_threshold = overrides.long_prefill_token_threshold.value_or(0);
   engine.watermark = overrides.watermark.value_or(0.0);
   resolve_features(engine, overrides, model, gpu, parallel);
-  const bool vllm = preset.memory_rule == MemoryRule::vllm;  // of others' sampling nothing is known
+  const bool vllm = preset.memory_rule == MemoryRule::vllm;  // others' sampling is unknown
   engine.sampling = overrides.sampling.value_or(vllm ? model.sampling : SamplingKind::plain);
   engine.sorts_logits = preset.sorts_logits;
   engine.order = overrides.scheduling_policy.value_or(QueueOrder::fcfs);
-  // Defaults of SchedulerConfig in tensorrt_llm/llmapi/llm_args.py, and of what the PyTorch backend
-  // takes when no chunking policy is given (pyexecutor/py_executor_creator.py).
+  // Defaults of SchedulerConfig in tensorrt_llm/llmapi/llm_args.py, and what the PyTorch backend
+  // uses when no chunking policy is given (pyexecutor/py_executor_creator.py).
   engine.capacity_policy =
       overrides.capacity_scheduler_policy.value_or(CapacityPolicy::guaranteed_no_evict);
   engine.chunking_policy =

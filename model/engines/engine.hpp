@@ -1,4 +1,4 @@
-// Serving engines as data: what an engine of a given version reserves, budgets and schedules by
+// Serving engines as data: what a given version of an engine reserves, budgets and schedules by
 // default. Each preset is a row of engine_presets.cpp with the source of every value.
 #pragma once
 
@@ -27,12 +27,12 @@ enum class MemoryRule { textbook, vllm, sglang, tensorrt_llm };
 /// Which scheduler runs the steps.
 enum class SchedulerKind { vllm_v1, sglang, tensorrt_llm, static_batch, naive };
 
-/// What a user may set; spelled as the engines spell it. Unset values follow the preset, the model
+/// What a user may set, with the engines' own names. Unset values come from the preset, the model
 /// and the GPU.
 struct EngineOverrides {
   std::optional<double> gpu_memory_utilization{};  // SGLang: mem_fraction_static; TRT-LLM: of free
   std::optional<std::int64_t> max_model_len{};
-  bool fit_model_len = false;  // max_model_len "auto": the longest that fits, resolved by the plan
+  bool fit_model_len = false;  // max_model_len "auto": the longest that fits
   std::optional<std::int64_t> max_num_seqs{};
   std::optional<std::int64_t> max_num_batched_tokens{};  // SGLang: chunked_prefill_size
   std::optional<std::int64_t> block_size{};
@@ -47,48 +47,47 @@ struct EngineOverrides {
   std::optional<std::int64_t> long_prefill_token_threshold{};
   std::optional<double> watermark{};
   std::optional<QueueOrder> scheduling_policy{};
-  std::optional<SamplingKind> sampling{};             // unset: as the model asks
+  std::optional<SamplingKind> sampling{};             // unset: the model's default
   std::optional<std::int64_t> max_prefill_tokens{};   // SGLang
   std::optional<double> schedule_conservativeness{};  // SGLang
   std::optional<bool> enable_mixed_chunk{};           // SGLang
   std::optional<std::int64_t> num_speculative_tokens{};
   std::optional<DraftMethod> speculative_method{};
-  std::optional<double> acceptance_rate{};  // of each draft, those before it being accepted
+  std::optional<double> acceptance_rate{};  // per draft, if those before it were accepted
   std::optional<std::vector<double>> acceptance_by_position{};  // Speculation::acceptance
   std::optional<Seconds> draft_pass_time{};
   std::optional<std::int64_t> max_loras{};
   std::optional<Seconds> lora_step_time{};
   std::optional<Seconds> lora_adapter_time{};
-  std::optional<Bytes> kv_offloading_size{};  // host memory, all ranks together
+  std::optional<Bytes> kv_offloading_size{};  // host memory of all ranks together
   std::optional<BytesPerSecond> kv_offloading_bandwidth{};
   std::optional<Seconds> kv_offloading_latency{};
   std::optional<CapacityPolicy> capacity_scheduler_policy{};  // TRT-LLM
   std::optional<ChunkingPolicy> context_chunking_policy{};    // TRT-LLM
   std::optional<Bytes> overhead{};                            // textbook rule: fixed, per GPU
-  std::optional<Bytes> weight_bytes{};  // whole checkpoint as stated, for the memory plan alone
+  std::optional<Bytes> weight_bytes{};  // whole checkpoint; used only by the memory plan
 };
 
-/// Host-side time of one step, by physical term. Not part of any kernel curve.
-/// Form and defaults: max(GPU + launch, host) when scheduling is asynchronous, else their sum, and
-/// what is serial on top.
+/// Host-side time of one step, by physical term; not part of any kernel curve. A step takes max(GPU
+/// + launch, host) when scheduling is asynchronous, otherwise their sum, plus the serial terms.
 struct HostOverhead {
   Seconds step_base{0.25e-3};    // schedule, prepare inputs
   Seconds per_sequence{1.0e-6};  // per running sequence
   Seconds output_base{0.05e-3};  // sample, copy tokens back, update
   Seconds output_per_sequence{1.1e-6};
   Seconds graph_launch{10e-6};
-  Seconds serial_per_sequence{};  // per sequence, while the GPU waits: hidden behind nothing
-  /// Of one kernel outside a graph, hidden unless kernels are shorter (4 to 6 us measured on an RTX
-  /// 5070 Ti, susun-blog.com; kernels of an eager step queue up behind it).
+  Seconds serial_per_sequence{};  // per sequence, while the GPU waits; never hidden
+  /// Per kernel outside a CUDA graph; hidden unless kernels are shorter (4 to 6 us measured on an
+  /// RTX 5070 Ti, susun-blog.com; the kernels of an eager step queue up behind it).
   Seconds kernel_launch{5e-6};
-  /// Of one collective: ranks do not come to it at once, and the first waits for the last.
+  /// Per collective: ranks arrive at different times, and the first waits for the last.
   Seconds rank_skew{};
   Seconds per_request{0.5e-3};  // tokenise, HTTP, IPC: added to TTFT, not to the step
   std::string source{};
 };
 
-/// Constants of the memory rule that come from start-up logs; each with its reason in
-/// engine_presets.cpp. Formulas: model/memory/activation_peak.hpp.
+/// Constants of the memory rule, from start-up logs; engine_presets.cpp has the reason for each.
+/// Formulas: model/memory/activation_peak.hpp.
 struct MemoryConstants {
   double logits_bytes = 0;              // sampler pass: per (sequence * vocabulary) element
   double forward_intermediate = 3.0;    // forward pass: live elements per token and FFN width
@@ -97,15 +96,15 @@ struct MemoryConstants {
   Bytes compile_peak{};                 // scratch of a cold torch.compile, when graphs are on
   Bytes non_torch_single{};             // CUDA context growth, cuBLAS workspace: one GPU
   Bytes non_torch_multi{};              // plus NCCL buffers: several GPUs
-  Bytes non_torch_doubling{};           // and for each doubling of them past two
+  Bytes non_torch_doubling{};           // and for each doubling of GPUs beyond two
   Bytes graphs_base{};                  // CUDA graphs: fixed part,
   Bytes graphs_per_layer{};             // and per layer of the stage
-  bool subtracts_graphs = false;        // whether a CUDA-graph estimate is taken from the KV budget
-  Bytes residual{};  // root mean square of logged minus planned KV bytes, where it was fitted
-  std::string_view source{};  // a literal
+  bool subtracts_graphs = false;        // whether the KV budget excludes a CUDA-graph estimate
+  Bytes residual{};           // root mean square of logged minus planned KV bytes, if fitted
+  std::string_view source{};  // a string literal
 };
 
-/// An engine with every knob resolved: what memory planning, step time and simulator work from.
+/// An engine with every knob resolved: the input of memory planning, step time and the simulator.
 struct Engine {
   std::string name{};  // preset: "vllm-0.19"
   MemoryRule memory_rule = MemoryRule::vllm;
@@ -128,7 +127,7 @@ struct Engine {
   double watermark = 0.0;
   QueueOrder order = QueueOrder::fcfs;
   SamplingKind sampling = SamplingKind::plain;
-  bool sorts_logits = false;                // for top-p; otherwise its time is not counted
+  bool sorts_logits = false;                // for top-p; if false its time is not counted
   std::int64_t max_prefill_tokens = 16384;  // SGLang
   double schedule_conservativeness = 1.0;   // SGLang
   bool mixed_chunk = false;                 // SGLang
@@ -138,20 +137,21 @@ struct Engine {
   CapacityPolicy capacity_policy = CapacityPolicy::guaranteed_no_evict;      // TRT-LLM
   ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
   Bytes overhead{};                                                          // textbook rule
-  std::optional<Bytes> weight_bytes{};            // memory plan: whole checkpoint as stated
+  std::optional<Bytes> weight_bytes{};            // memory plan only: whole checkpoint
   std::vector<std::int64_t> graph_batch_sizes{};  // captured decode batch sizes, ascending
-  bool exact_graphs = false;                      // decode batches run in graphs of just their size
-  bool eager_prefill = false;    // a step with a prompt in it is launched kernel by kernel
-  std::string kernel_library{};  // of matrix products, where a profile tells them apart
+  bool exact_graphs = false;     // decode batches run in graphs of exactly their size
+  bool eager_prefill = false;    // steps with a prompt are launched kernel by kernel
+  std::string kernel_library{};  // of matrix products, where a profile distinguishes them
   OneShotAllReduce one_shot{};
   MemoryConstants memory{};
   HostOverhead host{};
 };
 
-/// Most of what an engine counts: it does so in 32 bits, and the product of two still fits 64.
+/// Maximum of anything an engine counts: engines use 32 bits, and a product of two still fits in
+/// 64.
 inline constexpr std::int64_t kMaxEngineCount = std::numeric_limits<std::int32_t>::max();
 
-/// Tokens of a KV block at most, beyond any engine's.
+/// Maximum tokens in a KV block, beyond any engine's.
 inline constexpr std::int64_t kLargestBlock = 1 << 20;
 
 struct EnginePreset {
@@ -162,14 +162,14 @@ struct EnginePreset {
 /// All presets, newest of each engine first.
 const std::vector<EnginePreset>& engine_presets();
 
-/// The engine as it would start for this model on these GPUs.
-/// Throws Error naming the nearest preset when `preset` is unknown, and when an override
-/// contradicts another (max_num_batched_tokens < max_num_seqs, utilisation outside (0, 1], ...).
+/// The engine as it would start for this model on these GPUs. Throws Error naming the nearest
+/// preset if `preset` is unknown, and if overrides contradict each other (max_num_batched_tokens <
+/// max_num_seqs) or are out of range (utilisation outside (0, 1], ...).
 Engine resolve_engine(std::string_view preset, const EngineOverrides& overrides,
                       const Transformer& model, const Gpu& gpu, const Parallelism& parallel);
 
-/// The decode batch that runs when `sequences` decode: the next captured size, or `sequences` when
-/// graphs are off or it exceeds the largest.
+/// The batch size that runs when `sequences` decode: the next captured size, or `sequences` itself
+/// if graphs are off or it exceeds the largest.
 std::int64_t padded_batch(const Engine& engine, std::int64_t sequences);
 
 }  // namespace roofcast

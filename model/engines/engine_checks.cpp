@@ -41,7 +41,7 @@ void check_range(const EngineKnob& knob, const KnobValue& value) {
                                unit_of(knob.kind), range_text(knob)));
 }
 
-/// SGLang's orders of the queue are its own, and it has no other's.
+/// SGLang's queue orders are its own: it supports no others, and no other engine supports them.
 void check_order(const EngineOverrides& overrides, const PresetDefaults& preset) {
   const bool sglang = preset.scheduler == SchedulerKind::sglang;
   const QueueOrder order = overrides.scheduling_policy.value_or(QueueOrder::fcfs);
@@ -55,8 +55,8 @@ void check_order(const EngineOverrides& overrides, const PresetDefaults& preset)
   }
 }
 
-/// Given for an engine that does not have it, or without the knob that switches its feature on, a
-/// knob would change nothing.
+/// A knob of an engine that does not have it, or without the knob that enables its feature, would
+/// have no effect.
 void check_use(const EngineKnob& knob, const EngineOverrides& overrides,
                const PresetDefaults& preset) {
   if (!owns(knob.owner, preset.scheduler, preset.memory_rule)) {

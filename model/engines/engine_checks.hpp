@@ -1,4 +1,4 @@
-// Whether what a user set can be meant: values in range, knobs that the engine has. Internal to
+// Validates what a user set: values in range, knobs that the engine has. Internal to
 // model/engines/engine*.cpp.
 #pragma once
 

@@ -22,8 +22,8 @@ constexpr std::array<std::pair<DraftMethod, std::string_view>, 4> kMethods = {
 
 bool is_share(double value) { return value >= 0 && value <= 1; }
 
-/// Every draft is accepted with the same chance, whatever came before, given that those before it
-/// were: rate to the power of the position (Leviathan et al. 2023, section 3.1).
+/// Each draft is accepted with the same probability, given that those before it were: rate to the
+/// power of the position (Leviathan et al. 2023, section 3.1).
 std::vector<double> acceptance_of_rate(double rate, std::int64_t drafts) {
   std::vector<double> acceptance;
   double all_so_far = 1;
@@ -55,8 +55,8 @@ std::vector<double> resolve_acceptance(const EngineOverrides& overrides, std::in
   return acceptance;
 }
 
-/// EAGLE and MTP heads are one layer of the target, and its LM head: their weights are read once a
-/// pass. Attention and activations are neglected, and so are heads with layers of their own shape.
+/// EAGLE and MTP heads are one layer of the target plus its LM head; their weights are read once
+/// per pass. Neglects attention, activations and heads whose layers have another shape.
 Seconds one_layer_pass(const Transformer& model, const Gpu& gpu, const Parallelism& parallel) {
   double read = 0;
   const auto add = [&](const Weight& whole) {
@@ -113,7 +113,7 @@ LoraServing resolve_lora(const EngineOverrides& overrides) {
 KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& gpu,
                                    const Parallelism& parallel) {
   if (!overrides.kv_offloading_size) return {};
-  // The size is that of all ranks together (help of vLLM's --kv-offloading-size).
+  // vLLM's --kv-offloading-size is the total of all ranks (its help text).
   const double ranks = static_cast<double>(parallel.tensor) * parallel.pipeline;
   const Link host = gpu.host.value_or(Link{});
   KvOffloading offloading{.size = *overrides.kv_offloading_size / ranks,

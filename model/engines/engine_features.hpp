@@ -1,5 +1,5 @@
-// What an engine may do besides plain decoding: draft tokens and verify them, serve LoRA adapters,
-// keep K and V in host memory. All are off unless asked for, and simulated for vLLM.
+// Optional features of an engine: speculative decoding, LoRA adapters, K and V in host memory. All
+// are off by default and simulated for vLLM only.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace roofcast {
 
 struct EngineOverrides;
 
-/// Who proposes tokens: vLLM's `method`.
+/// What proposes draft tokens: vLLM's `method`.
 enum class DraftMethod { ngram, eagle, mtp, draft_model };
 
-/// Far beyond any draft, so more is a mistake in the input.
+/// Far beyond any draft; more is an input error.
 inline constexpr std::int64_t kMaxDrafts = 1'000;
 
 inline constexpr const char* kDraftMethods = "ngram, eagle, mtp or draft_model";
-/// One of kDraftMethods, or "eagle3", which is scheduled as EAGLE is.
+/// One of kDraftMethods, or "eagle3", which is scheduled like EAGLE.
 std::optional<DraftMethod> parse_draft_method(std::string_view text);
 std::string_view name_of(DraftMethod method);
 
@@ -31,23 +31,24 @@ std::string_view name_of(DraftMethod method);
 struct Speculation {
   DraftMethod method = DraftMethod::ngram;
   std::int64_t draft_tokens = 0;  // 0: off
-  /// By position: the share of decodes in which all drafts up to it are accepted, as vLLM's
-  /// "Per-position acceptance rate". Never rises.
+  /// By position: the share of decodes in which all drafts up to it are accepted (vLLM's
+  /// "Per-position acceptance rate"). Never increases.
   std::vector<double> acceptance{};
-  Seconds draft_pass{};  // the draft's time for one of its tokens, for the whole batch
+  Seconds draft_pass{};  // the draft's time per token, for the whole batch
 
   bool on() const { return draft_tokens > 0; }
-  /// Slots beyond a step's own tokens for which blocks are kept: drafts of a model are written to
-  /// the cache before they are verified (num_lookahead_tokens in vllm/v1/core/sched/scheduler.py).
+  /// Slots for which blocks are kept beyond a step's own tokens: a draft model's tokens are written
+  /// to the cache before they are verified (num_lookahead_tokens in
+  /// vllm/v1/core/sched/scheduler.py).
   std::int64_t lookahead() const { return method == DraftMethod::ngram ? 0 : draft_tokens; }
-  /// Heads on the target's own hidden states (use_eagle in vllm/config/speculative.py).
+  /// Draft heads that read the target's hidden states (use_eagle in vllm/config/speculative.py).
   bool reads_hidden_states() const {
     return on() && (method == DraftMethod::eagle || method == DraftMethod::mtp);
   }
 };
 
-/// LoRA adapters. No kernel of theirs is modelled: a step in which adapters run takes `step`
-/// longer, and `adapter` for each distinct one.
+/// LoRA adapters. Their kernels are not modelled: a step that uses adapters takes `step` longer,
+/// plus `adapter` for each distinct one.
 struct LoraServing {
   std::int64_t max_loras = 1;  // distinct adapters in one step (vLLM's default)
   Seconds step{};
@@ -56,9 +57,9 @@ struct LoraServing {
 
 /// K and V kept in host memory, as vLLM's native offloading connector does.
 struct KvOffloading {
-  Bytes size{};  // of host memory, one rank's share; 0: off
+  Bytes size{};  // host memory, one rank's share; 0: off
   BytesPerSecond bandwidth{};
-  Seconds latency{};  // of one request's transfer
+  Seconds latency{};  // per request's transfer
 
   bool on() const { return size.value > 0; }
 };

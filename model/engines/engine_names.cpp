@@ -1,4 +1,4 @@
-// Which preset a name means, as people spell engines and their versions.
+// Maps the names that people use for engines and versions to presets.
 #include <fmt/format.h>
 
 #include <optional>
@@ -14,14 +14,13 @@
 namespace roofcast {
 namespace {
 
-/// vLLM versions before 0.8 ran the V0 engine by default, which has another scheduler and another
-/// memory profile.
+/// vLLM before 0.8 ran the V0 engine by default, which has another scheduler and memory profile.
 constexpr int kFirstMinorOfVllmV1 = 8;
 
-/// From TensorRT-LLM 0.19 on, PyTorch is the default backend; before, engines were built.
+/// TensorRT-LLM's default backend is PyTorch since 0.19; earlier versions compiled engines.
 constexpr int kFirstMinorOfTensorrtPyTorch = 19;
 
-/// Lower case without separators other than the version's dots: "TensorRT_LLM" -> "tensorrtllm".
+/// Lower case, with no separators except the version's dots: "TensorRT_LLM" -> "tensorrtllm".
 std::string normalised(std::string_view name) {
   std::string text = lower(name);
   std::erase_if(text, [](char c) { return c == '-' || c == '_' || c == ' '; });
@@ -42,7 +41,7 @@ NameParts split_version(const std::string& text) {
   return {engine, text.substr(digit)};
 }
 
-/// The x of "0.x" or "0.x.y"; nothing when the text is not a version 0.x.
+/// The x of "0.x" or "0.x.y"; nullopt if the text is not a version 0.x.
 std::optional<int> minor_version(const std::string& version) {
   if (version.rfind("0.", 0) != 0) return std::nullopt;
   return to_number<int>(split(version, '.')[1]);
@@ -55,7 +54,7 @@ const PresetDefaults* preset_named(std::string_view name) {
   return nullptr;
 }
 
-/// The vLLM preset of a version text; null when the text is not a version.
+/// The vLLM preset for a version; null if the text is not a version.
 const PresetDefaults* vllm_era(const std::string& version) {
   if (version.empty()) return preset_named("vllm-0.19");
   if (version == "2025") return preset_named("vllm-0.11");

@@ -1,4 +1,4 @@
-// The presets as a table: what each engine does by default in each span of versions. Internal to
+// The table of presets: each engine's defaults in each range of versions. Internal to
 // model/engines/engine*.cpp, the memory rule and operators; users see engine_presets() and
 // resolve_engine().
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace roofcast {
 
-/// Defaults of one engine over one span of versions.
+/// Defaults of one engine in one range of versions.
 struct PresetDefaults {
   EnginePreset preset{};
   MemoryRule memory_rule = MemoryRule::vllm;
@@ -25,7 +25,8 @@ struct PresetDefaults {
   int first_minor = 0;  // vLLM 0.x: the first x that behaves like this preset
   Bytes overhead{};     // textbook rule: per GPU
   bool prefix_caching = true;
-  /// Records each step at its exact size, and states its own host time in the hardware profile.
+  /// The project's own engine: records each step at its exact size; its host time is in the
+  /// hardware profile.
   bool own_engine = false;
   bool exact_graphs = false;     // Engine::exact_graphs
   bool eager_prefill = false;    // Engine::eager_prefill
@@ -39,18 +40,18 @@ struct PresetDefaults {
   Seconds ranks_per_sequence{};
 };
 
-/// Kernel library of the engines that TensorRT-LLM built.
+/// Kernel library of compiled TensorRT-LLM engines.
 inline constexpr std::string_view kTensorrtEngines = "tensorrt";
 
 /// Every preset, newest of each engine first.
 const std::vector<PresetDefaults>& preset_table();
 
-/// The preset that `name` means ("vllm", "vLLM-0.16.0", "trt-llm", ...). A vLLM version between
-/// presets takes the one whose behaviour it shares; see the cut-offs in engine_presets.cpp. Throws
-/// Error with the nearest names.
+/// The preset for `name` ("vllm", "vLLM-0.16.0", "trt-llm", ...). A vLLM version between presets
+/// maps to the one whose behaviour it shares; see the version ranges in engine_presets.cpp. Throws
+/// Error with the nearest names if there is none.
 const PresetDefaults& find_preset(std::string_view name);
 
-/// Decode batch sizes for which the engine captures CUDA graphs, ascending, none above `largest`.
+/// Decode batch sizes for which the engine captures CUDA graphs, ascending, up to `largest`.
 std::vector<std::int64_t> capture_sizes(const PresetDefaults& preset, std::int64_t largest);
 
 }  // namespace roofcast

@@ -11,29 +11,30 @@
 namespace roofcast {
 
 struct HostTerm {
-  std::string_view name;          // in files, its unit at its end
-  Seconds HostOverhead::*member;  // what it is of
+  std::string_view name;          // in files; ends in its unit
+  Seconds HostOverhead::*member;  // the member it names
   std::string_view what;          // one line for people
-  double scale_s = 0;             // a change that a user would notice in latencies
+  double scale_s = 0;             // a change visible in a user's latencies
 };
 
-/// All terms that a user may set or learn; those that runs tell surest first.
+/// All terms that a user may set or fit, those best determined by runs first.
 std::span<const HostTerm> host_terms();
 
-/// What is known of an engine beyond its preset: host terms learnt from measured runs.
+/// What is known of an engine beyond its preset: host terms fitted to measured runs.
 struct EngineProfile {
   struct Value {
     const HostTerm* term = nullptr;  // one of host_terms()
     Seconds time{};
   };
-  std::string name{};         // for people and results: "our-vllm"
-  std::string preset{};       // whose scheduler and memory rule apply: "vllm-0.19"
-  std::vector<Value> host{};  // terms left out are the preset's
-  std::string source{};       // which runs, how
-  double median_error = 0;  // of their figures, each by the terms of the other runs; 0: not stated
+  std::string name{};         // for display and results: "our-vllm"
+  std::string preset{};       // gives the scheduler and memory rule: "vllm-0.19"
+  std::vector<Value> host{};  // terms not listed are the preset's
+  std::string source{};       // which runs, and how they were fitted
+  double median_error = 0;    // of figures predicted from the other runs; 0: not stated
 };
 
-/// `engine`, resolved for the profile's preset, with the profile's host terms and name.
+/// `engine`, which must be resolved for the profile's preset, with the profile's host terms and
+/// name.
 Engine with_profile(Engine engine, const EngineProfile& profile);
 
 }  // namespace roofcast

@@ -13,7 +13,7 @@ using enum KnobKind;
 using enum KnobGroup;
 using enum KnobOwner;
 
-// ---- members as values
+// ---- members as knob values
 
 std::optional<DType> named(std::string_view name, DType) { return parse_dtype(name); }
 std::optional<QueueOrder> named(std::string_view name, QueueOrder) {
@@ -57,7 +57,7 @@ std::optional<T> member_of(const KnobValue& value) {
   }
 }
 
-/// `row` with get and set of the member.
+/// `row` with the getter and setter of the member.
 template <auto kMember>
 EngineKnob knob(EngineKnob row) {
   using Member = std::remove_cvref_t<decltype(std::declval<O>().*kMember)>;
@@ -74,7 +74,7 @@ EngineKnob knob(EngineKnob row) {
   return row;
 }
 
-/// Of max_model_len, which two members say.
+/// For max_model_len, which is stored in two members.
 std::optional<KnobValue> get_model_len(const O& overrides) {
   if (overrides.fit_model_len) return "auto";
   if (!overrides.max_model_len) return std::nullopt;
@@ -101,9 +101,9 @@ KnobValue resolved(const Engine& engine) {
 constexpr KnobRange kAnyCount{.min = 1, .max = static_cast<double>(kMaxEngineCount)};
 constexpr KnobRange kAnyShare{.min = 0, .max = 1};
 constexpr KnobRange kSomeBytes{.min = 1};
-/// An hour is far beyond any pass or transfer, so more is a mistake in the input.
+/// Far beyond any pass or transfer; more is an input error.
 constexpr KnobRange kUpToAnHour{.min = 0, .max = 3600};
-/// Far beyond any server's adapters, so more is a mistake in the input.
+/// Far beyond any server's adapters; more is an input error.
 constexpr double kMaxAdapters = 1'000'000;
 
 std::vector<EngineKnob> memory_knobs() {

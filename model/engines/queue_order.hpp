@@ -1,4 +1,4 @@
-// In which order an engine looks at waiting requests, by the engines' names: vLLM's
+// The order in which an engine considers waiting requests, by the engines' names: vLLM's
 // --scheduling-policy and SGLang's --schedule-policy.
 #pragma once
 
@@ -16,10 +16,10 @@ enum class QueueOrder {
 
 const char* name_of(QueueOrder order);
 
-/// Nothing when no order has this name.
+/// Returns nullopt if no order has this name.
 std::optional<QueueOrder> parse_queue_order(std::string_view text);
 
-/// What it may be, for messages.
+/// The accepted names, for messages.
 inline constexpr const char* kQueueOrders = "fcfs, priority, lpm or lof";
 
 }  // namespace roofcast

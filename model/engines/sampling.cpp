@@ -12,13 +12,13 @@ constexpr std::array<std::pair<SamplingKind, std::string_view>, 3> kNames = {
      {SamplingKind::top_p, "top_p"},
      {SamplingKind::penalty, "penalty"}}};
 
-/// Rows that PyTorch sorts one by one, each by a radix sort of its own; more are sorted as segments
-/// of one (aten/src/ATen/native/cuda/Sort.cu).
+/// PyTorch sorts up to this many rows one by one, each with its own radix sort, and more rows as
+/// segments of one sort (aten/src/ATen/native/cuda/Sort.cu).
 constexpr std::int64_t kRowsSortedApart = 128;
 
-/// Of vLLM's top-p filter by PyTorch, per logit, up to and beyond 128 rows. Benchmarks at 131,072
-/// logits: 64 rows 1.07 and 1.13 ms, 128 rows 2.32 ms (and 4.18 ms on another GPU), 512 rows 6.15
-/// and 6.19 ms, 1024 rows 10.7 ms (vllm-project/vllm pulls 40376 and 51507).
+/// Time of vLLM's top-p filter in PyTorch, per logit, up to 128 rows and beyond. Benchmarks at
+/// 131,072 logits: 64 rows 1.07 and 1.13 ms, 128 rows 2.32 ms (4.18 ms on another GPU), 512 rows
+/// 6.15 and 6.19 ms, 1024 rows 10.7 ms (vllm-project/vllm pulls 40376 and 51507).
 constexpr Seconds kSortOfALogit{0.14e-9};
 constexpr Seconds kSortOfALogitTogether{0.06e-9};
 

@@ -1,4 +1,4 @@
-// The scheduling choices of TensorRT-LLM, by the names of its SchedulerConfig
+// TensorRT-LLM's scheduling policies, by the names in its SchedulerConfig
 // (tensorrt_llm/llmapi/llm_args.py).
 #pragma once
 
@@ -18,12 +18,12 @@ enum class ChunkingPolicy { first_come_first_served, equal_progress };
 std::string name_of(CapacityPolicy policy);
 std::string name_of(ChunkingPolicy policy);
 
-/// The policy of that name, in upper or lower case, words joined by "_" or "-"; nothing when there
+/// The policy with this name, in upper or lower case, words joined by "_" or "-"; nullopt if there
 /// is none.
 std::optional<CapacityPolicy> parse_capacity_policy(std::string_view text);
 std::optional<ChunkingPolicy> parse_chunking_policy(std::string_view text);
 
-/// What the two may be, for messages.
+/// The accepted names, for messages.
 inline constexpr const char* kCapacityPolicies =
     "GUARANTEED_NO_EVICT, MAX_UTILIZATION or STATIC_BATCH";
 inline constexpr const char* kChunkingPolicies = "FIRST_COME_FIRST_SERVED or EQUAL_PROGRESS";

@@ -35,12 +35,12 @@ FlopsPerSecond Gpu::peak_for(DType compute) const {
                           (bits_of(dtype) == bits_of(compute) && is_float(compute));
     if (is_float(dtype) && holds_it) best = std::max(best, peak);
   }
-  assert(best.value > 0);  // the reader insists on an fp32 peak
+  assert(best.value > 0);  // the reader requires an fp32 peak
   return best;
 }
 
 bool is_cpu(const Gpu& gpu) {
-  // x86 and Arm; GPUs state a version ("9.0") or a target ("gfx942").
+  // x86 and Arm; GPUs have a version ("9.0") or a target ("gfx942") instead.
   constexpr std::array<std::string_view, 6> kExtensions{"avx", "amx", "sse", "neon", "sve", "sme"};
   return gpu.compute_capability.empty() ||
          std::any_of(kExtensions.begin(), kExtensions.end(), [&](std::string_view extension) {

@@ -1,5 +1,5 @@
-// What is known about an accelerator: facts with sources, default efficiencies, and (when it was
-// calibrated) measured curves. Read from hardware_profiles/*.json by model/io/gpu_reader.
+// What is known about an accelerator: facts with sources, default efficiencies and, if it was
+// calibrated, measured curves. Read from hardware_profiles/*.json by model/io/gpu_reader.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace roofcast {
 
-/// One direction of one GPU's share of an interconnect.
+/// One GPU's share of an interconnect, in one direction.
 struct Link {
   std::string name;  // "NVLink 4", "PCIe 5 x16"
   BytesPerSecond bandwidth;
@@ -22,13 +22,13 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
-/// Of links that K and V are moved over. No link of a server is slower by far, so less is a mistake
-/// in the input.
+/// Minimum for links that carry K and V. No server link is nearly this slow, so less is an input
+/// error.
 inline constexpr BytesPerSecond kSlowestLink{1e6};
 
-/// A function given by points, held constant outside them and linear in log2(x) between them.
-/// log2 is piecewise linear itself (exponent plus mantissa - 1), so results do not depend on a
-/// maths library and are the same on every machine.
+/// A function given by points: linear in log2(x) between them, constant outside. log2 is itself
+/// piecewise linear (exponent plus mantissa - 1), so results do not depend on a maths library and
+/// are the same on every machine.
 struct Curve {
   struct Point {
     double x = 0;
@@ -44,9 +44,9 @@ struct Curve {
   bool operator==(const Curve&) const = default;
 };
 
-/// Share of the datasheet limit that kernels reach, by operator family, beyond the family's floor:
-/// expected time = floor + limit / share. All-reduce curves are whole times, floor included. What
-/// is absent takes the default of its family (model/step/efficiency.cpp) and its wider uncertainty.
+/// Share of the datasheet limit that kernels reach after the floor, by operator family: expected
+/// time = floor + limit / share. All-reduce curves are whole times, including the floor. Missing
+/// entries take the default of their family (model/step/efficiency.cpp) and its wider uncertainty.
 struct Efficiencies {
   std::map<std::string, Curve> gemm;       // by weight format name; x: tokens (M)
   std::map<std::string, Curve> moe;        // by weight format name; x: tokens
@@ -58,7 +58,7 @@ struct Efficiencies {
   bool operator==(const Efficiencies&) const = default;
 };
 
-/// Time a kernel takes however little it does, back to back in a CUDA graph.
+/// Minimum time of a kernel, back to back in a CUDA graph.
 struct Floors {
   Seconds gemm{3e-6};
   Seconds moe{20e-6};  // the whole block of one layer: routing, sorting, two grouped GEMMs
@@ -75,15 +75,15 @@ struct Gpu {
   std::vector<std::string> aliases;
   std::string vendor;
   std::string architecture;        // "hopper"
-  std::string compute_capability;  // of a CPU its vector extension, "avx512_bf16", or empty
+  std::string compute_capability;  // for a CPU its vector extension, "avx512_bf16", or empty
   Bytes memory;                    // nominal, as sold
-  Bytes memory_visible;  // total that the driver reports, what engines multiply by utilisation
+  Bytes memory_visible;  // total that the driver reports, which engines multiply by utilisation
   BytesPerSecond memory_bandwidth;
   Bytes l2_cache;
   int multiprocessors = 0;
   std::optional<double> boost_clock_hz;        // at which the dense peaks are stated
   std::map<DType, FlopsPerSecond> dense_peak;  // tensor-core rate without sparsity; absent: none
-  std::optional<Link> peer;                    // to other GPUs of the node
+  std::optional<Link> peer;                    // to other GPUs in the node
   std::optional<Link> host;                    // PCIe or C2C
   std::optional<Link> network;                 // per GPU, between nodes
   int gpus_per_node = 8;
@@ -94,14 +94,14 @@ struct Gpu {
   std::optional<Measured> measured;            // what was timed on such a device
   std::map<std::string, std::string> sources;  // profile key -> where the number comes from
 
-  /// Rate at which `compute` runs: its own peak, or the fastest wider type's when the hardware has
-  /// no such unit (fp8 weights on A100 are multiplied as bf16).
+  /// Rate at which `compute` runs: its own peak, or the fastest wider type's if the hardware lacks
+  /// the type (fp8 weights on A100 are multiplied as bf16).
   FlopsPerSecond peak_for(DType compute) const;
 
   bool operator==(const Gpu&) const = default;
 };
 
-/// Whether a profile describes a CPU: it has a vector extension for a compute capability, or none.
+/// Whether a profile describes a CPU: its compute capability is a vector extension or empty.
 bool is_cpu(const Gpu& gpu);
 
 }  // namespace roofcast

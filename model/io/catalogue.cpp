@@ -56,7 +56,7 @@ bool is_called(const CatalogueEntry& entry, std::string_view name) {
                   name, hint));
 }
 
-/// The entry's "sampling"; plain where it has none.
+/// The entry's "sampling"; plain if it has none.
 SamplingKind sampling_of(const json& document, const std::string& file) {
   const Fields fields(document, file);
   const std::string text = fields.text({"sampling"});

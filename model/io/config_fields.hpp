@@ -1,5 +1,5 @@
-// A config.json as families read it: the first present key of several synonyms, within limits. A
-// null counts as absent.
+// A config.json as families read it: the first key that is present among several synonyms, within
+// limits. A null counts as absent.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace roofcast {
 
 using Names = std::initializer_list<std::string_view>;
 
-// What no model comes near; larger numbers are mistakes or meant to do harm.
+// Beyond any model; larger numbers are mistakes or malicious.
 constexpr std::int64_t kMaxLayers = 10'000;
 constexpr std::int64_t kMaxHeads = 100'000;
 constexpr std::int64_t kMaxExperts = 1'000'000;
@@ -29,7 +29,7 @@ constexpr std::int64_t kLongestContext = 1'000'000'000'000;
 /// Refers to a JSON value that must outlive it.
 class Fields : private JsonReader {
  public:
-  /// Throws Error when `object` is not one.
+  /// Throws Error if `object` is not an object.
   Fields(const nlohmann::json& object, std::string where);
 
   using JsonReader::has;
@@ -40,14 +40,14 @@ class Fields : private JsonReader {
   std::int64_t size(Names names, std::int64_t largest = kWidest) const;
   /// The same, or `fallback` when absent.
   std::int64_t size_or(Names names, std::int64_t fallback, std::int64_t largest = kWidest) const;
-  /// Whole number from 0 to `largest`; nothing when absent.
+  /// Whole number from 0 to `largest`; nullopt if absent.
   std::optional<std::int64_t> count(Names names, std::int64_t largest = kWidest) const;
   std::int64_t count_or(Names names, std::int64_t fallback, std::int64_t largest = kWidest) const;
   std::optional<double> number(Names names) const;  // finite
   bool flag(Names names, bool fallback) const;
   std::string text(Names names, std::string fallback = {}) const;
 
-  /// Lists; empty when absent. A list with another kind of element is an error.
+  /// Lists; empty if absent. An element of another type is an error.
   std::vector<std::int64_t> counts(std::string_view key) const;
   std::vector<std::string> texts(std::string_view key) const;
   std::vector<Fields> objects(std::string_view key) const;
@@ -55,8 +55,8 @@ class Fields : private JsonReader {
   bool is_object(std::string_view key) const;
   bool is_list(std::string_view key) const;
   bool is_text(std::string_view key) const;
-  std::optional<Fields> object(std::string_view key) const;  // absent: nothing; else an error
-  /// All members that are objects, by name, in order of name.
+  std::optional<Fields> object(std::string_view key) const;  // absent: nullopt; else Error
+  /// All members that are objects, sorted by name.
   std::vector<std::pair<std::string, Fields>> members() const;
 
   /// Throws Error "WHERE: 'KEY' REASON".

@@ -48,7 +48,7 @@ std::int64_t longest_context(const Fields& config, std::string_view model_type) 
   const bool after_scaling = model_type.find("gemma3") != std::string_view::npos;
   const auto rope = config.object(config.has("rope_scaling") ? "rope_scaling" : "rope_parameters");
   if (!rope || after_scaling) return *stated;
-  // transformers v5 may give one set of parameters per layer type.
+  // transformers v5 may state separate parameters per layer type.
   const auto per_type = rope->members();
   if (per_type.empty()) {
     apply(*rope, scaled);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kSchemaVersion = 1;
 constexpr Range kVersion{kSchemaVersion, kSchemaVersion, "(the version this program reads)"};
-/// A minute of host time a step is no serving engine.
+/// No serving engine needs a minute of host time per step.
 constexpr Range kHostTime{0, 60, "seconds"};
 constexpr Range kError{0, 1e3, "of the figures"};
 constexpr std::string_view kKind = "engine profile";

@@ -2,7 +2,7 @@
 //   {"schema_version": 1, "kind": "engine", "name": "our-vllm", "preset": "vllm-0.19",
 //    "host": {"graph_launch_s": 0.0004, "per_request_s": 0.006},
 //    "source": "three runs of May, leave one out", "median_error": 0.021}
-// Host terms (model/engines/host_terms.hpp) that are left out are the preset's.
+// Omitted host terms (model/engines/host_terms.hpp) are the preset's.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace roofcast {
 
-/// Whether `engine` names a file and not a preset: it ends in .json or holds a '/'.
+/// Whether `engine` names a file rather than a preset: it ends in .json or contains a '/'.
 bool is_engine_profile_path(const std::string& engine);
 
-/// Throws Error: "engine profile FILE: ...". The preset is not looked up here.
+/// Throws Error: "engine profile FILE: ...". Does not check that the preset exists.
 EngineProfile load_engine_profile(const std::string& path);
 /// `where` is the file's name, for errors.
 EngineProfile parse_engine_profile(const std::string& text, const std::string& where);
 
-/// The profile as a text that parse_engine_profile() reads back to the same.
+/// The profile as JSON that parse_engine_profile() reads back unchanged.
 std::string write_engine_profile(const EngineProfile& profile);
 
 }  // namespace roofcast

@@ -1,5 +1,5 @@
-// How each model family's config.json becomes layers: one function per family, found by model_type
-// or architecture. A family reads only its own fields; what it needs and does not find is an Error.
+// Turns each model family's config.json into layers: one function per family, found by model_type
+// or architecture. A family reads only its own fields; a missing required field is an Error.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace roofcast {
 
-/// What families call the parts of a layer in checkpoints: quantisation lists use these names,
-/// after "model.layers.N.".
+/// The families' names for the parts of a layer in checkpoints; quantisation lists use them after
+/// "model.layers.N.".
 struct ModuleNames {
   std::string_view attention = "self_attn";
   std::string_view state = "linear_attn";
@@ -23,13 +23,13 @@ struct ModuleNames {
 };
 
 struct Family {
-  std::string_view kind;  // the model_type it is best known by
+  std::string_view kind;  // its best-known model_type
   std::vector<std::string_view> model_types;
   std::vector<std::string_view> architectures;
   void (*build)(const Fields& config, Transformer& model);  // layers, norms, special ends
   bool tied_by_default = false;                             // class default of tie_word_embeddings
   ModuleNames names{};
-  std::int64_t default_vocabulary = 0;  // class defaults of sparse configs; 0: must be stated
+  std::int64_t default_vocabulary = 0;  // class default of sparse configs; 0: required
   std::int64_t default_context = 0;
 };
 

@@ -8,7 +8,7 @@ namespace roofcast {
 
 namespace {
 
-/// Two RMS norms a layer, one at the end.
+/// Two RMS norms per layer, one at the end.
 void use_rms_norms(Transformer& model, Layer& layer) {
   layer.norm_elements = 2 * model.hidden;
   model.final_norm_elements = model.hidden;
@@ -20,9 +20,9 @@ DenseFfn gated_ffn(const Fields& config) {
 
 }  // namespace
 
-// Llama, Mistral, Granite, Seed-OSS, MiMo: `attention_bias` puts biases on q, k, v and (Llama) on
-// the output; Seed-OSS and MiMo say so apart. A window holds in all layers unless layer_types
-// names some (Ministral).
+// Llama, Mistral, Granite, Seed-OSS, MiMo: `attention_bias` adds biases to q, k, v and (Llama) the
+// output; Seed-OSS and MiMo have a separate key for the output. A window applies to all layers
+// unless layer_types names some (Ministral).
 void build_llama(const Fields& config, Transformer& model) {
   const std::int64_t layers = layer_count(config);
   Attention attention = grouped_attention(config);
@@ -40,7 +40,7 @@ void build_llama(const Fields& config, Transformer& model) {
   }
 }
 
-// Biases on q, k and v are part of the architecture. A window, when in force, holds from
+// Biases on q, k and v are part of the architecture. A window, if enabled, applies from layer
 // `max_window_layers` on (transformers, Qwen2Config).
 void build_qwen2(const Fields& config, Transformer& model) {
   const std::int64_t layers = layer_count(config);
@@ -99,9 +99,9 @@ void build_gpt2(const Fields& config, Transformer& model) {
   add_layers(model, layer_count(config), layer);
 }
 
-// The old architecture (7B) with multi_query has one KV head whatever num_kv_heads says
-// (transformers, FalconAttention). LayerNorms have biases: one before both blocks when they run in
-// parallel, two in the new architecture unless `num_ln_in_parallel_attn` is 1, two when serial.
+// The old architecture (7B) with multi_query has one KV head whatever num_kv_heads states
+// (transformers, FalconAttention). LayerNorms have biases: one before both blocks if they run in
+// parallel, two in the new architecture unless `num_ln_in_parallel_attn` is 1, two if serial.
 void build_falcon(const Fields& config, Transformer& model) {
   const bool new_architecture = config.flag({"new_decoder_architecture"}, false);
   Attention attention = grouped_attention(config);
@@ -173,7 +173,7 @@ void add_nas_ffn(const Fields& ffn, const NasShape& shape, Layer& layer) {
 
 }  // namespace
 
-// Llama-3.x-Nemotron found by architecture search (DeciLM): every block states its own attention
+// Llama-3.x-Nemotron, found by architecture search (DeciLM): every block states its own attention
 // and feed-forward, either of which may be absent or a plain matrix.
 void build_nemotron_nas(const Fields& config, Transformer& model) {
   NasShape shape{.heads = config.size({"num_attention_heads"}, kMaxHeads), .hidden = model.hidden};

@@ -1,5 +1,5 @@
 // Gemma 1 to 4. From Gemma-2 on, layers alternate between sliding windows and full attention and
-// have four norms. Gemma-3's nested configs leave out what equals the class default, so those
+// have four norms. Gemma-3's nested configs omit values equal to the class default, so those
 // defaults are repeated here (transformers, configuration_gemma3.py).
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace roofcast {
 
 namespace {
 
-/// True for layers with a window: by layer_types, else every layer but each `period`-th.
+/// True for layers with a window: by layer_types, else all but every `period`-th layer.
 std::vector<bool> windowed_layers(const Fields& config, std::int64_t layers, std::int64_t period) {
   const std::vector<std::string> types = layer_texts(config, "layer_types", layers);
   std::vector<bool> windowed;
@@ -81,7 +81,7 @@ void build_gemma3(const Fields& config, Transformer& model) {
 
 namespace {
 
-/// What every layer of a Gemma-4 model needs to know.
+/// What all layers of a Gemma-4 model share.
 struct Gemma4 {
   Attention local;
   Attention global;
@@ -101,8 +101,8 @@ Gemma4 read_gemma4(const Fields& config, std::int64_t layers, std::int64_t hidde
   g.global.head_dim = config.size_or({"global_head_dim"}, g.local.head_dim);
   g.global.value_head_dim = g.global.head_dim;
   g.global.qk_norm_elements = per_head_qk_norm(g.global);
-  // One projection for keys and values; keys are then rotated and values are not, so engines cache
-  // both (transformers modeling_gemma4.py, vllm/model_executor/models/gemma4.py).
+  // Keys and values share a projection; only keys are then rotated, so engines cache both
+  // (transformers modeling_gemma4.py, vllm/model_executor/models/gemma4.py).
   g.global.keys_are_values = config.flag({"attention_k_eq_v"}, false);
   g.global.caches_both = g.global.keys_are_values;
   if (g.global.keys_are_values) {
@@ -115,8 +115,8 @@ Gemma4 read_gemma4(const Fields& config, std::int64_t layers, std::int64_t hidde
   return g;
 }
 
-/// Routed experts beside the dense block, which every token also passes: counted as the shared
-/// expert. Three more norms, and the router's scales.
+/// Routed experts parallel to the dense block, which every token passes through and which is
+/// counted as the shared expert. Plus three norms and the router's scales.
 void add_gemma4_experts(const Fields& config, const Gemma4& g, Layer& layer) {
   MoeFfn moe = routed_experts(config, {"moe_intermediate_size", "expert_intermediate_size"});
   moe.shared_intermediate = g.intermediate;

@@ -1,4 +1,4 @@
-// Models in which most layers keep a recurrent state of constant size and few have a KV cache.
+// Models in which most layers have a recurrent state of constant size and few have a KV cache.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace roofcast {
 
 namespace {
 
-/// The config's dtype of recurrent state; engines keep it in the activation dtype otherwise.
+/// The config's dtype of the recurrent state; by default engines use the activation dtype.
 void read_state_dtype(const Fields& config, Transformer& model) {
   const std::string text = config.text({"mamba_ssm_dtype", "mamba_ssm_cache_dtype"});
   if (text.empty()) return;
@@ -96,7 +96,7 @@ Layer nemotron_mlp(const Fields& config) {
                           .bias = config.flag({"mlp_bias"}, false)}};
 }
 
-/// 'M', 'E', '-' or '*' of each sub-block, from the pattern or from layers_block_type.
+/// 'M', 'E', '-' or '*' per sub-block, from the pattern or from layers_block_type.
 std::string nemotron_pattern(const Fields& config) {
   if (config.has("hybrid_override_pattern")) return config.text({"hybrid_override_pattern"});
   const std::vector<std::string> types = config.texts("layers_block_type");
@@ -121,8 +121,8 @@ std::string nemotron_pattern(const Fields& config) {
 
 }  // namespace
 
-// Nemotron-H and Nemotron-3: every sub-block (Mamba-2, attention, MLP, experts) is a layer of its
-// own with one norm.
+// Nemotron-H and Nemotron-3: every sub-block (Mamba-2, attention, MLP, experts) is a separate layer
+// with one norm.
 void build_nemotron_h(const Fields& config, Transformer& model) {
   const std::string pattern = nemotron_pattern(config);
   if (static_cast<std::int64_t>(pattern.size()) > kMaxLayers) {
@@ -154,8 +154,8 @@ void build_nemotron_h(const Fields& config, Transformer& model) {
   }
 }
 
-// MiniMax-Text-01: lightning attention (0) and softmax attention (1) by layer, experts everywhere.
-// The state is taken to have the activation dtype, as vLLM's mamba_cache_dtype auto gives.
+// MiniMax-Text-01: lightning attention (0) or softmax attention (1) by layer, experts in all. The
+// state has the activation dtype, as with vLLM's mamba_cache_dtype auto.
 void build_minimax_text(const Fields& config, Transformer& model) {
   const std::int64_t layers = layer_count(config);
   const Attention attention = grouped_attention(config);
@@ -187,8 +187,8 @@ LatentAttention kimi_latent(const Fields& config) {
 
 }  // namespace
 
-// Kimi-Linear: Kimi delta attention, and latent attention in the layers that linear_attn_config
-// lists (counted from 1).
+// Kimi-Linear: Kimi delta attention, and latent attention in the layers listed in
+// linear_attn_config (counted from 1).
 void build_kimi_linear(const Fields& config, Transformer& model) {
   const std::int64_t layers = layer_count(config);
   const auto linear = config.object("linear_attn_config");

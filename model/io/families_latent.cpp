@@ -1,4 +1,4 @@
-// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434) and what came of it: sparse with an
+// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434) and its successors: sparse with an
 // indexer (V3.2, GLM-5), and the compressed single-head caches of DeepSeek-V4.
 #include <algorithm>
 
@@ -41,8 +41,8 @@ std::vector<bool> deepseek_expert_layers(const Fields& config, std::int64_t laye
   return has_experts;
 }
 
-/// Experts of the DeepSeek kind: the router has a score correction per expert when it balances
-/// without an auxiliary loss (V3 and later).
+/// DeepSeek experts: the router has a score correction per expert if it balances without an
+/// auxiliary loss (V3 and later).
 MoeFfn deepseek_experts(const Fields& config) {
   MoeFfn moe = routed_experts(config, {"moe_intermediate_size"});
   moe.shared_intermediate = shared_width(config, moe.expert_intermediate);
@@ -76,8 +76,8 @@ void build_deepseek(const Fields& config, Transformer& model) {
 
 namespace {
 
-// Compressed caches with this ratio overlap and are searched by an indexer; others are read whole
-// (DeepSeek-V4 inference code, Compressor and Indexer).
+// Compressed caches with this ratio overlap and have an indexer; others are read whole (DeepSeek-V4
+// inference code, Compressor and Indexer).
 constexpr std::int64_t kSearchedRatio = 4;
 
 struct DeepSeekV4 {
@@ -96,7 +96,7 @@ DeepSeekV4 read_deepseek_v4(const Fields& config, std::int64_t hidden) {
   a.q_lora_rank = config.size({"q_lora_rank"});
   a.output_lora_rank = config.size({"o_lora_rank"});
   a.output_groups = config.size({"o_groups"}, a.query_heads);
-  a.qk_norm_elements = a.head_dim;  // of the one key-value; the query latent has its own
+  a.qk_norm_elements = a.head_dim;  // of the single key-value head; the query latent has its own
   a.sink_elements = a.query_heads;
   a.local_tokens = config.size({"sliding_window"}, kLongestContext);
   v4.index_topk = config.size({"index_topk"}, kLongestContext);
@@ -107,7 +107,7 @@ DeepSeekV4 read_deepseek_v4(const Fields& config, std::int64_t hidden) {
 }
 
 /// Learned pooling of `ratio` tokens into one entry of `width`: two projections, a bias per
-/// position, a norm; twice the width where neighbouring groups overlap.
+/// position, a norm; twice the width if neighbouring groups overlap.
 void add_compressor(const std::string& name, std::int64_t ratio, std::int64_t width,
                     std::int64_t hidden, Layer& layer) {
   const std::int64_t outputs = width * (ratio == kSearchedRatio ? 2 : 1);
@@ -157,9 +157,9 @@ Layer deepseek_v4_layer(const DeepSeekV4& v4, std::int64_t ratio) {
 
 }  // namespace
 
-// Every layer keeps its last `sliding_window` tokens; where compress_ratios is not 0 also one entry
-// per `ratio` older tokens. Keys are values, one head. The first `num_hash_layers` layers route by
-// a table of token ids and have no score correction.
+// Every layer keeps its last `sliding_window` tokens and, if its compress_ratios is not 0, one
+// entry per `ratio` older tokens. Keys are values, with one head. The first `num_hash_layers`
+// layers route by a table of token ids and have no score correction.
 void build_deepseek_v4(const Fields& config, Transformer& model) {
   const std::int64_t layers = layer_count(config);
   const DeepSeekV4 v4 = read_deepseek_v4(config, model.hidden);

@@ -1,4 +1,4 @@
-// Mixture-of-experts models with grouped-query attention in every layer, all tokens attended.
+// Mixture-of-experts models with full grouped-query attention in every layer.
 #include <fmt/format.h>
 
 #include "base/error.hpp"
@@ -79,8 +79,8 @@ void build_glm4_moe(const Fields& config, Transformer& model) {
   add_layers(model, layers - dense, with_two_norms(model, attention, moe));
 }
 
-// MiniMax-M2: `intermediate_size` is the experts' width; norms of queries and keys over the full
-// width of the projections.
+// MiniMax-M2: `intermediate_size` is the experts' width; queries and keys are normalised over the
+// full width of the projections.
 void build_minimax_m2(const Fields& config, Transformer& model) {
   Attention attention = grouped_attention(config);
   if (config.flag({"use_qk_norm"}, true)) {
@@ -95,8 +95,8 @@ void build_minimax_m2(const Fields& config, Transformer& model) {
 
 namespace {
 
-/// Block-sparse attention of MiniMax-M3: an indexer scores blocks of keys, `sparse_topk_blocks` of
-/// them are read. One index key a token is cached.
+/// Block-sparse attention of MiniMax-M3: an indexer scores blocks of keys and reads
+/// `sparse_topk_blocks` of them. One index key per token is cached.
 void make_sparse(const Fields& sparse, const Transformer& model, Layer& layer) {
   Attention& attention = std::get<Attention>(layer.mixer);
   attention.index_heads = sparse.size({"sparse_num_index_heads"}, kMaxHeads);

@@ -13,7 +13,7 @@
 namespace roofcast {
 
 // gpt-oss: biases on all projections, one learned sink per query head, a window in every other
-// layer (the first included) unless layer_types says otherwise.
+// layer (starting with the first) unless layer_types says otherwise.
 void build_gpt_oss(const Fields& config, Transformer& model) {
   const std::int64_t layers = layer_count(config);
   Attention attention = grouped_attention(config);
@@ -33,7 +33,7 @@ void build_gpt_oss(const Fields& config, Transformer& model) {
 
 namespace {
 
-/// Layers without rotary positions attend to everything, the others within their chunk. An empty
+/// Layers without rotary positions attend to all tokens, the others within their chunk. An empty
 /// list means every fourth layer (transformers, configuration_llama4.py).
 std::vector<bool> llama4_chunked(const Fields& config, std::int64_t layers) {
   const auto stated = layer_counts(config, "no_rope_layers", layers);
@@ -60,8 +60,8 @@ std::vector<bool> llama4_expert_layers(const Fields& config, std::int64_t layers
 
 }  // namespace
 
-// Llama-4: one shared expert of the routed experts' width that no field states. Its norm of queries
-// and keys has no gain.
+// Llama-4: one shared expert with the routed experts' width, which no field states. Its norm of
+// queries and keys has no gain.
 void build_llama4(const Fields& config, Transformer& model) {
   const std::int64_t layers = layer_count(config);
   Attention attention = grouped_attention(config);
@@ -84,7 +84,7 @@ void build_llama4(const Fields& config, Transformer& model) {
 
 namespace {
 
-/// MiMo-V2: windowed layers have their own heads and widths, and (only they) sinks.
+/// MiMo-V2: only windowed layers have sinks, and they have their own heads and widths.
 Attention mimo_windowed(const Fields& config, const Attention& full) {
   Attention a = full;
   a.query_heads = config.size_or({"swa_num_attention_heads"}, full.query_heads, kMaxHeads);
@@ -124,7 +124,7 @@ void build_mimo_v2(const Fields& config, Transformer& model) {
 
 namespace {
 
-/// "3,4,5": layers with experts.
+/// Parses "3,4,5": the layers with experts.
 std::vector<bool> listed_layers(const Fields& config, const std::string& list,
                                 std::int64_t layers) {
   std::vector<bool> listed(static_cast<std::size_t>(layers), false);
@@ -149,7 +149,7 @@ std::vector<bool> step3_expert_layers(const Fields& config, std::int64_t layers)
   return has_experts;
 }
 
-/// Windowed layers take their own head counts where the config states them.
+/// Windowed layers have their own head counts if the config states them.
 Attention step3_windowed(const Fields& config, const Attention& full, Transformer& model) {
   Attention a = full;
   a.span = sliding(config.size({"sliding_window"}, kLongestContext));

@@ -1,4 +1,4 @@
-// Pieces that several families read the same way.
+// Config fields that several families read in the same way.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,33 @@
 
 namespace roofcast {
 
-/// Number of layers, by any of its names.
+/// Number of layers, under any of its names.
 std::int64_t layer_count(const Fields& config);
 
-/// Heads, KV heads and head dimension; all tokens attended, no biases, no norms. Head dimension
-/// falls back to hidden / heads, which must divide.
+/// Heads, KV heads and head dimension; full attention, no biases, no norms. Head dimension defaults
+/// to hidden / heads, which must divide.
 Attention grouped_attention(const Fields& config);
 
-/// Gains of RMS norms of queries and keys, one vector each for all heads.
+/// Elements of RMS norms of queries and keys: one vector each, shared by all heads.
 std::int64_t per_head_qk_norm(const Attention& attention);
 /// The same over the full width of the projections.
 std::int64_t full_width_qk_norm(const Attention& attention);
 
-/// `sliding_window` where it is set, in force and shorter than the context; else full.
+/// `sliding_window` if it is set, enabled and shorter than the context; else full.
 AttentionSpan window_of(const Fields& config);
 AttentionSpan sliding(std::int64_t tokens);
 
 /// The dense feed-forward width under any of its names.
 std::int64_t ffn_width(const Fields& config);
 
-/// Experts, experts per token, width; routed only, gated.
+/// Experts, experts per token and width; no shared expert, gated.
 MoeFfn routed_experts(const Fields& config, Names width);
 
 /// `n_shared_experts` times the expert width, or the width that the config states; 0: none.
 std::int64_t shared_width(const Fields& config, std::int64_t expert_width);
 
-/// Text of each layer under `key` ("layer_types"), one per layer; empty when absent. Throws when
-/// the list is shorter than the model, or longer.
+/// The strings under `key` ("layer_types"), one per layer; empty if absent. Throws Error if the
+/// list's length is not the number of layers.
 std::vector<std::string> layer_texts(const Fields& config, std::string_view key,
                                      std::int64_t layers);
 std::vector<std::int64_t> layer_counts(const Fields& config, std::string_view key,

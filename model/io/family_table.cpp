@@ -19,7 +19,7 @@ constexpr ModuleNames kNemotron{.attention = "mixer",
                                 .shared = "mixer.shared_experts"};
 constexpr ModuleNames kDeepSeekV4{
     .attention = "attn", .dense = "ffn", .experts = "ffn.experts", .shared = "ffn.shared_experts"};
-// The dense block that runs beside the experts is counted as their shared expert.
+// The dense block that runs in parallel with the experts is counted as their shared expert.
 constexpr ModuleNames kGemma4{.experts = "experts", .shared = "mlp"};
 constexpr ModuleNames kStep{.experts = "moe", .shared = "share_expert"};
 constexpr ModuleNames kGpt2{.attention = "attn"};
@@ -82,7 +82,7 @@ std::vector<Family> gemma_families() {
        .architectures = {"Gemma2ForCausalLM"},
        .build = build_gemma2,
        .tied_by_default = true},
-      // Gemma3TextConfig's defaults, which nested configs leave out.
+      // Gemma3TextConfig's defaults, which nested configs omit.
       {.kind = "gemma3",
        .model_types = {"gemma3", "gemma3_text"},
        .architectures = {"Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"},

@@ -66,17 +66,17 @@ enum ValueType : std::uint32_t {
 
 constexpr std::uint64_t kDefaultAlignment = 32;
 constexpr std::uint32_t kMaxDimensions = 4;     // GGML_MAX_DIMS
-constexpr std::uint64_t kLongestName = 65'535;  // docs/gguf.md: keys; names are shorter still
+constexpr std::uint64_t kLongestName = 65'535;  // docs/gguf.md: keys; tensor names are shorter
 constexpr std::uint64_t kLongestText = 65'536;  // longer texts (chat templates) are skipped
 constexpr std::uint64_t kMaxKept = 4'096;       // list elements: more than any model has layers
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 53;
 constexpr std::uint64_t kMaxParts = 10'000;
-// Fewest bytes of one entry: key length, type and one byte; name length, dimension count, one
+// Minimum bytes of one entry: key length, type and one byte; name length, dimension count, one
 // dimension, type and offset.
 constexpr std::uint64_t kSmallestValue = 8 + 4 + 1;
 constexpr std::uint64_t kSmallestTensor = 8 + 4 + 8 + 4 + 8;
 
-/// Reads forward through a file and never past its end.
+/// Reads forward through a file, never beyond its end.
 class Stream {
  public:
   explicit Stream(const std::string& path)
@@ -100,7 +100,7 @@ class Stream {
     need(bytes.size(), what);
     take(bytes.data(), bytes.size());
     Number value{};
-    std::memcpy(&value, bytes.data(), bytes.size());  // little-endian hosts only, as CUDA's are
+    std::memcpy(&value, bytes.data(), bytes.size());  // little-endian hosts only, like CUDA's
     return value;
   }
 
@@ -159,9 +159,9 @@ std::optional<std::uint64_t> width_of(std::uint32_t type) {
   }
 }
 
-// `key` below is already fit for a message.
+// `key` is already sanitised for messages.
 
-/// A string value; one too long to matter is skipped and kept as empty.
+/// A string value; if too long to be relevant it is skipped and stored as empty.
 std::string read_text_value(Stream& stream, const std::string& key) {
   const auto length = stream.number<std::uint64_t>(key);
   if (length <= kLongestText && length <= stream.left()) {
@@ -209,7 +209,7 @@ GgufList read_list(Stream& stream, const std::string& key) {
   const auto type = stream.number<std::uint32_t>(key);
   const auto length = stream.number<std::uint64_t>(key);
   const std::optional<std::uint64_t> width = width_of(type);
-  // A list of texts takes at least 8 bytes each; lists of lists are not in use.
+  // A list of strings takes at least 8 bytes per element; nested lists are not in use.
   if (!width && type != kString) {
     stream.fail(fmt::format("{} is a list of the unknown type {}", key, type));
   }
@@ -249,7 +249,7 @@ void read_values(Stream& stream, std::uint64_t count, GgufFile& file) {
   }
 }
 
-/// Elements and bytes of a tensor whose rows are whole blocks.
+/// Sets elements and bytes of a tensor whose rows are whole blocks.
 void size_tensor(const Stream& stream, const BlockType& type, GgufTensor& tensor) {
   std::uint64_t elements = 1;
   for (const std::int64_t size : tensor.shape) {
@@ -327,7 +327,7 @@ void read_tensors(Stream& stream, std::uint64_t count, GgufFile& file) {
   if (total > static_cast<double>(data)) stream.fail("tensors overlap");
 }
 
-/// One file of possibly several.
+/// One file, possibly of several.
 GgufFile read_part(const std::string& path) {
   Stream stream(path);
   constexpr std::array kMagic{'G', 'G', 'U', 'F'};

@@ -1,4 +1,4 @@
-// The model shape that a GGUF file states. Key names: docs/gguf.md and gguf-py/gguf/constants.py;
+// Derives the model shape from a GGUF file. Key names: docs/gguf.md and gguf-py/gguf/constants.py;
 // tensor names: gguf-py/gguf/tensor_mapping.py, both in github.com/ggml-org/llama.cpp.
 #include <fmt/format.h>
 
@@ -21,10 +21,10 @@ namespace {
 constexpr std::int64_t kMaxLayers = 10'000;
 constexpr std::int64_t kWidest = 100'000'000;
 
-/// Architectures whose layers are attention and a feed-forward block with sizes in keys.
+/// Architectures whose layers are attention and a feed-forward block, with sizes in keys.
 struct Family {
   std::string_view name;
-  /// Every so manieth layer attends to everything, the others to a window (set_swa_pattern in
+  /// Every `window_period`-th layer has full attention, the others a window (set_swa_pattern in
   /// llama.cpp's src/llama-model.cpp); 0: no windows.
   std::int64_t window_period;
 };
@@ -33,7 +33,7 @@ constexpr std::array kFamilies{
     Family{"qwen3", 0},  Family{"qwen3moe", 0}, Family{"gemma", 0},   Family{"gemma2", 2},
     Family{"gemma3", 6}, Family{"phi3", 0},     Family{"gpt-oss", 2}, Family{"deepseek2", 0}};
 
-/// Keys of the file's architecture: "llama.block_count" for "block_count".
+/// Keys with the file's architecture as prefix: "llama.block_count" for "block_count".
 class Keys {
  public:
   explicit Keys(const GgufFile& file) : file_(file) {}
@@ -74,7 +74,7 @@ class Keys {
   const GgufFile& file_;
 };
 
-/// The tensors of one layer, or of the ends (prefix ""), by name without the prefix.
+/// The tensors of one layer, or outside the layers (prefix ""), by name without the prefix.
 class Tensors {
  public:
   void add(const std::string& name, const GgufTensor& tensor) { by_name_[name] = &tensor; }
@@ -99,8 +99,8 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// What a group of tensors is stored in: the type with most bytes names it, the bits are the mean.
-/// GGUF weights are unpacked to 16 bits to be multiplied, whatever they are stored in.
+/// The storage format of a group of tensors: named by the type with most bytes, with average bits.
+/// GGUF weights of every type are unpacked to 16 bits to be multiplied.
 WeightFormat format_of(const std::vector<const GgufTensor*>& tensors) {
   std::map<std::string, double> bytes_by_type;
   double bytes = 0;
@@ -132,7 +132,7 @@ WeightFormat format_where(const Tensors& tensors, Predicate wanted) {
 
 bool is_norm(const std::string& name) { return contains(name, "norm."); }
 
-/// Norms inside the mixer are counted there.
+/// Norms inside the mixer are counted with the mixer.
 bool is_mixer_norm(const std::string& name) {
   return contains(name, "attn_q_norm") || contains(name, "attn_k_norm") ||
          contains(name, "attn_q_a_norm") || contains(name, "attn_kv_a_norm");
@@ -163,8 +163,8 @@ Attention grouped_attention(const Keys& keys, const Tensors& tensors, std::int64
   return a;
 }
 
-/// DeepSeek-V2 and V3. Files written for absorbed attention state the cache's width as key_length
-/// and the heads' own in key_length_mla.
+/// DeepSeek-V2 and V3. In files written for absorbed attention key_length is the cache's width and
+/// key_length_mla the heads' own.
 LatentAttention latent_attention(const Keys& keys) {
   LatentAttention a;
   a.query_heads = keys.require("attention.head_count");
@@ -185,7 +185,7 @@ MoeFfn experts_of(const Keys& keys, const Tensors& tensors, std::int64_t layer) 
   m.experts_per_token = keys.require("expert_used_count");
   const std::optional<std::int64_t> width = keys.find("expert_feed_forward_length", layer);
   m.expert_intermediate = width ? *width : keys.require("feed_forward_length", layer);
-  // Older Mixtral files hold one tensor per expert.
+  // Older Mixtral files have one tensor per expert.
   m.gated = tensors.has("ffn_gate_exps.weight") || tensors.has("ffn_gate.0.weight") ||
             tensors.has("ffn_gate_up_exps.weight");
   m.router_bias = tensors.has("ffn_gate_inp.bias") || tensors.has("exp_probs_b.bias") ||
@@ -202,7 +202,7 @@ MoeFfn experts_of(const Keys& keys, const Tensors& tensors, std::int64_t layer) 
 DenseFfn dense_of(const Keys& keys, const Tensors& tensors, std::int64_t layer) {
   DenseFfn f;
   f.intermediate = keys.require("feed_forward_length", layer);
-  // Phi-3 keeps gate and up in one tensor of twice the width.
+  // Phi-3 stores gate and up in one tensor of twice the width.
   const GgufTensor* up = tensors.find("ffn_up.weight");
   const bool fused = up != nullptr && up->shape.size() > 1 && up->shape[1] == 2 * f.intermediate;
   f.gated = fused || tensors.has("ffn_gate.weight");
@@ -241,11 +241,11 @@ Layer layer_of(const Keys& keys, const Family& family, const Tensors& tensors, s
   return layer;
 }
 
-// How far a layer's stored elements may be from what its keys give. Not zero: some files keep a
-// latent up-projection in two forms, or frequency tables beside the weights.
+// Tolerated difference between a layer's stored elements and those its keys imply. Not zero: some
+// files store a latent up-projection in two forms, or frequency tables with the weights.
 constexpr double kSizeTolerance = 0.05;
 
-/// Refuses a layer whose keys and tensors tell different stories: its shape is not understood.
+/// Refuses a layer whose keys and tensors disagree: its shape is not understood.
 void check_layer_size(const GgufFile& file, const Layer& layer, const Tensors& tensors,
                       std::int64_t hidden, std::int64_t index) {
   double expected = 0;
@@ -263,7 +263,7 @@ void check_layer_size(const GgufFile& file, const Layer& layer, const Tensors& t
   }
 }
 
-/// Layers ("blk.3.attn_q.weight") and the ends, taken apart by name.
+/// Tensors sorted by name into layers ("blk.3.attn_q.weight") and the rest.
 struct SortedTensors {
   std::vector<Tensors> layers;
   Tensors ends;

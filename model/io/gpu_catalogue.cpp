@@ -1,4 +1,4 @@
-// Finding a profile by name or path; what a profile says is read in gpu_reader.cpp.
+// Finds a profile by name or path; gpu_reader.cpp reads its contents.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace roofcast {
 namespace {
 
-/// Words that drivers and shops put before the model, in the order in which they appear.
+/// Words that drivers and shops put before the model, in order of appearance.
 constexpr std::string_view kLeadingWords[] = {"nvidia", "amd", "geforce", "instinct"};
 
 std::string fnv1a_hex(std::string_view text) { return fmt::format("{:016x}", fnv1a(text)); }
@@ -38,7 +38,7 @@ bool answers_to(const Gpu& gpu, const std::string& key) {
          std::any_of(gpu.aliases.begin(), gpu.aliases.end(), same);
 }
 
-/// Names of the profiles of which some spelling is near `key`, nearest first.
+/// Names of the profiles with a spelling near `key`, nearest first.
 std::vector<std::string> nearest_profiles(const std::string& key, const std::vector<Gpu>& gpus) {
   std::vector<std::string> keys;
   for (const Gpu& gpu : gpus) {

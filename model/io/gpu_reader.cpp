@@ -140,7 +140,7 @@ Floors read_floors(const ProfileSection& top) {
   return result;
 }
 
-/// True when `key`, dots for nesting, leads to something in the profile.
+/// Whether `key`, with dots for nesting, exists in the profile.
 bool leads_somewhere(const Json& profile, const std::string& key) {
   const Json* at = &profile;
   std::istringstream parts(key);
@@ -181,8 +181,8 @@ void read_facts(const ProfileSection& top, Gpu& gpu) {
   if (top.has("price_dollars_per_hour")) {
     gpu.price = DollarsPerHour{number(top, "price_dollars_per_hour", kPrice)};
   }
-  // "80 GB" is 80e9 bytes on some datasheets and 80 GiB on others, so the driver may show up to
-  // 7.4 % more than the nominal figure, and a little less than it where ECC takes a share.
+  // "80 GB" is 80e9 bytes on some datasheets and 80 GiB on others, so the driver may report up to
+  // 7.4 % more than the nominal figure, and slightly less if ECC takes a share.
   const double shown = gpu.memory_visible / gpu.memory;
   if (shown < 0.5 || shown > kGiB / 1e9) {
     top.fail("memory_visible_bytes",

@@ -1,4 +1,4 @@
-// A hardware profile as text. What each key means: hardware_profiles/README.md.
+// Writes a hardware profile. hardware_profiles/README.md documents its keys.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -15,10 +15,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kSchemaVersion = 1;
 
-// Whole numbers up to here are exact in a double.
+// Whole numbers up to this are exact in a double.
 constexpr double kLargestWhole = 9007199254740992.0;  // 2^53
 
-/// Shortest text that reads back to the same double; whole numbers without a fraction.
+/// Shortest text that reads back to the same double; whole numbers have no fraction.
 Json number(double value) {
   if (value == std::floor(value) && std::abs(value) <= kLargestWhole) {
     return static_cast<std::int64_t>(value);
@@ -179,7 +179,7 @@ void add_facts(Json& json, const Gpu& gpu) {
   if (gpu.price) json["price_dollars_per_hour"] = number(*gpu.price);
 }
 
-/// True when `key`, dots for nesting, leads to something that is written.
+/// Whether `key`, with dots for nesting, exists in the output.
 bool is_written(const Json& json, const std::string& key) {
   const Json* at = &json;
   for (std::size_t start = 0; start <= key.size();) {
@@ -196,7 +196,7 @@ std::string scalar_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Objects and lists of lists over several lines, lists of scalars on one.
+/// Objects and nested lists take several lines, lists of scalars one.
 void print(const Json& value, const std::string& indent, std::string& out) {
   const std::string inner = indent + "  ";
   const bool of_scalars =

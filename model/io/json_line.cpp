@@ -8,14 +8,14 @@ namespace roofcast {
 
 namespace {
 
-/// Walks over JSON that was parsed before, so that it only needs to tell texts from structure.
+/// Walks over JSON that has been parsed before, so it only distinguishes strings from structure.
 class Walker {
  public:
   explicit Walker(std::string_view text) : text_(text) {}
 
   std::size_t position() const { return at_; }
 
-  /// To the value of `key` in the object that begins here; false when it has none.
+  /// Moves to the value of `key` in the object that starts here; false if there is none.
   bool enter_object(std::string_view key) {
     if (!open('{')) return false;
     while (peek() == '"') {
@@ -30,7 +30,7 @@ class Walker {
     return false;
   }
 
-  /// To element number `index` of the list that begins here.
+  /// Moves to element number `index` of the list that starts here.
   bool enter_list(std::size_t index) {
     if (!open('[')) return false;
     for (; index > 0 && peek() != ']' && at_ < text_.size(); --index) {

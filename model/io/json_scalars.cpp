@@ -10,7 +10,7 @@ namespace roofcast {
 
 namespace {
 
-/// Follows nlohmann's parser events; the names of the functions are the library's.
+/// SAX handler for nlohmann's parser, which prescribes the function names.
 class ScalarEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
   ScalarEvents(const std::string& where, std::size_t max_levels, const OnJsonScalar& on_scalar)

@@ -19,16 +19,16 @@ namespace roofcast {
 
 namespace {
 
-// Quantisation lists of large mixture-of-experts models reach 3 MB; nothing known is near this.
+// Quantisation lists of large mixture-of-experts models reach 3 MB; this is far beyond any known.
 constexpr std::uintmax_t kLargestFile = 256u << 20;
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::array<std::string_view, 3> kNonFinite = {"-Infinity", "Infinity", "NaN"};
 
-/// The text with non-finite literals quoted, and where its bytes were in the original.
+/// The text with non-finite literals quoted, and the original positions of its bytes.
 struct Rewritten {
   std::string text;
-  std::vector<std::size_t> quotes;  // positions in `text` of quotes that the original lacks
+  std::vector<std::size_t> quotes;  // positions in `text` of the added quotes
 
   std::size_t original_position(std::size_t position) const {
     const auto added = std::lower_bound(quotes.begin(), quotes.end(), position) - quotes.begin();
@@ -36,7 +36,7 @@ struct Rewritten {
   }
 };
 
-/// Length of the string literal or comment that starts at `at`, 0 when neither does.
+/// Length of the string literal or comment at `at`; 0 if there is neither.
 std::size_t opaque_length(std::string_view text, std::size_t at) {
   if (text[at] == '"') {
     std::size_t end = at + 1;
@@ -79,7 +79,7 @@ Rewritten quote_non_finite(std::string_view text) {
   return out;
 }
 
-/// The parser's own reason without its prefix, in printable ASCII.
+/// The parser's reason without its prefix, in printable ASCII.
 std::string reason_of(const std::string& what) {
   std::string reason = what;
   for (const std::string_view marker : {" - ", ": ", "] "}) {

@@ -1,4 +1,4 @@
-// How a profile spells what was measured: one table for reader and writer.
+// The profile's keys for measured values: one table for reader and writer.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline constexpr std::array kExchanges{Exchange::all_reduce, Exchange::all_gathe
                                        Exchange::reduce_scatter, Exchange::all_to_all,
                                        Exchange::point_to_point};
 
-/// A whole number of a shape.
+/// A whole number in a shape.
 struct SizeKey {
   const char* key;
   std::int64_t OperatorShape::*field;
@@ -42,7 +42,7 @@ inline constexpr std::array kAttentionSizes{
     SizeKey{"value_dim", &OperatorShape::value_dim},
 };
 
-/// The sizes that a family's shape states, in the order in which they are written.
+/// The sizes in a family's shape, in the order in which they are written.
 inline std::span<const SizeKey> size_keys(OperatorFamily family) {
   switch (family) {
     case OperatorFamily::gemm:
@@ -59,7 +59,7 @@ inline std::span<const SizeKey> size_keys(OperatorFamily family) {
   return {};
 }
 
-/// Rates and times that a profile may state beside its curves.
+/// Rates and times that a profile may state in addition to its curves.
 struct RateKey {
   const char* key;
   BytesPerSecond Measured::*field;
@@ -81,7 +81,7 @@ inline constexpr std::array kTimes{
     TimeKey{"engine_step_s", &Measured::engine_step},
 };
 
-/// Texts that say how the curves came about.
+/// Texts that describe how the curves were made.
 struct TextKey {
   const char* key;
   std::string Measured::*field;

@@ -31,16 +31,16 @@ constexpr Range kError{0, 1e3, "of the time"};
 constexpr Range kDropped{0, 1e12, "samples"};
 constexpr Range kRanks{1, kMaxMeasuredRanks, "GPUs"};
 constexpr Range kFloor{0, 1, "seconds"};
-// From an instant to a second per operation, byte or wave.
+// From zero to a second per operation, byte or wave.
 constexpr Range kTerm{0, 1, "seconds"};
 constexpr Range kHostRate{1e6, 1e15, "bytes per second"};
 
-// A calibration takes some 150 sizes of an operator; every estimate works through all of them.
+// A calibration times some 150 sizes of an operator; every estimate processes all of them.
 constexpr std::size_t kMaxPoints = 2000;
-// The generic shapes with every kernel source are a few hundred.
+// The generic shapes with every kernel source give a few hundred curves.
 constexpr std::size_t kMaxCurves = 4096;
 
-/// The family's keys of the shape itself.
+/// The family's keys for the shape itself.
 std::vector<std::string> shape_keys(OperatorFamily family) {
   std::vector<std::string> keys;
   for (const SizeKey& size : size_keys(family)) keys.emplace_back(size.key);
@@ -67,7 +67,7 @@ std::vector<std::string> shape_keys(OperatorFamily family) {
   return keys;
 }
 
-/// One of several names at `key`.
+/// The name at `key`, which must be one of several.
 template <class Values>
 auto one_of(const ProfileSection& section, const std::string& key, const Values& values) {
   const std::string given = text(section, key);
@@ -169,7 +169,7 @@ MeasuredPoint read_point(const ProfileSection& curve, const std::string& where, 
           .samples = static_cast<int>(whole(curve, where, values[time + 2], kSamples))};
 }
 
-/// A point among the others of its curve, on its base and against physics.
+/// Checks a point against its curve's other points, its base and the physical limits.
 void check_point(const ProfileSection& section, const std::string& where,
                  const MeasuredCurve& curve, const Gpu& gpu) {
   const MeasuredPoint& point = curve.points.back();

@@ -6,8 +6,8 @@
 
 namespace roofcast {
 
-/// Throws Error naming the key that is wrong, or the line of the point that is faster than the
-/// peaks and bandwidth of `gpu` allow.
+/// Throws Error naming the wrong key, or the line of a point that is faster than the peaks and
+/// bandwidth of `gpu` allow.
 Measured read_measured(const ProfileSection& section, const Gpu& gpu);
 
 }  // namespace roofcast

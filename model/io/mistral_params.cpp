@@ -60,7 +60,7 @@ json from_mistral_params(const json& document, const std::string& where) {
     copy(moe, "num_experts_per_tok", "num_experts_per_tok", config);
   }
   if (document.contains("vision_encoder")) config["vision_config"] = document["vision_encoder"];
-  config["torch_dtype"] = "bfloat16";  // Mistral publishes in it; params.json does not say
+  config["torch_dtype"] = "bfloat16";  // the dtype that Mistral publishes in; not in params.json
   return config;
 }
 

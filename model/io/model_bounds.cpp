@@ -14,7 +14,7 @@ double product(std::int64_t a, std::int64_t b) {
   return static_cast<double>(a) * static_cast<double>(b);
 }
 
-// Widths of projections, at least as large as the real ones; each is multiplied by `hidden`.
+// Upper bounds of projection widths; each is multiplied by `hidden`.
 
 double width(const Attention& a) {
   const double heads = static_cast<double>(a.query_heads) * 3 + static_cast<double>(a.kv_heads);
@@ -53,7 +53,7 @@ double width(const MoeFfn& m) {
 
 double width(std::monostate) { return 0; }
 
-/// Largest product of two widths inside latent attention, which `hidden` does not bound.
+/// Largest product of two widths inside latent attention that does not involve `hidden`.
 double inner(const Mixer& mixer) {
   if (const auto* a = std::get_if<LatentAttention>(&mixer)) {
     return width(*a) * static_cast<double>(a->q_lora_rank + a->kv_lora_rank);

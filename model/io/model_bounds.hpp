@@ -1,4 +1,4 @@
-// Refuses models whose counts would not fit the arithmetic that follows.
+// Refuses models whose counts could overflow the arithmetic.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace roofcast {
 
-/// Throws Error naming `where` when the model has no layers or more than 10^16 parameters by a
+/// Throws Error naming `where` if the model has no layers, or more than 10^16 parameters by a
 /// generous upper estimate: such sizes are mistakes, and 64-bit sums must not overflow.
 void check_bounds(const Transformer& model, const std::string& where);
 

@@ -31,7 +31,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-/// The fields of the language model: a nested config where there is one.
+/// The fields of the language model: a nested config if there is one.
 Fields language_fields(const Fields& top) {
   if (const auto thinker = top.object("thinker_config")) return language_fields(*thinker);
   for (const std::string_view key : {"text_config", "llm_config", "language_config"}) {
@@ -72,8 +72,7 @@ const Family& family_of(const Fields& top, const Fields& text) {
                           known_families()));
 }
 
-/// vLLM serves fp32 checkpoints in bf16 unless told otherwise (vllm/config/model.py,
-/// _resolve_auto_dtype).
+/// vLLM serves fp32 checkpoints in bf16 by default (vllm/config/model.py, _resolve_auto_dtype).
 DType activation_of(const Fields& top, const Fields& text, Transformer& model) {
   std::string name = top.text({"dtype", "torch_dtype"});
   if (name.empty()) name = text.text({"dtype", "torch_dtype"});
@@ -114,7 +113,7 @@ void set_plain_formats(Transformer& model) {
   }
 }
 
-/// quantization_config of the outer config, of the nested one, or the file beside them.
+/// Reads the quantization_config of the outer config, of the nested one, or the separate file.
 void read_formats(const Fields& top, const Fields& text, const std::optional<Fields>& beside,
                   const Family& family, Transformer& model) {
   set_plain_formats(model);
@@ -184,8 +183,8 @@ bool holds_what_is_not_loaded(const Checkpoint& checkpoint, const Transformer& m
   return model.next_token_layers > 0 || model.tied_embeddings || wide;
 }
 
-/// Exact bytes on disk beside the formula's; a note where they differ by more than 2 %. Where the
-/// files hold more for a reason that keeps it off the GPU, the formula stays.
+/// Uses the exact bytes on disk, with a note if they differ from the formula's by more than 2 %. If
+/// the files hold more for a reason that keeps it off the GPU, the formula is used.
 void use_checkpoint(const fs::path& folder, Transformer& model) {
   constexpr double kTolerance = 0.02;
   const auto checkpoint = read_checkpoint(folder.string());
@@ -207,8 +206,8 @@ void use_checkpoint(const fs::path& folder, Transformer& model) {
                   checkpoint->source, checkpoint->bytes.value / 1e9, formula.value / 1e9));
 }
 
-/// What vLLM takes from the generation_config.json beside a config
-/// (ModelConfig.get_diff_sampling_param); temperature takes no time.
+/// The sampling defaults that vLLM takes from the generation_config.json in the config's folder
+/// (ModelConfig.get_diff_sampling_param); temperature costs no time.
 SamplingKind read_sampling(const fs::path& file) {
   if (!fs::exists(file)) return SamplingKind::plain;
   const json document = parse_json(read_text_file(file.string()), file.string());

@@ -1,5 +1,4 @@
-// Models from what users have: a Hugging Face folder or config.json, a GGUF file, or the name of a
-// catalogue entry.
+// Loads models from a Hugging Face folder or config.json, a GGUF file, or by catalogue name.
 #pragma once
 
 #include <string>
@@ -11,10 +10,10 @@
 namespace roofcast {
 
 /// `model` is a folder with config.json (or Mistral's params.json, or one .gguf), a path to such a
-/// file, or a catalogue name ("llama-3.1-70b", "meta-llama/Llama-3.1-70B"). Beside a config.json,
-/// hf_quant_config.json, model.safetensors.index.json and *.safetensors headers are read when they
-/// are there. Throws Error naming file and key; an architecture that is not known is named
-/// together with what is missing.
+/// file, or a catalogue name ("llama-3.1-70b", "meta-llama/Llama-3.1-70B"). In a config.json's
+/// folder, also reads hf_quant_config.json, model.safetensors.index.json and *.safetensors headers
+/// if present. Throws Error naming file and key; for an unknown architecture it names the
+/// architecture and what is missing.
 Transformer load_model(const std::string& model);
 
 /// The same from the text of a config.json; `quant_config_text` may be empty. `where` names the
@@ -28,7 +27,7 @@ struct CatalogueEntry {
   std::string source;
 };
 
-/// Entries in order of name.
+/// Entries sorted by name.
 std::vector<CatalogueEntry> catalogue();
 
 }  // namespace roofcast

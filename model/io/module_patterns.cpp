@@ -21,7 +21,7 @@ bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-/// Without backtracking where the library offers it: a hostile pattern then costs polynomial time.
+/// Without backtracking if the library supports it: a malicious pattern then takes polynomial time.
 std::regex compile(const std::string& expression) {
 #ifdef __GLIBCXX__
   return std::regex(expression,

@@ -1,5 +1,5 @@
-// Which modules of a checkpoint a quantisation list means: exact names, names of parents or parts,
-// shell wildcards, and regular expressions marked "re:".
+// Matches module names against a quantisation list: exact names, names of parents or parts, shell
+// wildcards, and regular expressions marked "re:".
 #pragma once
 
 #include <regex>
@@ -10,24 +10,23 @@
 
 namespace roofcast {
 
-/// A module name without the prefixes before "layers.": "model.language_model.layers.3.mlp" is
-/// "layers.3.mlp". Names of other parts (vision towers, draft layers) stay as they are.
+/// A module name without the prefixes before "layers.": "model.language_model.layers.3.mlp" becomes
+/// "layers.3.mlp". Names of other parts (vision towers, draft layers) are unchanged.
 std::string_view without_model_prefix(std::string_view module);
 
-/// Shell matching: * and ? only, the whole text.
+/// Shell matching of the whole text, with * and ? only.
 bool glob_matches(std::string_view pattern, std::string_view text);
 
 class ModulePatterns {
  public:
   bool empty() const;
 
-  /// Throws Error for a regular expression that is too long or cannot be read; `where` names the
-  /// list.
+  /// Throws Error for a regular expression that is too long or invalid; `where` names the list.
   void add(const std::string& pattern, const std::string& where);
 
   /// `module` is a name without prefixes ("layers.3.self_attn.q_proj", "lm_head"). A pattern that
-  /// names a parent matches its children; one that is a part of a name ("gate") matches modules
-  /// with that component.
+  /// names a parent matches its children; one that is part of a name ("gate") matches modules with
+  /// that component.
   bool matches(const std::string& module) const;
 
  private:

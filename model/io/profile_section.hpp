@@ -1,4 +1,4 @@
-// Reading a profile key by key: what a value may be. Internal to gpu_reader.cpp,
+// Reads a profile key by key with the limits on its values. Internal to gpu_reader.cpp,
 // measured_reader.cpp and engine_profile.cpp.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace roofcast {
 
-/// What a number may be. Wide enough for any accelerator, and for a CPU that was calibrated;
-/// narrow enough to catch a value in GB, TFLOP/s or microseconds.
+/// Limits of a number: wide enough for any accelerator and for a calibrated CPU, narrow enough to
+/// catch a value in GB, TFLOP/s or microseconds.
 struct Range {
   double low;
   double high;
@@ -25,12 +25,13 @@ inline constexpr Range kTime{1e-9, 1.0, "seconds"};
 
 /// The profile being read.
 struct ProfileText {
-  std::string name;  // file name or other place, for errors
+  std::string name;  // file name or other source, for errors
   std::string text;
   std::string_view kind = "hardware profile";
 };
 
-/// Throws Error, one line, for what is not one JSON object, nests too deep or gives a key twice.
+/// Throws a one-line Error unless the text is one JSON object without excessive nesting or repeated
+/// keys.
 nlohmann::json parse_profile_json(const ProfileText& source);
 
 /// An object of the profile. Errors read "KIND FILE: PATH.KEY: WHAT".
@@ -40,9 +41,9 @@ struct ProfileSection : JsonReader {
   const ProfileText& source;
 };
 
-/// The object at a key that has to be there.
+/// The object at a required key.
 ProfileSection subsection(const ProfileSection& section, const std::string& key);
-/// Refuses keys that are not among `known`, naming the nearest.
+/// Refuses unknown keys, naming the nearest known one.
 void check_keys(const ProfileSection& section, const std::vector<std::string>& known);
 
 double checked(const ProfileSection& section, const std::string& key, const nlohmann::json& value,
@@ -53,9 +54,9 @@ std::int64_t whole(const ProfileSection& section, const std::string& key,
 std::int64_t whole_number(const ProfileSection& section, const std::string& key,
                           const Range& range);
 std::string text(const ProfileSection& section, const std::string& key);
-/// A list of texts that are not empty.
+/// A list of non-empty strings.
 std::vector<std::string> texts(const ProfileSection& section, const std::string& key);
-/// `key` itself, or `spelling` at it, as a number format.
+/// Parses `key` itself, or `spelling` found there, as a number format.
 DType dtype_key(const ProfileSection& section, const std::string& key);
 DType dtype_at(const ProfileSection& section, const std::string& key);
 

@@ -28,8 +28,8 @@ WeightFormat fp8_block(std::int64_t rows, std::int64_t columns) {
           .compute = DType::fp8};
 }
 
-/// Integers in groups of `group` weights (0: one scale per channel, neglected), with a scale and,
-/// when `zero_points`, a packed zero point each.
+/// Integers in groups of `group` weights (0: one scale per channel, neglected), each with a scale
+/// and, if `zero_points`, a packed zero point.
 WeightFormat grouped(std::string name, std::int64_t bits, std::int64_t group, bool zero_points,
                      DType compute) {
   const double extra = kScaleBits + (zero_points ? static_cast<double>(bits) : 0.0);
@@ -59,7 +59,7 @@ std::int64_t group_size(const Fields& q, Names names, std::int64_t fallback) {
   return q.size_or(names, fallback, kWidest);
 }
 
-/// ModelOpt's names of algorithms (modelopt, hf_quant_config.json; tensorrt_llm QuantAlgo).
+/// ModelOpt's algorithm names (modelopt, hf_quant_config.json; tensorrt_llm QuantAlgo).
 WeightFormat format_of_algorithm(const Fields& q, const std::string& algorithm, DType activation) {
   const std::string name = upper(algorithm);
   const auto group = [&](std::int64_t fallback) { return group_size(q, {"group_size"}, fallback); };
@@ -88,7 +88,7 @@ WeightFormat format_of_algorithm(const Fields& q, const std::string& algorithm, 
                      algorithm));
 }
 
-/// What the activations of a group are multiplied in, given its `input_activations`.
+/// The number format in which a group is multiplied, given its `input_activations`.
 DType compute_of(const Fields& group, std::int64_t weight_bits, bool is_float, DType activation) {
   const auto input = group.object("input_activations");
   if (!input) return activation;
@@ -184,7 +184,7 @@ WeightFormat read_fp8(const Fields& q) {
   return fp8_block(block[0], block[1]);
 }
 
-/// NVIDIA ModelOpt: one algorithm for all, or (MIXED_PRECISION) one per module.
+/// NVIDIA ModelOpt: one algorithm for all modules, or (MIXED_PRECISION) one per module.
 void read_modelopt(const Fields& q, DType activation, QuantizationScheme& scheme) {
   const std::string algorithm = q.text({"quant_algo"});
   if (upper(algorithm) != "MIXED_PRECISION") {
@@ -207,7 +207,7 @@ void read_bitsandbytes(const Fields& q, DType activation, QuantizationScheme& sc
     return;
   }
   // QLoRA (arXiv 2305.14314, section 3): 4 bits and an fp32 scale per 64 weights; double
-  // quantisation stores that scale in 8 bits and an fp32 one per 256 of them.
+  // quantisation stores that scale in 8 bits, plus an fp32 one per 256 scales.
   const bool twice = q.flag({"bnb_4bit_use_double_quant"}, false);
   const double scale_bits = twice ? 8.0 / 64 + 32.0 / (64 * 256) : 32.0 / 64;
   add_default(scheme, {.name = "nf4", .bits_per_weight = 4 + scale_bits, .compute = activation});
@@ -216,7 +216,7 @@ void read_bitsandbytes(const Fields& q, DType activation, QuantizationScheme& sc
 void read_integer_groups(const Fields& q, const std::string& name, DType activation,
                          QuantizationScheme& scheme) {
   read_exclusions(q, scheme);
-  // GPTQModel: "-:PATTERN" in `dynamic` leaves modules out.
+  // GPTQModel: "-:PATTERN" in `dynamic` excludes modules.
   if (const auto dynamic = q.object("dynamic")) {
     for (const auto& [pattern, overrides] : dynamic->members()) {
       if (pattern.rfind("-:", 0) == 0) {
@@ -236,7 +236,7 @@ void read_method(const Fields& q, DType activation, QuantizationScheme& scheme) 
     add_patterns(q, "modules_to_not_convert", scheme.excluded);
     add_patterns(q, "ignored_layers", scheme.excluded);
     read_module_map(q, activation, scheme);
-    // With a map of modules, `ignore` lists what the map leaves in the base format.
+    // With a map of modules, `ignore` lists those that the map leaves in the base format.
     if (scheme.by_module.empty()) add_patterns(q, "ignore", scheme.excluded);
     add_default(scheme, read_fp8(q));
   } else if (method == "compressed-tensors" || method == "compressed_tensors") {

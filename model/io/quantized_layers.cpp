@@ -1,4 +1,4 @@
-// From a quantisation scheme to the format of each block of each layer.
+// Derives the format of each block of each layer from a quantisation scheme.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace roofcast {
 
 namespace {
 
-/// One matrix under the names that checkpoints give it (alone or fused), within its layer.
+/// One matrix of a layer under its names in checkpoints (separate or fused).
 struct Module {
   std::vector<std::string> names;
   std::int64_t parameters = 0;
@@ -94,8 +94,8 @@ std::vector<Module> mixer_modules(const LightningAttention& l, std::int64_t hidd
 
 std::vector<Module> mixer_modules(std::monostate, std::int64_t, const ModuleNames&) { return {}; }
 
-/// Names as Hugging Face writes them, and as checkpoints with w1, w2, w3 do; the matrices are of
-/// one size.
+/// Names as in Hugging Face checkpoints and in those with w1, w2, w3; the matrices have equal
+/// sizes.
 std::vector<Module> ffn_modules(const std::string& block, bool gated, std::int64_t elements) {
   std::vector<Module> modules = {
       {prefixed(block, {"up_proj", "gate_up_proj", "w3", "dense_h_to_4h"}), elements},
@@ -144,7 +144,7 @@ class Resolver {
     return combined(parts);
   }
 
-  /// The format that a module has by its own name, nothing when it is not listed.
+  /// The format listed under the module's own name; null if it is not listed.
   const WeightFormat* listed(const std::string& name) const {
     for (std::string_view part = name; !part.empty();) {
       const auto found = scheme_.by_module.find(part);
@@ -189,7 +189,7 @@ void set_ffn_formats(std::size_t index, const ModuleNames& names, std::int64_t h
   }
   const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
   if (moe == nullptr) return;
-  // Experts are alike: the first stands for all.
+  // All experts are alike: the first represents them.
   const std::string first_expert = fmt::format("{}.0", names.experts);
   constexpr bool kExperts = true;
   layer.ffn_format = resolver.block(

@@ -1,4 +1,4 @@
-// Names from files, made fit for a one-line error message.
+// Sanitises names from files for one-line error messages.
 #pragma once
 
 #include <string>

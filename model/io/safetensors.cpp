@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The reference implementation's own limit (safetensors/src/tensor.rs, MAX_HEADER_SIZE).
+// Limit of the reference implementation (safetensors/src/tensor.rs, MAX_HEADER_SIZE).
 constexpr std::uint64_t kLongestHeader = 100'000'000;
 constexpr std::uintmax_t kLongestIndex = 100'000'000;
 // Beyond any tensor; keeps products of dimensions exact in 64 bits.
@@ -42,7 +42,7 @@ constexpr std::array kWidths{
     Width{"BF16", 16},   Width{"U32", 32},    Width{"I32", 32}, Width{"F32", 32},
     Width{"U64", 64},    Width{"I64", 64},    Width{"F64", 64}, Width{"C64", 64}};
 
-/// One tensor as its header entry comes in, piece by piece.
+/// One tensor, filled in as its header entry is parsed.
 struct Entry {
   StoredTensor tensor;
   std::vector<std::uint64_t> offsets;
@@ -93,7 +93,7 @@ std::uint64_t element_count(const StoredTensor& tensor, const std::string& where
   return elements;
 }
 
-/// Checks one entry against its own shape and the data section, and completes it.
+/// Checks an entry against its shape and the data section, and completes it.
 void complete(Entry& entry, std::uint64_t data_bytes, const std::string& where) {
   StoredTensor& tensor = entry.tensor;
   if (tensor.dtype.empty()) fail(where, tensor.name, "has no 'dtype'");
@@ -109,7 +109,7 @@ void complete(Entry& entry, std::uint64_t data_bytes, const std::string& where) 
   const std::uint64_t elements = element_count(tensor, where);
   const auto same = [&](const Width& w) { return w.dtype == tensor.dtype; };
   const auto width = std::find_if(kWidths.begin(), kWidths.end(), same);
-  // A dtype newer than this list: the offsets alone say how much it takes.
+  // For a dtype newer than this list, only the offsets give the size.
   if (width != kWidths.end() && (elements * width->bits + 7) / 8 != stored) {
     fail(where, tensor.name,
          fmt::format("takes {} bytes where {} elements of {} are {}", stored, elements,
@@ -179,7 +179,7 @@ std::string read_index_text(const std::string& path) {
 }
 
 Bytes total_size_of(const JsonScalar& value, const std::string& where) {
-  // Some writers state it as 1.6e10.
+  // Some writers write it as 1.6e10.
   double bytes = -1;
   if (const auto* whole = std::get_if<std::uint64_t>(&value)) bytes = static_cast<double>(*whole);
   if (const auto* number = std::get_if<double>(&value)) bytes = *number;
@@ -267,7 +267,7 @@ SafetensorsIndex read_safetensors_index(const std::string& path) {
         }
         if (at[0].key != "weight_map") return;
         const auto* file = std::get_if<std::string>(&value);
-        // A file name, never a way out of the folder.
+        // Must be a file name, so that it cannot lead out of the folder.
         if (file == nullptr || file->empty() || fs::path(*file).has_parent_path()) {
           throw Error(fmt::format("{}: 'weight_map' of {} is not a file name", path,
                                   quoted_name(at[1].key)));

@@ -6,7 +6,7 @@ namespace roofcast {
 
 namespace {
 
-// Far above any encoder, low enough that no product below overflows.
+// Far beyond any encoder, and small enough that no product below overflows.
 constexpr std::int64_t kWidestTower = 100'000;
 constexpr std::int64_t kLargestPatch = 1'000;
 constexpr std::int64_t kLargestMerge = 16;
@@ -63,7 +63,8 @@ std::int64_t qwen_merger(std::int64_t width, std::int64_t merged, std::int64_t o
   return norm * width + linear(merged, merged) + linear(merged, outputs);
 }
 
-// Qwen3-VL and Qwen3.5: as SigLIP, patches of two frames, and mergers that also feed early layers.
+// Qwen3-VL and Qwen3.5: like SigLIP, with patches of two frames and mergers that also feed early
+// layers.
 std::int64_t qwen3_tower(const Fields& v) {
   const std::int64_t width = v.size({"hidden_size"}, kWidestTower);
   const std::int64_t merge = v.size({"spatial_merge_size"}, kLargestMerge);

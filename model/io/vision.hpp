@@ -1,4 +1,4 @@
-// Parameters of the vision encoder and projector of a multimodal model.
+// Parameters of a multimodal model's vision encoder and projector.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace roofcast {
 
-/// Nothing when the config describes a tower whose shape is not known here, 0 when it has none.
-/// `hidden` is the width of the language model.
+/// 0 if the config has no tower, nullopt if it has one of unknown shape. `hidden` is the width of
+/// the language model.
 std::optional<std::int64_t> vision_parameters(const Fields& top, std::int64_t hidden);
 
 }  // namespace roofcast

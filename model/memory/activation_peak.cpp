@@ -13,8 +13,8 @@ namespace {
 
 double gib(Bytes bytes) { return bytes.value / kGiB; }
 
-/// Elements per token of the fused experts' two buffers: the first holds gate and up (or the hidden
-/// state on the way out), the second their product (or the input), each for every chosen expert
+/// Elements per token in the fused experts' two buffers: the first holds gate and up (or the
+/// outgoing hidden state), the second their product (or the input), each for every chosen expert
 /// (vllm model_executor/layers/fused_moe, workspace13 and workspace2; TensorRT-LLM
 /// cutlass_kernels/moe_gemm/moe_kernels.cu, overlapped_gemm1_gemm2_inputs and _outputs).
 double expert_elements_per_token(const MoeFfn& experts, std::int64_t hidden,
@@ -35,7 +35,7 @@ std::int64_t attention_width(const Layer& layer) {
   return 0;
 }
 
-/// aiconfigurator's coefficient of dense and expert models at TP 1, 2, 4 and more.
+/// aiconfigurator's coefficients for dense and expert models at TP 1, 2, 4 and more.
 double tensorrt_coefficient(bool has_experts, int tensor) {
   constexpr double kDense[] = {11.0, 6.5, 5.0};
   constexpr double kExperts[] = {22.0, 13.0, 10.0};
@@ -43,9 +43,9 @@ double tensorrt_coefficient(bool has_experts, int tensor) {
   return has_experts ? kExperts[column] : kDense[column];
 }
 
-/// Elements per token that a rank holds for its experts where attention is data-parallel: the
-/// states gathered and given back, and the experts' two buffers at their worst case, in which every
-/// token chose experts of this rank (so is TensorRT-LLM's workspace sized).
+/// Elements per token that a rank holds for its experts when attention is data-parallel: the
+/// gathered and returned states, and the experts' two buffers in the worst case, where every token
+/// chose experts of this rank (TensorRT-LLM sizes its workspace this way).
 double gathered_elements_per_token(const Transformer& model, const Parallelism& parallel) {
   const Parallelism split{.tensor = parallel.expert_width_ranks()};
   double elements = 0;
@@ -125,9 +125,9 @@ ActivationPeak tensorrt_activation_peak(const Transformer& model, const Engine& 
                                         const Parallelism& parallel) {
   std::int64_t width = 0;
   for (const Layer& layer : model.layers) width = std::max(width, attention_width(layer));
-  // The tokens of all ranks come to each rank's experts at once (moe_max_num_tokens is
-  // max_num_tokens times the ranks by default, tensorrt_llm/_torch/model_config.py), so these are
-  // counted apart.
+  // Each rank's experts receive the tokens of all ranks at once (moe_max_num_tokens is
+  // max_num_tokens times the ranks by default, tensorrt_llm/_torch/model_config.py), so they are
+  // counted separately.
   const bool experts = has_experts(model);
   const bool gathers = experts && parallel.data > 1;
   const auto tokens = static_cast<double>(engine.max_num_batched_tokens);

@@ -1,6 +1,6 @@
-// The activation peak that an engine measures at start-up and keeps out of the KV cache. vLLM runs
-// a dummy forward pass of max_num_batched_tokens (T) and a sampler pass of max_num_seqs (S); the
-// higher of their peaks counts. Written for vLLM V1; other engines have their own rule.
+// The activation peak that an engine measures at start-up and subtracts from the KV cache. vLLM
+// runs a dummy forward pass of max_num_batched_tokens (T) and a sampler pass of max_num_seqs (S);
+// the higher peak counts. Written for vLLM V1; other engines have their own rule.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace roofcast {
 
-/// What the peak depends on, of one rank of the last pipeline stage (the one that samples).
+/// What the peak depends on, for one rank of the last pipeline stage (the one that samples).
 struct ActivationShape {
   double logits = 0;           // S * vocabulary, elements; logits are gathered from all TP ranks
   double hidden = 0;           // T * hidden width, elements
@@ -25,29 +25,30 @@ struct ActivationShape {
 ActivationShape activation_shape(const Transformer& model, const Engine& engine,
                                  const Parallelism& parallel);
 
-/// Sampler pass: logits_bytes * S * V for logits in several precisions, the hidden states of all T
-/// tokens that are still held, experts' workspace where the preset keeps it, image embeddings.
+/// Sampler pass: logits_bytes * S * V for logits in several precisions, plus what is still held:
+/// the hidden states of all T tokens, the experts' workspace if the preset keeps it, and image
+/// embeddings.
 Bytes sampler_peak(const ActivationShape& shape, const MemoryConstants& constants);
 
-/// Forward pass: in a gated FFN the 2 * intermediate outputs of gate and up live together with
-/// their product, beside residual, normed input and attention output: about 3 * intermediate
-/// + 4 * hidden elements a token. With experts, their workspace instead of the FFN.
+/// Forward pass: in a gated FFN the 2 * intermediate outputs of gate and up are live together with
+/// their product, the residual, the normed input and the attention output: about 3 * intermediate +
+/// 4 * hidden elements per token. With experts, their workspace replaces the FFN.
 Bytes forward_peak(const ActivationShape& shape, const MemoryConstants& constants);
 
 struct ActivationPeak {
   Bytes bytes{};
-  std::string detail{};  // which pass set it, with its numbers
+  std::string detail{};  // which pass set the peak, with its numbers
 };
 
-/// The highest of both passes and, when the engine compiles, the scratch of a cold torch.compile,
+/// The higher of both passes and, when the engine compiles, the scratch of a cold torch.compile,
 /// which vLLM 0.17 to 0.29 counts as activation (vllm-project/vllm issue 54122). A start from a
 /// warm compile cache has more room.
 ActivationPeak vllm_activation_peak(const Transformer& model, const Engine& engine,
                                     const Parallelism& parallel);
 
 /// TensorRT-LLM: 2 * T * attention width * coefficient by TP, at least 70 MiB (the estimate of
-/// NVIDIA's aiconfigurator, base_backend.py, _get_memory_usage). With data-parallel attention the
-/// coefficient of dense models, and what the experts hold of all ranks' tokens.
+/// NVIDIA's aiconfigurator, base_backend.py, _get_memory_usage). With data-parallel attention, uses
+/// the coefficient of dense models and adds what the experts hold of all ranks' tokens.
 ActivationPeak tensorrt_activation_peak(const Transformer& model, const Engine& engine,
                                         const Parallelism& parallel);
 

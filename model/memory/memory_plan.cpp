@@ -12,18 +12,18 @@
 namespace roofcast {
 namespace {
 
-/// vLLM sets one block aside that stands for "no block" (the null block); it holds no tokens.
+/// vLLM reserves one block as "no block" (the null block); it holds no tokens.
 constexpr std::int64_t kNullBlocks = 1;
 
-/// No sequence is longer than this; ends the search for a context that anything fits.
+/// Longer than any sequence; bounds the search for a context that always fits.
 constexpr std::int64_t kLongestSequence = 1'000'000'000;
 
-/// The textbook rule has no logs to be compared with, so what it leaves out (activations, graphs,
-/// fragmentation: several GiB a GPU) is an assumption.
+/// There are no logs to check the textbook rule against, so the size of what it omits (activations,
+/// graphs, fragmentation: several GiB per GPU) is an assumption.
 constexpr double kTextbookUncertainty = 0.2;
 
-/// A start from a warm compile cache found 0.47 GiB more for KV cache than a cold one
-/// (vllm-project/vllm issue 54383, two RTX 4090); half of that either way.
+/// A start from a warm compile cache had 0.47 GiB more for KV cache than a cold one
+/// (vllm-project/vllm issue 54383, two RTX 4090); plus or minus half of that.
 constexpr Bytes kCompileCacheSpread{0.25 * kGiB};
 
 /// NCCL and custom all-reduce buffers: the constants are from Hopper with NVLink; start-up logs of
@@ -36,14 +36,14 @@ bool pages_by_row(const Engine& engine) {
   return engine.memory_rule == MemoryRule::vllm || engine.memory_rule == MemoryRule::tensorrt_llm;
 }
 
-/// Whether the cache is so many blocks, not so many bytes.
+/// Whether the cache is sized in blocks rather than bytes.
 bool counts_blocks(const Engine& engine) {
   return pages_by_row(engine) || engine.num_gpu_blocks_override.has_value();
 }
 
 /// Bytes that one sequence of `tokens` tokens takes on the fullest rank. Engines with blocks count
 /// whole rows: those reserved for the longest sequence, those held by a shorter one. SGLang (token
-/// pages) and the textbook count tokens.
+/// pages) and the textbook rule count tokens.
 Bytes sequence_bytes(const Deployment& deployment, const CacheLayout& layout, std::int64_t tokens) {
   const Engine& engine = deployment.engine;
   if (pages_by_row(engine)) {
@@ -105,7 +105,7 @@ MemoryTerm cache_term(const MemoryPlan& plan) {
           .bytes = row * static_cast<double>(plan.kv_blocks)};
 }
 
-/// What of the budget is not in blocks; negative where something is missing.
+/// The part of the budget that is not in blocks; negative if memory is short.
 MemoryTerm remainder_term(Bytes left) {
   if (left.value < 0) {
     return {.name = "shortfall", .detail = "missing: the rows above need more", .bytes = left};
@@ -113,13 +113,14 @@ MemoryTerm remainder_term(Bytes left) {
   return {.name = "unused", .detail = "less than one more block", .bytes = left};
 }
 
-/// What vLLM prints as "GPU KV cache size": the blocks shared out among the groups.
+/// What vLLM prints as "GPU KV cache size": the blocks divided among the groups.
 std::int64_t tokens_in(const CacheLayout& layout, std::int64_t blocks) {
   if (layout.groups.empty()) return 0;
   return blocks / static_cast<std::int64_t>(layout.groups.size()) * layout.block_tokens;
 }
 
-/// What the named terms take beyond the GPU's memory: only a KV cache stated by the user can.
+/// Bytes by which the named terms exceed the GPU's memory; only a user-stated KV cache can cause
+/// this.
 Bytes beyond_memory(const MemoryPlan& plan) {
   Bytes taken;
   for (const MemoryTerm& term : plan.terms) {
@@ -199,7 +200,7 @@ std::int64_t max_batch_at(const Deployment& deployment, const MemoryPlan& plan,
                           std::int64_t context) {
   const Bytes one = sequence_bytes(deployment, plan.layout, context);
   const Bytes usable = usable_cache(deployment, plan);
-  // A model that keeps nothing is bounded by the scheduler alone.
+  // A model without a cache is limited only by the scheduler.
   if (one.value <= 0) return plan.kv_budget.value > 0 ? deployment.engine.max_num_seqs : 0;
   return static_cast<std::int64_t>(std::floor(usable / one));
 }

@@ -1,4 +1,4 @@
-// What fits: the memory of one GPU divided by the engine's own rule, every term named.
+// What fits: the memory of one GPU divided by the engine's own rule, with every term named.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ namespace roofcast {
 
 struct MemoryTerm {
   std::string name{};  // "weights.attention", "activation_peak", "non_torch", "kv_cache", "unused"
-  std::string detail{};  // formula or reason, for a person
+  std::string detail{};  // formula or reason, for display
   Bytes bytes{};
 };
 
 struct MemoryPlan {
   bool fits = false;                // at least one sequence of max_model_len
-  std::string reason{};             // when it does not: what is short, by how much
+  std::string reason{};             // if it does not fit: what is short, and by how much
   std::vector<MemoryTerm> terms{};  // of the fullest GPU, top-down; they sum to `total`
   Bytes total{};                    // memory the driver reports
   Bytes kv_budget{};                // bytes left for KV blocks, before rounding to blocks
   CacheLayout layout{};
   std::int64_t kv_blocks = 0;       // block ids
-  std::int64_t kv_tokens = 0;       // tokens of full-attention cache they hold (engine's own print)
-  std::int64_t max_batch = 0;       // sequences of max_model_len at once, by memory alone
+  std::int64_t kv_tokens = 0;       // tokens of full-attention cache in them (as the engine prints)
+  std::int64_t max_batch = 0;       // concurrent sequences of max_model_len, limited by memory only
   double max_concurrency = 0;       // the engine's "Maximum concurrency", fractional
   double relative_uncertainty = 0;  // of kv_budget: how far start-up logs were from this rule
 };
@@ -34,22 +34,22 @@ struct MemoryPlan {
 /// The plan for one GPU of the deployment (the fullest rank).
 MemoryPlan plan_memory(const Deployment& deployment);
 
-/// Sequences of `context` tokens that fit at once, by memory alone.
+/// Sequences of `context` tokens that fit at once, limited by memory only.
 std::int64_t max_batch_at(const Deployment& deployment, const MemoryPlan& plan,
                           std::int64_t context);
 
-/// Longest context at which `batch` sequences fit; nothing when not even one token each does.
+/// Longest context at which `batch` sequences fit; nullopt if not even one token each does.
 std::optional<std::int64_t> max_context_at(const Deployment& deployment, const MemoryPlan& plan,
                                            std::int64_t batch);
 
-/// A single change that would make the deployment fit, smallest first.
+/// A single change that makes the deployment fit, smallest first.
 struct Remedy {
   std::string flag{};  // "--tensor-parallel-size 4", "--max-model-len 8192", "--kv-cache-dtype fp8"
-  std::string effect{};  // what it brings, in words with numbers
+  std::string effect{};  // what it gains, in words with numbers
 };
 
-/// What would have to change, tried one knob at a time: TP, weight dtype, KV dtype, context,
-/// utilisation. Empty when it fits already.
+/// Changes that would make it fit, tried one knob at a time: TP, weight dtype, KV dtype, context,
+/// utilisation. Empty if it fits already.
 std::vector<Remedy> remedies(const Deployment& deployment);
 
 }  // namespace roofcast

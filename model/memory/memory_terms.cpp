@@ -16,7 +16,7 @@
 namespace roofcast {
 namespace {
 
-/// A rounding difference between exact files and the count that is not worth a row.
+/// Smaller rounding differences between exact files and the count get no row.
 constexpr Bytes kNegligible{1.0};
 
 double gib(Bytes bytes) { return bytes.value / kGiB; }
@@ -43,7 +43,7 @@ std::int64_t rotary_width(const Layer& layer) {
   return 0;
 }
 
-/// The table of rotary cosines and sines that vLLM builds once for every position the model allows
+/// The cosine and sine table that vLLM builds once for every position the model allows
 /// (RotaryEmbedding.cos_sin_cache) and counts as weights. Neglects partial rotary widths.
 MemoryTerm rotary_table(const Transformer& model) {
   std::int64_t width = 0;
@@ -73,7 +73,7 @@ Bytes graph_bytes(const Deployment& deployment) {
          constants.graphs_per_layer * static_cast<double>(layers_of_stage(deployment));
 }
 
-/// Ranks that a layer's collectives reach: data-parallel ones exchange the tokens of experts.
+/// Ranks that a layer's collectives span: data-parallel ones exchange the tokens of experts.
 int communicating_ranks(const Deployment& deployment) {
   const Parallelism& parallel = deployment.parallel;
   return parallel.tensor * (has_experts(deployment.model) ? parallel.data : 1);
@@ -93,8 +93,8 @@ MemoryTerm non_torch_term(const Deployment& deployment) {
                            : constants.non_torch_single};
 }
 
-/// vLLM, worker start-up: ceil(total * utilisation) is requested; what the profile run took is
-/// subtracted, in some versions with an estimate of the CUDA graphs; the rest is KV cache.
+/// vLLM, worker start-up: requests ceil(total * utilisation) and subtracts what the profile run
+/// took and, in some versions, an estimate of the CUDA graphs; the rest is KV cache.
 /// --kv-cache-memory-bytes sets the KV budget and ignores the utilisation.
 MemoryDivision divide_for_vllm(const Deployment& deployment) {
   const Engine& engine = deployment.engine;
@@ -158,7 +158,7 @@ MemoryDivision divide_for_sglang(const Deployment& deployment) {
   return division;
 }
 
-/// TensorRT-LLM: free_gpu_memory_fraction of what is free after weights and activations.
+/// TensorRT-LLM: KV = free_gpu_memory_fraction of what is free after weights and activations.
 MemoryDivision divide_for_tensorrt(const Deployment& deployment) {
   const Engine& engine = deployment.engine;
   MemoryDivision division{.total = deployment.gpu.memory_visible};
@@ -177,7 +177,7 @@ MemoryDivision divide_for_tensorrt(const Deployment& deployment) {
   return division;
 }
 
-/// The textbook: nominal memory, weights, a fixed overhead, all the rest KV cache.
+/// The textbook rule: nominal memory minus weights minus a fixed overhead is KV cache.
 MemoryDivision divide_for_textbook(const Deployment& deployment) {
   const Engine& engine = deployment.engine;
   MemoryDivision division{.total = deployment.gpu.memory};

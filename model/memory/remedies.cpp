@@ -1,4 +1,4 @@
-// What would make a deployment fit. Every remedy is tried by planning it; none is guessed.
+// Changes that would make a deployment fit. Every remedy is verified by planning it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace roofcast {
 namespace {
 
-/// Above this share engines often fail at start-up: the driver's context and other processes need
-/// the rest.
+/// Above this share engines often fail at start-up, because the driver's context and other
+/// processes need the rest.
 constexpr double kHighestUtilization = 0.95;
 
 double gib(Bytes bytes) { return bytes.value / kGiB; }
@@ -26,7 +26,7 @@ std::string holds(const MemoryPlan& plan, const Deployment& deployment) {
                      deployment.engine.max_model_len);
 }
 
-/// The plan of `candidate` when it fits.
+/// The plan of `candidate` if it fits.
 std::optional<MemoryPlan> fitting(const Deployment& candidate) {
   MemoryPlan plan = plan_memory(candidate);
   if (!plan.fits) return std::nullopt;

@@ -1,4 +1,4 @@
-// Work that depends on the context or on recurrent state; the matrices are in weights.cpp.
+// FLOPs that depend on the context or on recurrent state; those of the matrices are in weights.cpp.
 #include <algorithm>
 
 #include "model/architecture/weights.hpp"
@@ -27,7 +27,7 @@ double indexer_flops(const SparseAttention& a, double entries) {
   return 2.0 * static_cast<double>(a.index_heads * a.index_head_dim) * entries;
 }
 
-/// One layer, one token that attends to `context` tokens, itself included.
+/// One layer, one token that attends to `context` tokens including itself.
 double context_flops(const Layer& layer, std::int64_t context) {
   if (const auto* a = std::get_if<Attention>(&layer.mixer)) {
     // A compressed cache has fewer entries; the span counts entries, the local window tokens.
@@ -46,7 +46,7 @@ double context_flops(const Layer& layer, std::int64_t context) {
 
 // Per state element and token: decay, outer product with the input, sum, product with the query,
 // sum (Mamba-2's recurrence, arXiv 2405.21060 equation 1); the delta rule also reads the old value
-// for the key (two more). Prefill kernels work on chunks and spend somewhat more.
+// for the key (two more). Prefill kernels work in chunks and need somewhat more.
 constexpr double kLinearStateFlops = 5.0;
 constexpr double kDeltaStateFlops = 7.0;
 

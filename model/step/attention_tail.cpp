@@ -6,12 +6,12 @@ namespace roofcast {
 
 namespace {
 
-// num_splits_heuristic(): no split from this share of the blocks that fill the device.
+// num_splits_heuristic(): no split above this share of the blocks that fill the device.
 constexpr double kFullShare = 0.8;
 constexpr double kBlocksPerMultiprocessor = 2.0;
 
-/// Mean of the `count` longest, of which the last may count in part. Those that are not kept fall
-/// evenly from the shortest that is, as far as their mean asks.
+/// Mean of the `count` longest (may be fractional). The lengths that are not kept are assumed to
+/// fall linearly from the shortest kept one, consistent with the mean of the rest.
 double mean_of_longest(const UnevenBatch& batch, double count) {
   double sum = 0;
   double taken = 0;
@@ -25,11 +25,11 @@ double mean_of_longest(const UnevenBatch& batch, double count) {
   if (taken < static_cast<double>(kLongestKept) || rest <= 0) return taken > 0 ? sum / taken : 0.0;
   const double more = std::min(count - taken, rest);
   const double first = batch.longest.back();
-  const double fall = first - (batch.sequences * batch.mean - sum) / rest;  // to their mean
+  const double fall = first - (batch.sequences * batch.mean - sum) / rest;  // down to their mean
   return (sum + more * (first - fall * more / rest)) / (taken + more);
 }
 
-/// Mean of longest - max(others, v), where above 0, v uniform between `low` and `high`.
+/// Mean of max(0, longest - max(others, v)) for v uniform between `low` and `high`.
 double mean_excess(double longest, double others, double low, double high) {
   if (high <= low) return longest - others;
   const double flat = std::clamp(others, low, high);

@@ -1,5 +1,5 @@
-// Decode attention over sequences of unequal length: what the longest one takes when too few others
-// are left to keep the memory busy.
+// Decode attention over sequences of unequal length: the extra time for the longest one once too
+// few others remain to keep the memory busy.
 #pragma once
 
 #include <array>
@@ -10,18 +10,18 @@
 
 namespace roofcast {
 
-/// As many of the longest sequences as are told apart.
+/// How many of the longest sequences are tracked individually.
 inline constexpr std::size_t kLongestKept = 8;
 
-/// A decode batch, by what its kernel's thread blocks are given.
+/// A decode batch as its kernel's thread blocks see it.
 struct UnevenBatch {
   double sequences = 0;
   double mean = 0;                             // tokens attended
-  std::array<double, kLongestKept> longest{};  // the most attended, longest first; 0: no more
+  std::array<double, kLongestKept> longest{};  // most attended tokens first; 0: no more
 };
 
-/// The kernel over a batch as long in which all attend to the mean, and of each token that one
-/// sequence reads alone.
+/// The same kernel over an equally long batch in which all sequences attend to the mean, and its
+/// time per token when one sequence is read alone.
 struct EvenKernel {
   Seconds time{};
   Seconds token{};
@@ -29,25 +29,26 @@ struct EvenKernel {
 
 /// What the batch takes beyond the even one.
 ///
-/// One thread block reads one sequence for one KV head. All that run share the bandwidth evenly,
-/// and none reads faster than a token in `token`: while m = token * heads * tokens / time blocks
-/// are left, the memory is busy. From then on the longest reads what it has beyond them, less what
-/// they still read meanwhile: (longest - mean of the m longest) * token.
+/// One thread block reads one sequence for one KV head. Running blocks share the bandwidth evenly,
+/// and none reads a token faster than `token`: the memory stays busy while m = token * heads *
+/// tokens / time blocks are left. After that the longest block still has to read what it has beyond
+/// the others, less what they read meanwhile: (longest - mean of the m longest) * token.
 ///
-/// Two blocks are counted a multiprocessor, as the kernel's launcher does. They are handed out head
-/// by head, and within a head sequence by sequence (run_flash_splitkv_fwd in csrc/flash_attn/src/
-/// flash_fwd_launch_template.h: a grid of batch times heads), so that the last to run are those of
-/// the last heads: of each sequence as many as run at once / sequences, and m counts in them. The
-/// longest one's last block starts when as many blocks as run at once, and up to one more of each
-/// sequence, are left. By the end of the even batch it has read v tokens, between the mean and
-/// mean * (1 + sequences / blocks that run at once), but never more than blocks / (those that run
-/// at once) times the mean; only what the longest has beyond v remains (its mean over v).
+/// Two blocks per multiprocessor are counted, as in the kernel's launcher. They are issued head by
+/// head, and within a head sequence by sequence (run_flash_splitkv_fwd in
+/// csrc/flash_attn/src/flash_fwd_launch_template.h: a grid of batch times heads), so the last to
+/// run are those of the last heads: (concurrent blocks / sequences) of each sequence, which is also
+/// how m counts them. The longest sequence's last block starts when between one round of concurrent
+/// blocks and one more block per sequence are left. By the end of the even batch it has read v
+/// tokens, between the mean and mean * (1 + sequences / concurrent blocks), but at most blocks /
+/// (concurrent blocks) times the mean; only what the longest has beyond v remains (averaged over
+/// v).
 ///
-/// Beside prompts each query head is a block, and the last head's start together near the end: v is
-/// the mean. Below 0.8 of the blocks that run at once a sequence is split over several blocks and
-/// all end together (FlashAttention-2, csrc/flash_attn/flash_api.cpp, num_splits_heuristic).
-/// Neglected: that a captured graph splits by the size it was captured for. Precondition:
-/// sequences, mean and even.time above 0.
+/// In a batch with prompts each query head is a block, and the last head's blocks start together
+/// near the end: v is the mean. With fewer than 0.8 of the concurrent blocks a sequence is split
+/// over several blocks, which all end together (FlashAttention-2, csrc/flash_attn/flash_api.cpp,
+/// num_splits_heuristic). Neglects that a captured graph splits by the size it was captured for.
+/// Precondition: sequences, mean and even.time above 0.
 Seconds tail_time(const OperatorShape& shape, const UnevenBatch& batch, const EvenKernel& even,
                   int multiprocessors);
 

@@ -1,4 +1,4 @@
-// Time of what GPUs send each other: the profile's measured all-reduces, else latency and link.
+// Time of communication between GPUs: the profile's measured all-reduces, else latency and link.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -10,13 +10,13 @@ namespace roofcast {
 
 namespace {
 
-// Bus bandwidth of NCCL over the link's: 315 to 348 of 450 GB/s for all-reduce over 2 and 4 H200,
+// NCCL's bus bandwidth over the link's: 315 to 348 of 450 GB/s for all-reduce over 2 and 4 H200,
 // 298 to 337 for the other collectives over 2 to 8 (NCCL 2.29), 193 to 222 of 300 over A100 (NCCL
 // 2.27; all from aiconfigurator 095f58a).
 constexpr double kLinkEfficiency = 0.70;
 
-/// Seconds of one call over a measured curve. Between points the time is linear in the bytes, as
-/// latency plus bytes over bandwidth is; past the last point the last slope goes on.
+/// Seconds of one call by a measured curve. Between points the time is linear in the bytes (latency
+/// plus bytes over bandwidth); beyond the last point it continues with the last slope.
 double measured_seconds(const Curve& curve, double bytes) {
   const auto& points = curve.points;
   if (bytes <= points.front().x) return points.front().y;
@@ -26,7 +26,7 @@ double measured_seconds(const Curve& curve, double bytes) {
   const Curve::Point& a = *(after - 1);
   const Curve::Point& b = *after;
   const double between = a.y + (b.y - a.y) / (b.x - a.x) * (bytes - a.x);
-  // Noise may make a larger message faster; the time never falls.
+  // Noise may make a larger message faster; keep the time from falling.
   double seconds = between;
   for (auto point = points.begin(); point != after; ++point) seconds = std::max(seconds, point->y);
   return seconds;
@@ -38,8 +38,8 @@ const std::pair<const int, Curve>& nearest_fan_out(const std::map<int, Curve>& c
   return above == curves.begin() ? *above : *std::prev(above);
 }
 
-/// One call in one pass (nothing where the engine has none, or GPUs share no link of their own).
-/// Beyond the limit another way is taken, which was chosen because it is no slower there.
+/// One call of a one-shot all-reduce (zero if the engine has none or the GPUs share no peer link).
+/// Beyond the limit the engine uses another algorithm, chosen because it is no slower there.
 Seconds one_shot_time(const Work& work, const Gpu& gpu) {
   if (work.one_shot.link_share <= 0 || !gpu.peer) return {};
   const Bytes message{std::min(work.scale, work.one_shot.limit.value)};
@@ -81,7 +81,7 @@ Seconds collective_time(const Work& work, const Gpu& gpu) {
   const auto calls = static_cast<double>(work.calls);
   const auto& curves = gpu.efficiencies.all_reduce;
   if (work.exchange == Exchange::all_reduce && !curves.empty() && within_node(gpu, work.ranks)) {
-    // Another fan-out than the measured one: scaled by what a ring sends.
+    // Not the measured fan-out: scale by what a ring sends.
     const auto& [fan_out, curve] = nearest_fan_out(curves, work.ranks);
     const double scaling =
         ring_share(work.exchange, work.ranks) / ring_share(work.exchange, fan_out);

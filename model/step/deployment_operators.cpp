@@ -10,14 +10,14 @@ namespace roofcast {
 
 namespace {
 
-// The fused expert operator pays two GEMM floors (gate-and-up, down); routing, alignment and the
-// weighted sum are in its efficiency curve, which is fitted net of just these two.
+// The fused expert operator pays two GEMM floors (gate-and-up, down). Routing, alignment and the
+// weighted sum are in its efficiency curve, which is fitted after subtracting these two floors.
 constexpr std::int64_t kExpertCalls = 2;
 
 // Sampling without top-k or top-p: logits to fp32 (2 + 4 bytes), softmax or argmax over them (4),
 // in about five kernels. A sort-free filter adds 0.13 ms to 0.28 ms at batch 128 and 131,072 logits
-// (vllm-project/vllm pull 40376), which is not counted; a full sort is an operator of its own
-// (top_p_sort, for the engines that make one).
+// (vllm-project/vllm pull 40376), which is not counted; a full sort is a separate operator
+// (top_p_sort, for engines that use one).
 constexpr double kSamplingBytesPerLogit = 10.0;
 constexpr std::int64_t kSamplingCalls = 5;
 
@@ -32,7 +32,7 @@ double input_bytes(const WeightFormat& format) {
   return std::min(bits_of(format.compute) / 8.0, 2.0);
 }
 
-/// Equal up to their number of calls: one row of the operator table.
+/// Equal except for the number of calls: one row of the operator table.
 bool same_shape(const LinearOperator& a, const LinearOperator& b) {
   return a.work.name == b.work.name && a.work.format == b.work.format &&
          a.flops_each == b.flops_each && a.activation_each == b.activation_each &&
@@ -84,8 +84,9 @@ LinearOperator gemm_operator(const Deployment& deployment, const Weight& whole,
   return op;
 }
 
-/// What measured curves know a layer's routed experts by. A rank that holds some experts whole is
-/// timed as if its tokens picked among these alone: as many pairs over as many experts.
+/// The shape under which measured curves list a layer's routed experts. A rank that holds some
+/// whole experts is timed as if its tokens chose among these alone: as many pairs over as many
+/// experts.
 void set_expert_shape(const Layer& layer, const Weight& down, double pairs_a_token,
                       LinearOperator& op) {
   op.shape = {.family = OperatorFamily::moe,
@@ -104,7 +105,7 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
                                const std::vector<Weight>& weights, std::int64_t layers) {
   LinearOperator op;
   double parameters = 0;  // of one expert on this rank
-  double widths = 0;      // elements in and out of its matrices
+  double widths = 0;      // input and output elements of its matrices
   std::int64_t picked = 0;
   std::int64_t all = 0;
   Weight down;
@@ -119,7 +120,7 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
     widths += to_double(weight.inputs + weight.outputs);
   }
   if (op.experts == 0) return {.work = {.calls = 0}};
-  // The tokens of all data-parallel ranks meet at the experts. A rank computes its share of the
+  // The experts receive the tokens of all data-parallel ranks. A rank computes its share of the
   // token-expert pairs (balanced) with whole experts, or all pairs with its part of their width.
   const Parallelism& parallel = deployment.parallel;
   op.group_tokens = parallel.data;
@@ -139,7 +140,7 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
   return op;
 }
 
-/// A message of `bytes_each` per token (or row), `ranks` taking part; no calls for a single rank.
+/// A message of `bytes_each` per token (or row) among `ranks` ranks; no calls for a single rank.
 LinearOperator collective_operator(std::string name, Exchange exchange, int ranks,
                                    std::int64_t calls, double bytes_each) {
   LinearOperator op;
@@ -149,8 +150,8 @@ LinearOperator collective_operator(std::string name, Exchange exchange, int rank
   op.work.ranks = ranks;
   op.work.exchange = exchange;
   op.activation_each = bytes_each;
-  // A switch that reduces spares an all-reduce the ring's second pass, never the message itself;
-  // the others keep a rank's own share at home.
+  // A reducing switch saves an all-reduce the ring's second pass but not the message itself; in the
+  // other collectives a rank's own share stays local.
   const bool whole = exchange == Exchange::all_reduce || exchange == Exchange::point_to_point;
   op.wire_share = whole ? 1.0 : to_double(ranks - 1) / to_double(ranks);
   op.shape = {.family = OperatorFamily::collective,
@@ -160,7 +161,7 @@ LinearOperator collective_operator(std::string name, Exchange exchange, int rank
   return op;
 }
 
-/// Over the ranks of tensor parallelism.
+/// Across the ranks of tensor parallelism.
 LinearOperator all_reduce_operator(const Deployment& deployment, std::int64_t calls,
                                    double bytes_each) {
   LinearOperator op = collective_operator("all_reduce", Exchange::all_reduce,
@@ -185,7 +186,7 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, StepOpe
   add_operator(out.per_token, expert_operator(deployment, group.layer, weights, group.count));
 }
 
-/// What a mixture of experts adds around its matrices.
+/// The operators that a mixture of experts adds to its matrices.
 void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGroup& group,
                  StepOperators& out) {
   const Parallelism& parallel = deployment.parallel;
@@ -194,7 +195,7 @@ void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGro
                                                     2.0 * to_double(moe.experts) * element));
   if (parallel.data == 1) return;
   if (!parallel.expert_parallel) {
-    // Every rank needs every token: gathered before the experts, reduced to its owner behind them.
+    // Every rank needs every token: gathered before the experts, reduced to its owner afterwards.
     const double wide = to_double(deployment.model.hidden) * element * to_double(parallel.data);
     add_operator(out.per_token, collective_operator("expert_gather", Exchange::all_gather,
                                                     parallel.data, group.count, wide));
@@ -202,7 +203,7 @@ void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGro
                                                     parallel.data, group.count, wide));
     return;
   }
-  // Each token goes to at most top-k ranks, in the width of the arithmetic, and comes back in the
+  // Each token goes to at most top-k ranks at the arithmetic's width and returns at the
   // activation's; the TP ranks of one data-parallel rank share the sending.
   const int ranks = parallel.expert_ranks();
   const double copies =
@@ -215,7 +216,7 @@ void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGro
                                                   group.count, sent * element));
 }
 
-/// Norms, activation functions and exchanges of a layer group.
+/// Norms, activation functions and communication of a layer group.
 void add_around(const Deployment& deployment, const LayerGroup& group, StepOperators& out) {
   const Layer& layer = group.layer;
   const double element = activation_bytes(deployment);
@@ -228,7 +229,7 @@ void add_around(const Deployment& deployment, const LayerGroup& group, StepOpera
     const double width = to_double(intermediate) / to_double(deployment.parallel.tensor);
     add_memory_bound("activation", 1, (gated ? 3.0 : 2.0) * width * element);
   };
-  // A fused norm reads the block's output and the residual, and writes both.
+  // A fused norm reads the block's output and the residual and writes both.
   const std::int64_t width = std::max<std::int64_t>(1, deployment.model.hidden);
   add_memory_bound("norms", layer.norm_elements / width, 4.0 * row);
   if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
@@ -245,7 +246,7 @@ void add_around(const Deployment& deployment, const LayerGroup& group, StepOpera
   add_operator(out.per_token, all_reduce_operator(deployment, group.count * halves, row));
 }
 
-/// Embedding and final norm, what crosses pipeline stages, LM head and sampling.
+/// Embedding and final norm, transfers between pipeline stages, LM head and sampling.
 void add_ends(const Deployment& deployment, StepOperators& out) {
   const Transformer& model = deployment.model;
   const Parallelism& parallel = deployment.parallel;
@@ -269,7 +270,7 @@ void add_ends(const Deployment& deployment, StepOperators& out) {
   const double per_call = kSamplingBytesPerLogit / to_double(kSamplingCalls);
   LinearOperator sampling =
       memory_bound_operator(deployment, "sampling", kSamplingCalls, vocabulary * per_call);
-  // Timed whole, over the logits as the LM head leaves them.
+  // Timed as a whole, over the logits as the LM head writes them.
   sampling.shape_each = vocabulary * element;
   sampling.calls_of_shape = kSamplingCalls;
   add_operator(out.per_row, std::move(sampling));

@@ -1,5 +1,5 @@
-// A deployment's operators with their sizes worked out once, so that a step only fills in its
-// token counts. Used by step_work (step_work.cpp) and the step-time table (step_estimate.cpp).
+// A deployment's operators with their sizes precomputed, so that a step only fills in its token
+// counts. Used by step_work (step_work.cpp) and the step-time table (step_estimate.cpp).
 #pragma once
 
 #include <cstddef>
@@ -14,60 +14,60 @@
 
 namespace roofcast {
 
-/// An operator whose work grows with a count n: tokens or rows of the step.
+/// An operator whose work is linear in a count n: tokens or rows of the step.
 struct LinearOperator {
-  Work work{};                 // name, family, formats, calls; the rest is filled in per step
-  double flops_each = 0;       // per n, one call
-  double activation_each = 0;  // bytes per n, one call: read and written
-  double stored_fixed = 0;     // bytes, one call: weights
-  double wire_share = 1;       // of a collective's message: what a rank must send at least
-  // Experts: their weights are read only when a token picks them.
+  Work work{};                 // name, family, formats, calls; the rest is set per step
+  double flops_each = 0;       // per n and call
+  double activation_each = 0;  // bytes per n and call: read and written
+  double stored_fixed = 0;     // bytes per call: weights
+  double wire_share = 1;       // of a collective's message: the minimum that a rank must send
+  // Experts: their weights are read only if a token chooses them.
   std::int64_t experts = 0;       // on this rank; 0: not an expert operator
-  double pick_probability = 0;    // that a token picks a given expert: top-k / experts
+  double pick_probability = 0;    // that a token chooses a given expert: top-k / experts
   std::int64_t group_tokens = 1;  // tokens of the expert group per token of this rank
   double expert_bytes = 0;        // weights of one expert on this rank
-  // Time beside the roofline's, measured or not.
-  Seconds wait{};       // of one call
-  SerialTime serial{};  // of n
-  // What measured curves know it by: a timed call of this shape, at the size n * shape_each, stands
-  // for `calls_of_shape` of the calls above.
+  // Time in addition to the roofline's or the measured one.
+  Seconds wait{};       // per call
+  SerialTime serial{};  // per n
+  // The shape under which measured curves list it: one timed call of this shape, at the size n *
+  // shape_each, stands for `calls_of_shape` of the calls above.
   OperatorShape shape{};
   double shape_each = 1;
   std::int64_t calls_of_shape = 1;
 };
 
-/// The attention of all layers that share one shape and span.
+/// The attention of all layers that share a shape and span.
 struct AttentionOperator {
   Work decode{};
   Work prefill{};
   AttentionSpan span{};
   std::size_t span_index = 0;
-  double entry_bytes = 0;         // cached bytes per entry, one layer, one rank
-  double decode_reads = 1;        // of an entry by a decode, as if all came from memory
-  double query_bytes = 0;         // queries in, outputs out, per new token
-  double decode_flops = 0;        // per new token and entry
-  double prefill_flops = 0;       // per pair of new and attended token
-  double expand_flops = 0;        // latent attention: keys and values of one cached token rebuilt
-  double size_factor = 1;         // head size over 128
+  double entry_bytes = 0;    // cached bytes per entry, per layer and rank
+  double decode_reads = 1;   // how often a decode reads an entry, as equivalent reads from memory
+  double query_bytes = 0;    // queries in, outputs out, per new token
+  double decode_flops = 0;   // per new token and entry
+  double prefill_flops = 0;  // per pair of new and attended tokens
+  double expand_flops = 0;   // latent attention: to rebuild keys and values of one cached token
+  double size_factor = 1;    // head size over 128
   std::int64_t compression = 1;   // tokens per cached entry
-  std::int64_t local_tokens = 0;  // kept uncompressed besides
+  std::int64_t local_tokens = 0;  // kept uncompressed in addition
   // The indexer of sparse attention scans every cached token.
   double index_bytes = 0;
   double index_flops = 0;
   std::size_t index_span = 0;
-  // What measured curves know it by; absent where no timed kernel does the same work (compressed
-  // caches, indexers, keys and values rebuilt from a latent).
+  // The shape under which measured curves list it; absent if no timed kernel does the same work
+  // (compressed caches, indexers, keys and values rebuilt from a latent).
   std::optional<OperatorShape> decode_shape{};
   std::optional<OperatorShape> prefill_shape{};
 };
 
-/// Layers that carry a recurrent state.
+/// Layers with a recurrent state.
 struct RecurrentOperator {
   Work decode{};
   Work prefill{};
-  double state_bytes = 0;      // of one sequence, one call: read and written back
-  double flops_each = 0;       // per token, one call
-  double activation_each = 0;  // bytes per token, one call
+  double state_bytes = 0;      // per sequence and call: read and written back
+  double flops_each = 0;       // per token and call
+  double activation_each = 0;  // bytes per token and call
 };
 
 struct StepOperators {
@@ -79,8 +79,8 @@ struct StepOperators {
 
 StepOperators step_operators(const Deployment& deployment);
 
-/// The parts of step_operators that a layer's token mixer brings (mixer_operators.cpp), each for
-/// `layers` equal layers. Spans are indexed as attention_spans(model) lists them.
+/// Adds the operators of a layer's token mixer to those of step_operators (mixer_operators.cpp),
+/// for `layers` equal layers. Spans are indexed as attention_spans(model) lists them.
 void add_mixer_operators(const Deployment& deployment, const Layer& layer, std::int64_t layers,
                          StepOperators& out);
 
@@ -88,17 +88,18 @@ void add_mixer_operators(const Deployment& deployment, const Layer& layer, std::
 LinearOperator memory_bound_operator(const Deployment& deployment, std::string name,
                                      std::int64_t calls, double bytes_each);
 
-/// Adds an operator, to the calls of an equal one where there is one; nothing without calls.
+/// Adds an operator, merging its calls into an equal one's if there is one. No effect without
+/// calls.
 void add_operator(std::vector<LinearOperator>& list, LinearOperator op);
 
-/// The counts that a batch comes down to.
+/// The counts that describe a batch.
 struct StepCounts {
   std::int64_t tokens = 0;  // padded for decode-only batches
   std::int64_t rows = 0;
 };
 StepCounts step_counts(const Engine& engine, const StepBatch& batch);
 
-/// Fills flops, bytes and scale of `work` (a copy of the operator's own) for n tokens or rows.
+/// Sets flops, bytes and scale of `work` (a copy of the operator's `work`) for n tokens or rows.
 void set_work(const LinearOperator& op, std::int64_t n, Work& work);
 void set_decode_work(const AttentionOperator& op, const StepBatch& batch, Work& work);
 void set_prefill_work(const AttentionOperator& op, const StepBatch& batch, Work& work);

@@ -9,73 +9,75 @@ namespace roofcast {
 
 namespace {
 
-// Uncertainties are one standard deviation of measured over estimated time, by family and
-// provenance. A GPU's own curve is a median over shapes, so what is left is the spread of shapes
-// about it: with roughly normal errors p90 of the absolute error is 1.64 standard deviations.
-// Figures: kernels of H100, H200, A100 and L40S in aiconfigurator 095f58a (vLLM 0.14 to 0.24,
-// SGLang 0.5.10), p90. A default adds the spread between GPUs and kernel libraries.
+// Uncertainties: one standard deviation of measured over estimated time, by family and provenance.
+// A GPU's own curve is a median over shapes, so what remains is the spread of shapes around it:
+// with roughly normal errors, p90 of the absolute error is 1.64 standard deviations. Figures:
+// kernels of H100, H200, A100 and L40S in aiconfigurator 095f58a (vLLM 0.14 to 0.24, SGLang
+// 0.5.10), p90. A default adds the spread between GPUs and kernel libraries.
 struct Spread {
   double fitted = 0;
   double datasheet = 0;
 };
 
-// bf16: p90 11 % to 17 % about the GPU's curve; GPUs lie 0.57 to 0.97 about the default 0.75.
+// bf16: p90 11 % to 17 % around the GPU's curve; GPUs range from 0.57 to 0.97 around the default of
+// 0.75.
 constexpr Spread kGemm16{.fitted = 0.09, .datasheet = 0.17};
-// fp8: p90 17 % to 60 %, most of it in small matrices; per-tensor and block scales differ by 1.5.
+// fp8: p90 17 % to 60 %, mostly in small matrices; per-tensor and block scales differ by 1.5x.
 constexpr Spread kGemmNarrow{.fitted = 0.20, .datasheet = 0.35};
-// MoE: p90 6 % to 50 % by shape; skewed routing halves the time of small batches and adds 5 % to
-// 40 % to large ones; libraries differ by 4 on fp8.
+// MoE: p90 6 % to 50 % by shape; skewed routing halves the time of small batches and adds 5 % to 40
+// % to large ones; libraries differ by 4x on fp8.
 constexpr Spread kMoe{.fitted = 0.20, .datasheet = 0.40};
-// p90 10 % to 30 %; FlashAttention-2, -3 and cuDNN differ by 1.8 on one GPU.
+// p90 10 % to 30 %; FlashAttention-2, -3 and cuDNN differ by 1.8x on one GPU.
 constexpr Spread kPrefill{.fitted = 0.12, .datasheet = 0.25};
-// p90 12 % to 17 %; GPUs lie 0.75 to 0.95 about the default.
+// p90 12 % to 17 %; GPUs range from 0.75 to 0.95 around the default.
 constexpr Spread kDecode{.fitted = 0.10, .datasheet = 0.15};
 // fp8 caches: 0.64 to 0.90 of bandwidth by library.
 constexpr Spread kDecodeNarrow{.fitted = 0.12, .datasheet = 0.25};
-// Norms reach 0.49 to 0.87 of bandwidth by library (cuDNN frontend, H200); which of them an engine
-// fuses differs more.
+// Norms reach 0.49 to 0.87 of bandwidth by library (cuDNN frontend, H200); engines differ more in
+// which of them they fuse.
 constexpr Spread kMemoryBound{.fitted = 0.15, .datasheet = 0.25};
 constexpr Spread kCollective{.fitted = 0.15, .datasheet = 0.40};
 
-// Defaults of the datasheet provenance, net of the fixed time per call.
+// Defaults of the datasheet provenance, after subtracting the fixed time per call.
 
-/// Middle of H100, H200, A100 and L40S (bf16, matrices of 10^6 weights and more): 0.74 to 0.91 of
-/// bandwidth at few tokens, 0.56 to 0.87 at 256, 0.56 to 0.80 of peak at 16384.
+/// Middle of the curves of H100, H200, A100 and L40S (bf16, matrices of at least 10^6 weights):
+/// 0.74 to 0.91 of bandwidth at few tokens, 0.56 to 0.87 at 256, 0.56 to 0.80 of peak at 16384.
 Curve default_gemm_16() {
   return {.points = {{1, 0.84}, {64, 0.79}, {256, 0.70}, {1024, 0.74}, {4096, 0.75}, {16384, 0.72}},
           .source = "middle of H100, H200, A100, L40S in aiconfigurator 095f58a"};
 }
 
-/// Middle of H100, H200 and L40S (fp8, CUTLASS per-token scales, matrices of 3e7 weights and more).
-/// int8 takes it too: no trustworthy int8 table of a current GPU was found (assumption).
+/// Middle of the curves of H100, H200 and L40S (fp8, CUTLASS per-token scales, matrices of at least
+/// 3e7 weights). Also used for int8: no trustworthy int8 table of a current GPU was found
+/// (assumption).
 Curve default_gemm_8() {
   return {.points = {{1, 0.77}, {64, 0.74}, {256, 0.60}, {1024, 0.60}, {4096, 0.56}, {16384, 0.57}},
           .source = "middle of H100, H200, L40S in aiconfigurator 095f58a"};
 }
 
-/// fp8 with 128 x 128 block scales, DeepGEMM and Triton, as above.
+/// fp8 with 128 x 128 block scales, DeepGEMM and Triton, same GPUs and matrices as above.
 Curve default_gemm_block() {
   return {.points = {{1, 0.40}, {64, 0.34}, {256, 0.34}, {1024, 0.50}, {4096, 0.55}, {16384, 0.52}},
           .source = "middle of H100, H200, L40S in aiconfigurator 095f58a"};
 }
 
 /// Weights narrower than the arithmetic (int4 and fp8 weights multiplied as bf16). Assumption:
-/// close to bandwidth at few tokens, as Marlin reports (arXiv 2408.11743, figure 1), unpacking
-/// costs a fifth of peak beyond.
+/// close to bandwidth at few tokens, as Marlin reports (arXiv 2408.11743, figure 1); at more tokens
+/// unpacking costs a fifth of peak.
 Curve default_gemm_weight_only() {
   return {.points = {{1, 0.75}, {32, 0.65}, {256, 0.55}, {16384, 0.60}},
           .source = "assumption; Marlin, arXiv 2408.11743"};
 }
 
-/// nvfp4 on B200 reaches 0.27 to 0.37 with the fixed time in it (aiconfigurator 095f58a); without,
-/// assumed half as much again.
+/// nvfp4 on B200 reaches 0.27 to 0.37 including the fixed time (aiconfigurator 095f58a); without
+/// it, 1.5 times that is assumed.
 Curve default_gemm_4() {
   return {.points = {{1, 0.50}, {256, 0.40}, {16384, 0.55}},
           .source = "assumption from B200 in aiconfigurator 095f58a"};
 }
 
-/// Middle of the bf16 curves of H100, H200 and L40S: Triton experts of vLLM, balanced routing, net
-/// of Floors::moe.
+/// Middle of the bf16 curves of H100, H200 and L40S: Triton experts of vLLM, balanced routing,
+/// after subtracting Floors::moe.
 Curve default_moe() {
   return {.points = {{1, 0.84},
                      {16, 0.84},
@@ -88,7 +90,7 @@ Curve default_moe() {
 }
 
 /// Causal FLOPs over peak at head size 128, bf16: t = floor + FLOPs / (0.6 peak) + a time per query
-/// row, which H100 (FlashAttention-3), A100 and L40S (FlashAttention-2) share within 10 %.
+/// row, which is the same within 10 % on H100 (FlashAttention-3), A100 and L40S (FlashAttention-2).
 Curve default_prefill() {
   return {.points = {{128, 0.08},
                      {256, 0.15},
@@ -101,13 +103,13 @@ Curve default_prefill() {
           .source = "middle of H100, A100, L40S in aiconfigurator 095f58a"};
 }
 
-/// KV bytes over bandwidth: H100 0.79 to 0.94, A100 0.56 to 0.76, L40S 0.76 to 0.83 from 128 MB on.
+/// KV bytes over bandwidth: H100 0.79 to 0.94, A100 0.56 to 0.76, L40S 0.76 to 0.83, from 128 MB.
 Curve default_decode() {
   return {.points = {{64e6, 0.65}, {256e6, 0.76}, {1e9, 0.83}},
           .source = "middle of H100, A100, L40S in aiconfigurator 095f58a"};
 }
 
-/// fp8 KV: 0.64 (H200) to 0.84 (H100) from 1 GB on.
+/// fp8 KV: 0.64 (H200) to 0.84 (H100) from 1 GB.
 Curve default_decode_narrow() {
   return {.points = {{64e6, 0.58}, {256e6, 0.68}, {1e9, 0.75}},
           .source = "middle of H100, H200, L40S in aiconfigurator 095f58a"};
@@ -117,7 +119,7 @@ Curve default_decode_narrow() {
 /// (cuDNN frontend, norms/results/h200).
 Curve flat(double share, const char* source) { return {.points = {{1, share}}, .source = source}; }
 
-/// How a matrix is stored, as far as default efficiencies tell formats apart.
+/// How a matrix is stored, as far as default efficiencies distinguish formats.
 enum class FormatClass { wide, eight_bit, block_scaled, weight_only, four_bit };
 
 FormatClass class_of(const Work& work, const Gpu& gpu) {
@@ -146,8 +148,8 @@ Curve default_gemm(FormatClass format) {
   return default_gemm_16();
 }
 
-/// The plain format that runs the same kernels: fp16 as bf16, every 8-bit format without block
-/// scales as its arithmetic; empty when there is none.
+/// The plain format that runs the same kernels: bf16 for fp16, the arithmetic for every 8-bit
+/// format without block scales; empty if there is none.
 std::string plain_format(const Work& work, FormatClass format) {
   if (format == FormatClass::wide && bits_of(work.compute) == 16) return "bf16";
   if (format == FormatClass::eight_bit) return std::string(name_of(work.compute));
@@ -155,8 +157,8 @@ std::string plain_format(const Work& work, FormatClass format) {
   return {};
 }
 
-/// The profile's curve for a weight format: of the kernels' library ("tensorrt_llm:fp8") before
-/// anyone's, by the format's own name before the plain one.
+/// The profile's curve for a weight format. Prefers the kernel library's own curve
+/// ("tensorrt_llm:fp8") to one without a library, and the format's own name to the plain one.
 const Curve* profile_curve(const std::map<std::string, Curve>& curves, const Work& work,
                            FormatClass format) {
   const std::string plain = plain_format(work, format);
@@ -203,8 +205,7 @@ EfficiencyEstimate collective_reach(const Work& work, const Gpu& gpu) {
 std::vector<double> bends(const Curve& curve) {
   std::vector<double> result;
   for (const Curve::Point& point : curve.points) result.push_back(point.x);
-  // The powers of two inside the range, where the piecewise linear log2 bends. Both calls are
-  // exact.
+  // The powers of two in the range, where the piecewise linear log2 bends. Both calls are exact.
   int first = 0;
   int last = 0;
   std::frexp(curve.points.front().x, &first);
@@ -257,7 +258,7 @@ EfficiencyEstimate efficiency_of(const Work& work, const Gpu& gpu) {
   return choose(nullptr, flat(1.0, ""), kMemoryBound);
 }
 
-/// Floors::moe is of a layer's whole expert block, which is two operators here: into the experts
+/// Floors::moe covers a layer's whole expert block, which is two operators here: into the experts
 /// (gate and up) and out of them (down).
 constexpr double kGroupedGemmsALayer = 2.0;
 

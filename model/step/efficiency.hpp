@@ -1,5 +1,5 @@
-// What kernels reach of the datasheet's limits: from the GPU's own curves when its profile has
-// them, else from a default of the operator's family. Efficiencies hold after the fixed time per
+// What share of the datasheet's limits kernels reach: from the GPU's own curves if its profile has
+// them, else from a default for the operator's family. Efficiencies apply after the fixed time per
 // call is paid: time = calls * floor + roofline / efficiency.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace roofcast {
 
-/// A curve of efficiency over size, bent where it must be so that size / efficiency never falls:
-/// more work is never done in less time. Exact at every x, because efficiency is linear between
-/// neighbouring powers of two and curve points, where size / efficiency is monotone.
+/// A curve of efficiency over size, adjusted so that size / efficiency never falls: more work never
+/// takes less time. Exact at every x, because efficiency is linear between neighbouring powers of
+/// two and curve points, where size / efficiency is monotone.
 class EfficiencyCurve {
  public:
   explicit EfficiencyCurve(Curve curve);
@@ -25,35 +25,35 @@ class EfficiencyCurve {
   std::vector<double> max_so_far_;  // largest x / efficiency at or before that node
 };
 
-/// Sizes at which a curve, read as a function of x, may bend: its points, and the powers of two
-/// between them.
+/// Sizes at which a curve may bend as a function of x: its points, and the powers of two between
+/// them.
 std::vector<double> bends(const Curve& curve);
 
-/// What is known of one operator family (and number format) on one GPU.
+/// What is known about one operator family (and number format) on one GPU.
 struct EfficiencyEstimate {
-  EfficiencyCurve curve;  // of the side that the family is measured on (shares_of in roofline.cpp)
+  EfficiencyCurve curve;  // of the limit that the family is measured against (roofline.cpp)
   Provenance provenance = Provenance::datasheet;
   double relative_uncertainty = 0;  // one standard deviation
 };
 
 /// The best source for this operator: the profile's curve (fitted) or the family's default
-/// (datasheet). Depends on family, format, compute and cache only.
+/// (datasheet). Depends only on family, format, compute and cache.
 EfficiencyEstimate efficiency_of(const Work& work, const Gpu& gpu);
 
-/// estimate() for a caller that keeps the EfficiencyEstimate between calls.
+/// estimate() for callers that keep the EfficiencyEstimate between calls.
 Seconds expected_time(const Work& work, const Gpu& gpu, const EfficiencyEstimate& efficiency);
 OperatorEstimate estimate(const Work& work, const Gpu& gpu, const EfficiencyEstimate& efficiency);
 
-/// Fixed time of one call of this family.
+/// Fixed time per call of this family.
 Seconds floor_of(const Work& work, const Gpu& gpu);
 
-/// What a rank sends in one call, as a share of the message: ring algorithms (nccl-tests,
+/// The share of a message that a rank sends in one call: ring algorithms (nccl-tests,
 /// PERFORMANCE.md).
 double ring_share(Exchange exchange, int ranks);
 
-/// Time of a collective, floors included: the profile's measured curve, else link and latency.
+/// Time of a collective including floors: the profile's measured curve, else link and latency.
 Seconds collective_time(const Work& work, const Gpu& gpu);
-/// The link that `ranks` GPUs talk over. Throws Error when the profile has none.
+/// The link between `ranks` GPUs. Throws Error if the profile has none.
 const Link& link_between(const Gpu& gpu, int ranks);
 
 }  // namespace roofcast

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t kLargestBatch = std::int64_t{1} << 20;
 
-/// Prompts in order, each step filled to the token budget. Without chunked prefill prompts stay
-/// whole, and one that exceeds the budget runs alone.
+/// Prompts in order, each step filled up to the token budget. Without chunked prefill prompts are
+/// not split, and one that exceeds the budget runs alone.
 Seconds prefill_time(const RooflineStepTime& step_time, const Engine& engine, std::int64_t batch,
                      std::int64_t input_tokens) {
   const std::int64_t whole = batch * input_tokens;
@@ -46,7 +46,7 @@ Seconds prefill_time(const RooflineStepTime& step_time, const Engine& engine, st
   return total;
 }
 
-/// Sum over the steps in which `batch` sequences grow from `first` cached tokens on.
+/// Sum over the steps in which `batch` sequences grow from `first` cached tokens.
 Seconds decode_time(const RooflineStepTime& step_time, const Transformer& model, std::int64_t batch,
                     std::int64_t first, std::int64_t steps) {
   Seconds total;
@@ -56,7 +56,7 @@ Seconds decode_time(const RooflineStepTime& step_time, const Transformer& model,
   return total;
 }
 
-/// Time of the matrices and attention at the dense peak: MFU's numerator.
+/// Time of the matrices and attention at dense peak: the numerator of MFU.
 Seconds ideal_compute_time(const StepEstimate& step, const Gpu& gpu) {
   Seconds total;
   for (const OperatorEstimate& op : step.operators) {
@@ -75,7 +75,7 @@ Seconds ideal_memory_time(const StepEstimate& step, const Gpu& gpu) {
 }
 
 /// Whether `batch` decoding sequences spend more time on the FLOPs of their matrices than on the
-/// bytes, both at the datasheet's rates.
+/// bytes, both at datasheet rates.
 bool matrices_compute_bound(const StepOperators& operators, const Gpu& gpu, std::int64_t batch) {
   Seconds compute;
   Seconds memory;
@@ -107,7 +107,7 @@ std::optional<std::int64_t> find_compute_bound_batch(const Deployment& deploymen
   return high;
 }
 
-/// The number format that most of the model's FLOPs run in.
+/// The number format of most of the model's FLOPs.
 DType main_compute(const Transformer& model) {
   if (model.layers.empty()) return model.activation;
   const Layer& layer = model.layers.back();

@@ -7,7 +7,7 @@ namespace roofcast {
 
 namespace {
 
-// Queries that a thread block of FlashAttention computes.
+// Queries per thread block of FlashAttention.
 constexpr double kQueryTile = 128.0;
 
 struct Size {
@@ -37,7 +37,7 @@ double tiles_of(std::int64_t queries) {
   return std::ceil(static_cast<double>(queries) / kQueryTile);
 }
 
-/// Tiles of queries that no sequence fills, all heads.
+/// Query tiles that no sequence fills, over all heads.
 double empty_tiles(const AttentionOperator& op, const StepBatch& batch) {
   std::int64_t longest = 0;
   double filled = 0;

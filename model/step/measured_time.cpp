@@ -9,18 +9,18 @@ namespace roofcast {
 
 namespace {
 
-// Nodes an octave between the timed sizes. Linear pieces miss a causal prompt's quadratic growth by
-// 0.4 % at eight (1 / (8 * 8^2) of twice the quadratic part) and a ratio that doubles from point to
-// point by less at four.
+// Nodes per octave between the timed sizes. Linear pieces miss the quadratic growth of a causal
+// prompt by 0.4 % with eight (1 / (8 * 8^2) of twice the quadratic part), and a ratio that doubles
+// from point to point by less with four.
 constexpr int kPrefillSteps = 8;
 constexpr int kSteps = 4;
-// Outside, where the base alone bends the time.
+// Outside, where only the base bends the time.
 constexpr int kOutsideSteps = 2;
 
-// How far beyond the last timed size the table goes: past it the time is taken as proportional.
+// How far beyond the last timed size the table extends; beyond that, time is proportional to size.
 constexpr double kTimesBeyond = 64.0;
 
-// Prefixes below the first timed one that get nodes of their own.
+// Prefixes below the first timed one that get their own nodes.
 constexpr double kPartOfFirstPrefix = 1.0 / 16.0;
 
 void append(std::vector<double>& nodes, const std::vector<double>& more) {
@@ -33,7 +33,7 @@ std::vector<double> sorted_unique(std::vector<double> nodes) {
   return nodes;
 }
 
-/// Nodes over the sizes that were timed, between them, below and beyond.
+/// Nodes at the timed sizes, between them, below and above.
 std::vector<double> nodes_around(const std::vector<double>& timed, double min, int steps,
                                  int outside_steps) {
   const auto [low, high] = std::minmax_element(timed.begin(), timed.end());
@@ -44,7 +44,7 @@ std::vector<double> nodes_around(const std::vector<double>& timed, double min, i
   return sorted_unique(std::move(nodes));
 }
 
-/// Pairs of new and attended token where each sees at most the last `window`.
+/// Pairs of new and attended tokens when each attends to at most the last `window`.
 double windowed_pairs(double tokens, double cached, double window) {
   const double rising = std::clamp(window - cached, 0.0, tokens);
   return rising * cached + rising * (rising + 1) / 2 + (tokens - rising) * window;
@@ -93,7 +93,7 @@ std::vector<double> MeasuredTimes::y_nodes() const {
       nodes_around(timed, first * kPartOfFirstPrefix, kSteps, kOutsideSteps);
   nodes.insert(nodes.begin(), 0.0);
   if (span_.kind != AttentionSpan::Kind::sliding) return nodes;
-  // A longer prefix than the window costs nothing more.
+  // A prefix longer than the window costs nothing more.
   const auto window = static_cast<double>(span_.tokens);
   nodes.erase(std::lower_bound(nodes.begin(), nodes.end(), window), nodes.end());
   nodes.push_back(window);
@@ -108,9 +108,10 @@ CurveAnswer MeasuredTimes::curve_answer(double x, double y) const {
   return answer(blend_, x, y, multiprocessors_);
 }
 
-/// Full attention was timed. A chunk that a window cuts short is answered by one of as many new
-/// tokens with the prefix that gives as many pairs; where not even an own prompt has so few, by as
-/// many prompts as have both, their fixed time paid once.
+/// Full attention was timed. A chunk truncated by the window is answered by a chunk with as many
+/// new tokens and the prefix that gives the same number of pairs. If even a prompt without prefix
+/// has more pairs, it is answered by several prompts with the same totals of both, whose fixed time
+/// is paid once.
 CurveAnswer MeasuredTimes::sliding_answer(double x, double y) const {
   const auto window = static_cast<double>(span_.tokens);
   if (x + y <= window) return answer(blend_, x, y, multiprocessors_);

@@ -1,4 +1,4 @@
-// An operator's measured times, worked out in advance for a caller that asks often.
+// An operator's measured times, tabulated in advance for callers that ask often.
 #pragma once
 
 #include <optional>
@@ -12,34 +12,35 @@
 namespace roofcast {
 
 /// Answers from the curves of one shape. Where the points say that more tokens (or sequences, or
-/// context) take less time, the longer time of the smaller size stands; all else is answer()'s to
-/// within 1 %: the table's nodes are the points and four to eight sizes an octave between them.
-/// A batch is known by its sequences and their mean context only. Replacing one long sequence by
+/// context) take less time, the longer time of the smaller size is used; otherwise within 1 % of
+/// answer(): the table's nodes are the points and four to eight sizes per octave between them. A
+/// batch is described only by its sequences and their mean context. Replacing one long sequence by
+/// several short ones with the same total may therefore make it faster, as on a device.
 /// several short ones of the same total may therefore make it shorter, as it is on a device.
 class MeasuredTimes {
  public:
   /// Precondition: the blend has parts; a prefill's span is full or sliding.
   MeasuredTimes(CurveBlend blend, int multiprocessors, const AttentionSpan& span = {});
 
-  /// One call. x and y as in shape_work(); y is capped by a sliding span.
+  /// Time of one call. x and y as in shape_work(); y is capped by a sliding span.
   Seconds at(double x, double y) const;
 
-  /// at()'s time with the provenance and uncertainty of the curves' answer.
+  /// The time of at() with the provenance and uncertainty of the curves' answer.
   CurveAnswer explain(double x, double y) const;
 
-  /// What a decode batch takes beyond at() because its sequences are not alike.
+  /// What a decode batch takes beyond at() because its sequences differ in length.
   Seconds tail(const UnevenBatch& batch) const;
-  /// Whether it can be above 0: the time of one sequence's token is known.
+  /// Whether tail() can be above 0: the time per token of a single sequence is known.
   bool has_tail() const { return tail_token_.value > 0; }
 
-  /// Beside prefill: of a tile of one head's queries that a sequence does not fill.
+  /// In steps with prefill: the time of a tile of one head's queries that a sequence does not fill.
   Seconds empty_tile() const { return empty_tile_; }
 
   bool writes_cache() const { return writes_cache_; }
-  /// Of at(), what one call is shorter in a captured graph.
+  /// The part of at() that a call saves in a captured graph.
   Seconds graph_saving() const { return graph_saving_; }
 
-  /// Of at(), what is paid once however many sequences one call computes.
+  /// The part of at() that is paid once however many sequences a call computes.
   Seconds fixed() const { return fixed_; }
 
  private:
@@ -59,7 +60,7 @@ class MeasuredTimes {
   std::optional<MonotoneTable> table_;
 };
 
-/// The times measured for a shape on this GPU; nothing where neither it nor a neighbour was timed.
+/// The times measured for a shape on this GPU; nullopt if neither it nor a neighbour was timed.
 std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape& shape,
                                             const AttentionSpan& span = {});
 

@@ -1,4 +1,4 @@
-// What attention and recurrent mixers do in a step, besides their matrices.
+// The operators of attention and recurrent mixers in a step, besides their matrices.
 #include <algorithm>
 #include <cassert>
 #include <string>
@@ -14,7 +14,7 @@ namespace roofcast {
 
 namespace {
 
-// Head size at which prefill attention's efficiency curves are given.
+// Head size to which prefill attention's efficiency curves refer.
 constexpr double kReferenceHeadSize = 128.0;
 
 double to_double(std::int64_t count) { return static_cast<double>(count); }
@@ -29,7 +29,7 @@ std::size_t index_of(const std::vector<AttentionSpan>& spans, const AttentionSpa
   return static_cast<std::size_t>(found - spans.begin());
 }
 
-/// Bytes of one cached entry and of one indexer key, on one rank.
+/// Bytes per cached entry and per indexer key, on one rank.
 struct EntryBytes {
   double entry = 0;
   double index = 0;
@@ -62,7 +62,7 @@ bool same_shape(const AttentionOperator& a, const AttentionOperator& b) {
          a.prefill_shape == b.prefill_shape;
 }
 
-/// Where the operators of one layer group go.
+/// Where the operators of one layer group are added.
 struct Target {
   const Deployment& deployment;
   std::int64_t layers = 0;
@@ -77,7 +77,7 @@ struct Target {
   }
 };
 
-/// The operator's name, with the width of its span where that is not the whole context.
+/// The operator's name, with the width of its span unless that is the whole context.
 std::string name_with_span(std::string name, const AttentionSpan& span) {
   if (span.kind == AttentionSpan::Kind::full) return name;
   name += '_';
@@ -109,15 +109,15 @@ void add_attention(AttentionOperator op, const Target& target) {
   target.out.attention.push_back(std::move(op));
 }
 
-/// At which rate a Hopper GPU's query heads read K and V that others have brought into the L2
-/// cache. Fitted: throughput of six models with 1, 4 and 8 query heads to a KV head on one to eight
-/// H100 (TensorRT-LLM 0.13 performance overview, fp16). More than the cache alone gives: some is
-/// shared.
+/// Rate at which query heads on a Hopper GPU read K and V that others have brought into the L2
+/// cache. Fitted: throughput of six models with 1, 4 and 8 query heads per KV head on one to eight
+/// H100 (TensorRT-LLM 0.13 performance overview, fp16). Higher than the cache alone provides,
+/// because some reads are shared.
 constexpr BytesPerSecond kRereadRate{9e12};
 
-/// Engines that TensorRT-LLM built (up to 0.18) take on Hopper as long for a 16-bit cache as if
-/// every query head of a group read K and V by itself, which is inferred from that throughput: it
-/// falls with the heads of a group. On A100, and from fp8 caches, they are read once.
+/// On Hopper, compiled TensorRT-LLM engines (up to 0.18) take as long for a 16-bit cache as if
+/// every query head of a group read K and V separately. This is inferred from that throughput,
+/// which falls with the heads per group. On A100, and from fp8 caches, they are read once.
 double decode_reads(const Deployment& deployment, double query_heads_per_kv_head) {
   const bool shares = deployment.engine.kernel_library != kTensorrtEngines ||
                       bits_of(deployment.engine.kv_cache_dtype) < 16 ||
@@ -126,7 +126,7 @@ double decode_reads(const Deployment& deployment, double query_heads_per_kv_head
   return std::max(1.0, query_heads_per_kv_head * (deployment.gpu.memory_bandwidth / kRereadRate));
 }
 
-/// Whether a kernel over plain cached tokens does the same.
+/// Whether a kernel over plain cached tokens does the same work.
 bool reads_plain_cache(const Attention& a) {
   return a.cache_compression == 1 && a.local_tokens == 0 && a.index_heads == 0;
 }
@@ -140,7 +140,7 @@ OperatorShape shape_of(const Attention& a, OperatorFamily family, const Target& 
           .value_dim = a.value_head_dim};
 }
 
-/// Of the absorbed form.
+/// For the absorbed form.
 OperatorShape shape_of(const LatentAttention& a, const Target& target) {
   return {.family = OperatorFamily::decode_attention,
           .cache = target.deployment.engine.kv_cache_dtype,
@@ -156,8 +156,8 @@ void add_mixer(const Attention& a, const Layer&, const Target& target) {
   const double kv_heads = to_double(per_rank(a.kv_heads, target.tensor()));
   const double width = to_double(a.head_dim + a.value_head_dim);
   const double element = target.activation_bytes();
-  // Layers that share an earlier layer's cache read it all the same; compression and the
-  // uncompressed window are applied to the count of entries, not to their size.
+  // Layers that share an earlier layer's cache still read it; compression and the uncompressed
+  // window change the number of entries, not their size.
   Attention reading = a;
   reading.reuses_earlier_cache = false;
   reading.cache_compression = 1;
@@ -178,7 +178,8 @@ void add_mixer(const Attention& a, const Layer&, const Target& target) {
   op.index_flops = 2.0 * to_double(a.index_heads * a.index_head_dim);
   if (reads_plain_cache(a)) {
     op.decode_shape = shape_of(a, OperatorFamily::decode_attention, target);
-    // Full attention is timed; of the others a sliding window's prefill follows from it.
+    // Full attention is timed; of the other spans, only a sliding window's prefill can be derived
+    // from it.
     if (a.span.kind == AttentionSpan::Kind::full || a.span.kind == AttentionSpan::Kind::sliding) {
       op.prefill_shape = shape_of(a, OperatorFamily::prefill_attention, target);
     }
@@ -194,9 +195,10 @@ void add_mixer(const Attention& a, const Layer&, const Target& target) {
   }
 }
 
-// Decode runs in the absorbed form, on the latent; its per-head projections are the FLOPs and bytes
-// of kv_b_proj, which the weight list counts once. Prefill rebuilds keys and values, those of
-// earlier chunks again in each chunk (vllm/v1/attention/backends/mla/common.py, chunked context).
+// Decode runs in the absorbed form on the latent; its per-head projections are the FLOPs and bytes
+// of kv_b_proj, which the weight list counts once. Prefill rebuilds keys and values, including
+// those of earlier chunks in each chunk (vllm/v1/attention/backends/mla/common.py, chunked
+// context).
 void add_mixer(const LatentAttention& a, const Layer&, const Target& target) {
   const double heads = to_double(per_rank(a.query_heads, target.tensor()));
   const double latent = to_double(a.kv_lora_rank + a.rope_dim);
@@ -225,7 +227,7 @@ void add_mixer(const LatentAttention& a, const Layer&, const Target& target) {
   target.add_memory_bound("kv_write", 1, latent * element + entry.entry);
 }
 
-/// Elements per token that go through the convolution and the scan.
+/// Elements per token that pass through the convolution and the scan.
 std::int64_t width_of(const Mamba2& m) { return m.heads * m.head_dim + 2 * m.groups * m.state; }
 std::int64_t width_of(const GatedDeltaNet& g) {
   return 2 * g.key_heads * g.key_dim + g.value_heads * g.value_dim;

@@ -7,16 +7,16 @@ namespace roofcast {
 
 namespace {
 
-// Larger steps than this are on no curve and past every bend.
+// No curve covers larger steps, and they are past every bend.
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 24;
 
-// The share of experts that no token picks is below rounding error then.
+// Below this share of experts that no token chooses, the rest is rounding error.
 constexpr double kNoneMissed = 1e-18;
 
-// Bounds the table of an operator with very many experts of which a token picks very few.
+// Bounds the table of an operator with very many experts of which a token chooses very few.
 constexpr std::int64_t kMaxExpertBends = 16384;
 
-/// Counts up to which the experts read still grow.
+/// Counts up to which the number of experts read still grows.
 std::int64_t expert_bends(const LinearOperator& op) {
   if (op.experts == 0) return 0;
   double missed = 1;
@@ -38,13 +38,14 @@ void add_around(double count, std::vector<std::int64_t>& counts) {
 }
 
 /// Where compute overtakes memory once all experts are read, while activations stay in the cache
-/// (half their bytes count, roofline.cpp) and when they exceed it. In bytes at the ridge.
+/// (their bytes count for less, kCacheSpeedUp) and when they exceed it. In bytes at the ridge.
 void add_ridges(const LinearOperator& op, const Gpu& gpu, std::vector<std::int64_t>& counts) {
   const double ridge = ridge_point(gpu, op.work.compute).value;
   const double stored = op.stored_fixed + static_cast<double>(op.experts) * op.expert_bytes;
   const double compute = op.flops_each / ridge;
-  add_around(stored / (compute - op.activation_each / 2), counts);
-  add_around((stored - gpu.l2_cache.value / 2) / (compute - op.activation_each), counts);
+  add_around(stored / (compute - op.activation_each / kCacheSpeedUp), counts);
+  const double saved = gpu.l2_cache.value * (1 - 1 / kCacheSpeedUp);
+  add_around((stored - saved) / (compute - op.activation_each), counts);
 }
 
 std::vector<std::int64_t> bend_counts(const LinearOperator& op, const Gpu& gpu,
@@ -71,7 +72,8 @@ TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu)
       measured_(measured_times(gpu, op_.shape)),
       scratch_(op_.work) {
   if (measured_) return;
-  // The others' efficiency is over bytes, where EfficiencyCurve keeps it from rising too fast.
+  // The other families' efficiency is over bytes, where EfficiencyCurve keeps it from rising too
+  // fast.
   if (!may_fall(op_.work.family)) return;
   Seconds longest{};
   for (const std::int64_t n : bend_counts(op_, gpu, reach_.curve.curve())) {
@@ -110,7 +112,7 @@ Seconds TimedOperator::graph_saving() const {
 }
 
 OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu) const {
-  const Seconds total = time(n, gpu);  // which fills in the work
+  const Seconds total = time(n, gpu);  // also fills in the work
   if (measured_) {
     const Seconds fixed = measured_->fixed() * static_cast<double>(timed_calls());
     return measured_estimate(measured_->explain(size_of(n), 0), total, fixed, scratch_, gpu);

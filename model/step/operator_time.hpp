@@ -1,5 +1,5 @@
-// Operators with what their time needs worked out in advance: measured times, or the efficiency
-// curve and the longest time of any smaller count. Internal to step_estimate.cpp.
+// Operators with precomputed time tables: measured times, or the efficiency curve and the longest
+// time of any smaller count. Internal to step_estimate.cpp.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,12 @@
 
 namespace roofcast {
 
-/// An operator over a count whose time never falls as the count grows: from measured times where
-/// the GPU has them (MeasuredTimes sees to it), else from efficiencies.
-/// There, a curve whose efficiency rises faster than the work would make more tokens faster; the
-/// running maximum over smaller counts stands instead. It is exact: between the counts at which the
-/// curve, the roofline or the cached share bends, work and efficiency are linear in the count, so
-/// that their ratio is monotone and its largest value lies at a bend. Experts bend at every count
-/// until all are picked.
+/// An operator over a count whose time never falls as the count grows. Uses measured times if the
+/// GPU has them (MeasuredTimes ensures this), else efficiencies. With efficiencies, a curve that
+/// rises faster than the work would make more tokens faster; the running maximum over smaller
+/// counts replaces it. It is exact: between the counts at which the curve, the roofline or the
+/// cached share bends, work and efficiency are linear in the count, so their ratio is monotone and
+/// its maximum is at a bend. Experts bend at every count until all are chosen.
 class TimedOperator {
  public:
   TimedOperator(LinearOperator op, const Gpu& gpu);
@@ -29,7 +28,7 @@ class TimedOperator {
   OperatorEstimate explain(std::int64_t n, const Gpu& gpu) const;
   std::int64_t calls() const { return op_.work.calls; }
   const std::string& name() const { return op_.work.name; }
-  /// Of time(), what a captured graph saves.
+  /// The part of time() that a captured graph saves.
   Seconds graph_saving() const;
 
  private:
@@ -44,7 +43,7 @@ class TimedOperator {
   std::optional<MeasuredTimes> measured_;
   std::vector<std::int64_t> bend_;       // counts, ascending
   std::vector<Seconds> longest_so_far_;  // at or before that count
-  mutable Work scratch_;                 // spares a copy of its strings at each call
+  mutable Work scratch_;                 // avoids copying its strings at each call
 };
 
 /// An attention or recurrent operator: its work depends on more than one count.
@@ -72,7 +71,7 @@ class TimedMixer {
                           gpu);
   }
   OperatorEstimate explain_decode(const StepBatch& batch, const Gpu& gpu) const {
-    const Seconds total = decode_time(batch, gpu);  // which fills in the work
+    const Seconds total = decode_time(batch, gpu);  // also fills in the work
     const Side& side = decode_side(batch);
     if (!side.measured) return estimate(side.scratch, gpu, side.efficiency);
     return side.measured_estimate(
@@ -85,18 +84,19 @@ class TimedMixer {
         roofcast::explain_prefill(*prefill_.measured, op_, batch, prefill_.scratch), total, gpu);
   }
   std::int64_t calls() const { return op_.decode.calls; }
-  /// Of decode_time(), what a captured graph saves: of two kernels, where one writes the cache.
+  /// The part of decode_time() that a captured graph saves: that of two kernels if one writes the
+  /// cache.
   Seconds graph_saving() const {
     if (!decode_.measured) return {};
     const std::int64_t kernels = op_.decode.calls * (writes_cache() ? 2 : 1);
     return decode_.measured->graph_saving() * static_cast<double>(kernels);
   }
-  /// Whether decode_time() asks for the longest of the batch.
+  /// Whether decode_time() uses the longest sequences of the batch.
   bool has_tail() const {
     return (decode_.measured && decode_.measured->has_tail()) ||
            (beside_.measured && beside_.measured->has_tail());
   }
-  /// Whether its times include writing the new keys and values.
+  /// Whether its times include writing the new keys and values to the cache.
   bool writes_cache() const { return decode_.measured && decode_.measured->writes_cache(); }
 
  private:
@@ -117,7 +117,7 @@ class TimedMixer {
     mutable Work scratch;
   };
 
-  /// The kernel that decodes in this step: the prompts' own, where that was timed.
+  /// The kernel that decodes in this step: the one that also computes prompts, if it was timed.
   const Side& decode_side(const StepBatch& batch) const {
     return !batch.prefills.empty() && beside_.measured ? beside_ : decode_;
   }

@@ -1,4 +1,4 @@
-// How well an answer is founded.
+// How well supported an answer is.
 #pragma once
 
 #include <string_view>

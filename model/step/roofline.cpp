@@ -8,24 +8,18 @@ namespace roofcast {
 
 namespace {
 
-// Traffic that stays in L2 moves about twice as fast as HBM: RMSNorm of 2048 x 4096 bf16 moves
-// 67 MB in 28 us on an RTX 4090 (1.008 TB/s, 72 MB of L2) and in 16 us on an RTX PRO 6000
-// (1.79 TB/s, 128 MB of L2), 2.4 times the bandwidth of each (LLMServingSim 5daddb2,
-// profiler/perf).
-constexpr double kCacheSpeedUp = 2.0;
-
 // Decode attention with many heads on one latent is compute-bound: FlashMLA reaches 660 TFLOP/s of
 // 989 on Hopper (deepseek-ai/FlashMLA README).
 constexpr double kDecodeComputeEfficiency = 0.65;
 
-// A chunk of few tokens over a long context streams its cache as decode does: the least of the
+// A chunk of few tokens over a long context streams its cache as decode does: the lowest of the
 // four GPUs whose curves set the default of decode attention (efficiency.cpp).
 constexpr double kPrefillMemoryEfficiency = 0.75;
 
-// Share by which a timed point may beat the limits as stated.
+// Share of the stated limits up to which a timed point is accepted.
 constexpr double kAboveStatedLimits = 1.10;
 
-/// Bytes of a step's activations that fit the L2 cache, and those that do not; all calls together.
+/// Bytes of a step's activations that fit in the L2 cache, and those that do not, over all calls.
 struct Activations {
   Bytes cached{};
   Bytes spilled{};
@@ -47,8 +41,8 @@ Seconds memory_limit(const Work& work, const Gpu& gpu) {
   return (work.stored_bytes + activations_of(work, gpu).spilled) / gpu.memory_bandwidth;
 }
 
-/// Shares of peak and of bandwidth that kernels reach. The curve speaks for the side that its
-/// family is measured on.
+/// Shares of peak and of bandwidth that kernels reach. The curve sets the one that its family is
+/// measured against.
 struct Shares {
   double compute = 1;
   double memory = 1;
@@ -128,7 +122,7 @@ Seconds physical_limit(const Work& work, const Gpu& gpu) {
 }
 
 Work work_of(const OperatorShape& shape, double x, double y) {
-  constexpr int kAnyUnits = 1;  // waves are not asked for
+  constexpr int kAnyUnits = 1;  // the wave count is not used
   const ShapeWork one = shape_work(shape, x, y, kAnyUnits);
   Work work{.name = shape.name.empty() ? std::string(name_of(shape.family)) : shape.name,
             .family = shape.family,
@@ -141,7 +135,7 @@ Work work_of(const OperatorShape& shape, double x, double y) {
             .scale = x,
             .ranks = shape.ranks,
             .exchange = shape.exchange};
-  // What of a message a rank must send at least (deployment_operators.cpp).
+  // The minimum part of a message that a rank must send (deployment_operators.cpp).
   if (shape.family == OperatorFamily::collective && shape.exchange != Exchange::all_reduce &&
       shape.exchange != Exchange::point_to_point) {
     work.bytes = one.bytes * (static_cast<double>(shape.ranks - 1) / shape.ranks);
@@ -164,16 +158,16 @@ Bound bound_of(const Work& work, const Gpu& gpu, Seconds time, Seconds fixed) {
 bool beats_physics(const OperatorShape& shape, const MeasuredPoint& point, const Gpu& gpu) {
   const Work work = work_of(shape, point.x, point.y);
   if (work.family == OperatorFamily::collective) {
-    // Without a stated link nothing is known, and a rank alone sends nothing.
+    // Without a stated link there is no limit; a single rank sends nothing.
     const std::optional<Link>& link = shape.ranks <= gpu.gpus_per_node ? gpu.peer : gpu.network;
     if (!link || shape.ranks < 2) return false;
   }
   return point.time * kAboveStatedLimits < physical_limit(work, gpu);
 }
 
-// The fixed time is added, not taken as a minimum: over the bf16 GEMMs of H100 (vLLM 0.24 tables of
-// aiconfigurator 095f58a; 3,408 shapes of at most 16 tokens) floor + roofline / efficiency misses
-// by 3.6 % in the median and 11.5 % at p90, max(floor, roofline / efficiency) by 10.8 % and 20.4 %.
+// The fixed time is added rather than a minimum: over the bf16 GEMMs of H100 (vLLM 0.24 tables of
+// aiconfigurator 095f58a; 3,408 shapes of at most 16 tokens) floor + roofline / efficiency has a
+// median error of 3.6 % and 11.5 % at p90, max(floor, roofline / efficiency) 10.8 % and 20.4 %.
 Seconds expected_time(const Work& work, const Gpu& gpu, const EfficiencyEstimate& efficiency) {
   if (work.family == OperatorFamily::collective) {
     return std::max(collective_time(work, gpu), physical_limit(work, gpu));

@@ -1,5 +1,5 @@
-// One operator on one GPU: the time no kernel can beat, and the time kernels are expected to take.
-// Roofline model: Williams, Waterman, Patterson, CACM 52(4), 2009.
+// One operator on one GPU: the physical lower bound of its time, and the time kernels are expected
+// to take. Roofline model: Williams, Waterman, Patterson, CACM 52(4), 2009.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,35 @@
 
 namespace roofcast {
 
+/// Traffic that stays in L2 moves about twice as fast as HBM: RMSNorm of 2048 x 4096 bf16 moves
+/// 67 MB in 28 us on an RTX 4090 (1.008 TB/s, 72 MB of L2) and in 16 us on an RTX PRO 6000
+/// (1.79 TB/s, 128 MB of L2), 2.4 times the bandwidth of each (LLMServingSim 5daddb2,
+/// profiler/perf).
+inline constexpr double kCacheSpeedUp = 2.0;
+
 /// What limits an operator.
 enum class Bound { compute, memory, latency, communication };
 
 std::string_view name_of(Bound bound);
 
-/// An all-reduce in one pass: every rank reads every other's message whole, which spares latency
-/// and costs bandwidth.
+/// A one-shot all-reduce: every rank reads every other's whole message, which saves latency and
+/// costs bandwidth.
 struct OneShotAllReduce {
-  double link_share = 0;  // of the peer link's bandwidth that is reached; 0: never in one pass
-  Bytes limit{};          // larger messages take no less than one of this size, by another way
+  double link_share = 0;  // share of the peer link's bandwidth reached; 0: not used
+  Bytes limit{};          // larger messages use another algorithm and take no less than this size
 };
 
 /// The work of one operator in one step on one rank.
 struct Work {
   std::string name{};
   OperatorFamily family = OperatorFamily::gemm;
-  std::int64_t calls = 1;  // kernels launched; flops and bytes are of all of them together
+  std::int64_t calls = 1;  // kernels launched; flops and bytes are the total of all calls
   Flops flops{};
-  Bytes bytes{};         // read and written, activations included; sent, for a collective
-  Bytes stored_bytes{};  // of them, weights and cache: in HBM when the step starts
+  Bytes bytes{};         // read and written, including activations; for a collective, sent
+  Bytes stored_bytes{};  // weights and cache among them: in HBM when the step starts
   DType compute = DType::bf16;
   std::string format{};       // weight format name (gemm, moe)
-  std::string library{};      // whose kernels, where a profile tells them apart (gemm)
+  std::string library{};      // whose kernels, where a profile distinguishes them (gemm)
   double weight_bits = 16;    // of that format
   DType cache = DType::bf16;  // KV element type (attention)
   double scale = 1;           // the x of the family's efficiency curve: tokens, or bytes per call
@@ -52,28 +58,28 @@ struct OperatorEstimate {
   double relative_uncertainty = 0;  // one standard deviation, as a share of `time`
 };
 
-/// One call of an operator at a size of its curve (x, y as in shape_work()).
+/// One call of an operator at a size on its curve (x, y as in shape_work()).
 Work work_of(const OperatorShape& shape, double x, double y);
 
-/// max(flops / peak, bytes / bandwidth): what physics allows. Activations that fit the L2 cache
-/// need not cross HBM and do not count. Collectives: bytes over the link.
+/// max(flops / peak, bytes / bandwidth): the physical lower bound. Activations that fit in the L2
+/// cache need not cross HBM and do not count. Collectives: bytes over the link.
 Seconds physical_limit(const Work& work, const Gpu& gpu);
 
-/// What keeps work that takes `time`, `fixed` of it however little there is to do, from less.
+/// What limits work that takes `time`, of which `fixed` is independent of its size.
 Bound bound_of(const Work& work, const Gpu& gpu, Seconds time, Seconds fixed);
 
-/// Whether a timed point is faster than physics allows, and so was not timed as it runs in serving
-/// (weights or cache left in L2, an operator that did not run). Peaks are stated at a boost clock
-/// and bandwidths rounded, so a tenth is let through: an H200's SMs may run at 1.98 GHz where the
-/// peak is stated at 1.83 GHz.
+/// Whether a timed point is faster than physically possible, and so was not timed as it runs in
+/// serving (weights or cache left in L2, an operator that did not run). Peaks are stated at a boost
+/// clock and bandwidths are rounded, so 10 % is tolerated: an H200's SMs may run at 1.98 GHz where
+/// the peak is stated at 1.83 GHz.
 bool beats_physics(const OperatorShape& shape, const MeasuredPoint& point, const Gpu& gpu);
 
-/// Expected time: a fixed time per call, plus the roofline over what kernels reach once that is
-/// paid (model/step/efficiency.hpp). Never below physical_limit. Throws Error when a collective
-/// runs on a GPU without any link.
+/// Expected time: a fixed time per call, plus the roofline divided by the efficiency after that
+/// (model/step/efficiency.hpp). Never below physical_limit. Throws Error if a collective runs on a
+/// GPU without any link.
 OperatorEstimate estimate(const Work& work, const Gpu& gpu);
 
-/// Intensity at which a GPU turns from memory- to compute-bound.
+/// Arithmetic intensity at which a GPU changes from memory-bound to compute-bound.
 FlopsPerByte ridge_point(const Gpu& gpu, DType compute);
 
 }  // namespace roofcast

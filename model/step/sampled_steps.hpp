@@ -1,5 +1,5 @@
-// A step time that remembers some of the steps it was asked for: what a run was made of, to say
-// afterwards what its times rest on.
+// A step time that keeps a sample of the steps it was asked for, to report afterwards what a run's
+// times are based on.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace roofcast {
 
-/// Answers as `times` does, which must outlive it. Keeps every n-th batch, n doubling as they
-/// become many: at most kMax, evenly spread over the steps asked for. Not for two threads at once.
+/// Returns what `times` does, which must outlive it. Keeps every n-th batch and doubles n as they
+/// become too many: at most kMax, evenly spread over the steps asked for. Not thread-safe.
 class SampledSteps final : public StepTime {
  public:
   static constexpr std::size_t kMax = 64;
@@ -26,7 +26,7 @@ class SampledSteps final : public StepTime {
     return times_->seconds(batch);
   }
 
-  /// In the order they were asked for.
+  /// In the order in which they were asked for.
   const std::vector<StepBatch>& sample() const { return sample_; }
 
  private:

@@ -1,4 +1,4 @@
-// A step time that is another's times a factor: what would follow if all steps were slower.
+// A step time scaled by a factor: what would follow if all steps were slower.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace roofcast {
 
-/// Answers `factor` times what `times` does, which must outlive it.
+/// Returns `factor` times what `times` does, which must outlive it.
 class ScaledStepTime final : public StepTime {
  public:
   ScaledStepTime(const StepTime& times, double factor) : times_(&times), factor_(factor) {}

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kBatches[] = {1, 8, 64};
 
-/// A start token stands in for an empty prompt.
+/// A start token replaces an empty prompt.
 std::int64_t positions_of(std::int64_t prompt) { return std::max<std::int64_t>(prompt, 1); }
 
 }  // namespace
@@ -33,7 +33,7 @@ Staircase count_staircase(std::int64_t prompt, std::int64_t generate) {
 std::int64_t prefill_attention_positions(std::int64_t prompt) { return prompt * (prompt + 1) / 2; }
 
 double tokens_per_speculative_step(double acceptance, int drafts) {
-  // The geometric sum 1 + a + ... + a^k, which is also right at a = 1.
+  // The geometric sum 1 + a + ... + a^k, also correct at a = 1.
   double sum = 1;
   double term = 1;
   for (int i = 0; i < drafts; ++i) {

@@ -11,19 +11,19 @@ namespace roofcast {
 
 namespace {
 
-// Steps of more tokens than this are not kept: no engine's budget reaches it.
+// Times of steps with more tokens are not cached: no engine's budget reaches this.
 constexpr std::int64_t kLargestKept = std::int64_t{1} << 16;
 
-// vLLM rebuilds what penalties look at in every step: 6 ms for 68 rows of 4,000 tokens (RTX 5090,
-// vllm-project/vllm pull 47540). Counted is the whole context, where vLLM takes the output of each
-// row at the length of the longest: outputs by themselves are not known here.
+// vLLM rebuilds the input of penalties in every step: 6 ms for 68 rows of 4,000 tokens (RTX 5090,
+// vllm-project/vllm pull 47540). We count the whole context, where vLLM counts the output of each
+// row at the length of the longest, because output lengths are not known here.
 constexpr Seconds kPenaltyOfAToken{22e-9};
 
 double attended_by_decodes(const StepBatch& batch) {
   return batch.decode_attended.empty() ? 0.0 : static_cast<double>(batch.decode_attended.front());
 }
 
-/// Times by count, worked out on first use.
+/// Times by count, computed on first use.
 class Table {
  public:
   template <class Function>
@@ -62,7 +62,7 @@ std::int64_t calls_of(const List& operators) {
   return calls;
 }
 
-/// Operators of one family and provenance err together; families err independently.
+/// Operators of one family and provenance have correlated errors; families are independent.
 double combined_uncertainty(const std::vector<OperatorEstimate>& operators, Seconds host,
                             Seconds total) {
   constexpr int kProvenances = 5;
@@ -122,7 +122,7 @@ struct RooflineStepTime::Impl {
     mixer_saving = graph_saving_of(attention) + graph_saving_of(recurrent);
     asks_for_longest = std::any_of(attention.begin(), attention.end(),
                                    [](const auto& op) { return op.has_tail(); });
-    deployment.gpu.measured.reset();  // every operator has taken its curves
+    deployment.gpu.measured.reset();  // every operator has its own curves by now
   }
 
   Deployment deployment;
@@ -149,8 +149,8 @@ struct RooflineStepTime::Impl {
     });
   }
 
-  /// Where all attention kernels were timed with what they write to the cache, that is no operator
-  /// of its own; its launches count on.
+  /// If all attention kernels were timed including their cache writes, these are not a separate
+  /// operator; their launches still count.
   void drop_cache_writes() {
     const auto writes = [](const auto& op) { return op.writes_cache(); };
     if (attention.empty() || !std::all_of(attention.begin(), attention.end(), writes)) return;
@@ -174,7 +174,7 @@ struct RooflineStepTime::Impl {
     return !engine.graph_batch_sizes.empty() && counts.tokens <= engine.graph_batch_sizes.back();
   }
 
-  /// Kernels wait for their launch unless a captured graph holds them.
+  /// Kernels wait for their launch unless they are in a captured graph.
   Seconds launch_time(const StepBatch& batch, const StepCounts& counts) const {
     const Engine& engine = deployment.engine;
     if (is_captured(batch, counts)) return {};
@@ -183,8 +183,8 @@ struct RooflineStepTime::Impl {
     return engine.host.kernel_launch * static_cast<double>(calls);
   }
 
-  /// What kernels that were timed one by one are shorter in a captured graph. That of a step with
-  /// prompts leaves attention out (vLLM's piecewise graphs).
+  /// What individually timed kernels save in a captured graph. The graph of a step with prompts
+  /// excludes attention (vLLM's piecewise graphs).
   Seconds saved_time(const StepBatch& batch, const StepCounts& counts) const {
     if (!is_captured(batch, counts)) return {};
     const Seconds linear = counts.rows > 0 ? token_saving + row_saving : token_saving;
@@ -206,8 +206,8 @@ struct RooflineStepTime::Impl {
            (host.per_sequence + host.output_per_sequence) * sequences;
   }
 
-  /// Asynchronous scheduling prepares the next step while this one runs, but penalties need the
-  /// tokens of this one on the host first (vllm-project/vllm pull 47540).
+  /// Asynchronous scheduling prepares the next step while this one runs, but penalties first need
+  /// this step's tokens on the host (vllm-project/vllm pull 47540).
   Seconds total_time(Seconds device, const StepBatch& batch) const {
     const HostOverhead& terms = deployment.engine.host;
     const auto sequences =

@@ -13,29 +13,28 @@ namespace roofcast {
 struct StepEstimate {
   Seconds total{};  // what StepTime::seconds returns for the same batch
   Seconds device{};
-  Seconds host{};  // the part of host work that is not hidden behind the device
+  Seconds host{};  // the part of host work not hidden behind the device
   /// One standard deviation of the total. Operators of one family and provenance share their cause
-  /// of error and add up; families are taken as independent and combine in quadrature.
+  /// of error, so their errors add; families are assumed independent and combine in quadrature.
   double relative_uncertainty = 0;
   std::vector<OperatorEstimate> operators{};
 };
 
-/// One standard deviation of host times, relative: they come from other machines' CPUs, and no
+/// One standard deviation of host times, relative. They come from other machines' CPUs, and no
 /// figure for their spread was found (assumption).
 inline constexpr double kHostUncertainty = 0.5;
 
-/// Several steps as one: times add up, and what errs together in a step errs together over all.
+/// Several steps as one: times add, and correlated errors within a step are correlated across all.
 StepEstimate sum_of(const std::vector<StepEstimate>& steps);
 
-/// Answers the seam operator by operator: from the GPU's measured curves where it has them, else by
-/// the roofline with its efficiencies. Copies what it needs. Calls with
-/// equal token counts reuse their GEMM times; safe to use from several threads only if each has
-/// its own copy. More tokens never take less time: where a curve says so, the longer time of the
-/// smaller count stands (a decode batch of measured attention: see measured_time.hpp).
-/// Under pipeline parallelism a step is the way of its tokens through all stages; that other
-/// batches fill the other stages meanwhile is not modelled. Under data parallelism it is the step
-/// of one rank, the others being equally loaded. Prefill and decode attention of a mixed step are
-/// two kernels, unless what decoding takes beside prefill was measured.
+/// Implements StepTime operator by operator: from the GPU's measured curves if it has them, else
+/// from the roofline with its efficiencies. Copies what it needs. Calls with equal token counts
+/// reuse GEMM times, so each thread needs its own copy. More tokens never take less time: where a
+/// curve says so, the longer time of the smaller count is used (for a decode batch of measured
+/// attention see measured_time.hpp). Under pipeline parallelism a step takes its tokens through all
+/// stages; other batches that fill the other stages meanwhile are not modelled. Under data
+/// parallelism it is the step of one rank, with equal load on the others. Prefill and decode
+/// attention of a mixed step are two kernels, unless decoding in a step with prefill was measured.
 class RooflineStepTime final : public StepTime {
  public:
   explicit RooflineStepTime(Deployment deployment);
@@ -45,7 +44,7 @@ class RooflineStepTime final : public StepTime {
   Seconds seconds(const StepBatch& batch) const override;
   bool asks_for_longest() const override;
 
-  /// The same step with every operator's share.
+  /// The same step with the time of every operator.
   StepEstimate explain(const StepBatch& batch) const;
 
  private:

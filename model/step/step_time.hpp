@@ -1,5 +1,5 @@
-// The seam between hardware and everything that schedules: how long does one engine step take?
-// The simulator knows nothing else of GPUs or models.
+// The seam between hardware and everything that schedules: how long does one engine step take? The
+// simulator knows nothing else about GPUs or models.
 #pragma once
 
 #include <algorithm>
@@ -13,29 +13,29 @@
 
 namespace roofcast {
 
-/// Tokens of one prompt computed in a step.
+/// Tokens of one prompt computed in one step.
 struct PrefillChunk {
   std::int64_t new_tokens = 0;
   std::int64_t context_tokens = 0;  // already cached: earlier chunks and prefix hits
   bool emits_token = true;          // the last chunk of its prompt: runs LM head and sampling
 };
 
-/// What runs in one step. Decode sequences are held in aggregate so that a run of decode steps can
-/// be advanced without touching each sequence.
+/// What runs in one step. Decode sequences are aggregated, so that a run of decode steps can
+/// advance without touching each sequence.
 struct StepBatch {
   std::vector<PrefillChunk> prefills{};
   std::int64_t decode_sequences = 0;
-  /// For each of StepTime::spans(): tokens attended (the new one included), summed over the decode
+  /// For each of StepTime::spans(): tokens attended (including the new one), summed over the decode
   /// sequences.
   std::vector<std::int64_t> decode_attended{};
-  /// New tokens of each decode sequence: 1, or 1 + drafts when a speculative step verifies them.
+  /// New tokens per decode sequence: 1, or 1 + drafts when a speculative step verifies them.
   std::int64_t decode_new_tokens = 1;
-  /// Contexts (the new token included) of the longest decode sequences, longest first; 0: no more,
-  /// or not known.
+  /// Contexts (including the new token) of the longest decode sequences, longest first; 0: no more,
+  /// or unknown.
   std::array<std::int64_t, kLongestKept> decode_longest{};
 };
 
-/// Puts a decode sequence's context where it belongs among the longest.
+/// Inserts a decode sequence's context among the longest, in order.
 inline void keep_longest(StepBatch& batch, std::int64_t context) {
   for (std::int64_t& kept : batch.decode_longest) {
     if (context > kept) std::swap(context, kept);
@@ -50,10 +50,10 @@ class StepTime {
   /// The distinct attention spans of the model, in the order of StepBatch::decode_attended.
   virtual const std::vector<AttentionSpan>& spans() const = 0;
 
-  /// Time from the start of this step to the start of the next, host work included.
+  /// Time from the start of this step to the start of the next, including host work.
   virtual Seconds seconds(const StepBatch& batch) const = 0;
 
-  /// Whether seconds() asks for StepBatch::decode_longest, which else need not be kept.
+  /// Whether seconds() uses StepBatch::decode_longest; if not, callers need not maintain it.
   virtual bool asks_for_longest() const { return true; }
 };
 

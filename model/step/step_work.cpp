@@ -13,7 +13,7 @@ namespace {
 
 double to_double(std::int64_t count) { return static_cast<double>(count); }
 
-/// base^exponent by squaring: multiplications only, so that every machine gets the same bits.
+/// base^exponent by squaring: only multiplications, so every machine gets the same bits.
 double power(double base, std::int64_t exponent) {
   double result = 1;
   while (exponent > 0) {
@@ -24,14 +24,14 @@ double power(double base, std::int64_t exponent) {
   return result;
 }
 
-/// Experts of this rank that at least one of n tokens picks, in the mean, when each token picks
-/// independently of the others: E * (1 - (1 - k/E)^n).
+/// Expected number of this rank's experts that at least one of n tokens chooses, each token
+/// choosing independently: E * (1 - (1 - k/E)^n).
 double expected_experts(const LinearOperator& op, std::int64_t n) {
   const double missed = power(1.0 - op.pick_probability, n * op.group_tokens);
   return to_double(op.experts) * (1.0 - missed);
 }
 
-/// Sum over n consecutive positions, from 0, of (position mod period) + 1.
+/// Sum over n consecutive positions from 0 of (position mod period) + 1.
 double sawtooth_sum(std::int64_t n, std::int64_t period) {
   const double whole = to_double(n / period);
   const double rest = to_double(n % period);
@@ -39,7 +39,7 @@ double sawtooth_sum(std::int64_t n, std::int64_t period) {
   return whole * tooth * (tooth + 1) / 2 + rest * (rest + 1) / 2;
 }
 
-/// Sum of min(position + 1, window) over n positions from `context` on.
+/// Sum of min(position + 1, window) over n positions starting at `context`.
 double capped_sum(std::int64_t n, std::int64_t context, std::int64_t window) {
   const std::int64_t rising = std::clamp<std::int64_t>(window - context, 0, n);
   const double start = to_double(context);
@@ -47,7 +47,7 @@ double capped_sum(std::int64_t n, std::int64_t context, std::int64_t window) {
   return r * start + r * (r + 1) / 2 + to_double(n - rising) * to_double(window);
 }
 
-/// Cached entries, the new ones included, that a chunk must read at least once.
+/// Cached entries, including the new ones, that a chunk must read at least once.
 double entries_read(const AttentionSpan& span, std::int64_t new_tokens, std::int64_t context) {
   const std::int64_t all = new_tokens + context;
   switch (span.kind) {
@@ -158,7 +158,7 @@ void set_work(const LinearOperator& op, std::int64_t n, Work& work) {
       work.bytes = Bytes{(stored + activations) * calls};
       work.scale = count;
       break;
-    case OperatorFamily::collective:  // the message, and what of it must cross the link
+    case OperatorFamily::collective:  // the message, and the part that must cross the link
       work.bytes = Bytes{activations * op.wire_share * calls};
       work.scale = activations;
       break;
@@ -203,7 +203,7 @@ void set_prefill_work(const AttentionOperator& op, const StepBatch& batch, Work&
     const double chunk_pairs =
         attended_pairs(op.span, chunk.new_tokens, chunk.context_tokens) / compression +
         capped_sum(chunk.new_tokens, chunk.context_tokens, op.local_tokens);
-    // What this chunk computed itself is an activation; only the earlier cache is in HBM.
+    // Tokens of this chunk are activations; only the earlier cache is in HBM.
     const double cached =
         entries_read(op.span, chunk.new_tokens, chunk.context_tokens) / compression - fresh;
     tokens += fresh;
@@ -221,8 +221,8 @@ void set_prefill_work(const AttentionOperator& op, const StepBatch& batch, Work&
   work.flops = Flops{flops * layers};
   work.stored_bytes = Bytes{stored * layers};
   work.bytes = Bytes{(stored + tokens * (op.query_bytes + op.entry_bytes / compression)) * layers};
-  // Kernels spend a time per query row besides that per pair, so that efficiency follows the FLOPs
-  // of a row: twice the mean number attended is the length of a causal prompt with as many.
+  // Kernels spend a time per query row in addition to that per pair, so efficiency depends on the
+  // FLOPs per row: twice the mean number attended is the length of a causal prompt with as many.
   work.scale = std::max(1.0, 2.0 * pairs / std::max(tokens, 1.0) * op.size_factor);
 }
 
@@ -240,7 +240,7 @@ void set_decode_work(const RecurrentOperator& op, const StepBatch& batch, Work& 
 void set_prefill_work(const RecurrentOperator& op, const StepBatch& batch, Work& work) {
   const double calls = to_double(op.prefill.calls);
   double tokens = 0;
-  double state_moves = 0;  // a fresh prompt only writes its state
+  double state_moves = 0;  // a new prompt only writes its state
   for (const PrefillChunk& chunk : batch.prefills) {
     tokens += to_double(chunk.new_tokens);
     state_moves += chunk.context_tokens > 0 ? 2 : 1;

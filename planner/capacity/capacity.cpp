@@ -8,7 +8,7 @@
 namespace roofcast {
 namespace {
 
-/// The loads tried so far, in order, and what lies between the last that holds and the first that
+/// The loads tried so far, sorted, and the interval between the last that holds and the first that
 /// fails.
 class Bracket {
  public:
@@ -26,7 +26,7 @@ class Bracket {
               [](const LoadPoint& a, const LoadPoint& b) { return a.load < b.load; });
   }
 
-  /// The first that fails; the end when none does.
+  /// The first load that fails; end if none does.
   std::vector<LoadPoint>::const_iterator first_failing() const {
     return std::find_if(points_.begin(), points_.end(),
                         [](const LoadPoint& point) { return !point.verdict.holds; });
@@ -40,7 +40,7 @@ class Bracket {
   double greatest_holding() const { return std::prev(first_failing())->load; }
   double min_failing() const { return first_failing()->load; }
 
-  /// Nothing more to learn between the two.
+  /// The interval is within the tolerance.
   bool is_narrow() const {
     const double low = greatest_holding();
     const double high = min_failing();
@@ -62,11 +62,11 @@ class Bracket {
 
   const LoadTrial& trial_;
   const CapacitySearch& question_;
-  std::vector<LoadPoint> points_{};  // by load
+  std::vector<LoadPoint> points_{};  // sorted by load
 };
 
-/// Loads that cut the bracket into equal parts of its logarithm; where whole numbers are so near
-/// that rounding leaves none inside, the one in the middle.
+/// Loads that cut the bracket into parts equal in the logarithm; if rounding to whole numbers
+/// leaves none inside, the one in the middle.
 std::vector<double> between(double low, double high, const CapacitySearch& question) {
   std::vector<double> loads;
   const double parts = question.at_once + 1;
@@ -78,8 +78,8 @@ std::vector<double> between(double low, double high, const CapacitySearch& quest
   return loads;
 }
 
-/// From the guess upwards until something fails, or downwards until something holds. Each stride is
-/// the square of the one before, as far as an octave or two.
+/// Goes up from the guess until something fails, or down until something holds. Each stride is the
+/// square of the one before, up to an octave or two.
 void find_bracket(Bracket& bracket, const CapacitySearch& question) {
   constexpr double kLongest = 4;
   std::vector<double> first = question.also;

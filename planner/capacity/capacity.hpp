@@ -1,4 +1,4 @@
-// The most load that a deployment carries within its SLO, and how it fares on the way there.
+// The largest load that a deployment carries within its SLO, and the latencies at loads below it.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace roofcast {
 
-/// What one load did to the deployment.
+/// The result at one load.
 struct LoadPoint {
   double load = 0;                // in the unit of the search: a factor on the rate, a concurrency
   double offered_rate_per_s = 0;  // 0: all at once
-  double request_rate_per_s = 0;  // served
+  double request_rate_per_s = 0;  // completed
   double output_tokens_per_s = 0;
   Distribution ttft{}, tpot{}, e2e{};
   EngineUse use{};
@@ -25,36 +25,35 @@ struct LoadPoint {
 LoadPoint load_point(double load, const SimulationResult& result,
                      const SloRequirement& requirement);
 
-/// Tries loads, in any order or at once; answers in their order. The same requests for each, so
-/// that two loads differ by nothing else.
+/// Simulates loads, in any order or in parallel; returns results in the order of the loads. Uses
+/// the same requests for each, so that results differ only because of the load.
 using LoadTrial = std::function<std::vector<LoadPoint>(std::span<const double>)>;
 
 struct CapacitySearch {
-  double min = 0;           // above 0: so little that requests run alone; if it fails, all do
-  double guess = 0;         // where the end is expected: the load is tried there first
-  double greatest = 0;      // nothing beyond is tried
-  double tolerance = 0.01;  // relative, between the greatest that holds and the least that fails
-  double stride = 2;   // above 1; first step of the way from the guess to a bracket, then squared
-  bool whole = false;  // loads are whole numbers (a concurrency)
-  std::vector<double> also{};  // tried before anything else: a failure among them counts
-  int at_once = 1;             // loads of one round: more take fewer rounds and more simulations
+  double min = 0;       // above 0: low enough that requests run alone; if it fails, all loads do
+  double guess = 0;     // expected capacity: tried first
+  double greatest = 0;  // the search tries nothing beyond it
+  double tolerance = 0.01;     // relative, between greatest that holds and least that fails
+  double stride = 2;           // above 1; first step from the guess to a bracket, then squared
+  bool whole = false;          // loads are whole numbers (a concurrency)
+  std::vector<double> also{};  // tried first: a failure among them counts
+  int at_once = 1;             // loads per round: more mean fewer rounds and more simulations
 };
 
 struct Capacity {
-  /// The greatest load tried such that it and every smaller one tried hold; nothing when even the
-  /// least fails.
+  /// The greatest load such that it and every smaller load tried hold; nullopt when even the least
+  /// fails.
   std::optional<double> load{};
-  bool bounded = true;              // a greater load tried fails; else capacity is at least this
-  bool monotone = true;             // or some load beyond one that fails holds
-  std::vector<LoadPoint> points{};  // all that were tried, by load
+  bool bounded = true;              // a greater load tried fails; false: capacity is at least this
+  bool monotone = true;             // false: some load beyond a failing one holds
+  std::vector<LoadPoint> points{};  // all loads tried, sorted
 };
 
-/// Brackets the capacity by strides that grow from the guess upwards or downwards, then cuts the
-/// bracket into at_once
-/// + 1 equal parts (of the logarithm) until it is within the tolerance.
+/// Brackets the capacity by growing strides up or down from the guess, then cuts the bracket into
+/// at_once + 1 parts that are equal in the logarithm, until it is within the tolerance.
 Capacity find_capacity(const LoadTrial& trial, const CapacitySearch& question);
 
-/// The point of the capacity; of the least load when there is none.
+/// The point at the capacity; at the least load if there is no capacity.
 const LoadPoint& point_of(const Capacity& capacity);
 
 }  // namespace roofcast

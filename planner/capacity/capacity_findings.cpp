@@ -15,8 +15,8 @@ namespace {
 
 // ---- the search
 
-/// A capacity that rests on too short a load is looked for again with more requests, if these are
-/// free to choose.
+/// Searches; if the load is too short to support the capacity found and the number of requests is
+/// free, searches again with more requests.
 void search(CapacityFindings& answer, Execution& execution) {
   answer.capacity = capacity_of(answer.study, execution);
   constexpr int kMaxTimes = 3;
@@ -29,9 +29,9 @@ void search(CapacityFindings& answer, Execution& execution) {
   }
 }
 
-// ---- how sure it is
+// ---- confidence
 
-/// The standard deviation of each pool's steps, which simulations with other numbers need.
+/// The standard deviation of each pool's steps, needed for perturbed simulations.
 void take_uncertainty(LoadStudy& study, const SimulationRun& run) {
   for (std::size_t i = 0; i < study.run.pools.size(); ++i) {
     study.run.pools[i].step_uncertainty = run.pools[i].step_uncertainty;
@@ -47,7 +47,7 @@ std::optional<double> capacity_deviating(const CapacityFindings& answer, double 
 }
 
 void add_interval(CapacityFindings& answer, Execution& execution) {
-  // Where verdicts come and go with the load there is no one end to move.
+  // If verdicts alternate with the load there is no single boundary to move.
   if (!answer.capacity.load || !answer.capacity.monotone) return;
   const double load = *answer.capacity.load;
   const auto slower = capacity_deviating(answer, kIntervalDeviations, execution);
@@ -74,9 +74,9 @@ void add_asked(CapacityFindings& answer, Execution& execution) {
   execution.simulations += answer.confidence->simulations;
 }
 
-// ---- what ends it
+// ---- limits
 
-/// Where limits are looked at: the least load known to fail, and where none does the capacity.
+/// The load at which limits are judged: the least known to fail, or the capacity if none is.
 double load_at_limit(const Capacity& capacity) {
   const auto failing = std::find_if(capacity.points.begin(), capacity.points.end(),
                                     [](const LoadPoint& point) { return !point.verdict.holds; });
@@ -95,7 +95,7 @@ void add_limits(CapacityFindings& answer, const CapacityRequest& request, Execut
   answer.limits = std::move(*report);
   execution.simulations += std::ssize(answer.limits.gains);
   if (!request.explain || !answer.capacity.load) return;
-  // The same search as with relaxed limits: what changes nothing then shows no change.
+  // Same search as with relaxed limits, so that a limit without effect shows no difference.
   answer.unrelaxed =
       capacity_near(answer.study, *answer.capacity.load, simulate_plainly, execution).load;
   for (const LimitGain& gain : answer.limits.gains) {
@@ -108,7 +108,7 @@ void add_limits(CapacityFindings& answer, const CapacityRequest& request, Execut
   }
 }
 
-/// Some loads beyond the capacity, and of all that were tried those that stand apart.
+/// Adds some loads beyond the capacity and drops points that are close together.
 void add_curve(CapacityFindings& answer, Execution& execution) {
   constexpr std::array kBeyond = {1.1, 1.25, 1.5};
   constexpr double kApart = 1.08;
@@ -140,7 +140,7 @@ void add_curve(CapacityFindings& answer, Execution& execution) {
 
 // ---- one replica fewer
 
-/// The run without the last replica of a pool; what would have happened to it does not.
+/// The run without the last replica of a pool, and without that replica's failures.
 SimulationRun without_replica(const SimulationRun& run, std::size_t pool) {
   SimulationRun smaller{.scenario = run.scenario, .pools = run.pools, .workload = run.workload};
   smaller.stopped = run.stopped;
@@ -192,7 +192,7 @@ void add_notes(CapacityFindings& answer) {
   }
 }
 
-/// Among all that was tried.
+/// Over all loads tried.
 bool is_monotone(const CapacityFindings& answer) {
   return std::none_of(answer.curve.begin(), answer.curve.end(), [&](const LoadPoint& point) {
     const bool below = answer.capacity.load && point.load <= *answer.capacity.load;
@@ -214,7 +214,7 @@ CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& reque
   add_interval(answer, execution);
   if (request.lose_one) add_losses(answer, execution);
   throw_if_stopped(answer.study.run);
-  answer.study.run.stopped = {};  // which may not outlive the execution
+  answer.study.run.stopped = {};  // refers to the execution, which may end first
   add_notes(answer);
   return answer;
 }

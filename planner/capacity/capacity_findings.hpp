@@ -1,5 +1,5 @@
-// How much a deployment carries within its SLO, how sure that is, what ends it, and what is left
-// when a replica is lost.
+// The load that a deployment carries within its SLO, the confidence in it, the limits that bind,
+// and what remains when a replica is lost.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace roofcast {
 
-/// What is asked beside the capacity itself.
+/// What to find in addition to the capacity.
 struct CapacityRequest {
-  bool explain = false;   // the capacity with each limit a tenth wider
+  bool explain = false;   // the capacity with each limit 10 % wider
   bool lose_one = false;  // with one replica fewer, pool by pool
 };
 
-/// The capacity with a limit a tenth wider.
+/// The capacity with one limit 10 % wider.
 struct RelaxedCapacity {
   LimitKind kind = LimitKind::kv_memory;
   std::optional<double> load{};
@@ -28,35 +28,35 @@ struct RelaxedCapacity {
 /// A pool with one replica fewer.
 struct LostReplica {
   std::string pool{};
-  std::int32_t left = 0;             // replicas; with none nothing is served
-  std::optional<LoadPoint> asked{};  // at the load that was asked for, if any was and any is left
+  std::int32_t left = 0;             // replicas; 0: nothing is served
+  std::optional<LoadPoint> asked{};  // at the asked load, if there is one and replicas are left
   Capacity capacity{};
 };
 
 struct CapacityFindings {
-  LoadStudy study{};  // as it was searched in the end
+  LoadStudy study{};  // as last searched
   Capacity capacity{};
-  std::optional<LoadPoint> asked{};        // at the load that was asked for
+  std::optional<LoadPoint> asked{};        // at the asked load
   std::optional<Confidence> confidence{};  // that it holds there
   std::optional<double> low{}, high{};     // capacity with steps 1.28 sd slower and faster
-  std::vector<LoadPoint> curve{};          // some loads from little to beyond capacity, by load
-  double limit_load = 0;                   // the load that the limits are of
+  std::vector<LoadPoint> curve{};          // some loads from low to beyond capacity, sorted
+  double limit_load = 0;                   // load at which the limits are judged
   LimitReport limits{};
-  std::optional<double> unrelaxed{};       // capacity that `relaxed` is compared with
+  std::optional<double> unrelaxed{};       // baseline for `relaxed`
   std::vector<RelaxedCapacity> relaxed{};  // in the order of gains; with `explain`
   std::vector<LostReplica> lost{};         // with `lose_one`
   std::vector<std::string> notes{};
 };
 
-/// Of a study without refusal. Throws Error once the execution's progress ends it.
+/// Precondition: the study has no refusal. Throws Error if the execution's progress cancels.
 CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& request,
                                    Execution& execution);
 
-/// Whether the answer is yes: some load holds, the one asked for does, and still with one replica
-/// fewer where that was asked.
+/// Whether the answer is yes: some load holds, and so does the asked one, and it still does with
+/// one replica fewer if that was requested.
 bool holds(const CapacityFindings& answer);
 
-/// Capacity by the load asked for; nothing when none was, or nothing holds.
+/// Capacity / asked load; nullopt if no load was asked, or none holds.
 std::optional<double> headroom_of(const CapacityFindings& answer);
 
 }  // namespace roofcast

@@ -9,13 +9,13 @@
 namespace roofcast {
 namespace {
 
-constexpr double kFarthest = 4;          // standard deviations: beyond it lies 3e-5 of a normal
-constexpr double kResolution = 1. / 32;  // of them: moves a probability by at most 0.013
+constexpr double kFarthest = 4;          // standard deviations: 3e-5 of a normal lies beyond
+constexpr double kResolution = 1. / 32;  // of them: shifts a probability by at most 0.013
 
 struct DeviationCause {
   const char* name;
   double Deviations::*member;
-  double harmful;  // the sign that can only make things worse
+  double harmful;  // the sign that can only worsen the verdict
 };
 
 constexpr std::array kCauses = {
@@ -26,8 +26,8 @@ constexpr std::array kCauses = {
 /// Standard normal distribution function.
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
-/// The cause with the distance at which it alone turns the verdict, if it does: the middle of the
-/// last interval of a bisection.
+/// The deviation at which a cause alone flips the verdict, if it does: the middle of the last
+/// bisection interval.
 struct Search {
   std::optional<double> flips_at{};
   std::int64_t asked = 0;
@@ -62,7 +62,7 @@ Confidence combined(const std::vector<Search>& searches, bool holds) {
     confidence.causes.push_back({kCauses[i].name, search.flips_at});
     confidence.simulations += search.asked;
   }
-  // No cause turns it: the nearest boundary known is beyond the farthest looked at.
+  // No cause flips it: the boundary lies beyond the farthest deviation tried.
   const double beta = inverse_squares > 0 ? 1 / std::sqrt(inverse_squares) : kFarthest;
   confidence.probability = normal_cdf(holds ? beta : -beta);
   return confidence;

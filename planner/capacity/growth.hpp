@@ -1,4 +1,4 @@
-// Traffic that grows at a rate: when it is so many times what it is.
+// Traffic that grows at a rate: when it reaches a multiple of today's.
 #pragma once
 
 #include <chrono>
@@ -9,38 +9,38 @@ namespace roofcast {
 
 /// "10%/month": compound.
 struct Growth {
-  double rate = 0;  // share more (below 0: less) after each period
+  double rate = 0;  // share added per period (below 0: lost)
   std::string period = "month";
 };
 
 /// Reads "10%/month", "-5%/year", "2.5%/week"; periods are day, week, month, quarter and year.
-/// Throws Error naming the text and the form.
+/// Throws Error naming the text and the expected form.
 Growth parse_growth(const std::string& text);
 
-/// Periods until traffic is `factor` times what it is: ln(factor) / ln(1 + rate). 0 when the factor
-/// is not above 1; nothing when traffic does not grow that far.
+/// Periods until traffic is `factor` times today's: ln(factor) / ln(1 + rate). 0 if the factor is
+/// at most 1; nullopt if traffic never grows that far.
 std::optional<double> periods_until(double factor, const Growth& growth);
 
-/// Mean days of a period in the Gregorian calendar, whose year has 365.2425.
+/// Mean days per period in the Gregorian calendar, whose year has 365.2425.
 double days_of(const Growth& growth);
 
-/// The last whole day before `periods` have gone by from `start`; nothing beyond the year 9999.
+/// The last whole day before `periods` have passed since `start`; nullopt beyond the year 9999.
 std::optional<std::string> date_after(std::chrono::sys_days start, double periods,
                                       const Growth& growth);
 
-/// Growth that was asked about.
+/// The growth of the asked load.
 struct GrowthQuestion {
   Growth growth{};
-  std::optional<std::chrono::sys_days> from{};  // the day it begins, where one is given
+  std::optional<std::chrono::sys_days> from{};  // start date, if given
 };
 
-/// When traffic that grows is more than there is room for.
+/// When growing traffic exceeds the headroom.
 struct GrowthEnd {
   std::optional<double> periods{};    // unset: never
-  std::optional<std::string> date{};  // where the question has a day to begin with
+  std::optional<std::string> date{};  // set if the question has a start date
 };
 
-/// `headroom`: how many times the traffic there is room for.
+/// `headroom`: capacity / current traffic.
 GrowthEnd end_of_growth(double headroom, const GrowthQuestion& question);
 
 }  // namespace roofcast

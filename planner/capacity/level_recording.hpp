@@ -1,4 +1,4 @@
-// A run simulated once more, for how it went over time.
+// Simulates a run once more to record how it went over time.
 #pragma once
 
 #include "planner/scenario_run.hpp"
@@ -6,8 +6,8 @@
 
 namespace roofcast {
 
-/// Of a run without refusal: the same steps at the same times as in its result. Throws Error once
-/// `progress` ends it.
+/// Precondition: the run has no refusal. Simulates the same steps at the same times as in its
+/// result. Throws Error if `progress` cancels.
 LevelTimeline levels_of(const SimulationRun& run, const ProgressFunction& progress = {});
 
 }  // namespace roofcast

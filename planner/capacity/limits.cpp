@@ -14,9 +14,9 @@
 namespace roofcast {
 namespace {
 
-// ---- what steps are made of
+// ---- composition of steps
 
-/// Of all that bounds operators: what they took, and beside them the whole of the steps.
+/// Time of steps by what bounds their operators, and the total.
 struct StepTimeParts {
   double total = 0;
   StepShares seconds{};
@@ -46,14 +46,14 @@ void add_operator(StepShares& seconds, const OperatorEstimate& part) {
   }
 }
 
-/// Whether the step lasts as long as the host works: with asynchronous scheduling what the GPU
-/// leaves uncovered is else the launch of a graph and what is serial. Penalties end the overlap.
+/// Whether the host determines the step's duration: otherwise, with asynchronous scheduling, only
+/// the graph launch and the serial work remain uncovered. Penalties prevent the overlap.
 bool waits_for_host(const StepEstimate& step, const StepBatch& batch, const Engine& engine) {
   if (!engine.async_scheduling || engine.sampling == SamplingKind::penalty) return false;
   const auto sequences =
       static_cast<double>(batch.decode_sequences) + static_cast<double>(batch.prefills.size());
   const Seconds serial = engine.host.graph_launch + engine.host.serial_per_sequence * sequences;
-  constexpr double kRounding = 1e-9;  // seconds: of sums and differences of steps
+  constexpr double kRounding = 1e-9;  // seconds: from adding and subtracting step times
   return step.host.value > serial.value + kRounding;
 }
 
@@ -65,7 +65,7 @@ void add_step(StepTimeParts& parts, const StepEstimate& step, bool waits) {
   }
   Seconds kernels;
   for (const OperatorEstimate& part : step.operators) kernels += part.time;
-  // Kernels that wait for their launch, one by one, are the host's too.
+  // Kernels limited by their launch rate count as host time too.
   constexpr double kSame = 0.999;
   if (kernels.value < kSame * step.device.value) {
     parts.seconds.host += step.total.value;
@@ -85,7 +85,7 @@ StepTimeParts parts_of(const std::vector<StepBatch>& sample, const RooflineStepT
   return parts;
 }
 
-/// One standard deviation of the steps of a pool, by both samples.
+/// Relative standard deviation of a pool's steps, from both samples.
 double uncertainty_of(const CountedSteps& counted, const RooflineStepTime& step_time) {
   std::vector<StepEstimate> steps;
   for (const StepBatch& batch : counted.prompt_sample()) steps.push_back(step_time.explain(batch));
@@ -93,7 +93,7 @@ double uncertainty_of(const CountedSteps& counted, const RooflineStepTime& step_
   return sum_of(steps).relative_uncertainty;
 }
 
-// ---- what was used
+// ---- use of limits
 
 constexpr std::array kStepKinds = {LimitKind::compute, LimitKind::bandwidth,
                                    LimitKind::interconnect, LimitKind::host};
@@ -113,7 +113,7 @@ double share_of(const StepShares& shares, LimitKind kind) {
   }
 }
 
-/// Of all pools' steps together.
+/// Over all pools' steps together.
 double step_share(const std::vector<PoolSteps>& pools, LimitKind kind) {
   double part = 0;
   double total = 0;
@@ -157,9 +157,9 @@ std::vector<LimitUse> uses_of(const SimulationRun& run, const std::vector<PoolSt
   return uses;
 }
 
-// ---- a tenth more
+// ---- 10 % more of each limit
 
-/// Steps with and without prompts, each by a factor.
+/// Scales steps with and without prompts by one factor each.
 class RelaxedSteps final : public StepTime {
  public:
   RelaxedSteps(const StepTime& times, const RelaxedShares& factors)
@@ -176,8 +176,8 @@ class RelaxedSteps final : public StepTime {
   RelaxedShares factors_;
 };
 
-/// Time that is a share of a step falls by the kind's part; the host's own terms are widened where
-/// they stand.
+/// Time that is a share of a step shrinks by the kind's share; the host's own terms are scaled in
+/// place.
 RelaxedShares relaxed_shares(const PoolSteps& steps, LimitKind kind) {
   if (kind == LimitKind::host) return {};
   const double saved = 1 - 1 / (1 + kRelaxation);
@@ -209,7 +209,7 @@ void relax_pool(PoolRun& pool, LimitKind kind) {
   if (kind == LimitKind::host) speed_up(engine.host);
 }
 
-/// The same requests at the same mean rate, without chance: each comes a gap after the one before.
+/// The same requests at the same mean rate without randomness: equal gaps between arrivals.
 void space_evenly(Workload& workload) {
   std::vector<Request*> starts;
   for (Request& request : workload.requests) {
@@ -325,7 +325,7 @@ std::optional<LimitReport> report_limits(const SimulationRun& run, const LimitAc
 }
 
 std::optional<LimitKind> binding_limit(const std::vector<LimitGain>& gains) {
-  constexpr double kNoticeable = 0.01;  // of the yardstick, for a tenth more
+  constexpr double kNoticeable = 0.01;  // of the yardstick, for 10 % more
   for (const bool chance : {false, true}) {
     for (const LimitGain& gain : gains) {
       const bool is_chance = gain.use.kind == LimitKind::queueing;

@@ -12,7 +12,7 @@
 namespace roofcast {
 namespace {
 
-constexpr int kLoadsAtOnce = 2;  // of one round of a search, whatever the number of threads
+constexpr int kLoadsAtOnce = 2;  // per search round, whatever the number of threads
 
 bool is_steady(const SyntheticWorkload& synthetic) {
   return std::holds_alternative<SteadyRate>(synthetic.pattern);
@@ -22,15 +22,15 @@ bool is_at_once(const SyntheticWorkload& synthetic) {
   return is_steady(synthetic) && std::isinf(synthetic.request_rate);
 }
 
-/// A rate for requests that have none: the study scales it.
+/// Gives requests without a rate one that the study can scale.
 void give_rate(SyntheticWorkload& synthetic) { synthetic.request_rate = 1; }
 
-/// What is printed and stored of the question has only a rate that was given.
+/// Keeps a rate that was not given out of the question that is printed and stored.
 void take_rate(Scenario& scenario) {
   std::get<SyntheticWorkload>(scenario.workload).request_rate = kAllAtOnce;
 }
 
-/// The requests in words without a rate that was not given.
+/// Removes a rate that was not given from the workload's description.
 void hide_given_rate(Workload& workload) {
   std::string& text = workload.description;
   const std::size_t begin = text.find("at 1 ");
@@ -38,14 +38,14 @@ void hide_given_rate(Workload& workload) {
   if (end != std::string::npos) text.replace(begin, end + 2 - begin, "at any rate");
 }
 
-/// Arrivals a second as the user said it, or as they are.
+/// Arrivals per second as given by the user, else as measured.
 double rate_of(const SimulationRun& run) {
   const auto* synthetic = std::get_if<SyntheticWorkload>(&run.scenario.workload);
   const bool stated = synthetic != nullptr && is_steady(*synthetic) && !synthetic->sessions;
   return stated ? synthetic->request_rate : offered_rate_per_s(run.workload);
 }
 
-/// Most requests that the engines run at once by their limits.
+/// Maximum number of requests that the engines may run at once.
 double max_running(const SimulationRun& run) {
   double running = 0;
   for (const PoolRun& pool : run.pools) {
@@ -56,8 +56,8 @@ double max_running(const SimulationRun& run) {
   return running;
 }
 
-/// The least and the greatest load of a search around a guess. At a thousandth of what the
-/// deployment makes of them at most, requests run alone.
+/// The lowest and the greatest load of a search around a guess. At a thousandth of the maximum
+/// throughput requests run alone.
 CapacitySearch question_around(const LoadStudy& study, double guess) {
   constexpr double kAlone = 1024;
   constexpr double kFar = 64;
@@ -74,8 +74,8 @@ CapacitySearch question_around(const LoadStudy& study, double guess) {
   return question;
 }
 
-/// Loads from little to the guess, for the curve; and the one asked for. What an engine can run at
-/// once is no guess of what it should: concurrencies go up to the one asked for.
+/// Loads from low to the guess, for the curve, and the asked one. The most that an engine can run
+/// at once is no estimate of a useful concurrency, so concurrencies only go up to the asked one.
 std::vector<double> loads_on_the_way(const LoadStudy& study, double guess) {
   const double max = study.kind == LoadKind::rate ? guess : study.load_of_run;
   std::vector<double> loads;
@@ -92,7 +92,7 @@ CapacitySearch question_near(const LoadStudy& study, double load) {
   return question;
 }
 
-/// What the deployment makes of all requests at once, served a second.
+/// Throughput with all requests at once, requests/s.
 double throughput_of(const LoadStudy& study, Execution& execution) {
   SimulationRun run = at_load(study, study.load_of_run);
   run.workload = all_at_once(run.workload);
@@ -175,7 +175,7 @@ Capacity capacity_of(const LoadStudy& study, Execution& execution) {
   double guess = max_running(study.run);
   if (study.kind == LoadKind::rate) {
     guess = throughput_of(study, execution);
-    // Nothing is served, however it comes: the least load says why.
+    // Nothing is served at any load: the least load shows why.
     if (guess <= 0) guess = study.load_of_run;
   }
   CapacitySearch question = question_around(study, guess);

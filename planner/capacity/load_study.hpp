@@ -1,5 +1,5 @@
-// A deployment under more or less of one load: the scenario's own requests, faster or slower, or
-// more of them in flight.
+// A deployment under scaled versions of one load: the scenario's own requests, faster or slower, or
+// more or fewer of them in flight.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace roofcast {
 /// What is scaled.
 enum class LoadKind {
   rate,        // arrivals a second
-  concurrency  // requests in flight, of a closed loop: each sent when another is answered
+  concurrency  // requests in flight, in a closed loop: each sent when another completes
 };
 
-/// A scenario's run up to its simulation, with what its load is.
+/// A scenario's run before its simulation, and its load.
 struct LoadStudy {
-  SimulationRun run{};  // at the load that was asked for; at 1 arrival a second when none was
+  SimulationRun run{};  // at the asked load; at 1 arrival/s if there is none
   LoadKind kind = LoadKind::rate;
   double load_of_run = 1;  // in the kind's unit
   bool asked = false;      // whether that load was asked for
@@ -29,42 +29,42 @@ struct LoadStudy {
   SloRequirement requirement{.must_keep_up = true};
 };
 
-/// Least requests that a study draws when their number is free. A hundred then lie beyond the 95th
-/// percentile, and its rank has a standard deviation of 0.5 %.
+/// Minimum number of requests a study draws when their number is free. 100 of them then lie beyond
+/// the 95th percentile, and its rank has a standard deviation of 0.5 %.
 inline constexpr std::int64_t kMinRequests = 2000;
 
-/// Most requests that a study draws by itself.
+/// Maximum number of requests that a study draws by itself.
 inline constexpr std::int64_t kMaxDrawn = 20'000;
 
-/// A run tells of a steady load when requests come for so many times as long as one stays: the
-/// engine has filled after a few of these, and the rest shows how it then fares.
+/// A run represents a steady load if arrivals last this many mean request durations: the engine
+/// fills during the first few, and the rest shows the steady state.
 inline constexpr double kStays = 10;
 
-/// The study of a scenario, as far as the scenario's refusal (run.refusal) if it has one. All at
-/// once under a client's limit is a closed loop, whose limit is the load. All at once without one
-/// asks for no load, and synthetic requests are given a rate. `free_length`: the number of
-/// synthetic requests is free. Throws Error for requests that have no rate.
+/// The study of a scenario, or only the scenario's refusal (run.refusal) if it has one. Requests
+/// that arrive all at once under a client's limit form a closed loop, whose limit is the load.
+/// Without a limit they ask for no load, and synthetic requests are given a rate. `free_length`:
+/// the number of synthetic requests is free. Throws Error for requests without a rate.
 LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, bool free_length);
 
-/// The run at another load, without a result.
+/// The run at another load, not simulated yet.
 SimulationRun at_load(const LoadStudy& study, double load);
 
-/// Simulates a run somehow: as it is, with numbers that are off, with a limit relaxed. Called from
+/// Simulates a run in some way: as it is, with perturbed inputs, with a relaxed limit. Called from
 /// several threads.
 using Simulation = std::function<SimulationResult(const SimulationRun&)>;
 
 SimulationResult simulate_plainly(const SimulationRun& run);
 
-/// How the simulations of a study are carried out, and how many there were.
+/// How the simulations of a study are executed, and their count.
 struct Execution {
   int threads = 1;
-  std::function<bool(std::int64_t)> progress{};  // gets the number so far; false ends the work
-  /// Asked from within simulations and from several threads, and once true never false again: true
-  /// ends the work. Between simulations `progress` is asked as well.
+  std::function<bool(std::int64_t)> progress{};  // gets the count so far; false cancels
+  /// Called within simulations and from several threads; true cancels, and it must then stay true.
+  /// `progress` is also checked between simulations.
   std::function<bool()> stopped{};
   std::int64_t simulations = 0;
 
-  /// For work of which so many simulations come on top.
+  /// For work that runs additional simulations, counted from the current number.
   ProgressFunction ticks() const {
     return [this](std::int64_t done, std::int64_t) {
       return !progress || progress(simulations + done);
@@ -72,14 +72,13 @@ struct Execution {
   }
 };
 
-/// Throws Error: the user ended the work.
+/// Throws Error: the user cancelled.
 [[noreturn]] void throw_interrupted();
 
-/// The same where the run's simulations were ended from within.
+/// The same if the run's simulations were cancelled from within.
 void throw_if_stopped(const SimulationRun& run);
 
-/// What fn(i), one simulation each, answers for i in [0, count). Throws Error once the progress
-/// ends it.
+/// fn(i), one simulation each, for i in [0, count). Throws Error if the progress cancels.
 template <class Fn>
 auto carried_out(Execution& execution, std::int64_t count, const Fn& fn) {
   auto answers = answers_on(execution.threads, count, fn, execution.ticks());
@@ -88,23 +87,23 @@ auto carried_out(Execution& execution, std::int64_t count, const Fn& fn) {
   return std::move(*answers);
 }
 
-/// Tries loads of the study. Throws Error once the progress ends it.
+/// Simulates loads of the study. Throws Error if the progress cancels.
 LoadTrial trial_of(const LoadStudy& study, const Simulation& simulation, Execution& execution);
 
-/// The study's capacity, wherever it is: the guess is what the deployment makes of all requests at
-/// once. Some loads on the way there and the one asked for are tried too: none above one that fails
-/// is the capacity.
+/// The study's capacity, with no prior estimate: the first guess is the throughput of all requests
+/// at once. Some loads below it and the asked one are tried too, so that the capacity lies below
+/// every one that fails.
 Capacity capacity_of(const LoadStudy& study, Execution& execution);
 
-/// The capacity where it is expected near a load, found by simulations of some kind.
+/// The capacity, expected near `load`, found by the given kind of simulation.
 Capacity capacity_near(const LoadStudy& study, double load, const Simulation& simulation,
                        Execution& execution);
 
-/// The same, as it is, with loads on the way there tried too.
+/// The same by plain simulation, also trying loads below it.
 Capacity capacity_again(const LoadStudy& study, double load, Execution& execution);
 
-/// Requests that the study needs to tell of the steady state at a point, by Little's law (Little
-/// 1961): those that are there at a time, kStays times.
+/// Requests that the study needs to reach the steady state at a point, by Little's law (Little
+/// 1961): kStays times the mean number in the system.
 std::int64_t requests_needed(const LoadPoint& point);
 
 /// The same study with more requests drawn. Precondition: it grows.

@@ -12,9 +12,9 @@
 namespace roofcast {
 namespace {
 
-constexpr double kLatestArrival = 9e18;  // ns: within Nanoseconds
+constexpr double kLatestArrival = 9e18;  // ns: within the range of Nanoseconds
 
-/// Of the requests that follow none.
+/// Arrivals of requests that do not follow another in a session.
 struct Starts {
   std::int64_t count = 0;
   Nanoseconds first = 0;

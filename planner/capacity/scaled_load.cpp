@@ -11,7 +11,7 @@ namespace {
 
 using Kind = LengthDistribution::Kind;
 
-/// As many whole tokens; one at least.
+/// Rounded to whole tokens; at least 1.
 double whole(double tokens) { return std::max(1.0, std::round(tokens)); }
 
 void scale_ends(LengthDistribution& lengths, double factor) {

@@ -5,14 +5,14 @@
 
 namespace roofcast {
 
-/// Every length `factor` times as long: a fixed number, the ends of a uniform distribution, mean
-/// and standard deviation of a normal one, the median of a lognormal one (whose sigma is of the
-/// logarithm and stays), and the ends that draws are moved to, where there are any; in whole
-/// tokens, one at least. Precondition: factor above 0. Throws Error for lengths from a file.
+/// Every length `factor` times as long: a fixed number, the bounds of a uniform distribution, mean
+/// and standard deviation of a normal one, the median of a lognormal one (its sigma is that of the
+/// logarithm and stays), and the clamping bounds, if any; in whole tokens, at least 1.
+/// Precondition: factor above 0. Throws Error for lengths from a file.
 LengthDistribution scaled_lengths(const LengthDistribution& lengths, double factor);
 
-/// `factor` times as many arrivals a second, at every moment of a rate that changes: stages keep
-/// their durations (and so have more requests), a ramp its shape, cycles and days their periods.
+/// `factor` times as many arrivals per second at every moment of a changing rate: stages keep their
+/// durations (and so get more requests), a ramp its shape, cycles and days their periods.
 void scale_rates(SyntheticWorkload& workload, double factor);
 
 }  // namespace roofcast

@@ -1,5 +1,5 @@
-// A step time that keeps count of the steps it was asked for: how long they took in all, and how
-// long at which of the scheduler's limits.
+// A step time that accounts for the steps it is asked for: their total time, and the time spent at
+// each of the scheduler's limits.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace roofcast {
 
-/// Steps by what was in them.
+/// Step times by composition.
 struct StepCensus {
   std::int64_t steps = 0;
-  Seconds prompt_steps{};     // of steps that compute tokens of prompts, alone or beside decodes
-  Seconds decode_steps{};     // of all others
-  Seconds at_token_budget{};  // of steps with no room for another block of tokens
-  Seconds at_max_num_seqs{};  // of steps with as many sequences as may run
+  Seconds prompt_steps{};     // of steps with prefill tokens, alone or mixed with decodes
+  Seconds decode_steps{};     // of all other steps
+  Seconds at_token_budget{};  // of steps without room for another block of tokens
+  Seconds at_max_num_seqs{};  // of steps with the maximum number of sequences
 
   Seconds total() const { return prompt_steps + decode_steps; }
 };
 
-/// Answers as `times` does, which must outlive it. Not for two threads at once.
+/// Answers as `times`, which must outlive it. Not thread-safe.
 class CountedSteps final : public StepTime {
  public:
   CountedSteps(const StepTime& times, const Engine& engine)

@@ -53,7 +53,7 @@ bool has_decode_pool(const ClusterScenario& cluster) {
                      [](const PoolScenario& pool) { return pool.role == PoolRole::decode; });
 }
 
-/// The replicas of the scenario's one pool of that role, or of a new one.
+/// Sets replicas of the scenario's only pool with that role, or of a new one.
 void set_replicas(ClusterScenario& cluster, PoolRole role, const char* name,
                   std::int32_t replicas) {
   auto& pools = cluster.pools;

@@ -1,5 +1,5 @@
-// The flags that say how many replicas there are and who chooses among them; a scenario file says
-// more (pools, autoscaling, failures).
+// The flags for the number of replicas and the router; a scenario file can also set pools,
+// autoscaling and failures.
 #pragma once
 
 #include "planner/flags/flag.hpp"
@@ -7,7 +7,7 @@
 
 namespace roofcast {
 
-/// What was given on the command line; unset values follow the scenario file or its defaults.
+/// Command-line values; unset ones follow the scenario file or its defaults.
 struct ClusterOptions {
   std::optional<std::int32_t> replicas;
   std::optional<std::int32_t> prefill_replicas;
@@ -18,7 +18,7 @@ struct ClusterOptions {
 
 const Flags<ClusterOptions>& cluster_flags();
 
-/// Puts what was given into `scenario`. Throws UsageError when the flags contradict each other or
+/// Writes the given values into `scenario`. Throws UsageError if the flags contradict each other or
 /// the scenario's pools.
 void apply(const ClusterOptions& options, Scenario& scenario);
 

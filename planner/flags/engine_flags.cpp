@@ -33,7 +33,7 @@ auto into_degree(std::optional<int> ParallelismOptions::*degree) {
 
 // ---- knobs
 
-/// In help, of a value: "N".
+/// Placeholder of the value in help: "N".
 std::string_view placeholder_of(const EngineKnob& knob) {
   switch (knob.kind) {
     case KnobKind::count:
@@ -65,11 +65,11 @@ std::vector<double> parse_shares(const std::string& text, const std::string& fla
   return values;
 }
 
-/// Of a choice the name as it stands.
+/// For a choice, its name unchanged.
 KnobValue parse_value(KnobKind kind, const std::string& text, const std::string& flag) {
   switch (kind) {
     case KnobKind::length:
-      if (text == "auto" || text == "-1") return "auto";  // vLLM calls it -1, too
+      if (text == "auto" || text == "-1") return "auto";  // vLLM also accepts -1
       [[fallthrough]];
     case KnobKind::count:
       return parse_count(text, flag);
@@ -102,16 +102,16 @@ Flag<EngineOverrides> flag_of(const EngineKnob& knob) {
           .aliases = knob.aliases};
 }
 
-// ---- what other engines call several knobs at once, or the opposite of one
+// ---- other engines' flags that set several knobs, or the opposite of one
 
-/// SGLang's chunked_prefill_size, of which -1 turns chunked prefill off.
+/// SGLang's chunked_prefill_size, where -1 turns chunked prefill off.
 void read_chunk_size(EngineOverrides& knobs, const std::string& text, const std::string& flag) {
   knobs.enable_chunked_prefill = text != "-1";
   if (text != "-1") knobs.max_num_batched_tokens = parse_count(text, flag);
 }
 
-/// vLLM's --speculative-config: what it says of method and number is taken; which model drafts and
-/// how is not, as acceptance and time are stated by flags.
+/// vLLM's --speculative-config: reads method and number of tokens; ignores the draft model and its
+/// settings, as acceptance and time have flags of their own.
 void read_speculative_config(EngineOverrides& knobs, const std::string& text,
                              const std::string& flag) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);

@@ -1,5 +1,4 @@
-// The flags that say what runs where: model, GPU, parallelism, engine, and the engine's knobs,
-// spelled as vLLM spells them.
+// The flags for model, GPU, parallelism, engine, and the engine's knobs, spelled as in vLLM.
 #pragma once
 
 #include <string>
@@ -16,11 +15,11 @@ const Flags<DeploymentOptions>& machine_flags();
 /// --engine.
 const Flags<DeploymentOptions>& engine_choice_flags();
 
-/// The knobs of a group, and what other engines call several of them at once.
+/// The knobs of a group, and other engines' flags that set several of them.
 const Flags<EngineOverrides>& knob_flags(KnobGroup group);
 
-/// Sets `knob` to what `text` says: counts, sizes, shares and times with their prefixes and units.
-/// Throws UsageError naming `flag`. The knob's range is for check_overrides.
+/// Sets `knob` to `text`: counts, sizes, shares and times with their prefixes and units. Throws
+/// UsageError naming `flag`. Does not check the knob's range: see check_overrides.
 void read_knob(EngineOverrides& overrides, const EngineKnob& knob, const std::string& text,
                const std::string& flag);
 

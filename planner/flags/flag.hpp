@@ -1,5 +1,5 @@
-// A flag as a row of a table: what registers it on a command line, completes it, lists it in the
-// manual and sets it in a what-if question are loops over such rows.
+// A flag as a row of a table. Loops over such rows register it on a command line, complete it, list
+// it in the manual and set it in a what-if question.
 #pragma once
 
 #include <functional>
@@ -18,28 +18,28 @@ enum class FlagForm {
 
 using Aliases = std::vector<std::string_view>;
 
-/// None. A default of {} in the template below ends GCC 12 with an internal error.
+/// No aliases. A default of {} in the template below is an internal compiler error in GCC 12.
 inline Aliases no_aliases() { return {}; }
 
 /// A flag that sets something in a Target.
 template <class Target>
 struct Flag {
   std::string_view name{};         // without its dashes: "request-rate"
-  std::string_view placeholder{};  // of a value, in help: "N"
+  std::string_view placeholder{};  // of the value, in help: "N"
   std::string_view help{};
-  /// Puts what `text` says: each value of a list by itself, "true" for a toggle. `flag` is what
-  /// messages call it ("--request-rate"). Throws UsageError naming flag, text and what was
+  /// Sets the target from `text`: called once per value of a list, with "true" for a toggle. `flag`
+  /// is its name in messages ("--request-rate"). Throws UsageError naming flag, text and what was
   /// expected.
   std::function<void(Target&, const std::string& text, const std::string& flag)> read{};
   FlagForm form = FlagForm::value;
-  std::string_view place{};        // in a scenario file, as "workload.request_rate"; empty: nowhere
+  std::string_view place{};        // in a scenario file: "workload.request_rate"; empty: none
   Aliases aliases = no_aliases();  // other tools' spellings: "-tp", "--tp"
 };
 
 template <class Target>
 using Flags = std::vector<Flag<Target>>;
 
-/// A reader that sets a member to what `parse(text, flag)` gives.
+/// A reader that sets a member to `parse(text, flag)`.
 template <class Target, class Member, class Parse>
 auto into(Member Target::*member, Parse parse) {
   return [member, parse](Target& target, const std::string& text, const std::string& flag) {

@@ -1,5 +1,5 @@
-// What flags take, in words: each function reads the text after a flag and throws UsageError naming
-// flag, text and what was expected.
+// Parsers of flag values: each reads the text after a flag and throws UsageError naming flag, text
+// and what was expected.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace roofcast {
 
-/// A count of at least one.
+/// A count of at least 1.
 inline std::int64_t parse_positive(const std::string& text, const std::string& flag) {
   return parse_count_by(
       {.what = "count above zero", .examples = "1, 256", .min = 1, .max = 1'000'000'000}, text,
@@ -28,7 +28,7 @@ inline double parse_positive_number(const std::string& text, const std::string& 
                          text, flag);
 }
 
-/// "true", "1", "on", "yes" and their opposites; nothing for another text.
+/// "true", "1", "on", "yes" and their opposites; nullopt for any other text.
 inline std::optional<bool> switch_named(std::string_view text) {
   for (const char* yes : {"true", "1", "on", "yes"}) {
     if (text == yes) return true;
@@ -46,8 +46,7 @@ inline bool parse_switch(const std::string& text, const std::string& flag) {
 
 inline std::string parse_text(const std::string& text, const std::string&) { return text; }
 
-/// A reader of the simulator's texts as a flag's reader: its complaint is the user's, and names the
-/// flag.
+/// Adapts a parser of the simulator to flags: its error becomes a UsageError that names the flag.
 template <class Parse>
 auto naming_flag(Parse parse) {
   return [parse](const std::string& text, const std::string& flag) {

@@ -11,7 +11,7 @@
 
 namespace roofcast {
 
-/// What was given on the command line.
+/// Command-line values.
 struct LoadShapeOptions {
   std::optional<bool> normalised;
   std::optional<std::string> ramp_up_strategy;
@@ -35,11 +35,11 @@ const Flags<LoadShapeOptions>& load_shape_flags();
 /// Whether any of them was given.
 bool is_given(const LoadShapeOptions& options);
 
-/// Whether a flag says how the rate goes with time.
+/// Whether a flag sets how the rate changes over time.
 bool has_pattern(const LoadShapeOptions& options);
 
-/// Puts what was given into `workload`; num_prompts follows groups and prompts where `count_given`
-/// is false. Throws UsageError naming the flag that cannot be read, or does not go with another.
+/// Writes the given values into `workload`; num_prompts follows groups and prompts if `count_given`
+/// is false. Throws UsageError naming the flag that cannot be read or combined.
 void apply(const LoadShapeOptions& options, bool count_given, SyntheticWorkload& workload);
 
 }  // namespace roofcast

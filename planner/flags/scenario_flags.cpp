@@ -46,7 +46,7 @@ void visit_flags(Visit visit) {
                    "; set it in the file");
 }
 
-/// The key of the first knob that is set; null when none is.
+/// The key of the first knob that is set; null if none is.
 const char* first_knob(const EngineOverrides& overrides) {
   const auto knobs = engine_knobs();
   const auto given = std::ranges::find_if(
@@ -54,7 +54,7 @@ const char* first_knob(const EngineOverrides& overrides) {
   return given == knobs.end() ? nullptr : given->key;
 }
 
-/// Flags say what the scenario as a whole has: a pool with a key of its own would not follow.
+/// Flags apply to the scenario as a whole: a pool that sets the key itself would not follow.
 void refuse_idle_flags(const DeploymentOptions& given, const ClusterScenario& cluster) {
   const ParallelismOptions& degrees = given.parallel;
   const char* degree = degrees.tensor            ? "--tensor-parallel-size"

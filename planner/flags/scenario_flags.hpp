@@ -1,4 +1,4 @@
-// Every flag that says what is simulated, put over a scenario.
+// All flags that change a scenario.
 #pragma once
 
 #include <optional>
@@ -13,32 +13,32 @@
 
 namespace roofcast {
 
-/// What flags said; unset values follow the scenario.
+/// Values of the flags; unset ones follow the scenario.
 struct ScenarioOptions {
   DeploymentOptions deployment{};
   ClusterOptions cluster{};
   WorkloadOptions workload{};
 };
 
-/// `scenario` with what was given on top. Throws UsageError naming the flag that contradicts
-/// another, or that a pool of the scenario would not follow.
+/// `scenario` overridden by `options`. Throws UsageError naming the flag that contradicts another,
+/// or that a pool of the scenario would not follow.
 Scenario with_options(Scenario scenario, const ScenarioOptions& options);
 
 /// Names of all flags, without dashes.
 std::vector<std::string> scenario_flag_names();
 
-/// The flag that `word` is another spelling of, as "--tp" of "tensor-parallel-size"; empty for
-/// none. The spellings hold for options of that name in every command.
+/// The flag that `word` is an alias of: "tensor-parallel-size" for "--tp"; empty if none. Aliases
+/// work for options of that name in every command.
 std::string_view flag_with_alias(std::string_view word);
 
-/// "-tp", "--tp" ... of "tensor-parallel-size".
+/// "-tp", "--tp" ... for "tensor-parallel-size".
 std::vector<std::string> aliases_of_flag(std::string_view flag);
 
-/// Where a scenario file has what the flag sets; empty when it has no one place.
+/// The key in a scenario file that the flag sets; empty if there is no single one.
 std::string_view place_of_flag(std::string_view flag);
 
-/// `scenario` with --flag=text put over it; a toggle takes a switch, of which off changes nothing.
-/// Throws UsageError as the flag does. Precondition: `flag` is of scenario_flag_names().
+/// `scenario` overridden by --flag=text; a toggle takes a switch value, and "off" changes nothing.
+/// Throws UsageError as the flag does. Precondition: `flag` is in scenario_flag_names().
 Scenario with_flag(const Scenario& scenario, const std::string& flag, const std::string& text);
 
 }  // namespace roofcast

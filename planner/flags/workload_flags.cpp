@@ -40,7 +40,7 @@ TraceTimeUnit parse_unit(const std::string& text, const std::string& flag) {
   return *unit;
 }
 
-/// The first flag given that is about a trace; null when there is none.
+/// The first given flag that concerns a trace; null if there is none.
 const char* trace_flag(const WorkloadOptions& options) {
   struct Flag {
     bool given;
@@ -62,7 +62,7 @@ const char* trace_flag(const WorkloadOptions& options) {
   return given == flags.end() ? nullptr : given->name;
 }
 
-/// At most one of the three ways to say how fast a trace is replayed; it replaces the scenario's.
+/// Applies at most one of the three flags for a trace's replay rate; it replaces the scenario's.
 void apply_trace_rate(const WorkloadOptions& options, TraceWorkload& trace) {
   const int given =
       (options.time_scale ? 1 : 0) + (options.rate_scale ? 1 : 0) + (options.trace_rate ? 1 : 0);

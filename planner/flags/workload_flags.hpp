@@ -1,4 +1,4 @@
-// The flags that say what arrives and what is promised: names as in `vllm bench serve`.
+// The flags for workload and SLO: names as in `vllm bench serve`.
 #pragma once
 
 #include "planner/flags/flag.hpp"
@@ -7,7 +7,7 @@
 
 namespace roofcast {
 
-/// What was given on the command line; unset values follow the scenario file or its defaults.
+/// Command-line values; unset ones follow the scenario file or its defaults.
 struct WorkloadOptions {
   std::optional<std::string> trace;
   std::optional<std::int64_t> max_requests;
@@ -32,20 +32,20 @@ struct WorkloadOptions {
   std::vector<std::string> slo;      // "p95:ttft:500ms"
 };
 
-/// Flags of synthetic workloads alone.
+/// Flags for synthetic workloads only.
 const Flags<WorkloadOptions>& synthetic_flags();
 
 /// --trace and its knobs.
 const Flags<WorkloadOptions>& trace_flags();
 
-/// How the file of --trace is written, where it does not speak for itself, and further ways to
-/// scale its rate.
+/// The format of the --trace file if it cannot be detected, and further ways to scale its rate.
 const Flags<WorkloadOptions>& trace_form_flags();
 
-/// The client's concurrency limit and what is promised to it.
+/// The client's concurrency limit and the SLO.
 const Flags<WorkloadOptions>& objective_flags();
 
-/// Puts what was given into `scenario`. Throws UsageError when trace and synthetic flags are mixed.
+/// Writes the given values into `scenario`. Throws UsageError if trace and synthetic flags are
+/// mixed.
 void apply(const WorkloadOptions& options, Scenario& scenario);
 
 }  // namespace roofcast

@@ -26,7 +26,7 @@ struct Program {
   ServeEngine engine;
 };
 
-/// Longer ones first where one begins another.
+/// If one is a prefix of another, the longer comes first.
 constexpr std::array<Program, 9> kPrograms = {{
     {{"vllm", "serve"}, ServeEngine::vllm},
     {{"vllm.entrypoints.cli.main", "serve"}, ServeEngine::vllm},
@@ -39,11 +39,11 @@ constexpr std::array<Program, 9> kPrograms = {{
     {{"trtllm-serve", ""}, ServeEngine::tensorrt_llm},
 }};
 
-/// Images by the last part of their name, "vllm-openai" of vllm/vllm-openai:v0.11.0.
+/// Images by the last part of their name: "vllm-openai" for vllm/vllm-openai:v0.11.0.
 struct Image {
   std::string_view part;
   ServeEngine engine;
-  bool starts_server;  // without a command: the image's own is the server
+  bool starts_server;  // without a command: the image's entry point is the server
 };
 constexpr std::array<Image, 3> kImages = {{{"vllm", ServeEngine::vllm, true},
                                            {"sglang", ServeEngine::sglang, false},
@@ -51,14 +51,14 @@ constexpr std::array<Image, 3> kImages = {{{"vllm", ServeEngine::vllm, true},
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-/// Words of `words` at `at` that start a program; 0 when they do not.
+/// Number of leading `words` that match the program; 0 if they do not.
 std::size_t match(const Program& program, std::span<const std::string> words) {
   if (base_name(words[0]) != program.words[0]) return 0;
   if (program.words[1].empty()) return 1;
   return words.size() > 1 && words[1] == program.words[1] ? 2 : 0;
 }
 
-/// "0.11.0" of "v0.11.0-cu129" and "vllm==0.11.0"; empty when no release leads.
+/// "0.11.0" from "v0.11.0-cu129" and "vllm==0.11.0"; empty if the text starts with no release.
 std::string release_of(std::string_view text) {
   if (text.starts_with('v')) text.remove_prefix(1);
   const std::size_t end = text.find_first_not_of("0123456789.");
@@ -71,7 +71,7 @@ std::string release_of(std::string_view text) {
 
 // ---- containers
 
-/// Options of `docker run` that take nothing after them; all others with one dash or two do.
+/// Options of `docker run` without a value; all other options with one dash or two take one.
 bool is_bare_option(std::string_view word) {
   constexpr std::array<std::string_view, 9> kBare = {
       "--rm",   "--detach",    "--interactive", "--tty",  "--privileged",
@@ -92,7 +92,7 @@ std::string variable_name(const std::string& assignment) {
   return assignment.substr(0, assignment.find('='));
 }
 
-/// What `docker run` or `podman run` runs; nothing for other commands.
+/// What `docker run` or `podman run` runs; nullopt for other commands.
 std::optional<Container> container_of(const Words& words) {
   const auto is_runtime = [](const std::string& word) {
     return base_name(word) == "docker" || base_name(word) == "podman" ||
@@ -185,7 +185,7 @@ class LaunchFinder {
     found_.push_back(std::move(launch));
   }
 
-  /// A command as it is, or one that it hands on.
+  /// Handles a command, or the one that it wraps.
   void run(const Words& words, Launch launch, int depth) {
     for (std::size_t i = 0; i < words.size(); ++i) {
       if (is_shell_command(words, i)) {

@@ -9,7 +9,7 @@
 namespace roofcast {
 namespace {
 
-/// Only what is not 1 needs a flag.
+/// Only degrees other than 1 need a flag.
 ParallelismOptions degrees_of(const Parallelism& parallel) {
   ParallelismOptions given;
   if (parallel.tensor > 1) given.tensor = parallel.tensor;

@@ -1,4 +1,4 @@
-// How to start what a plan answers: the engines' own command lines.
+// How to start the deployments of a plan: the engines' own command lines.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace roofcast {
 
-/// What starts one replica; nothing for an engine without a server.
+/// The command that starts one replica; nullopt for an engine without a server.
 std::optional<ServeLine> serve_line_of(const PlanCatalogue& catalogue, const Shape& shape);
 
-/// A command line a pool of `units` of the shape, with how often it is to be run; what no flag says
-/// follows.
+/// One command line per pool of `units` of the shape, with how often to run it; then notes on what
+/// no flag can express.
 std::vector<std::string> launch_lines(const PlanCatalogue& catalogue, const Shape& shape,
                                       std::int64_t units);
 

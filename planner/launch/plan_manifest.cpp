@@ -20,17 +20,17 @@ Vendor vendor_of(const Gpu& gpu) {
                                 : Vendor::other;
 }
 
-/// What pods ask for: names of the makers' device plugins,
-/// https://github.com/NVIDIA/k8s-device-plugin and https://github.com/ROCm/k8s-device-plugin.
+/// GPU resource names of the vendors' device plugins, https://github.com/NVIDIA/k8s-device-plugin
+/// and https://github.com/ROCm/k8s-device-plugin.
 const char* resource_of(Vendor vendor) {
   return vendor == Vendor::amd ? "amd.com/gpu" : "nvidia.com/gpu";
 }
 
-/// Images as their makers name them, on NVIDIA those of vLLM also by the preset's version.
+/// Official images; on NVIDIA those of vLLM are tagged with the preset's version.
 /// https://docs.vllm.ai/en/stable/deployment/docker.html, https://hub.docker.com/r/lmsysorg/sglang,
 /// https://catalog.ngc.nvidia.com (tensorrt-llm/release), https://hub.docker.com/r/rocm/vllm.
-/// Nothing where there is none: TensorRT-LLM runs on NVIDIA alone, and SGLang's images for AMD are
-/// told apart by versions of ROCm and kinds of GPU.
+/// Nullopt if there is none: TensorRT-LLM runs only on NVIDIA, and SGLang's images for AMD differ
+/// by ROCm version and GPU type.
 std::optional<std::string> image_of(ServeEngine engine, const std::string& preset, Vendor vendor) {
   if (vendor == Vendor::other) return std::nullopt;
   if (vendor == Vendor::amd) {
@@ -50,11 +50,11 @@ std::optional<std::string> image_of(ServeEngine engine, const std::string& prese
                    : "vllm/vllm-openai:latest";
 }
 
-// What all three serve on when they are told to.
+// Set explicitly for all three engines.
 constexpr int kPort = 8000;
 
-/// As Kubernetes names things: lower case, digits and dashes, at most 50 characters (RFC 1123 has
-/// 63, of which a Deployment's pods take some).
+/// A Kubernetes name: lower case, digits and dashes, at most 50 characters (RFC 1123 allows 63, and
+/// pod names add a suffix).
 std::string label_of(const std::string& text) {
   constexpr std::size_t kLongest = 50;
   std::string label = slug(text.substr(text.find_last_of('/') + 1)).substr(0, kLongest);
@@ -62,7 +62,7 @@ std::string label_of(const std::string& text) {
   return label.empty() ? "model" : label;
 }
 
-/// Every line that much to the right, as a YAML block scalar has them.
+/// Every line indented by `spaces`, as in a YAML block scalar.
 std::string indented(const std::string& text, std::size_t spaces) {
   std::istringstream stream(text);
   std::string out;

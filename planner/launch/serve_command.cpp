@@ -19,14 +19,14 @@
 namespace roofcast {
 namespace {
 
-/// Underscores and dashes are the same in a flag's name.
+/// Underscores and dashes in a flag's name are equivalent.
 std::string plain(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
 }
 
 bool is_flag(const std::string& word) {
-  // "-1" is a value.
+  // "-1" is a value, not a flag.
   return word.size() > 1 && word[0] == '-' &&
          (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])));
 }
@@ -41,14 +41,14 @@ bool is_null(const std::string& value) {
   return value == "null" || value == "~" || value == "Null" || value == "NULL";
 }
 
-/// As a message shows it.
+/// Adds `text` unless it is there already.
 void add_once(std::vector<std::string>& names, const std::string& text) {
   constexpr std::size_t kLongest = 100;
   const std::string name = shown(text, kLongest);
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-/// What the words of one launch say.
+/// Reads the words of one launch.
 class ServeReader {
  public:
   ServeReader(Launch launch, const ReadTextFile& read_file)
@@ -74,7 +74,7 @@ class ServeReader {
     bool negated = false;
   };
 
-  /// Exactly, as --no-x, or by a beginning that no other flag has, as Python's argparse does.
+  /// By exact name, as --no-x, or by a unique prefix, as Python's argparse does.
   Found find(const std::string& name) const {
     const std::string wanted = plain(name);
     const ServeFlag* started = nullptr;
@@ -106,7 +106,7 @@ class ServeReader {
                        [&](const std::string& flag) { return plain(flag) == plain(name); });
   }
 
-  // ---- what a row says
+  // ---- applying a row
 
   void apply(const ServeFlag& row, const std::string& name, const std::string& value) {
     if (row.knob == nullptr) {
@@ -145,14 +145,14 @@ class ServeReader {
     serve_knobs::kModel.read(words_, word, "its arguments");
   }
 
-  /// Returns where the next argument begins.
+  /// Returns the index of the next argument.
   std::size_t read_flag(std::size_t at) {
     const std::vector<std::string>& arguments = launch_.arguments;
     const std::size_t equals = arguments[at].find('=');
     std::string name = arguments[at].substr(0, equals);
     std::optional<std::string> value;
     if (equals != std::string::npos) value = arguments[at].substr(equals + 1);
-    if (is_file_flag(name)) return value ? at + 1 : at + 2;  // read_files() has it
+    if (is_file_flag(name)) return value ? at + 1 : at + 2;  // handled by read_files()
     if (take_level(name, value)) return at + 1;
     const Found found = find(name);
     if (found.row == nullptr) return read_unlisted(at, name, value);
@@ -190,7 +190,7 @@ class ServeReader {
     return follows ? at + 2 : at + 1;
   }
 
-  /// --speculative-config.method eagle is one key of --speculative-config; else no table lists it.
+  /// --speculative-config.method eagle sets one key of --speculative-config; otherwise unknown.
   std::size_t read_unlisted(std::size_t at, const std::string& name,
                             const std::optional<std::string>& value) {
     const std::vector<std::string>& arguments = launch_.arguments;
@@ -273,10 +273,10 @@ class ServeReader {
     }
   }
 
-  /// A map in braces says what keys below it would; null says an engine's default, but of graphs,
-  /// which it turns off.
+  /// A map in braces is read as the keys below it; null means the engine's default, except for
+  /// graphs, which it turns off.
   void apply_key(const std::string& key, const std::string& value) {
-    constexpr std::ptrdiff_t kDeepest = 8;  // no key of LlmArgs stands as deep
+    constexpr std::ptrdiff_t kDeepest = 8;  // no key of LlmArgs is nested as deep
     const auto map = inline_map(value);
     if (map && !map->empty() && std::count(key.begin(), key.end(), '.') < kDeepest) {
       for (const auto& [name, said] : *map) apply_key(key + "." + name, said);
@@ -296,9 +296,9 @@ class ServeReader {
     }
   }
 
-  // ---- what surrounds the words
+  // ---- environment
 
-  /// Variables that engines read for speed begin like this; of these, some do not matter.
+  /// Classifies variables by prefix: engines read these for performance, except for a few.
   void sort_environment() {
     constexpr std::array<std::string_view, 10> kTelling = {
         "VLLM_", "SGLANG_",     "SGL_",  "TRTLLM_",  "TLLM_",
@@ -325,7 +325,7 @@ class ServeReader {
     if (words_.preset.empty() && !launch_.version.empty())
       deployment.engine += "-" + launch_.version;
     deployment.weight_format = words_.weight_format;
-    // 16 bits are what checkpoints have, and of a quantised one the dtype is its activations'.
+    // Checkpoints are 16-bit by default, and for a quantised one the dtype is that of activations.
     if (words_.dtype == DType::fp32 && !words_.weight_format) deployment.weight_format = "fp32";
     deployment.parallel = understood(launch_.engine, words_, command_.notes);
     deployment.overrides = of_one_rank(launch_.engine, words_);

@@ -18,12 +18,13 @@ namespace {
 
 constexpr const char* kYamlFile = "serve.yaml";
 
-/// Formats that engines make of a 16-bit checkpoint while loading it; the others need their own.
+/// Formats to which engines convert a 16-bit checkpoint while loading; the others need their own
+/// checkpoint.
 bool is_made_on_loading(ServeEngine engine, const std::string& format) {
   return engine != ServeEngine::tensorrt_llm && format == "fp8";
 }
 
-/// Sixteen and 32 bits are --dtype, all else --quantization.
+/// 16-bit and 32-bit formats are --dtype, all others --quantization.
 void put_weight_format(ServeEngine engine, const std::string& name, ServeWords& words,
                        std::vector<std::string>& notes) {
   const std::string format = weight_format_named(name).name;
@@ -37,7 +38,7 @@ void put_weight_format(ServeEngine engine, const std::string& name, ServeWords& 
   }
 }
 
-/// SGLang and TensorRT-LLM are told tokens, not blocks.
+/// SGLang and TensorRT-LLM take tokens, not blocks.
 void put_kv_tokens(ServeEngine engine, ServeWords& words) {
   EngineOverrides& knobs = words.overrides;
   if (engine == ServeEngine::vllm || !knobs.num_gpu_blocks_override) return;
@@ -46,7 +47,7 @@ void put_kv_tokens(ServeEngine engine, ServeWords& words) {
   knobs.num_gpu_blocks_override.reset();
 }
 
-/// What the flags of a row say of its knob; nothing when the row is not to be written.
+/// The text of a row's flag; nullopt if the row is not to be written.
 std::optional<std::string> row_text(const ServeFlags& table, const ServeFlag& row,
                                     const ServeWords& words) {
   if (row.knob == nullptr || !row.written) return std::nullopt;
@@ -79,7 +80,7 @@ class LineWriter {
                        table_.file_flags.front());
   }
 
-  /// Knobs that are set and that no row said. A default that goes without saying is none of them.
+  /// Knobs that are set and that no row wrote, except for those at the engine's default.
   std::vector<std::string> unsaid() const {
     std::vector<std::string> names;
     for (const ServeEngine other :
@@ -123,7 +124,7 @@ class LineWriter {
       }
       const std::string name(row.knob->name);
       const bool known = std::find(names.begin(), names.end(), name) != names.end();
-      // The model is the line's head, and its format a checkpoint's where no flag says it.
+      // The model starts the line, and without a flag its format is the checkpoint's.
       if (!known && name != "model" && name != "quantization" && name != "dtype") {
         names.push_back(name);
       }
@@ -136,7 +137,7 @@ class LineWriter {
   std::set<std::string_view> said_{};
 };
 
-/// A draft that is a model of its own has a name, which a deployment does not say.
+/// A draft that is a separate model has a name, which a deployment does not hold.
 void note_draft(const EngineOverrides& knobs, std::vector<std::string>& notes) {
   const bool drafts = knobs.num_speculative_tokens.value_or(0) > 0;
   const DraftMethod method = knobs.speculative_method.value_or(DraftMethod::ngram);
@@ -144,7 +145,7 @@ void note_draft(const EngineOverrides& knobs, std::vector<std::string>& notes) {
   notes.emplace_back("--speculative-config: add \"model\", the draft's checkpoint");
 }
 
-/// "--disable-radix-cache" says off; on is the engine's own default and goes without saying.
+/// "--disable-radix-cache" turns it off; on is the engine's default and needs no flag.
 bool is_default(const std::string& knob, const ServeWords& words, ServeEngine engine) {
   const EngineOverrides& knobs = words.overrides;
   if (engine == ServeEngine::vllm) return false;

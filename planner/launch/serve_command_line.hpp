@@ -1,4 +1,4 @@
-// A deployment as the command that starts it: vllm serve, python -m sglang.launch_server,
+// Writes the command that starts a deployment: vllm serve, python -m sglang.launch_server, or
 // trtllm-serve with the YAML that completes it.
 #pragma once
 
@@ -13,17 +13,17 @@
 namespace roofcast {
 
 struct ServeLine {
-  std::string text{};                // one command, or a here-document and one; what a shell and
-                                     // read_serve_command take
-  std::vector<std::string> notes{};  // what no flag says, and what is left to fill in
+  std::string text{};  // one command, optionally after a here-document; accepted by a shell and by
+                       // read_serve_command
+  std::vector<std::string> notes{};  // what no flag can express, and what is left to fill in
 };
 
-/// Whose line an engine preset has ("vllm-0.19"); nothing for textbook, static, naive, roofcast.
+/// The engine of a preset ("vllm-0.19"); nullopt for textbook, static, naive, roofcast.
 std::optional<ServeEngine> serve_engine_of(std::string_view preset);
 
-/// The line that starts `options` (its GPU is not said): what is given is written, the rest is left
-/// to the engine. `has_experts`: whether the model has routed experts. Throws UsageError for an
-/// engine that no line starts.
+/// The line that starts `options`, whose GPU it does not name: writes what is given and leaves the
+/// rest to the engine. `has_experts`: whether the model has routed experts. Throws UsageError for
+/// an engine without a launch command.
 ServeLine serve_command_line(const DeploymentOptions& options, bool has_experts);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// The flags of each engine as a table, used in both directions. What is not listed is not known.
+// The flags of each engine as a table, used for reading and writing. Flags not listed are unknown.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace roofcast {
 
 enum class ServeEngine { vllm, sglang, tensorrt_llm };
 
-/// How many words a flag takes after it.
+/// How many values follow a flag.
 enum class Takes { value, nothing, several };
 
-/// What becomes of a flag that no knob stands for.
+/// The effect of a flag that maps to no knob.
 enum class Effect {
-  none,      // cannot change how fast the engine is or what fits
-  possible,  // may, and is not modelled
+  none,      // no effect on performance or memory
+  possible,  // may affect them, and is not modelled
 };
 
 struct ServeFlag {
@@ -27,25 +27,24 @@ struct ServeFlag {
   std::vector<std::string> others{};  // short and older forms
   Takes takes = Takes::value;
   const ServeKnob* knob = nullptr;  // null: not modelled
-  std::string says{};               // what a flag that takes nothing says to its knob
-  bool inverted = false;            // of a value: true says false
+  std::string says{};               // the knob's text for a flag without a value
+  bool inverted = false;            // true means false
   bool written = true;              // false: read only, as another row writes the knob
   Effect effect = Effect::none;     // without a knob
 };
 
 struct ServeFlags {
   std::vector<ServeFlag> flags{};
-  std::vector<ServeFlag> keys{};          // of a configuration file that no flag says
-  bool has_negations = false;             // --no-x for a flag --x that takes nothing
-  bool file_wins = false;                 // over flags, where both say something
-  std::vector<std::string> file_flags{};  // that name such a file
+  std::vector<ServeFlag> keys{};          // of a configuration file, without a flag
+  bool has_negations = false;             // --no-x for a flag --x without a value
+  bool file_wins = false;                 // over flags, if both set a key
+  std::vector<std::string> file_flags{};  // flags that name such a file
 };
 
 const ServeFlags& serve_flags(ServeEngine engine);
 
-/// Tokens of a KV block where no flag says: page_size of sglang/srt/server_args.py,
-/// tokens_per_block of KvCacheConfig in tensorrt_llm/llmapi/llm_args.py, block_size of vLLM's
-/// CacheConfig.
+/// Default number of tokens per KV block: page_size of sglang/srt/server_args.py, tokens_per_block
+/// of KvCacheConfig in tensorrt_llm/llmapi/llm_args.py, block_size of vLLM's CacheConfig.
 std::int64_t default_block(ServeEngine engine);
 
 /// Rows for what is not modelled: `names` apart by blanks, other forms of one joined by '|'.
@@ -55,7 +54,7 @@ void add_flags(std::vector<ServeFlag>& rows, Effect effect, Takes takes, std::st
 void add_flag(std::vector<ServeFlag>& rows, std::string_view names, const ServeKnob& knob,
               ServeFlag form = {});
 
-// One a file; internal to serve_flags().
+// One per engine; internal to serve_flags().
 ServeFlags make_vllm_flags();
 ServeFlags make_sglang_flags();
 ServeFlags make_tensorrt_llm_flags();

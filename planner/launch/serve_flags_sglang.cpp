@@ -1,5 +1,5 @@
-// SGLang's flags: sglang/srt/server_args.py, and those of earlier versions that posted lines still
-// carry.
+// SGLang's flags: sglang/srt/server_args.py, and those of earlier versions that are still found in
+// posted commands.
 #include "planner/launch/serve_flags.hpp"
 
 namespace roofcast {
@@ -38,7 +38,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--disable-cuda-graph", kEager, on);
 }
 
-/// The front end, logging, loading, names and places.
+/// Front end, logging, loading, names and paths: no effect on performance.
 void add_idle_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::none, Takes::value,
             "--host --port --fastapi-root-path --api-key --admin-api-key --served-model-name "
@@ -60,7 +60,7 @@ void add_idle_flags(std::vector<ServeFlag>& rows) {
             "--constrained-json-disable-any-whitespace --allow-auto-truncate");
 }
 
-/// Kernels, communication, graphs, memory, adapters and scheduling that are not modelled.
+/// Kernels, communication, graphs, memory, adapters and scheduling: not modelled.
 void add_telling_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::possible, Takes::value,
             "--nnodes --attention-backend --prefill-attention-backend --decode-attention-backend "

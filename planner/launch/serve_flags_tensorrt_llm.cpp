@@ -8,7 +8,7 @@ namespace {
 using namespace serve_knobs;
 
 void add_knobs(std::vector<ServeFlag>& rows) {
-  add_flag(rows, "--model", kModel, {.written = false});  // stands first, without a flag
+  add_flag(rows, "--model", kModel, {.written = false});  // positional, comes first
   add_flag(rows, "--backend", kBackend);
   add_flag(rows, "--tp_size|--tensor_parallel_size", kTensor);
   add_flag(rows, "--pp_size|--pipeline_parallel_size", kPipeline);

@@ -1,5 +1,5 @@
-// vLLM's flags: docs.vllm.ai, "vllm serve" (0.11 to 0.19), and those of earlier versions that
-// posted lines still carry.
+// vLLM's flags: docs.vllm.ai, "vllm serve" (0.11 to 0.19), and those of earlier versions that are
+// still found in posted commands.
 #include "planner/launch/serve_flags.hpp"
 
 namespace roofcast {
@@ -9,7 +9,7 @@ using namespace serve_knobs;
 
 void add_knobs(std::vector<ServeFlag>& rows) {
   const ServeFlag on{.takes = Takes::nothing, .says = "true"};
-  add_flag(rows, "--model", kModel, {.written = false});  // stands first, without a flag
+  add_flag(rows, "--model", kModel, {.written = false});  // positional, comes first
   add_flag(rows, "--tensor-parallel-size|-tp|--tp", kTensor);
   add_flag(rows, "--pipeline-parallel-size|-pp|--pp", kPipeline);
   add_flag(rows, "--data-parallel-size|-dp|--dp", kData);
@@ -38,7 +38,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--kv-offloading-size", kOffloadingSize);
 }
 
-/// The front end, logging, loading, names and places.
+/// Front end, logging, loading, names and paths: no effect on performance.
 void add_idle_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::none, Takes::value,
             "--host --port --uds --uvicorn-log-level --disable-access-log-for-endpoints "
@@ -75,7 +75,7 @@ void add_idle_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::none, Takes::several, "--served-model-name");
 }
 
-/// Kernels, communication, graphs, memory, adapters and scheduling that are not modelled.
+/// Kernels, communication, graphs, memory, adapters and scheduling: not modelled.
 void add_telling_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::possible, Takes::value,
             "--api-server-count|-asc --attention-backend --attention-config|-ac "

@@ -16,7 +16,7 @@ namespace {
 
 using Text = std::optional<std::string>;
 
-/// As Python spells it: what vLLM and SGLang take.
+/// Python's spelling, which vLLM and SGLang take.
 Text long_name(const std::optional<DType>& dtype) {
   if (!dtype) return std::nullopt;
   switch (*dtype) {
@@ -34,7 +34,7 @@ Text long_name(const std::optional<DType>& dtype) {
 }  // namespace
 
 void read_weight_format(ServeWords& words, const std::string& text, const std::string& flag) {
-  // These say how the checkpoint is to be read; its config says what it holds.
+  // These set how the checkpoint is read; its config gives the format.
   constexpr std::array<std::string_view, 6> kAsCheckpoint = {
       "none", "auto", "compressed-tensors", "compressed_tensors", "gguf", "auto-round"};
   const std::string method = lower(text);
@@ -59,7 +59,7 @@ Text write_dtype(const ServeWords& words) { return long_name(words.dtype); }
 
 void read_cache_dtype(ServeWords& words, const std::string& text, const std::string& flag) {
   if (text == "auto") return;
-  // fp8_inc and fp8_ds_mla of vLLM are fp8 in another layout.
+  // vLLM's fp8_inc and fp8_ds_mla are fp8 in another layout.
   const auto dtype = text.starts_with("fp8") ? DType::fp8 : parse_dtype(text);
   if (dtype) {
     words.overrides.kv_cache_dtype = dtype;
@@ -79,7 +79,7 @@ Text write_sglang_cache_dtype(const ServeWords& words) {
   return dtype == DType::bf16 ? Text("bfloat16") : Text();
 }
 
-/// TensorRT-LLM names only what differs from the model's.
+/// TensorRT-LLM only names a format that differs from the model's.
 Text write_tensorrt_cache_dtype(const ServeWords& words) {
   return words.overrides.kv_cache_dtype == DType::fp8 ? Text("fp8") : Text();
 }

@@ -1,5 +1,5 @@
-// What weights and the KV cache are stored in, as flags of the engines say it. Readers and writers
-// of knobs (planner/launch/serve_knobs.hpp).
+// Number formats of weights and KV cache as the engines' flags spell them: readers and writers of
+// knobs (planner/launch/serve_knobs.hpp).
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace roofcast {
 
-/// --quantization. Methods that leave it to the checkpoint say nothing; those without a format here
-/// go to `not_modelled`.
+/// --quantization. Ignores methods that leave the format to the checkpoint; adds those without a
+/// format here to `not_modelled`.
 void read_weight_format(ServeWords& words, const std::string& text, const std::string& flag);
 std::optional<std::string> write_weight_format(const ServeWords& words);
 
-/// --dtype. Throws UsageError for what is none.
+/// --dtype. Throws UsageError if `text` is not a dtype.
 void read_dtype(ServeWords& words, const std::string& text, const std::string& flag);
 std::optional<std::string> write_dtype(const ServeWords& words);
 
-/// --kv-cache-dtype, which each engine spells its own way.
+/// --kv-cache-dtype, which each engine spells differently.
 void read_cache_dtype(ServeWords& words, const std::string& text, const std::string& flag);
 std::optional<std::string> write_vllm_cache_dtype(const ServeWords& words);
 std::optional<std::string> write_sglang_cache_dtype(const ServeWords& words);

@@ -43,7 +43,7 @@ auto& at(Words& words) {
   }
 }
 
-// ---- one reader and writer a type
+// ---- one reader and writer per type
 
 template <auto kMember>
 ServeKnob count_knob(std::string_view name) {
@@ -96,9 +96,9 @@ ServeKnob switch_knob(std::string_view name) {
       }};
 }
 
-// ---- knobs with values of their own
+// ---- knobs with special values
 
-/// trtllm-serve --backend: "tensorrt" runs built engines, as all versions did up to 0.18.
+/// trtllm-serve --backend: "tensorrt" runs pre-built engines, as all versions up to 0.18 did.
 void read_backend(ServeWords& words, const std::string& text, const std::string& flag) {
   if (text == "pytorch") return;
   if (text == "tensorrt" || text == "trt") {
@@ -136,7 +136,7 @@ Text write_model_len(const ServeWords& words) {
   return serve_knobs::kSglangModelLen.write(words);
 }
 
-/// SGLang's chunked_prefill_size, of which -1 turns chunked prefill off.
+/// SGLang's chunked_prefill_size, where -1 turns chunked prefill off.
 void read_chunk_size(ServeWords& words, const std::string& text, const std::string& flag) {
   words.overrides.enable_chunked_prefill = text != "-1";
   if (text != "-1") words.overrides.max_num_batched_tokens = read_serve_count(text, flag);
@@ -198,7 +198,7 @@ Text write_generation_config(const ServeWords& words) {
   return words.overrides.sampling == SamplingKind::plain ? Text("vllm") : Text();
 }
 
-/// The method that vLLM's name is scheduled as: each model's own MTP differs in the head alone.
+/// The method that a vLLM name is scheduled as: the models' MTP variants differ only in the head.
 std::optional<DraftMethod> draft_method(const std::string& name) {
   if (name.ends_with("mtp")) return DraftMethod::mtp;
   return parse_draft_method(name);
@@ -229,8 +229,7 @@ Text write_drafts(const ServeWords& words) {
                      *knobs.num_speculative_tokens);
 }
 
-/// TensorRT-LLM's cuda_graph_config: null turns graphs off; a mapping, here of other keys, does
-/// not.
+/// TensorRT-LLM's cuda_graph_config: null turns graphs off; a mapping does not and is not modelled.
 void read_graph_config(ServeWords& words, const std::string& text, const std::string& flag) {
   if (text == "null" || text == "~" || text == "None") {
     words.overrides.enforce_eager = true;
@@ -263,7 +262,7 @@ Text write_chunking_policy(const ServeWords& words) {
   return policy ? Text(name_of(*policy)) : Text();
 }
 
-/// Expert parallelism that comes with an all-to-all of another name than "none".
+/// Any all-to-all backend other than "none" implies expert parallelism.
 void read_shared_experts(ServeWords& words, const std::string& text, const std::string& flag) {
   if (text == "none") return;
   words.expert_parallel = true;

@@ -1,5 +1,5 @@
-// What a flag of an engine decides, as text: read from a launch line and written to one. The same
-// knob has other names and spellings with each engine; serve_flags.hpp says which.
+// What an engine's flag sets, as text: read from a launch line and written to one. Engines give the
+// same knob different names and spellings; serve_flags.hpp lists them.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@ namespace roofcast {
 
 struct ServeKnob {
   std::string_view name{};  // "max_num_seqs", as in a scenario
-  /// Puts what `text` says. Throws UsageError "FLAG: 'text' is not ...".
+  /// Sets the words from `text`. Throws UsageError "FLAG: 'text' is not ...".
   std::function<void(ServeWords& words, const std::string& text, const std::string& flag)> read{};
-  /// What to write after the flag; nothing when it is not set, or no value of the flag says it.
+  /// The text after the flag; nullopt if it is not set, or cannot be expressed.
   std::function<std::optional<std::string>(const ServeWords& words)> write{};
 };
 
-/// Knobs by name, each once; the flags of an engine point into it.
+/// All knobs by name; the engines' flags point to them.
 namespace serve_knobs {
 
 extern const ServeKnob kModel, kWeightFormat, kDtype, kBackend;
@@ -35,7 +35,7 @@ extern const ServeKnob kOffloadingSize, kCapacityPolicy, kChunkingPolicy;
 
 }  // namespace serve_knobs
 
-/// Knobs that vLLM's scheduler alone has, by the flag of the same name: rows of the table of knobs
+/// Knobs that only vLLM's scheduler has, with a flag of the same name: rows of the table of knobs
 /// (model/engines/knobs) that are a count, a share or a switch.
 struct VllmKnob {
   std::string flag{};  // "--watermark"
@@ -44,7 +44,7 @@ struct VllmKnob {
 };
 const std::vector<VllmKnob>& vllm_scheduler_knobs();
 
-/// A count as vLLM takes it: 8192, 25.6k (25,600), 8K (8,192). Throws UsageError.
+/// A count as vLLM parses it: 8192, 25.6k (25,600), 8K (8,192). Throws UsageError.
 std::int64_t read_serve_count(const std::string& text, const std::string& flag);
 
 /// true, 1, on, yes and their opposites, in any case. Throws UsageError.

@@ -7,7 +7,7 @@
 namespace roofcast {
 namespace {
 
-/// SGLang and TensorRT-LLM count the ranks of experts; here they are all or none.
+/// SGLang and TensorRT-LLM set a number of expert ranks; here it is all ranks or none.
 std::optional<bool> all_experts(const ServeWords& words, int ranks,
                                 std::vector<std::string>& notes) {
   if (words.expert_parallel) return words.expert_parallel;
@@ -21,12 +21,12 @@ std::optional<bool> all_experts(const ServeWords& words, int ranks,
 }
 
 /// SGLang's data-parallel attention multiplies schedule_conservativeness by 0.3
-/// (_handle_data_parallelism in sglang/srt/server_args.py); as a fraction, so that what is written
-/// is read back to the digit.
+/// (_handle_data_parallelism in sglang/srt/server_args.py); as a fraction, so that a written value
+/// is read back exactly.
 constexpr double kSharedNumerator = 3;
 constexpr double kSharedDenominator = 10;
 
-/// Whole ones of each of `ranks`, as SGLang divides. Throws UsageError when there are none.
+/// `all` over `ranks`, rounded down as SGLang does. Throws UsageError if the result is 0.
 std::int64_t divided(const char* flag, std::int64_t all, int ranks) {
   if (all > 0 && all < ranks) {
     throw UsageError(fmt::format(
@@ -75,7 +75,7 @@ ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
   const int ranks = words.tensor.value_or(1);
   parallel.expert_parallel = all_experts(words, ranks, notes);
   const bool shared = words.data_parallel_attention.value_or(false);
-  // TensorRT-LLM's attention is data parallel over all ranks of a stage, or over none.
+  // TensorRT-LLM's attention is data parallel over all ranks of a stage, or not at all.
   const int data = engine == ServeEngine::tensorrt_llm ? ranks : words.data.value_or(1);
   if (!shared) {
     if (parallel.data.value_or(1) > 1) {

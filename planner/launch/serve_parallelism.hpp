@@ -1,5 +1,5 @@
-// Degrees of parallelism between an engine's words and this program's, where DP ranks share the
-// experts (model/architecture/parallelism.hpp).
+// Converts degrees of parallelism between an engine's flags and this program, where DP ranks share
+// the experts (model/architecture/parallelism.hpp).
 #pragma once
 
 #include <string>
@@ -10,22 +10,22 @@
 
 namespace roofcast {
 
-/// What the words mean here; what they say that cannot be said here goes to `notes`. Throws
+/// The degrees in this program's terms; adds to `notes` what has no equivalent here. Throws
 /// UsageError for degrees that contradict each other.
 ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
                               std::vector<std::string>& notes);
 
-/// Puts the degrees as the engine says them. `has_experts`: the model has some, which SGLang's and
-/// TensorRT-LLM's DP ranks share only with attention alone data parallel.
+/// Writes the degrees in the engine's terms. `has_experts`: whether the model has routed experts,
+/// which DP ranks of SGLang and TensorRT-LLM share only with data-parallel attention.
 void put_parallelism(ServeEngine engine, const ParallelismOptions& parallel, bool has_experts,
                      ServeWords& words, std::vector<std::string>& notes);
 
-/// The words' overrides as this program counts them, for each DP rank: with SGLang's
-/// --enable-dp-attention, max_running_requests and chunked_prefill_size are of all ranks together
-/// (tp_worker.py, server_args.py of sglang/srt). Throws UsageError where a rank gets none.
+/// The overrides per DP rank, as this program counts them: with SGLang's --enable-dp-attention,
+/// max_running_requests and chunked_prefill_size are totals over all ranks (tp_worker.py,
+/// server_args.py of sglang/srt). Throws UsageError if a rank gets none.
 EngineOverrides of_one_rank(ServeEngine engine, const ServeWords& words);
 
-/// And back, once put_parallelism() has put the degrees.
+/// The inverse. Precondition: put_parallelism() has set the degrees.
 void put_of_all_ranks(ServeEngine engine, ServeWords& words);
 
 }  // namespace roofcast

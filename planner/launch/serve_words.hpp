@@ -1,5 +1,5 @@
-// What the flags of a launch line say, in the engine's own words: the degrees of parallelism mean
-// what they mean to that engine. planner/launch/serve_parallelism turns them into this program's.
+// The settings of a launch line in the engine's own terms, which planner/launch/serve_parallelism
+// converts to this program's: engines differ in what their degrees of parallelism mean.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace roofcast {
 
 struct ServeWords {
   std::string model{};
-  std::string preset{};  // where a flag decides it
+  std::string preset{};  // if a flag decides it
   std::optional<std::string> weight_format{};
-  std::optional<DType> dtype{};  // of weights that are not quantised
+  std::optional<DType> dtype{};  // of unquantised weights
   std::optional<int> tensor{};
   std::optional<int> pipeline{};
   std::optional<int> data{};
-  std::optional<int> expert_ranks{};              // SGLang, TensorRT-LLM: over how many ranks
-  std::optional<bool> expert_parallel{};          // vLLM: over all of them
+  std::optional<int> expert_ranks{};              // SGLang, TensorRT-LLM: number of ranks
+  std::optional<bool> expert_parallel{};          // vLLM: over all ranks
   std::optional<bool> data_parallel_attention{};  // SGLang, TensorRT-LLM: DP ranks share experts
   std::optional<std::int64_t> kv_tokens{};        // SGLang: the KV pool as given
   EngineOverrides overrides{};

@@ -10,7 +10,7 @@
 namespace roofcast {
 namespace {
 
-/// Without a comment: a # at the start or after a blank.
+/// Removes a comment: a # at the start or after a blank.
 std::string_view without_comment(std::string_view line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '#' && (i == 0 || line[i - 1] == ' ')) return line.substr(0, i);
@@ -24,7 +24,7 @@ std::string_view unquoted(std::string_view value) {
   return quoted ? value.substr(1, value.size() - 2) : value;
 }
 
-/// How deep brackets are open after `text`, those in quotes left out.
+/// Bracket depth after `text`, ignoring brackets in quotes.
 int depth_after(std::string_view text, int depth = 0) {
   char quote = 0;
   for (const char c : text) {
@@ -43,7 +43,7 @@ int depth_after(std::string_view text, int depth = 0) {
 
 using Values = std::vector<std::pair<std::string, std::string>>;
 
-/// Where `wanted` stands outside quotes and brackets; the length when it does not.
+/// Position of `wanted` outside quotes and brackets; the length if it is not found.
 std::size_t find_outside(std::string_view text, char wanted) {
   char quote = 0;
   int depth = 0;
@@ -61,14 +61,14 @@ std::size_t find_outside(std::string_view text, char wanted) {
   return text.size();
 }
 
-/// A key whose value is on lines of its own, further in.
+/// A key whose value is on further-indented lines of its own.
 struct Section {
   std::size_t indent = 0;
   std::string path{};
   bool filled = false;
 };
 
-/// The lines of one text, and what they have said so far.
+/// The lines of one text, and the values read so far.
 class YamlReader {
  public:
   YamlReader(std::string_view text, const std::string& where) : text_(text), where_(where) {}
@@ -93,7 +93,7 @@ class YamlReader {
     throw Error(fmt::format("{}: line {}: expected {}", where_, number, expected));
   }
 
-  /// A key with nothing behind it and nothing below is null.
+  /// A key with no value and nothing below it is null.
   void close_sections(std::size_t indent) {
     while (!open_.empty() && open_.back().indent >= indent) {
       if (!open_.back().filled) values_.emplace_back(open_.back().path, "null");
@@ -123,7 +123,7 @@ class YamlReader {
     }
   }
 
-  /// "- 8" continues the list that the last key began; a list has no keys.
+  /// "- 8" continues the list of the last key; a list has no keys.
   void add_item(std::string_view item) {
     if (open_.empty()) return;
     open_.back().filled = true;
@@ -133,7 +133,7 @@ class YamlReader {
     list += (list.empty() ? "" : ",") + std::string(item);
   }
 
-  /// With the lines on which its brackets end.
+  /// The value, with following lines up to its closing bracket.
   std::string whole(std::string value) {
     if (value.front() != '{' && value.front() != '[') return value;
     const std::size_t first = number_;

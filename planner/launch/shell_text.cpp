@@ -27,7 +27,7 @@ bool is_number(std::string_view text) {
   });
 }
 
-/// A here-document that begins on the line being read.
+/// A here-document that starts on the line being read.
 struct OpenDocument {
   std::string end{};  // the line that closes it
   bool strips_tabs = false;
@@ -61,7 +61,7 @@ class ShellReader {
 
   void append(std::string_view part) {
     grown_ += part.size();
-    // A variable that holds itself doubles with every line.
+    // A variable that contains itself would double with every line.
     if (grown_ > 4 * kLongestScript) throw UsageError("the command's variables have no end");
     word_ += part;
     in_word_ = true;
@@ -94,8 +94,8 @@ class ShellReader {
     }
   }
 
-  /// A backslash before the end of the line continues it, blanks between them or not; alone before
-  /// a blank it is what is left of a line that was continued.
+  /// A backslash at the end of a line, also before trailing blanks, continues it; one on its own
+  /// before a blank is left over from a continued line.
   void read_escape() {
     std::size_t next = 1;
     while (is_blank(peek(next))) ++next;
@@ -109,7 +109,7 @@ class ShellReader {
     at_ += 2;
   }
 
-  /// What stands before `quote`, which is read too.
+  /// The text before `quote`; consumes the quote too.
   std::string_view read_until(char quote) {
     const std::size_t end = text_.find(quote, at_);
     if (end == std::string_view::npos) {
@@ -141,7 +141,7 @@ class ShellReader {
     ++at_;
   }
 
-  /// Up to the bracket that closes the one at at_ + 1; 1 where none does.
+  /// Length up to the bracket that closes the one at at_ + 1; 1 if none does.
   std::size_t bracketed(char open, char close) const {
     int depth = 0;
     for (std::size_t i = at_ + 1; i < text_.size(); ++i) {
@@ -186,7 +186,7 @@ class ShellReader {
     }
   }
 
-  /// A value, which outside of quotes falls into words.
+  /// Adds a value, which is split into words unless quoted.
   void put(const std::string& value, bool quoted) {
     if (quoted) {
       append(value);
@@ -205,7 +205,7 @@ class ShellReader {
     if (c == '<' || c == '>' || (c == '&' && peek(1) == '>')) {
       read_redirection();
     } else if (c == '(' && word_.ends_with('=') && is_name(word_.substr(0, word_.size() - 1))) {
-      variables_.erase(word_.substr(0, word_.size() - 1));  // an array: known to be unknown
+      variables_.erase(word_.substr(0, word_.size() - 1));  // an array: its value stays unknown
       word_.clear();
       in_word_ = false;
       --at_;
@@ -217,7 +217,7 @@ class ShellReader {
   }
 
   void read_redirection() {
-    // The 2 of 2>&1 is no word.
+    // The 2 of 2>&1 is not a word.
     if (is_number(word_)) {
       word_.clear();
       in_word_ = false;
@@ -260,7 +260,7 @@ class ShellReader {
     in_word_ = false;
   }
 
-  /// Takes NAME=value off the front of the command.
+  /// Removes NAME=value from the front of the command.
   void take_assignments() {
     std::vector<std::string>& words = command_.words;
     command_.exports = !words.empty() && words.front() == "export";
@@ -281,7 +281,7 @@ class ShellReader {
     end_word();
     target_ = Target::word;
     take_assignments();
-    // "$ vllm serve": the prompt was copied too.
+    // "$ vllm serve": the prompt was copied along.
     if (!command_.words.empty() && command_.words.front() == "$") {
       command_.words.erase(command_.words.begin());
     }
@@ -294,7 +294,7 @@ class ShellReader {
     output_.clear();
   }
 
-  /// The here-documents that the line before began, one after the other.
+  /// Reads the here-documents that the previous line started, in order.
   void read_documents() {
     for (const OpenDocument& document : documents_) {
       std::string body;
@@ -314,7 +314,7 @@ class ShellReader {
     documents_.clear();
   }
 
-  /// By the file that the rest of its line writes: cat <<EOF > FILE, cat <<EOF | tee FILE.
+  /// Stores it under the file that its line writes: cat <<EOF > FILE, cat <<EOF | tee FILE.
   void keep_document(const OpenDocument& document, const std::string& body) {
     for (std::size_t i = document.command; i < outputs_.size(); ++i) {
       if (!outputs_[i].empty()) script_.files[outputs_[i]] = body;
@@ -327,8 +327,8 @@ class ShellReader {
   std::size_t at_ = 0;
   std::size_t grown_ = 0;
   std::string word_{};
-  bool in_word_ = false;          // an empty pair of quotes is a word too
-  Target target_ = Target::word;  // what the next word is
+  bool in_word_ = false;          // an empty pair of quotes is also a word
+  Target target_ = Target::word;  // role of the next word
   ShellCommand command_{};
   std::string output_{};                // the file that the command writes
   std::vector<std::string> outputs_{};  // of every command so far

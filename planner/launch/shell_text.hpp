@@ -1,5 +1,5 @@
-// A launch script as a shell reads it, as far as people post them: words, quotes, continued lines,
-// comments, variables, here-documents. Nothing is run and no file is read.
+// Parses launch scripts as commonly posted: words, quotes, continued lines, comments, variables,
+// here-documents. Runs nothing and reads no files.
 #pragma once
 
 #include <map>
@@ -21,12 +21,12 @@ struct ShellScript {
   std::map<std::string, std::string> files{};  // here-documents, by the file they are written to
 };
 
-/// What is longer is no command line.
+/// Maximum size of a script, in bytes.
 inline constexpr std::size_t kLongestScript = std::size_t{256} * 1024;
 
-/// Commands in their order. Variables that the text sets are put in; others, and what a command
-/// would have to print, stay as they are written ("$MODEL"). Arrays are not read. Throws UsageError
-/// for an open quote or here-document and for a text over kLongestScript.
+/// Commands in order. Expands variables that the text sets; other variables and command
+/// substitutions stay as written ("$MODEL"). Does not read arrays. Throws UsageError for an
+/// unclosed quote or here-document and for a text over kLongestScript.
 ShellScript read_shell(std::string_view text);
 
 }  // namespace roofcast

@@ -11,13 +11,13 @@
 namespace roofcast {
 namespace {
 
-// Tokens of a step: beyond any engine's budget. Counts looked at differ by a twentieth, which is
-// what per_token() loses at most.
+// Tokens per step: beyond any engine's budget. Successive counts differ by 1/20, which bounds the
+// loss in per_token().
 constexpr std::int64_t kMaxStepTokens = 1 << 17;
 constexpr double kCountRatio = 1.05;
 
-// Steps are rounded to nanoseconds and sums to doubles: a bound this close to a limit decides
-// nothing.
+// Step times are rounded to nanoseconds and sums to doubles: a bound this close to a limit is
+// inconclusive.
 constexpr double kSlack = 1e-6;
 
 std::vector<TimedOperator> timed(const std::vector<LinearOperator>& operators, const Gpu& gpu) {
@@ -43,21 +43,21 @@ std::vector<std::int64_t> counts_to(std::int64_t max) {
   return counts;
 }
 
-/// Output tokens that a decode gains in a step at most.
+/// Maximum number of output tokens that a request gains per step.
 std::int64_t tokens_per_step(const Engine& engine) { return 1 + engine.speculation.draft_tokens; }
 
 Seconds unloaded_prompt(const StepFloor& floor, const Engine& engine, std::int64_t tokens) {
   return floor.prompt(tokens) + engine.host.per_request;
 }
 
-/// The least time between tokens of a request, and its mean over a request.
+/// The minimum time between tokens of a request, which also bounds its mean over a request.
 Seconds unloaded_gap(const StepFloor& floor, const Engine& engine) {
   return floor.step(1) / static_cast<double>(tokens_per_step(engine));
 }
 
-/// What the latency that a promise is about takes at least. Every request's own latency is at least
-/// its bound, so that the k-th smallest latency is at least the k-th smallest bound; bounds rise
-/// with lengths, so that is the bound of the k-th smallest length.
+/// Lower bound on the latency of a target. Every request's latency is at least its bound, so the
+/// k-th smallest latency is at least the k-th smallest bound; bounds rise with lengths, so that is
+/// the bound for the k-th smallest length.
 std::optional<Seconds> min_latency(const PromisedLoad& promise, const PlanLoad& load,
                                    const StepFloor& floor, const Engine& engine) {
   const RequestLengths& lengths = load.groups[promise.group];
@@ -68,7 +68,7 @@ std::optional<Seconds> min_latency(const PromisedLoad& promise, const PlanLoad& 
     case LatencyMetric::tpot:
       return unloaded_gap(floor, engine);
     case LatencyMetric::itl:
-      if (engine.speculation.on()) return std::nullopt;  // tokens of one step come without a gap
+      if (engine.speculation.on()) return std::nullopt;  // tokens of one step arrive together
       return unloaded_gap(floor, engine);
     case LatencyMetric::e2e:
       break;
@@ -78,7 +78,8 @@ std::optional<Seconds> min_latency(const PromisedLoad& promise, const PlanLoad& 
                   unloaded_gap(floor, engine) * later);
 }
 
-/// Requests of a group that keep a limit on `metric`, at least, and the tightest such limit.
+/// The minimum number of requests in a group that meet a limit on `metric`, and the tightest such
+/// limit.
 struct Kept {
   std::int64_t requests = 0;
   double limit_s = 0;
@@ -94,22 +95,22 @@ std::optional<Kept> kept(const PlanLoad& load, std::size_t group, LatencyMetric 
   return best;
 }
 
-/// The least tokens of so many requests.
+/// The minimum tokens of this many requests.
 double min_tokens(const std::vector<std::int64_t>& ascending, std::int64_t requests) {
   const auto count = std::clamp<std::int64_t>(requests, 0, std::ssize(ascending));
   return static_cast<double>(
       std::accumulate(ascending.begin(), ascending.begin() + count, std::int64_t{0}));
 }
 
-/// Work that must be done by a deadline, in tokens.
+/// Work that must finish by a deadline, in tokens.
 struct Deadline {
   double seconds = 0;  // from the first arrival
   double prompt_tokens = 0;
   double later_tokens = 0;
-  double tokens = 0;  // both, of the same requests: no less than the larger of the two
+  double tokens = 0;  // both together, for the same requests: at least the larger of the two
 };
 
-/// Requests that keep their TTFT have computed their prompts by the last arrival and the limit.
+/// Requests that meet their TTFT have computed their prompts by the last arrival plus the limit.
 std::optional<Deadline> prompts_deadline(const PlanLoad& load, std::size_t group) {
   const auto ttft = kept(load, group, LatencyMetric::ttft);
   if (!ttft) return std::nullopt;
@@ -118,8 +119,8 @@ std::optional<Deadline> prompts_deadline(const PlanLoad& load, std::size_t group
       .seconds = load.span_s + ttft->limit_s, .prompt_tokens = prompts, .tokens = prompts};
 }
 
-/// Requests that keep their E2E, or both TTFT and TPOT, have finished by the last arrival and that.
-/// Of n requests of which a keep one limit and b the other, a + b - n keep both.
+/// Requests that meet their E2E, or both TTFT and TPOT, have finished by the last arrival plus that
+/// time. If a of n requests meet one limit and b the other, at least a + b - n meet both.
 std::optional<Deadline> whole_deadline(const PlanLoad& load, std::size_t group) {
   const RequestLengths& lengths = load.groups[group];
   const std::int64_t count = std::ssize(lengths.prompts);
@@ -127,7 +128,7 @@ std::optional<Deadline> whole_deadline(const PlanLoad& load, std::size_t group) 
   const auto ttft = kept(load, group, LatencyMetric::ttft);
   const auto tpot = kept(load, group, LatencyMetric::tpot);
   if (!whole && ttft && tpot) {
-    // Outputs of one token keep any limit on the time between tokens.
+    // Outputs of one token meet any limit on the time between tokens.
     const std::int64_t paced = tpot->requests + count - std::ssize(lengths.later_tokens);
     whole = Kept{.requests = ttft->requests + paced - count,
                  .limit_s = ttft->limit_s +
@@ -140,17 +141,17 @@ std::optional<Deadline> whole_deadline(const PlanLoad& load, std::size_t group) 
                   .tokens = min_tokens(lengths.totals, whole->requests)};
 }
 
-/// Seconds of steps that one engine alone would need: no less than its tokens take, and for those
-/// after the first no less than the steps that hold them, each decoding max_num_seqs requests at
-/// most.
+/// Step time that a single engine would need: at least the time of its tokens and, for tokens after
+/// the first, at least that of the steps that hold them, each decoding at most max_num_seqs
+/// requests.
 double busy_seconds(const StepFloor& floor, const Engine& engine, double tokens,
                     double later_tokens) {
   const double max = static_cast<double>(engine.max_num_seqs * tokens_per_step(engine));
   return std::max(tokens * floor.per_token().value, later_tokens / max * floor.step(1).value);
 }
 
-/// Units so that engines working without a pause are done in time. An engine takes up work when it
-/// arrives, so not before the first arrival.
+/// Number of units so that engines that are never idle meet the deadline. No engine starts before
+/// the first arrival.
 std::int64_t units_for(const Shape& shape, const StepFloor& floor, const Engine& engine,
                        const Deadline& deadline) {
   const auto units = [&](std::int32_t engines_of_unit, double busy_s) {

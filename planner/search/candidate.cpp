@@ -35,7 +35,7 @@ std::string degrees_of(const Parallelism& parallel) {
   return text;
 }
 
-/// Number formats and engine, where they were chosen.
+/// Number formats, if chosen.
 std::string formats_of(const Shape& shape) {
   std::string text;
   if (shape.weight_format) text += fmt::format(", weights {}", *shape.weight_format);

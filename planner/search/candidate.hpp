@@ -1,5 +1,5 @@
-// One way to deploy, as a search sees it: a shape (what one replica is and how it is configured)
-// and how many of it.
+// One way to deploy, as the search sees it: a shape (what one replica is and how it is configured)
+// and the number of units.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace roofcast {
 
-/// Prompts and their continuations in pools of their own: so many prefill replicas to so many
-/// decode replicas. Both 0: every replica does both.
+/// Disaggregated prefill and decode: this many prefill replicas per this many decode replicas. Both
+/// 0: every replica does both.
 struct PoolSplit {
   std::int32_t prefill = 0;
   std::int32_t decode = 0;
 
   bool apart() const { return prefill > 0; }
-  /// Replicas of one unit: what a candidate is multiplied by.
+  /// Replicas per unit, which a candidate multiplies.
   std::int32_t replicas() const { return apart() ? prefill + decode : 1; }
   bool operator==(const PoolSplit&) const = default;
 };
 
-/// A replica with every knob of the search set; what is not set follows the engine.
+/// A replica with every searched knob set; unset ones follow the engine.
 struct Shape {
-  std::string gpu{};        // name of a profile, or its path
-  std::string gpu_title{};  // for people
-  std::string engine{};     // preset, or the path of an engine profile
+  std::string gpu{};        // profile name or path
+  std::string gpu_title{};  // for display
+  std::string engine{};     // preset, or path of an engine profile
   std::optional<std::string> weight_format{};
   Parallelism parallel{};
   EngineOverrides overrides{};
@@ -37,18 +37,18 @@ struct Shape {
 
 struct Candidate {
   Shape shape{};
-  std::int32_t units = 1;  // replicas, or as many times the split's
+  std::int32_t units = 1;  // replicas, or copies of the split
 };
 
-/// GPUs of one unit.
+/// GPUs per unit.
 std::int64_t gpus_per_unit(const Shape& shape);
 
-/// `base` (its model, load, SLO and seed) served by the candidate. A cluster of `base` gives its
-/// routers and its link; its pools are replaced.
+/// `base` (its model, load, SLO and seed) served by the candidate. Keeps the routers and the link
+/// of a cluster in `base`, and replaces its pools.
 Scenario scenario_of(const Scenario& base, const Candidate& candidate);
 
-/// What is bought and loaded: GPU, degrees, split, weight format, KV dtype, engine. Candidates of
-/// one placement differ in the scheduler's knobs and in their number.
+/// What is rented and loaded: GPU, degrees, split, weight format, KV dtype, engine. Candidates of
+/// one placement differ only in scheduler knobs and number of units.
 std::string placement_key(const Shape& shape);
 
 /// "2x NVIDIA H200 SXM TP2"
@@ -57,7 +57,7 @@ std::string short_name(const Shape& shape);
 /// "3 replicas of 2x NVIDIA H200 SXM TP2, weights fp8, KV fp8"
 std::string short_name(const Candidate& candidate);
 
-/// The knobs that are set beyond the placement, named as flags: "max-num-seqs 64".
+/// The knobs set in addition to the placement, named as flags: "max-num-seqs 64".
 std::string knobs_of(const Shape& shape);
 
 }  // namespace roofcast

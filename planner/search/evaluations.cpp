@@ -17,24 +17,24 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kThisRank = 0;  // the leader answers questions too
 
-// Between polls of the other ranks, whose answers wake no thread; evaluations take milliseconds.
-// Alone a poll is for progress only.
+// Interval between polls of the other ranks, whose answers wake no thread; evaluations take
+// milliseconds. Without other ranks a poll only updates progress.
 constexpr std::chrono::microseconds kPollRanks{200};
 constexpr std::chrono::microseconds kPollAlone{20000};
 
-/// A question that some rank is busy with.
+/// A question that a rank is working on.
 struct Assignment {
   std::int64_t index = 0;  // in Batch::questions
   int rank = kThisRank;
 };
 
-/// The questions of one call that nothing answers yet, each once.
+/// The unanswered questions of one call, without duplicates.
 struct Batch {
   std::vector<FigureQuestion> questions{};
-  std::deque<std::int64_t> open{};  // not handed out; in their order, so that failures have one too
+  std::deque<std::int64_t> open{};  // not handed out; in order, so that failures are in order too
   std::map<std::int64_t, Assignment> under_way{};  // by id
   std::int64_t left = 0;                           // open or under way
-  bool ended = false;                              // by progress: nothing more is handed out
+  bool ended = false;                              // cancelled by progress: hand out nothing more
   std::int64_t failed_index = std::numeric_limits<std::int64_t>::max();
   std::string failure{};
 
@@ -113,9 +113,9 @@ void Evaluations::Impl::begin(Batch& batch, int rank) {
   }
 }
 
-/// One to each rank in turn until all are busy. While there are more questions than threads each
-/// rank has one more than it can do at once, so that it need not wait for the next; not at the end
-/// of a batch, where that question would wait for its rank while another has nothing to do.
+/// Hands out one question to each rank in turn until all are busy. While there are more questions
+/// than threads, each rank gets one more than it can run at once, so that it need not wait for the
+/// next; not at the end of a batch, where that question would wait while another rank is idle.
 void Evaluations::Impl::hand_out(Batch& batch) {
   const std::vector<ServingRank> ranks = workers();
   std::map<int, int> room;  // by rank
@@ -125,7 +125,7 @@ void Evaluations::Impl::hand_out(Batch& batch) {
   for (const ServingRank& one : ranks) room[one.rank] = one.threads + ahead;
   std::erase_if(batch.under_way, [&](const auto& entry) {
     const auto found = room.find(entry.second.rank);
-    if (found == room.end()) {  // its rank is given up
+    if (found == room.end()) {  // the leader gave up on its rank
       batch.open.push_front(entry.second.index);
       return true;
     }
@@ -146,7 +146,7 @@ void Evaluations::Impl::hand_out(Batch& batch) {
 
 void Evaluations::Impl::note(Batch& batch, FinishedEvaluation one) {
   const auto found = batch.under_way.find(one.id);
-  if (found == batch.under_way.end()) return;  // of a rank that was given up too soon
+  if (found == batch.under_way.end()) return;  // from a rank given up on too soon
   const auto [index, rank] = found->second;
   batch.under_way.erase(found);
   if (one.failed) {
@@ -166,7 +166,7 @@ void Evaluations::Impl::note(Batch& batch, FinishedEvaluation one) {
 
 void Evaluations::Impl::note(Batch& batch, RankAnswer one) {
   const auto found = batch.under_way.find(one.id);
-  if (found == batch.under_way.end()) return;  // of a rank that was given up too soon
+  if (found == batch.under_way.end()) return;  // from a rank given up on too soon
   FinishedEvaluation finished{.id = one.id, .failed = one.failed};
   if (one.failed) {
     finished.failure = std::move(one.text);
@@ -199,7 +199,7 @@ Evaluations::Evaluations(Evaluator evaluate, EvaluationOptions options)
 Evaluations::~Evaluations() {
   try {
     impl_->keep();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no caller is left
+  } catch (const std::exception&) {  // no caller is left
   }
 }
 

@@ -1,5 +1,5 @@
-// Batches of questions answered by all threads and ranks, and none of them twice: what an earlier
-// run has kept is not evaluated again, so a run that was cut short resumes where it was.
+// Answers batches of questions on all threads and ranks, each question once: stored answers of
+// earlier runs are not evaluated again, so an interrupted run resumes.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ struct AnsweredQuestion {
   std::string answer{};
 };
 
-/// Answers that outlive the process. Both are called by the thread that asks; either may be empty.
+/// Persistent answers. Both functions are called by the thread that asks; either may be empty.
 struct KeptAnswers {
   std::function<std::optional<std::string>(const std::string& question)> find{};
   std::function<void(std::span<const AnsweredQuestion>)> keep{};
@@ -30,34 +30,34 @@ struct KeptAnswers {
 
 struct EvaluationOptions {
   int threads = 1;  // of this process
-  /// What all questions rest on: in texts they end in it, so that other inputs find no answers.
+  /// Digest of all inputs. Texts of questions end in it, so that other inputs find no answers.
   std::string digest{};
   KeptAnswers kept{};
-  std::chrono::milliseconds keep_every{1000};  // what a run that is killed may lose
-  Ranks* ranks = nullptr;                      // outlives the evaluations; null: no other process
+  std::chrono::milliseconds keep_every{1000};  // at most this much work is lost when killed
+  Ranks* ranks = nullptr;  // must outlive the evaluations; null: no other process
 };
 
-/// For one thread: the one that joined the ranks.
+/// Not thread-safe: use from the thread that joined the ranks.
 class Evaluations {
  public:
   Evaluations(Evaluator evaluate, EvaluationOptions options);
-  ~Evaluations();  // keeps what is not kept yet, if it can
+  ~Evaluations();  // stores the remaining answers if possible
   Evaluations(const Evaluations&) = delete;
   Evaluations& operator=(const Evaluations&) = delete;
 
-  /// In the order of the questions, the same whatever the threads, the ranks and what was kept, as
-  /// long as the caller asks the same batches in the same order. `progress`, where there is one,
-  /// gets (answered, questions); nothing is returned once it returns false. Throws Error with what
-  /// the evaluator threw, of several the one that stands first; failures are not kept.
+  /// Answers in the order of the questions, independent of threads, ranks and stored answers as
+  /// long as the caller asks the same batches in the same order. `progress`, if not empty, gets
+  /// (answered, questions); returns nullopt once it returns false. Throws Error with what the
+  /// evaluator threw, for several failures that of the first question; failures are not stored.
   std::optional<std::vector<Figures>> answers(
       std::span<const FigureQuestion> questions,
       const std::function<bool(std::int64_t, std::int64_t)>& progress);
 
-  /// Keeps what is not kept yet.
+  /// Stores answers that are not stored yet.
   void keep();
 
-  /// Answers that were evaluated, not found: what this run cost. Differs between a run and its
-  /// resumption, so it has no place in an answer.
+  /// Number of answers evaluated rather than found in the store. Differs between a run and its
+  /// resumption, so it must not be part of an answer.
   std::int64_t evaluated() const;
   std::int64_t evaluated_elsewhere() const;  // of these, by other ranks
 

@@ -1,4 +1,4 @@
-// What answers the questions of a plan, and an answer on its way back.
+// Evaluates the questions of a plan.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace roofcast {
 
-/// Answers a question: the same in every process that has read the same inputs. Called from several
-/// threads at once.
+/// Answers a question, with the same result in every process that has read the same inputs. Called
+/// from several threads at once.
 using Evaluator = std::function<Figures(const FigureQuestion& question)>;
 
-/// An evaluation that came to its end.
+/// A finished evaluation.
 struct FinishedEvaluation {
-  std::int64_t id = 0;  // as it was begun under
+  std::int64_t id = 0;  // the id passed to begin()
   Figures figures{};
-  bool failed = false;    // the evaluator threw,
-  std::string failure{};  // namely this
+  bool failed = false;    // the evaluator threw
+  std::string failure{};  // its message
 };
 
-/// What `evaluate` answers or throws.
+/// Calls `evaluate` and catches what it throws.
 FinishedEvaluation evaluated(const Evaluator& evaluate, std::int64_t id,
                              const FigureQuestion& question);
 

@@ -19,12 +19,12 @@ struct LocalWorkers::Impl {
         arena(threads, 0) {}
 
   Evaluator evaluate;
-  // Threads of TBB's own, as many as asked for even where there are fewer cores.
+  // TBB's own threads, even if more than there are cores.
   oneapi::tbb::global_control allow;
   oneapi::tbb::task_arena arena;
   oneapi::tbb::task_group tasks{};
 
-  std::mutex mutex{};  // guards what follows
+  std::mutex mutex{};  // guards the following
   std::condition_variable changed{};
   std::int64_t under_way = 0;
   std::vector<FinishedEvaluation> ended{};
@@ -38,7 +38,7 @@ LocalWorkers::~LocalWorkers() {
     std::unique_lock lock(impl_->mutex);
     impl_->changed.wait(lock, [this] { return impl_->under_way == 0; });
   }
-  impl_->tasks.wait();  // for a moment: until the last task itself has ended
+  impl_->tasks.wait();  // briefly: until the last task has returned
 }
 
 void LocalWorkers::begin(std::int64_t id, const FigureQuestion& question) {

@@ -1,4 +1,4 @@
-// Evaluations on threads of this process (oneTBB), begun and collected by one other thread.
+// Evaluations on threads of this process (oneTBB), started and collected by one other thread.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@ namespace roofcast {
 class LocalWorkers {
  public:
   LocalWorkers(Evaluator evaluate, int threads);
-  ~LocalWorkers();  // waits for what was begun
+  ~LocalWorkers();  // waits for started evaluations
   LocalWorkers(const LocalWorkers&) = delete;
   LocalWorkers& operator=(const LocalWorkers&) = delete;
 
-  /// Waits its turn when all threads are busy.
+  /// Queues the question if all threads are busy.
   void begin(std::int64_t id, const FigureQuestion& question);
 
-  /// What came to an end since the last call, in any order; waits `at_most` for the first of it.
+  /// Evaluations finished since the last call, in any order; waits `at_most` for the first.
   std::vector<FinishedEvaluation> finished(std::chrono::microseconds at_most);
 
  private:

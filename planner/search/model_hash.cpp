@@ -7,8 +7,8 @@
 namespace roofcast {
 namespace {
 
-// Structured bindings name all members of a struct: one that is added to it does not compile here
-// until it is hashed too.
+// Structured bindings name all members of a struct: a new member breaks the build here until it is
+// hashed too.
 
 void add(ContentHash& hash, const WeightFormat& format) {
   const auto& [name, bits_per_weight, compute] = format;

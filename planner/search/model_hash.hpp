@@ -1,5 +1,5 @@
-// What a model's files came to, as a hash: two that differ in anything a forecast may look at
-// differ in it, whatever kind of file they were read from.
+// Hash of a loaded model: two models that differ in anything a forecast may use differ in it,
+// independent of the file format that they were read from.
 #pragma once
 
 #include "base/content_hash.hpp"
@@ -7,7 +7,7 @@
 
 namespace roofcast {
 
-/// Every member of the model, those of its layers included.
+/// Adds every member of the model, including its layers.
 void add_model(ContentHash& hash, const Transformer& model);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// Which of several answers no other beats in everything.
+// The Pareto set of several answers.
 #pragma once
 
 #include <span>
@@ -6,8 +6,9 @@
 
 namespace roofcast {
 
-/// Indices, ascending, of the points that no other point dominates: one that is nowhere larger and
-/// somewhere smaller. Each point lists what is to be small, all as many; equal points all stay.
+/// Indices, ascending, of the points that no other point dominates (nowhere larger and somewhere
+/// smaller). All coordinates are minimised and all points have the same number of them; equal
+/// points all stay.
 std::vector<std::size_t> pareto_set(std::span<const std::vector<double>> points);
 
 }  // namespace roofcast

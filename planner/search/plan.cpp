@@ -13,19 +13,19 @@
 namespace roofcast {
 namespace {
 
-// How many of those that came nearest are shown when none holds.
+// How many of the nearest candidates are shown if none holds.
 constexpr std::size_t kClosest = 3;
 
-/// As the plan asks: with the least probability, where there is one.
+/// With the probability that the plan asks for, if any.
 bool holds(const CandidateFigures& figures, const PlanTask& question) {
   return figures.verdict.holds &&
          figures.probability.value_or(1) >= question.min_probability.value_or(0);
 }
 
-/// Everything that was simulated, by shape and units.
+/// All simulated candidates, by shape and units.
 using Tried = std::map<std::pair<std::size_t, std::int64_t>, CandidateFigures>;
 
-/// Items of the search with the shapes that they stand for.
+/// Items of the search with their shapes.
 struct Searched {
   std::vector<SearchItem> items{};
   std::vector<std::size_t> shapes{};
@@ -47,7 +47,7 @@ Searched search_items(const std::vector<PlannedShape>& shapes) {
   return searched;
 }
 
-/// Asks in one batch; nothing when the user ended it.
+/// Asks in one batch; nullopt if the user cancelled.
 std::optional<std::vector<Figures>> ask(Evaluations& evaluations,
                                         const std::vector<FigureQuestion>& questions,
                                         std::int64_t done_before,
@@ -57,14 +57,14 @@ std::optional<std::vector<Figures>> ask(Evaluations& evaluations,
   });
 }
 
-/// The search's side of a plan: its trials through `evaluations`.
+/// Answers the search's trials using `evaluations`.
 struct TrialsOfPlan {
   const PlanTask& question;
   const Searched& searched;
   Evaluations& evaluations;
   const ProgressFunction& progress;
   Tried tried{};
-  std::int64_t further_simulations = 0;  // behind probabilities
+  std::int64_t further_simulations = 0;  // for probabilities
 
   std::optional<std::vector<Figures>> ask_all(const std::vector<FigureQuestion>& questions) {
     return ask(evaluations, questions, std::ssize(tried), progress);
@@ -76,7 +76,7 @@ struct TrialsOfPlan {
     return {.kind = kind, .shape = shape_of(trial), .units = trial.units};
   }
 
-  /// Fills in how probable it is that those which hold do; false when the user ended it.
+  /// Fills in the probability of those that hold; false if the user cancelled.
   bool add_probabilities(std::span<const Trial> trials, std::vector<CandidateFigures>& figures) {
     std::vector<FigureQuestion> questions;
     std::vector<std::size_t> asked;
@@ -145,8 +145,8 @@ RankedCandidate ranked_candidate(const PlannedShape& planned, std::size_t shape,
   return ranked;
 }
 
-/// Cost (or the number of GPUs where no price is known), latency as a share of the tightest limit,
-/// throughput.
+/// Minimises cost (or the number of GPUs if no price is known) and latency as a share of the
+/// tightest limit; maximises throughput.
 void mark_pareto(std::vector<RankedCandidate>& ranked) {
   const bool priced = std::all_of(ranked.begin(), ranked.end(), [](const RankedCandidate& one) {
     return one.needs.cost_per_hour.has_value();
@@ -159,7 +159,7 @@ void mark_pareto(std::vector<RankedCandidate>& ranked) {
   for (const std::size_t i : pareto_set(points)) ranked[i].pareto = true;
 }
 
-/// False when the user ended it.
+/// False if the user cancelled.
 bool ask_finalists(PlanFindings& answer, Evaluations& evaluations,
                    const ProgressFunction& progress) {
   std::vector<FigureQuestion> questions;
@@ -175,8 +175,8 @@ bool ask_finalists(PlanFindings& answer, Evaluations& evaluations,
   return true;
 }
 
-/// The nearest first: by probability where it was asked for (only of those that hold as predicted),
-/// by margin, then by shape and units.
+/// Nearest first: by probability if asked for (only of those that hold as predicted), then by
+/// margin, then by shape and units.
 std::vector<TriedCandidate> nearest_first_of(const Tried& tried, const PlanTask& question) {
   std::vector<TriedCandidate> all;
   for (const auto& [key, figures] : tried) {
@@ -194,8 +194,8 @@ std::vector<TriedCandidate> nearest_first_of(const Tried& tried, const PlanTask&
   return all;
 }
 
-/// How near a shape came that was not simulated: by how far it was looked at, then by its bound
-/// against the limit.
+/// How near a shape came that was not simulated: by how far it got, then by its bound relative to
+/// the limit.
 auto nearness(const PlannedShape& planned) {
   const ShapeBound& bound = planned.bound;
   const double beyond = bound.limit_s > 0 ? bound.at_least_s / bound.limit_s : 0;
@@ -208,8 +208,8 @@ double objective_of(const PlanFindings& answer, const TriedCandidate& tried) {
   return answer.shapes[tried.shape].unit_objective * static_cast<double>(tried.units);
 }
 
-/// Of a GPU: the least of the simulated candidates that hold, else that of most margin, else the
-/// shape that was looked at longest.
+/// For one GPU: the simulated candidate that holds with the least objective, else the one with the
+/// greatest margin, else the shape that got furthest.
 NearestRejected nearest_of(const std::string& gpu, const PlanFindings& answer,
                            const std::vector<TriedCandidate>& nearest_first) {
   const TriedCandidate* best = nullptr;
@@ -240,7 +240,7 @@ void describe_rejected(PlanFindings& answer, const std::vector<std::string>& gpu
   }
 }
 
-/// Ranks what the search found; false when the user ended it.
+/// Ranks what the search found; false if the user cancelled.
 bool rank(PlanFindings& answer, const SearchResult& result, const TrialsOfPlan& trials) {
   for (const Found& found : result.best) {
     const std::size_t shape = trials.shape_of({.item = found.item});
@@ -268,7 +268,7 @@ PlanFindings make_plan(const PlanTask& question, std::vector<PlannedShape> shape
   answer.shapes = std::move(shapes);
   answer.stopped = result.stopped || !rank(answer, result, trials);
   std::vector<TriedCandidate> nearest_first = nearest_first_of(trials.tried, question);
-  // A search that was cut short has decided on no shape.
+  // A cancelled search has decided on no shape.
   if (!answer.stopped) {
     count_outcomes(answer.shapes, searched, result);
     mark_pareto(answer.ranked);

@@ -1,5 +1,5 @@
-// What a plan finds: the cheapest deployments that hold, what each has to spare, and why the
-// others are not among them.
+// The result of a plan: the cheapest deployments that hold, their spare capacity, and why the
+// others were rejected.
 #pragma once
 
 #include <cstdint>
@@ -15,37 +15,37 @@ namespace roofcast {
 
 /// A candidate that was simulated.
 struct TriedCandidate {
-  std::size_t shape = 0;  // of PlanFindings::shapes
+  std::size_t shape = 0;  // index into PlanFindings::shapes
   std::int64_t units = 0;
-  bool holds = false;  // as probably as the plan asks
+  bool holds = false;  // with at least the probability asked for
   CandidateFigures figures{};
 };
 
 struct RankedCandidate : TriedCandidate {
   UnitNeeds needs{};  // of all units
   FinalistFigures finalist{};
-  bool pareto = false;  // no other of the ranked has lower cost, more to spare and more capacity
+  bool pareto = false;  // no other ranked one costs less, has more SLO margin and carries more
 };
 
-/// The loser of a GPU that came nearest, where none of that GPU is ranked: of those simulated that
-/// hold the least in the objective, else that of most margin.
+/// The rejected candidate of a GPU that came nearest, if none of that GPU is ranked: among the
+/// simulated, the one that holds with the least objective, else the one with the greatest margin.
 struct NearestRejected {
   std::size_t shape = 0;
-  std::optional<TriedCandidate> tried{};  // unset: known by its bound alone
+  std::optional<TriedCandidate> tried{};  // unset: only bounded
 };
 
 struct PlanFindings {
-  std::vector<PlannedShape> shapes{};       // each with its outcome
-  std::vector<RankedCandidate> ranked{};    // the best first; empty: none holds
-  std::vector<TriedCandidate> closest{};    // when none is ranked: simulated, the nearest first
-  std::vector<NearestRejected> rejected{};  // in order of the search's GPUs; none when stopped
-  std::int64_t candidates = 0;              // shapes, each as often as its limits allow
-  std::int64_t simulations = 0;             // of the search, and
-  std::int64_t finalist_simulations = 0;    // behind probabilities and breaking points
-  bool stopped = false;                     // before the end: nothing is ranked or decided
+  std::vector<PlannedShape> shapes{};     // each with its outcome
+  std::vector<RankedCandidate> ranked{};  // best first; empty: none holds
+  std::vector<TriedCandidate> closest{};  // if none is ranked: simulated candidates, nearest first
+  std::vector<NearestRejected> rejected{};  // in the order of the search's GPUs; empty when stopped
+  std::int64_t candidates = 0;              // shapes times allowed unit counts
+  std::int64_t simulations = 0;             // in the search
+  std::int64_t finalist_simulations = 0;    // for probabilities and breaking points
+  bool stopped = false;                     // cancelled: nothing is ranked or decided
 };
 
-/// Searches and asks what is to be known of those in the answer.
+/// Searches, then evaluates the candidates in the answer.
 PlanFindings make_plan(const PlanTask& question, std::vector<PlannedShape> shapes,
                        Evaluations& evaluations, const ProgressFunction& progress);
 

@@ -13,7 +13,7 @@
 namespace roofcast {
 namespace {
 
-/// Values of a dimension, or what the base has where it is not searched.
+/// Values of a dimension, or the base's value if it is not searched.
 std::vector<std::string> values_of(const SearchSpace& space, const std::string& key,
                                    const std::string& base) {
   for (const Knob& dimension : space.dimensions) {
@@ -43,7 +43,7 @@ void load_models(PlanCatalogue& catalogue, const SearchSpace& space) {
   }
 }
 
-/// A misspelt engine is misuse: among several its shapes would only be left out.
+/// A misspelt engine is a usage error: otherwise its shapes would silently be left out.
 void load_engines(PlanCatalogue& catalogue, const SearchSpace& space) {
   for (const std::string& engine : values_of(space, "engine", space.base.engine)) {
     EngineChoice choice = engine_choice(engine);

@@ -10,8 +10,8 @@
 namespace roofcast {
 namespace {
 
-// As in model_hash.cpp: a member that is added to a request or a span does not compile here until
-// it is hashed.
+// As in model_hash.cpp: a new member of a request or a span breaks the build here until it is
+// hashed.
 
 void add(ContentHash& hash, const Request& request) {
   const auto& [arrival, input_tokens, output_tokens, slo_class, priority, stage, adapter, follows,
@@ -37,7 +37,7 @@ void add(ContentHash& hash, const Workload& workload) {
   hash.add(workload.max_concurrency);
 }
 
-/// Files under names that do not change when they do.
+/// Files, whose names do not change when their contents do.
 void add_files(ContentHash& hash, const PlanCatalogue& catalogue) {
   hash.add_all(catalogue.gpus.size(), catalogue.engines.size(), catalogue.models.size());
   for (const auto& [name, profile] : catalogue.gpus) hash.add_all(name, profile.hash);

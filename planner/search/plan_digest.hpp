@@ -1,4 +1,4 @@
-// What a plan rests on, as a short text: answers that were kept under another do not count.
+// Digest of a plan's inputs: stored answers with another digest are ignored.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace roofcast {
 
-/// Of everything that an answer depends on: the program, the load request by request, the content
-/// of models, GPU and engine profiles, the shapes, what is required. Two plans with one digest have
-/// the same questions and answers; 32 hexadecimal digits.
+/// Covers everything that an answer depends on: the program, the load request by request, the
+/// contents of models, GPU and engine profiles, the shapes, and the requirements. Plans with the
+/// same digest have the same questions and answers; 32 hexadecimal digits.
 std::string plan_digest(const PlanCatalogue& catalogue, const PlanTask& question,
                         const std::vector<PlannedShape>& shapes);
 

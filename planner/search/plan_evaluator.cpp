@@ -11,8 +11,8 @@
 namespace roofcast {
 namespace {
 
-// The capacity of what holds the load lies little above it: one that carries sixteen times as much
-// was not chosen by this plan's objective.
+// The capacity of a candidate that holds is usually little above the load: this plan's objective
+// would not choose one that carries sixteen times as much.
 constexpr double kCapacityGuess = 1.1;
 constexpr double kMaxFactor = 16;
 
@@ -29,8 +29,8 @@ CandidateFigures figures_of(const SimulationResult& result, const SloRequirement
           .requests = std::ssize(result.requests)};
 }
 
-/// The most load as a factor; `run` is left with another load. It holds the load itself, or this
-/// would not be asked: less is not looked at, even where verdicts come and go with the load.
+/// The largest load as a factor; leaves `run` at another load. The load itself holds, or this would
+/// not be called, so smaller ones are not tried, even if verdicts alternate with the load.
 Capacity capacity_of(SimulationRun& run, const SloRequirement& requirement) {
   const Workload as_asked = run.workload;
   const LoadTrial trial = [&](std::span<const double> factors) {

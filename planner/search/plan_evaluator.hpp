@@ -1,5 +1,5 @@
-// The simulations of a plan: what any thread or process that has read the same inputs answers
-// alike.
+// The simulations of a plan, with the same result in any thread or process that has read the same
+// inputs.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace roofcast {
 
-/// Answers questions about the shapes by simulating them. The arguments outlive it.
+/// Answers questions about the shapes by simulating them. The arguments must outlive it.
 Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanTask& task,
                          const std::vector<PlannedShape>& shapes);
 

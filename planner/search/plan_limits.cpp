@@ -12,7 +12,7 @@
 namespace roofcast {
 namespace {
 
-// So that a budget of three times a price buys three.
+// So that a budget of three times a price allows three.
 constexpr double kRounding = 1e-9;
 
 std::int64_t times_within(double limit, double each) {

@@ -1,5 +1,5 @@
-// What a plan minimises and what it must not exceed: sums over GPUs, so that they are known before
-// anything is simulated.
+// What a plan minimises and what it must not exceed: sums over GPUs, known before anything is
+// simulated.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ namespace roofcast {
 
 enum class PlanObjective {
   cost,   // dollars per hour
-  gpus,   // their number
-  power,  // watts of all boards at their limit
+  gpus,   // number of GPUs
+  power,  // watts of all boards at their power limit
 };
 
-/// "cost", "gpus" or "power" (also "energy"); nothing for another text.
+/// "cost", "gpus" or "power" (also "energy"); nullopt for any other text.
 std::optional<PlanObjective> parse_plan_objective(std::string_view text);
 std::string_view name_of(PlanObjective objective);
 inline constexpr const char* kPlanObjectives = "cost, gpus or power";
 
-/// By GPU as Shape::gpu names it. What is unset limits nothing.
+/// Keyed by GPU as in Shape::gpu. Unset: no limit.
 struct PlanLimits {
   std::optional<double> budget_per_hour{};  // dollars
   std::optional<double> power_w{};          // of the boards
   std::map<std::string, std::int64_t> available{};
-  std::map<std::string, double> prices{};  // dollars per GPU and hour, in place of the profile's
+  std::map<std::string, double> prices{};  // dollars per GPU and hour, overriding the profile's
 };
 
 /// What one unit of a shape needs.
@@ -41,12 +41,12 @@ struct UnitNeeds {
 
 UnitNeeds needs_of(const Shape& shape, const Gpu& gpu, const PlanLimits& limits);
 
-/// What the objective is for one unit of the shape. Throws UsageError naming the GPU whose price or
-/// power is not known where the objective or a limit is about it.
+/// The objective for one unit of the shape. Throws UsageError naming the GPU if its price or power
+/// is needed and unknown.
 double objective_of(const UnitNeeds& needs, const Shape& shape, PlanObjective objective,
                     const PlanLimits& limits);
 
-/// The most units within all limits, and the limit that decides.
+/// The maximum number of units within all limits, and the limit that binds.
 struct UnitLimit {
   std::int64_t units = 0;
   std::string

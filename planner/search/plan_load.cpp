@@ -14,8 +14,8 @@ bool is_reported(const Workload& workload, const Request& request) {
          workload.stages[static_cast<std::size_t>(request.stage)].reported;
 }
 
-/// Of the prompt, what no other request shares: a cache may answer all the rest. The last token is
-/// always computed, as its logits are needed.
+/// The part of the prompt that no other request shares: a cache may hold all the rest. The last
+/// token is always computed, as its logits are needed.
 std::int64_t uncached_tokens(const Workload& workload, const Request& request) {
   std::int64_t shared = 0;
   for (std::uint32_t i = 0; i < request.contents_count; ++i) {
@@ -39,7 +39,7 @@ void sort(RequestLengths& lengths) {
   }
 }
 
-/// How many latencies of such a metric there are.
+/// How many latencies of this metric there are.
 std::int64_t latencies_of(LatencyMetric metric, const RequestLengths& lengths) {
   const bool between_tokens = metric == LatencyMetric::tpot || metric == LatencyMetric::itl;
   return std::ssize(between_tokens ? lengths.later_tokens : lengths.prompts);
@@ -54,14 +54,14 @@ void promise(PlanLoad& load, const std::vector<PercentileTarget>& targets, std::
         {.name = fmt::format("p{:g} {}{}", target.percentile, name_of(target.metric), whose),
          .metric = target.metric,
          .limit_s = target.limit.value,
-         // Requests without service only add larger latencies.
+         // Unserved requests only add larger latencies.
          .last_within = quantile_rank(target.percentile / 100, count).below,
          .group = group});
   }
 }
 
-/// A share of all requests keeps every goodput limit, so it keeps each of them. A request of one
-/// token keeps those on the time between tokens.
+/// A share of requests meets all goodput limits, so at least that share meets each. A request of
+/// one token meets those on the time between tokens.
 void promise_goodput(PlanLoad& load, const Slo& slo, double share) {
   const RequestLengths& all = load.groups.front();
   const std::int64_t count = std::ssize(all.prompts);

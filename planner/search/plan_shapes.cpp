@@ -14,10 +14,10 @@
 namespace roofcast {
 namespace {
 
-/// Indices of shapes whose steps have the same floor.
+/// Indices of shapes with the same step floor.
 using FloorGroup = std::vector<std::size_t>;
 
-/// What a step's operators depend on: the placement, and nothing of the scheduler.
+/// Groups by what the operators of a step depend on: the placement, not the scheduler.
 std::vector<FloorGroup> floor_groups(const std::vector<PlannedShape>& shapes) {
   std::map<std::string, std::size_t> place;
   std::vector<FloorGroup> groups;
@@ -53,7 +53,7 @@ std::string beyond_limits_text(const PlannedShape& planned) {
                      planned.limit.units);
 }
 
-/// What can be told without a simulation. `floor` is made by the first of a group that runs.
+/// Determines what needs no simulation. The first of a group that runs creates `floor`.
 void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape& planned,
              std::optional<StepFloor>& floor) {
   const std::optional<Deployment> deployment = deployed(catalogue, planned);
@@ -66,7 +66,7 @@ void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape&
   }
   try {
     if (!floor) floor.emplace(*deployment);
-  } catch (const Error& error) {  // no link between so many GPUs
+  } catch (const Error& error) {  // no link connects so many GPUs
     planned.outcome = ShapeOutcome::cannot_run;
     planned.why = error.what();
     return;
@@ -81,7 +81,7 @@ void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape&
   }
 }
 
-/// Nothing that can run is bad input rather than an answer.
+/// If nothing can run the input is bad: there is no answer.
 void require_one_that_runs(const std::vector<PlannedShape>& shapes) {
   const auto runs = [](const PlannedShape& one) { return one.outcome != ShapeOutcome::cannot_run; };
   if (shapes.empty() || std::any_of(shapes.begin(), shapes.end(), runs)) return;

@@ -1,9 +1,9 @@
-// The processes that `mpirun` started together (MPI calls them ranks). The first leads: it hands
-// out questions and collects answers; the others serve. Without MPI there is one, which leads.
+// The processes started together by `mpirun` (MPI ranks). The first one leads: it hands out
+// questions and collects answers; the others serve. Without MPI there is one rank, which leads.
 //
-// A rank that dies takes all of them with it, unless `mpirun --enable-recovery` was asked for: then
-// the leader gives up on a rank that has been silent for kRankSilence, and its questions go to
-// others. Only the leader must not die.
+// If a rank dies, all die, unless `mpirun --enable-recovery` is used: then the leader gives up on a
+// rank that has been silent for kRankSilence and reassigns its questions. The leader itself must
+// not die.
 #pragma once
 
 #include <chrono>
@@ -16,13 +16,13 @@
 
 namespace roofcast {
 
-/// A rank that serves says so once a second; one that has not for this long is given up.
+/// Serving ranks send a heartbeat once a second; the leader gives up on one silent for this long.
 inline constexpr std::chrono::seconds kRankSilence{20};
 
-/// What another rank answered, as text.
+/// An answer from another rank, as text.
 struct RankAnswer {
-  std::int64_t id = 0;  // as it was begun under
-  std::string text{};   // of the figures, or why there are none
+  std::int64_t id = 0;  // the id passed to begin()
+  std::string text{};   // the figures, or the error message
   bool failed = false;
 };
 
@@ -34,8 +34,8 @@ struct ServingRank {
 
 class Ranks {
  public:
-  /// Joins the others when `started_together`, which only whoever reads the environment can know;
-  /// at most once in a process. Throws Error when the program was built without MPI.
+  /// Joins the others if `started_together`, which the caller finds in the environment; at most
+  /// once per process. Throws Error if the program was built without MPI.
   explicit Ranks(bool started_together);
   ~Ranks();  // the leader's releases the others
   Ranks(const Ranks&) = delete;
@@ -43,25 +43,25 @@ class Ranks {
 
   bool leads() const;
   int count() const;
-  /// Threads for each, so that those of one machine share its cores.
+  /// Threads per rank, so that ranks on one machine share its cores.
   int threads_each() const;
 
-  // ---- of the leader; none of these waits
+  // ---- for the leader; none of these waits
 
-  /// Those that have said that they are ready and are not given up, by rank.
+  /// Ranks that are ready and not given up on, by rank.
   std::vector<ServingRank> serving();
   void begin(int rank, std::int64_t id, const std::string& question);
-  /// What has arrived since the last call.
+  /// Answers that have arrived since the last call.
   std::vector<RankAnswer> finished();
-  /// Of ranks that ended or were given up before the leader released them: "rank 3: no such file".
+  /// Ranks that ended or were given up on before the leader released them: "rank 3: no such file".
   std::vector<std::string> absent() const;
 
-  // ---- of the others
+  // ---- for the others
 
-  /// Answers questions until the leader releases it. One that rests on something else than `digest`
-  /// is answered by a failure: that rank has read other inputs.
+  /// Answers questions until the leader releases it. A question with a digest other than `digest`
+  /// gets a failure: that rank has read other inputs.
   void serve(const Evaluator& evaluate, const std::string& digest, int threads);
-  /// Why this one does not serve; sent to the leader.
+  /// Sends the leader the reason why this rank does not serve.
   void excuse(const std::string& reason);
 
  private:

@@ -1,4 +1,4 @@
-// Where there is no MPI: one process, which leads.
+// Without MPI: one process, which leads.
 #include "base/error.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/search/ranks.hpp"

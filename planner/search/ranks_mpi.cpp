@@ -1,5 +1,5 @@
-// Ranks over MPI. All messages go between the leader and one other rank, and neither ever waits for
-// the other to take one: sends are begun and looked after later.
+// Ranks over MPI. All messages go between the leader and one other rank, and neither ever blocks
+// until the other receives: sends are started and completed later.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -26,16 +26,16 @@ constexpr std::chrono::microseconds kPollWhenBusy{200};
 constexpr std::chrono::microseconds kPollWhenIdle{1000};
 constexpr std::chrono::seconds kHeartbeatInterval{1};
 
-/// What a message is; MPI's tag.
+/// Message types; used as MPI's tag.
 enum class Kind : int {
-  ready = 1,  // of a rank that serves: its threads, in digits
-  heartbeat,  // of a rank that serves, when it has sent nothing else for a while
+  ready = 1,  // from a serving rank: its threads, in digits
+  heartbeat,  // from a serving rank that has sent nothing else for a while
   question,   // an id, and a text; answered with one of the next two
   answer,
   failure,   // why there is no answer
-  release,   // of the leader: no more questions
-  finished,  // of another rank: its last message, with a reason where it was not released
-  end        // of the leader, to those that have finished; with kAllFinished when none was given up
+  release,   // from the leader: no more questions
+  finished,  // from another rank: its last message, with a reason if it was not released
+  end  // from the leader, to those that have finished; with kAllFinished if none was given up on
 };
 
 constexpr const char* kAllFinished = "all finished";
@@ -46,11 +46,11 @@ constexpr const char* kOtherInputs =
 
 struct Message {
   Kind kind{};
-  int rank = 0;  // of whoever sent it
+  int rank = 0;  // rank of the sender
   std::string bytes{};
 };
 
-/// The id as the machine has it in memory: all ranks run one program on one kind of machine.
+/// The id in the machine's byte order: all ranks run one program on one kind of machine.
 std::string with_id(std::int64_t id, const std::string& text) {
   std::string bytes(sizeof id, '\0');
   std::memcpy(bytes.data(), &id, sizeof id);
@@ -73,7 +73,7 @@ void check(int code, const char* call) {
   throw Error(fmt::format("{}: {}", call, text));
 }
 
-/// What this rank has sent and MPI may still read.
+/// Messages that this rank has sent and MPI may still read.
 class Outbox {
  public:
   void send(int rank, Kind kind, std::string bytes) {
@@ -103,10 +103,10 @@ class Outbox {
     });
   }
 
-  std::list<Sent> sent_{};  // whose elements stay where they are
+  std::list<Sent> sent_{};  // a list: elements must not move
 };
 
-/// What has arrived; does not wait.
+/// Messages that have arrived; does not wait.
 std::vector<Message> arrived() {
   std::vector<Message> messages;
   while (true) {
@@ -125,12 +125,12 @@ std::vector<Message> arrived() {
   }
 }
 
-/// Another rank, as the leader knows it.
+/// Another rank, as seen by the leader.
 struct Peer {
   int threads = 0;  // 0: not ready
   bool finished = false;
   bool given_up = false;
-  std::string reason{};  // it ended or was given up before it was released
+  std::string reason{};  // it ended or was given up on before it was released
   Clock::time_point heard = Clock::now();
 };
 
@@ -143,8 +143,8 @@ struct Ranks::Impl {
   int on_this_machine = 1;
   Outbox outbox{};
 
-  // of the leader
-  std::vector<Peer> peers{};  // by rank; its own is not used
+  // for the leader
+  std::vector<Peer> peers{};  // by rank; its own is unused
   Clock::time_point looked = Clock::now();
   std::vector<RankAnswer> ended{};
 
@@ -155,7 +155,7 @@ struct Ranks::Impl {
   bool all_finished_or_given_up() const;
   bool release();
 
-  // of the others
+  // for the others
   std::string reason{};
   bool leave();
 };
@@ -197,8 +197,8 @@ void Ranks::Impl::hear(Message message) {
   }
 }
 
-/// Takes what has arrived and gives up on those that were silent. What they said while the leader
-/// itself was busy elsewhere counts from now.
+/// Receives messages and gives up on silent ranks. Messages that arrived while the leader was busy
+/// count from now.
 void Ranks::Impl::look() {
   const Clock::time_point now = Clock::now();
   if (now - looked > kHeartbeatInterval) {
@@ -224,8 +224,8 @@ void Ranks::Impl::tell(Kind kind, const std::string& bytes) {
   }
 }
 
-/// Of the leader: waits until the others have finished, those too that have not begun to serve yet,
-/// but for none longer than it would while there is work. Whether all did.
+/// For the leader: waits until the others have finished, including those that have not started to
+/// serve, but for each no longer than kRankSilence as during the work. Returns whether all did.
 bool Ranks::Impl::release() {
   tell(Kind::release, "");
   for (Peer& peer : peers)
@@ -240,7 +240,7 @@ bool Ranks::Impl::release() {
   return all;
 }
 
-/// Of another rank: whether all have finished.
+/// For another rank: returns whether all have finished.
 bool Ranks::Impl::leave() {
   outbox.send(kLeader, Kind::finished, reason);
   const Clock::time_point start = Clock::now();
@@ -264,7 +264,7 @@ Ranks::~Ranks() {
     all = leads() ? impl_->release() : impl_->leave();
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): MPI is about to end anyway
   }
-  // To finalise is to meet all the others: where one is lost, these processes just end.
+  // MPI_Finalize waits for all the others: if one is lost, these processes just end.
   if (all) MPI_Finalize();
 }
 

@@ -22,7 +22,7 @@ struct State {
   double min_objective() const { return static_cast<double>(floor() + 1) * item.unit_objective; }
 };
 
-/// The best of each group so far, and what an item must not exceed to change them.
+/// The best of each group so far, and the bound that an item must not exceed to enter.
 class Incumbents {
  public:
   explicit Incumbents(std::int64_t keep) : keep_(keep) {}
@@ -62,7 +62,7 @@ class Incumbents {
   std::map<std::int64_t, Found> of_group_;
 };
 
-/// The most units with which an item may enter the answer.
+/// The maximum number of units with which an item may enter the answer.
 std::int64_t max_useful(const State& state, double limit) {
   std::int64_t max = state.item.max_units;
   if (state.outcome.holds_at) max = std::min(max, *state.outcome.holds_at - 1);
@@ -71,13 +71,13 @@ std::int64_t max_useful(const State& state, double limit) {
   return affordable < static_cast<double>(max) ? static_cast<std::int64_t>(affordable) : max;
 }
 
-// Doublings of the bound before the most units are tried: of what may hold at all, the fluid bound
-// is seldom further off, and what never holds is out after one trial more.
+// Doublings of the bound before the maximum is tried: for shapes that can hold, the fluid bound
+// is rarely further off, and one that never holds is out after one more trial.
 constexpr std::int64_t kDoublings = 3;
 
-/// The next number of units to try; nothing when none can enter the answer. With a limit, the most
-/// that keeps it: if that fails the item is out. Without, the bound, then twice as many and so on,
-/// then the most. Once one holds, the middle.
+/// The next number of units to try; nullopt if none can enter the answer. With a limit, the maximum
+/// within it: if that fails the item is out. Without, the bound, then doublings of it, then the
+/// maximum. Once one holds, bisection.
 std::optional<std::int64_t> next_units(const State& state, double limit) {
   const std::int64_t min = state.floor() + 1;
   const std::int64_t max = max_useful(state, limit);
@@ -87,9 +87,8 @@ std::optional<std::int64_t> next_units(const State& state, double limit) {
   return std::clamp(state.item.min_units << state.tries, min, max);
 }
 
-/// The trials of a round: of the items that may enter the answer, those of least possible
-/// objective. While nothing limits a group, one item of it at a time: what it comes to limits the
-/// others.
+/// The trials of a round: among the items that may enter the answer, those with the least possible
+/// objective. While a group has no limit, one item of it at a time: its result limits the others.
 std::vector<Trial> next_trials(const std::vector<State>& states, const Incumbents& incumbents,
                                std::int64_t round) {
   const std::vector<Found> best = incumbents.best();

@@ -53,7 +53,7 @@ std::optional<DType> cache_of(const std::string& key, const std::string& text) {
   return dtype;
 }
 
-/// None, and "default" is none too, leaves nothing for what is said of drafts to tell about.
+/// Removing the draft tokens ("0", or "default") also removes the settings of drafts.
 void take_drafts(Shape& shape, const std::string& key, const std::string& value) {
   EngineOverrides& knobs = shape.overrides;
   knobs.num_speculative_tokens.reset();
@@ -82,7 +82,7 @@ struct SearchedKnob {
   Apply apply;
 };
 
-// In the order in which shapes vary, the slowest first.
+// In the order in which shapes vary, slowest first.
 constexpr std::array kKnobs = {
     SearchedKnob{
         "engine", "",
@@ -141,7 +141,7 @@ constexpr std::array kKnobs = {
     SearchedKnob{"num_speculative_tokens", "", take_drafts},
 };
 
-/// Its place in the table; nothing for an unknown key.
+/// Index in the table; nullopt for an unknown key.
 std::optional<std::size_t> knob_index(std::string key) {
   std::replace(key.begin(), key.end(), '-', '_');
   for (std::size_t i = 0; i < kKnobs.size(); ++i) {

@@ -15,20 +15,20 @@
 namespace roofcast {
 namespace {
 
-/// A variant simulated under one seed: what is kept of it.
+/// Results of a variant under one seed.
 struct OneRun {
   RunLabels labels{};
   std::string reason{};
   std::vector<RunFigure> figures{};
-  std::vector<RequestValues> values{};  // by metric, of a trace; empty for what has none a request
+  std::vector<RequestValues> values{};  // per metric, for a trace; empty: no per-request values
   SloVerdict verdict{};
   std::optional<LimitReport> limits{};
-  std::vector<PoolRun> pools{};  // with limits
+  std::vector<PoolRun> pools{};  // with `explain`
 };
 
-// ---- what a run tells
+// ---- figures of one run
 
-/// Percentiles of a latency that every request has.
+/// Percentiles of a per-request latency.
 struct LatencyOfRequests {
   const char* name;
   LatencyPart part;
@@ -41,14 +41,14 @@ constexpr std::array kRequestLatencies = {
     LatencyOfRequests{"client_queue_s", LatencyPart::client_queue},
 };
 
-/// Nothing for what is no mean or percentile over requests: pooled gaps, rates, the largest value.
+/// Nullopt if it is not a mean or percentile over requests: pooled gaps, rates, maxima.
 std::optional<RequestStatistic> statistic_of(const MetricName& metric) {
   if (metric.statistic == "mean") return RequestStatistic{};
   if (!metric.statistic.starts_with('p')) return std::nullopt;
   return RequestStatistic{.percent = std::stod(metric.statistic.substr(1))};
 }
 
-/// The latency of each request in order; empty where requests have none.
+/// The latency of each request in order; empty if requests have none.
 RequestValues values_of(const SimulationRun& run, const MetricName& metric) {
   const auto* latency =
       std::find_if(kRequestLatencies.begin(), kRequestLatencies.end(),
@@ -64,16 +64,16 @@ RequestValues values_of(const SimulationRun& run, const MetricName& metric) {
   return values;
 }
 
-/// What all tasks have in common; read only.
+/// State shared by all tasks; read only.
 struct WhatIfWork {
   const WhatIfTask& question;
   bool by_blocks = false;
-  /// The baseline's trace, for the variants that leave it as it is.
+  /// The baseline's trace, for variants that do not change it.
   std::optional<Workload> trace{};
   std::string trace_key{};
 };
 
-/// All that decides the requests of a trace.
+/// Everything that determines the requests of a trace.
 std::string workload_key(const Scenario& scenario) {
   Scenario essence;
   essence.workload = scenario.workload;
@@ -82,7 +82,7 @@ std::string workload_key(const Scenario& scenario) {
   return to_json(essence);
 }
 
-/// Simulates the run; with an account of its limits when asked for.
+/// Simulates the run; with an account of its limits if asked.
 std::optional<LimitReport> simulate_once(SimulationRun& run, bool explain) {
   const PoolStepTimes step_times = step_times_of(run);
   if (!explain) {
@@ -90,7 +90,7 @@ std::optional<LimitReport> simulate_once(SimulationRun& run, bool explain) {
     return std::nullopt;
   }
   const LimitAccount account = simulate_with_account(run, step_times, {});
-  return report_limits(run, account, 1, {});  // the variants are what runs in parallel
+  return report_limits(run, account, 1, {});  // the variants already run in parallel
 }
 
 OneRun run_once(const WhatIfWork& work, const WhatIfVariant& variant, std::int64_t repetition) {
@@ -111,8 +111,7 @@ OneRun run_once(const WhatIfWork& work, const WhatIfVariant& variant, std::int64
   return one;
 }
 
-/// A variant's own errors (degrees that do not divide the model, a GPU that is not known) are its
-/// answer.
+/// A variant's own errors (degrees that do not divide the model, an unknown GPU) are its answer.
 OneRun answer_of(const WhatIfWork& work, std::int64_t index) {
   const std::int64_t seeds = work.question.seeds;
   const auto& variant = work.question.variants[static_cast<std::size_t>(index / seeds)];
@@ -120,12 +119,12 @@ OneRun answer_of(const WhatIfWork& work, std::int64_t index) {
   try {
     return run_once(work, variant, index % seeds);
   } catch (const Error& error) {
-    if (index < seeds) throw;  // the baseline's own
+    if (index < seeds) throw;  // an error of the baseline
     return {.reason = error.what()};
   }
 }
 
-// ---- runs beside each other
+// ---- comparing runs
 
 using Runs = std::vector<OneRun>;  // of one variant, by seed
 
@@ -136,7 +135,7 @@ std::optional<double> figure(const OneRun& run, const MetricName& metric) {
   return std::nullopt;
 }
 
-/// One a seed; empty when a run has none.
+/// One per seed; empty if a run has none.
 std::vector<double> figures_of(const Runs& runs, const MetricName& metric) {
   std::vector<double> figures;
   for (const OneRun& run : runs) {
@@ -166,7 +165,7 @@ WhatIfFigure figure_of(const WhatIfWork& work, const Runs& baseline, const Runs&
   if (before.empty()) return result;
   result.difference = paired_difference(before, after);
   if (!work.by_blocks) return result;
-  // Of the run's own figures, which the store has too; its interval from the blocks.
+  // The difference of the run's own figures, as in the store; only the interval comes from blocks.
   if (const auto blocks = difference_by_blocks(baseline.front(), runs.front(), metric, index)) {
     result.difference = blocks;
   }

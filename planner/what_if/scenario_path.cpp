@@ -29,7 +29,7 @@ std::vector<std::string> split_at_dots(const std::string& path) {
   return parts;
 }
 
-/// What `part` names within `json`; null where nothing is there.
+/// The child of `json` named `part`; null if there is none.
 Json* child_of(Json& json, const std::string& part) {
   if (json.is_array()) {
     const auto position = to_number<std::uint64_t>(part);
@@ -40,8 +40,8 @@ Json* child_of(Json& json, const std::string& part) {
   return found == json.end() ? nullptr : &*found;
 }
 
-/// The object or list that holds the last part of the path. An object that is not there yet is put
-/// there: whether it belongs there is for the scenario's reader to say.
+/// The object or list that holds the last part of the path. Creates a missing object: the
+/// scenario's reader checks whether it is allowed there.
 Json& parent_of(Json& top, const std::vector<std::string>& parts) {
   Json* json = &top;
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
@@ -81,7 +81,7 @@ Scenario with_value_at(const Scenario& scenario, const std::string& path,
     throw;
   } catch (const Error& as_json) {
     try {
-      return with_json_at(json, parts, value);  // "4090", a GPU
+      return with_json_at(json, parts, value);  // "4090" is a GPU
     } catch (const Error&) {
       throw Error(as_json.what());
     }

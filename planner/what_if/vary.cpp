@@ -14,9 +14,9 @@
 namespace roofcast {
 namespace {
 
-constexpr std::size_t kLongestText = 10'000;  // characters of one knob
+constexpr std::size_t kLongestText = 10'000;  // characters per knob
 
-/// Rounding of the ends of a range: 0.1-0.3+0.1 has three values.
+/// Tolerance at the ends of a range: 0.1-0.3+0.1 has three values.
 constexpr double kSlack = 1e-9;
 
 [[noreturn]] void refuse(const std::string& text, const std::string& why) {
@@ -30,7 +30,7 @@ struct Range {
   double step = 0;
 };
 
-/// Nothing when `value` is no range of numbers.
+/// Nullopt if `value` is not a range of numbers.
 std::optional<Range> range_in(const std::string& value, const std::string& text) {
   std::string_view rest = value;
   const std::optional<double> low = take_amount(rest);
@@ -49,7 +49,7 @@ std::optional<Range> range_in(const std::string& value, const std::string& text)
   return Range{.low = *low, .high = *high, .operation = operation, .step = *step};
 }
 
-/// How often the step is taken; a range that would never end is refused.
+/// The number of steps; rejects a range that would never end.
 double steps_of(const Range& range, const std::string& text) {
   if (range.high < range.low) refuse(text, "has a range that runs backwards");
   if (range.operation == '+') {
@@ -93,7 +93,7 @@ std::vector<std::string> split_values(const std::string& text) {
   return parts;
 }
 
-/// "--Max-num_seqs" to "max_num_seqs": as a flag or as a key of a scenario.
+/// "--Max-num_seqs" to "max_num_seqs": a flag's or a scenario key's spelling.
 std::string normalised(std::string key) {
   key.erase(0, std::min(key.find_first_not_of('-'), key.size()));
   std::replace(key.begin(), key.end(), '-', '_');
@@ -123,7 +123,7 @@ void check_count(std::int64_t variants) {
       "--vary: more than {} combinations; fewer values, or --one-at-a-time", kMaxVariants));
 }
 
-/// Complaints do not say whose text it is.
+/// Messages do not name the text: the caller adds it.
 Knob read_knob(const std::string& text, const char* forms) {
   if (text.size() > kLongestText) {
     throw UsageError(

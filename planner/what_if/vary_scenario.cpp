@@ -21,7 +21,7 @@
 namespace roofcast {
 namespace {
 
-/// The flag that `key` is, with dashes: "tp" is "tensor-parallel-size"; empty when there is none.
+/// The flag named by `key`, with dashes: "tensor-parallel-size" for "tp"; empty if there is none.
 std::string flag_named(std::string key) {
   std::ranges::replace(key, '_', '-');
   for (const char* dashes : {"--", "-"}) {  // "-q" has no long form
@@ -41,9 +41,9 @@ std::string flag_named(std::string key) {
       did_you_mean(key, names)));
 }
 
-// ---- changes against the baseline
+// ---- changes relative to the baseline
 
-/// The knob as it is set or, where it is not, as the engine would start with it.
+/// The knob's value or, if unset, the engine's default.
 std::optional<double> number_of(const Scenario& scenario, const EngineKnob& knob) {
   if (const auto set = knob.get(scenario.overrides)) return number_in(*set);
   if (knob.resolved == nullptr) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<double> number_of(const Scenario& scenario, const EngineKnob& knob
   return number_in(knob.resolved(resolve(deployment_options(scenario, pool)).deployment.engine));
 }
 
-/// Replicas of the only pool, or of the only one in that role.
+/// Replicas of the only pool, or of the only one with that role.
 std::optional<double> replicas_of(const Scenario& scenario, PoolRole role) {
   std::optional<double> replicas;
   for (const PoolScenario& pool : pools_of(scenario)) {
@@ -71,7 +71,7 @@ std::optional<double> number_of(const Scenario& scenario, const std::string& fla
   return place.empty() ? std::nullopt : number_at(scenario, place);
 }
 
-/// The lengths that a flag sets; null for another flag, or where there are none.
+/// The lengths that a flag sets; null if it sets none.
 LengthDistribution* lengths_of(SyntheticWorkload& load, const std::string& flag) {
   if (flag == "input-len") return &load.input;
   if (flag == "output-len") return &load.output;
@@ -83,7 +83,7 @@ LengthDistribution* lengths_of(SyntheticWorkload& load, const std::string& flag)
   return nullptr;
 }
 
-/// A trace is replayed so much faster than it is already.
+/// Multiplies the replay speed of a trace.
 void scale_rate(TraceWorkload& trace, double factor) {
   if (trace.request_rate) {
     *trace.request_rate *= factor;
@@ -93,7 +93,7 @@ void scale_rate(TraceWorkload& trace, double factor) {
   trace.time_scale = 1;
 }
 
-/// Loads know what a factor means to them; nothing where `flag` is not of that kind.
+/// Scales a load by a factor; nullopt if `flag` is not a length or a rate.
 std::optional<Scenario> with_scaled_load(const Scenario& baseline, const Scenario& scenario,
                                          const std::string& flag, double factor) {
   Scenario scaled = scenario;
@@ -123,7 +123,7 @@ std::optional<Scenario> with_scaled_load(const Scenario& baseline, const Scenari
   return scaled;
 }
 
-/// A trace is asked for its rate by another flag than a synthetic load.
+/// The rate of a trace has another flag than that of a synthetic load.
 std::string flag_for_load(const std::string& flag, const Scenario& scenario) {
   const bool traced = std::holds_alternative<TraceWorkload>(scenario.workload);
   return traced && flag == "request-rate" ? "trace-rate" : flag;

@@ -1,5 +1,5 @@
-// What the knobs of --vary do to a scenario: keys are flags of `roofcast simulate` (request_rate,
-// tp, gpu) or places in a scenario file (workload.request_rate, cluster.pools.0.replicas).
+// Applies the knobs of --vary to a scenario: keys are flags of `roofcast simulate` (request_rate,
+// tp, gpu) or paths in a scenario file (workload.request_rate, cluster.pools.0.replicas).
 #pragma once
 
 #include "planner/what_if/vary.hpp"
@@ -7,12 +7,12 @@
 
 namespace roofcast {
 
-/// `scenario` with these settings, one after the other. Values are as after the flag, or as in the
-/// file; a relative one goes from the number that `baseline` has or, for a knob of the engine that
-/// is not set there, the one that the engine would start with. "*2" scales lengths
-/// (planner/capacity/scaled_load.hpp), rates of every pattern, and the rate of a trace. Throws
-/// UsageError naming the setting: an unknown key with the nearest known one, a value that the flag
-/// refuses, a change of what has no number.
+/// `baseline` with these settings applied in order. Values are as after the flag, or as in the
+/// file; a relative one starts from the baseline's number or, for an engine knob that is not set
+/// there, from the engine's default. "*2" scales lengths (planner/capacity/scaled_load.hpp), rates
+/// of every pattern, and the rate of a trace. Throws UsageError naming the setting: an unknown key
+/// (suggesting the nearest one), a value that the flag rejects, a relative change of something that
+/// is not a number.
 Scenario with_settings(const Scenario& baseline, const Settings& settings);
 
 }  // namespace roofcast

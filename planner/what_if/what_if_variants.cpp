@@ -1,4 +1,4 @@
-// The variants of a what-if, and the metrics that it is asked for.
+// The variants of a what-if question, and its metrics.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace roofcast {
 namespace {
 
-/// Names of figures that are one number; of the costs and the memory those that the store has.
+/// Names of single-number figures; of cost and memory only those in the store.
 std::vector<std::string> number_names() {
   std::vector<std::string> names;
   for (const ScalarFigure& figure : scalar_figures()) names.emplace_back(figure.name);
@@ -44,7 +44,7 @@ std::string statistic_names() {
   return names;
 }
 
-/// "p95" of a percentile that distributions have; empty otherwise.
+/// "p95" for a percentile that distributions have; empty otherwise.
 std::string statistic_of(const PercentileTarget& target) {
   std::string text = fmt::format("p{:g}", target.percentile);
   return table_statistic(text) != nullptr ? text : "";
@@ -62,7 +62,7 @@ void add_targets(std::vector<MetricName>& metrics, const std::vector<PercentileT
   }
 }
 
-/// The settings as scenarios; contradictions as reasons.
+/// The settings as scenarios, or as reasons if contradictory.
 std::vector<WhatIfVariant> tried(const Scenario& baseline, const std::vector<Settings>& settings) {
   const std::string before = to_json(baseline);
   std::vector<WhatIfVariant> variants(1);
@@ -83,10 +83,10 @@ std::vector<WhatIfVariant> tried(const Scenario& baseline, const std::vector<Set
   return variants;
 }
 
-/// How the variants fare that one setting is in.
+/// Outcome of the variants that contain a setting.
 struct SettingOutcome {
   bool possible = false;
-  std::string reason{};  // of the first that is not possible
+  std::string reason{};  // of the first variant that is impossible
 };
 
 void refuse_impossible(const std::vector<WhatIfVariant>& variants) {
@@ -112,7 +112,7 @@ void refuse_other_load(const Scenario& baseline, const std::vector<WhatIfVariant
   }
 }
 
-/// The variant as it is without that key; nothing when it cannot be without.
+/// The variant without that key; nullopt if that is impossible.
 std::optional<std::string> scenario_without(const Scenario& baseline, const Settings& settings,
                                             const std::string& key) {
   Settings others;

@@ -6,8 +6,8 @@
 namespace roofcast {
 namespace {
 
-// The scale-up policies that hold by default (pkg/apis/autoscaling/v2/defaults.go): the one that
-// allows more decides.
+// The default scale-up policies (pkg/apis/autoscaling/v2/defaults.go); the one that allows more
+// applies.
 constexpr Nanoseconds kScaleUpPeriod = 15'000'000'000;
 constexpr std::int32_t kScaleUpReplicas = 4;
 constexpr std::int32_t kScaleUpFactor = 2;
@@ -34,7 +34,7 @@ void Autoscaler::remember(Nanoseconds now, std::int32_t recommendation) {
   recommendations_.emplace_back(now, recommendation);
 }
 
-/// calculateScaleUpLimitWithScalingRules: counted from what was wanted when the period began.
+/// calculateScaleUpLimitWithScalingRules: relative to the number wanted when the period began.
 std::int32_t Autoscaler::max_allowed(Nanoseconds now) {
   forget_until(changes_, now - kScaleUpPeriod);
   std::int32_t at_start = *wanted_;

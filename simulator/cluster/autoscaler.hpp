@@ -1,7 +1,7 @@
-// How many replicas a pool should have, as the Kubernetes horizontal pod autoscaler decides it with
+// Decides how many replicas a pool should have, like the Kubernetes horizontal pod autoscaler with
 // the defaults of autoscaling/v2 `behavior` (kubernetes.io, "Horizontal Pod Autoscaling": algorithm
-// details, default behavior; pkg/controller/podautoscaler/horizontal.go). A metric is known for
-// every replica at once: what the controller assumes of pods without metrics is not modelled.
+// details, default behavior; pkg/controller/podautoscaler/horizontal.go). Metrics are available for
+// every replica; what the controller assumes for pods without metrics is not modelled.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace roofcast {
 
-/// Defaults are that autoscaler's: an evaluation every 15 s, 10 % tolerance, 300 s of scale-down
-/// stabilisation.
+/// Defaults are those of that autoscaler: evaluation every 15 s, 10 % tolerance, 300 s of
+/// scale-down stabilisation.
 struct Autoscaling {
   enum class Metric {
-    queue,       // requests waiting, per replica
-    utilisation  // the larger of the shares of KV blocks and of places (max_num_seqs) in use
+    queue,       // waiting requests per replica
+    utilisation  // the larger of the used shares of KV blocks and of max_num_seqs
   };
   std::int32_t min_replicas = 1;
   std::int32_t max_replicas = 1;
   Metric metric = Metric::queue;
-  double target = 1;  // of the metric, per replica
+  double target = 1;  // of the metric per replica
   Nanoseconds interval = 15'000'000'000;
-  Nanoseconds start_up = 0;  // from the decision until a replica takes requests
+  Nanoseconds start_up = 0;  // from the decision until the replica takes requests
   Nanoseconds scale_down_window = 300'000'000'000;
 };
 
 inline constexpr double kAutoscalingTolerance = 0.1;
 
-/// Shortest time between evaluations: some steps of an engine. Metrics of real engines are scraped
-/// every second at best, and a simulated day is still gone through in less than a minute.
+/// Minimum time between evaluations: a few engine steps. Metrics of real engines are scraped once
+/// per second at most, and a simulated day still takes less than a minute.
 inline constexpr Nanoseconds kShortestAutoscalingInterval = 1'000'000;
 
 class Autoscaler {
@@ -41,11 +41,11 @@ class Autoscaler {
 
   const Autoscaling& settings() const { return settings_; }
 
-  /// Replicas wanted at `now`, given how many there are, starting ones included, and the metric
-  /// summed over those that serve: the sum over the target, rounded up, unless that is within the
-  /// tolerance of what there is. Fewer than were wanted before only as many as every evaluation of
-  /// the window could do without; what there is at the first counts as one. More than were wanted
-  /// before by the larger of 4 and as many again within 15 s.
+  /// Replicas wanted at `now`, given the current number, including starting ones, and the metric
+  /// summed over the serving ones: sum / target, rounded up, unless that is within the tolerance of
+  /// the current number. Scales down only to the largest number recommended within the
+  /// stabilisation window; the number at the first evaluation counts as a recommendation. Scales up
+  /// by at most 4 or 100 %, whichever is larger, within 15 s.
   std::int32_t wanted(Nanoseconds now, std::int32_t replicas, double sum);
 
  private:
@@ -56,10 +56,10 @@ class Autoscaler {
   std::int32_t max_allowed(Nanoseconds now);
 
   Autoscaling settings_;
-  std::optional<std::int32_t> wanted_{};  // at the last evaluation
-  // Of the window: times ascend, and each is larger than all that came after it.
+  std::optional<std::int32_t> wanted_{};  // result of the last evaluation
+  // Within the window: times ascend, and each count is larger than all later ones.
   std::deque<Count> recommendations_;
-  std::deque<Count> changes_;  // of wanted_, in the latest scale-up period
+  std::deque<Count> changes_;  // of wanted_, in the current scale-up period
 };
 
 }  // namespace roofcast

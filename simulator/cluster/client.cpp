@@ -17,7 +17,7 @@ void Client::link_followers() {
   if (!any) return;
   first_follower_.assign(records_.size(), kNoRequest);
   next_follower_.assign(records_.size(), kNoRequest);
-  // From the back, so that each list is in order of id.
+  // In reverse, so that each list is in order of id.
   for (std::size_t i = records_.size(); i-- > 0;) {
     const RequestId followed = records_[i].request.follows;
     if (followed == kNoRequest) continue;
@@ -39,7 +39,7 @@ RequestId Client::next_follower(RequestId id) const {
   return next_follower_[static_cast<std::size_t>(id)];
 }
 
-/// The earliest request that is not sent, by (creation, id).
+/// The earliest unsent request, by (creation, id).
 std::optional<Client::Creation> Client::next_creation() const {
   std::optional<Creation> next;
   if (next_ < records_.size()) {

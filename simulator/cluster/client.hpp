@@ -1,5 +1,5 @@
-// The client side of a simulation: creates requests at their arrival times, or a pause after the
-// request they follow, and sends them when its concurrency limit allows, first created first.
+// The client side of a simulation: creates requests at their arrival times, or a think time after
+// the request they follow, and sends them in order of creation as its concurrency limit allows.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ namespace roofcast {
 
 class Client {
  public:
-  /// `records` outlives the client, holds the requests that follow none in order of arrival, and
-  /// gets `sent` and the creation times of requests that follow others. Requests marked rejected
-  /// are answered at once and take no place; what follows them must be marked too.
+  /// `records` must outlive the client and list the requests that follow none in order of arrival.
+  /// The client sets `sent`, and the creation times of requests that follow others. Requests marked
+  /// rejected are answered at once and take no slot; their followers must be marked too.
   Client(std::vector<RequestRecord>& records, std::optional<std::int64_t> max_concurrency);
 
-  /// When the next request is sent, or created, if none finishes before; nothing when none will.
+  /// When the next request is sent or created if none finishes before; nullopt if there is none.
   std::optional<Nanoseconds> next_send() const;
 
-  /// The next request that leaves the client by `now`, or nothing. Called at the times that
-  /// next_send() and the ends of requests give.
+  /// Returns the next request that leaves the client by `now`, or nullopt. Call it at the times
+  /// given by next_send() and when requests end.
   std::optional<RequestId> send(Nanoseconds now);
 
-  /// A request that was sent has been answered: frees its place and lets its followers come.
+  /// Call when a sent request has been answered: frees its slot and schedules its followers.
   void finished(RequestId id, Nanoseconds now);
 
-  /// A request that was sent will never be answered: frees its place; its followers are marked
-  /// rejected. Returns how many.
+  /// Call when a sent request will never be answered: frees its slot and marks its followers
+  /// rejected. Returns how many it marked.
   std::int64_t lost(RequestId id, Nanoseconds now);
 
  private:
@@ -49,15 +49,15 @@ class Client {
 
   std::vector<RequestRecord>& records_;
   std::optional<std::int64_t> max_concurrency_;
-  std::size_t next_ = 0;  // first request that follows none and has not been sent
+  std::size_t next_ = 0;  // first request without predecessor that has not been sent
   std::priority_queue<Creation, std::vector<Creation>, std::greater<>> created_;  // of followers
   std::int64_t outstanding_ = 0;
-  // Followers of each request as linked lists in order of id; empty when no request follows any.
+  // Followers of each request as linked lists in order of id; empty if no request follows another.
   std::vector<RequestId> first_follower_;
   std::vector<RequestId> next_follower_;
 };
 
-/// Marks requests rejected that follow a rejected one; returns how many.
+/// Marks the followers of rejected requests as rejected; returns how many.
 std::int64_t reject_followers(std::vector<RequestRecord>& records);
 
 }  // namespace roofcast

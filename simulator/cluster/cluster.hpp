@@ -1,5 +1,5 @@
-// Several replicas behind one endpoint: pools of equal replicas, who chooses among them, and what
-// happens to them. One replica is the cluster of one.
+// Several replicas behind one endpoint: pools of identical replicas, their routers, failures and
+// autoscaling. A single replica is a cluster of one.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,35 @@
 
 namespace roofcast {
 
-/// Of a pool, data-parallel ranks counted one by one. More than any service runs of one model, so
-/// more is a mistake in the input.
+/// Per pool, counting data-parallel ranks individually. More than any service runs of one model, so
+/// larger values are input errors.
 inline constexpr std::int32_t kMaxReplicas = 10'000;
 
-/// What the replicas of a pool do: prompts and all tokens; prompts and the first token; or the
-/// tokens after that, with K and V from a prefill replica.
+/// Work of a pool's replicas: prompts and all tokens; prompts and the first token; or the tokens
+/// after that, with K and V from a prefill replica.
 enum class PoolRole { both, prefill, decode };
 
-/// Equal replicas.
+/// Identical replicas.
 struct Pool {
   std::string name = "replicas";
   PoolRole role = PoolRole::both;
-  Replica replica{};          // one data-parallel rank of it
+  Replica replica{};          // one data-parallel rank of a replica
   std::int32_t replicas = 1;  // at the start
-  std::int32_t ranks = 1;     // data-parallel ranks of a replica, each with its own scheduler
-  /// Ranks step together, each as long as the slowest (MoE layers with tokens of all ranks).
-  /// An idle rank's dummy batch takes no longer than another's real one, so it adds nothing.
+  std::int32_t ranks = 1;     // data-parallel ranks per replica, each with its own scheduler
+  /// Ranks step together, each step as long as the slowest (MoE layers with tokens of all ranks).
+  /// An idle rank's dummy batch takes no longer than another rank's real one, so it adds nothing.
   bool lockstep = false;
   RouterOptions rank_router{.policy = RouterPolicy::vllm_dp};
   std::optional<Autoscaling> autoscaling{};
 };
 
-/// A replica is lost at a time, with all it holds.
+/// A replica fails at a given time and loses everything it holds.
 struct Failure {
   Nanoseconds time = 0;
   std::int32_t pool = 0;
   std::int32_t replica = 0;  // within the pool
-  bool retried = true;  // its requests are sent again at once, to start anew; else they are lost
-  std::optional<Nanoseconds> back_after{};  // it returns empty after so long
+  bool retried = true;  // its requests are resent at once and start over; if false, they are lost
+  std::optional<Nanoseconds> back_after{};  // it returns empty after this time; unset: never
 };
 
 struct Cluster {
@@ -54,8 +54,8 @@ struct Cluster {
   std::uint64_t seed = 0;  // of the routers' random streams
 };
 
-/// Throws Error naming the pool and the knob when the cluster cannot serve: no pools, prefill
-/// without decode, a failure of a replica that does not exist, autoscaling bounds that cross.
+/// Throws Error naming the pool and the parameter if the cluster cannot serve: no pools, prefill
+/// without decode, a failure of a replica that does not exist, autoscaling minimum above maximum.
 void check_cluster(const Cluster& cluster);
 
 }  // namespace roofcast

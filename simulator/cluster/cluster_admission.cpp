@@ -22,7 +22,7 @@ std::vector<Refusal> mark_refused(std::vector<RequestRecord>& records, const Poo
   return refusals;
 }
 
-/// Takes the marks off the records.
+/// Removes the rejection marks from the records and returns them.
 std::vector<bool> take_marks(std::vector<RequestRecord>& records) {
   std::vector<bool> marks(records.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -32,7 +32,7 @@ std::vector<bool> take_marks(std::vector<RequestRecord>& records) {
   return marks;
 }
 
-/// Whether every pool of the role refuses the request, or there is none.
+/// Whether every pool of the role refuses the request, or no such pool exists.
 bool all_refuse(const Cluster& cluster, const Refusals& refused, PoolRole role, std::size_t i) {
   for (std::size_t pool = 0; pool < cluster.pools.size(); ++pool) {
     if (cluster.pools[pool].role == role && !refused[pool][i]) return false;
@@ -40,7 +40,7 @@ bool all_refuse(const Cluster& cluster, const Refusals& refused, PoolRole role, 
   return true;
 }
 
-/// A prompt goes to no prefill replica when no decode replica could go on with it.
+/// A prompt is not sent to a prefill replica if no decode replica could continue it.
 bool is_impossible(const Cluster& cluster, Refusals& refused, std::size_t i) {
   if (all_refuse(cluster, refused, PoolRole::decode, i)) {
     for (std::size_t pool = 0; pool < cluster.pools.size(); ++pool) {

@@ -1,4 +1,4 @@
-// Requests that a cluster can never serve, and pools that a request must not be sent to.
+// Finds requests that a cluster can never serve, and pools to which a request must not be sent.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace roofcast {
 
-/// By pool, by request: refused there. No pools when each serves all requests that are not
-/// rejected.
+/// [pool][request]: the pool refuses the request. Empty if every pool serves all requests that are
+/// not rejected.
 using Refusals = std::vector<std::vector<bool>>;
 
 struct ClusterAdmission {
@@ -18,8 +18,8 @@ struct ClusterAdmission {
   std::vector<std::string> notes{};
 };
 
-/// Marks the requests that no pool can serve, and those that follow them, as rejected, and says
-/// why. A prefill replica needs to hold the prompt alone.
+/// Marks as rejected the requests that no pool can serve and those that follow them, and returns
+/// the reasons. A prefill replica needs to hold only the prompt.
 ClusterAdmission admit(std::vector<RequestRecord>& records, const Cluster& cluster);
 
 }  // namespace roofcast

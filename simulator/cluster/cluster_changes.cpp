@@ -1,4 +1,4 @@
-// Replicas come and go: failures, returns, and autoscaling.
+// Changes in the number of replicas: failures, recoveries and autoscaling.
 #include <algorithm>
 
 #include "simulator/cluster/cluster_run.hpp"
@@ -18,9 +18,9 @@ void ClusterRun::fail(const Failure& failure) {
   for (const RequestId id : inside) failed(id, *found);
 }
 
-/// The request was in a replica that was lost, or on its way there or from there. Sent again, it
-/// starts anew, and what it lost was waiting: its client has counted the time since it was first
-/// sent, and its queueing goes on since it first came.
+/// Handles a request that was in a failed replica, or on its way to or from it. If resent, it
+/// starts over, and the lost time counts as waiting: its client counts time since it was first
+/// sent, and its queueing time since it was first queued.
 void ClusterRun::failed(RequestId id, std::int32_t replica) {
   RequestRecord& record = table_.record(id);
   if (fleet_[replica].retries) {
@@ -54,13 +54,13 @@ void ClusterRun::evaluate(std::int32_t pool) {
   push(now_ + autoscaler.settings().interval, {.kind = Kind::evaluation, .part = pool});
 }
 
-/// Those that are starting included.
+/// Serving and starting replicas of the pool.
 std::int32_t ClusterRun::replicas_of(std::int32_t pool) const {
   return static_cast<std::int32_t>(fleet_.in_state(pool, ReplicaState::serving).size() +
                                    fleet_.in_state(pool, ReplicaState::starting).size());
 }
 
-/// Summed over the serving replicas; requests that nobody takes yet are waiting as well.
+/// Sum over the serving replicas; unrouted requests count as waiting.
 double ClusterRun::metric_of(std::int32_t pool) const {
   const Pool& scaled = cluster_.pools[static_cast<std::size_t>(pool)];
   const std::vector<std::int32_t> serving = fleet_.in_state(pool, ReplicaState::serving);
@@ -77,7 +77,8 @@ double ClusterRun::metric_of(std::int32_t pool) const {
   return sum + static_cast<double>(unserved);
 }
 
-/// Starts so many replicas, or lets the newest go: starting ones at once, serving ones when empty.
+/// Adds `more` replicas, or removes the newest if negative: starting ones at once, serving ones
+/// when empty.
 void ClusterRun::resize(std::int32_t pool, std::int32_t more) {
   for (; more > 0; --more) {
     const std::int32_t replica = fleet_.order(pool, now_);

@@ -10,13 +10,13 @@
 namespace roofcast {
 namespace {
 
-constexpr std::int64_t kWorkBetweenReports = 16;  // one may take half a second
+constexpr std::int64_t kWorkBetweenReports = 16;  // one unit may take half a second
 
-// Order of what happens at the same time: as the events are listed, the client after evaluations.
+// Order of simultaneous events: as the kinds are listed, with the client after evaluations.
 constexpr std::uint8_t kClientPhase = 5;
 constexpr std::uint8_t kDeliveryPhase = 6;
 
-// Time is a 64-bit count of nanoseconds, 292 years: far enough from its end that no sum passes it.
+// Time is a 64-bit count of nanoseconds, 292 years; this limit keeps sums from overflowing.
 constexpr Nanoseconds kLongestRun = 10 * kLongestSpan;
 
 [[noreturn]] void refuse_endless() {
@@ -87,14 +87,13 @@ bool ClusterRun::turn_of_client() const {
   const auto sends = client_.next_send();
   if (!sends) return false;
   if (queue_.empty()) return true;
-  // What a freed place lets go was created in the past.
+  // A request released by a freed slot was created in the past.
   const Nanoseconds time = std::max(*sends, now_);
   if (time != queue_.next_time()) return time < queue_.next_time();
   return queue_.next_phase() > kClientPhase;
 }
 
-/// Only evaluations are left, and none of them will bring a replica for the requests that wait for
-/// one.
+/// Whether only evaluations are left, none of which will start a replica for the waiting requests.
 bool ClusterRun::nothing_more() const {
   if (!to_start_.empty() || client_.next_send() || queue_.size() > evaluations_) return false;
   if (unrouted_.empty() && unsent_.empty()) return true;
@@ -106,7 +105,7 @@ bool ClusterRun::nothing_more() const {
   return true;
 }
 
-/// Nobody will serve the requests that wait for a replica. False when there are none.
+/// Loses the requests that wait for a replica, as none will serve them. False if there are none.
 bool ClusterRun::give_up_waiting() {
   std::vector<RequestId> waiting;
   for (const Unrouted& request : unrouted_) waiting.push_back(request.request);
@@ -152,7 +151,7 @@ void ClusterRun::route(RequestId id) {
   push(now_ + host_time_[pool], {.kind = Kind::delivery, .place = *place, .request = id});
 }
 
-/// Its time in queues begins here when it has not been in one.
+/// The request's queueing time starts here unless it has been in a queue before.
 void ClusterRun::wait_for_replica(RequestId id) {
   RequestRecord& record = table_.record(id);
   if (record.queued == kNever) record.queued = now_;
@@ -173,7 +172,7 @@ void ClusterRun::deliver(const Event& event) {
   enter_engine(id, event.place);
 }
 
-/// A request with a state joins the engine's queue, in which it has not been before now.
+/// A request with a state joins the engine's queue for the first time.
 void ClusterRun::enter_engine(RequestId id, const Place& place) {
   table_[id].waiting_since = now_;
   fleet_.engine(place).enqueue(id);
@@ -181,7 +180,7 @@ void ClusterRun::enter_engine(RequestId id, const Place& place) {
   wish_to_start(group_of(place));
 }
 
-/// Nobody served when they came.
+/// Routes the requests that arrived while no replica served.
 void ClusterRun::route_waiting() {
   std::vector<Unrouted> requests;
   std::swap(requests, unrouted_);
@@ -222,7 +221,7 @@ void ClusterRun::wish_to_start(const Group& group) {
 
 void ClusterRun::start_steps() {
   for (const Group& group : to_start_) {
-    // The replica may have gone in the meantime, or have come back with fresh groups.
+    // The replica may have failed meanwhile, or have come back with new groups.
     if (state_of(group) == GroupState::due) start_step(group);
   }
   to_start_.clear();
@@ -231,7 +230,7 @@ void ClusterRun::start_steps() {
 void ClusterRun::start_step(const Group& group) {
   ClusterReplica& replica = fleet_[group.replica];
   const std::span<Rank> ranks = ranks_of(group);
-  // What happens next can be told when nobody else is about to start.
+  // The next event is known if no other group is about to start.
   const bool alone = to_start_.size() == 1 && ranks.size() == 1;
   const Nanoseconds horizon = next_time().value_or(std::numeric_limits<Nanoseconds>::max());
   std::optional<Nanoseconds> end, wake;
@@ -279,7 +278,7 @@ void ClusterRun::end_step(const Event& event) {
   leave_if_drained(group.replica);
 }
 
-/// The request has left an engine with its last token there.
+/// The request has left an engine after its last token there.
 void ClusterRun::end_of(RequestId id, const Place& place) {
   RequestRecord& record = table_.record(id);
   ++fleet_[place.replica].served;

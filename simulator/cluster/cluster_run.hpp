@@ -1,4 +1,4 @@
-// A cluster's run: client, replicas, links and what happens to them, in one event queue.
+// Runs a cluster: client, replicas, links, failures and scaling in one event queue.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,33 @@
 
 namespace roofcast {
 
-/// Called now and then with (finished, total) requests; false stops the run.
+/// Called periodically with (finished, total) requests; returning false stops the run.
 using RunProgress = std::function<bool(std::int64_t, std::int64_t)>;
 
-/// The events of one moment, in this order: steps end, K and V arrive, replicas come and go, the
-/// client sends, requests reach engines; only then are steps decided, so that they see all of it.
+/// Simultaneous events are processed in this order: steps end, K and V arrive, replicas come and
+/// go, the client sends, requests reach engines. Steps are decided last, so that they see all of
+/// it.
 class ClusterRun {
  public:
-  /// What is passed outlives the run.
+  /// All arguments must outlive the run.
   ClusterRun(Fleet& fleet, Client& client, RequestTable& table, const Refusals& refused);
 
-  /// Until all `to_serve` requests are finished, lost or rejected, or nothing more can happen, or
-  /// `progress` stops it. Returns when that was.
+  /// Runs until all `to_serve` requests are finished, lost or rejected, nothing more can happen, or
+  /// `progress` stops it. Returns the time at which it ended.
   Nanoseconds run(std::int64_t to_serve, const RunProgress& progress);
 
-  /// Failures so far that found a replica to take away.
+  /// Failures so far that hit a replica which was not off.
   std::int64_t failures_hit() const { return failures_hit_; }
 
  private:
   enum class Kind : std::uint8_t {
-    step_end,    // of the group `part` of `place.replica`
+    step_end,    // of group `part` of `place.replica`
     received,    // K and V of `request` are at `place`, from `source`
     failure,     // `part` of Cluster::failures
     opening,     // of `place.replica`
-    evaluation,  // of the pool `part`
+    evaluation,  // of pool `part`
     delivery,    // of `request` to `place`
-    wake         // of the group `part` of `place.replica`
+    wake         // of group `part` of `place.replica`
   };
   struct Event {
     Kind kind = Kind::step_end;
@@ -48,7 +49,7 @@ class ClusterRun {
     Place source{};
     RequestId request = kNoRequest;
   };
-  /// Engines that step together: all ranks of a replica in lockstep, else one.
+  /// Engines that step together: all ranks of a replica in lockstep, or a single rank.
   struct Group {
     std::int32_t replica = 0;
     std::int32_t part = 0;
@@ -103,19 +104,19 @@ class ClusterRun {
   std::int64_t finished_ = 0;
   std::int64_t work_ = 0;               // events and steps so far
   std::vector<Nanoseconds> host_time_;  // per request, by pool
-  std::vector<Group> to_start_;         // may have something to run
+  std::vector<Group> to_start_;         // groups that may be able to run
   struct Unrouted {
     RequestId request = kNoRequest;
     Nanoseconds since = 0;
   };
-  std::vector<Unrouted> unrouted_;  // at the router while nobody serves
+  std::vector<Unrouted> unrouted_;  // at the router, because no replica serves
   struct Unsent {
     RequestId request = kNoRequest;
     Place source{};
     Nanoseconds since = 0;
   };
-  std::vector<Unsent> unsent_;           // prompts computed while nobody decodes
-  std::vector<Autoscaler> autoscalers_;  // by pool; unused for those that do not scale
+  std::vector<Unsent> unsent_;           // computed prompts, while no decode replica serves
+  std::vector<Autoscaler> autoscalers_;  // by pool; unused for pools that do not scale
   std::size_t evaluations_ = 0;          // in the queue
   std::int64_t failures_hit_ = 0;
   LinkUse shared_link_{};

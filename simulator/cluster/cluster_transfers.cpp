@@ -1,7 +1,7 @@
-// Prefill and decode apart: K and V of a computed prompt go to a decode replica, over the link of
-// its prefill replica, in order of computation.
-// Neglected: the prefill replica's blocks are free as soon as the prompt is computed (engines hold
-// them until they have been read), and prefixes that the decode replica has are sent again.
+// Disaggregated prefill and decode: K and V of a computed prompt go to a decode replica over the
+// link of its prefill replica, in order of computation. Neglected: the prefill replica's blocks are
+// freed as soon as the prompt is computed (engines hold them until they have been read), and
+// prefixes that the decode replica has cached are sent again.
 #include <algorithm>
 
 #include "simulator/cluster/cluster_run.hpp"
@@ -28,7 +28,7 @@ void ClusterRun::send_cache(RequestId id, const Place& source) {
   start_transfer(id, source, *target);
 }
 
-/// GPUs of both sides hold a part of their own; the larger one decides how long it takes.
+/// Each GPU on both sides holds its own part; the larger part determines the duration.
 void ClusterRun::start_transfer(RequestId id, const Place& source, const Place& target) {
   const RequestRecord& record = table_.record(id);
   const CacheLayout& from = fleet_.pool_of(source.replica).replica.layout;

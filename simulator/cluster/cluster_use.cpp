@@ -5,11 +5,11 @@
 namespace roofcast {
 namespace {
 
-/// Engines that are added up.
+/// Sums over engines.
 struct Sum {
   EngineCounters counters{};
-  double blocks = 0;   // usable, on average over the time
-  double engines = 0;  // on average over the time
+  double blocks = 0;   // usable, averaged over the time
+  double engines = 0;  // averaged over the time
   double peak_kv_use = 0;
 
   void add(const Rank& rank, double time_share) {

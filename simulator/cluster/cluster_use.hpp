@@ -1,4 +1,4 @@
-// What the replicas of a run did, together and one by one.
+// EngineUse of a cluster run, in total and per replica.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace roofcast {
 
-/// All engines together over `time`, in a run that ended at `end`: counts and levels of requests
-/// are sums, peaks of them the largest sum at one time; shares are of all blocks and of all
-/// engines' time while their replicas were paid for, the peak of them that of the fullest engine.
+/// All engines together over `time`, in a run that ended at `end`. Counts and request levels are
+/// sums, and their peaks the largest sum at one time. Shares are of all blocks and of all engines'
+/// time while their replicas were paid for; the peak share is that of the fullest engine.
 EngineUse use_of_all(const Fleet& fleet, Nanoseconds time, Nanoseconds end);
 
-/// Fills in what each of the fleet's replicas is and did, over the part of `time` in which it
-/// was paid for.
+/// Describes each replica of the fleet and its use over the part of `time` in which it was paid
+/// for.
 void describe_replicas(const Fleet& fleet, Nanoseconds time, Nanoseconds end,
                        std::vector<ReplicaResult>& replicas);
 

@@ -1,5 +1,4 @@
-// What happens next: events in order of time, of phase at equal times, and of insertion at equal
-// phases, so that a run has one order of events.
+// Event queue ordered by time, then phase, then insertion, so that a run has one order of events.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace roofcast {
 template <class Payload>
 class EventQueue {
  public:
-  /// `phase` below 256: what of one moment comes first.
+  /// `phase` (below 256) orders events at the same time, smaller first.
   void push(Nanoseconds time, std::uint8_t phase, Payload payload) {
     const std::uint64_t order = (std::uint64_t{phase} << kSequenceBits) | sequence_++;
     heap_.push_back({time, order, std::move(payload)});
@@ -25,14 +24,14 @@ class EventQueue {
   bool empty() const { return heap_.empty(); }
   std::size_t size() const { return heap_.size(); }
 
-  // Of the next event. Precondition: not empty.
+  // Time of the next event. Precondition: not empty.
   Nanoseconds next_time() const { return heap_.front().time; }
 
   std::uint8_t next_phase() const {
     return static_cast<std::uint8_t>(heap_.front().order >> kSequenceBits);
   }
 
-  /// Takes the next event out. Precondition: not empty.
+  /// Removes and returns the next event. Precondition: not empty.
   Payload pop() {
     std::pop_heap(heap_.begin(), heap_.end(), later);
     Payload payload = std::move(heap_.back().payload);
@@ -45,7 +44,7 @@ class EventQueue {
 
   struct Entry {
     Nanoseconds time = 0;
-    std::uint64_t order = 0;  // phase, then the number of the insertion
+    std::uint64_t order = 0;  // phase, then insertion number
     Payload payload{};
   };
 

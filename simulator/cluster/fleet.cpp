@@ -53,7 +53,7 @@ Fleet::Fleet(const Cluster& cluster, EngineKind kind, RequestTable& table, Token
   update_candidates();
 }
 
-/// A replica that is off.
+/// Adds a replica that is off.
 std::int32_t Fleet::add(std::int32_t pool) {
   const auto replica = static_cast<std::int32_t>(replicas_.size());
   const RouterOptions& options = cluster_.pools[static_cast<std::size_t>(pool)].rank_router;
@@ -77,7 +77,7 @@ void Fleet::open(std::int32_t replica, Nanoseconds now) {
   update_candidates();
 }
 
-/// Whether the replica, from now on, will be lost with requests whose gaps must not count.
+/// Gaps are held back if the replica will fail later, since those of lost requests must not count.
 GapCounting Fleet::gap_counting(const ClusterReplica& replica, Nanoseconds now) const {
   const bool fails =
       std::any_of(cluster_.failures.begin(), cluster_.failures.end(), [&](const Failure& failure) {
@@ -253,7 +253,7 @@ void Fleet::refresh(std::int32_t replica, Nanoseconds now) {
   record_levels(now);
 }
 
-/// Replicas that have done nothing yet are not among the blocks.
+/// Replicas that have not run yet are not part of the blocks.
 void Fleet::record_levels(Nanoseconds now) {
   timeline_->record(now, {.running = levels_.running.value(),
                           .waiting = levels_.waiting.value(),

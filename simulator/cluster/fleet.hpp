@@ -1,5 +1,5 @@
-// The replicas of a cluster and where requests go among them. It knows no time but that of coming
-// and going; the events are the caller's.
+// The replicas of a cluster and the routing of requests among them. Tracks time only for changes of
+// state and levels; the caller handles the events.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,23 @@ enum class ReplicaState {
   off,
   starting,  // paid for, takes no requests yet
   serving,
-  draining  // takes no new requests, and goes when those it has are done
+  draining  // takes no new requests, and leaves when its current ones are done
 };
 
-/// Engines that step together: all ranks of a replica in lockstep, else each for itself.
+/// State of engines that step together: all ranks of a replica in lockstep, or a single rank.
 enum class GroupState : std::uint8_t { idle, due, stepping };
 
-/// A data-parallel rank: an engine of its own.
+/// A data-parallel rank with its own engine.
 struct Rank {
   std::unique_ptr<ReplicaEngine> engine;
-  std::optional<Nanoseconds> step_end{};  // of its step in progress, waiting for others apart
-  EngineCounters before{};                // of engines that this one replaced
+  std::optional<Nanoseconds> step_end{};  // of its step in progress, before waiting for other
+                                          // ranks
+  EngineCounters before{};                // counters of engines that this one replaced
   std::int64_t running = 0;               // in the step in progress
   std::int64_t waiting = 0;               // in the engine's queue
 };
 
-/// Requests at one time, of one replica or of all.
+/// Request counts at one time, of one replica or of all.
 struct RequestLevels {
   Level running{};  // in steps in progress
   Level waiting{};  // in queues
@@ -48,34 +49,35 @@ struct ClusterReplica {
   std::int32_t pool = 0;
   std::int32_t index = 0;  // within its pool
   ReplicaState state = ReplicaState::off;
-  std::int32_t incarnation = 0;  // grows when the replica is lost, with all that was meant for it
+  std::int32_t incarnation = 0;  // increases when the replica fails, which invalidates everything
+                                 // sent to it
   std::vector<Rank> ranks{};
   std::vector<ReplicaLoad> rank_loads{};
   Router rank_router;
   std::vector<GroupState> groups{};
-  std::int64_t sending = 0;  // prompts whose K and V are on their way to a decode replica
-  bool retries = true;       // what its last failure did to its requests
-  LinkUse link{};            // its link for K and V
-  std::int64_t served = 0;   // requests that finished here, or whose prompts were computed
+  std::int64_t sending = 0;  // prompts whose K and V are being sent to a decode replica
+  bool retries = true;       // whether its last failure resends its requests
+  LinkUse link{};            // its link for KV transfers
+  std::int64_t served = 0;   // requests that finished here, or whose prompts were computed here
   RequestLevels levels{};
-  EngineLoad recorded{};       // its part of what the fleet's timeline holds; blocks alone
-  Nanoseconds paid_since = 0;  // unless off
-  Nanoseconds paid = 0;        // before that
+  EngineLoad recorded{};       // its blocks in the fleet's timeline
+  Nanoseconds paid_since = 0;  // unless the replica is off
+  Nanoseconds paid = 0;        // before paid_since
 };
 
-/// Where a request goes, while that replica lives.
+/// Destination of a request, valid while that replica lives.
 struct Place {
   std::int32_t replica = 0;
   std::int32_t rank = 0;
   std::int32_t incarnation = 0;
 };
 
-/// The first or the second part of a request's life.
+/// First or second phase of a request.
 enum class Phase { prompt, decode };
 
 class Fleet {
  public:
-  /// All replicas that the pools start with, serving. What is passed outlives the fleet.
+  /// Creates all replicas that the pools start with, serving. The arguments must outlive the fleet.
   Fleet(const Cluster& cluster, EngineKind kind, RequestTable& table, TokenGaps& gaps);
 
   const Cluster& cluster() const { return cluster_; }
@@ -97,35 +99,36 @@ class Fleet {
     return (*this)[place.replica].incarnation == place.incarnation;
   }
 
-  /// Who takes the request, by the routers; nothing when nobody serves. It counts as outstanding
-  /// there from now on.
+  /// Routes the request; nullopt if no replica serves. From then on it counts as outstanding at the
+  /// place returned.
   std::optional<Place> choose(Phase phase, RequestId id, const Refusals& refused);
-  /// It does no longer.
+  /// These requests no longer count as outstanding there.
   void release(const Place& place, std::int64_t requests = 1);
-  /// Schedulers of the replica have taken or dropped requests, or steps started or ended.
+  /// Call when schedulers of the replica took or dropped requests, or steps started or ended.
   void refresh(std::int32_t replica, Nanoseconds now);
-  /// So many more requests wait at the router, or fewer; they have waited for `waited` in all.
+  /// `more` requests join the router's queue (negative: leave it, after waiting `waited` in total).
   void wait_at_router(Nanoseconds now, std::int64_t more, Nanoseconds waited);
   const RequestLevels& levels() const { return levels_; }
-  /// From now on every change of the levels goes there, which outlives the fleet; null: nowhere.
+  /// Records every change of levels in `timeline` from now on; it must outlive the fleet. Null:
+  /// off.
   void record_in(LevelTimeline* timeline) { timeline_ = timeline; }
-  /// Nanoseconds times requests, as EngineCounters::waiting_time.
+  /// Nanoseconds times requests, like EngineCounters::waiting_time.
   double router_waiting_time() const { return router_waiting_time_; }
 
-  /// A replica of the pool that was off, or a new one, is starting.
+  /// Starts a replica of the pool that was off, or a new one; returns it.
   std::int32_t order(std::int32_t pool, Nanoseconds now);
-  /// A starting replica serves, with empty engines.
+  /// A starting replica begins to serve, with empty engines.
   void open(std::int32_t replica, Nanoseconds now);
-  /// A serving replica takes no more requests.
+  /// A serving replica stops taking requests.
   void drain(std::int32_t replica);
-  /// Any replica is off.
+  /// Turns a replica off, whatever its state.
   void stop(std::int32_t replica, Nanoseconds now);
-  /// Any replica but one that is off is lost; returns the requests that were in its engines. It is
-  /// off afterwards, or starting when it will be back.
+  /// A replica that is not off fails; returns the requests that were in its engines. Afterwards it
+  /// is off, or starting if it will come back.
   std::vector<RequestId> fail(std::int32_t replica, Nanoseconds now, const Failure& failure);
 
   std::optional<std::int32_t> find(std::int32_t pool, std::int32_t index) const;
-  /// All of the pool in a state, in order.
+  /// All replicas of the pool in that state, in order.
   std::vector<std::int32_t> in_state(std::int32_t pool, ReplicaState state) const;
 
  private:
@@ -145,17 +148,17 @@ class Fleet {
   Router decode_router_;
   std::vector<ClusterReplica> replicas_;
   std::vector<ReplicaLoad> loads_;           // by replica
-  std::vector<std::int32_t> sizes_;          // by pool: replicas there have ever been
+  std::vector<std::int32_t> sizes_;          // by pool: replicas that have ever existed
   std::vector<std::int32_t> takes_prompts_;  // serving replicas, in order
   std::vector<std::int32_t> takes_decodes_;
-  std::vector<std::int32_t> candidates_;  // of one request that some pools refuse
-  RequestLevels levels_{};                // of all, those at the router included
+  std::vector<std::int32_t> candidates_;  // for one request that some pools refuse
+  RequestLevels levels_{};                // over all replicas and the router
   double router_waiting_time_ = 0;
   LevelTimeline* timeline_ = nullptr;
   EngineLoad recorded_{};  // blocks of all engines, for the timeline
 };
 
-/// Adds up: sums, and the larger of the peak blocks.
+/// Adds counters; peak blocks become the larger of the two.
 void add_counters(EngineCounters& sum, const EngineCounters& more);
 
 }  // namespace roofcast

@@ -10,7 +10,7 @@
 namespace roofcast {
 namespace {
 
-/// Tokens of a prompt whose K and V the token after it attends to, or may (sparse attention).
+/// Prompt tokens whose K and V the next token attends to, or may (sparse attention).
 std::int64_t kept_tokens(const AttentionSpan& span, std::int64_t tokens) {
   const bool windowed =
       span.kind == AttentionSpan::Kind::sliding || span.kind == AttentionSpan::Kind::chunked;
@@ -25,7 +25,7 @@ Bytes group_bytes(const CacheLayout& layout, const CacheGroup& group, std::int64
   return page * (kept / static_cast<double>(block));
 }
 
-/// Simulated time is not endless.
+/// Rejects transfers that would exceed the range of simulated time.
 void refuse_endless(const KvLink& link, Seconds transfer, const LinkUse& use) {
   if (transfer <= to_seconds(kLongestSpan) && use.busy_until <= 2 * kLongestSpan) return;
   throw Error(
@@ -37,7 +37,7 @@ void refuse_endless(const KvLink& link, Seconds transfer, const LinkUse& use) {
 }  // namespace
 
 const std::vector<KvLink>& kv_link_presets() {
-  // One way: the makers' figures for NVLink count both.
+  // One-way: the vendors' figures for NVLink count both directions.
   static const std::vector<KvLink> presets = {
       {.name = "nvlink3",
        .bandwidth = BytesPerSecond{300e9},

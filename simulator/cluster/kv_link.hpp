@@ -1,4 +1,4 @@
-// The way of K and V from a prefill replica to a decode replica.
+// Transfer of K and V from a prefill replica to a decode replica.
 #pragma once
 
 #include <optional>
@@ -12,46 +12,47 @@
 
 namespace roofcast {
 
-/// What carries K and V. Each GPU of a replica sends its own part over a link of its own, at the
-/// same time as the others.
+/// The link that carries K and V. Each GPU of a replica sends its own part over its own link, in
+/// parallel with the others.
 struct KvLink {
-  std::string name{};              // of a preset; empty: stated
-  BytesPerSecond bandwidth{50e9};  // of one GPU, one way
+  std::string name{};              // of a preset; empty: specified by the user
+  BytesPerSecond bandwidth{50e9};  // per GPU, one way
   Seconds latency{};               // added to each transfer; does not occupy the link
-  bool shared = false;             // all prefill replicas take turns, not only those of a replica
-  bool overlapped = false;         // layer by layer, while the prompt is being computed
+  bool shared = false;             // all prefill replicas take turns on one link, instead of one
+                                   // link per replica
+  bool overlapped = false;         // sent layer by layer while the prompt is computed
   std::string source{};
 };
 
-/// Links by name: peak one-way bandwidth per GPU as its maker states it, without latency, which
-/// they do not state. Transfers over real networks reach less: state your own where it is known.
+/// Link presets: peak one-way bandwidth per GPU according to the vendor, without latency, which
+/// vendors do not state. Real networks reach less: specify measured values if known.
 const std::vector<KvLink>& kv_link_presets();
 std::optional<KvLink> find_kv_link(std::string_view name);
 inline constexpr std::string_view kDefaultKvLink = "infiniband-ndr";  // the NIC of an H100 server
 
-/// What one GPU holds of the K and V of a prompt: all tokens in full-attention layers, the last
-/// ones in windows, and the recurrent state. Whole tokens; blocks are not rounded up.
+/// Bytes of a prompt's K and V on one GPU: all tokens in full-attention layers, the last ones in
+/// windows, and the recurrent state. Whole tokens; blocks are not rounded up.
 Bytes kv_bytes_of_prompt(const CacheLayout& layout, std::int64_t tokens);
 
-/// One transfer as the link sees it.
+/// One transfer over the link.
 struct KvTransfer {
   Nanoseconds started = 0;   // the prompt's first step began
   Nanoseconds computed = 0;  // its last step ended: all K and V are there
   Bytes bytes{};             // of one GPU
-  std::int64_t layers = 1;   // that it is made of
+  std::int64_t layers = 1;   // in which it is sent
 };
 
-/// What a link has been given to do.
+/// Work already scheduled on a link.
 struct LinkUse {
-  Nanoseconds busy_until = 0;       // with all that could be sent
+  Nanoseconds busy_until = 0;       // with everything that could be sent so far
   Nanoseconds delivered_until = 0;  // the end of the latest transfer
 };
 
-/// When a transfer has left the link, after all that was given to the link before, which it is
-/// added to. A transfer begins when the prompt is computed. An overlapped one begins when the
-/// prompt starts to be, takes its turn then, and keeps back its last layer, which is sent when the
-/// prompt is computed; the last layers of a batch take turns. Neglected: while these are sent,
-/// layers of the next batch can be too. Latency comes on top.
+/// Returns when the transfer has left the link, and adds it to `use`. It waits for all transfers
+/// added before. It begins when the prompt is computed; an overlapped one takes its turn when the
+/// prompt starts to be computed, and sends its last layer when the prompt is done; the last layers
+/// of a batch take turns. Neglected: layers of the next batch could be sent meanwhile. Latency is
+/// added on top.
 Nanoseconds transfer_end(const KvLink& link, const KvTransfer& transfer, LinkUse& use);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// How many there are of something over time, and the most there were.
+// A count over time and its peak.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace roofcast {
 
 class Level {
  public:
-  /// At `now`, never before the last change, there are so many more, or fewer.
+  /// Changes the count by `more` at `now`. Calls must be in order of time.
   void add(Nanoseconds now, std::int64_t more) {
     if (now > since_) peak_ = std::max(peak_, value_);
     since_ = now;
@@ -19,8 +19,8 @@ class Level {
 
   std::int64_t value() const { return value_; }
 
-  /// The most there were for any time at all until `end`: what comes and goes in the same moment
-  /// does not count.
+  /// Largest count that lasted for any time until `end`; counts that last for zero time are
+  /// ignored.
   std::int64_t peak(Nanoseconds end) const {
     return end > since_ ? std::max(peak_, value_) : peak_;
   }

@@ -27,7 +27,7 @@ const ReplicaLoad& at(Loads loads, std::int32_t index) {
   return loads[static_cast<std::size_t>(index)];
 }
 
-/// The first of the candidates whose score is least.
+/// The first candidate with the smallest score.
 template <class Score>
 std::int32_t min(Candidates candidates, Score score) {
   std::int32_t best = candidates.front();
@@ -45,9 +45,9 @@ std::int32_t least_outstanding(Candidates candidates, Loads loads) {
   return min(candidates, [&](std::int32_t i) { return at(loads, i).outstanding; });
 }
 
-/// vllm/v1/engine/core_client.py, DPLBAsyncMPClient.get_core_engine_for_request. The counts are
-/// those of this moment, requests on their way counted as waiting; vLLM's are up to 100 ms old but
-/// for what the same client has sent since.
+/// vllm/v1/engine/core_client.py, DPLBAsyncMPClient.get_core_engine_for_request. Counts are
+/// current, with requests on their way counted as waiting; vLLM's are up to 100 ms old except for
+/// what the same client has sent since.
 std::int32_t min_vllm_score(Candidates candidates, Loads loads) {
   constexpr std::int64_t kWaitingWeight = 4;
   return min(candidates, [&](std::int32_t i) {
@@ -121,7 +121,7 @@ std::int32_t Router::draw(Candidates candidates) {
   return candidates[draw_below(random_, candidates.size())];
 }
 
-/// Two different ones; the second is drawn among the others.
+/// Draws two different candidates; the second is drawn from the rest.
 std::int32_t Router::draw_two(Candidates candidates, Loads loads) {
   const std::size_t first = draw_below(random_, candidates.size());
   std::size_t second = draw_below(random_, candidates.size() - 1);
@@ -130,8 +130,8 @@ std::int32_t Router::draw_two(Candidates candidates, Loads loads) {
   return least_outstanding(pair, loads);
 }
 
-/// The most cached candidate, fewer outstanding requests breaking ties; the least loaded when too
-/// little of the prompt is cached anywhere, or the load is out of balance.
+/// The candidate with most cached tokens, ties by fewer outstanding requests; the least loaded if
+/// too little of the prompt is cached anywhere or the load is unbalanced.
 std::int32_t Router::by_affinity(Candidates candidates, Loads loads,
                                  const RoutedPrompt& prompt) const {
   if (out_of_balance(candidates, loads, options_)) return least_outstanding(candidates, loads);

@@ -20,13 +20,13 @@ struct Tally {
   }
 };
 
-/// What serving a request takes at worst.
+/// Worst-case demand of a request.
 struct Demand {
   std::int64_t cached = 0;   // tokens in the KV cache
-  std::int64_t at_once = 0;  // tokens of one step, when prompts are not cut
+  std::int64_t at_once = 0;  // tokens of one step, if prompts are not chunked
 };
 
-/// Slots that the last decode needs beyond its own token, for drafts and those to come.
+/// KV slots that the last decode needs beyond its own token, for current and next drafts.
 std::int64_t draft_slots(const Request& request, const Engine& engine) {
   if (!engine.speculation.on() || request.output_tokens == 1) return 0;
   const std::int64_t slots = engine.speculation.draft_tokens + engine.speculation.lookahead();
@@ -37,17 +37,18 @@ std::int64_t draft_slots(const Request& request, const Engine& engine) {
 
 Demand demand_of(const Engine& engine, const Request& request, std::int64_t page) {
   const std::int64_t tokens = request.input_tokens + request.output_tokens;
-  // The last token is never computed on. After a preemption all before it is computed again, whole.
+  // The last token is never fed back. After a preemption all tokens before it are recomputed at
+  // once.
   const Demand recomputed{.cached = tokens - 1 + draft_slots(request, engine),
                           .at_once = tokens - 1};
-  // Blocks for prompt and output are reserved, and the prompt is computed once.
+  // Blocks for prompt and output are reserved up front, and the prompt is computed once.
   const Demand reserved{.cached = tokens, .at_once = request.input_tokens};
   switch (engine.scheduler) {
     case SchedulerKind::vllm_v1:
       break;
     case SchedulerKind::sglang:
-      // Prompt, output and a page beside them must leave a token free (PrefillAdder). An uncut
-      // prompt of any length is computed when it is the first of its batch.
+      // Prompt, output and one extra page must leave a token free (PrefillAdder). An unchunked
+      // prompt of any length is computed if it is the first of its batch.
       return {.cached = tokens + page + 1, .at_once = engine.chunked_prefill ? tokens - 1 : 0};
     case SchedulerKind::tensorrt_llm:
       return engine.capacity_policy == CapacityPolicy::max_utilization ? recomputed : reserved;
@@ -59,8 +60,8 @@ Demand demand_of(const Engine& engine, const Request& request, std::int64_t page
   return recomputed;
 }
 
-/// Whether a prompt larger than a step's budget can be computed in chunks. TensorRT-LLM cuts at
-/// multiples of a block and SGLang of a page, so one must fit.
+/// Whether prompts larger than a step's budget can be chunked. TensorRT-LLM cuts at multiples of a
+/// block and SGLang at multiples of a page, so one must fit into the budget.
 bool cuts_prompts(const Engine& engine, const KvBlocks& blocks) {
   const bool by_blocks =
       engine.scheduler == SchedulerKind::tensorrt_llm || engine.scheduler == SchedulerKind::sglang;

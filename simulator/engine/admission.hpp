@@ -1,4 +1,4 @@
-// Requests that no schedule can serve, found before the run.
+// Finds requests that no schedule can serve, before the run.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace roofcast {
 
-/// Requests that a replica can never finish, for one reason.
+/// Requests that a replica can never finish, all for the same reason.
 struct Refusal {
   std::int64_t requests = 0;
   std::string reason{};  // "longer than max_model_len 100 (longest: 120 tokens, prompt and output)"
 };
 
-/// Marks the requests that this replica can never finish, and says for each reason how many there
-/// are and what would be needed:
+/// Marks the requests that this replica can never finish. Returns for each reason how many there
+/// are and what they would need:
 /// - prompt and output together exceed max_model_len (0: no limit);
-/// - the whole KV cache is too small for the sequence alone;
-/// - without chunked prefill, the prompt exceeds the token budget of a step; where requests are
-///   preempted the whole sequence does, which is recomputed at once.
-/// `counted_as` says what the output tokens in the records stand for.
+/// - the sequence alone does not fit the whole KV cache;
+/// - without chunked prefill, the prompt exceeds the token budget of a step; if requests can be
+///   preempted, the whole sequence does, since it is recomputed in one step.
+/// `counted_as` says what the lengths in the records stand for.
 std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, const Replica& replica,
                                        std::string_view counted_as = "prompt and output");
 

@@ -8,7 +8,8 @@
 namespace roofcast {
 namespace {
 
-// Set in the content of what one request alone holds, so that it equals no content of a workload.
+// Set in the content id of a request's private content, so that it differs from all workload
+// content.
 constexpr std::uint64_t kOwnContent = std::uint64_t{1} << 63;
 
 }  // namespace
@@ -16,13 +17,13 @@ constexpr std::uint64_t kOwnContent = std::uint64_t{1} << 63;
 std::vector<BlockKey> block_keys(std::span<const ContentSpan> contents, std::int64_t block_tokens,
                                  std::int32_t adapter) {
   std::vector<BlockKey> keys;
-  // The hash so far: of the block being filled, and through it of all before.
+  // Running hash of the block being filled, and through it of all blocks before.
   BlockKey block = hash_mix(0, static_cast<std::uint64_t>(adapter) + 1);
   std::int64_t filled = 0;  // tokens of the block so far
   for (const ContentSpan& span : contents) {
     for (std::int64_t at = 0; at < span.tokens;) {
       const std::int64_t piece = std::min(block_tokens - filled, span.tokens - at);
-      // The stretch of the span that stands in this block: where it begins, and how long it is.
+      // The part of the span that falls into this block: its start and length.
       block = hash_mix(hash_mix(block, span.content), static_cast<std::uint64_t>(at));
       block = hash_mix(block, static_cast<std::uint64_t>(piece));
       filled += piece;

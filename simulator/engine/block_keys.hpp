@@ -1,6 +1,6 @@
-// Names of KV blocks by what they hold: equal keys mean equal tokens in the block and in all before
+// Keys of KV blocks by content: equal keys mean equal tokens in the block and in all blocks before
 // it (vllm/v1/core/kv_cache_utils.py hashes the parent's hash, the token ids and extra keys such as
-// the LoRA adapter; here spans of content stand for the token ids).
+// the LoRA adapter; here content spans replace the token ids).
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace roofcast {
 
-/// 64-bit hash; two contents in a run of 10^8 blocks collide with a chance of about 3 in 10^4.
+/// 64-bit hash; in a run of 10^8 blocks two contents collide with a probability of about 3 in 10^4.
 using BlockKey = std::uint64_t;
 
 /// Keys of the full blocks that `contents` covers, for a prompt used with `adapter`.
 std::vector<BlockKey> block_keys(std::span<const ContentSpan> contents, std::int64_t block_tokens,
                                  std::int32_t adapter);
 
-/// The same for a sequence that begins with `contents` and goes on, up to `tokens`, with what only
-/// this request holds. `owner` names it.
+/// Keys for a sequence that starts with `contents` and continues, up to `tokens` tokens, with
+/// content that only the request `owner` has.
 std::vector<BlockKey> own_block_keys(std::span<const ContentSpan> contents, std::int64_t tokens,
                                      std::int64_t block_tokens, std::int32_t adapter,
                                      RequestId owner);

@@ -15,7 +15,7 @@ std::span<const BlockKey> leading(const std::vector<BlockKey>& keys, std::int64_
   return std::span(keys).first(static_cast<std::size_t>(std::min(count, available)));
 }
 
-/// Whether the generated tokens go on with the prompt's last span: the contents reach to its end.
+/// Whether generated tokens continue the prompt's last span, and the spans cover the whole prompt.
 bool continues_contents(const EngineState& state, RequestId id) {
   const Request& request = state.requests.record(id).request;
   const auto contents = state.requests.contents(id);
@@ -26,8 +26,8 @@ bool continues_contents(const EngineState& state, RequestId id) {
   return covered == request.input_tokens;
 }
 
-/// What of the request's sequence others may repeat: its contents, and what it has generated where
-/// that goes on with them.
+/// The part of the sequence that other requests may repeat: its contents, and its generated tokens
+/// if they continue them.
 std::vector<ContentSpan> shared_contents(const EngineState& state, RequestId id) {
   const auto contents = state.requests.contents(id);
   std::vector<ContentSpan> spans(contents.begin(), contents.end());
@@ -43,7 +43,7 @@ PrefixHit find_prefix(EngineState& state, RequestId id) {
   const auto contents = state.requests.contents(id);
   const std::int64_t block = state.blocks.shareable_tokens();
   if (request.keys.empty() && state.engine.kv_offloading.on()) {
-    // Host memory keeps what nobody shares too, for this request itself after a preemption.
+    // Host memory also keeps unshared blocks, for this request itself after a preemption.
     request.keys = own_block_keys(contents, request.tokens(), block, request.adapter, id);
   } else if (request.keys.empty() && !contents.empty()) {
     request.keys = block_keys(contents, block, request.adapter);

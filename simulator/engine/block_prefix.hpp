@@ -1,5 +1,5 @@
-// Prefix caching by whole blocks, as vLLM and TensorRT-LLM have it: what of a request is cached,
-// taking it, and leaving blocks behind for others.
+// Prefix caching by whole blocks, as in vLLM and TensorRT-LLM: finding and taking a request's
+// cached prefix, and caching blocks for other requests.
 #pragma once
 
 #include <cstdint>
@@ -8,33 +8,33 @@
 
 namespace roofcast {
 
-/// A request's cached beginning.
+/// The cached prefix of a request.
 struct PrefixHit {
   std::int64_t tokens = 0;
   KvBlocks::Hit blocks{};
 };
 
-/// At most the whole blocks before the sequence's last token: that one is always computed, for its
-/// logits (get_computed_blocks in vllm/v1/core/kv_cache_manager.py). Nothing when prefix caching is
-/// off. Looks the keys up on first use.
+/// At most the whole blocks before the sequence's last token, which is always computed for its
+/// logits (get_computed_blocks in vllm/v1/core/kv_cache_manager.py). Empty if prefix caching is
+/// off. Computes the request's keys on first use.
 PrefixHit find_prefix(EngineState& state, RequestId id);
 
-/// An admitted request takes its hit: its blocks, and its tokens as computed.
+/// An admitted request takes the blocks of its hit; the hit's tokens count as computed.
 void take_prefix(EngineState& state, RequestId id, const PrefixHit& hit);
 
-/// Blocks that are full once the request has computed `tokens` can be hit from now on, by requests
-/// of the same step too.
+/// Blocks that will be full once the request has computed `tokens` tokens can be hit from now on,
+/// even by requests of the same step.
 void share_full_blocks(EngineState& state, RequestId id, std::int64_t tokens);
 
-/// Before a preemption: the request's own full blocks get names, so that it finds them again unless
-/// they have been taken meanwhile.
+/// Before a preemption: gives the request's full private blocks keys, so that it can find them
+/// again unless they have been reused.
 void keep_own_blocks(EngineState& state, RequestId id);
 
-/// Before a request that finished gives its blocks back: those that its session's next turn
-/// repeats get names.
+/// Before a finished request releases its blocks: gives keys to those that its session's next turn
+/// repeats.
 void share_generated_blocks(EngineState& state, RequestId id);
 
-/// As find_prefix for a request that may not be in this engine.
+/// Like find_prefix, for a request that may not be in this engine.
 std::int64_t cached_prompt_tokens(const EngineState& state, RequestId id);
 
 }  // namespace roofcast

@@ -10,11 +10,11 @@ namespace {
 
 using Kind = AttentionSpan::Kind;
 
-// Blocks above this are followed one by one: a counter for each of their tokens would cost more.
+// Larger blocks are followed member by member: a counter per token position would cost more.
 constexpr std::int64_t kMaxResidues = 4096;
 
-/// Tokens of a block, when all groups that grow with the sequence keep all of it in blocks of one
-/// (not huge) size; 0 otherwise.
+/// Block size in tokens, if all groups that grow with the sequence keep all of it in blocks of one
+/// size up to kMaxResidues; 0 otherwise.
 std::int64_t common_block(const CacheLayout& layout) {
   std::optional<std::int64_t> common;
   for (const CacheGroup& group : layout.groups) {
@@ -41,7 +41,7 @@ void empty(Queue& queue) {
 
 // ---- AttendedSum
 
-/// Whether the sequence attends to more at the next tick.
+/// Whether the sequence attends to one more token at the next tick.
 bool AttendedSum::grows(std::int64_t computed) const {
   const bool whole = span_.kind == Kind::full || span_.kind == Kind::chunked;
   return whole || computed + 1 < span_.tokens;
@@ -120,7 +120,7 @@ DecodeBatch::DecodeBatch(const CacheLayout& layout, const StepTime& times, Reque
   for (const AttentionSpan& span : times.spans()) attended_.emplace_back(span);
 }
 
-/// Of the ticks modulo the block, the one at which the request's tokens have filled its blocks.
+/// The counter of the tick (modulo the block size) at which the request has filled its blocks.
 std::int64_t& DecodeBatch::crossing(const RequestState& request) {
   const std::int64_t ahead = request.joined - request.computed;
   const std::int64_t phase = (ahead % block_tokens_ + block_tokens_) % block_tokens_;
@@ -172,7 +172,7 @@ void DecodeBatch::describe(StepBatch& batch) const {
   }
 }
 
-/// The members whose blocks change at this tick hold what their next token needs.
+/// Members whose blocks change at this tick take what their next token needs.
 void DecodeBatch::hold_due_blocks(const KvBlocks& blocks) {
   for (RequestId id : due_) {
     RequestState& request = table_[id];
@@ -186,7 +186,7 @@ void DecodeBatch::hold_due_blocks(const KvBlocks& blocks) {
   due_.clear();
 }
 
-/// Brings a member's state up to the present tick.
+/// Brings a member's state up to the current tick.
 void DecodeBatch::settle(RequestState& request, const KvBlocks& blocks) const {
   const std::int64_t gained = tick_ - request.joined;
   request.computed += gained;

@@ -1,7 +1,7 @@
-// The decode batch of one replica in aggregate. Its requests gain one token each at every tick (a
-// decided decode step), so their number, the tokens they attend to and the blocks they come to need
-// follow from counts; single requests are looked at only when one joins, reaches its last token or
-// the end of an attention window. A tick costs the same for 10 requests as for 1,000.
+// The decode batch of one replica in aggregate. Its requests gain one token each per tick (a
+// decided decode step), so their number, the tokens they attend to and the blocks they will need
+// follow from counts. Single requests are looked at only when one joins, reaches its last token or
+// reaches the end of an attention window. A tick costs the same for 10 requests as for 1,000.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace roofcast {
 
-/// Tokens attended to, summed over the batch, for one kind of layer.
+/// Attended tokens, summed over the batch, for one kind of layer.
 class AttendedSum {
  public:
   explicit AttendedSum(const AttentionSpan& span) : span_(span) {}
@@ -24,12 +24,12 @@ class AttendedSum {
   /// A sequence of `computed` tokens joins at `tick` and leaves at `last`.
   void join(std::int64_t computed, std::int64_t tick, std::int64_t last);
   void leave(std::int64_t computed);
-  /// Everybody has gained a token; it is now `tick`.
+  /// All sequences have gained a token; the tick is now `tick`.
   void advance(std::int64_t tick);
   void clear();
 
  private:
-  /// At `tick` a window is full, or the next chunk begins.
+  /// At `tick` a sequence fills its window or starts its next chunk.
   struct Turn {
     std::int64_t tick = 0;
     std::int64_t last = 0;
@@ -44,15 +44,15 @@ class AttendedSum {
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
 };
 
-/// Tokens of the batch's sequences, longest first. All gain one a tick, so that who is ahead stays
-/// ahead.
+/// Token counts of the batch's sequences, longest first. All gain one per tick, so the order never
+/// changes.
 class LongestSequences {
  public:
   /// A sequence of `computed` tokens joins, or leaves, at `tick`.
   void join(std::int64_t computed, std::int64_t tick);
   void leave(std::int64_t computed, std::int64_t tick);
   void clear() { ahead_.clear(); }
-  /// Adds the longest to the batch, with the token of the next tick.
+  /// Adds the longest sequences to the batch, counting the token of the next tick.
   void describe(std::int64_t tick, StepBatch& batch) const;
 
  private:
@@ -61,37 +61,37 @@ class LongestSequences {
 
 class DecodeBatch {
  public:
-  /// `table` outlives the batch. `times` says what describe() has to tell, and need not.
+  /// `table` must outlive the batch. `times` determines what describe() has to provide.
   DecodeBatch(const CacheLayout& layout, const StepTime& times, RequestTable& table);
 
   std::int64_t size() const { return size_; }
   /// Decided decode steps so far.
   std::int64_t tick() const { return tick_; }
 
-  /// Whether someone's last token comes at the next tick.
+  /// Whether a request of the batch samples its last token at the next tick.
   bool ends_next() const { return !endings_.empty() && endings_.top().tick == tick_ + 1; }
 
-  /// Whether the request holds the blocks of its tokens and no more, so that it comes to need the
-  /// next as everybody does. (TensorRT-LLM's hold those of a whole prompt before it is computed.)
+  /// Whether the request holds exactly the blocks of its tokens, so that it needs the next block
+  /// when its counts say so. (TensorRT-LLM takes the blocks of a whole prompt before computing it.)
   bool counts(const RequestState& request, const KvBlocks& blocks) const {
     return block_tokens_ == 0 || request.kv.blocks == blocks.needed(request.computed, 1);
   }
 
-  /// A running request that is decoding() and not complete(), and that counts(), joins.
+  /// Adds a running request; it must be decoding(), not complete(), and satisfy counts().
   void join(RequestId id);
 
-  /// What the next tick would take: sequences, and how their blocks change.
+  /// The load of the next tick: sequences, and how their blocks change.
   DecodeLoad load(const KvBlocks& blocks);
 
-  /// Adds the batch to what the step time is asked for.
+  /// Adds the batch to the input of the step time.
   void describe(StepBatch& batch) const;
 
-  /// Everybody's next token has been decided, and the rows taken. Those for whom it is the last
-  /// leave into `completed` (given empty), their states up to date but for what the client has.
+  /// The next tick has been decided and its blocks taken. Requests that sample their last token
+  /// leave into `completed` (passed empty), with their states up to date except `emitted`.
   void advance(const KvBlocks& blocks, std::vector<RequestId>& completed);
 
-  /// The batch is dissolved: states of the members, which are among `running`, are up to date but
-  /// for what the client has; `joined` still says since when they were here.
+  /// Dissolves the batch. The states of its members, which are in `running`, are brought up to date
+  /// except `emitted`; `joined` still holds the tick at which each joined.
   void dissolve(const std::vector<RequestId>& running, const KvBlocks& blocks);
 
  private:
@@ -113,14 +113,14 @@ class DecodeBatch {
   std::vector<AttendedSum> attended_;
   bool keeps_longest_ = false;
   LongestSequences longest_;
-  /// With blocks of one size that keep all tokens: members that need a block more at ticks
-  /// congruent to the index, and the pool blocks of each. Without (`block_tokens_` is 0): members
-  /// by the tick at which their blocks change.
+  /// If all groups that grow keep all tokens in blocks of one size: number of members that need
+  /// another block at ticks congruent to the index, and the pool blocks each then takes. Otherwise
+  /// (`block_tokens_` is 0): members by the tick at which their blocks change.
   std::int64_t block_tokens_ = 0;
   std::int64_t rows_per_crossing_ = 0;
   std::vector<std::int64_t> crossings_;
   Calendar boundaries_;
-  std::vector<RequestId> due_;  // at this tick
+  std::vector<RequestId> due_;  // change blocks at this tick
 };
 
 }  // namespace roofcast

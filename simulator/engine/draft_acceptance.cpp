@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kStream = 0x6472616674;  // "draft"
 
-/// Uniform in [0, 1): the 53 bits that a double holds.
+/// Uniform in [0, 1), from 53 bits, the precision of a double.
 double uniform(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
 }  // namespace

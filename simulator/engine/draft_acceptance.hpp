@@ -8,9 +8,10 @@
 
 namespace roofcast {
 
-/// Of `drafts` drafts, those accepted when the request has generated `generated` tokens: the first
-/// n with the chance Speculation::acceptance states for n. One number is drawn for each decode,
-/// from (seed, request, generated) alone, so it does not matter which engine asks, and when.
+/// Number of accepted drafts out of `drafts`, for a request that has generated `generated` tokens.
+/// The first n are accepted with the probability Speculation::acceptance gives for n. One number is
+/// drawn per decode, from (seed, request, generated) only, so the result does not depend on which
+/// engine asks or when.
 std::int64_t accepted_drafts(const Speculation& speculation, std::uint64_t seed, RequestId request,
                              std::int64_t generated, std::int64_t drafts);
 

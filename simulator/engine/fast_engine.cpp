@@ -6,11 +6,11 @@
 namespace roofcast {
 namespace {
 
-// Decisions in a row that are taken one by one, without forming the batch, after several have
-// failed around it: bounds what forming and dissolving it in vain costs.
+// After repeated failures to decide around the batch, this many decisions in a row are taken
+// without forming it. Bounds the cost of forming and dissolving it for nothing.
 constexpr int kMaxBackoff = 63;
 
-// Steps gone through at once, so that the caller is heard from time to time.
+// Steps advanced at once, so that control returns to the caller regularly.
 constexpr int kMaxQuietSteps = 4096;
 
 }  // namespace
@@ -73,7 +73,7 @@ std::optional<Nanoseconds> FastEngine::start_steps(Nanoseconds now, Nanoseconds 
   return start_step(now);
 }
 
-/// What the batch takes at the next tick, when nothing else can happen in that step.
+/// The batch's load at the next tick; nullopt if anything else can happen in that step.
 std::optional<DecodeLoad> FastEngine::quiet_load() {
   const bool alone = state_.waiting.empty() && others_.empty() && fresh_.empty();
   if (!alone || decoding_.size() == 0 || decoding_.ends_next()) return std::nullopt;
@@ -83,12 +83,12 @@ std::optional<DecodeLoad> FastEngine::quiet_load() {
   return load;
 }
 
-/// Goes through the step that begins at `now` (and moves it to the step's end) when it ends before
-/// the horizon and the decision to be taken in it is that the batch goes on by a token: as
-/// start_step and finish_step would, without what they do for everybody else.
+/// Executes the step that begins at `now`, and moves `now` to its end, if it ends before the
+/// horizon and the decision due in it is to decode the batch and nothing else. Same effect as
+/// start_step and finish_step, without the work for other requests.
 bool FastEngine::run_quiet_step(Nanoseconds& now, Nanoseconds horizon) {
   if (one_by_one_ > 0) return false;
-  const bool ahead = state_.engine.async_scheduling;  // the step itself has been decided
+  const bool ahead = state_.engine.async_scheduling;  // the step itself is already decided
   if (ahead && !next_.only_batch()) return false;
   if (!ahead && !next_.empty()) return false;
   const std::optional<DecodeLoad> load = quiet_load();
@@ -137,10 +137,10 @@ void FastEngine::decide(Nanoseconds now, FastStep& step) {
   if (one_by_one_ == 0) gather();
 }
 
-/// Asks the policy with the batch in aggregate; false when that is not enough to decide.
+/// Lets the policy decide with the batch in aggregate; false if it cannot.
 bool FastEngine::decide_around(Nanoseconds now, FastStep& step) {
   DecodeLoad load = decoding_.load(state_.blocks);
-  // In which order named blocks are taken and given back decides which are forgotten.
+  // The order in which named blocks are taken and returned determines which are evicted.
   if (load.rows_back > 0 && state_.blocks.has_names()) return false;
   load.others = others_;
   const std::optional<bool> decodes = policy_->schedule_around(state_, now, load, step.plan);
@@ -152,7 +152,7 @@ bool FastEngine::decide_around(Nanoseconds now, FastStep& step) {
   return true;
 }
 
-/// Asks the policy as PlainEngine does, with every request's state up to date.
+/// Calls the policy as PlainEngine does, with every request's state up to date.
 void FastEngine::decide_one_by_one(Nanoseconds now, FastStep& step) {
   do {
     step.plan.clear();
@@ -162,7 +162,7 @@ void FastEngine::decide_one_by_one(Nanoseconds now, FastStep& step) {
   others_ = state_.running;
 }
 
-/// The batch goes on by a token each: into the step, and past it.
+/// Every request of the batch gains a token: adds that to the step and advances the batch.
 void FastEngine::advance_batch(FastStep& step) {
   decoding_.describe(step.batch);
   state_.counters.decode_tokens += decoding_.size();
@@ -175,7 +175,7 @@ void FastEngine::advance_batch(FastStep& step) {
   }
 }
 
-/// Who decodes from now on joins the batch.
+/// Requests that decode from now on join the batch.
 void FastEngine::gather() {
   std::erase_if(others_, [&](RequestId id) {
     const RequestState& request = state_[id];
@@ -188,7 +188,7 @@ void FastEngine::gather() {
   });
 }
 
-/// Every request stands for itself again, in the step in progress too.
+/// Returns to individual request states, in the step in progress too.
 void FastEngine::dissolve() {
   decoding_.dissolve(state_.running, state_.blocks);
   const bool in_flight = in_progress_ && step_.decodes;
@@ -233,7 +233,7 @@ std::span<const RequestId> FastEngine::finish_step() {
   return finished_;
 }
 
-/// Every member of the batch has emitted a token.
+/// Every member of the batch emits a token.
 void FastEngine::emit_from_batch() {
   for (RequestId id : step_.fresh) {
     RequestRecord& record = state_.requests.record(id);
@@ -254,7 +254,7 @@ void FastEngine::emit_from_batch() {
   finished_ = step_.completed;
 }
 
-/// `members` of each log had their last token when the batch went on before.
+/// The previous token of the `members` of each log came in the batch's previous step.
 void FastEngine::emit_gap(std::int64_t tick, const std::vector<std::int64_t>& members) {
   const Nanoseconds gap = step_end_ - last_batch_end_;
   for (std::size_t log = 0; log < members.size(); ++log) {
@@ -264,7 +264,7 @@ void FastEngine::emit_gap(std::int64_t tick, const std::vector<std::int64_t>& me
   last_batch_end_ = step_end_;
 }
 
-/// Puts those that finished into the order of admission, and takes them out.
+/// Orders the finished requests by admission and removes them from `running`.
 void FastEngine::remove_finished() {
   std::vector<RequestId>& running = state_.running;
   if (finished_.size() == 1) {

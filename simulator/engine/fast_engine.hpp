@@ -1,7 +1,7 @@
-// The engine with its decode batch in aggregate: a step costs what changes in it, not what runs.
-// Unfinished prompts, arrivals and endings are looked at one by one; when a decision needs a look
-// at every running request (blocks have run out), the batch is dissolved and the policy asked as
-// the plain engine asks it. Same results as PlainEngine, to the nanosecond.
+// The engine with its decode batch in aggregate: the cost of a step depends on what changes in it,
+// not on what runs. Unfinished prompts, arrivals and completions are handled one by one. If a
+// decision depends on every running request (the pool is out of blocks), the batch is dissolved and
+// the policy is called as in PlainEngine. Results equal PlainEngine's to the nanosecond.
 #pragma once
 
 #include <utility>
@@ -11,39 +11,39 @@
 
 namespace roofcast {
 
-/// A decided step: what the policy chose, and the part of the batch.
+/// A decided step: the policy's choice, and what the batch contributes.
 struct FastStep {
   StepPlan plan{};
   StepBatch batch{};
-  bool decodes = false;                 // the batch goes on by a token each,
-  std::int64_t tick = 0;                // to this tick of its:
-  std::vector<std::int64_t> members{};  // so many requests, by the log of their gaps,
-  std::vector<RequestId> fresh{};       // of whom these do so for the first time,
-  std::vector<RequestId> completed{};   // and these for the last
+  bool decodes = false;                 // every request of the batch gains a token,
+  std::int64_t tick = 0;                // at this tick of the batch:
+  std::vector<std::int64_t> members{};  // number of these requests, by the log of their gaps
+  std::vector<RequestId> fresh{};       // requests in their first step in the batch
+  std::vector<RequestId> completed{};   // requests in their last
 
   bool empty() const { return plan.scheduled.empty() && !decodes; }
-  /// Nobody comes into the batch or leaves it, and nothing runs beside it.
+  /// No request joins or leaves the batch, and nothing runs outside it.
   bool only_batch() const {
     return decodes && plan.scheduled.empty() && fresh.empty() && completed.empty();
   }
   void clear();
 };
 
-/// The longest of the latest gaps between steps of the batch, since any tick.
+/// Maximum gap between steps of the batch since a given tick.
 class GapMaxima {
  public:
   void add(std::int64_t tick, Nanoseconds gap);
-  /// 0 when there was none from `tick` on.
+  /// Returns 0 if there was no gap from `tick` on.
   Nanoseconds since(std::int64_t tick) const;
 
  private:
-  // Each the longest from its tick on: ticks ascend, gaps descend.
+  // Each entry is the maximum from its tick on: ticks ascend, gaps descend.
   std::vector<std::pair<std::int64_t, Nanoseconds>> longest_;
 };
 
 class FastEngine final : public ReplicaEngine {
  public:
-  /// `table` and `gaps` outlive the engine and get what happens to each request.
+  /// `table` and `gaps` must outlive the engine; they record what happens to each request.
   FastEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps,
              std::unique_ptr<BatchingPolicy> policy);
 
@@ -78,17 +78,18 @@ class FastEngine final : public ReplicaEngine {
   EngineState state_;
   std::unique_ptr<BatchingPolicy> policy_;
   DecodeBatch decoding_;
-  std::vector<RequestId> others_;      // running, not in the batch, not complete; in running order
+  std::vector<RequestId> others_;      // running, outside the batch, not complete; in running
+                                       // order
   std::vector<RequestId> fresh_;       // joined since the last tick
-  std::vector<std::int64_t> members_;  // of the batch, by the log of their gaps
+  std::vector<std::int64_t> members_;  // number of batch members, by the log of their gaps
   FastStep step_;                      // in progress
-  FastStep next_;                      // decided while it runs, with asynchronous scheduling
+  FastStep next_;                      // decided while step_ runs, with asynchronous scheduling
   bool in_progress_ = false;
   Nanoseconds step_end_ = 0;
-  Nanoseconds last_batch_end_ = 0;  // of the last finished step in which the batch went on
+  Nanoseconds last_batch_end_ = 0;  // end of the last step in which the batch decoded
   GapMaxima maxima_;
-  int one_by_one_ = 0;  // so many decisions more without the batch,
-  int backoff_ = 0;     // and so many after the next failure
+  int one_by_one_ = 0;  // decisions left to take without the batch
+  int backoff_ = 0;     // and how many after the next failure
   std::vector<RequestId> finished_;
 };
 

@@ -1,6 +1,6 @@
-// K and V blocks kept in host memory, least recently used first out (the LRU manager of vLLM's
-// native offloading connector, vllm/v1/kv_offload). Blocks without a key are those that nobody can
-// ask for: they only use up room.
+// K and V blocks kept in host memory, evicting the least recently used (the LRU manager of vLLM's
+// native offloading connector, vllm/v1/kv_offload). Blocks without a key can never be looked up;
+// they only take up space.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ class HostCache {
 
   std::int64_t size() const { return size_; }
 
-  /// Leading keys that are kept.
+  /// Number of leading keys that are in the cache.
   std::int64_t find(std::span<const BlockKey> keys) const;
 
-  /// These are used now: the first of them as the last, as a sequence's end is worth least.
+  /// Marks these blocks as used, the last one first: the end of a sequence is evicted first.
   void touch(std::span<const BlockKey> keys);
 
   void store(BlockKey key);
   void store_nameless(std::int64_t blocks);
 
  private:
-  /// A block with a key, or a run of blocks without.
+  /// A block with a key, or a run of blocks without keys.
   struct Entry {
     BlockKey key = 0;
     std::int64_t blocks = 1;

@@ -8,7 +8,8 @@
 namespace roofcast {
 namespace {
 
-/// Groups whose blocks can be shared: those that keep all tokens, in blocks of the common size.
+/// Number of groups whose blocks can be shared: those that keep all tokens in blocks of the common
+/// size.
 std::int64_t shareable_groups(const CacheLayout& layout) {
   return std::count_if(layout.groups.begin(), layout.groups.end(), [&](const CacheGroup& group) {
     using Kind = AttentionSpan::Kind;
@@ -37,7 +38,7 @@ bool KvBlocks::take(KvHolding& holding, std::int64_t tokens, std::int64_t in_fli
   const std::int64_t blocks = needed(tokens, in_flight);
   if (!take_rows(blocks - holding.blocks)) return false;
   holding.blocks = blocks;
-  // After a chunk the windows hold more than the next step needs: look again then.
+  // After a chunk the windows hold more than the next step needs, so check again then.
   holding.covered_tokens = in_flight == 1 ? next_boundary(tokens) : 0;
   return true;
 }
@@ -109,7 +110,7 @@ void KvBlocks::name(KvHolding& holding, std::span<const BlockKey> keys) {
   }
 }
 
-/// The block joins those with its key, as the newest.
+/// Appends the block to those with its key, as the newest.
 void KvBlocks::remember(std::int32_t node) {
   SameKey& same = by_key_[at(node).key];
   at(node).older = same.newest;
@@ -126,11 +127,11 @@ void KvBlocks::forget(std::int32_t node) {
   (newer == kNone ? same.newest : at(newer).older) = older;
   if (same.oldest == kNone) by_key_.erase(entry);
   at(node).named = false;
-  // The block that answers from now on may be one that somebody holds.
+  // find() may now return a block that a sequence holds.
   if (older == kNone && newer != kNone) ++gains_;
 }
 
-/// Takes rows from the head of the queue; the caller has seen that there are enough.
+/// Takes blocks from the head of the queue; the caller has checked that there are enough.
 void KvBlocks::take_free(std::int64_t rows) {
   while (rows > 0) {
     const std::int32_t head = first_;

@@ -1,7 +1,7 @@
-// The pool of KV cache blocks of one replica. Blocks are counted; only those that hold a prompt
-// prefix which other requests may share have a name (BlockKey) and are tracked one by one. Free
-// blocks stand in one queue, least recently used first, from which blocks are taken: a named one is
-// then forgotten (vllm/v1/core/block_pool.py).
+// The pool of KV cache blocks of one replica. Blocks are counted; only those of a prompt prefix
+// that other requests may share have a name (BlockKey) and are tracked individually. Free blocks
+// form one queue, least recently used first. Taking a named block from it removes its name
+// (vllm/v1/core/block_pool.py).
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,20 @@
 
 namespace roofcast {
 
-/// What one sequence holds of the pool.
+/// The pool blocks that one sequence holds.
 struct KvHolding {
   std::int64_t blocks = 0;
-  std::int64_t covered_tokens = 0;    // up to so many tokens, one token a step changes nothing
+  std::int64_t covered_tokens = 0;    // up to this length, growing by one token per step needs no
+                                      // change
   std::vector<std::int32_t> named{};  // its first blocks, as the pool knows them
 };
 
-/// Owns the counts of used and free blocks; used + free is constant. Named blocks that nobody
+/// Owns the counts of used and free blocks; used + free is constant. Named blocks that no sequence
 /// holds are free.
 class KvBlocks {
  public:
-  /// `block_ids` includes the null block, which vLLM keeps for positions without storage, so one
-  /// less can be used. `max_in_flight` is the most tokens that one step may add to a sequence.
+  /// `block_ids` includes the null block, which vLLM reserves for positions without storage, so one
+  /// less is usable. `max_in_flight` is the most tokens that one step may add to a sequence.
   KvBlocks(const CacheLayout& layout, std::int64_t block_ids, std::int64_t max_in_flight);
 
   std::int64_t usable() const { return usable_; }
@@ -34,60 +35,62 @@ class KvBlocks {
   std::int64_t free() const { return usable_ - used_; }
   const CacheLayout& layout() const { return layout_; }
 
-  /// Blocks of a sequence of `tokens` tokens of which the current step computes `in_flight`: those
-  /// and the window before the first of them, in layers with windows; all in others.
+  /// Blocks for a sequence of `tokens` tokens of which the current step computes `in_flight`. In
+  /// layers with windows: those tokens and the window before the first of them; in others: all
+  /// tokens.
   std::int64_t needed(std::int64_t tokens, std::int64_t in_flight) const;
 
-  /// The same with as many tokens in flight as a step may have.
+  /// The same for the most tokens in flight that a step may have.
   std::int64_t max_needed(std::int64_t tokens) const { return needed(tokens, max_in_flight_); }
 
-  /// Makes `holding` cover `tokens` tokens of which `in_flight` are computed now, giving back what
-  /// has left its windows; or changes nothing and returns false when too few blocks are free.
+  /// Makes `holding` cover `tokens` tokens, `in_flight` of which are computed now, and releases
+  /// blocks that have left its windows. Returns false and changes nothing if too few blocks are
+  /// free.
   bool grow(KvHolding& holding, std::int64_t tokens, std::int64_t in_flight) {
     return (in_flight == 1 && tokens <= holding.covered_tokens) || take(holding, tokens, in_flight);
   }
 
-  /// Gives all back, the end of the sequence first, so that it is forgotten first.
+  /// Releases all blocks, the end of the sequence first, so that it is reused first.
   void release(KvHolding& holding);
 
-  /// For sequences counted together: so many blocks more are theirs (negative: given back). False,
-  /// and nothing changes, when too few are free.
+  /// For sequences counted together: assigns them `rows` more pool blocks (negative: returns them).
+  /// Returns false and changes nothing if too few are free.
   bool take_rows(std::int64_t rows);
 
-  /// The most tokens that fit the blocks of `tokens` tokens, in every group.
+  /// Largest sequence length that needs no more blocks in any group than `tokens` tokens do.
   std::int64_t next_boundary(std::int64_t tokens) const;
 
   // ---- prefix caching
 
-  /// Tokens of a block that can be shared; 0 when this layout shares none. Models with several
-  /// groups share the blocks of their full-attention groups; that their windows and states must be
-  /// at hand too is neglected.
+  /// Tokens per shareable block; 0 if this layout shares none. Models with several groups share the
+  /// blocks of their full-attention groups; that windows and states must be cached too is
+  /// neglected.
   std::int64_t shareable_tokens() const { return rows_per_named_ > 0 ? layout_.block_tokens : 0; }
 
   bool has_names() const { return !by_key_.empty(); }
 
   struct Hit {
-    std::int64_t blocks = 0;  // leading keys that are cached
-    std::int64_t free = 0;    // pool blocks among them that nobody holds: taking them uses them up
+    std::int64_t blocks = 0;  // leading keys in the cache
+    std::int64_t free = 0;    // pool blocks among them held by no sequence: the hit uses them up
   };
   Hit find(std::span<const BlockKey> keys) const;
 
-  /// Pool blocks of a hit: what `needed` counts and the hit already provides.
+  /// Pool blocks of a hit: included in `needed` and already provided by the hit.
   std::int64_t rows_of(const Hit& hit) const { return hit.blocks * rows_per_named_; }
 
-  /// The (empty) holding takes the blocks of these keys, all of which are cached.
+  /// The (empty) holding takes the blocks of these keys, all of which must be cached.
   void take_cached(KvHolding& holding, std::span<const BlockKey> keys);
 
-  /// The holding's first blocks are full and have these keys from now on. Blocks with equal keys
-  /// stand side by side: the one named first answers until it is taken, then the next.
+  /// Names the holding's first blocks, which are full. Several blocks may have the same key: find()
+  /// returns the one named first until it is taken, then the next.
   void name(KvHolding& holding, std::span<const BlockKey> keys);
 
-  /// Rises whenever find() may come to more blocks, or to more that somebody holds: an answer is
-  /// an upper bound of both until then.
+  /// Increases whenever find() may return more blocks, or more that are held. Until then its last
+  /// result is an upper bound of both.
   std::int64_t gains() const { return gains_; }
 
  private:
-  /// A named block, or a run of free blocks without a name.
+  /// A named block, or a run of free unnamed blocks.
   struct Node {
     BlockKey key = 0;
     std::int64_t rows = 0;
@@ -96,7 +99,7 @@ class KvBlocks {
     std::int32_t before = kNone, after = kNone;  // in the queue of free blocks
     std::int32_t older = kNone, newer = kNone;   // among the blocks with its key
   };
-  /// The blocks with one key, in the order they were named.
+  /// The blocks with one key, in the order in which they were named.
   struct SameKey {
     std::int32_t oldest = kNone;
     std::int32_t newest = kNone;
@@ -118,7 +121,7 @@ class KvBlocks {
   std::int64_t usable_ = 0;
   std::int64_t used_ = 0;
   std::int64_t max_in_flight_ = 0;
-  std::int64_t rows_per_named_ = 0;  // pool blocks of one shared block: full-attention groups
+  std::int64_t rows_per_named_ = 0;  // pool blocks per shared block: one per full-attention group
   std::vector<Node> nodes_;
   std::vector<std::int32_t> vacant_;
   std::int32_t first_ = kNone, last_ = kNone;

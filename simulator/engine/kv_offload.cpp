@@ -5,7 +5,7 @@
 namespace roofcast {
 namespace {
 
-/// The request's keys from block `first` on, `end` excluded.
+/// The request's keys of the blocks in [first, end).
 std::span<const BlockKey> keys_between(const RequestState& request, std::int64_t first,
                                        std::int64_t end) {
   const std::int64_t last = std::min(end, std::ssize(request.keys));

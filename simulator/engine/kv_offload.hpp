@@ -1,10 +1,9 @@
 // K and V in host memory, as vLLM's native offloading connector keeps them
 // (vllm/distributed/kv_transfer/kv_connector/v1/offloading_connector.py and vllm/v1/kv_offload):
-// every full block is copied out when it is computed, and what the GPU's prefix cache lacks of a
-// prompt is loaded while other requests run.
-// Copies out cost no time: they run beside the steps, in the link's other direction. What a request
-// generates is kept, but found again only after a preemption: a session's next turn does not find
-// it here.
+// every full block is copied to host memory when computed, and the part of a prompt that the GPU's
+// prefix cache lacks is loaded while other requests run. Copies to host cost no time: they overlap
+// the steps and use the other direction of the link. Generated tokens are kept too, but are found
+// again only after a preemption, not by a session's next turn.
 #pragma once
 
 #include <deque>
@@ -18,23 +17,23 @@ namespace roofcast {
 
 class KvOffload {
  public:
-  /// Of the request's blocks, those after the first `cached` that can be loaded.
+  /// Number of the request's blocks after the first `cached` that can be loaded from host memory.
   std::int64_t find(EngineState& state, RequestId id, std::int64_t cached);
 
-  /// `blocks` blocks are on their way from `now` on, after those that were asked for earlier:
-  /// RequestState::loaded says until when.
+  /// Loads `blocks` blocks from `now` on, after all earlier loads; sets RequestState::loaded to the
+  /// time the load ends.
   void load(EngineState& state, RequestId id, std::int64_t blocks, Nanoseconds now);
 
-  /// A request whose load has ended starts.
+  /// Call when a request whose load has ended starts.
   void take(RequestId id) { std::erase(awaited_, id); }
-  /// Whether requests wait for a load, or have not started since it ended.
+  /// Whether requests wait for a load, or have not started since theirs ended.
   bool awaited() const { return !awaited_.empty(); }
-  /// The one of them that asked last gives its blocks back, and begins anew in its turn. False when
-  /// there is none. (vLLM leaves them their blocks and preempts a running request, with which two
-  /// requests can take turns for ever.)
+  /// The request that asked last among them releases its blocks and starts over when its turn
+  /// comes. Returns false if there is none. (vLLM lets it keep its blocks and preempts a running
+  /// request, which lets two requests preempt each other forever.)
   bool give_up_last(EngineState& state);
 
-  /// The request's first `tokens` tokens are computed with the step that is being decided.
+  /// Stores the request's first `tokens` tokens, computed in the step being decided.
   void store(EngineState& state, RequestId id, std::int64_t tokens);
 
   /// When the next load after `now` ends.
@@ -45,7 +44,7 @@ class KvOffload {
 
   std::optional<HostCache> host_;
   std::vector<RequestId> awaited_;  // in the order they asked
-  std::deque<Nanoseconds> ends_;    // of loads on their way, ascending
+  std::deque<Nanoseconds> ends_;    // of pending loads, ascending
 };
 
 }  // namespace roofcast

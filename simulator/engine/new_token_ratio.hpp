@@ -1,5 +1,5 @@
-// SGLang's guess of how much of their allowed output running requests will still generate, by which
-// it decides how many more to admit (NewTokenRatioTracker in
+// SGLang's estimate of the share of their allowed output that running requests will still generate,
+// used to decide how many more to admit (NewTokenRatioTracker in
 // sglang/srt/managers/scheduler_components, and global_config for the constants).
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace roofcast {
 
-/// Falls with every decode step from its start to a floor; a retraction sets it anew, an idle
-/// engine starts again. Decode steps are the steps that were not prefills, so that an engine which
-/// takes many at once need not report them.
+/// Decreases with every decode step from its initial value to a floor. A retraction sets it; an
+/// idle engine resets it. Decode steps are counted as steps that are not prefills, so an engine
+/// that advances many steps at once need not report them.
 class NewTokenRatio {
  public:
   /// SGLANG_INIT_NEW_TOKEN_RATIO, SGLANG_MIN_NEW_TOKEN_RATIO_FACTOR,
@@ -25,17 +25,17 @@ class NewTokenRatio {
         decay_((initial_ - floor_) / kDecaySteps),
         start_(initial_) {}
 
-  /// Before step number `step` (from 0).
+  /// The ratio before step number `step` (from 0).
   double at(std::int64_t step) const {
     const std::int64_t decodes = std::max<std::int64_t>(0, step - first_step_ - prefills_);
     if (decodes == 0) return start_;
     return std::max(start_ - decay_ * static_cast<double>(decodes), floor_);
   }
 
-  /// The step that is being decided is a prefill.
+  /// Call when the step being decided is a prefill.
   void count_prefill() { ++prefills_; }
 
-  /// From `step` on it falls from `ratio`.
+  /// From `step` on, the ratio decreases from `ratio`.
   void set(double ratio, std::int64_t step) {
     start_ = ratio;
     first_step_ = step;
@@ -49,7 +49,7 @@ class NewTokenRatio {
   double decay_ = 0;
   double start_ = 0;
   std::int64_t first_step_ = 0;
-  std::int64_t prefills_ = 0;  // since
+  std::int64_t prefills_ = 0;  // since first_step_
 };
 
 }  // namespace roofcast

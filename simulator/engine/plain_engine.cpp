@@ -33,15 +33,15 @@ std::optional<Nanoseconds> PlainEngine::start_step(Nanoseconds now) {
   step_end_ = now + duration;
   in_progress_ = true;
   account_step(state_, duration);
-  // Asynchronous scheduling decides the next step as soon as this one has been handed over
-  // (step_with_batch_queue in vllm/v1/engine/core.py): what arrives or finishes while this one runs
-  // is seen a step later.
+  // Asynchronous scheduling decides the next step as soon as this one is submitted
+  // (step_with_batch_queue in vllm/v1/engine/core.py): anything that arrives or finishes while this
+  // one runs is seen one step later.
   if (state_.engine.async_scheduling) decide(now, next_);
   return step_end_;
 }
 
-/// Asks the policy. A decision in which the only request that was looked at preempted itself runs
-/// nothing and takes no time: the scheduler is asked again.
+/// Calls the policy. If the only request it looked at preempted itself, nothing runs and no time
+/// passes, so the policy is called again.
 void PlainEngine::decide(Nanoseconds now, DecidedStep& step) {
   do {
     step.plan.clear();
@@ -67,7 +67,7 @@ std::span<const RequestId> PlainEngine::finish_step() {
     any_finished |= emit_token(state_, id, step_end_, gaps_);
   }
   if (!any_finished) return finished_;
-  // In order of admission, whatever the order they were scheduled in.
+  // In order of admission, regardless of the order in which they were scheduled.
   std::erase_if(state_.running, [&](RequestId id) {
     const RequestState& request = state_[id];
     const bool finished = request.emitted == request.output_tokens;

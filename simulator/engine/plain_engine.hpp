@@ -1,5 +1,5 @@
-// The reference engine: looks at every running request in every step, and does what the policy
-// says.
+// The reference engine: looks at every running request in every step and executes the policy's
+// plan.
 #pragma once
 
 #include "simulator/engine/batching_policy.hpp"
@@ -17,7 +17,7 @@ struct DecidedStep {
 
 class PlainEngine final : public ReplicaEngine {
  public:
-  /// `table` and `gaps` outlive the engine and get what happens to each request.
+  /// `table` and `gaps` must outlive the engine; they record what happens to each request.
   PlainEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps,
               GapCounting counting = GapCounting::at_once);
 
@@ -33,7 +33,7 @@ class PlainEngine final : public ReplicaEngine {
 
   const EngineState& state() const { return state_; }
   const BatchingPolicy& policy() const { return *policy_; }
-  /// The step in progress: what was chosen and what its time was asked for.
+  /// The step in progress: its plan, and the input of its step time.
   const StepPlan& plan() const { return step_.plan; }
   const StepBatch& batch() const { return step_.batch; }
 
@@ -45,7 +45,7 @@ class PlainEngine final : public ReplicaEngine {
   EngineState state_;
   std::unique_ptr<BatchingPolicy> policy_;
   DecidedStep step_;  // in progress
-  DecidedStep next_;  // decided while it runs, with asynchronous scheduling
+  DecidedStep next_;  // decided while step_ runs, with asynchronous scheduling
   bool in_progress_ = false;
   Nanoseconds step_end_ = 0;
   std::vector<RequestId> finished_;

@@ -12,7 +12,7 @@ void NaivePolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
   const RequestId id = state.running.front();
   RequestState& request = state[id];
   if (request.complete()) return;
-  request.computed = 0;  // nothing was kept of the step before
+  request.computed = 0;  // nothing is kept from the previous step
   plan.scheduled.push_back({id, request.tokens()});
 }
 

@@ -1,5 +1,5 @@
-// The loop of a first program: one request at a time and no KV cache. Every token computes the
-// whole sequence again, prompt and all generated so far: the naive side of `roofcast staircase`.
+// The simplest possible loop: one request at a time and no KV cache. Every token recomputes the
+// whole sequence so far, prompt and generated tokens: the naive baseline of `roofcast staircase`.
 #pragma once
 
 #include "simulator/engine/batching_policy.hpp"

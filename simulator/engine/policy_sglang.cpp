@@ -8,11 +8,11 @@
 namespace roofcast {
 namespace {
 
-/// After a retraction each remaining request is thought to go on for so many tokens, and so many
-/// pages are emptied for it (SGLANG_RETRACT_DECODE_STEPS).
+/// Tokens that each remaining request is assumed to generate after a retraction, and for which
+/// pages are freed (SGLANG_RETRACT_DECODE_STEPS).
 constexpr std::int64_t kRetractDecodeSteps = 20;
 
-/// Blocks that these requests need to go on by a token each.
+/// Blocks that these requests need to gain one token each.
 std::int64_t rows_required(const EngineState& state, const std::vector<RequestId>& batch) {
   std::int64_t rows = 0;
   for (RequestId id : batch) {
@@ -24,7 +24,7 @@ std::int64_t rows_required(const EngineState& state, const std::vector<RequestId
   return rows;
 }
 
-/// Their blocks, which are free.
+/// Takes these blocks, which must be free.
 void grow_by_one(EngineState& state, const std::vector<RequestId>& batch) {
   for (RequestId id : batch) {
     RequestState& request = state[id];
@@ -38,7 +38,7 @@ void schedule_decodes(const std::vector<RequestId>& batch, StepPlan& plan) {
   for (RequestId id : batch) plan.scheduled.push_back({id, 1});
 }
 
-/// The share of their allowed output that the remaining requests are thought to reach
+/// The share of their allowed output that the remaining requests are expected to reach
 /// (estimate_new_token_ratio_after_retract).
 double ratio_after_retraction(const EngineState& state, const std::vector<RequestId>& remaining) {
   std::int64_t generated = 0, allowed = 0;
@@ -74,8 +74,8 @@ std::optional<bool> SglangPolicy::schedule_around(EngineState& state, Nanosecond
   return true;
 }
 
-/// What earlier steps have computed becomes the prefix cache's: a cut prompt's chunk at once, whole
-/// prompts when their step has ended and, with the overlap schedule, the next has been started.
+/// Moves what earlier steps computed into the prefix cache: chunks at once, whole prompts when
+/// their step has ended and, with the overlap schedule, the next one has started.
 void SglangPolicy::settle(EngineState& state) {
   if (!prefix_) prefix_.emplace(state);
   prefix_->forget_taken(state);
@@ -88,7 +88,7 @@ void SglangPolicy::settle(EngineState& state) {
   if (chunked_) prefix_->keep(state, *chunked_, state[*chunked_].computed);
 }
 
-/// Running requests that go on by a token, without those whose last token is on its way.
+/// Running requests that gain a token, except those whose last token is being sampled.
 std::vector<RequestId> SglangPolicy::decode_batch(const EngineState& state) const {
   std::vector<RequestId> batch;
   for (RequestId id : state.running) {
@@ -97,8 +97,8 @@ std::vector<RequestId> SglangPolicy::decode_batch(const EngineState& state) cons
   return batch;
 }
 
-/// Fills the plan with prompts, and with the decodes that go along; leaves it empty when no prompt
-/// can run.
+/// Fills the plan with prompts, and with decodes in mixed chunks; leaves it empty if no prompt can
+/// run.
 void SglangPolicy::prefill(EngineState& state, StepPlan& plan) {
   if (!chunked_ && (full_ || state.waiting.empty())) return;
   const std::vector<RequestId> decoding = decode_batch(state);
@@ -126,7 +126,7 @@ void SglangPolicy::prefill(EngineState& state, StepPlan& plan) {
   if (mixed && !plan.scheduled.empty()) schedule_decodes(decoding, plan);
 }
 
-/// Waiting requests, strictly in order: the first that cannot start ends it.
+/// Admits waiting requests, strictly in order: the first that cannot start ends it.
 void SglangPolicy::admit(EngineState& state, PrefillBudget& budget, StepPlan& plan) {
   const auto places = static_cast<std::size_t>(state.engine.max_num_seqs);
   while (!state.waiting.empty()) {
@@ -147,10 +147,10 @@ void SglangPolicy::decode(EngineState& state, StepPlan& plan) {
   schedule_decodes(batch, plan);
 }
 
-/// Takes requests out of the batch until the rest can go on: first those that have generated least,
-/// of these the longest prompts, of these the last admitted. One stays, unless a cut prompt holds
-/// what it needs. The batch is empty in the end when the last one must wait for the blocks of
-/// requests that are ending.
+/// Retracts requests until the rest can continue: those that have generated least first, then those
+/// with the longest prompts, then the last admitted. One stays, unless a chunked prompt holds the
+/// blocks it needs. The batch ends up empty if the last request must wait for blocks of requests
+/// that are about to finish.
 void SglangPolicy::retract(EngineState& state, std::vector<RequestId>& batch, StepPlan& plan) {
   std::vector<RequestId> order = batch;
   std::stable_sort(order.begin(), order.end(), [&](RequestId a, RequestId b) {
@@ -174,8 +174,8 @@ void SglangPolicy::retract(EngineState& state, std::vector<RequestId>& batch, St
   ratio_.set(ratio_after_retraction(state, order), state.counters.steps + (batch.empty() ? 0 : 1));
 }
 
-/// Gives back all it holds; what it computed is only found again as far as the prefix cache has it
-/// (release_req). It queues behind all others.
+/// Releases all its blocks; its computed tokens are found again only as far as the prefix cache has
+/// them (release_req). It queues behind all others.
 void SglangPolicy::retract_one(EngineState& state, RequestId id, StepPlan& plan) {
   RequestState& request = state[id];
   state.counters.recomputed_tokens += request.computed;

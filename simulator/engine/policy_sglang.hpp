@@ -1,11 +1,11 @@
 // SGLang's scheduler (sglang/srt/managers/scheduler.py, schedule_batch.py and schedule_policy.py,
-// 2025 to 2026). A step is a prefill or a decode: while a waiting request can be admitted, or a
-// prompt that was cut is not finished, prompts are computed and decodes pause; with
-// enable_mixed_chunk they go along. Admission trusts a guess of what running requests will still
-// generate (NewTokenRatio); when the pool runs out under them, those that have generated least are
-// retracted, and queue again behind all others. Prefixes are shared token by token (RadixPrefix).
-// Not here: priorities, the exact reservation that SGLang makes for ignore_eos requests when its
-// prefix cache is off, a pool of their own for layers with windows.
+// 2025 to 2026). A step is a prefill or a decode. While a waiting request can be admitted, or a
+// chunked prompt is unfinished, prompts are computed and decodes pause; with enable_mixed_chunk
+// they run together. Admission relies on an estimate of what running requests will still generate
+// (NewTokenRatio). If the pool runs out while they decode, those that have generated least are
+// retracted and queue behind all others. Prefixes are shared token by token (RadixPrefix). Not
+// modelled: priorities, the exact reservation that SGLang makes for ignore_eos requests when its
+// prefix cache is off, a separate pool for layers with windows.
 #pragma once
 
 #include "simulator/engine/new_token_ratio.hpp"
@@ -26,9 +26,9 @@ class SglangPolicy final : public BatchingPolicy {
   void abandon(EngineState& state, RequestId id) override;
   std::int64_t cached_tokens(const EngineState& state, RequestId id) const override;
 
-  /// Before the step that is decided next.
+  /// The ratio before the step that is decided next.
   double new_token_ratio(const EngineState& state) const { return ratio_.at(state.counters.steps); }
-  /// What the prefix cache holds; none before the first decision.
+  /// The prefix cache; nullptr before the first decision.
   const RadixPrefix* prefix() const { return prefix_ ? &*prefix_ : nullptr; }
 
  private:
@@ -48,12 +48,12 @@ class SglangPolicy final : public BatchingPolicy {
   std::vector<RequestId> decode_batch(const EngineState& state) const;
 
   NewTokenRatio ratio_;
-  // Made with the first decision, when the pool is known. Mutable: tokens that decodes have taken
-  // from it are forgotten when somebody looks.
+  // Created at the first decision, when the pool is known. Mutable because reads first evict the
+  // tokens whose pages decodes have taken.
   mutable std::optional<RadixPrefix> prefix_;
-  std::optional<RequestId> chunked_;  // the prompt that was cut and goes on next
+  std::optional<RequestId> chunked_;  // the prompt that was chunked and continues next
   std::vector<Computed> computed_;    // not yet in the prefix cache
-  bool full_ = false;                 // nobody is admitted before a running request has left
+  bool full_ = false;                 // no request is admitted until a running one leaves
 };
 
 }  // namespace roofcast

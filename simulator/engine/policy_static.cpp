@@ -13,12 +13,12 @@ void run(EngineState& state, RequestId id, StepPlan& plan) {
   RequestState& request = state[id];
   const std::int64_t tokens = request.uncomputed();
   const bool grown = state.blocks.grow(request.kv, request.tokens(), tokens);
-  assert(grown);  // reserved when the batch was made
+  assert(grown);  // reserved when the batch was formed
   static_cast<void>(grown);
   plan.scheduled.push_back({id, tokens});
 }
 
-/// The next batch: waiting requests in order, up to the first for which there is no room.
+/// Forms the next batch: waiting requests in order, up to the first that does not fit.
 void start_batch(EngineState& state, StepPlan& plan) {
   const auto places = static_cast<std::size_t>(state.engine.max_num_seqs);
   std::int64_t budget = state.engine.max_num_batched_tokens;

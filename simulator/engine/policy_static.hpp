@@ -1,12 +1,11 @@
-// Static batching: scheduling by whole requests, as serving systems did before iteration-level
-// scheduling (the baseline of Orca; Yu et al., OSDI 2022, section 3). When nothing runs, a batch is
-// made of the requests that wait, in their order, up to max_num_seqs of them; their prompts are
-// computed in one step, then each gains a token a step. Who arrives later waits until the longest
-// output of the batch is done. Blocks are reserved for prompt and output of all, so a batch also
-// ends where the KV cache, or max_num_batched_tokens, is full.
-// In favour of static batching: prompts and ended sequences are not padded in the step time, a
-// batch does not wait to be filled, and tokens reach the client when they are made, not when the
-// batch ends. No prefix caching.
+// Static batching: scheduling whole requests, as serving systems did before iteration-level
+// scheduling (the baseline of Orca; Yu et al., OSDI 2022, section 3). When nothing runs, up to
+// max_num_seqs waiting requests form a batch, in order; their prompts are computed in one step,
+// then each gains a token per step. Later arrivals wait until the longest output of the batch is
+// done. Blocks are reserved for all prompts and outputs, so the KV cache and max_num_batched_tokens
+// also limit a batch. Optimistic for static batching: prompts and finished sequences are not padded
+// in the step time, a batch does not wait to fill up, and tokens reach the client when generated,
+// not when the batch ends. No prefix caching.
 #pragma once
 
 #include "simulator/engine/batching_policy.hpp"

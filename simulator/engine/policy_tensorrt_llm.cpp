@@ -30,8 +30,8 @@ std::optional<bool> TensorrtLlmPolicy::schedule_around(EngineState& state, Nanos
   return decode_alone(state, load);
 }
 
-/// Prompts whose last step has ended can be reused from now on. Who does not run any more has left
-/// its blocks already.
+/// Makes prompts whose last step has ended reusable. Requests that no longer run have already
+/// returned their blocks.
 void TensorrtLlmPolicy::share_computed_prompts(EngineState& state) {
   const auto runs = [&](RequestId id) {
     return std::find(state.running.begin(), state.running.end(), id) != state.running.end();
@@ -60,7 +60,7 @@ void TensorrtLlmPolicy::run(EngineState& state, const AdmissionCandidate& candid
   const RequestId id = candidate.request;
   RequestState& request = state[id];
   const bool grown = state.blocks.grow(request.kv, request.tokens(), candidate.tokens);
-  assert(grown);  // the capacity scheduler has seen to it
+  assert(grown);  // ensured by the capacity scheduler
   static_cast<void>(grown);
   plan.scheduled.push_back({id, candidate.tokens});
   const bool ends_prompt = !candidate.generation && candidate.tokens == request.uncomputed();
@@ -70,9 +70,9 @@ void TensorrtLlmPolicy::run(EngineState& state, const AdmissionCandidate& candid
   }
 }
 
-/// Waiting requests that were looked at and did not start return to where they were.
+/// Returns the waiting requests that were visited but did not start to their places in the queue.
 void TensorrtLlmPolicy::put_back(EngineState& state, const StepPlan& plan) const {
-  auto started = plan.admitted.rbegin();  // in the order in which they were looked at
+  auto started = plan.admitted.rbegin();  // in the order in which they were visited
   for (auto id = candidates_.looked_at.rbegin(); id != candidates_.looked_at.rend(); ++id) {
     if (started != plan.admitted.rend() && *started == *id) {
       ++started;

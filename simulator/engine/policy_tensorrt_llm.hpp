@@ -1,14 +1,14 @@
 // TensorRT-LLM's scheduler, as its PyTorch backend runs it (tensorrt_llm/_torch/pyexecutor/
 // scheduler.py and py_executor.py; the algorithms are those of cpp/tensorrt_llm/batch_manager).
-// Two stages: who may be active, given the KV blocks (tensorrt_capacity.hpp), and who of them runs
-// in this step, given its tokens (tensorrt_micro_batch.hpp). Generations and prompts share a step.
-// A prompt takes the blocks of its whole length when it starts. Prompt blocks can be reused once
-// the prompt is computed to its end and that step has ended (store_context_blocks in
+// Two stages: which requests may be active, given the KV blocks (tensorrt_capacity.hpp), and which
+// of them run in this step, given its token budget (tensorrt_micro_batch.hpp). Generations and
+// prompts share a step. A prompt takes the blocks of its whole length when it starts. Prompt blocks
+// can be reused once the prompt is fully computed and that step has ended (store_context_blocks in
 // resource_manager.py; NVIDIA/TensorRT-LLM pulls 6683 and 12416: one step later with the overlap
-// scheduler). A paused request is computed again, with what it had generated as part of its prompt.
-// Not here: reuse of part of a block (enable_partial_reuse), blocks in host memory, beams, draft
-// tokens, the newer option that counts reusable blocks and tokens before a request starts. A paused
-// request is first in the queue, where TensorRT-LLM keeps the order of arrival: this differs only
+// scheduler). A paused request is recomputed, with its generated tokens as part of its prompt. Not
+// modelled: partial block reuse (enable_partial_reuse), blocks in host memory, beams, draft tokens,
+// the newer option that counts reusable blocks and tokens before a request starts. A paused request
+// goes to the front of the queue, where TensorRT-LLM keeps the order of arrival: this differs only
 // for requests passed over for reuse.
 #pragma once
 
@@ -28,11 +28,11 @@ class TensorrtLlmPolicy final : public BatchingPolicy {
   std::int64_t cached_tokens(const EngineState& state, RequestId id) const override;
 
  private:
-  /// A prompt whose last tokens a step computes.
+  /// A prompt whose last tokens are computed in a step.
   struct Prompt {
     RequestId request = 0;
     std::int64_t tokens = 0;
-    std::int64_t emitted = 0;  // tokens that the client has when that step has ended
+    std::int64_t emitted = 0;  // tokens the client has when that step has ended
   };
 
   void share_computed_prompts(EngineState& state);
@@ -41,7 +41,7 @@ class TensorrtLlmPolicy final : public BatchingPolicy {
   void put_back(EngineState& state, const StepPlan& plan) const;
 
   Candidates candidates_{};
-  std::vector<Prompt> ending_{};  // whose blocks nobody can reuse yet
+  std::vector<Prompt> ending_{};  // whose blocks cannot be reused yet
 };
 
 }  // namespace roofcast

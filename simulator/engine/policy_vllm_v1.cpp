@@ -11,8 +11,9 @@
 namespace roofcast {
 namespace {
 
-/// Position in `running` of the request to preempt: the last admitted, or the worst in priority,
-/// later arrival breaking ties. Requests whose last token is on its way free their blocks anyway.
+/// Index in `running` of the request to preempt: the last admitted, or the worst in priority, ties
+/// by later arrival. Skips requests whose last token is being sampled, as they free their blocks
+/// anyway.
 std::size_t victim_position(const EngineState& state) {
   const auto& running = state.running;
   const bool by_priority = state.engine.order == QueueOrder::priority;
@@ -25,10 +26,10 @@ std::size_t victim_position(const EngineState& state) {
                                      std::tuple(state[running[*worst]].priority, running[*worst]);
     if (worse) worst = i;
   }
-  return *worst;  // the request that needs blocks is itself a candidate
+  return *worst;  // may be the request that needs the blocks
 }
 
-/// Takes a request out of this step, if it is in it; returns the tokens it had.
+/// Removes a request from this step if it is scheduled; returns the tokens it had.
 std::int64_t unschedule(StepPlan& plan, RequestId id) {
   const auto found = std::find_if(plan.scheduled.begin(), plan.scheduled.end(),
                                   [&](const ScheduledTokens& s) { return s.request == id; });
@@ -38,7 +39,7 @@ std::int64_t unschedule(StepPlan& plan, RequestId id) {
   return tokens;
 }
 
-/// Where phase A stands: the request looked at, and the tokens left.
+/// State of phase A: the index of the current request, and the token budget left.
 struct RunningPass {
   std::size_t at = 0;
   std::int64_t budget = 0;
@@ -49,8 +50,8 @@ std::int64_t drafts_of(const EngineState& state, const RequestState& request) {
   return request.decoding() ? state.engine.speculation.draft_tokens : 0;
 }
 
-/// Tokens that the request's next step computes, `budget` being left. Drafts end where the longest
-/// sequence does.
+/// Tokens that the request's next step computes with `budget` left. Drafts end at the maximum
+/// sequence length.
 std::int64_t tokens_of_step(const EngineState& state, const RequestState& request,
                             std::int64_t budget) {
   const Engine& engine = state.engine;
@@ -61,8 +62,8 @@ std::int64_t tokens_of_step(const EngineState& state, const RequestState& reques
   return std::min(tokens, engine.max_model_len - 1 - request.computed);
 }
 
-/// Tokens that the request's blocks must cover in a step of `tokens`, slots for the next drafts
-/// included.
+/// Tokens that the request's blocks must cover in a step of `tokens`, including slots for the next
+/// drafts.
 std::int64_t covered_by(const EngineState& state, const RequestState& request,
                         std::int64_t tokens) {
   const Engine& engine = state.engine;
@@ -70,8 +71,8 @@ std::int64_t covered_by(const EngineState& state, const RequestState& request,
   return engine.max_model_len > 0 ? std::min(covered, engine.max_model_len) : covered;
 }
 
-/// Preempts until the request looked at has blocks for `tokens` more; false when it had to give
-/// way itself. A victim that this step had already scheduled gives its tokens back to the budget.
+/// Preempts until the current request has blocks for `tokens` more; false if it was preempted
+/// itself. If a victim was already scheduled in this step, its tokens return to the budget.
 bool make_room(EngineState& state, StepPlan& plan, RunningPass& pass, std::int64_t tokens,
                KvOffload& offload) {
   const RequestId id = state.running[pass.at];
@@ -105,7 +106,7 @@ std::int64_t schedule_running(EngineState& state, StepPlan& plan, KvOffload& off
     const RequestState& request = state[id];
     const std::int64_t tokens = tokens_of_step(state, request, pass.budget);
     if (!make_room(state, plan, pass, tokens, offload)) break;
-    // Drafts are not kept for others: they may be rejected.
+    // Drafts are not shared: they may be rejected.
     const std::int64_t certain = std::min(request.computed + tokens, request.tokens());
     share_full_blocks(state, id, certain);
     offload.store(state, id, certain);
@@ -116,8 +117,8 @@ std::int64_t schedule_running(EngineState& state, StepPlan& plan, KvOffload& off
   return pass.budget;
 }
 
-/// Whether the unfinished prompts stand behind all decodes of `running`, so that these have their
-/// tokens and blocks first.
+/// Whether the unfinished prompts come after all decodes in `running`, so that the decodes get
+/// their tokens and blocks first.
 bool stand_last(const EngineState& state, std::span<const RequestId> others) {
   std::size_t left = others.size();
   for (std::size_t i = state.running.size(); left > 0; --i) {
@@ -131,7 +132,7 @@ bool stand_last(const EngineState& state, std::span<const RequestId> others) {
   return true;
 }
 
-/// Tokens for the next of the unfinished prompts, when `budget` is left.
+/// Tokens for the next unfinished prompt, with `budget` left.
 std::int64_t chunk_of(const EngineState& state, RequestId id, std::int64_t budget) {
   return std::min(wanted_tokens(state.engine, state[id].uncomputed()), budget);
 }
@@ -186,7 +187,7 @@ void VllmV1Policy::schedule(EngineState& state, Nanoseconds now, StepPlan& plan)
     plan.added += RunningAdapters(state, plan).time();
   }
   const Speculation& speculation = state.engine.speculation;
-  // Every step ends with one pass of the draft for each token that it proposes.
+  // Every step ends with one pass of the draft model per proposed token.
   if (!plan.scheduled.empty()) {
     plan.added += speculation.draft_pass * static_cast<double>(speculation.draft_tokens);
   }

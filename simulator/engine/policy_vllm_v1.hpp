@@ -1,9 +1,9 @@
 // vLLM's V1 scheduler (vllm/v1/core/sched/scheduler.py and kv_cache_manager.py, 2025 to 2026).
 // Each step has a budget of tokens. Running requests come first, in order of admission: a decode
 // takes one token, an unfinished prompt a chunk. When blocks run out, the newest running request
-// (or the one of worst priority) is preempted. What budget is left admits waiting requests,
-// strictly in their order, unless the step preempted; a prompt's cached blocks are not computed
-// again. With drafts a decode computes 1 + k tokens. Not here: encoders.
+// (or the one of worst priority) is preempted. The remaining budget admits waiting requests,
+// strictly in order, unless the step preempted; a prompt's cached blocks are not recomputed. With
+// drafts a decode computes 1 + k tokens. Not modelled: encoders.
 #pragma once
 
 #include "simulator/engine/batching_policy.hpp"
@@ -18,8 +18,8 @@ class VllmV1Policy final : public BatchingPolicy {
   void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
   std::optional<bool> schedule_around(EngineState& state, Nanoseconds now, const DecodeLoad& load,
                                       StepPlan& plan) override;
-  /// With drafts a step brings each request a number of tokens of its own; K and V for host memory
-  /// are counted by the block.
+  /// False with drafts, since each request gains a different number of tokens per step, and with KV
+  /// offload, which is tracked per block.
   bool schedules_in_aggregate() const override { return aggregate_; }
   void finish(EngineState& state, RequestId id) override;
   std::optional<Nanoseconds> next_wake(const EngineState& state) const override;
@@ -28,7 +28,7 @@ class VllmV1Policy final : public BatchingPolicy {
  private:
   bool aggregate_ = true;
   AdmissionMemory admission_;
-  Nanoseconds decided_ = 0;  // when schedule() was last asked
+  Nanoseconds decided_ = 0;  // time of the last schedule() call
 };
 
 }  // namespace roofcast

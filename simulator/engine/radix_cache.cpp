@@ -49,7 +49,8 @@ std::int64_t RadixCache::matched_tokens(std::span<const TokenRun> runs, std::int
   return descend(runs, adapter, max).tokens;
 }
 
-/// Touches the way down, and makes a node end where it does. Returns that node.
+/// Marks the path as used, and splits its last node if it ends within it. Returns the node at its
+/// end.
 RadixCache::NodeId RadixCache::settle(const Descent& descent) {
   ++uses_;
   if (descent.path.empty()) return kRoot;
@@ -114,8 +115,8 @@ void RadixCache::evict_down_to(std::int64_t tokens) {
   }
 }
 
-/// The first `tokens` tokens of a node become a node of their own before it. Who has locked the
-/// node has locked both.
+/// Moves the first `tokens` tokens of a node into a new node before it. Locks on the node then
+/// cover both.
 RadixCache::NodeId RadixCache::split(NodeId node, std::int64_t tokens) {
   const NodeId upper = new_node();
   const auto entry = entry_of(node);
@@ -181,7 +182,7 @@ void RadixCache::touch(NodeId node) {
   if (listed) leaves_.emplace(uses_, node);
 }
 
-/// Lists the node when it is a leaf that can be evicted.
+/// Lists the node if it is a leaf that can be evicted.
 void RadixCache::note_leaf(NodeId node) {
   const Node& candidate = at(node);
   if (node == kRoot || candidate.locks > 0 || !candidate.children.empty()) return;

@@ -1,9 +1,9 @@
 // A prefix cache that compares token by token: a tree whose nodes hold runs of tokens, split where
-// two sequences part (RadixAttention, Zheng et al. 2024, arXiv 2312.07104, section 3;
-// sglang/srt/mem_cache/radix_cache.py). It knows which tokens are resident, not where: the pool
-// counts them. Matches and insertions are whole pages. Nodes that a running request uses are
-// locked, with all before them; the others can be evicted, leaf by leaf, the least recently used
-// first, ties by node number.
+// two sequences diverge (RadixAttention, Zheng et al. 2024, arXiv 2312.07104, section 3;
+// sglang/srt/mem_cache/radix_cache.py). It tracks which tokens are resident, not where: the pool
+// counts their pages. Matches and insertions are whole pages. Nodes that a running request uses are
+// locked, along with all their ancestors; the others can be evicted, leaf by leaf, least recently
+// used first, ties by node number.
 #pragma once
 
 #include <compare>
@@ -25,36 +25,36 @@ class RadixCache {
 
   explicit RadixCache(std::int64_t page_tokens);
 
-  /// Tokens in nodes that somebody has locked, and in those that can be evicted.
+  /// Tokens in locked nodes, and in nodes that can be evicted.
   std::int64_t locked_tokens() const { return resident_ - evictable_; }
   std::int64_t evictable_tokens() const { return evictable_; }
 
-  /// Tokens of the sequence's beginning that are resident: at most `most`, in whole pages. Nothing
-  /// is touched. Sequences with different adapters share nothing.
+  /// Number of leading tokens of the sequence that are resident: at most `max`, in whole pages.
+  /// Does not count as a use. Sequences with different adapters share nothing.
   std::int64_t matched_tokens(std::span<const TokenRun> runs, std::int32_t adapter,
                               std::int64_t max) const;
 
   struct Match {
-    NodeId node = kRoot;  // that ends with the last matched token
+    NodeId node = kRoot;  // ends with the last matched token
     std::int64_t tokens = 0;
   };
-  /// The same, counted as a use of these tokens; splits the node in which the match ends.
+  /// The same, but counts as a use of these tokens and splits the node in which the match ends.
   Match match(std::span<const TokenRun> runs, std::int32_t adapter, std::int64_t max);
 
   struct Insertion {
-    NodeId node = kRoot;       // that ends with the last inserted token
+    NodeId node = kRoot;       // ends with the last inserted token
     std::int64_t tokens = 0;   // of the sequence, in whole pages
-    std::int64_t present = 0;  // of those, resident before
+    std::int64_t present = 0;  // of those, already resident
   };
-  /// Makes the whole pages of a sequence resident, and counts as a use of them.
+  /// Makes the whole pages of a sequence resident; counts as a use of them.
   Insertion insert(std::span<const TokenRun> runs, std::int32_t adapter);
 
-  /// Tokens up to this node's end that nobody has locked.
+  /// Tokens up to this node's end that are not locked.
   std::int64_t unlocked_tokens(NodeId node) const;
-  /// Locks the node and all before it; returns the tokens that nobody had locked. A locked node
-  /// keeps its number, and ends at the same token, until it is unlocked as often.
+  /// Locks the node and its ancestors; returns the tokens that were not locked before. A locked
+  /// node keeps its number, and its last token, until it is unlocked as often.
   std::int64_t lock(NodeId node);
-  /// Takes one lock back; returns the tokens that nobody has locked any more.
+  /// Removes one lock; returns the tokens that are no longer locked.
   std::int64_t unlock(NodeId node);
 
   /// Evicts leaves until at most `tokens` can still be evicted.
@@ -74,12 +74,12 @@ class RadixCache {
     std::int64_t locks = 0;
     std::int64_t last_use = 0;
     std::int32_t adapter = -1;
-    // Several begin with the same token where a page holds more than one.
+    // Several children may begin with the same token if a page holds more than one.
     std::multimap<FirstToken, NodeId> children{};
   };
-  /// Where a sequence leaves the tree: `matched` tokens into the node at the end of `path`.
+  /// Where a sequence leaves the tree: `last_matched` tokens into the node at the end of `path`.
   struct Descent {
-    std::vector<NodeId> path{};  // nodes that agree with the sequence for a page at least
+    std::vector<NodeId> path{};  // nodes that match the sequence for at least a page
     std::int64_t last_matched = 0;
     std::int64_t tokens = 0;
     RunCursor cursor{};
@@ -102,7 +102,7 @@ class RadixCache {
   std::int64_t page_ = 1;
   std::vector<Node> nodes_;
   std::vector<NodeId> vacant_;
-  std::set<std::pair<std::int64_t, NodeId>> leaves_;  // that can be evicted, by last use
+  std::set<std::pair<std::int64_t, NodeId>> leaves_;  // evictable leaves, by last use
   std::int64_t uses_ = 0;
   std::int64_t resident_ = 0;
   std::int64_t evictable_ = 0;

@@ -10,7 +10,7 @@ std::vector<TokenRun> runs_of(const EngineState& state, RequestId id, std::int64
   return token_runs(state.requests.record(id).request, id, state.requests.contents(id), tokens);
 }
 
-/// Takes from the pool what has been made sure of.
+/// Takes blocks that are known to be free.
 void must_take(KvBlocks& blocks, std::int64_t rows) {
   const bool taken = blocks.take_rows(rows);
   assert(taken);

@@ -9,7 +9,7 @@ std::unique_ptr<ReplicaEngine> make_replica_engine(EngineKind kind, const Replic
                                                    RequestTable& table, TokenGaps& gaps,
                                                    GapCounting counting) {
   auto policy = make_policy(replica.engine);
-  // Which adapters decode is not known of a batch in aggregate.
+  // A batch in aggregate does not know which adapters decode.
   const bool aggregate = policy->schedules_in_aggregate() && !table.any_adapters();
   if (kind == EngineKind::fast && aggregate && counting == GapCounting::at_once) {
     return std::make_unique<FastEngine>(replica, table, gaps, std::move(policy));

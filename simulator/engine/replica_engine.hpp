@@ -1,6 +1,6 @@
-// One engine replica as its surroundings see it: a queue that takes requests, and steps. The caller
-// owns time: it starts a step, and finishes it when its end has come, so that a cluster can drive
-// many replicas from one event queue.
+// Interface of one engine replica: a queue that takes requests, and steps. The caller owns time: it
+// starts a step and finishes it when its end has come, so that a cluster can drive many replicas
+// from one event queue.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@
 
 namespace roofcast {
 
-/// All an engine needs to know of its machine.
+/// Everything an engine needs to know about its hardware and configuration.
 struct Replica {
   Engine engine{};
   CacheLayout layout{};
   std::int64_t kv_blocks = 0;  // block ids, the null block included
   const StepTime* step_time = nullptr;
-  std::uint64_t seed = 0;  // of the run: which drafts are accepted
+  std::uint64_t seed = 0;  // of the run; determines which drafts are accepted
 };
 
-/// Sums over the steps, from which EngineUse is made.
+/// Sums over the steps, the source of EngineUse.
 struct EngineCounters {
   std::int64_t steps = 0;
   std::int64_t prefill_tokens = 0;
   std::int64_t decode_tokens = 0;
-  std::int64_t recomputed_tokens = 0;  // cached and then lost to preemption
+  std::int64_t recomputed_tokens = 0;  // cached, then lost to preemption
   std::int64_t preemptions = 0;
   std::int64_t prefix_queries = 0;  // tokens looked up in the prefix cache when admitted,
   std::int64_t prefix_hits = 0;     // and found there
@@ -40,18 +40,18 @@ struct EngineCounters {
   std::int64_t decodes_with_drafts = 0;
   std::int64_t drafted_tokens = 0;
   std::int64_t accepted_tokens = 0;
-  std::int64_t running = 0;  // in the latest step, as `blocks`
+  std::int64_t running = 0;  // in the latest step, like `blocks`
   std::int64_t blocks = 0;
   std::int64_t peak_blocks = 0;
   Nanoseconds busy = 0;
-  // Integrals over time, in nanoseconds times blocks or requests. As doubles: their sums pass 2^63
-  // on long runs, and they are added in one fixed order.
+  // Integrals over time, in nanoseconds times blocks or requests. Doubles, because the sums exceed
+  // 2^63 on long runs; they are added in one fixed order.
   double block_time = 0;
   double running_time = 0;
   double waiting_time = 0;
 };
 
-/// What a router may know of a replica.
+/// What a router may know about a replica.
 struct EngineLoad {
   std::int64_t running = 0;
   std::int64_t waiting = 0;
@@ -63,61 +63,61 @@ class ReplicaEngine {
  public:
   virtual ~ReplicaEngine() = default;
 
-  /// A request that has entered the table joins the queue. One that comes while a step is in
-  /// progress is seen when the next is decided.
+  /// Adds a request, already in the table, to the queue. If a step is in progress, the request is
+  /// considered when the next one is decided.
   virtual void enqueue(RequestId id) = 0;
 
-  /// Starts a step at `now` and returns its end; nothing when no request can run.
-  /// Precondition: no step is in progress.
+  /// Starts a step at `now` and returns its end; nullopt if no request can run. Precondition: no
+  /// step is in progress.
   virtual std::optional<Nanoseconds> start_step(Nanoseconds now) = 0;
 
-  /// The same, when the caller knows that nothing reaches the replica before `horizon`: the engine
-  /// may go through any number of steps in which no request finishes and that end before it, and
-  /// returns the end of the step that is then in progress.
+  /// The same, if the caller knows that nothing reaches the replica before `horizon`: the engine
+  /// may advance through any number of steps that end before it and in which no request finishes,
+  /// and returns the end of the step then in progress.
   virtual std::optional<Nanoseconds> start_steps(Nanoseconds now, Nanoseconds horizon) {
     static_cast<void>(horizon);
     return start_step(now);
   }
 
-  /// The step in progress ends at `end` instead: later, because it waits for other engines, or
-  /// earlier, because the replica is lost (evacuate() follows).
+  /// Moves the end of the step in progress to `end`: later, because it waits for other engines, or
+  /// earlier, because the replica fails (evacuate() follows).
   virtual void move_step_end(Nanoseconds end) = 0;
 
-  /// Ends the step in progress: tokens appear, requests finish and leave the table. Returns those
-  /// that finished, until the next call.
+  /// Ends the step in progress: tokens appear, finished requests leave the table. Returns the
+  /// finished requests; valid until the next call.
   virtual std::span<const RequestId> finish_step() = 0;
 
-  /// When no step could start and nothing new arrives: the time to try again, if any (K and V are
-  /// on their way from host memory).
+  /// When to try again if no step could start and nothing new arrives; nullopt: never. Set while K
+  /// and V are being loaded from host memory.
   virtual std::optional<Nanoseconds> next_wake() const = 0;
 
-  /// The replica is lost, with a step in progress or without: all its requests leave it and the
-  /// table, the running ones first, in order of admission.
+  /// Call when the replica fails, with or without a step in progress: all its requests leave it and
+  /// the table. Returns them, running ones first, in order of admission.
   virtual std::vector<RequestId> evacuate() = 0;
 
   virtual EngineLoad load() const = 0;
 
-  /// Tokens of the request's prompt that this replica has cached.
+  /// Number of the request's prompt tokens that this replica has cached.
   virtual std::int64_t cached_tokens(RequestId id) const = 0;
 
   virtual const EngineCounters& counters() const = 0;
 };
 
-/// The step-by-step reference, or the one that keeps decode batches in aggregate. Same results.
+/// Plain: the step-by-step reference. Fast: keeps decode batches in aggregate. Same results.
 enum class EngineKind { fast, plain };
 
-/// When the gaps between a request's tokens go into the log: as they come, or when the request has
-/// finished, so that those of requests that are lost with the replica do not. For that every
-/// request is looked at in every step: the engine is a plain one.
+/// When the gaps between a request's tokens enter the log: as they occur, or when the request has
+/// finished, so that the gaps of requests lost with the replica do not count. The latter looks at
+/// every request in every step and therefore uses the plain engine.
 enum class GapCounting { at_once, when_finished };
 
-/// `table` and `gaps` outlive the engine. Throws Error when the engine's scheduler is not
+/// `table` and `gaps` must outlive the engine. Throws Error if the engine's scheduler is not
 /// simulated.
 std::unique_ptr<ReplicaEngine> make_replica_engine(EngineKind kind, const Replica& replica,
                                                    RequestTable& table, TokenGaps& gaps,
                                                    GapCounting counting = GapCounting::at_once);
 
-/// The counters as shares and means over `makespan`; the peaks of requests are left at 0.
+/// The counters as shares and averages over `makespan`; request peaks are left at 0.
 EngineUse engine_use(const EngineCounters& counters, std::int64_t usable_blocks,
                      Nanoseconds makespan);
 

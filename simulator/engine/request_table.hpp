@@ -1,5 +1,5 @@
-// All requests of a simulation, shared by its engines: a request is in at most one at a time.
-// Only requests inside an engine have a state, so memory follows what is in flight.
+// All requests of a simulation, shared by its engines; each request is in at most one engine. Only
+// requests inside an engine have a state, so memory grows with requests in flight.
 #pragma once
 
 #include <cassert>
@@ -12,46 +12,47 @@
 
 namespace roofcast {
 
-/// A request inside an engine. Its sequence is the prompt and what was generated. Scheduling counts
-/// tokens as computed and generated when their step is decided; the client has them when it ends.
+/// A request inside an engine. Its sequence is the prompt and the generated tokens. Tokens count as
+/// computed and generated when their step is decided; the client has them when it ends.
 struct RequestState {
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t priority = 0;
   std::int32_t adapter = -1;  // LoRA adapter; -1: the base model
   std::int64_t computed =
-      0;  // tokens whose K and V are cached, those of steps in progress included
+      0;  // tokens whose K and V are cached, including those of steps in progress
   std::int64_t generated = 0;  // sampled, or to be sampled by steps in progress
   std::int64_t emitted = 0;    // tokens the client has
-  std::int64_t received = 0;   // tokens whose K and V come with it, from a prefill replica
-  Nanoseconds loaded = -1;     // when K and V from host memory are here; -1: none were asked for
+  std::int64_t received = 0;   // tokens whose K and V come from a prefill replica
+  Nanoseconds loaded = -1;     // when the load of K and V from host memory ends; -1: none
+                               // requested
   std::int64_t offloaded = 0;  // full blocks kept in host memory
   KvHolding kv{};
-  std::vector<BlockKey> keys{};  // of the full blocks that others may share; empty until looked up
+  std::vector<BlockKey> keys{};  // of the full blocks that others may share; empty until computed
   Nanoseconds last_token = 0;
   Nanoseconds waiting_since = 0;
-  std::int64_t joined = -1;  // the DecodeBatch's tick when it came into it; -1: it is not in one
+  std::int64_t joined = -1;  // tick of the DecodeBatch at which it joined; -1: not in one
 
   std::int64_t tokens() const { return input_tokens + generated; }
   std::int64_t uncomputed() const { return tokens() - computed; }
   bool decoding() const { return generated > 0 && uncomputed() == 1; }
-  /// Nothing is left to schedule: the last token has been sampled or will be by a step in progress.
+  /// Nothing is left to schedule: the last token is sampled, or will be by a step in progress.
   bool complete() const { return generated == output_tokens; }
 };
 
 class RequestTable {
  public:
-  /// `records` and `contents` (Workload::contents) outlive the table.
+  /// `records` and `contents` (Workload::contents) must outlive the table.
   explicit RequestTable(std::vector<RequestRecord>& records,
                         std::span<const ContentSpan> contents = {})
       : records_(records), contents_(contents), slots_(records.size(), kNone) {
     for (const RequestRecord& r : records) any_adapters_ |= r.request.adapter >= 0;
   }
 
-  /// The request comes into an engine: a fresh state from its record. It has been waiting there
-  /// since the record's `queued`, unless the caller says otherwise.
+  /// Creates the state of a request that enters an engine, from its record. It counts as waiting
+  /// since the record's `queued`, unless the caller changes that.
   RequestState& enter(RequestId id);
-  /// The request has left its engine.
+  /// Call when the request has left its engine.
   void leave(RequestId id);
 
   RequestState& operator[](RequestId id) { return states_[slot(id)]; }
@@ -63,7 +64,7 @@ class RequestTable {
   RequestRecord& record(RequestId id) { return records_[static_cast<std::size_t>(id)]; }
   const RequestRecord& record(RequestId id) const { return records_[static_cast<std::size_t>(id)]; }
 
-  /// What the prompt says; empty when nobody shares any of it.
+  /// Content spans of the prompt; empty if it shares none of it.
   std::span<const ContentSpan> contents(RequestId id) const {
     const Request& request = record(id).request;
     return contents_.subspan(request.contents_begin, request.contents_count);

@@ -10,14 +10,14 @@ namespace roofcast {
 
 class RunningAdapters {
  public:
-  /// Those of the requests that the plan has scheduled.
+  /// Starts with the adapters of the requests that the plan has scheduled.
   RunningAdapters(const EngineState& state, const StepPlan& plan);
 
   /// Whether a request with this adapter may join the step.
   bool admit(std::int32_t adapter) const;
   void add(std::int32_t adapter);
 
-  /// What they add to the step's time.
+  /// Time that they add to the step.
   Seconds time() const;
 
  private:

@@ -13,13 +13,13 @@ std::int64_t whole_pages(std::int64_t tokens, std::int64_t page) {
   return (tokens + page - 1) / page * page;
 }
 
-/// Tokens of the pool that are neither in use nor reserved.
+/// Pool tokens that are neither in use nor reserved.
 double tokens_left(const EngineState& state, const PrefillBudget& budget) {
   const std::int64_t free = pool_tokens(state.blocks, state.blocks.free());
   return static_cast<double>(free) - budget.reserved;
 }
 
-/// `tokens` tokens of a request, whose blocks are already taken, join the batch.
+/// Adds `tokens` tokens of a request, whose blocks are already taken, to the batch.
 void charge(const EngineState& state, PrefillBudget& budget, std::int64_t tokens,
             std::int64_t output) {
   const std::int64_t page = page_of(state);
@@ -32,7 +32,7 @@ void charge(const EngineState& state, PrefillBudget& budget, std::int64_t tokens
 
 std::int64_t reserved_output(std::int64_t tokens) { return std::min(tokens, kMaxReservedOutput); }
 
-/// How a waiting request would start: `computed` tokens need no computing, `tokens` are computed.
+/// How a waiting request would start: `computed` tokens are cached, `tokens` are computed.
 struct Start {
   RadixCache::Match match{};
   std::int64_t computed = 0;
@@ -40,8 +40,8 @@ struct Start {
   bool cut = false;
 };
 
-/// Whether the blocks that the start takes now are free. For models whose layers all keep all
-/// tokens, what the budget reserves makes sure of it.
+/// Whether enough blocks are free for the start. For models whose layers all keep all tokens, the
+/// budget's reservations already ensure it.
 bool has_blocks(const EngineState& state, const RadixPrefix& prefix, const Start& start) {
   const std::int64_t held = prefix.rows(start.match.tokens);
   const std::int64_t locked_now = prefix.rows(prefix.free_tokens(start.match));
@@ -49,7 +49,7 @@ bool has_blocks(const EngineState& state, const RadixPrefix& prefix, const Start
   return std::max<std::int64_t>(0, needed - held) + locked_now <= state.blocks.free();
 }
 
-/// Cuts the start to the chunk that is left; false when that is not a page.
+/// Cuts the start to the remaining chunk; false if that is less than a page.
 bool cut_to(Start& start, std::int64_t chunk_left, std::int64_t page) {
   const std::int64_t end = (start.computed + chunk_left / page * page) / page * page;
   start.tokens = end - start.computed;
@@ -100,11 +100,11 @@ std::optional<bool> continue_prompt(EngineState& state, RequestId id, PrefillBud
   assert(budget.chunk_left);
   RequestState& request = state[id];
   const std::int64_t page = page_of(state);
-  // What is reserved for others may leave nothing: the chunk goes on all the same, so that the
-  // prompt's pages come back some day (available_chunk_tokens).
+  // Reservations for others may leave no tokens: the chunk still proceeds, so that the prompt's
+  // pages are released eventually (available_chunk_tokens).
   const auto left = static_cast<std::int64_t>(tokens_left(state, budget));
   const std::int64_t limit = left > 0 ? std::min(*budget.chunk_left, left) : *budget.chunk_left;
-  // SGLang would run out of memory where too few pages are free; here the chunk gets those.
+  // If too few pages are free SGLang would run out of memory; here the chunk shrinks to fit them.
   const std::int64_t free = pool_tokens(state.blocks, state.blocks.free());
   std::int64_t tokens = std::min({request.uncomputed(), limit, free});
   const bool whole = tokens == request.uncomputed();
@@ -125,13 +125,13 @@ Admission admit_next(EngineState& state, RadixPrefix& prefix, PrefillBudget& bud
   start.computed = std::max(start.match.tokens, request.received);
   start.tokens = request.tokens() - start.computed;
   const std::int64_t input = whole_pages(start.tokens, page);
-  // Tokens that came from elsewhere need no computing, but pages.
+  // Tokens received from another replica need pages but no computing.
   const std::int64_t total = start.tokens + request.received + page +
                              reserved_output(request.output_tokens - request.generated);
   const double left =
       tokens_left(state, budget) - static_cast<double>(prefix.free_tokens(start.match));
   if (static_cast<double>(total) >= left) return {.pool_full = true, .stop = true};
-  // Uncut prompts beyond the batch's input wait for the next one, unless they are the first.
+  // Unchunked prompts that exceed the batch's input wait for the next batch, unless they are first.
   const bool crowded = !plan.scheduled.empty() && input >= budget.input_left;
   if (!budget.chunk_left && crowded) return {.stop = true};
   const bool too_long = budget.chunk_left && input > *budget.chunk_left;

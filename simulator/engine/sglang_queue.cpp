@@ -8,16 +8,16 @@
 namespace roofcast {
 namespace {
 
-/// Beyond this queue, prefixes are not looked up to order it.
+/// For longer queues, prefixes are not looked up for ordering.
 constexpr std::size_t kLongestOrderedByPrefix = 128;
 
-/// Requests with at most so many tokens cached are compared with each other
-/// (IN_BATCH_PREFIX_CACHING_CHECK_THRESHOLD), and put off when they have so many in common
+/// Requests with at most kLittleCached cached tokens are compared with each other
+/// (IN_BATCH_PREFIX_CACHING_CHECK_THRESHOLD), and put off if they share kMuchInCommon tokens
 /// (IN_BATCH_PREFIX_CACHING_DEPRIORITIZE_THRESHOLD).
 constexpr std::int64_t kLittleCached = 32;
 constexpr std::int64_t kMuchInCommon = 32;
 
-/// Sorts the queue by `key`, smallest first, ties as they stood.
+/// Sorts the queue by `key`, smallest first, stably.
 template <class Key>
 void sort_waiting(EngineState& state, Key key) {
   std::vector<std::pair<std::int64_t, RequestId>> keyed;

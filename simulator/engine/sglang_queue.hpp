@@ -7,10 +7,10 @@
 
 namespace roofcast {
 
-/// Puts the queue into the order of Engine::order, ties as they stood:
-/// - fcfs: as it is;
-/// - longest_prefix: most cached tokens first. Of requests with little cached that begin alike, all
-///   but the first are put last, to find its prefix later. As fcfs when the queue is long, or
+/// Sorts the queue by Engine::order, stably:
+/// - fcfs: unchanged;
+/// - longest_prefix: most cached tokens first. Of requests with few cached tokens that share a
+///   prefix, all but the first go last, to find it cached later. As fcfs if the queue is long or
 ///   nothing is cached;
 /// - longest_output: most allowed output first.
 void order_waiting(EngineState& state, RadixPrefix& prefix);

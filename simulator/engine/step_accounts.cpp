@@ -7,8 +7,8 @@
 namespace roofcast {
 namespace {
 
-/// A decode of one token and `drafts` more to verify: adds it to the batch, and counts what of it
-/// stays. Drafts beyond the output's end are verified too and thrown away.
+/// A decode of one token and `drafts` more to verify: adds it to the batch and counts the accepted
+/// tokens. Drafts beyond the end of the output are verified and discarded.
 void commit_decode(EngineState& state, RequestId id, std::int64_t drafts,
                    const std::vector<AttentionSpan>& spans, StepBatch& batch) {
   RequestState& request = state[id];
@@ -31,8 +31,8 @@ void commit_decode(EngineState& state, RequestId id, std::int64_t drafts,
   request.generated += 1 + accepted;
 }
 
-/// Tokens that the end of a step brings the client: all that a step with drafts decided, which is
-/// over before the next is decided; else one.
+/// Tokens that the client gets at the end of a step: with drafts all that the step decided, since
+/// it ends before the next is decided; otherwise one.
 std::int64_t tokens_of_step(const EngineState& state, const RequestState& request) {
   return state.engine.speculation.on() ? request.generated - request.emitted : 1;
 }

@@ -1,37 +1,37 @@
-// What both engines keep account of in the same way.
+// Bookkeeping shared by both engines.
 #pragma once
 
 #include "simulator/engine/batching_policy.hpp"
 
 namespace roofcast {
 
-/// A request that has entered the table joins the queue.
+/// Adds a request, already in the table, to the queue.
 void enqueue(EngineState& state, RequestId id);
 
-/// Admissions and preemptions of a decision taken at `now`.
+/// Counts the admissions and preemptions of a decision taken at `now`.
 void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now);
 
-/// A step that starts now and takes `duration`.
+/// Counts a step that starts now and takes `duration`.
 void account_step(EngineState& state, Nanoseconds duration);
 
-/// The step in progress takes `more` time than was accounted for; less, when negative.
+/// Extends the accounted time of the step in progress by `more`; shortens it if negative.
 void account_more_time(EngineState& state, Nanoseconds more);
 
-/// Counts what the plan schedules as computed, notes in it who samples a token, and adds it to what
-/// the step time is asked for.
+/// Counts what the plan schedules as computed, records in the plan which requests sample a token,
+/// and adds it to the input of the step time.
 void commit(EngineState& state, StepPlan& plan, const std::vector<AttentionSpan>& spans,
             StepBatch& batch);
 
-/// Nothing runs in the batch yet.
+/// Resets the batch to empty.
 void clear(StepBatch& batch, std::size_t spans);
 
-/// The client gets what the step has sampled of the request, at `now`: one token, or with drafts
-/// several at once. They come in one chunk, and between chunks lies one gap, as `vllm bench serve`
-/// measures ITL; so with drafts ITL is longer than TPOT. True when it was the last. The gap goes
-/// into the log, or is held until then.
+/// Sends the client the tokens that the step sampled for the request, at `now`: one, or with drafts
+/// several in one chunk. Chunks are separated by one gap, as `vllm bench serve` measures ITL, so
+/// with drafts ITL is longer than TPOT. The gap goes into the log, or is held until the request
+/// finishes. Returns true if this was the last token.
 bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& gaps);
 
-/// Everybody in the engine, running ones first, leaves it and the table.
+/// Removes all requests from the engine and the table, and returns them, running ones first.
 std::vector<RequestId> evacuate(EngineState& state, BatchingPolicy& policy);
 
 EngineLoad load_of(const EngineState& state);

@@ -12,11 +12,11 @@
 namespace roofcast {
 namespace {
 
-/// Prompt blocks that requests are computing or about to: who needs one of them does well to wait.
+/// Prompt blocks being computed or about to be: requests that need one should wait for it.
 class BlocksInProduction {
  public:
   explicit BlocksInProduction(EngineState& state) : state_(state) {
-    // With several groups of layers a found block may not be of use (isVariableWindow there).
+    // With several groups of layers a found block may not be usable (isVariableWindow there).
     relevant_ = state.blocks.layout().groups.size() == 1 &&
                 state.engine.capacity_policy != CapacityPolicy::static_batch;
     if (!relevant_) return;
@@ -27,8 +27,8 @@ class BlocksInProduction {
     }
   }
 
-  /// Whether another request produces the first block that this one would; if not, it is now the
-  /// one that does.
+  /// Whether another request computes the first block that this one would; if not, this request is
+  /// now registered as computing it.
   bool worth_waiting_for(RequestId id) {
     if (!relevant_ || state_[id].received > 0) return false;
     const auto key = first_new_block(id);
@@ -37,7 +37,7 @@ class BlocksInProduction {
 
  private:
   std::optional<BlockKey> first_new_block(RequestId id) {
-    find_prefix(state_, id);  // looks the keys up on first use
+    find_prefix(state_, id);  // computes the keys on first use
     const std::vector<BlockKey>& keys = state_[id].keys;
     const auto cached = static_cast<std::size_t>(state_.blocks.find(keys).blocks);
     if (cached == keys.size()) return std::nullopt;
@@ -56,8 +56,8 @@ AdmissionCandidate candidate_of(const RequestState& request, RequestId id, bool 
           .wanted = request.tokens() - std::max(request.computed, request.received)};
 }
 
-/// Blocks until the request is done: of prompt and output, the last token's included, less those it
-/// holds (getRemainingBlocksToCompletion). Blocks it may find cached are not counted off.
+/// Blocks until the request is done: those of prompt and output, last token included, minus those
+/// it holds (getRemainingBlocksToCompletion). Does not subtract blocks it may find cached.
 std::int64_t blocks_to_completion(const EngineState& state, const RequestState& request) {
   const std::int64_t whole = state.blocks.max_needed(request.input_tokens + request.output_tokens);
   return std::max<std::int64_t>(0, whole - request.kv.blocks);
@@ -72,7 +72,7 @@ std::int64_t blocks_of_step(const EngineState& state, const AdmissionCandidate& 
   return std::max<std::int64_t>(0, needed - request.kv.blocks);
 }
 
-/// Waiting requests, in order, while what `need` says of each fits the blocks left.
+/// Takes waiting requests, in order, as long as the `need` of each fits the blocks left.
 template <class Need>
 void look_at_waiting(EngineState& state, std::int64_t available, Candidates& candidates,
                      const Need& need) {
@@ -91,8 +91,8 @@ void look_at_waiting(EngineState& state, std::int64_t available, Candidates& can
   }
 }
 
-/// Adds the running requests that generate, or those whose prompts are unfinished; returns the
-/// blocks that are spoken for by them.
+/// Adds the running requests that generate, or those with unfinished prompts; returns the blocks
+/// reserved for them.
 std::int64_t add_running(const EngineState& state, bool generations, Candidates& candidates) {
   std::int64_t blocks = 0;
   for (RequestId id : state.running) {
@@ -116,8 +116,8 @@ void reserve_to_completion(EngineState& state, Candidates& candidates) {
   });
 }
 
-/// Pauses the running request that started last; returns it. One that is complete has its last
-/// token on the way and is not touched.
+/// Pauses and returns the running request that started last. Skips complete requests, whose last
+/// token is being sampled.
 RequestId pause_last_started(EngineState& state, StepPlan& plan) {
   std::vector<RequestId>& running = state.running;
   const auto last = std::find_if(running.rbegin(), running.rend(),
@@ -130,9 +130,9 @@ RequestId pause_last_started(EngineState& state, StepPlan& plan) {
   return id;
 }
 
-/// MAX_UTILIZATION: requests in the order in which they started, then those that wait.
+/// MAX_UTILIZATION: first running requests in the order in which they started, then waiting ones.
 void use_what_is_free(EngineState& state, StepPlan& plan, Candidates& candidates) {
-  std::int64_t taken = 0;  // of the free blocks, by this step
+  std::int64_t taken = 0;  // free blocks taken by this step
   for (std::size_t at = 0; at < state.running.size();) {
     const RequestId id = state.running[at];
     if (state[id].complete()) {

@@ -34,7 +34,7 @@ void equal_progress(std::span<AdmissionCandidate> batch, std::int64_t unit, std:
 void share_tokens(const Engine& engine, std::int64_t chunk_unit,
                   std::span<AdmissionCandidate> fitting) {
   std::int64_t budget = engine.max_num_batched_tokens;
-  std::int64_t wanted_by_prompts = 0;  // that share what the generations leave
+  std::int64_t wanted_by_prompts = 0;  // by prompts that share what the generations leave
   std::size_t count = 0;
   for (; count < fitting.size(); ++count) {
     AdmissionCandidate& candidate = fitting[count];

@@ -6,10 +6,11 @@
 namespace roofcast {
 namespace {
 
-// Set in the content of what one request alone holds, so that it equals no content of a workload.
+// Set in the content id of a request's private content, so that it differs from all workload
+// content.
 constexpr std::uint64_t kOwnContent = std::uint64_t{1} << 63;
 
-/// Calls `use(run)` for each piece of the next `tokens` tokens, and moves the cursor behind them.
+/// Calls `use(run)` for each piece of the next `tokens` tokens, and moves the cursor past them.
 template <class Use>
 void walk(std::span<const TokenRun> runs, RunCursor& cursor, std::int64_t tokens, Use use) {
   while (tokens > 0) {

@@ -1,5 +1,5 @@
-// What a sequence says, as runs of content, for caches that compare token by token: two sequences
-// hold the same tokens as far as their runs agree (SGLang compares token ids).
+// A sequence as runs of content, for caches that compare token by token: two sequences have the
+// same tokens as far as their runs agree (SGLang compares token ids).
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,27 @@ struct TokenRun {
   std::int64_t tokens = 0;
 };
 
-/// The first `tokens` tokens of what the request's prompt and output say. `contents` are its
-/// prompt's; what they leave open is the request's own. Generated tokens continue the last span
-/// where Request::output_continues_prompt says so and the spans cover the prompt.
+/// The first `tokens` tokens of the request's prompt and output. `contents` are its prompt's spans;
+/// tokens they do not cover are private to the request. Generated tokens continue the last span if
+/// Request::output_continues_prompt is set and the spans cover the prompt.
 std::vector<TokenRun> token_runs(const Request& request, RequestId id,
                                  std::span<const ContentSpan> contents, std::int64_t tokens);
 
-/// A place in a sequence of runs.
+/// A position in a sequence of runs.
 struct RunCursor {
   std::size_t run = 0;
   std::int64_t offset = 0;  // tokens into that run
 };
 
-/// Tokens that `runs` from `cursor` on and `other` from its beginning have in common.
+/// Length of the common prefix of `runs` from `cursor` on and `other` from its start.
 std::int64_t common_tokens(std::span<const TokenRun> runs, RunCursor cursor,
                            std::span<const TokenRun> other);
 
-/// Takes the next `tokens` tokens, which must be there, and moves the cursor behind them.
+/// Returns the next `tokens` tokens, which must exist, and moves the cursor past them.
 std::vector<TokenRun> take_runs(std::span<const TokenRun> runs, RunCursor& cursor,
                                 std::int64_t tokens);
 
-/// Moves the cursor behind the next `tokens` tokens.
+/// Moves the cursor past the next `tokens` tokens.
 void skip_tokens(std::span<const TokenRun> runs, RunCursor& cursor, std::int64_t tokens);
 
 }  // namespace roofcast

@@ -12,26 +12,26 @@ namespace {
 /// How a waiting request would start.
 struct Start {
   PrefixHit hit{};
-  std::int64_t computed = 0;  // its tokens that need no computing
+  std::int64_t computed = 0;  // tokens already cached
   std::int64_t tokens = 0;    // to compute in this step; 0: it cannot start
-  bool loads = false;         // K and V from host memory are on their way instead
+  bool loads = false;         // K and V are being loaded from host memory instead
 };
 
-/// Blocks that stay free whoever is admitted. vLLM takes the fraction of all block ids, the null
-/// block included, and none of them while nothing runs.
+/// Blocks that stay free whatever is admitted. vLLM takes a fraction of all block ids, the null
+/// block included, and 0 while nothing runs.
 std::int64_t headroom(const EngineState& state) {
   if (state.running.empty()) return 0;
   const auto ids = static_cast<double>(state.blocks.usable() + 1);
   return static_cast<std::int64_t>(state.engine.watermark * ids);
 }
 
-/// Pool blocks of a hit that running requests hold: sharing them takes nothing from the pool.
+/// Pool blocks of a hit that running requests already hold: sharing them costs no free blocks.
 std::int64_t shared_rows(const KvBlocks& blocks, const PrefixHit& hit) {
   return blocks.rows_of(hit.blocks) - hit.blocks.free;
 }
 
-/// Whether the pool has room for a request that starts so: for its whole sequence or for the first
-/// chunk alone, by preset, though only the chunk's blocks are taken now.
+/// Whether the pool has room for this start: for the whole sequence or only for the first chunk,
+/// depending on the preset. In either case only the chunk's blocks are taken now.
 bool has_room(const EngineState& state, const RequestState& request, const Start& start) {
   const KvBlocks& blocks = state.blocks;
   const std::int64_t total = state.engine.reserve_full_sequence
@@ -40,7 +40,7 @@ bool has_room(const EngineState& state, const RequestState& request, const Start
   return total - shared_rows(blocks, start.hit) + headroom(state) <= blocks.free();
 }
 
-/// Whether this request found no room lately and cannot find any now.
+/// Whether this request did not fit recently and still cannot.
 bool still_blocked(const EngineState& state, const RequestState& request, RequestId id,
                    const BlockedHead& blocked) {
   if (!state.engine.reserve_full_sequence || blocked.id != id) return false;
@@ -49,16 +49,16 @@ bool still_blocked(const EngineState& state, const RequestState& request, Reques
   return total - blocked.shared + headroom(state) > state.blocks.free();
 }
 
-/// What the request does not find in the GPU's cache and host memory has: then it starts later, but
-/// the blocks of what is loaded and of the first chunk after it are taken now, so that it finds
-/// them (vLLM takes the chunk's when it starts).
+/// Loads what is missing from the GPU's cache but present in host memory. The request then starts
+/// later, but takes the blocks of the loaded part and of the first chunk after it now, so that they
+/// are available (vLLM takes the chunk's blocks when it starts).
 bool load_from_host(EngineState& state, RequestId id, Start start, AdmissionPass pass,
                     AdmissionMemory& memory) {
   RequestState& request = state[id];
   const std::int64_t found = memory.offload.find(state, id, start.hit.blocks.blocks);
   if (found == 0) return false;
   const std::int64_t block = state.blocks.shareable_tokens();
-  // One token at least is computed, for its logits.
+  // At least one token is computed, for its logits.
   start.computed = std::min(start.hit.tokens + found * block, request.tokens() - 1);
   start.tokens = std::min(wanted_tokens(state.engine, request.tokens() - start.computed),
                           state.engine.max_num_batched_tokens);
@@ -70,7 +70,7 @@ bool load_from_host(EngineState& state, RequestId id, Start start, AdmissionPass
   return true;
 }
 
-/// How the request at the head of the queue starts, if it can.
+/// How the request at the head of the queue can start, if at all.
 Start start_of(EngineState& state, RequestId id, AdmissionPass pass, AdmissionMemory& memory) {
   const RequestState& request = state[id];
   Start start;
@@ -96,7 +96,7 @@ Start start_of(EngineState& state, RequestId id, AdmissionPass pass, AdmissionMe
   return start;
 }
 
-/// The head of the queue runs in this step.
+/// Starts the request at the head of the queue in this step.
 void admit(EngineState& state, StepPlan& plan, const Start& start, AdmissionMemory& memory) {
   const RequestId id = state.waiting.front();
   RequestState& request = state[id];

@@ -1,4 +1,4 @@
-// Requests that an engine has received and not yet admitted, in the order it will look at them.
+// Requests that an engine has received and not yet admitted, in scheduling order.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@
 
 namespace roofcast {
 
-/// First come, first served, with preempted requests back at the front; or by priority (smaller
-/// first), ties by arrival, wherever a request comes from (vLLM's two policies). In any other order
-/// a scheduler arranges the queue itself.
+/// First come, first served, with preempted requests at the front; or by priority (smaller first),
+/// ties by arrival, including preempted requests (vLLM's two policies). For any other order the
+/// scheduler sorts the queue itself.
 class WaitingQueue {
  public:
   explicit WaitingQueue(QueueOrder order) : order_(order) {}
@@ -23,17 +23,17 @@ class WaitingQueue {
   bool empty() const { return size() == 0; }
   std::size_t size() const { return queue_.size() + by_priority_.size(); }
 
-  /// The request that is looked at next. Precondition: not empty.
+  /// The next request to consider. Precondition: not empty.
   RequestId front() const;
   void pop_front();
 
   void push_back(RequestId request, std::int64_t priority);
-  /// For a preempted request.
+  /// Returns a preempted request to the queue.
   void push_front(RequestId request, std::int64_t priority);
 
-  /// The requests as they stand. Precondition, here and below: not ordered by priority.
+  /// The requests in queue order. Precondition, here and below: not ordered by priority.
   const std::deque<RequestId>& in_order() const { return queue_; }
-  /// The same requests in another order.
+  /// Replaces the order of the same requests.
   void rearrange(std::span<const RequestId> order);
 
  private:

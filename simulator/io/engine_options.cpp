@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 // ---- reading
 
-/// What a number of this range is called in messages.
+/// Describes a number of this range in messages.
 std::string expected_number(const KnobRange& range) {
   if (std::isinf(range.max)) {
     return fmt::format("a number {} {:g}", range.min_open ? "above" : "of at least", range.min);
@@ -48,7 +48,7 @@ KnobValue read_shares(const EngineKnob& knob, const JsonObject& object,
   return value.get<std::vector<double>>();
 }
 
-/// What `value`, which stands under the knob's key, says. Names are checked when they are set.
+/// Converts `value`, found under the knob's key. Names are validated when the knob is set.
 KnobValue read_value(const EngineKnob& knob, const JsonObject& object,
                      const nlohmann::json& value) {
   switch (knob.kind) {
@@ -70,7 +70,7 @@ KnobValue read_value(const EngineKnob& knob, const JsonObject& object,
 
 // ---- the schema
 
-/// Whole numbers without a point.
+/// Writes whole numbers without a decimal point.
 Json number_json(double number) {
   if (std::floor(number) == number && std::abs(number) < 1e15) {
     return static_cast<std::int64_t>(number);
@@ -109,7 +109,7 @@ Json json_of(const KnobValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
-/// Large round numbers read better without a point.
+/// Writes large round numbers without a decimal point.
 Json example_json(const KnobValue& value) {
   const auto* number = std::get_if<double>(&value);
   return number == nullptr ? json_of(value) : number_json(*number);

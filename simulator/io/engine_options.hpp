@@ -1,4 +1,5 @@
-// The engine's options in a scenario file, key by key of the table of knobs (model/engines/knobs).
+// The engine options of a scenario file, one key per entry in the table of knobs
+// (model/engines/knobs).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,14 +13,13 @@ namespace roofcast {
 /// The keys that the object may have.
 std::span<const char* const> engine_option_keys();
 
-/// Throws Error naming file and key when a value is of another kind than its knob's, or out of
-/// range.
+/// Throws Error naming file and key if a value has another type than its knob, or is out of range.
 EngineOverrides read_engine_options(const JsonObject& object);
 
-/// The same keys, those unset left out.
+/// The same keys, without unset ones.
 nlohmann::ordered_json engine_options_json(const EngineOverrides& options);
 
-/// What scenario.schema.json says of the object: a JSON Schema.
+/// JSON Schema of the object, as included in scenario.schema.json.
 nlohmann::ordered_json engine_options_schema();
 
 }  // namespace roofcast

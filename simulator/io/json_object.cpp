@@ -14,7 +14,7 @@ namespace {
 
 constexpr JsonDialect kScenario{.max_shown = 60, .shows_structure = true, .null_is_absent = false};
 
-/// A key as an error shows it: as in the file, but on one line whatever it holds.
+/// A key as shown in errors: as in the file, but always on one line.
 std::string shown_key(const JsonReader& reader, const std::string& key) {
   std::string text = reader.shown_value(key);
   if (text.ends_with('"')) text.pop_back();

@@ -1,5 +1,5 @@
-// An object of a scenario or manifest, whose keys are all known: every error names file and key and
-// says what was expected.
+// A JSON object of a scenario or manifest with a fixed set of keys. Every error names file and key
+// and says what was expected.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace roofcast {
 
 class JsonObject {
  public:
-  /// `where` names the file, `path` the object inside it ("" for the whole). Throws Error when
-  /// `json` is not an object, or has a key that is not in `keys` (with the nearest that is).
+  /// `where` names the file, `path` the object inside it ("" for the root). Throws Error if `json`
+  /// is not an object or has a key that is not in `keys` (suggesting the nearest one).
   JsonObject(const nlohmann::json& json, const std::string& where, const std::string& path,
              std::span<const char* const> keys);
 
@@ -26,7 +26,7 @@ class JsonObject {
     return reader_.integer(key, min, max);
   }
   std::optional<std::uint64_t> unsigned_integer(const char* key) const;
-  /// A finite number above `above`.
+  /// A finite number greater than `above`.
   std::optional<double> number(const char* key, double above) const;
   /// A number from 0 to 1.
   std::optional<double> fraction(const char* key) const;
@@ -35,14 +35,14 @@ class JsonObject {
   std::optional<JsonObject> object(const char* key, std::span<const char* const> keys) const;
   std::vector<JsonObject> objects(const char* key, std::span<const char* const> keys) const;
 
-  /// The value of a key whose form the caller decides; null when absent.
+  /// The value of a key that the caller parses itself; nullptr if absent.
   const nlohmann::json* find(const char* key) const { return reader_.find(key); }
 
-  /// Throws the Error for a key: "FILE: path.key is VALUE, expected EXPECTED", or is missing.
+  /// Throws Error for a key: "FILE: path.key is VALUE, expected EXPECTED", or that it is missing.
   [[noreturn]] void fail(const char* key, const std::string& expected) const {
     reader_.refuse(key, expected);
   }
-  /// Throws the Error for a key that must be there and is not.
+  /// Throws Error for a required key that is missing.
   [[noreturn]] void fail_missing(const char* key, const std::string& expected) const {
     reader_.fail_missing(key, expected);
   }

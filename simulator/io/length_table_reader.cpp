@@ -18,17 +18,18 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t kMaxRows = 10'000'000;
-constexpr std::int64_t kMaxCount = 100'000'000'000;  // times kMaxRows still fits 64 bits
+constexpr std::int64_t kMaxCount = 100'000'000'000;  // multiplied by kMaxRows this still fits 64
+                                                     // bits
 
-/// Where each value stands in a row.
+/// Column index of each value.
 struct Columns {
   std::size_t input = 0;
-  std::size_t output = 0;  // equal to input when there is one column of lengths
+  std::size_t output = 0;  // equal to input if there is one column of lengths
   std::optional<std::size_t> count;
   std::size_t fields = 0;
 };
 
-/// The first column that is called so.
+/// The first column with a matching name.
 template <class Predicate>
 std::optional<std::size_t> find_column(const std::vector<std::string>& header,
                                        Predicate is_called) {
@@ -80,7 +81,7 @@ LengthRow read_row(const std::vector<std::string>& fields, const Columns& column
   return row;
 }
 
-/// All length distributions of a workload.
+/// Calls `function` with every length distribution of a workload.
 template <class Function>
 void for_each_lengths(SyntheticWorkload& workload, Function function) {
   function(workload.input);

@@ -1,7 +1,7 @@
-// The files that empirical lengths name: CSV, plain or gzip-compressed, with a header. Columns
-// `input` and `output`, or as traces call them (trace_columns.hpp), hold pairs, a column `tokens`
-// single lengths; `count` says how often each was seen (1 where there is none). Rows with a length
-// of 0 are left out and counted.
+// Reads the files of empirical lengths: CSV with a header, plain or gzip-compressed. Columns
+// `input` and `output`, or other names that traces use (trace_columns.hpp), hold pairs; a column
+// `tokens` holds single lengths; `count` says how often each was observed (default 1). Rows with a
+// length of 0 are left out and counted.
 #pragma once
 
 #include <filesystem>
@@ -16,13 +16,13 @@ namespace roofcast {
 /// Throws Error naming file and line.
 LengthTable read_length_table(const std::string& file);
 
-/// Of all empirical lengths of a workload, each once.
+/// The files of all empirical lengths of a workload, each listed once.
 std::vector<std::string> length_files(const SyntheticWorkload& workload);
 
-/// What these files hold.
+/// Reads these files.
 std::vector<LengthTable> read_length_tables(const SyntheticWorkload& workload);
 
-/// Makes the files' paths, which are relative to `folder`, relative to the current directory.
+/// Paths are relative to `folder`; makes them relative to the current directory.
 void resolve_length_files(SyntheticWorkload& workload, const std::filesystem::path& folder);
 
 }  // namespace roofcast

@@ -1,5 +1,4 @@
-// Keys that may be left out of a JSON object: taken over where they stand, written where they are
-// set.
+// Optional keys of a JSON object: read if present, written if set.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,13 +6,13 @@
 
 namespace roofcast {
 
-/// Sets `target` when there is a value.
+/// Sets `target` if there is a value.
 template <class Target, class Value>
 void set(Target& target, const std::optional<Value>& value) {
   if (value) target = static_cast<Target>(*value);
 }
 
-/// Writes the value, of a quantity its number of units, when there is one.
+/// Writes the value if there is one; a quantity as its number of units.
 template <class Value>
 void put(nlohmann::ordered_json& json, const char* key, const std::optional<Value>& value) {
   if (!value) return;

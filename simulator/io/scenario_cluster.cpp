@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr Seconds kLongestLatency{3600};
 
-/// A time in seconds from 0 on.
+/// A non-negative time in seconds.
 std::optional<Nanoseconds> read_time(const JsonObject& object, const char* key) {
   const auto* value = object.find(key);
   if (value == nullptr) return std::nullopt;

@@ -1,5 +1,5 @@
-// The cluster of a scenario file, read and written, and the parts of a scenario that its pools may
-// have of their own.
+// Reads and writes the cluster of a scenario file, and the parts of a scenario that each pool can
+// override.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,15 +10,15 @@
 
 namespace roofcast {
 
-/// Throws Error naming the key. Failures name pools; what only a whole cluster can tell
-/// (check_cluster) is not checked.
+/// Throws Error naming the key. Failures must name existing pools; what concerns the whole cluster
+/// is left to check_cluster.
 ClusterScenario read_cluster(const JsonObject& object);
 nlohmann::ordered_json cluster_json(const ClusterScenario& cluster);
 
 /// "both", "prefill" or "decode".
 const char* name_of(PoolRole role);
 
-// In scenario_reader.cpp and scenario_writer.cpp.
+// Defined in scenario_reader.cpp and scenario_writer.cpp.
 Parallelism read_parallel(const JsonObject& object);
 nlohmann::ordered_json parallel_json(const Parallelism& parallel);
 

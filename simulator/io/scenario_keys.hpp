@@ -1,5 +1,5 @@
-// The keys of a scenario file. The reader accepts these and no others; scenario.schema.json
-// describes them, and a test holds the two together. Those of engine_options are the table of knobs
+// The keys of a scenario file. The reader accepts only these; scenario.schema.json describes them,
+// and a test compares the two. The keys of engine_options come from the table of knobs
 // (engine_options.hpp).
 #pragma once
 

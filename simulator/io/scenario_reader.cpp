@@ -54,7 +54,7 @@ TraceColumnNames read_trace_columns(const JsonObject& object) {
   return names;
 }
 
-/// How the trace is written: format and time_unit, texts of a few.
+/// Reads how the trace is written: format and time_unit, which accept fixed names.
 void read_trace_form(const JsonObject& object, TraceWorkload& workload) {
   if (const auto text = object.text("format")) {
     const auto format = parse_trace_format(*text);
@@ -147,7 +147,7 @@ std::vector<SloClass> read_classes(const JsonObject& slo) {
     slo_class.targets = read_targets(object);
     classes.push_back(std::move(slo_class));
   }
-  constexpr double kRounding = 1e-6;  // shares such as 0.333333 are written by hand
+  constexpr double kRounding = 1e-6;  // allows shares such as 0.333333, rounded by hand
   if (!classes.empty() && std::abs(sum - 1) > kRounding * static_cast<double>(classes.size())) {
     slo.fail("classes", fmt::format("shares that sum to 1, not {}", sum));
   }

@@ -1,4 +1,4 @@
-// The requests of a scenario, wherever they come from.
+// Loads the requests of a scenario from any source.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace roofcast {
 
-/// Generates or reads the scenario's workload and gives every request its SLO class. Throws Error
+/// Generates or reads the scenario's workload and assigns every request its SLO class. Throws Error
 /// as generate(), read_trace() and assign_slo_classes() do.
 Workload load_workload(const Scenario& scenario);
 
-/// Paths of the files that the scenario names, some of which may be names instead: model, GPUs,
-/// trace, observed lengths.
+/// Files that the scenario refers to: model, GPUs, trace, observed lengths. Models and GPUs may be
+/// catalogue names instead of paths.
 std::vector<std::string> input_files(const Scenario& scenario);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// A scenario as JSON: keys in the order of the documentation, unset knobs left out.
+// Writes a scenario as JSON: keys in the order of the documentation, without unset ones.
 #include <nlohmann/json.hpp>
 
 #include "simulator/io/optional_keys.hpp"

@@ -11,7 +11,7 @@
 namespace roofcast {
 namespace {
 
-/// A number of tokens, or a distribution's text.
+/// A number of tokens, or a distribution as text.
 std::optional<LengthDistribution> read_lengths(const JsonObject& object, const char* key) {
   const auto* value = object.find(key);
   if (value == nullptr) return std::nullopt;
@@ -24,7 +24,7 @@ std::optional<LengthDistribution> read_lengths(const JsonObject& object, const c
   }
 }
 
-/// Seconds, or a distribution's text.
+/// Seconds, or a distribution as text.
 std::optional<ThinkTime> read_think_time(const JsonObject& object, const char* key) {
   const auto* value = object.find(key);
   if (value == nullptr) return std::nullopt;
@@ -82,7 +82,7 @@ DiurnalRate read_diurnal(const JsonObject& object) {
   return rate;
 }
 
-/// Only one knob may say how the rate goes with time.
+/// Only one key may specify the rate over time.
 void refuse_two_patterns(const JsonObject& object) {
   constexpr std::array kPatterns = {"request_rate", "ramp_up", "stages", "cycle", "diurnal"};
   const char* found = nullptr;

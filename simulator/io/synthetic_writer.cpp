@@ -1,4 +1,4 @@
-// A synthetic workload as JSON: keys in the order of the documentation, unset knobs left out.
+// Writes a synthetic workload as JSON: keys in the order of the documentation, without unset ones.
 #include <cmath>
 
 #include "simulator/io/synthetic_reader.hpp"

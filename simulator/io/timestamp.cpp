@@ -36,8 +36,8 @@ bool take(std::string_view& text, char letter) {
   return true;
 }
 
-/// Takes ".6805900" from the front: nanoseconds, further digits rounded. 0 when there is no point;
-/// nothing when no digit follows it.
+/// Consumes ".6805900" and returns nanoseconds, rounding further digits. Returns 0 if there is no
+/// point, nullopt if no digit follows it.
 std::optional<Nanoseconds> take_fraction(std::string_view& text) {
   if (!take(text, '.')) return 0;
   Nanoseconds fraction = 0;
@@ -58,7 +58,7 @@ std::optional<Nanoseconds> take_fraction(std::string_view& text) {
   return fraction;
 }
 
-/// "Z", "+02:00", "-0530", "+02" or nothing; what must be subtracted to get UTC.
+/// Parses "Z", "+02:00", "-0530", "+02" or ""; returns what to subtract to get UTC.
 std::optional<Nanoseconds> parse_offset(std::string_view text) {
   if (text.empty() || text == "Z" || text == "z") return 0;
   const bool negative = text.front() == '-';
@@ -76,7 +76,7 @@ std::optional<Nanoseconds> parse_offset(std::string_view text) {
   return negative ? -offset : offset;
 }
 
-/// "18:15:46" from the front, as seconds of the day.
+/// Consumes "18:15:46" and returns seconds of the day.
 std::optional<std::int64_t> take_time_of_day(std::string_view& text) {
   const auto hour = take_digits(text, 2);
   if (!hour || !take(text, ':')) return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<Nanoseconds> parse_duration(std::string_view text, TraceTimeUnit u
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, approximate);
   approximate *= unit_seconds;
-  const bool in_range = approximate >= 0 && approximate <= kMaxSeconds;  // false for NaN
+  const bool in_range = approximate >= 0 && approximate <= kMaxSeconds;  // also false for NaN
   if (error != std::errc{} || rest != end || !in_range) return std::nullopt;
   std::int64_t whole = 0;
   const auto [after_whole, whole_error] = std::from_chars(text.data(), end, whole);

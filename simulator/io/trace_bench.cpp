@@ -1,6 +1,6 @@
 // Detailed benchmark results replayed as traces: `vllm bench serve --save-result --save-detailed`
 // (one JSON document, start_times since 2025) and SGLang's bench_serving --output-details (one
-// document a line and run, no start_times).
+// document per run, each on a line, no start_times).
 #include <fmt/format.h>
 
 #include <array>
@@ -30,7 +30,7 @@ constexpr std::size_t kMaxEntries = 10'000'000;
 constexpr std::array<std::string_view, 3> kArrays = {"input_lens", "output_lens", "start_times"};
 enum Array : std::size_t { kInputLens, kOutputLens, kStartTimes };
 
-/// Keeps the three arrays, rate and concurrency of one document, and nothing else of it.
+/// Keeps only the three arrays, the rate and the concurrency of one document.
 class ResultHandler {
  public:
   std::array<std::optional<std::vector<std::string>>, kArrays.size()> arrays;
@@ -113,8 +113,9 @@ class ResultHandler {
     return true;
   }
 
-  std::optional<std::size_t> array_;  // of kArrays: the one that the last key names
-  std::optional<std::string> ResultHandler::*number_ = nullptr;  // that the last key names
+  std::optional<std::size_t> array_;  // index in kArrays of the array that the last key names
+  std::optional<std::string> ResultHandler::*number_ = nullptr;  // the number that the last key
+                                                                 // names
   int depth_ = 0;
 };
 
@@ -135,8 +136,8 @@ void check_lengths(const ResultHandler& result, const std::string& path) {
   }
 }
 
-/// Seconds between requests where the file does not say when each was sent; 0: all at once, which
-/// the tools write as "inf", Infinity or nothing.
+/// Seconds between requests if the file has no send times; 0: all at once, which the tools write as
+/// "inf", Infinity or omit.
 double spacing(const ResultHandler& result, const std::string& path) {
   const std::string rate = result.request_rate.value_or("null");
   if (rate == "null" || rate == "inf") return 0;
@@ -149,7 +150,7 @@ double spacing(const ResultHandler& result, const std::string& path) {
   return 1 / to_seconds(*per_second).value;
 }
 
-/// Requests in flight at most during the run; nothing when there was no limit.
+/// Maximum requests in flight during the run; nullopt if there was no limit.
 std::optional<std::int64_t> concurrency_limit(const ResultHandler& result,
                                               const std::string& path) {
   const std::string text = result.max_concurrency.value_or("null");
@@ -192,7 +193,7 @@ Workload read_trace_bench(ByteSource& bytes, const TraceWorkload& spec) {
                        : "the result does not say when requests were sent: all arrive at once");
   }
   if (const auto limit = concurrency_limit(result, spec.path)) {
-    // Start times have the limit in them already.
+    // Start times already reflect the limit.
     if (times) {
       trace.note(
           fmt::format("the run had at most {} in flight; requests are sent when they were "

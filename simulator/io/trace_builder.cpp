@@ -21,18 +21,18 @@ namespace {
 
 constexpr std::int64_t kLargestPriority = 1'000'000'000;
 constexpr std::size_t kMaxClasses = 1000;
-constexpr std::int32_t kNoClass = -1;  // until all rows are read
+constexpr std::int32_t kNoClass = -1;  // until all rows have been read
 constexpr std::size_t kMaxSpans = std::numeric_limits<std::uint32_t>::max();
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 
-// Tokens that a hash id stands for: of Mooncake's traces 512 (its FAST 2025 release, README), of
-// the agentic traces with columns t, in, out 64.
+// Tokens per hash id: 512 in Mooncake's traces (its FAST 2025 release, README), 64 in the agentic
+// traces with columns t, in, out.
 constexpr std::int64_t kMooncakeBlock = 512;
 constexpr std::int64_t kWekaBlock = 64;
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
-  // Tables written by way of floating point have "374.0".
+  // Tables that went through floating point contain "374.0".
   const std::size_t point = std::min(text.find('.'), text.size());
   const bool is_zero = text.find_first_not_of('0', point + 1) == std::string_view::npos;
   return to_number<std::int64_t>(is_zero ? text.substr(0, point) : text);
@@ -209,8 +209,9 @@ TraceBuilder::Problem TraceBuilder::read_class(const TraceRow& row, std::int32_t
   return std::nullopt;
 }
 
-/// One span an id, whole blocks but the last, which ends with the prompt (Mooncake's last, partial
-/// block has an id of its own). Fewer ids than blocks leave the rest of the prompt to itself.
+/// Makes one span per id: whole blocks except for the last, which ends with the prompt (Mooncake's
+/// partial last block has its own id). With fewer ids than blocks, the rest of the prompt is
+/// unshared.
 TraceBuilder::Problem TraceBuilder::read_contents(const TraceRow& row, Request& request) {
   const bool weka = name(TraceColumn::input) == "in";
   const std::int64_t block = spec_.block_size.value_or(weka ? kWekaBlock : kMooncakeBlock);
@@ -232,9 +233,9 @@ TraceBuilder::Problem TraceBuilder::read_contents(const TraceRow& row, Request& 
   return std::nullopt;
 }
 
-/// A turn with a delay, or without a time of its own, follows the turn before; other turns arrive
-/// when they say. Where the first turn was left out, its time stands for its answer's. False when
-/// nothing says when the turn arrives.
+/// A turn with a delay, or without its own time, follows the previous turn; other turns arrive at
+/// their own times. If the first turn was left out, its time replaces that of its answer. Returns
+/// false if nothing determines when the turn arrives.
 bool TraceBuilder::place_in_session(const TraceRow& row, Nanoseconds delay, Session& session,
                                     Request& request) {
   const bool timed = row.has(TraceColumn::time);
@@ -285,7 +286,7 @@ Workload TraceBuilder::finish(bool stopped_early) {
   return std::move(workload_);
 }
 
-/// Requests without a class, where others have one, are of the class "".
+/// If other requests have a class, requests without one get class "".
 void TraceBuilder::settle_classes() {
   auto& names = workload_.class_names;
   const bool some_named = !names.empty();
@@ -296,7 +297,7 @@ void TraceBuilder::settle_classes() {
   }
 }
 
-/// What the times from the first arrival are multiplied by.
+/// The factor applied to times since the first arrival.
 double TraceBuilder::time_factor() const {
   if (spec_.rate_scale) return 1 / *spec_.rate_scale;
   if (!spec_.request_rate) return spec_.time_scale;
@@ -313,7 +314,7 @@ double TraceBuilder::time_factor() const {
   return 1 / (*spec_.request_rate * mean_gap);
 }
 
-/// Counts time from the first arrival and scales it.
+/// Makes times relative to the first arrival and scales them.
 void TraceBuilder::set_times() {
   const double factor = time_factor();
   const double span = to_seconds(latest_ - earliest_).value * factor;
@@ -331,10 +332,10 @@ void TraceBuilder::set_times() {
   }
 }
 
-/// Mooncake's "timestamp" counts whole milliseconds, that of other tools (Alibaba's Bailian traces,
-/// vLLM's timed_trace) seconds: what looks like these is said, not guessed.
+/// Mooncake's "timestamp" is in whole milliseconds, other tools' (Alibaba's Bailian traces, vLLM's
+/// timed_trace) in seconds: notes values that look like seconds instead of guessing.
 void TraceBuilder::note_unit() {
-  // In milliseconds these would be days 12 to 47 of a recording; as Unix seconds 2001 to 2096.
+  // Read as milliseconds these would be days 12 to 47 of a recording; as Unix seconds 2001 to 2096.
   constexpr Nanoseconds kFirstUnix = 1'000'000'000 * kMillisecond;
   constexpr Nanoseconds kLastUnix = 4'000'000'000 * kMillisecond;
   if (unit_stated_ || unit_ != TraceTimeUnit::milliseconds || !numbers_) return;

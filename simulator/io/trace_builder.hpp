@@ -1,5 +1,5 @@
-// Makes a workload of the rows of a trace, whatever the file's format: checks each, links the turns
-// of sessions, and collects what has to be said about the trace.
+// Builds a workload from the rows of a trace in any format: validates each row, links the turns of
+// sessions, and collects notes about the trace.
 #pragma once
 
 #include <optional>
@@ -14,40 +14,40 @@ namespace roofcast {
 
 class TraceBuilder {
  public:
-  /// `spec` must outlive this. `places` is how rows are counted in messages: "FILE:7: ..." by
-  /// lines, "FILE: entry 7: ..." otherwise.
+  /// `spec` must outlive this. `places` determines how messages count rows: "FILE:7: ..." by lines,
+  /// "FILE: entry 7: ..." otherwise.
   enum class Places { lines, entries };
   explicit TraceBuilder(const TraceWorkload& spec, Places places = Places::lines);
 
-  /// How the file calls a column; of the time, what its numbers count where neither the user nor
-  /// the name says it.
+  /// Sets the file's name for a column. `usual_unit` applies to the time column if neither the user
+  /// nor the name specifies a unit.
   void name_column(TraceColumn column, std::string_view name,
                    TraceTimeUnit usual_unit = TraceTimeUnit::seconds);
   const std::string& name(TraceColumn column) const { return names_[index(column)]; }
 
-  /// Adds a request. A row that cannot be one is an Error naming its place, or counted with
-  /// skip_bad_rows.
+  /// Adds a request. Throws Error naming the place if the row is invalid; with skip_bad_rows it
+  /// only counts such rows.
   void add(const TraceRow& row, std::int64_t place);
-  /// The same for a row that could not be read at all.
+  /// The same for a row that could not be parsed.
   void reject(std::int64_t place, const std::string& problem);
 
   bool is_empty() const { return workload_.requests.empty(); }
 
-  /// Whether as many requests were read as were asked for.
+  /// Whether as many requests were read as requested.
   bool is_full() const;
 
-  /// What the recording's client had in flight at most.
+  /// Sets the maximum number of requests that the recording's client had in flight.
   void limit_concurrency(std::int64_t max) { workload_.max_concurrency = max; }
 
   void note(std::string text) { workload_.notes.push_back(std::move(text)); }
 
-  /// The workload: in order of arrival, times counted from the first and scaled.
+  /// Returns the workload in order of arrival, with times scaled and relative to the first arrival.
   Workload finish(bool stopped_early);
 
  private:
   using Problem = std::optional<std::string>;
 
-  /// What is known of a session after some of its rows.
+  /// State of a session after some of its rows.
   struct Session {
     RequestId last = kNoRequest;
     std::optional<Nanoseconds> start;  // of a first turn that was left out
@@ -77,11 +77,11 @@ class TraceBuilder {
   std::array<std::string, kTraceColumns> names_;
   TraceTimeUnit unit_ = TraceTimeUnit::seconds;
   Workload workload_;
-  std::unordered_map<std::string, Session> sessions_;  // looked up, never walked
+  std::unordered_map<std::string, Session> sessions_;  // never iterated over
   std::vector<RequestId> untimed_;                     // first turns without a time
-  bool dates_ = false, numbers_ = false;               // the form of the times so far
-  bool fractions_ = false;    // some time is no whole number of milliseconds
-  bool unit_stated_ = false;  // by the user or the column's name
+  bool dates_ = false, numbers_ = false;               // form of the times so far
+  bool fractions_ = false;    // some time is not a whole number of milliseconds
+  bool unit_stated_ = false;  // by the user or by the column's name
   bool timed_ = false;        // earliest_ and latest_ are set
   Nanoseconds earliest_ = 0, latest_ = 0;
   std::int64_t earliest_place_ = 0, latest_place_ = 0;

@@ -11,8 +11,8 @@ namespace {
 
 using Names = std::span<const std::string_view>;
 
-// As normalised_name() gives them. Azure's first, then BurstGPT's, Mooncake's, the agentic (weka)
-// traces', and those of other tools.
+// In the form of normalised_name(). Azure's first, then BurstGPT's, Mooncake's, the agentic (weka)
+// traces', then those of other tools.
 constexpr std::array<std::string_view, 7> kTimeNames = {
     "timestamp", "t", "arrival", "arrival_time", "arrived_at", "arrival_timestamp", "time"};
 constexpr std::array<std::string_view, 10> kInputNames = {

@@ -1,4 +1,4 @@
-// What a trace tells about a request, and the names that tools give it.
+// The columns that a trace may have for each request, and the names that tools use for them.
 #pragma once
 
 #include <array>
@@ -19,15 +19,15 @@ enum class TraceColumn : std::size_t {
   output,     // generated tokens
   slo_class,  // any text
   priority,   // smaller first
-  session,    // requests of one session may follow each other
-  delay,      // pause after the answer to the session's request before, in milliseconds
-  hash_ids    // what the blocks of the prompt hold
+  session,    // turns of one session may follow each other
+  delay,      // pause after the answer to the session's previous request, in milliseconds
+  hash_ids    // contents of the prompt's blocks
 };
 inline constexpr std::size_t kTraceColumns = 8;
 
-/// One request as a file has it.
+/// One request as the file has it.
 struct TraceRow {
-  std::array<std::string, kTraceColumns> texts;  // of hash_ids: nothing
+  std::array<std::string, kTraceColumns> texts;  // unused for hash_ids
   std::array<bool, kTraceColumns> present{};     // whether the row has it
   std::vector<std::uint64_t> hash_ids;
 
@@ -45,15 +45,14 @@ struct TraceRow {
   }
 };
 
-/// The column that a name in a file stands for: by `renamed`, else by the known names, which are
-/// compared without regard to case, blanks taken as underscores, and for times without a unit
-/// ("arrival_ms").
+/// The column for a name in a file: from `renamed`, else from the known names. Comparison ignores
+/// case, treats blanks as underscores, and for times ignores a unit suffix ("arrival_ms").
 std::optional<TraceColumn> column_called(std::string_view name, const TraceColumnNames& renamed);
 
-/// What the user calls a column; nothing for one that goes by the known names.
+/// The user's name for a column; empty if the known names apply.
 const std::string& name_given(TraceColumn column, const TraceColumnNames& renamed);
 
-/// The unit at the end of a column's name, "arrival_ms"; nothing when there is none.
+/// The unit suffix of a column's name, as in "arrival_ms"; nullopt if there is none.
 std::optional<TraceTimeUnit> unit_in_name(std::string_view name);
 
 /// Letters in lower case, blanks as underscores.

@@ -1,4 +1,4 @@
-// Traces as CSV: Azure LLM 2023 and 2024, Azure LMM 2025, BurstGPT, and any with known columns.
+// Reads CSV traces: Azure LLM 2023 and 2024, Azure LMM 2025, BurstGPT, and any with known columns.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using Header = std::vector<std::string>;
 
-/// Where each column is; nothing for those the file does not have.
+/// Index of each column; nullopt if the file does not have it.
 using Places = std::array<std::optional<std::size_t>, kTraceColumns>;
 
 std::optional<std::size_t>& place_of(Places& places, TraceColumn column) {
@@ -40,7 +40,7 @@ std::string shown_header(const Header& header) {
   return shown(fmt::format("{}", fmt::join(header, ", ")), 200);
 }
 
-/// A column that the user names has to be there, also where the simulation could do without.
+/// A column that the user names must exist, even if the simulation does not need it.
 void refuse_absent(const Places& places, const Header& header, const TraceWorkload& spec,
                    std::int64_t line) {
   for (std::size_t i = 0; i < kTraceColumns; ++i) {
@@ -59,7 +59,7 @@ Places find_columns(const Header& header, const TraceWorkload& spec, std::int64_
     if (column && !place_of(places, *column)) place_of(places, *column) = i;
   }
   refuse_absent(places, header, spec, line);
-  // A session without delays links nothing: its requests arrive at their own times.
+  // A session without delays links no requests: they arrive at their own times.
   if (!place_of(places, TraceColumn::delay)) place_of(places, TraceColumn::session).reset();
   place_of(places, TraceColumn::hash_ids).reset();  // lists do not fit in a cell
   const bool timed = place_of(places, TraceColumn::time).has_value();
@@ -75,7 +75,7 @@ Places find_columns(const Header& header, const TraceWorkload& spec, std::int64_
       shown_header(header)));
 }
 
-/// What the file has and the simulation does not use.
+/// Notes the file's columns that the simulation does not use.
 void note_unused(const Header& header, const Places& places, const TraceColumnNames& renamed,
                  TraceBuilder& trace) {
   for (std::size_t i = 0; i < header.size(); ++i) {
@@ -103,7 +103,7 @@ void fill_row(const std::vector<std::string>& fields, const Places& places, Trac
     if (!places[i]) continue;
     const auto column = static_cast<TraceColumn>(i);
     const std::string& field = fields[*places[i]];
-    // Turns after the first have a delay and no time, requests by themselves no session.
+    // Turns after the first have a delay but no time; single requests have no session.
     const bool may_lack =
         column == TraceColumn::session || column == TraceColumn::delay ||
         (column == TraceColumn::time && places[static_cast<std::size_t>(TraceColumn::session)]);

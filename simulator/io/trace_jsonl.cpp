@@ -1,4 +1,4 @@
-// Traces as JSONL: Mooncake, aiperf's mooncake_trace, agentic (weka) traces, recorded requests.
+// Reads JSONL traces: Mooncake, aiperf's mooncake_trace, agentic (weka) traces, recorded requests.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -19,8 +19,8 @@ using Json = nlohmann::json;
 constexpr int kDeepest = 32;
 constexpr std::size_t kKeysShown = 200;
 
-/// Takes the events of one line's parse (nlohmann's SAX interface) and keeps what a row has: no
-/// other value is stored. A false returned ends the parse; `problem` says why.
+/// Handles the SAX events of parsing one line (nlohmann) and stores only the row's columns.
+/// Returning false ends the parse; `problem` says why.
 class RowHandler {
  public:
   RowHandler(const TraceWorkload& spec, TraceBuilder& trace) : spec_(spec), trace_(trace) {}
@@ -86,7 +86,7 @@ class RowHandler {
     return fail(fmt::format("is not JSON from character {} on: '{}'", position, shown(token)));
   }
 
-  /// What a row cannot be without.
+  /// Checks that the required columns are present.
   void check_complete() {
     const bool timed = row.has(TraceColumn::time) || row.has(TraceColumn::session);
     const bool fed = row.has(TraceColumn::input);
@@ -111,7 +111,7 @@ class RowHandler {
                     shown(keys_, kKeysShown));
   }
 
-  /// The first column that the user names and no row has had; nothing when there is none.
+  /// The first column that the user names and no row has; nullopt if there is none.
   std::optional<std::string> absent_column() const {
     for (std::size_t i = 0; i < kTraceColumns; ++i) {
       const std::string& name = name_given(static_cast<TraceColumn>(i), spec_.columns);
@@ -178,7 +178,7 @@ class RowHandler {
   bool has_text_input_ = false;
 };
 
-/// `line`, or `repaired` holding it with null for NaN and Infinity.
+/// Returns `line`, or `repaired` containing it with null instead of NaN and Infinity.
 std::string_view without_words(std::string_view line, std::string& repaired) {
   const auto has = [&](std::string_view word) { return line.find(word) != std::string_view::npos; };
   if (!has("NaN") && !has("Infinity")) return line;

@@ -8,7 +8,7 @@
 namespace roofcast {
 namespace {
 
-/// When each request's session begins: of a request by itself its arrival.
+/// When each request's session begins; for a single request, its arrival.
 std::vector<Nanoseconds> session_starts(const std::vector<Request>& requests) {
   std::vector<Nanoseconds> starts;
   starts.reserve(requests.size());

@@ -1,4 +1,4 @@
-// The order of a trace's requests.
+// Orders a trace's requests.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace roofcast {
 
-/// Sorts requests by arrival, ties in file order; those that follow another (an earlier one in
-/// `requests`) go where the first turn of their session goes, behind it. Says how many requests
-/// arrived before the one in front of them.
+/// Sorts requests by arrival, ties in file order. Those that follow another (an earlier one in
+/// `requests`) are placed after the first turn of their session, by its arrival. Returns how many
+/// requests arrived before the one preceding them.
 std::int64_t sort_by_arrival(std::vector<Request>& requests);
 
 }  // namespace roofcast

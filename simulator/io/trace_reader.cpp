@@ -44,7 +44,7 @@ TraceFormat sniff(std::string_view head) {
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return TraceFormat::csv;
   if (head[first] != '{' && head[first] != '[') return TraceFormat::csv;
-  // Of vLLM's and SGLang's results alone, and before their arrays.
+  // Only in results of vLLM and SGLang, before their arrays.
   for (const std::string_view key : {"\"request_throughput\"", "\"input_lens\""}) {
     if (head.find(key) != std::string_view::npos) return TraceFormat::bench;
   }

@@ -1,4 +1,4 @@
-// Traces from files, plain or gzip-compressed, whatever tool wrote them.
+// Reads trace files, plain or gzip-compressed, in any of the supported formats.
 #pragma once
 
 #include <istream>
@@ -7,14 +7,15 @@
 
 namespace roofcast {
 
-/// The format is spec.format or told by the first bytes: a JSON object with a benchmark result's
-/// keys, other JSON, else CSV (trace_formats.hpp says what each may hold). Requests are sorted by
-/// time (stable), the first arrival becomes 0; of Mooncake's hash_ids come Workload::contents, of
-/// session_id and delay Request::follows. Throws Error naming file and line for a bad row unless
-/// skip_bad_rows; for a trace without requests; for missing columns, naming those found.
+/// The format is spec.format, or detected from the first bytes: a JSON object with the keys of a
+/// benchmark result, other JSON, else CSV (trace_formats.hpp describes them). Requests are sorted
+/// by time (stable), with the first arrival at 0. Mooncake's hash_ids become Workload::contents,
+/// session_id and delay become Request::follows. Throws Error naming file and line for a bad row
+/// unless skip_bad_rows is set; for a trace without requests; and for missing columns, naming those
+/// found.
 Workload read_trace(const TraceWorkload& spec);
 
-/// The same from memory or any stream; spec.path stands for the file in messages.
+/// Reads from a stream; spec.path is used as the file name in messages.
 Workload read_trace(const TraceWorkload& spec, std::istream& stream);
 
 }  // namespace roofcast

@@ -17,9 +17,9 @@ namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
 constexpr Nanoseconds kMillisecond = 1'000'000;
-constexpr std::int64_t kBlock = 512;  // of Mooncake's hash ids, which readers take for granted
+constexpr std::int64_t kBlock = 512;  // tokens per hash id in Mooncake's format, as readers assume
 
-/// Milliseconds with as many decimals as they need: 12, 0.5, 3.000001.
+/// Milliseconds with as many decimals as needed: 12, 0.5, 3.000001.
 std::string milliseconds(Nanoseconds time) {
   std::string text = fmt::format("{}.{:06}", time / kMillisecond, time % kMillisecond);
   text.erase(text.find_last_not_of('0') + 1);
@@ -27,7 +27,7 @@ std::string milliseconds(Nanoseconds time) {
   return text;
 }
 
-/// For every request of a session the session's first; kNoRequest for those by themselves.
+/// For every request of a session, the session's first request; kNoRequest for single ones.
 std::vector<RequestId> sessions_of(const std::vector<Request>& requests) {
   std::vector<RequestId> sessions(requests.size(), kNoRequest);
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -44,7 +44,7 @@ std::span<const ContentSpan> contents_of(const Workload& workload, const Request
   return std::span(workload.contents).subspan(request.contents_begin, request.contents_count);
 }
 
-/// Whether every span is a block of 512 tokens, but for a shorter one that ends the prompt.
+/// Whether every span is a block of 512 tokens, except a shorter one at the end of the prompt.
 bool is_in_blocks(const Workload& workload) {
   return std::all_of(workload.requests.begin(), workload.requests.end(),
                      [&](const Request& request) {

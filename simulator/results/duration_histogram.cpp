@@ -18,8 +18,8 @@ Nanoseconds DurationHistogram::middle_of(Bin bin) {
   return (leading << shift) + (width - 1) / 2;
 }
 
-/// The axis grows by whole doublings, at most 54 times: bin by bin, values that rise slowly would
-/// copy the counts every time.
+/// Grows the axis by whole doublings, so at most 54 times: growing bin by bin would copy the counts
+/// each time when values rise slowly.
 void DurationHistogram::cover(Bin bin) {
   const Bin first = bin / kBinsPerDoubling * kBinsPerDoubling;
   const Bin last = first + kBinsPerDoubling - 1;
@@ -48,7 +48,7 @@ void DurationHistogram::add(const DurationHistogram& other) {
 
 double DurationHistogram::mean_s() const {
   assert(count_ > 0);
-  // Whole nanoseconds and the rest apart, so that the mean of equal values is that value.
+  // Whole nanoseconds and remainder separately, so that the mean of equal values is that value.
   const auto whole = static_cast<Nanoseconds>(sum_ / count_);
   const auto rest = static_cast<double>(sum_ % count_) / static_cast<double>(count_);
   constexpr double kSecondsPerNanosecond = 1e-9;
@@ -58,7 +58,7 @@ double DurationHistogram::mean_s() const {
 DurationHistogram::Place DurationHistogram::place_of(std::int64_t rank) const {
   assert(rank >= 0 && rank < count_);
   Place place{.bin = begin_, .before = 0};
-  // Straight through the storage: the checks of an access by index cost more than the count.
+  // Reads the storage directly: bounds checks on each access would cost more than the counting.
   const auto& counts = boost::histogram::unsafe_access::storage(counts_);
   for (;; ++place.bin) {
     const std::int64_t here = counts[static_cast<std::size_t>(place.bin - begin_)];

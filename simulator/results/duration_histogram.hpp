@@ -1,7 +1,7 @@
-// Counts of durations in bins whose width grows with the value, so that any number of values from
-// 1 ns to centuries takes a bounded number of bins and every value is known to a fixed relative
-// error. The idea of HdrHistogram (hdrhistogram.org): the exponent and the leading bits of the
-// mantissa name the bin. Found with integers alone, so bins are the same on every machine.
+// Histogram of durations in bins whose width grows with the value, as in HdrHistogram
+// (hdrhistogram.org): the exponent and the leading mantissa bits select the bin. Values from 1 ns
+// to centuries take a bounded number of bins and are known to a fixed relative error. Uses integer
+// arithmetic only, so bins are the same on every machine.
 #pragma once
 
 #include <bit>
@@ -21,9 +21,10 @@ class DurationHistogram {
  public:
   using Bin = int;
 
-  /// Bits behind the leading one that tell bins apart: 1024 bins between a value and its double.
+  /// Mantissa bits below the leading one that select a bin: 1024 bins between a value and its
+  /// double.
   static constexpr int kMantissaBits = 10;
-  /// A bin is at most 1/1024 of its values wide, and is reported by its middle.
+  /// A bin's width is at most 1/1024 of its values, and its midpoint is reported.
   static constexpr double kRelativeError = 0.5 / (1 << kMantissaBits);
   /// Bins 0 to 2047 hold one value each; every further doubling up to 2^63 takes 1024.
   static constexpr Bin kMaxBins = (64 - kMantissaBits) << kMantissaBits;
@@ -36,7 +37,7 @@ class DurationHistogram {
     return (shift << kMantissaBits) + static_cast<Bin>(bits >> shift);
   }
 
-  /// The value that stands for all of a bin: its middle, rounded down.
+  /// Midpoint of a bin, rounded down: the value reported for all values in it.
   static Nanoseconds middle_of(Bin bin);
 
   /// Precondition: value >= 0.
@@ -53,7 +54,7 @@ class DurationHistogram {
   void add(const DurationHistogram& other);
 
   std::int64_t count() const { return count_; }
-  /// Exact, as are min and max. Precondition of all three: not empty.
+  /// Exact, as are min and max. Precondition of all three: the histogram is not empty.
   double mean_s() const;
   Nanoseconds min() const { return min_; }
   Nanoseconds max() const { return max_; }
@@ -62,14 +63,14 @@ class DurationHistogram {
     Bin bin = 0;
     std::int64_t before = 0;  // values in lower bins
   };
-  /// Where the value is that has `rank` others before it in ascending order.
-  /// Precondition: 0 <= rank < count().
+  /// Finds the value with `rank` values before it in ascending order. Precondition: 0 <= rank <
+  /// count().
   Place place_of(std::int64_t rank) const;
 
-  /// That value, within kRelativeError.
+  /// Returns that value, within kRelativeError.
   Nanoseconds value_at(std::int64_t rank) const;
 
-  /// Bins kept in memory, 8 bytes each, and the first of them.
+  /// Bins kept in memory (8 bytes each), and the index of the first.
   std::int64_t bins_kept() const { return end_ - begin_; }
   Bin begin() const { return begin_; }
 
@@ -78,13 +79,13 @@ class DurationHistogram {
                                                boost::histogram::axis::option::growth_t>;
   using Counts =
       boost::histogram::histogram<std::tuple<Axis>, boost::histogram::dense_storage<std::int64_t>>;
-  // A sum of 64-bit durations passes 2^63; as an integer it does not depend on the order.
+  // A sum of 64-bit durations can exceed 2^63; as an integer it does not depend on the order.
   __extension__ using Sum = __int128;
 
   void cover(Bin bin);
 
   Counts counts_;
-  Bin begin_ = 0, end_ = 0;  // the range of the axis: whole doublings
+  Bin begin_ = 0, end_ = 0;  // range of bins kept: whole doublings
   std::int64_t count_ = 0;
   Sum sum_ = 0;
   Nanoseconds min_ = std::numeric_limits<Nanoseconds>::max();

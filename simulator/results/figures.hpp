@@ -1,5 +1,5 @@
-// The figures of a result under the names that JSON, the store and flags have for them, each listed
-// once. A name ends in its unit (_s, _per_s); without one it is a count or a share.
+// The figures of a result under the names that JSON, the store and flags use, each listed once. A
+// name ends in its unit (_s, _per_s); without one it is a count or a share.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace roofcast {
 
-/// A latency of which a result has the distribution.
+/// A latency whose distribution is in the result.
 struct LatencyFigure {
   const char* name;   // "ttft_s"
   const char* title;  // "TTFT", as tables and papers write it
@@ -31,13 +31,13 @@ inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
 /// "TTFT"
 const char* title_of(LatencyMetric metric);
 
-/// A figure that is one number.
+/// A figure with a single value.
 struct ScalarFigure {
   const char* name;
-  std::optional<double> (*value)(const SimulationResult&);  // unset where a result has none
+  std::optional<double> (*value)(const SimulationResult&);  // unset if the result has none
 };
 
-/// All of them.
+/// Returns all scalar figures.
 std::span<const ScalarFigure> scalar_figures();
 
 }  // namespace roofcast

@@ -19,7 +19,7 @@ void LevelTimeline::record(Nanoseconds now, const Levels& levels) {
   now_ = levels;
 }
 
-/// The present levels were there from `from` until just before `until`.
+/// The current levels held from `from` until just before `until`.
 void LevelTimeline::hold(Nanoseconds from, Nanoseconds until) {
   while ((until - 1) / width_ >= static_cast<Nanoseconds>(kMaxStretches)) widen();
   const auto last = static_cast<std::size_t>((until - 1) / width_);

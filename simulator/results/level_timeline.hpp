@@ -1,5 +1,5 @@
-// How many requests ran and waited and how full the KV cache was, over the time of a run, in so few
-// stretches that they can be drawn.
+// Running and waiting requests and KV cache use over a run, reduced to few enough intervals to
+// plot.
 #pragma once
 
 #include <cstddef>
@@ -10,32 +10,32 @@
 
 namespace roofcast {
 
-/// What there is at one time, of all engines together.
+/// Levels at one time, over all engines together.
 struct Levels {
   std::int64_t running = 0;
-  std::int64_t waiting = 0;  // in queues, those at the router included
-  double kv_use = 0;         // share of all usable blocks
+  std::int64_t waiting = 0;  // in all queues, the router's included
+  double kv_use = 0;         // share of usable blocks
 };
 
-/// Stretches of equal length from time 0 on, each with the most there was in it. Their length
-/// doubles as the run goes on. What comes and goes in the same moment does not count.
+/// Intervals of equal length from time 0, each with the maximum of every level in it. The length
+/// doubles as the run goes on. Levels that last for zero time do not count.
 class LevelTimeline {
  public:
   static constexpr std::size_t kMaxStretches = 400;
 
-  /// From `now`, never before the last change, there is this.
+  /// Levels change to these at `now`. Calls must be in order of time.
   void record(Nanoseconds now, const Levels& levels);
-  /// The run is over.
+  /// Ends the run at `now`.
   void end(Nanoseconds now) { record(now, now_); }
 
   Nanoseconds stretch() const { return width_; }
-  const std::vector<Levels>& max() const { return max_; }  // by stretch
+  const std::vector<Levels>& max() const { return max_; }  // one entry per interval
 
  private:
   void hold(Nanoseconds from, Nanoseconds until);
   void widen();
 
-  // Shorter than any step of an engine.
+  // 1 ms: shorter than any engine step.
   Nanoseconds width_ = 1'000'000;
   Nanoseconds since_ = 0;
   Levels now_{};

@@ -9,7 +9,7 @@
 namespace roofcast {
 namespace {
 
-/// Counts and the rates over the time from first arrival to last finish.
+/// Fills counts, and rates over the time from first arrival to last finish.
 void count(LoadResult& result, const RequestTally& tally, Nanoseconds now) {
   result.completed = tally.completed;
   result.rejected = tally.rejected;
@@ -57,7 +57,7 @@ TargetOutcome outcome_of(const PercentileTarget& target, const RequestGroup& gro
           : group.of(*part_of(target.metric));
   outcome.exact = values.exact();
   if (values.count() == 0) {
-    // Nothing to measure: single-token outputs have no TPOT or ITL, rejected requests nothing.
+    // Nothing was measured: single-token outputs have no TPOT or ITL, rejected requests no latency.
     outcome.met = group.tally.unserved() == 0;
     return outcome;
   }
@@ -85,7 +85,7 @@ void judge_slo(SimulationResult& result, const RequestGroups& groups, const Toke
   }
 }
 
-/// First arrival to last finish, or to `now` when not all finished, whatever is reported.
+/// First arrival to last finish (to `now` if some are unfinished), unreported stages included.
 Seconds whole_makespan(const std::vector<RequestRecord>& records, Nanoseconds now,
                        Nanoseconds end) {
   RequestTally times{.end = end};
@@ -93,11 +93,11 @@ Seconds whole_makespan(const std::vector<RequestRecord>& records, Nanoseconds no
   return times.makespan(now);
 }
 
-/// Precondition: as many replicas as the records name.
+/// Precondition: `replicas` has an entry for each replica that the records name.
 void share_out(std::vector<ReplicaResult>& replicas, const std::vector<RequestRecord>& records) {
   if (replicas.empty()) return;
   for (const RequestRecord& record : records) {
-    if (record.replica < 0) continue;  // nobody ever took it
+    if (record.replica < 0) continue;  // never assigned to a replica
     ReplicaResult& replica = replicas[static_cast<std::size_t>(record.replica)];
     if (record.lost) ++replica.lost;
     if (record.finished != kNever) ++replica.completed;

@@ -1,5 +1,5 @@
-// From what happened to each request to what a benchmark reports. Definitions as in
-// `vllm bench serve`: TTFT and E2E from sending, TPOT one value a request, ITL pooled gaps.
+// Computes benchmark figures from the request records. Definitions as in `vllm bench serve`: TTFT
+// and E2E from sending, one TPOT value per request, ITL gaps pooled.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace roofcast {
 
-/// Fills counts, rates, distributions, goodput, stages, SLO outcomes, the replicas' shares and the
-/// saturation verdict from result.requests. `now`: when the simulation ended. `stages`: of the
-/// workload, as many as `gaps` has; none for a single one. The caller gives result.replicas its
-/// size, when there are several.
+/// Fills counts, rates, distributions, goodput, stages, SLO outcomes, per-replica counts and the
+/// saturation verdict from result.requests. `now` is when the simulation ended. `stages` are the
+/// workload's, as many as `gaps` has, or empty if there is only one. The caller resizes
+/// result.replicas if there are several.
 void summarise(SimulationResult& result, const TokenGaps& gaps, const Slo& slo, Nanoseconds now,
                std::span<const LoadStage> stages = {});
 

@@ -37,7 +37,7 @@ Nanoseconds Percentiles::value_at(std::int64_t rank) const {
                                 return DurationHistogram::bin_of(r.value) < bin;
                               });
   assert(run != kept_.end());
-  // Bins are in the order of their values, so the rank is counted from the bin's first value.
+  // Bins are ordered by value, so the rank is counted from the bin's first value.
   for (std::int64_t left = rank - place.before; left >= run->count; ++run) left -= run->count;
   return run->value;
 }

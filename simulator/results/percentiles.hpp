@@ -1,7 +1,6 @@
-// Percentiles of durations that are looked at twice: counted in a histogram first, which tells the
-// bins where the percentiles fall; the values in those bins are then collected and sorted, which
-// makes the percentiles exact. Where there are too many values, or no second look is possible, the
-// histogram answers alone.
+// Exact percentiles in two passes: the first counts durations in a histogram and so finds the bins
+// that contain the percentiles; the second collects and sorts the values in those bins. If there
+// are too many values, or a second pass is impossible, the histogram alone gives the percentiles.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +17,14 @@ class Percentiles {
  public:
   enum class Source { values, histogram };
 
-  /// Of so many values, at 16 bytes each when all fall into the bins that are collected.
+  /// Limit for exact percentiles: 16 bytes per value if all fall into the collected bins.
   static Source source_for(std::int64_t count) {
     return count <= kMaxExact ? Source::values : Source::histogram;
   }
   static constexpr std::int64_t kMaxExact = 1'000'000;
 
-  /// The given percentiles (0 to 100) of `counted` values and of `missing` more that are larger
-  /// than all of these. With Source::values, all values have to be shown to look_at() when
-  /// needs_second_look().
+  /// `percents` (0 to 100) of the `counted` values and `missing` more that are larger than all of
+  /// them. With Source::values, all values must be passed to look_at() if needs_second_look().
   Percentiles(DurationHistogram counted, const std::vector<double>& percents, std::int64_t missing,
               Source source);
 
@@ -35,20 +33,21 @@ class Percentiles {
     const DurationHistogram::Bin bin = DurationHistogram::bin_of(value);
     if (wanted_[static_cast<std::size_t>(bin - counted_.begin())] != 0) keep(value, count);
   }
-  /// After the last value.
+  /// Call after the last value.
   void finish();
 
   std::int64_t count() const { return counted_.count(); }
   bool exact() const { return exact_; }
   const DurationHistogram& counted() const { return counted_; }
 
-  /// In seconds, by linear interpolation between order statistics, numpy's default: of n values,
-  /// the one at position percent / 100 * (n - 1), counted from 0. Nothing when it falls among the
-  /// missing ones. Preconditions: finished, not empty, one of the percents asked for.
+  /// In seconds, by linear interpolation between order statistics, as numpy does by default: of n
+  /// values, the one at position percent / 100 * (n - 1), counted from 0. Returns nullopt if it
+  /// falls among the missing ones. Preconditions: finished, not empty, `percent` is one of those
+  /// requested.
   std::optional<double> percentile(double percent) const;
 
  private:
-  /// Values of one bin that are equal and came one after the other.
+  /// Equal values of one bin that were added consecutively.
   struct Run {
     Nanoseconds value = 0;
     std::int64_t count = 0;
@@ -67,14 +66,14 @@ class Percentiles {
   DurationHistogram counted_;
   std::int64_t missing_ = 0;
   bool exact_ = false;
-  std::vector<std::uint8_t> wanted_;  // bins of `counted_`; empty when none is
-  std::vector<Run> kept_;             // values of wanted bins; ascending once finished
+  std::vector<std::uint8_t> wanted_;  // by bin of `counted_`; empty if no bin is wanted
+  std::vector<Run> kept_;             // values in wanted bins; ascending once finished
 };
 
-/// The percentiles that every Distribution has.
+/// The percentiles in a Distribution.
 std::vector<double> distribution_percents();
 
-/// Precondition: made with distribution_percents() and none missing, and finished.
+/// Precondition: constructed with distribution_percents() and no missing values, and finished.
 Distribution distribution_of(const Percentiles& percentiles);
 
 }  // namespace roofcast

@@ -19,8 +19,8 @@ void count_within(const RequestRecord& record, const std::vector<PercentileTarge
   }
 }
 
-/// Counts each record in the cell of its stage and class, laid out as the logs of `gaps` are, and
-/// those within the limits of the targets that apply to it. `cells` are empty.
+/// Counts each record in the cell of its stage and class (same layout as the logs of `gaps`),
+/// including those within the limits of the targets that apply. `cells` must be empty.
 void tally_cells(std::span<const RequestRecord> records, const TokenGaps& gaps, const Slo& slo,
                  std::span<const LoadStage> stages, std::vector<RequestTally>& cells,
                  RequestGroups& groups) {
@@ -42,12 +42,12 @@ void add_percentiles(RequestGroup& group, LatencyPart part, const std::vector<do
   group.percentiles.emplace_back(std::move(counted), percents, missing, source);
 }
 
-/// For Distributions.
+/// Makes the percentiles of Distributions.
 void make_percentiles(RequestGroup& group) {
   for (const LatencyPart part : kAllParts) add_percentiles(group, part, distribution_percents(), 0);
 }
 
-/// For targets.
+/// Makes the percentiles of targets.
 void make_percentiles(RequestGroup& group, const std::vector<PercentileTarget>& targets) {
   for (const LatencyPart part : kAllParts) {
     std::vector<double> percents;
@@ -63,7 +63,7 @@ void add_cell(RequestGroup& group, const std::vector<RequestTally>& cells, std::
   group.logs.push_back(index);
 }
 
-/// All, and each stage if there are several.
+/// Groups all requests, and those of each stage if there are several.
 void group_by_stage(RequestGroups& groups, const std::vector<RequestTally>& cells,
                     const TokenGaps& gaps, std::span<const LoadStage> stages) {
   for (std::size_t stage = 0; stage < gaps.stages(); ++stage) {
@@ -80,7 +80,7 @@ void group_by_stage(RequestGroups& groups, const std::vector<RequestTally>& cell
   for (StageGroup& stage : groups.stages) make_percentiles(stage.group);
 }
 
-/// The requests to which targets apply: of each class, and all.
+/// Groups the requests to which targets apply: those of each class, and all.
 void group_by_target(RequestGroups& groups, const std::vector<RequestTally>& cells,
                      const TokenGaps& gaps, const Slo& slo, std::span<const LoadStage> stages) {
   for (std::size_t stage = 0; stage < gaps.stages(); ++stage) {
@@ -123,7 +123,7 @@ void look_at(RequestGroup& group, const RequestRecord& record) {
   }
 }
 
-/// The second look, at all records for all groups.
+/// The second pass over all records, for all groups.
 void look_again(RequestGroups& groups, std::span<const RequestRecord> records,
                 std::span<const LoadStage> stages) {
   std::vector<RequestGroup*> of_stage(std::max<std::size_t>(1, stages.size()), nullptr);

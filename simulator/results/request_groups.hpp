@@ -1,5 +1,5 @@
-// The requests of a run in the groups that are reported: all together, each load stage, each SLO
-// class. Two looks at every request serve them all, whatever their number.
+// Groups the requests of a run as they are reported: all together, by load stage and by SLO class.
+// Two passes over the requests serve any number of groups.
 #pragma once
 
 #include <cstddef>
@@ -23,31 +23,33 @@ struct RequestGroup {
 };
 
 struct StageGroup {
-  std::size_t index = 0;  // of Workload::stages
+  std::size_t index = 0;  // index in Workload::stages
   RequestGroup group{};
 };
 
-/// Requests to which targets apply; percentiles: those of the targets, unserved requests missing.
+/// Requests to which targets apply; percentiles are those of the targets, with unserved requests
+/// missing.
 struct TargetGroup {
   RequestGroup group{};
-  std::vector<std::int64_t> within{};  // requests within the limit of each target
+  std::vector<std::int64_t> within{};  // per target: requests within its limit
 };
 
-/// Without the requests of stages that are not reported.
+/// Excludes the requests of unreported stages.
 struct RequestGroups {
   RequestGroup all{};                  // percentiles: distribution_percents()
-  std::vector<StageGroup> stages{};    // the same; none when one stage is all there is to report
-  TargetGroup whole{};                 // of Slo::targets; empty when there are none
-  std::vector<TargetGroup> classes{};  // by Slo::classes
+  std::vector<StageGroup> stages{};    // percentiles as in `all`; empty if only one stage is
+                                       // reported
+  TargetGroup whole{};                 // for Slo::targets; empty if there are none
+  std::vector<TargetGroup> classes{};  // one per Slo::classes
 };
 
-/// `stages`: as many as `gaps` has, or none for a single reported one. `end`: when the run was
-/// stopped, after which nothing has arrived.
+/// `stages`: as many as `gaps` has, or empty for a single reported one. `end`: when the run was
+/// stopped; nothing arrived after it.
 RequestGroups group_requests(std::span<const RequestRecord> records, const TokenGaps& gaps,
                              const Slo& slo, std::span<const LoadStage> stages,
                              Nanoseconds end = kEndless);
 
-/// Percentiles of the gaps in some logs, and of `missing` requests that have none.
+/// Percentiles of the gaps in some logs, plus `missing` requests that have none.
 Percentiles gap_percentiles(const TokenGaps& gaps, std::span<const std::size_t> logs,
                             const std::vector<double>& percents, std::int64_t missing);
 

@@ -5,7 +5,7 @@
 namespace roofcast {
 namespace {
 
-/// The earlier of two times of which either may be kNever.
+/// The earlier of two times, either of which may be kNever.
 Nanoseconds earlier(Nanoseconds a, Nanoseconds b) {
   if (a == kNever || b == kNever) return std::max(a, b);
   return std::min(a, b);

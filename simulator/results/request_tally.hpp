@@ -1,5 +1,4 @@
-// What is counted of a group of requests, in one look at each of them. Tallies of two groups add up
-// to that of both.
+// Counts over a group of requests, made in one pass. The tallies of two groups can be added.
 #pragma once
 
 #include <array>
@@ -25,8 +24,7 @@ inline constexpr std::array<LatencyPart, kParts> kAllParts = {
 /// The part that a limit on a metric is about; nothing for ITL, whose gaps are not by request.
 std::optional<LatencyPart> part_of(LatencyMetric metric);
 
-/// The mean gap between the tokens of a finished request, to the nearest nanosecond; 0 of one
-/// token.
+/// Mean gap between the tokens of a finished request, to the nearest nanosecond; 0 for one token.
 inline Nanoseconds mean_gap(const RequestRecord& record) {
   const std::int64_t gaps = record.request.output_tokens - 1;
   if (gaps == 0) return 0;
@@ -55,23 +53,23 @@ inline std::optional<Nanoseconds> duration_of(const RequestRecord& record, Laten
   return record.finished - record.scheduled;
 }
 
-/// One request's value as a limit on it means it; nothing when it did not finish. TPOT of a single
+/// One request's value for comparison with a limit; nullopt if it did not finish. TPOT of a single
 /// token is 0, ITL is the longest gap.
 std::optional<Nanoseconds> latency_of(const RequestRecord& record, LatencyMetric metric);
 
-/// Finished, and within every limit.
+/// Whether it finished within every limit.
 bool is_good(const RequestRecord& record, std::span<const GoodputLimit> limits);
 
-/// When a run ends that is not stopped.
+/// End of a run that is not stopped.
 inline constexpr Nanoseconds kEndless = std::numeric_limits<Nanoseconds>::max();
 
-/// A request that follows another has no arrival before that one has finished.
+/// A request that follows another has not arrived until that one has finished.
 inline bool has_arrived(const RequestRecord& record) {
   return record.request.follows == kNoRequest || record.sent != kNever;
 }
 
 struct RequestTally {
-  Nanoseconds end = kEndless;  // when the run was stopped: nothing has arrived after that
+  Nanoseconds end = kEndless;  // when the run was stopped: later requests have not arrived
   std::int64_t requests = 0;
   std::int64_t arrived = 0;
   std::int64_t completed = 0;
@@ -85,7 +83,7 @@ struct RequestTally {
   Nanoseconds last_finish = kNever;
   std::array<DurationHistogram, kParts> durations{};  // by LatencyPart
 
-  /// Those that have an outcome: served, or never to be.
+  /// Requests that have an outcome: served, or known never to be.
   std::int64_t answered() const { return completed + unserved(); }
   std::int64_t unserved() const { return rejected + lost; }
   std::int64_t unfinished() const { return requests - answered(); }
@@ -93,12 +91,13 @@ struct RequestTally {
     return durations[static_cast<std::size_t>(part)];
   }
 
-  /// First arrival to last finish, or to `now` when some have not finished; 0 of none.
+  /// First arrival to last finish, or to `now` if some have not finished; 0 if there are no
+  /// requests.
   Seconds makespan(Nanoseconds now) const;
 
   void add(const RequestRecord& record, std::span<const GoodputLimit> goodput);
   void add(const RequestTally& other);
-  /// Counts and times of the record, but nothing of what its request was like.
+  /// Adds the counts and times of the record, but not its token counts.
   void add_times(const RequestRecord& record);
 };
 

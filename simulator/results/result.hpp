@@ -1,4 +1,4 @@
-// What a simulation answers.
+// The result of a simulation.
 #pragma once
 
 #include <array>
@@ -15,42 +15,44 @@ namespace roofcast {
 
 inline constexpr Nanoseconds kNever = -1;
 
-/// One request's life. Times are simulated; kNever for what did not happen. Of a request that was
-/// sent again when its replica was lost, all but `sent` and `queued` is of the last attempt.
+/// Timeline of one request, in simulated time; kNever for events that did not happen. If the
+/// request was resent because its replica failed, all fields except `sent` and `queued` describe
+/// the last attempt.
 struct RequestRecord {
   Request request{};
   Nanoseconds sent = kNever;       // left the client (equals arrival without a concurrency limit)
-  Nanoseconds queued = kNever;     // reached the engine: sent + Engine::host.per_request; or came
-                                   // to the router when nobody served
+  Nanoseconds queued = kNever;     // reached the engine: sent + Engine::host.per_request; or
+                                   // reached the router while no replica served
   Nanoseconds scheduled = kNever;  // first time in a step
   Nanoseconds first_token = kNever;
   Nanoseconds finished = kNever;
   Nanoseconds largest_gap = 0;     // longest wait between two of its tokens
-  std::int64_t cached_tokens = 0;  // of the prompt, answered from the prefix cache at first
+  std::int64_t cached_tokens = 0;  // prompt tokens found in the prefix cache at first admission
   std::int32_t preemptions = 0;
-  std::int32_t replica = -1;  // that served it (the last, when several did); -1: none
-  bool retried = false;       // its replica failed and it was sent again
-  bool lost = false;          // its replica failed and it was not sent again
+  std::int32_t replica = -1;  // that served it (the last of several); -1: none
+  bool retried = false;       // resent after its replica failed
+  bool lost = false;          // its replica failed and it was not resent
   bool rejected = false;      // longer than max_model_len, or never fits the KV cache
 };
 
-/// Mean and percentiles (linear interpolation between order statistics, as numpy's default).
+/// Mean and percentiles (linear interpolation between order statistics, numpy's default).
 struct Distribution {
   std::int64_t count = 0;
   double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, min = 0, max = 0;  // seconds
-  bool exact = true;  // or percentiles from a histogram, within DurationHistogram::kRelativeError
+  bool exact = true;  // false: percentiles from a histogram, within
+                      // DurationHistogram::kRelativeError
 };
 
 /// One statistic of a distribution.
 struct DistributionStatistic {
   const char* name;                 // "p95"
   double Distribution::*value;      // seconds
-  std::optional<double> percent{};  // of a percentile, 0 to 100
-  bool in_tables = true;            // and in the store; otherwise in JSON alone
+  std::optional<double> percent{};  // 0 to 100, if it is a percentile
+  bool in_tables = true;            // and in the store; if false, in JSON only
 };
 
-/// All of them, in the order in which they are written. Tables, JSON, the store and all that reads
-/// a statistic's name go by this list.
+/// All statistics, in output order. Tables, JSON, the store and all code that reads a statistic's
+/// name use this list.
 inline constexpr auto kDistributionStatistics = std::to_array<DistributionStatistic>({
     {"mean", &Distribution::mean},
     {"p50", &Distribution::p50, 50},
@@ -61,7 +63,7 @@ inline constexpr auto kDistributionStatistics = std::to_array<DistributionStatis
     {"max", &Distribution::max},
 });
 
-/// The statistic of that name that tables have; null for any other text.
+/// Returns the statistic shown in tables under that name, or nullptr.
 constexpr const DistributionStatistic* table_statistic(std::string_view name) {
   for (const DistributionStatistic& statistic : kDistributionStatistics) {
     if (statistic.in_tables && statistic.name == name) return &statistic;
@@ -69,7 +71,7 @@ constexpr const DistributionStatistic* table_statistic(std::string_view name) {
   return nullptr;
 }
 
-/// Share of steps' time by state, and levels over time.
+/// Shares of step time by state, and time-weighted levels.
 struct EngineUse {
   std::int64_t steps = 0;
   std::int64_t prefill_tokens = 0;     // computed, recomputation included
@@ -79,85 +81,88 @@ struct EngineUse {
   std::int64_t prefix_queries = 0;          // tokens looked up in the prefix cache at admission,
   std::int64_t prefix_hits = 0;             // and found there
   std::int64_t offload_hits = 0;            // loaded from host memory after that
-  double mean_acceptance_length = 0;        // tokens of a decode with drafts; 0 without drafts
-  double draft_acceptance = 0;              // accepted share of the drafts
+  double mean_acceptance_length = 0;        // tokens per decode with drafts; 0 without drafts
+  double draft_acceptance = 0;              // accepted share of drafts
   double mean_kv_use = 0, peak_kv_use = 0;  // share of blocks, time-weighted
   double mean_running = 0;                  // time-weighted over the makespan, as mean_kv_use
-  double mean_waiting = 0;  // requests in queues, preempted ones and those at the router included
-  std::int64_t peak_running = 0;  // at one time, of all engines together, as mean_running
+  double mean_waiting = 0;  // requests in queues, including preempted ones and those at the router
+  std::int64_t peak_running = 0;  // maximum at one time over all engines
   std::int64_t peak_waiting = 0;
-  double busy_share = 0;  // of the makespan with a step in progress
+  double busy_share = 0;  // share of the makespan with a step in progress
 };
 
 struct TargetOutcome {
   std::string slo_class{};
   PercentileTarget target{};
-  std::int64_t requests = 0;  // of the class, with an outcome; with none the target is unmet
-  double achieved = 0;        // seconds at the target's percentile; of the completed requests'
-                              // largest value when the percentile falls on one not served
+  std::int64_t requests = 0;  // of the class, with an outcome; if 0 the target is unmet
+  double achieved = 0;        // seconds at the target's percentile; if that falls on an unserved
+                              // request, the largest value of the completed ones
   double attainment = 0;      // share of the class's requests within the limit
-  bool met = false;           // achieved within the limit, requests not served never being it;
-                              // of a stopped run: not judged
-  bool exact = true;          // as Distribution::exact
+  bool met = false;           // achieved within the limit; unserved requests count as over it. Not
+                              // judged if the run was stopped
+  bool exact = true;          // as in Distribution::exact
 };
 
-/// Is the load sustainable? Decided from the queue, see saturation.hpp.
+/// Whether the load is sustainable, decided from the queue; see saturation.hpp.
 struct SaturationVerdict {
   bool saturated = false;
-  std::string reason{};       // in words, with the numbers behind it
-  double queueing_share = 0;  // of mean TTFT spent in the engine's queue
+  std::string reason{};       // in words, with the numbers that support it
+  double queueing_share = 0;  // share of mean TTFT spent in the engine's queue
 };
 
-/// Of a group of requests: how many, how fast, how long.
+/// Counts, rates and latencies of a group of requests.
 struct LoadResult {
   std::int64_t completed = 0;
   std::int64_t rejected = 0;
   std::int64_t lost = 0;
-  std::int64_t unfinished = 0;    // when the run was stopped; the four sum to the requests counted
+  std::int64_t unfinished = 0;    // when the run was stopped; the four add up to the requests
+                                  // counted
   Seconds makespan;               // first arrival to last finish
   double request_rate_per_s = 0;  // completed / makespan
   double offered_rate_per_s = 0;  // (arrivals - 1) / arrival span; 0 when all arrive at once
   double input_tokens_per_s = 0;
   double output_tokens_per_s = 0;
-  Distribution ttft, tpot, itl, e2e;  // TTFT and E2E from `sent`; TPOT of outputs over one token;
-                                      // ITL of finished requests, and when the run was stopped of
-                                      // those in progress
-  Distribution queue;                 // `queued` to `scheduled`: in the engine's queue, and before
-                                      // that at a router without replicas or in lost attempts
-  Distribution client_queue;          // waiting for the client's concurrency limit: to `sent`
+  Distribution ttft, tpot, itl, e2e;  // TTFT and E2E from `sent`; TPOT of outputs of more than one
+                                      // token; ITL of finished requests, and of those in progress
+                                      // if the run was stopped
+  Distribution queue;                 // `queued` to `scheduled`: in the engine's queue, including
+                                      // earlier time at a router without replicas or in lost
+                                      // attempts
+  Distribution client_queue;          // waiting for the client's concurrency limit, until `sent`
   std::optional<double> goodput_per_s;
   std::optional<double> goodput_share;  // of the requests with an outcome
 };
 
-/// One of several load stages by itself.
+/// The result of one of several load stages.
 struct StageResult : LoadResult {
   std::string name{};
 };
 
-/// What one of several replicas served.
+/// The work of one of several replicas.
 struct ReplicaResult {
   std::string pool{};
   std::int32_t index = 0;      // within its pool
-  std::int64_t served = 0;     // prompts that it computed, if that is all it does, else `completed`
-  std::int64_t completed = 0;  // requests that had their last token here
+  std::int64_t served = 0;     // prompts computed if it is a prefill replica, else `completed`
+  std::int64_t completed = 0;  // requests whose last token was generated here
   std::int64_t lost = 0;
-  EngineUse use{};  // over its part of the makespan, data-parallel ranks together
-  Seconds paid{};   // from when it was ordered until it left, start-up included
+  EngineUse use{};  // over its part of the makespan, all its data-parallel ranks together
+  Seconds paid{};   // from order to departure, start-up included
 };
 
-/// All requests together, apart from those of stages that are not reported.
+/// All requests together, except those of unreported stages.
 struct SimulationResult : LoadResult {
-  bool stopped = false;  // by the user, before the end: of what had arrived, and without verdicts
+  bool stopped = false;  // by the user, before the end: covers what had arrived, has no verdicts
   std::vector<RequestRecord> requests;  // of all stages
-  std::vector<StageResult> stages;      // when several are reported
-  std::int64_t unreported = 0;          // requests of stages that are not
-  Seconds whole_makespan;               // theirs included: what `use` is about
+  std::vector<StageResult> stages;      // if several are reported
+  std::int64_t unreported = 0;          // requests in unreported stages
+  Seconds whole_makespan;               // including unreported stages: the time over which `use`
+                                        // is averaged
   std::vector<TargetOutcome> slo;
   SaturationVerdict saturation;
-  EngineUse use;  // of all replicas: sums and means, the KV peak of the fullest engine
-  // When there are several, or one may come or go; in order of their indexes.
+  EngineUse use;  // of all replicas: sums and means, peak KV use of the fullest engine
+  // Filled if there are several replicas, or if they can come and go; in order of index.
   std::vector<ReplicaResult> replicas;
-  std::vector<std::string> notes;  // what was not served and why, for the user to read
+  std::vector<std::string> notes;  // for the user: what was not served and why
 };
 
 }  // namespace roofcast

@@ -12,10 +12,11 @@
 namespace roofcast {
 namespace {
 
-constexpr double kBacklogShare = 0.05;      // of the arrivals in the window
+constexpr double kBacklogShare = 0.05;      // share of the arrivals in the window
 constexpr double kBacklogNoise = 2.0;       // standard deviations of a Poisson count
-constexpr double kFillTimes = 4.0;          // service times until the engine has filled for certain
-constexpr double kQueueingDominates = 0.5;  // of mean TTFT
+constexpr double kFillTimes = 4.0;          // service times after which the engine has certainly
+                                            // filled
+constexpr double kQueueingDominates = 0.5;  // share of mean TTFT
 
 /// The second half of the arrivals.
 struct Window {
@@ -27,7 +28,7 @@ struct Window {
   double backlog() const { return static_cast<double>(arrived - completed); }
 };
 
-/// Served or to be served, and reported.
+/// Served or still to be served, and in a reported stage.
 bool counts(const RequestRecord& record, std::span<const LoadStage> stages) {
   if (record.rejected || record.lost || !has_arrived(record)) return false;
   return stages.empty() || stages[static_cast<std::size_t>(record.request.stage)].reported;
@@ -41,7 +42,7 @@ Window second_half(const std::vector<RequestRecord>& records, std::span<const Lo
   }
   Window window;
   if (arrivals.size() < 2) return window;
-  // Turns of sessions stand where their session puts them.
+  // Session turns are stored at their session's position, not in order of arrival.
   if (!std::is_sorted(arrivals.begin(), arrivals.end())) {
     std::sort(arrivals.begin(), arrivals.end());
   }
@@ -56,7 +57,7 @@ Window second_half(const std::vector<RequestRecord>& records, std::span<const Lo
   return window;
 }
 
-/// Wait for the engine or for the client's limit, mean over the last quarter of the requests.
+/// Wait for the engine or for the client's limit, averaged over the last quarter of the requests.
 double late_wait_s(const std::vector<RequestRecord>& records, std::span<const LoadStage> stages) {
   double sum = 0;
   std::int64_t count = 0;

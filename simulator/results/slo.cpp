@@ -79,7 +79,7 @@ PercentileTarget parse_percentile_target(const std::string& text) {
   if (colon != std::string::npos && (text[0] == 'p' || text[0] == 'P')) {
     const std::string_view view = text;
     const auto percentile = to_number<double>(view.substr(1, colon - 1));
-    // Other flags count bare times in seconds, goodput limits in milliseconds.
+    // A unit is required: goodput limits without one are milliseconds, but other flags use seconds.
     const auto limit = parse_metric_limit(view.substr(colon + 1), BareTime::refused);
     if (percentile && *percentile > 0 && *percentile < 100 && limit) {
       return {.metric = limit->metric, .percentile = *percentile, .limit = limit->limit};

@@ -14,12 +14,12 @@ enum class LatencyMetric { ttft, tpot, itl, e2e };
 
 std::string_view name_of(LatencyMetric metric);
 
-/// Reads a metric's name or a synonym of other tools: "time_to_first_token", "e2el",
+/// Parses a metric's name or another tool's synonym: "time_to_first_token", "e2el",
 /// "request_latency", ... "inter_token_latency" is TPOT, as in aiperf, genai-perf and guidellm,
-/// where it is a mean per request. Nothing for an unknown name.
+/// where it is a mean per request. Returns nullopt for an unknown name.
 std::optional<LatencyMetric> parse_latency_metric(std::string_view text);
 
-/// One limit: a request is good when every listed metric is at most its limit. A request with one
+/// One limit: a request is good if every listed metric is at most its limit. A request with one
 /// output token has no TPOT and counts as 0 there (vLLM's rule); its ITL is its longest gap between
 /// two tokens.
 struct GoodputLimit {
@@ -27,8 +27,8 @@ struct GoodputLimit {
   Seconds limit{};
 };
 
-/// Reads "ttft:500", "tpot:50", "e2el:5s" (bare numbers are milliseconds, as in vLLM); synonyms of
-/// other tools are accepted. Throws Error naming the text.
+/// Parses "ttft:500", "tpot:50", "e2el:5s" (numbers without a unit are milliseconds, as in vLLM);
+/// accepts other tools' synonyms. Throws Error naming the text.
 GoodputLimit parse_goodput_limit(const std::string& text);
 
 /// "p95 TTFT of class chat at most 0.5 s".
@@ -38,18 +38,18 @@ struct PercentileTarget {
   Seconds limit{};
 };
 
-/// Reads "p95:ttft:500ms"; the limit has a unit. Throws Error naming the text.
+/// Parses "p95:ttft:500ms"; the limit must have a unit. Throws Error naming the text.
 PercentileTarget parse_percentile_target(const std::string& text);
 
 struct SloClass {
   std::string name{};
-  double share = 1.0;  // of requests, when the trace does not say; shares sum to 1
+  double share = 1.0;  // of requests, if the trace does not assign classes; shares sum to 1
   std::vector<PercentileTarget> targets{};
 };
 
 struct Slo {
   std::vector<GoodputLimit> goodput{};
-  std::vector<PercentileTarget> targets{};  // of all requests, whatever their class
+  std::vector<PercentileTarget> targets{};  // apply to all requests regardless of class
   std::vector<SloClass> classes{};
 };
 

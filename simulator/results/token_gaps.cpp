@@ -15,7 +15,7 @@ void TokenGaps::begin_run(std::size_t index, GapCount run) {
   }
   Log& log = logs_[index];
   if (!exact_) {
-    // The last run stays, as it may go on.
+    // Keeps the last run, since it may continue.
     for (const GapCount& ended : log.runs) log.older.add(ended.gap, ended.count);
     log.runs.clear();
   }

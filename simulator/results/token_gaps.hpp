@@ -1,6 +1,6 @@
-// The pooled gaps between tokens (ITL) by group of requests, run-length encoded: in a decode batch
-// all requests share one gap a step, so a log grows with steps, not with tokens. Beyond a million
-// runs in all the logs become histograms, and take no more memory however long the simulation.
+// Pooled gaps between tokens (ITL) by group of requests, run-length encoded: all requests of a
+// decode batch share one gap per step, so a log grows with steps, not with tokens. Beyond a million
+// runs in total the logs become histograms and their memory stops growing.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct GapCount {
   std::int64_t count = 0;
 };
 
-/// One log per load stage and SLO class (one in all when there are neither).
+/// One log per load stage and SLO class (one in total if there are neither).
 class TokenGaps {
  public:
   static constexpr std::size_t kMaxRuns = 1'000'000;  // 16 MB
@@ -28,7 +28,7 @@ class TokenGaps {
   explicit TokenGaps(std::size_t classes, std::size_t stages = 1)
       : classes_(classes), logs_(classes * stages) {}
 
-  /// The log of a request's gaps.
+  /// Index of the log that holds the request's gaps.
   std::size_t index_of(const Request& request) const {
     return index_of(static_cast<std::size_t>(request.stage),
                     static_cast<std::size_t>(request.slo_class));
@@ -39,7 +39,7 @@ class TokenGaps {
   std::size_t stages() const { return logs_.size() / classes_; }
   std::size_t classes() const { return classes_; }
 
-  /// `count` tokens of that log came `gap` after the one before.
+  /// `count` tokens of that log each came `gap` after the previous one.
   void add(std::size_t index, Nanoseconds gap, std::int64_t count = 1) {
     std::vector<GapCount>& runs = logs_[index].runs;
     if (!runs.empty() && runs.back().gap == gap) {
@@ -49,16 +49,16 @@ class TokenGaps {
     }
   }
 
-  /// Every gap is in runs(); otherwise only counted(), within its error.
+  /// True if every gap is in runs(); if false, only counted() is available, within its error.
   bool exact() const { return exact_; }
   std::span<const GapCount> runs(std::size_t index) const { return logs_[index].runs; }
-  /// All gaps of a log.
+  /// All gaps of a log, as a histogram.
   DurationHistogram counted(std::size_t index) const;
 
  private:
   struct Log {
     std::vector<GapCount> runs{};
-    DurationHistogram older{};  // runs that have been given up
+    DurationHistogram older{};  // gaps of runs no longer kept
   };
 
   void begin_run(std::size_t index, GapCount run);
@@ -70,17 +70,17 @@ class TokenGaps {
   bool exact_ = true;
 };
 
-/// Gaps of requests that may be lost before they finish, and then count for nothing.
+/// Gaps of requests that may be lost before they finish, in which case they do not count.
 class HeldGaps {
  public:
   void add(RequestId id, Nanoseconds gap) { gaps_[id].push_back(gap); }
-  /// The request has finished: its gaps go into the log.
+  /// Call when the request finishes: moves its gaps into the log.
   void release(RequestId id, std::size_t index, TokenGaps& log);
-  /// All requests are lost.
+  /// Call when all requests are lost.
   void clear() { gaps_.clear(); }
 
  private:
-  std::unordered_map<RequestId, std::vector<Nanoseconds>> gaps_;  // never walked
+  std::unordered_map<RequestId, std::vector<Nanoseconds>> gaps_;  // never iterated over
 };
 
 }  // namespace roofcast

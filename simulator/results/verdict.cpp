@@ -18,15 +18,15 @@ TargetMargin margin_of(const TargetOutcome& outcome) {
                       .limit_s = target.limit.value,
                       .achieved_s = outcome.achieved,
                       .margin = (target.limit.value - outcome.achieved) / target.limit.value};
-  // "all" is how results name targets of every class.
+  // Results use "all" for targets that apply to every class.
   const bool of_class = !outcome.slo_class.empty() && outcome.slo_class != "all";
   if (of_class) margin.what += " of " + outcome.slo_class;
-  // Achieved tells of the completed requests alone; the percentile fell on another.
+  // `achieved` covers completed requests only; the percentile fell on an unserved one.
   if (!outcome.met && margin.margin >= 0) margin.margin = kMarginWithoutService;
   return margin;
 }
 
-/// Keeps what is nearest to failing.
+/// Keeps the smallest margin and its name.
 void consider(SloVerdict& verdict, double margin, std::string what) {
   if (margin >= verdict.worst_margin) return;
   verdict.worst_margin = margin;
@@ -42,7 +42,7 @@ void judge_goodput(SloVerdict& verdict, const SloRequirement& requirement) {
   consider(verdict, (*verdict.goodput_share - min) / std::max(min, 1e-9), "goodput");
 }
 
-/// What no latency within its limit makes up for, if there is anything.
+/// Returns a reason to fail that no latency within its limit can offset, or an empty string.
 std::string no_service(const SimulationResult& result, const SloRequirement& requirement) {
   if (result.stopped) return "stopped before the end";
   if (result.completed == 0) return "nothing is served";
@@ -66,7 +66,7 @@ SloVerdict judge(const SimulationResult& result, const SloRequirement& requireme
     consider(verdict, verdict.margins.back().margin, verdict.margins.back().what);
   }
   judge_goodput(verdict, requirement);
-  // All that was promised may be kept with time to spare, up to the whole limit.
+  // Even if every target is met with room to spare, a margin is at most the whole limit (1).
   verdict.worst_margin = std::min(verdict.worst_margin, 1.0);
   const std::string reason = no_service(result, requirement);
   if (!reason.empty()) {

@@ -1,4 +1,4 @@
-// Whether a simulated load holds what was promised, by how much, and what is nearest to failing.
+// Whether a simulated load meets its SLO, by what margin, and which target is closest to failing.
 #pragma once
 
 #include <cstdint>
@@ -10,50 +10,49 @@
 
 namespace roofcast {
 
-/// One percentile target of the SLO beside what was achieved.
+/// One percentile target of the SLO with the value achieved.
 struct TargetMargin {
   std::string what{};  // "p95 ttft", "p95 ttft of chat"
   double limit_s = 0;
-  double achieved_s = 0;  // 0 when nothing was measured
-  double margin = 0;      // (limit - achieved) / limit; below 0 exactly when it is missed
+  double achieved_s = 0;  // 0 if nothing was measured
+  double margin = 0;      // (limit - achieved) / limit; negative exactly if the target is missed
 };
 
-/// What holding means beyond the targets of the SLO.
+/// Requirements beyond the SLO's targets.
 struct SloRequirement {
-  /// Of the requests, within all goodput limits of the SLO; unset: not required.
+  /// Minimum share of requests within all goodput limits of the SLO; unset: not required.
   std::optional<double> min_goodput_share{};
-  /// Whether the engine has to keep up where nothing is promised: what a search for the most load
-  /// asks. With a promise it always has to, since latencies beyond saturation grow as long as the
+  /// Whether the engine must keep up even without any target, as the search for the maximum load
+  /// requires. With a target it always must, since latencies beyond saturation grow as long as the
   /// load lasts.
   bool must_keep_up = false;
 };
 
 struct SloVerdict {
-  bool holds = false;         // all that is promised is kept, and something is served
-  bool saturated = false;     // then no promise is kept
-  std::int64_t unserved = 0;  // rejected, lost or unfinished; the targets count them as late
+  bool holds = false;         // all requirements are met and at least one request is served
+  bool saturated = false;     // then no requirement counts as met
+  std::int64_t unserved = 0;  // rejected, lost or unfinished; targets count them as late
   std::vector<TargetMargin> margins{};
-  std::string binding{};    // the target that is nearest to failing or fails by most, "goodput", or
-                            // "saturated: ..." with the numbers behind it; empty when it holds
-                            // without promises
-  double worst_margin = 0;  // the smallest; below 0 exactly when it does not hold
+  std::string binding{};    // the target closest to failing or failing by most, "goodput", or
+                            // "saturated: ..." with the numbers that support it; empty if it holds
+                            // without requirements
+  double worst_margin = 0;  // the smallest margin; negative exactly if it does not hold
   std::optional<double> goodput_share{};
 };
 
-/// The margin of what no number of seconds describes: a percentile that falls on requests without
-/// service, a load beyond saturation, whose latencies tell how long the run was. As a latency of
-/// twice the limit.
+/// Margin where no latency applies: a percentile that falls on unserved requests, or a load beyond
+/// saturation, whose latencies only reflect how long the run was. Equals that of a latency of twice
+/// the limit.
 inline constexpr double kMarginWithoutService = -1;
 
-/// Decides whether a result holds what was promised: the one place where that is decided. Promises
-/// are the SLO's targets, and a goodput share where one is required; where there are none, any
-/// result holds that serves something (and keeps up, where that is required). A run that was
-/// stopped does not hold. Throws Error when a goodput share is required of a result without goodput
-/// limits.
+/// The only place that decides whether a result meets its SLO: its targets, and a goodput share if
+/// one is required. Without either, any result holds that serves at least one request (and keeps
+/// up, if required). A stopped run does not hold. Throws Error if a goodput share is required of a
+/// result without goodput limits.
 SloVerdict judge(const SimulationResult& result, const SloRequirement& requirement = {});
 
-/// Why it does not hold, in words: "1 of 2 targets missed", "saturated, its latencies grow as long
-/// as the load lasts". Empty where it holds.
+/// Says in words why it does not hold: "1 of 2 targets missed", "saturated, its latencies grow as
+/// long as the load lasts". Empty if it holds.
 std::string why_not(const SloVerdict& verdict);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// Gaps between arrivals, and the schedules they add up to.
+// Gaps between arrivals, and arrival schedules made from them.
 #pragma once
 
 #include <boost/random/gamma_distribution.hpp>
@@ -11,8 +11,8 @@
 
 namespace roofcast {
 
-/// Gaps in units of their mean, from stream "arrivals", as `vllm bench serve` draws them: gamma
-/// with shape `burstiness` and mean 1; constant when it is infinite.
+/// Gaps in units of their mean, from stream "arrivals", drawn as by `vllm bench serve`: gamma with
+/// shape `burstiness` and mean 1; constant if `burstiness` is infinite.
 class UnitGaps {
  public:
   UnitGaps(double burstiness, std::uint64_t seed);
@@ -24,12 +24,12 @@ class UnitGaps {
   boost::random::gamma_distribution<double> gamma_;
 };
 
-/// `time` and a gap of so many seconds. The gap is rounded before it is added, so that a maths
-/// library that differs in the last bit cannot shift all later arrivals. Throws Error past twice
-/// kLongestSpan.
+/// Returns `time` plus a gap of `gap_s` seconds. The gap is rounded before it is added, so that a
+/// math library that differs in the last bit cannot shift all later arrivals. Throws Error if the
+/// result exceeds twice kLongestSpan.
 Nanoseconds later_by(Nanoseconds time, double gap_s);
 
-/// Scales a schedule so that its last arrival is at `target`: removes the drawn rate's noise.
+/// Scales a schedule so that its last arrival is at `target`, which removes the noise in the rate.
 void rescale(std::vector<Nanoseconds>& times, Nanoseconds target);
 
 }  // namespace roofcast

@@ -47,7 +47,7 @@ double rate_at(const SyntheticWorkload& spec, std::int64_t index) {
   return ramp->start * std::pow(ramp->end / ramp->start, progress);
 }
 
-/// The first request has a gap too.
+/// The first request has a gap before it too.
 std::vector<Nanoseconds> cumulative_gaps(const SyntheticWorkload& spec, UnitGaps& gaps) {
   std::vector<Nanoseconds> times;
   times.reserve(static_cast<std::size_t>(spec.num_prompts));

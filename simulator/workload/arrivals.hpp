@@ -1,4 +1,4 @@
-// When the requests of a synthetic workload arrive.
+// Arrival times of a synthetic workload.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace roofcast {
 
 struct Arrivals {
   std::vector<Nanoseconds> times;       // ascending
-  std::vector<std::int64_t> per_stage;  // how many in each stage of a StagedLoad; else empty
+  std::vector<std::int64_t> per_stage;  // arrivals per stage of a StagedLoad; else empty
 };
 
-/// Draws from stream "arrivals". Throws Error naming the knob that is out of range.
+/// Draws from stream "arrivals". Throws Error naming the parameter that is out of range.
 Arrivals draw_arrivals(const SyntheticWorkload& spec, std::uint64_t seed);
 
 }  // namespace roofcast

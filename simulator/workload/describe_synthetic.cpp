@@ -10,7 +10,7 @@
 namespace roofcast {
 namespace {
 
-/// "10 /s for 60 s, 0 /s for 30 s"; of many only the lowest and the highest rate.
+/// "10 /s for 60 s, 0 /s for 30 s"; for a long list only the lowest and highest rate.
 std::string in_words(const std::vector<RateStage>& stages, std::string_view noun) {
   constexpr std::size_t kListed = 4;
   if (stages.size() <= kListed) {

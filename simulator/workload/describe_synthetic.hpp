@@ -1,4 +1,4 @@
-// A synthetic workload in one line.
+// One-line description of a synthetic workload.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace roofcast {
 
-/// "synthetic: 300 requests at 10 requests/s (burstiness 1), input 512, output 128". Sessions make
-/// more requests than arrivals.
+/// "synthetic: 300 requests at 10 requests/s (burstiness 1), input 512, output 128". With sessions,
+/// there are more requests than arrivals.
 std::string describe(const SyntheticWorkload& spec, std::int64_t arrivals, std::int64_t requests);
 
 }  // namespace roofcast

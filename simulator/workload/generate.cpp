@@ -1,4 +1,4 @@
-// A synthetic workload, put together from what the other files draw.
+// Assembles a synthetic workload from the parts drawn elsewhere.
 #include "simulator/workload/arrivals.hpp"
 #include "simulator/workload/describe_synthetic.hpp"
 #include "simulator/workload/length_sampler.hpp"
@@ -12,7 +12,7 @@
 namespace roofcast {
 namespace {
 
-/// The spec with the lengths that its range ratio makes.
+/// The spec with its range ratio applied to the lengths.
 SyntheticWorkload with_ranges(SyntheticWorkload spec) {
   const RangeRatio& ratio = spec.range_ratio;
   spec.input = with_range(spec.input, ratio.input, ratio.style, "input");
@@ -20,7 +20,7 @@ SyntheticWorkload with_ranges(SyntheticWorkload spec) {
   return spec;
 }
 
-/// One request an arrival.
+/// Draws one request per arrival.
 void draw_requests(Workload& workload, const SyntheticWorkload& spec, const Arrivals& arrivals,
                    std::uint64_t seed, const std::vector<LengthTable>& tables) {
   LengthPairSampler lengths(spec.input, spec.output, seed, tables);

@@ -17,7 +17,7 @@ using Parts = std::span<const std::string_view>;
 
 constexpr std::string_view kEmpirical = "empirical:";
 
-/// From 0 to kMaxTokens, and not always whole.
+/// From 0 to kMaxTokens, not necessarily whole.
 std::optional<double> length_in(std::string_view text) {
   const auto length = amount_in(text);
   const bool possible = length && *length >= 0 && *length <= static_cast<double>(kMaxTokens);
@@ -38,7 +38,7 @@ std::optional<LengthDistribution> parse_uniform(Parts parts) {
       .kind = Kind::uniform, .a = static_cast<double>(*low), .b = static_cast<double>(*high)};
 }
 
-/// KIND:CENTRE:SPREAD, with :MIN:MAX or without.
+/// KIND:CENTRE:SPREAD, with or without :MIN:MAX.
 std::optional<LengthDistribution> parse_bell(Parts parts) {
   if (parts.size() != 3 && parts.size() != 5) return std::nullopt;
   const bool normal = parts[0] == "normal";

@@ -13,23 +13,23 @@
 
 namespace roofcast {
 
-/// Which of a table's two columns.
+/// Column of a length table.
 enum class LengthSide { input, output };
 
 class LengthSampler {
  public:
-  /// Draws from stream `stream` of run `seed`. `tables` must hold the file of an empirical
-  /// distribution and outlive the sampler; throws Error when it does not.
+  /// Draws from stream `stream` of run `seed`. `tables` must contain the file of an empirical
+  /// distribution and outlive the sampler; throws Error if the file is missing.
   LengthSampler(const LengthDistribution& lengths, std::uint64_t seed, std::string_view stream,
                 const std::vector<LengthTable>& tables = {}, LengthSide side = LengthSide::input);
 
-  /// At least one.
+  /// Returns a length of at least one.
   std::int64_t draw();
 
-  /// The row that the last draw of an empirical distribution took.
+  /// The row used by the last draw of an empirical distribution.
   const LengthRow& row() const { return table_->rows[row_]; }
 
-  /// Draws so far that lay outside the distribution's bounds and were moved to the nearer end.
+  /// Number of draws so far that were clamped to the distribution's bounds.
   std::int64_t clamped() const { return clamped_; }
   const LengthDistribution& distribution() const { return lengths_; }
 
@@ -42,18 +42,18 @@ class LengthSampler {
   boost::random::normal_distribution<double> standard_;
   LengthSide side_ = LengthSide::input;
   const LengthTable* table_ = nullptr;
-  std::vector<std::int64_t> cumulative_;  // counts of the table's rows, summed
+  std::vector<std::int64_t> cumulative_;  // cumulative counts of the table's rows
   std::size_t row_ = 0;
   std::int64_t clamped_ = 0;
 };
 
-/// Says in `notes` how many draws were moved to a bound, if any were; `what` is "input", "turn".
+/// Adds a note on how many draws were clamped, if any; `what` is "input", "turn".
 void note_clamped(const LengthSampler& sampler, std::string_view what,
                   std::vector<std::string>& notes);
 
-/// Prompts' and outputs' lengths of one workload, from streams "input_lengths" and
-/// "output_lengths". When both are empirical and name the same file of pairs, a request takes both
-/// lengths of one row, so that they stay as correlated as they were.
+/// Prompt and output lengths of one workload, from streams "input_lengths" and "output_lengths". If
+/// both are empirical and name the same file of pairs, each request takes both lengths from one
+/// row, which preserves their correlation.
 class LengthPairSampler {
  public:
   LengthPairSampler(const LengthDistribution& input, const LengthDistribution& output,

@@ -10,7 +10,7 @@
 namespace roofcast {
 namespace {
 
-/// Stages in order, and how many arrivals each has.
+/// Stages in order, with the number of arrivals in each.
 struct StagePlan {
   std::vector<LoadStage> stages;
   std::vector<std::int64_t> arrivals;
@@ -29,7 +29,7 @@ StagePlan without_warmups(const SyntheticWorkload& spec, const Arrivals& arrival
   return plan;
 }
 
-/// Takes the first `count` arrivals from the stages they fell in and makes them one of their own.
+/// Moves the first `count` arrivals from their stages into a warm-up stage.
 void put_warmups_first(StagePlan& plan, std::int64_t count) {
   std::int64_t left = count;
   for (std::int64_t& arrivals : plan.arrivals) {

@@ -1,4 +1,4 @@
-// Which part of the load a request belongs to.
+// Assigns requests to load stages.
 #pragma once
 
 #include "simulator/workload/arrivals.hpp"
@@ -6,10 +6,10 @@
 
 namespace roofcast {
 
-/// Names the workload's stages, and gives every request the stage in which it arrived, or in which
-/// its session did: those of a StagedLoad, after one called "warm-up" with the first num_warmups
-/// arrivals. A workload of one stage has none. Precondition: requests that follow no other stand in
-/// order of arrival. Throws Error when nothing is left to report.
+/// Names the workload's stages and assigns every request the stage in which it, or its session,
+/// arrived. Stages are those of a StagedLoad, after a "warm-up" stage of the first num_warmups
+/// arrivals. A workload with a single stage has none. Precondition: requests that follow no other
+/// are in order of arrival. Throws Error if no request is left to report.
 void add_stages(Workload& workload, const SyntheticWorkload& spec, const Arrivals& arrivals);
 
 }  // namespace roofcast

@@ -13,7 +13,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::int64_t kMaxAdapters = 100'000;
-constexpr double kMaxZipf = 10;  // the first adapter then takes 99.9 %
+constexpr double kMaxZipf = 10;  // at this value the first adapter gets 99.9 %
 
 void check(const LoraAdapters& lora) {
   if (lora.count < 0 || lora.count > kMaxAdapters) {
@@ -24,10 +24,11 @@ void check(const LoraAdapters& lora) {
   }
 }
 
-/// Weights of the adapters, summed. Whole numbers, so that a maths library that differs in the last
-/// bit cannot shift the sums.
+/// Cumulative weights of the adapters. Integers, so that a math library that differs in the last
+/// bit cannot change the sums.
 std::vector<std::int64_t> cumulative_weights(const LoraAdapters& lora) {
-  constexpr double kScale = 1e12;  // the heaviest; 100,000 of them still fit 64 bits
+  constexpr double kScale = 1e12;  // weight of the most frequent one; 100,000 of them still fit 64
+                                   // bits
   std::vector<std::int64_t> sums;
   std::int64_t sum = 0;
   for (std::int64_t k = 1; k <= lora.count; ++k) {

@@ -1,4 +1,4 @@
-// Which LoRA adapter a request is for.
+// Assigns LoRA adapters to requests.
 #pragma once
 
 #include "simulator/workload/synthetic.hpp"
@@ -6,8 +6,8 @@
 
 namespace roofcast {
 
-/// Draws an adapter for every request from stream "adapters"; the turns of a session share one.
-/// Throws Error naming the knob that is out of range.
+/// Draws an adapter for every request from stream "adapters"; all turns of a session use the same
+/// one. Throws Error naming the parameter that is out of range.
 void assign_adapters(Workload& workload, const LoraAdapters& lora, std::uint64_t seed);
 
 }  // namespace roofcast

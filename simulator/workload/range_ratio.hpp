@@ -5,9 +5,9 @@
 
 namespace roofcast {
 
-/// The lengths that `ratio` makes of a fixed length; `lengths` itself where there is no ratio.
-/// `knob` is "input" or "output". Throws Error naming it when the ratio is out of range or the
-/// length not fixed.
+/// Applies `ratio` to a fixed length; returns `lengths` itself if there is no ratio. `knob` is
+/// "input" or "output". Throws Error naming it if the ratio is out of range or the length is not
+/// fixed.
 LengthDistribution with_range(const LengthDistribution& lengths, const std::optional<double>& ratio,
                               RangeRatio::Style style, const char* knob);
 

@@ -1,4 +1,4 @@
-// Which rates can be drawn.
+// Checks request rates and their patterns.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,11 +11,11 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t kMaxPhases = 1000;
-constexpr double kMaxRate = 1e9;            // one a nanosecond
+constexpr double kMaxRate = 1e9;            // one per nanosecond
 constexpr double kShortestDuration = 1e-3;  // seconds
 const double kLongest = to_seconds(kLongestSpan).value;
 
-/// A finite rate above 0.
+/// Throws unless the rate is above 0 and at most kMaxRate.
 void check_rate(double rate, const char* knob) {
   if (rate > 0 && rate <= kMaxRate) return;
   throw Error(fmt::format("{} is {}, expected requests per second above 0, up to {:g}", knob, rate,

@@ -1,4 +1,4 @@
-// How the request rate of a synthetic workload goes with time.
+// Request rate of a synthetic workload over time.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace roofcast {
 
-/// One rate from the first arrival to the last: SyntheticWorkload::request_rate.
+/// A constant rate from first to last arrival: SyntheticWorkload::request_rate.
 struct SteadyRate {
   bool operator==(const SteadyRate&) const = default;
 };
 
-/// `vllm bench serve --ramp-up-strategy`: the gap before request i of n (from 0) has the rate
-/// start + (end - start) p, or start (end / start)^p, with p = i / (n - 1)
+/// `vllm bench serve --ramp-up-strategy`: the gap before request i of n (from 0) is drawn at the
+/// rate start + (end - start) p, or start (end / start)^p, with p = i / (n - 1)
 /// (_get_current_request_rate in vllm/benchmarks/serve.py). The schedule is never rescaled.
 struct RampUp {
   enum class Strategy { linear, exponential };
@@ -26,32 +26,32 @@ struct RampUp {
   bool operator==(const RampUp&) const = default;
 };
 
-/// A rate that holds for a time.
+/// A rate that applies for a given time.
 struct RateStage {
   double rate = 0;  // requests per second
   Seconds duration{};
-  bool warm_up = false;  // served, and left out of all statistics
+  bool warm_up = false;  // served, but left out of all statistics
 
   bool operator==(const RateStage&) const = default;
 };
 
-/// Stages one after the other, each reported by itself, as `load.stages` of inference-perf. They
-/// say how many requests there are; num_prompts does not.
+/// Consecutive stages, each reported separately, like `load.stages` of inference-perf. They
+/// determine the number of requests, so num_prompts is not used.
 struct StagedLoad {
   std::vector<RateStage> stages{};
 
   bool operator==(const StagedLoad&) const = default;
 };
 
-/// Rates that follow each other again and again until all requests have arrived: bursts (a high
-/// rate, then a low one or none), or the hours of a day.
+/// Rates that repeat in a cycle until all requests have arrived: bursts (a high rate, then a low
+/// one or none), or the hours of a day.
 struct RateCycle {
   std::vector<RateStage> phases{};
 
   bool operator==(const RateCycle&) const = default;
 };
 
-/// A rate that swings as a cosine from `low` (at the start) to `high` (half a period later) and
+/// A rate that varies as a cosine from `low` (at the start) to `high` (half a period later) and
 /// back. Arrivals are Poisson.
 struct DiurnalRate {
   double low = 0;  // requests per second
@@ -63,11 +63,11 @@ struct DiurnalRate {
 
 using RatePattern = std::variant<SteadyRate, RampUp, StagedLoad, RateCycle, DiurnalRate>;
 
-/// Reads "10:60" (10 requests a second for 60 seconds) and "5:30:warm-up". Throws Error naming the
-/// text.
+/// Parses "10:60" (10 requests per second for 60 seconds) and "5:30:warm-up". Throws Error naming
+/// the text.
 RateStage parse_rate_stage(const std::string& text);
 
-/// Reads "LOW:HIGH" or "LOW:HIGH:PERIOD" (seconds). Throws Error naming the text.
+/// Parses "LOW:HIGH" or "LOW:HIGH:PERIOD" (seconds). Throws Error naming the text.
 DiurnalRate parse_diurnal(const std::string& text);
 
 /// "10 /s for 60 s".

@@ -18,12 +18,12 @@ void check(const Sessions& sessions) {
                           sessions.max_session_tokens));
 }
 
-/// The samplers of all that varies between turns.
+/// Samplers of everything that varies between turns.
 struct TurnSamplers {
   LengthSampler turns;
   ThinkTimeSampler think_times;
   LengthSampler first_questions;
-  LengthPairSampler later;  // questions, and the answers of all turns
+  LengthPairSampler later;  // later questions, and the answers of all turns
 };
 
 TurnSamplers make_samplers(const SyntheticWorkload& spec, std::uint64_t seed,
@@ -36,14 +36,14 @@ TurnSamplers make_samplers(const SyntheticWorkload& spec, std::uint64_t seed,
           .later = LengthPairSampler(spec.input, spec.output, seed, tables)};
 }
 
-/// A session that is being drawn.
+/// The session being drawn.
 struct OpenSession {
   std::int64_t number = 0;
   Nanoseconds arrival = 0;
-  ContentSpan system_prompt{};  // no tokens: none
+  ContentSpan system_prompt{};  // 0 tokens: none
 };
 
-/// A turn's prompt in the workload's contents.
+/// Adds a turn's prompt to the workload's contents.
 void add_contents(Workload& workload, Request& request, const OpenSession& session) {
   request.contents_begin = static_cast<std::uint32_t>(workload.contents.size());
   if (session.system_prompt.tokens > 0) workload.contents.push_back(session.system_prompt);
@@ -54,7 +54,7 @@ void add_contents(Workload& workload, Request& request, const OpenSession& sessi
   request.output_continues_prompt = true;
 }
 
-/// Appends the session's turns; false when the limit of tokens ended it before the last.
+/// Appends the session's turns; false if the token limit ended it early.
 bool draw_session(Workload& workload, const OpenSession& session, TurnSamplers& samplers,
                   std::int64_t max_tokens, bool own_first_question) {
   const std::int64_t turns = samplers.turns.draw();

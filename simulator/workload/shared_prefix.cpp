@@ -27,8 +27,8 @@ void check(const SharedPrefix& prefix) {
   }
 }
 
-/// The first `wanted` of 0 to count - 1 in a random order (Fisher and Yates; Durstenfeld 1964, from
-/// the front). Only what has been moved is kept.
+/// The first `wanted` of 0 to count - 1 in random order (Fisher-Yates shuffle; Durstenfeld 1964,
+/// from the front). Stores only the entries that have moved.
 std::vector<std::int32_t> first_shuffled(std::int64_t count, std::int64_t wanted,
                                          std::uint64_t seed) {
   std::vector<std::int32_t> order;
@@ -49,7 +49,7 @@ std::vector<std::int32_t> first_shuffled(std::int64_t count, std::int64_t wanted
   return order;
 }
 
-/// What a question that may come again looks like.
+/// State of a question that may be repeated.
 struct AskedQuestion {
   bool asked = false;
   std::uint32_t contents_begin = 0;
@@ -77,7 +77,7 @@ void add_repeated(Workload& workload, const PrefixPlan& plan) {
   }
 }
 
-/// One span a group, which all its requests point to.
+/// Adds one span per group, which all its requests refer to.
 void add_unique(Workload& workload, const PrefixPlan& plan) {
   workload.contents = plan.system_prompts();
   for (std::size_t i = 0; i < workload.requests.size(); ++i) {

@@ -1,4 +1,4 @@
-// Which SLO class a request belongs to.
+// Assigns SLO classes to requests.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::int32_t class_by_share(const Slo& slo, double draw) {
   return static_cast<std::int32_t>(slo.classes.size() - 1);
 }
 
-/// For every class of the trace its index in `slo`.
+/// Maps every class of the trace to its index in `slo`.
 std::vector<std::int32_t> map_classes(const std::vector<std::string>& names, const Slo& slo) {
   std::vector<std::int32_t> indexes;
   for (const std::string& name : names) {

@@ -48,7 +48,7 @@ std::optional<ThinkTime> parse(std::string_view text) {
   if (!a) return std::nullopt;
   time.a = a->value;
   if (parts.size() == 3) {
-    // A lognormal's is a sigma, which has no unit.
+    // For lognormal this is sigma, which has no unit.
     const auto b = time_in(parts[2], BareTime::seconds);
     const auto sigma = to_number<double>(parts[2]);
     if (time.kind == Kind::lognormal ? !sigma : !b) return std::nullopt;

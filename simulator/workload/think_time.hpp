@@ -1,4 +1,4 @@
-// The pause between the answer to one turn of a session and the next question.
+// Pause between the answer to one turn of a session and the next question.
 #pragma once
 
 #include <boost/random/exponential_distribution.hpp>
@@ -10,7 +10,7 @@
 
 namespace roofcast {
 
-/// Draws below 0 are raised to it, draws over kLongestThinkTime are lowered.
+/// Draws are clamped to the range from 0 to kLongestThinkTime.
 struct ThinkTime {
   enum class Kind { fixed, uniform, exponential, normal, lognormal };
   Kind kind = Kind::fixed;
@@ -21,13 +21,13 @@ struct ThinkTime {
   bool operator==(const ThinkTime&) const = default;
 };
 
-inline constexpr double kLongestThinkTime = 30 * 86'400.0;  // seconds: a month is no pause any more
+inline constexpr double kLongestThinkTime = 30 * 86'400.0;  // seconds: a month
 
-/// Reads "5", "uniform:1:10", "exponential:8", "normal:10:3", "lognormal:5:1" (seconds). Throws
-/// Error naming the text and the forms that exist.
+/// Parses "5", "uniform:1:10", "exponential:8", "normal:10:3", "lognormal:5:1" (seconds). Throws
+/// Error naming the text and the accepted forms.
 ThinkTime parse_think_time(const std::string& text);
 
-/// The text that parse_think_time reads back to the same value.
+/// The text that parse_think_time parses to the same value.
 std::string to_text(const ThinkTime& time);
 
 /// Draws think times from stream "think_times".

@@ -1,4 +1,4 @@
-// A recorded trace as a workload: which file, how it is to be read, and at what rate replayed.
+// A recorded trace as a workload: the file, how to read it, and the rate at which to replay it.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +8,26 @@
 
 namespace roofcast {
 
-/// How a trace is written; `automatic` looks at its first bytes.
+/// Format of a trace file; `automatic` is detected from its first bytes.
 enum class TraceFormat {
   automatic,
-  csv,    // a header line, one row a request
-  jsonl,  // one JSON object a line and request
+  csv,    // a header line, then one row per request
+  jsonl,  // one JSON object per line and request
   bench   // a detailed result of `vllm bench serve` or SGLang's bench_serving
 };
 
-/// "auto", "csv", "jsonl", "bench"; nothing for other texts.
+/// Parses "auto", "csv", "jsonl", "bench"; returns nullopt for other text.
 std::optional<TraceFormat> parse_trace_format(std::string_view text);
 std::string name_of(TraceFormat format);
 
-/// What a trace's numbers of time count.
+/// Unit of the times in a trace.
 enum class TraceTimeUnit { seconds, milliseconds, microseconds, nanoseconds };
 
-/// "s", "ms", "us", "ns"; nothing for other texts.
+/// Parses "s", "ms", "us", "ns"; returns nullopt for other text.
 std::optional<TraceTimeUnit> parse_trace_time_unit(std::string_view text);
 std::string name_of(TraceTimeUnit unit);
 
-/// What the columns (of CSV) or keys (of JSONL) are called; empty: by one of the known names.
+/// Names of the columns (CSV) or keys (JSONL); empty: any of the known names.
 struct TraceColumnNames {
   std::string time{};
   std::string input{};
@@ -41,25 +41,27 @@ struct TraceColumnNames {
   friend bool operator==(const TraceColumnNames&, const TraceColumnNames&) = default;
 };
 
-/// "time=Start,input=Prompt,class=Log Type": the keys are time, input, output, class, priority,
-/// session, delay and hash_ids. Throws Error for another key, an empty name, or a key given twice.
+/// Parses "time=Start,input=Prompt,class=Log Type": the keys are time, input, output, class,
+/// priority, session, delay and hash_ids. Throws Error for an unknown key, an empty name or a
+/// duplicate key.
 TraceColumnNames parse_trace_columns(const std::string& text);
 
-/// Most tokens that a hash id may stand for: beyond any engine's block.
+/// Maximum tokens per hash id, larger than any engine's block.
 inline constexpr std::int64_t kLargestTraceBlock = 1 << 20;
 
 struct TraceWorkload {
   std::string path{};  // plain or gzip-compressed; relative to the scenario file
   TraceFormat format = TraceFormat::automatic;
   TraceColumnNames columns{};
-  std::optional<TraceTimeUnit> time_unit{};  // unset: as the column's name says
-  std::optional<std::int64_t> block_size{};  // tokens a hash id stands for; unset: 512, weka 64
-  std::int64_t max_requests = 0;             // the first so many requests of the file; 0: all
+  std::optional<TraceTimeUnit> time_unit{};  // unset: inferred from the column's name
+  std::optional<std::int64_t> block_size{};  // tokens per hash id; unset: 512, for weka 64
+  std::int64_t max_requests = 0;             // read only this many requests from the start of the
+                                             // file; 0: all
   double time_scale = 1.0;                   // arrival times are multiplied by this
-  std::optional<double> rate_scale{};        // or: so many times the rate (time_scale 1 / this)
-  std::optional<double> request_rate{};      // or: requests per second on average
-  bool skip_bad_rows = false;                // count and skip rows that cannot be read
-  bool drop_failed = false;                  // leave out requests that generated no token
+  std::optional<double> rate_scale{};        // or: multiply the rate by this (time_scale 1 / this)
+  std::optional<double> request_rate{};      // or: average requests per second
+  bool skip_bad_rows = false;                // count and skip unreadable rows
+  bool drop_failed = false;                  // leave out requests that generated no tokens
 };
 
 }  // namespace roofcast

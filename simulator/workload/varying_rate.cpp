@@ -7,14 +7,14 @@
 namespace roofcast {
 namespace {
 
-/// Requests that a stage holds: rate times duration, rounded down but for what floating point takes
-/// away (0.3 /s for 10 s is three).
+/// Requests in a stage: rate times duration, rounded down after correcting for floating-point error
+/// (0.3 /s for 10 s is three).
 std::int64_t requests_of(const RateStage& stage) {
   constexpr double kRounding = 1e-9;
   return static_cast<std::int64_t>(std::floor(stage.rate * stage.duration.value + kRounding));
 }
 
-/// The stage's arrivals, counted from its start.
+/// The stage's arrivals, relative to its start.
 std::vector<Nanoseconds> normalised_stage(const RateStage& stage, UnitGaps& gaps) {
   const std::int64_t count = requests_of(stage);
   std::vector<Nanoseconds> times;
@@ -39,7 +39,7 @@ std::vector<Nanoseconds> drawn_stage(const RateStage& stage, UnitGaps& gaps) {
   return times;
 }
 
-/// A place in a cycle, moved on by mean gaps.
+/// A position in a cycle, advanced by mean gaps.
 class CyclePosition {
  public:
   explicit CyclePosition(const RateCycle& cycle) : cycle_(cycle) {
@@ -52,7 +52,7 @@ class CyclePosition {
 
   /// The time at which the integral of the rate has grown by `unit_gaps`.
   Nanoseconds advance(double unit_gaps) {
-    // Whole cycles at once: a gap may be as long as many of them.
+    // Skips whole cycles at once: a gap may span many.
     const double cycles = std::floor(unit_gaps / requests_);
     now_ = later_by(now_, cycles * to_seconds(period_).value);
     unit_gaps = std::max(0.0, unit_gaps - cycles * requests_);
@@ -73,26 +73,26 @@ class CyclePosition {
 
  private:
   const RateCycle& cycle_;
-  double requests_ = 0;     // of one cycle, on average
-  Nanoseconds period_ = 0;  // of one cycle
+  double requests_ = 0;     // per cycle, on average
+  Nanoseconds period_ = 0;  // of a cycle
   std::size_t phase_ = 0;
   Nanoseconds left_ = 0;  // of the phase
   Nanoseconds now_ = 0;
 };
 
 /// The integral of the rate low + (high - low) / 2 (1 - cos(x)) over a cycle of 2 pi, in units of
-/// its mean: x - e sin(x), Kepler's equation with e = (high - low) / (high + low). Worked out with
-/// sums and products alone, so that no maths library can differ in it.
+/// its mean: x - e sin(x), as in Kepler's equation, with e = (high - low) / (high + low). Computed
+/// with sums and products only, so that no math library can make a difference.
 class CosineIntegral {
  public:
   explicit CosineIntegral(const DiurnalRate& rate)
       : flat_(2 * rate.low / (rate.high + rate.low)),
         swing_((rate.high - rate.low) / (rate.high + rate.low)) {}
 
-  /// Of 0 <= x <= 2 pi.
+  /// The integral at x, 0 <= x <= 2 pi.
   double at(double x) const { return x <= kPi ? half(x).value : 2 * kPi - half(2 * kPi - x).value; }
 
-  /// Where it has a value from 0 to 2 pi.
+  /// The x at which the integral equals `value`, 0 <= value <= 2 pi.
   double where(double value) const {
     return value <= kPi ? where_half(value) : 2 * kPi - where_half(2 * kPi - value);
   }
@@ -105,8 +105,8 @@ class CosineIntegral {
     double slope = 0;
   };
 
-  /// Up to pi: flat x + swing (x - sin(x)), with the Taylor series of x - sin(x) and 1 - cos(x), of
-  /// which what is left out is below 1e-18.
+  /// For x up to pi: flat x + swing (x - sin(x)), with the Taylor series of x - sin(x) and 1 -
+  /// cos(x), truncated below 1e-18.
   Point half(double x) const {
     constexpr int kTerms = 16;
     double even = 1, rise = 0, tilt = 0;
@@ -118,8 +118,8 @@ class CosineIntegral {
     return {.value = flat_ * x + swing_ * rise, .slope = flat_ + swing_ * tilt};
   }
 
-  /// By Newton's method from pi: the function is convex there, so that each step comes nearer from
-  /// above until rounding ends it. Near a rate of 0 a step covers a third of the way.
+  /// Newton's method from pi: the function is convex there, so each step approaches from above
+  /// until rounding ends it. Near a rate of 0 a step covers a third of the way.
   double where_half(double value) const {
     double x = kPi;
     while (true) {
@@ -131,11 +131,11 @@ class CosineIntegral {
     }
   }
 
-  double flat_;   // share of the mean rate that is there at all times
+  double flat_;   // constant share of the mean rate
   double swing_;  // e
 };
 
-/// A place in the course of a day, moved on by mean gaps.
+/// A position in the course of a day, advanced by mean gaps.
 class DiurnalPosition {
  public:
   explicit DiurnalPosition(const DiurnalRate& rate)
@@ -155,7 +155,7 @@ class DiurnalPosition {
       start_ = later_by(start_, cycles * to_seconds(period_).value);
       time_ = time;
     } else {
-      time_ = std::max(time_, time);  // rounding leads nowhere back
+      time_ = std::max(time_, time);  // rounding must not move time backwards
     }
     return start_ + time_;
   }
@@ -165,9 +165,9 @@ class DiurnalPosition {
 
   CosineIntegral integral_;
   Nanoseconds period_;
-  double gap_;             // a mean gap, of a turn
+  double gap_;             // the mean gap as a fraction of a turn
   Nanoseconds start_ = 0;  // of the cycle
-  Nanoseconds time_ = 0;   // since then
+  Nanoseconds time_ = 0;   // since start_
 };
 
 }  // namespace

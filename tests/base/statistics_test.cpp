@@ -33,7 +33,8 @@ TEST(Statistics, ARankLiesBetweenTwoUnlessItIsWhole) {
 }
 
 TEST(Statistics, AnIntervalEndsAtTheNinthDecileOfTheNormalDistribution) {
-  // erfc(z / sqrt 2) is what both tails hold. z has four decimals: 5e-5 of it are 2 * 0.1755 * 5e-5.
+  // erfc(z / sqrt 2) is what both tails hold. z has four decimals: 5e-5 of it are 2 * 0.1755 *
+  // 5e-5.
   EXPECT_NEAR(std::erfc(kIntervalDeviations / std::sqrt(2)), 1 - kIntervalShare, 2e-5);
 }
 

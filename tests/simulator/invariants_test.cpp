@@ -1,4 +1,4 @@
-// Random small workloads through random small engines: what must hold whatever happens.
+// Random small workloads through random small engines: invariants that must always hold.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ void check_step(const PlainEngine& engine) {
   ASSERT_EQ(std::adjacent_find(scheduled.begin(), scheduled.end()), scheduled.end());
 }
 
-/// Client and one engine in a loop of their own, without an event queue.
+/// Client and one engine in a simple loop, without an event queue.
 class Loop {
  public:
   Loop(const Case& c, const Replica& replica)
@@ -151,7 +151,7 @@ class Loop {
   std::deque<std::pair<Nanoseconds, RequestId>> on_the_way_;
 };
 
-/// The event queue must come to the same times.
+/// The event queue must produce the same times.
 void expect_same_times(const std::vector<RequestRecord>& a, const std::vector<RequestRecord>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {

@@ -1,7 +1,7 @@
-// The scheduler beside real vLLM 0.19 servers: how many requests run and wait, and how full the KV
-// cache is, second by second. The measured runs are not part of the project (casys-kaist/
-// LLMServingSim commit 5daddb2, MIT). Prints both side by side and plots them into the folder of
-// the test run (measured_schedule_NAME.svg).
+// The scheduler compared with real vLLM 0.19 servers, second by second: running and waiting
+// requests, and KV cache use. The measured runs are not part of the project
+// (casys-kaist/LLMServingSim commit 5daddb2, MIT). Prints both side by side and plots them into the
+// folder of the test run (measured_schedule_NAME.svg).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ struct MeasuredServer {
   std::optional<std::int64_t> kv_blocks;  // as the server printed; none: as planned
 };
 
-/// What a server says of itself once a second.
+/// What a server logs about itself once a second.
 struct Level {
   double running = 0, waiting = 0;
   double kv_percent = 0;
@@ -78,7 +78,7 @@ MeasuredSchedule read_measured(const std::string& folder) {
   return measured;
 }
 
-/// Runs the requests through the engine, looking at it once a second.
+/// Runs the requests through the engine and samples its state once a second.
 std::vector<Level> simulated_levels(const Replica& replica, std::vector<RequestRecord>& records) {
   constexpr Nanoseconds kSecond = 1'000'000'000;
   TokenGaps gaps(1);
@@ -121,7 +121,7 @@ Series series_of(const std::vector<Level>& levels, double Level::*value) {
   return series;
 }
 
-/// Pearson's, over the seconds that both have.
+/// Pearson correlation over the seconds present in both.
 double correlation(const Series& a, const Series& b) {
   const std::size_t n = std::min(a.size(), b.size());
   const auto mean = [n](const Series& s) {
@@ -138,7 +138,7 @@ double correlation(const Series& a, const Series& b) {
   return ab / std::sqrt(aa * bb);
 }
 
-/// Place of each request in the order of first tokens.
+/// Rank of each request in the order of first tokens.
 Series first_token_ranks(const std::vector<RequestRecord>& records) {
   std::vector<std::size_t> order(records.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -162,7 +162,7 @@ void print_side_by_side(const std::vector<Level>& measured, const std::vector<Le
   }
 }
 
-/// One curve, scaled into a panel 800 wide and 160 high.
+/// One curve, scaled to a panel 800 wide and 160 high.
 std::string polyline(const Series& series, double highest, double seconds, const char* colour) {
   std::string points;
   for (std::size_t i = 0; i < series.size(); ++i) {

@@ -1,4 +1,4 @@
-// One place and one token a request: the engine is a single server, whose waiting times are known.
+// One slot and one token per request: the engine is a single server with known waiting times.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr const char* kTooManyRequests = "millions of requests take minutes unde
 
 constexpr double kTokensPerSecond = 1e6;  // of a prompt: lengths stand for service times
 
-/// Poisson arrivals at `load` requests a second.
+/// Poisson arrivals at `load` requests per second.
 Workload queueing_workload(std::int64_t requests, double load, Service service,
                            std::uint64_t seed) {
   RandomStream arrivals = random_stream(seed, "arrivals");

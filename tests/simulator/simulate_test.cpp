@@ -1,4 +1,4 @@
-// Whole runs against closed forms.
+// Whole runs compared with closed forms.
 #include "simulator/simulate.hpp"
 
 #include <gmock/gmock.h>

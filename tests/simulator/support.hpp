@@ -15,7 +15,7 @@ namespace roofcast::test {
 inline constexpr Nanoseconds kSecond = 1'000'000'000;
 inline constexpr Nanoseconds kMillisecond = 1'000'000;
 
-/// Every step takes the time that a function of its batch says.
+/// Each step takes the time returned by a function of its batch.
 class FakeStepTime : public StepTime {
  public:
   using Function = std::function<Seconds(const StepBatch&)>;
@@ -44,8 +44,8 @@ inline CacheLayout uniform_layout(std::int64_t block_tokens) {
   return layout;
 }
 
-/// An engine without limits other than those a test sets: no host time, no length limit,
-/// no prefix caching, synchronous scheduling.
+/// An engine without limits except those a test sets: no host time, no length limit, no prefix
+/// caching, synchronous scheduling.
 inline Engine plain_engine() {
   Engine engine;
   engine.max_num_seqs = 1000;
@@ -57,7 +57,7 @@ inline Engine plain_engine() {
   return engine;
 }
 
-/// `usable` blocks of `block_tokens` tokens, and the null block.
+/// A replica with `usable` blocks of `block_tokens` tokens, plus the null block.
 inline Replica replica_of(const Engine& engine, const StepTime& step_time, std::int64_t usable,
                           std::int64_t block_tokens) {
   return {.engine = engine,
@@ -75,7 +75,7 @@ struct Lengths {
   std::int64_t output = 0;
 };
 
-/// All requests at time 0.
+/// All requests arrive at time 0.
 inline Workload batch_of(const std::vector<Lengths>& lengths) {
   Workload workload;
   for (const Lengths& l : lengths) {
@@ -89,7 +89,7 @@ inline std::vector<ContentSpan> contents_of(const Workload& workload, const Requ
   return {begin, begin + request.contents_count};
 }
 
-/// The count that a note begins with: "3,170 input lengths ...".
+/// The number at the start of a note: "3,170 input lengths ...".
 inline double count_in(std::string note) {
   std::erase(note, ',');
   return std::stod(note);

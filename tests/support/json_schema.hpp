@@ -1,4 +1,5 @@
-// JSON Schema as far as base/record.hpp writes it: what a document has that its schema forbids.
+// The subset of JSON Schema that base/record.hpp writes: finds where a document violates its
+// schema.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +34,8 @@ inline bool has_one_of(const Json& value, const Json& types) {
 
 }  // namespace schema_detail
 
-/// One line per violation, with the place ("terms.3.bytes"); a keyword that is not understood is
-/// one too. Understood: type, properties, required, items, anyOf, enum, additionalProperties.
+/// One line per violation, with its place ("terms.3.bytes"); an unsupported keyword is a violation
+/// too. Supported: type, properties, required, items, anyOf, enum, additionalProperties.
 inline std::vector<std::string> schema_violations(const Json& schema, const Json& value,
                                                   const std::string& place = "$") {
   std::vector<std::string> found;
@@ -92,7 +93,7 @@ inline std::vector<std::string> schema_violations(const Json& schema, const Json
   return found;
 }
 
-/// The schema with no keys allowed but those that it describes, at any depth.
+/// The schema with no keys allowed except those it describes, at any depth.
 inline Json closed(Json schema) {
   if (schema.is_object()) {
     for (auto& [key, one] : schema.items()) one = closed(one);

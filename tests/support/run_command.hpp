@@ -1,4 +1,4 @@
-// Runs the program in this process, as a user would type it.
+// Runs the program in this process, with a command line as a user would type it.
 #pragma once
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct CommandResult {
   std::string err;
 };
 
-/// Splits at spaces; 'single quotes' keep a part together.
+/// Splits at spaces; 'single quotes' group words.
 inline std::vector<std::string> split_words(const std::string& line) {
   std::vector<std::string> words;
   std::string word;
@@ -53,7 +53,7 @@ inline CommandResult run_command(const std::string& line) {
   return {code, out.str(), err.str()};
 }
 
-/// A folder of one test's own, the working directory while it lives.
+/// A folder for one test, which is the working directory during its lifetime.
 class TemporaryFolder {
  public:
   TemporaryFolder() : before_(std::filesystem::current_path()) {

@@ -1,5 +1,4 @@
-// ROOFCAST_SANITISED is defined where the address sanitiser watches; GCC and clang say so
-// differently.
+// Defines ROOFCAST_SANITISED if the address sanitiser is on; GCC and clang report it differently.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)

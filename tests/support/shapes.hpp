@@ -1,4 +1,4 @@
-// Models built by hand from their published config.json, for tests that need a shape without
+// Models built by hand from their published config.json, for tests that need a model without
 // reading files. Field values: the config.json of each model's Hugging Face repository.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace roofcast::test {
 
-/// The sizes that most decoder-only models share.
+/// The sizes shared by most decoder-only models.
 struct DenseShape {
   std::string name;
   std::int64_t layers = 0;
@@ -49,7 +49,7 @@ inline Layer two_norm_layer(Mixer mixer, Ffn ffn, std::int64_t hidden) {
   return layer;
 }
 
-/// Everything but the layers.
+/// Everything except the layers.
 inline Transformer ends_of(const DenseShape& shape) {
   Transformer model;
   model.name = shape.name;
@@ -62,7 +62,7 @@ inline Transformer ends_of(const DenseShape& shape) {
   return model;
 }
 
-/// Llama and its likes: full attention, SwiGLU, two norms.
+/// Llama and similar models: full attention, SwiGLU, two norms.
 inline Transformer llama_like(const DenseShape& shape) {
   Transformer model = ends_of(shape);
   model.model_type = "llama";
@@ -125,7 +125,7 @@ inline Transformer llama_3_2_1b() {
                      .tied = true});
 }
 
-/// Biases on q, k and v.
+/// Adds biases on q, k and v.
 inline Transformer qwen2_5_7b() {
   Transformer model = llama_like({.name = "qwen2.5-7b",
                                   .layers = 28,
@@ -140,7 +140,7 @@ inline Transformer qwen2_5_7b() {
   return model;
 }
 
-/// A norm on each query and key head; heads * head_dim is not the model width.
+/// Adds a norm on each query and key head; heads * head_dim differs from the model width.
 inline Transformer qwen3_32b() {
   Transformer model = llama_like({.name = "qwen3-32b",
                                   .layers = 64,
@@ -339,8 +339,8 @@ inline Transformer qwen3_27b_hybrid() {
       DenseFfn{.intermediate = 17408});
 }
 
-/// Nemotron-H counts mixers and feed-forward blocks as layers of their own: M Mamba-2,
-/// * attention, - MLP, E experts.
+/// Nemotron-H counts mixers and feed-forward blocks as separate layers: M Mamba-2, * attention, -
+/// MLP, E experts.
 inline Transformer nemotron_like(const Transformer& ends, const std::string& pattern,
                                  const Layer& mamba, const Layer& attention, const Layer& ffn) {
   Transformer model = ends;

@@ -1,5 +1,5 @@
-// Measured data and public traces that some tests read where they are present. They are not part
-// of the project; a test that needs them skips, with the reason, where they are absent.
+// Measured data and public traces that some tests read if present. They are not part of the
+// project; a test that needs them is skipped, with the reason, if they are absent.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ inline std::filesystem::path shared_data(const std::string& relative) {
 
 }  // namespace roofcast::test
 
-/// Ends the test as skipped when `relative` is not under ../shared/data.
+/// Skips the test if `relative` is not under ../shared/data.
 #define SKIP_WITHOUT_SHARED_DATA(relative)                                          \
   if (!std::filesystem::exists(::roofcast::test::shared_data(relative))) {          \
     GTEST_SKIP() << "needs ../shared/data/" << (relative) << ", which is not here"; \

@@ -1,4 +1,4 @@
-// A folder that a test writes its own files to, removed afterwards.
+// A folder for a test's own files, removed afterwards.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// How long random tests go on.
+// Number of cases in random tests.
 #pragma once
 
 #include "tests/support/sanitised.hpp"
@@ -11,15 +11,15 @@ inline constexpr bool kSanitised = true;
 inline constexpr bool kSanitised = false;
 #endif
 
-/// Cases of a random test: a thirtieth under the sanitisers, where each takes ten times as long and
-/// what they look for, errors of memory, shows in the first ones.
+/// Number of random cases: a thirtieth under the sanitisers, where each takes ten times as long and
+/// memory errors, which they look for, show in the first cases.
 template <class Count>
 constexpr Count trials(Count count) {
   return kSanitised ? (count + 29) / 30 : count;
 }
 
-/// How often these cases must have met what they are there for: under the sanitisers half of a
-/// thirtieth, since the first cases are not the average.
+/// How often these cases must have hit the situation they test: under the sanitisers half of a
+/// thirtieth, since the first cases are not representative.
 template <class Count>
 constexpr Count often(Count count) {
   return kSanitised ? trials(count) / 2 : count;

@@ -1,4 +1,4 @@
-// Random small clusters: what must hold whatever happens to them.
+// Random small clusters: invariants that must always hold.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -71,7 +71,7 @@ Cluster random_cluster(std::uint64_t seed, const Replica& replica) {
   return cluster;
 }
 
-/// Some requests become later turns of sessions.
+/// Makes some requests later turns of sessions.
 void draw_sessions(std::uint64_t seed, Workload& workload) {
   RandomStream random = random_stream(seed, "sessions");
   for (std::size_t i = 1; i < workload.requests.size(); ++i) {
@@ -113,7 +113,7 @@ auto life_of(const RequestRecord& r) {
                     r.largest_gap, r.cached_tokens, r.preemptions, r.replica, r.rejected, r.lost);
 }
 
-/// Every request ends once, in one way, in the order of a life.
+/// Every request ends exactly once, and its times are in order.
 void check_records(const SimulationResult& result) {
   for (const RequestRecord& r : result.requests) {
     ASSERT_EQ((r.finished != kNever) + (r.rejected ? 1 : 0) + (r.lost ? 1 : 0), 1);
@@ -131,7 +131,7 @@ void check_records(const SimulationResult& result) {
   ASSERT_EQ(result.completed + result.rejected + result.lost, std::ssize(result.requests));
 }
 
-/// Shares are shares, and no mean is above its peak.
+/// Shares are between 0 and 1, and no mean exceeds its peak.
 void check_use(const EngineUse& use) {
   constexpr double kRounding = 1 + 1e-9;
   ASSERT_LE(use.busy_share, kRounding);
@@ -141,7 +141,7 @@ void check_use(const EngineUse& use) {
   ASSERT_LE(use.mean_waiting, static_cast<double>(use.peak_waiting) * kRounding);
 }
 
-/// Between the tokens of completed requests.
+/// Number of gaps between tokens of completed requests.
 std::int64_t gaps_of(const SimulationResult& result) {
   std::int64_t gaps = 0;
   for (const RequestRecord& r : result.requests) {

@@ -6,7 +6,7 @@
 
 namespace roofcast::test {
 
-/// One pool of equal replicas with room for everything.
+/// One pool of identical replicas with enough capacity for any test.
 inline Cluster cluster_of(const Replica& replica, std::int32_t replicas,
                           RouterPolicy policy = RouterPolicy::round_robin) {
   Cluster cluster;

@@ -1,4 +1,4 @@
-// Prefill and decode in replicas of their own.
+// Disaggregated prefill and decode replicas.
 #include <gmock/gmock.h>
 
 #include "tests/simulator/cluster/cluster_support.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr Nanoseconds kHalf = kSecond / 2;
 
-/// Steps of 1 s, 1 B of K and V a token, a link of 10 B/s and 0.5 s.
+/// Steps of 1 s, 1 byte of K and V per token, a link of 10 B/s with 0.5 s latency.
 Cluster apart(std::int32_t prefill, std::int32_t decode) {
   static const FakeStepTime step_time(Seconds{1});
   const Replica replica = replica_of(plain_engine(), step_time, 1000, 1);

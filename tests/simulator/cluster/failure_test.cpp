@@ -1,4 +1,4 @@
-// Replicas that are lost in the middle of a run. Steps of 1 s.
+// Replicas that fail during a run. Steps of 1 s.
 #include <gmock/gmock.h>
 
 #include "tests/simulator/cluster/cluster_support.hpp"
@@ -17,7 +17,7 @@ Replica one_second_replica(const Engine& engine = plain_engine()) {
   return roomy_replica(engine, step_time);
 }
 
-/// Replica 0 of so many is lost at 2.5 s.
+/// Replica 0 of `replicas` fails at 2.5 s.
 Cluster failing(std::int32_t replicas, const Failure& failure) {
   Cluster cluster = cluster_of(one_second_replica(), replicas);
   cluster.failures = {failure};

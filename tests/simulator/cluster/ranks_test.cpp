@@ -6,7 +6,7 @@
 namespace roofcast::test {
 namespace {
 
-/// A second for every token computed.
+/// A step takes one second per computed token.
 const FakeStepTime& second_a_token() {
   static const FakeStepTime step_time([](const StepBatch& batch) {
     std::int64_t tokens = batch.decode_sequences;

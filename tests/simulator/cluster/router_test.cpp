@@ -18,7 +18,7 @@ std::int32_t choose(Router router, const std::vector<ReplicaLoad>& loads) {
   return router.choose(kAll, loads, {});
 }
 
-/// A prompt of 100 tokens of which the replicas have so many cached.
+/// A prompt of 100 tokens with this many of them cached in each replica.
 RoutedPrompt cached(std::vector<std::int64_t> tokens) {
   return {.input_tokens = 100, .cached_tokens = [tokens = std::move(tokens)](std::int32_t replica) {
             return tokens[static_cast<std::size_t>(replica)];

@@ -1,4 +1,4 @@
-// Several replicas behind one router, whole runs.
+// Several replicas behind one router, over whole runs.
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// Autoscaling in whole runs.
+// Autoscaling over whole runs.
 #include <gmock/gmock.h>
 
 #include "tests/simulator/cluster/cluster_support.hpp"
@@ -6,8 +6,8 @@
 namespace roofcast::test {
 namespace {
 
-/// One request at a time, steps of 1 s; a replica for every two that wait, decided every 10 s,
-/// 5 s to start, 20 s to think before stopping.
+/// One request at a time in steps of 1 s; one replica per two waiting requests, evaluated every 10
+/// s, 5 s to start, 20 s of scale-down stabilisation.
 Cluster scaled() {
   static const FakeStepTime step_time(Seconds{1});
   Engine engine = plain_engine();

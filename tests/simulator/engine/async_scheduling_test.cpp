@@ -1,4 +1,4 @@
-// vLLM's asynchronous scheduling: a step is decided when the one before it starts. Worked out by
+// vLLM's asynchronous scheduling: a step is decided when the previous one starts. Worked out by
 // hand, step by step (schedule.hpp).
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
-// Random small engines and workloads that reach what is rare: preemption, windows, shared prefixes,
-// scheduling a step ahead, classes. Step times depend on everything that a step holds, so that two
-// schedules that differ anywhere differ in time.
+// Random small engines and workloads that reach rare situations: preemption, windows, shared
+// prefixes, asynchronous scheduling, classes. Step times depend on everything in a step, so that
+// any difference between two schedules shows as a difference in time.
 #pragma once
 
 #include <boost/random/uniform_int_distribution.hpp>
@@ -16,7 +16,7 @@ inline std::int64_t draw(RandomStream& random, std::int64_t low, std::int64_t hi
 
 inline bool one_in(RandomStream& random, std::int64_t n) { return draw(random, 1, n) == 1; }
 
-/// Milliseconds that tell batches apart.
+/// A time in milliseconds that differs between batches.
 inline Seconds telling_time(const StepBatch& batch) {
   std::int64_t ms = 1 + 3 * batch.decode_sequences;
   std::int64_t weight = 1;
@@ -37,7 +37,8 @@ struct EngineCase {
   Workload workload{};
 };
 
-/// One group that keeps all tokens, or with it a window, a chunked window or recurrent state.
+/// Draws a layout: one group that keeps all tokens, alone or with a window, a chunked window or
+/// recurrent state.
 inline void draw_layout(RandomStream& random, EngineCase& c) {
   using Kind = AttentionSpan::Kind;
   c.layout = uniform_layout(draw(random, 1, 16));
@@ -73,7 +74,7 @@ inline void draw_engine(RandomStream& random, Engine& engine) {
   engine.prefix_caching = one_in(random, 2);
 }
 
-/// Other schedulers than vLLM's, in a third of the cases.
+/// In a third of the cases, draws a scheduler other than vLLM's.
 inline void draw_scheduler(RandomStream& random, Engine& engine) {
   if (!one_in(random, 3)) return;
   if (one_in(random, 3)) {
@@ -92,7 +93,7 @@ inline void draw_scheduler(RandomStream& random, Engine& engine) {
       one_in(random, 2) ? ChunkingPolicy::first_come_first_served : ChunkingPolicy::equal_progress;
 }
 
-/// Prompts of which some begin alike: the first spans from a small tree of contents.
+/// Draws prompts some of which share a prefix: the first spans come from a small tree of contents.
 inline void draw_contents(RandomStream& random, Request& request, std::vector<ContentSpan>& spans) {
   request.contents_begin = static_cast<std::uint32_t>(spans.size());
   std::int64_t left = request.input_tokens;
@@ -107,7 +108,7 @@ inline void draw_contents(RandomStream& random, Request& request, std::vector<Co
 
 inline void draw_requests(RandomStream& random, Workload& workload) {
   const std::int64_t requests = draw(random, 1, 40);
-  const std::int64_t pace = draw(random, 0, 2);  // from all at once to mostly idle
+  const std::int64_t pace = draw(random, 0, 2);  // 0 for all at once, 2 for mostly idle
   const bool shared = one_in(random, 2);
   Nanoseconds arrival = 0;
   for (std::int64_t i = 0; i < requests; ++i) {

@@ -1,4 +1,4 @@
-// The fast engine against the plain one: the same life of every request, on any workload.
+// The fast engine compared with the plain one: same timeline of every request, on any workload.
 #include <gtest/gtest.h>
 
 #include <tuple>

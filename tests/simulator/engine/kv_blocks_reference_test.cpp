@@ -1,5 +1,5 @@
-// KvBlocks counts blocks and keeps names for few; a pool that keeps every block by its id, a plain
-// transcription of vLLM's rules (vllm/v1/core/block_pool.py), is driven side by side with it.
+// KvBlocks counts blocks and names only a few; these tests run it side by side with a pool that
+// tracks every block by id, a plain transcription of vLLM's rules (vllm/v1/core/block_pool.py).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace roofcast::test {
 namespace {
 
-/// Blocks by id: who holds them, what they are called, and the queue of free ones.
+/// Blocks by id: their holders, their keys, and the queue of free ones.
 class BlockPool {
  public:
   struct Block {

@@ -1,4 +1,4 @@
-// K and V in host memory, in vLLM's schedules, worked out by hand.
+// vLLM's schedules with K and V in host memory, worked out by hand.
 #include <gmock/gmock.h>
 
 #include "simulator/engine/policy_vllm_v1.hpp"
@@ -9,8 +9,8 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Blocks of 1 byte (uniform_layout): `blocks` of them in host memory, each 0.5 s on its way, and
-/// 0.5 s before the first of a load.
+/// Host memory for `blocks` blocks of 1 byte (uniform_layout). Each load takes 0.5 s plus 0.5 s per
+/// block.
 Engine offloading(double blocks) {
   Engine engine = plain_engine();
   engine.prefix_caching = true;
@@ -19,7 +19,8 @@ Engine offloading(double blocks) {
   return engine;
 }
 
-/// A leaves 3 blocks of 4 tokens, B flushes them from a GPU cache of 5 blocks, C asks again at 2 s.
+/// A leaves 3 blocks of 4 tokens, B evicts them from a GPU cache of 5 blocks, C needs them again at
+/// 2 s.
 Workload asked_again(std::int64_t output) {
   Workload workload = batch_of({{12, 1}, {20, 1}, {14, output}});
   workload.requests[1].arrival = 1 * kSecond;

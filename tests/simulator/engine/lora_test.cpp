@@ -9,7 +9,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// All at time 0, with these adapters.
+/// Requests with these adapters, all at time 0.
 Workload with_adapters(const std::vector<Lengths>& lengths,
                        const std::vector<std::int32_t>& adapters) {
   Workload workload = batch_of(lengths);

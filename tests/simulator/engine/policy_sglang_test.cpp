@@ -1,4 +1,4 @@
-// Schedules worked out by hand, step by step (see schedule.hpp). Pages hold one token unless said.
+// Schedules worked out by hand, step by step (see schedule.hpp). Pages hold one token by default.
 #include "simulator/engine/policy_sglang.hpp"
 
 #include <gmock/gmock.h>

@@ -36,7 +36,7 @@ Engine reusing(Engine engine) {
   return engine;
 }
 
-/// The first `tokens` tokens of these requests' prompts are the same.
+/// Gives these requests' prompts the same first `tokens` tokens.
 Workload alike(Workload workload, const std::vector<std::size_t>& requests, std::int64_t tokens) {
   for (const std::size_t i : requests) {
     workload.requests[i].contents_begin = static_cast<std::uint32_t>(workload.contents.size());

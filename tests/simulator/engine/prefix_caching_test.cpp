@@ -15,7 +15,7 @@ Engine caching_engine() {
   return engine;
 }
 
-/// One request at second `at`, whose prompt is made of these spans.
+/// One request at second `at`, whose prompt consists of these spans.
 struct Asked {
   std::int64_t at = 0;
   Lengths lengths{};

@@ -1,4 +1,4 @@
-// The tree alone, tokens counted by hand. Runs are {content, first position, tokens}.
+// Tests the tree alone, with tokens counted by hand. Runs are {content, first position, tokens}.
 #include "simulator/engine/radix_cache.hpp"
 
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ TEST(RadixCache, LockedTokensStayWithAllBeforeThem) {
   EXPECT_EQ(cache.evictable_tokens(), 120);
 }
 
-/// A sequence of 40 tokens out of few contents, so that many begin alike.
+/// A sequence of 40 tokens from few contents, so that many share a prefix.
 Runs random_runs(RandomStream& random) {
   boost::random::uniform_int_distribution<std::int64_t> length(1, 20), content(1, 2);
   Runs runs;

@@ -1,4 +1,4 @@
-// Schedules checked step by step, as text. Requests are named A, B, C = 0, 1, 2; "A4" means four
+// Checks schedules step by step, as text. Requests are named A, B, C = 0, 1, 2; "A4" means four
 // tokens of A are computed in the step.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace roofcast::test {
 
-/// One engine advanced step by step; steps take one second.
+/// One engine, advanced step by step; each step takes one second.
 class Schedule {
  public:
   Schedule(const Engine& engine, std::int64_t usable_blocks, std::int64_t block_tokens,
@@ -31,7 +31,8 @@ class Schedule {
                  .step_time = &step_time_},
                 table_, gaps_) {}
 
-  /// Runs a step; "A4 B6", with "-B" for a request preempted in it. Empty when nothing can run.
+  /// Runs a step and returns "A4 B6", with "-B" for a request preempted in it. Empty if nothing can
+  /// run.
   std::string step() {
     for (; arrived_ < records_.size() && records_[arrived_].queued <= now_; ++arrived_) {
       table_.enter(static_cast<RequestId>(arrived_));
@@ -58,7 +59,8 @@ class Schedule {
 
   const RequestRecord& operator[](std::size_t id) const { return records_[id]; }
   const std::vector<PrefillChunk>& chunks() const { return chunks_; }
-  /// During the last step; with asynchronous scheduling those of the next one too.
+  /// Blocks used during the last step; with asynchronous scheduling including those of the next
+  /// step.
   std::int64_t used_blocks() const { return used_; }
   const PlainEngine& engine() const { return engine_; }
 

@@ -1,4 +1,4 @@
-// Random small workloads on random small SGLang engines: what must hold whatever happens.
+// Random small workloads on random small SGLang engines: invariants that must always hold.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -30,8 +30,8 @@ EngineCase random_sglang_case(std::uint64_t seed) {
   return c;
 }
 
-/// Blocks that running requests have to themselves and those that the tree has locked for them are
-/// all that is used; what could be evicted is free.
+/// Used blocks are exactly those that running requests hold alone and those locked in the tree for
+/// them; evictable blocks are free.
 void check_pool(const PlainEngine& engine) {
   const EngineState& state = engine.state();
   const auto& policy = dynamic_cast<const SglangPolicy&>(engine.policy());
@@ -47,7 +47,7 @@ void check_pool(const PlainEngine& engine) {
   ASSERT_LE(prefix.rows(prefix.tree().evictable_tokens()), state.blocks.free());
 }
 
-/// A step is a prefill or a decode, unless they are mixed, and keeps its budgets.
+/// A step is a prefill or a decode, unless mixing is on, and stays within its budgets.
 void check_plan(const PlainEngine& engine) {
   const EngineState& state = engine.state();
   const StepBatch& batch = engine.batch();
@@ -70,7 +70,7 @@ void check_plan(const PlainEngine& engine) {
   ASSERT_EQ(std::adjacent_find(scheduled.begin(), scheduled.end()), scheduled.end());
 }
 
-/// All requests at the start, stopping at every step to look.
+/// All requests arrive at the start; the state is checked at every step.
 void run_checked(const EngineCase& c) {
   const FakeStepTime step_time(telling_time, c.spans);
   const Replica replica{.engine = c.engine,

@@ -1,4 +1,5 @@
-// Speculative decoding: schedules by hand, and the speed-up that its acceptance promises.
+// Speculative decoding: schedules worked out by hand, and the speed-up implied by the acceptance
+// rate.
 #include <gmock/gmock.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Random small workloads through TensorRT-LLM's schedulers and the static and naive loops: what
-// must hold whatever happens.
+// Random small workloads through TensorRT-LLM's schedulers and the static and naive loops:
+// invariants that must always hold.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ EngineCase tensorrt_case(std::uint64_t seed, CapacityPolicy policy) {
   return c;
 }
 
-/// Every decision: blocks add up, limits hold, chunks are whole blocks.
+/// After every decision: blocks add up, limits hold, chunks are whole blocks.
 void check_step(const PlainEngine& engine) {
   const EngineState& state = engine.state();
   const KvBlocks& blocks = state.blocks;
@@ -54,7 +54,7 @@ void check_step(const PlainEngine& engine) {
   }
 }
 
-/// What runs can run to its end with the blocks that are free.
+/// Running requests can finish with the blocks that are free.
 void check_reservations(const PlainEngine& engine) {
   const EngineState& state = engine.state();
   std::int64_t reserved = 0;
@@ -68,7 +68,7 @@ void check_reservations(const PlainEngine& engine) {
   ASSERT_LE(reserved, state.blocks.free());
 }
 
-/// A case's requests through a plain engine, stopping at every step for `look`.
+/// Runs a case's requests through a plain engine, calling `look` at every step.
 class CaseRun {
  public:
   explicit CaseRun(const EngineCase& c)

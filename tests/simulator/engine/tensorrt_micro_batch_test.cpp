@@ -1,4 +1,4 @@
-// The batch's tokens worked out by hand.
+// Tokens per candidate, worked out by hand.
 #include "simulator/engine/tensorrt_micro_batch.hpp"
 
 #include <gmock/gmock.h>

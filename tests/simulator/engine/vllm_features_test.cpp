@@ -1,5 +1,5 @@
-// Drafts, adapters and host memory together, on random small workloads: everybody is served, every
-// token is computed, and both engines agree.
+// Drafts, adapters and host memory combined, on random small workloads: every request is served,
+// every token is computed, and both engines agree.
 #include <gtest/gtest.h>
 
 #include "tests/simulator/engine/engine_cases.hpp"

@@ -1,5 +1,5 @@
-// Mooncake's traces through an engine whose KV cache forgets nothing: what it finds cached is what
-// the trace's block hashes say can be found.
+// Runs Mooncake's traces through an engine whose KV cache never evicts: it must find exactly the
+// cached blocks that the trace's hashes allow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Oracle {
   std::int64_t hit_tokens = 0;              // of full blocks before a prompt's last token
 };
 
-/// Each hash id is chained to those before it, so a set of all ids seen is a cache of any size.
+/// Each hash id depends on those before it, so the set of all ids seen is an unlimited cache.
 Oracle oracle_of(const Workload& workload) {
   Oracle oracle;
   std::unordered_set<std::uint64_t> seen;
@@ -39,7 +39,7 @@ Oracle oracle_of(const Workload& workload) {
   return oracle;
 }
 
-/// Steps without limits, so short that every prompt is computed before the next arrives.
+/// Steps without limits, so short that every prompt is computed before the next one arrives.
 std::int64_t hit_tokens_of(const Workload& workload) {
   const FakeStepTime step_time(Seconds{1e-9});
   Engine engine = plain_engine();

@@ -1,4 +1,4 @@
-// The published schema and the reader say the same.
+// The published schema and the reader must agree.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,8 +23,8 @@ Json schema() {
   return Json::parse(file);
 }
 
-/// One object of a scenario: where the schema describes it, which keys the reader knows, and a
-/// scenario around such an object.
+/// One object of a scenario: its place in the schema, the keys that the reader accepts, and a
+/// scenario containing such an object.
 struct Part {
   const char* name;
   Json::json_pointer pointer;
@@ -117,7 +117,7 @@ std::vector<Part> parts() {
   };
 }
 
-/// The keys that must be there, or beside `given`, each with its first example.
+/// The keys required always, and those required with `given`, each with its first example.
 Json required_with(const std::string& given, const Json& description) {
   Json keys = description.value("required", Json::array());
   const Json beside = description.value("dependentRequired", Json::object());
@@ -140,7 +140,7 @@ TEST(ScenarioSchema, HasExactlyTheKeysOfTheReader) {
   }
 }
 
-/// The file up to its engine_options, them, and what follows.
+/// The file in three parts: before engine_options, engine_options, after it.
 struct SchemaText {
   std::string before, options, after;
 };
@@ -154,8 +154,8 @@ SchemaText split_schema() {
   return {text.substr(0, begin), text.substr(begin, end - begin), text.substr(end)};
 }
 
-/// engine_options are written from the table of knobs: with ROOFCAST_REWRITE=1 in the environment
-/// this test writes them.
+/// engine_options are generated from the table of knobs: with ROOFCAST_REWRITE=1 in the environment
+/// this test rewrites them.
 TEST(ScenarioSchema, EngineOptionsAreTheTableOfKnobs) {
   const SchemaText text = split_schema();
   std::string generated = engine_options_schema().dump(2);

@@ -16,7 +16,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// A scenario with `extra` beside the keys that must be there.
+/// A scenario with the required keys and `extra`.
 std::string with(const std::string& extra) {
   return R"({"model": "m", "gpu": "g", "workload": {"type": "synthetic"})" +
          (extra.empty() ? "" : ", " + extra) + "}";

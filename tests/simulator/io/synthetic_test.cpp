@@ -1,4 +1,4 @@
-// Synthetic workloads in scenario files, and the files of lengths that they name.
+// Synthetic workloads in scenario files, and the length files that they refer to.
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"

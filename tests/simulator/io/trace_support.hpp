@@ -11,14 +11,14 @@
 
 namespace roofcast::test {
 
-/// What the text of a trace reads as; messages call it t.jsonl.
+/// Reads a trace from text; messages name it t.jsonl.
 inline Workload read_text(const std::string& text, TraceWorkload spec = {}) {
   if (spec.path.empty()) spec.path = "t.jsonl";
   std::istringstream bytes(text);
   return read_trace(spec, bytes);
 }
 
-/// The one-line error that reading gives; fails when there is none.
+/// The one-line error from reading the text; the test fails if there is none.
 inline std::string error_in(const std::string& text, const TraceWorkload& spec = {}) {
   try {
     read_text(text, spec);

@@ -31,7 +31,7 @@ std::string gzip(const std::string& text) {
   return out.str();
 }
 
-/// A file of this test's own, removed when it ends.
+/// A file for this test, removed when it ends.
 class TraceFile : public testing::Test {
  protected:
   ~TraceFile() override { std::filesystem::remove(path_); }

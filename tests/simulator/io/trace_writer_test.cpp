@@ -13,7 +13,7 @@ using testing::IsEmpty;
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
 
-/// Two sessions, one of three turns, a request by itself, prompts in blocks of 512 tokens.
+/// Two sessions (one of three turns) and a single request, with prompts in blocks of 512 tokens.
 Workload sessions() {
   Workload workload;
   workload.requests = {
@@ -37,7 +37,7 @@ Workload sessions() {
   return workload;
 }
 
-/// The same with each turn behind its session's first, as the reader orders them.
+/// The same with each turn after its session's first, as the reader orders them.
 std::vector<std::int64_t> inputs_as_read() { return {600, 1024, 5, 3, 4, 6}; }
 
 void expect_same(const Workload& read, bool with_contents) {

@@ -16,7 +16,7 @@ double relative_error(Nanoseconds shown, Nanoseconds value) {
   return std::abs(static_cast<double>(shown - value)) / static_cast<double>(value);
 }
 
-/// Around every power of two and its bins' edges, where the bin's number changes.
+/// Values around every power of two and its bins' edges, where the bin index changes.
 std::set<Nanoseconds> edges() {
   std::set<Nanoseconds> values = {1, kLargest};
   for (int power = 1; power < 63; ++power) {

@@ -8,7 +8,7 @@
 namespace roofcast::test {
 namespace {
 
-/// Arrives and is sent at `arrival` seconds; times in seconds.
+/// A request that arrives and is sent at `arrival`; all times in seconds.
 RequestRecord served(double arrival, double first_token, double finished, std::int64_t output) {
   RequestRecord record{.request = {.arrival = to_nanoseconds(Seconds{arrival}),
                                    .input_tokens = 10,

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// One place and one token a request: the capacity is one request a second.
+/// One slot and one token per request: the capacity is one request per second.
 SaturationVerdict verdict_at(double rate, std::int64_t requests, std::uint64_t seed) {
   const FakeStepTime step_time(Seconds{1});
   Engine engine = plain_engine();

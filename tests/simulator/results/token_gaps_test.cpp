@@ -29,7 +29,7 @@ TEST(TokenGaps, ARequestHasTheLogOfItsStageAndClass) {
   EXPECT_EQ(gaps.classes(), 3u);
 }
 
-/// Alternating gaps of 1 and 2 ms in log 0, each a run.
+/// Alternating gaps of 1 and 2 ms in log 0, so that each is its own run.
 void add_runs(TokenGaps& gaps, std::size_t runs) {
   for (std::size_t i = 0; i < runs; ++i) gaps.add(0, i % 2 == 0 ? 1'000'000 : 2'000'000);
 }

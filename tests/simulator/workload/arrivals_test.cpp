@@ -20,7 +20,7 @@ using testing::ThrowsMessage;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Nanoseconds kSecond = 1'000'000'000;
 
-/// Constant gaps: times can be worked out by hand.
+/// Constant gaps, so that times can be worked out by hand.
 SyntheticWorkload evenly(std::int64_t requests, const RatePattern& pattern) {
   return {.num_prompts = requests, .burstiness = kInfinity, .pattern = pattern};
 }

@@ -20,7 +20,7 @@ using testing::ThrowsMessage;
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
 
-/// Sessions of three turns: questions of 100 tokens, answers of 50, 2 s to think.
+/// Sessions of three turns: questions of 100 tokens, answers of 50, think time 2 s.
 SyntheticWorkload three_turns(std::int64_t sessions) {
   return {.num_prompts = sessions,
           .input = fixed_length(100),
