@@ -1,5 +1,7 @@
 #include "roofcast/plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -208,6 +210,8 @@ PlanTask task_of(const PlanQuestion& question) {
   PlanTask task{.base = question.scenario};
   auto* synthetic = std::get_if<SyntheticWorkload>(&task.base.workload);
   if (synthetic != nullptr && question.free_length) synthetic->num_prompts = kDefaultPrompts;
+  // A scenario names a GPU; that of a plan all that were searched.
+  if (task.base.gpu.empty()) task.base.gpu = fmt::format("{}", fmt::join(question.gpus, ","));
   task.space = {.gpus = question.gpus,
                 .dimensions = completed(question.search, question.fixed_tensor ||
                                                              question.scenario.parallel.tensor > 1),

@@ -43,6 +43,7 @@ TEST(PlanAnswer, ReadsBackAsItWasWritten) {
   ASSERT_TRUE(answer.limits);
   const PlanAnswer read = read_back(answer);
   EXPECT_EQ(read.holds, true);
+  EXPECT_EQ(read.inputs.scenario.gpu, "h100,l40s");
   EXPECT_EQ(read.inputs.limits.available.at("nvidia-l40s"), 2);
   EXPECT_EQ(read.ranked.front().title, answer.ranked.front().title);
   EXPECT_EQ(read.ranked.front().result.verdict.margins.size(), 2U);
@@ -61,9 +62,10 @@ TEST(PlanAnswer, IsToldFromItsJsonAlone) {
 
 TEST(PlanAnswer, OfWhatNothingHoldsSaysWhatCameClosest) {
   PlanQuestion question = chat();
-  question.scenario.slo.targets = {parse_percentile_target("p95:tpot:9ms")};
+  // 16 GB of weights at the datasheet's 3.35 TB/s take 4.8 ms a step, before any kernel's floor,
+  // attention or host work.
+  question.scenario.slo.targets = {parse_percentile_target("p95:tpot:5500us")};
   question.gpus = {"h100"};
-  question.min_probability = 0.9999;
   question.max_replicas = 1;
   const PlanAnswer answer = plan(question);
   EXPECT_TRUE(answer.ranked.empty());
