@@ -109,14 +109,14 @@ Scenario any_load(std::mt19937& random) {
   const auto between = [&](double low, double high) {  // even on a logarithmic scale
     return std::exp(std::uniform_real_distribution(std::log(low), std::log(high))(random));
   };
-  Scenario scenario = chat(between(2, 400), between(0.005, 20));
+  Scenario scenario = chat(between(2, 400), between(0.005, 60));
   scenario.seed = random();
   auto& synthetic = std::get<SyntheticWorkload>(scenario.workload);
   synthetic.num_prompts = std::llround(between(20, 40));
   synthetic.input = fixed_length(std::llround(between(20, 2000)));
   synthetic.output = fixed_length(std::llround(between(1, 5)));
   if (random() % 4 == 0) scenario.max_concurrency = 1 + static_cast<std::int64_t>(random() % 30);
-  if (random() % 4 == 0) scenario.slo.targets.clear();
+  if (random() % 3 == 0) scenario.slo.targets.clear();
   return scenario;
 }
 
