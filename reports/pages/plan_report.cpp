@@ -163,7 +163,7 @@ Json stored_answer(const std::string& store_path, std::int64_t id) {
     Json answer = parse_bounded<Json>(*found, store_path);
     if (answer.is_object()) return answer;
   } catch (const Json::exception&) {
-    // as of any other text that is no object
+    // as for any other text that is not an object
   }
   throw Error(fmt::format("{}: the answer of plan {} is no JSON object", store_path, id));
 }
