@@ -104,19 +104,23 @@ SloVerdict studied(SimulationRun run) {
   return trial_of(study, simulate_plainly, execution)(loads).front().verdict;
 }
 
-/// Below and beyond what the GPU carries, with limits that are often missed and often kept.
-Scenario any_load(std::mt19937& random) {
+/// Below and beyond what the GPU carries, with limits that are often missed and often kept. Each
+/// eighth load is one that few draws would give: far beyond, with a limit that its few requests keep.
+Scenario any_load(std::mt19937& random, int i) {
   const auto between = [&](double low, double high) {  // even on a logarithmic scale
     return std::exp(std::uniform_real_distribution(std::log(low), std::log(high))(random));
   };
-  Scenario scenario = chat(between(2, 400), between(0.005, 60));
+  const bool lax_and_beyond = i % 8 == 0;
+  Scenario scenario = lax_and_beyond ? chat(between(200, 400), between(30, 60))
+                                     : chat(between(2, 400), between(0.005, 60));
   scenario.seed = random();
   auto& synthetic = std::get<SyntheticWorkload>(scenario.workload);
   synthetic.num_prompts = std::llround(between(20, 40));
   synthetic.input = fixed_length(std::llround(between(20, 2000)));
   synthetic.output = fixed_length(std::llround(between(1, 5)));
+  if (lax_and_beyond) return scenario;
   if (random() % 4 == 0) scenario.max_concurrency = 1 + static_cast<std::int64_t>(random() % 30);
-  if (random() % 3 == 0) scenario.slo.targets.clear();
+  if (i % 3 == 1) scenario.slo.targets.clear();
   return scenario;
 }
 
@@ -127,7 +131,7 @@ TEST(CapacityFindings, AgreesWithASimulationOnWhetherALoadHolds) {
   std::mt19937 random(20261122);
   int kept = 0, missed = 0, saturated_within_limits = 0, unpromised = 0;
   for (int i = 0; i < kCases; ++i) {
-    const Scenario scenario = any_load(random);
+    const Scenario scenario = any_load(random, i);
     const SimulationRun run = run_on(deployed.pools, scenario);
     const SloVerdict by_itself = simulated(run);
     const SloVerdict on_the_way = studied(run);
@@ -146,9 +150,10 @@ TEST(CapacityFindings, AgreesWithASimulationOnWhetherALoadHolds) {
     if (by_itself.saturated && by_itself.margins.front().margin >= 0) ++saturated_within_limits;
   }
   // The loads are of every kind.
-  for (const int count : {kept, missed, saturated_within_limits, unpromised}) {
-    EXPECT_GE(count, often(50));
-  }
+  EXPECT_GE(kept, often(50));
+  EXPECT_GE(missed, often(50));
+  EXPECT_GE(saturated_within_limits, often(50));
+  EXPECT_GE(unpromised, often(50));
 }
 
 TEST(CapacityFindings, HoldsAtTheCapacityAndNotAPercentBeyond) {
