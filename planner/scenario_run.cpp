@@ -66,12 +66,11 @@ PoolRun prepare_pool(const Scenario& scenario, const PoolScenario& pool) {
 }
 
 Pool pool_of(const PoolScenario& asked, const PoolRun& run, const StepTime* step_time) {
-  // Only vLLM includes its null block in the count.
-  const bool has_null_block = run.deployment.engine.memory_rule == MemoryRule::vllm;
   Pool pool{.name = asked.name, .role = asked.role, .replicas = asked.replicas};
   pool.replica = {.engine = run.deployment.engine,
                   .layout = run.plan.layout,
-                  .kv_blocks = run.plan.kv_blocks + (has_null_block ? 0 : 1),
+                  // The simulator's blocks include a null block, as vLLM's do.
+                  .kv_blocks = run.plan.kv_blocks + 1 - run.deployment.engine.memory.null_blocks,
                   .step_time = step_time};
   pool.ranks = run.deployment.parallel.data;
   pool.lockstep = steps_in_lockstep(asked, run.deployment.model);

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "model/curves/point_limits.hpp"
+#include "model/curves/measured_curve.hpp"
 
 namespace roofcast {
 

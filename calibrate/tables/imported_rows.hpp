@@ -49,7 +49,7 @@ void leave_out(std::map<std::string, LeftOut>& list, const std::string& reason,
                const std::string& place);
 
 /// Adds the point. Refuses it if its time is not a finite number above 0, or if time or size exceed
-/// what a profile can hold (model/curves/point_limits.hpp).
+/// what a profile can hold (model/curves/measured_curve.hpp).
 void add_point(ImportedRows& rows, TimedPoint point);
 
 void add_version(ImportedRows& rows, const std::string& what, const std::string& version);

@@ -13,7 +13,7 @@
 
 #include "base/units.hpp"
 #include "model/architecture/dtype.hpp"
-#include "model/engines/sampling.hpp"
+#include "model/architecture/sampling.hpp"
 
 namespace roofcast {
 

@@ -139,6 +139,22 @@ CurveAnswer answer_from(const MeasuredCurve& curve, Points points, const Measure
 
 }  // namespace
 
+std::string_view name_of(Provenance provenance) {
+  switch (provenance) {
+    case Provenance::measured:
+      return "measured";
+    case Provenance::interpolated:
+      return "interpolated";
+    case Provenance::extended:
+      return "extended";
+    case Provenance::fitted:
+      return "fitted";
+    case Provenance::datasheet:
+      return "datasheet";
+  }
+  return "unknown";
+}
+
 Seconds base_time(const MeasuredCurve& curve, double x, double y, int multiprocessors) {
   const ShapeWork work = shape_work(curve.shape, x, y, multiprocessors);
   const PhysicalTerms& terms = curve.terms;

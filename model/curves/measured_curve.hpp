@@ -9,14 +9,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/units.hpp"
 #include "model/curves/operator_shape.hpp"
-#include "model/step/provenance.hpp"
 
 namespace roofcast {
+
+/// Where a number comes from, best first.
+enum class Provenance { measured, interpolated, extended, fitted, datasheet };
+
+std::string_view name_of(Provenance provenance);
+
+// Limits on measured points: wide enough for any accelerator and for a calibrated CPU, narrow
+// enough to catch a value in the wrong unit. The reader of profiles and everything that writes
+// them enforce these.
+inline constexpr double kShortestCall = 1e-9;    // seconds
+inline constexpr double kLongestCall = 1e4;      // seconds
+inline constexpr double kMaxMeasured = 1e9;      // elements, heads, tokens or sequences
+inline constexpr double kLargestMessage = 1e15;  // bytes
+inline constexpr int kMaxMeasuredRanks = 4096;   // GPUs of a collective
 
 /// One timed size; x and y as in shape_work().
 struct MeasuredPoint {

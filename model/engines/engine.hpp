@@ -1,5 +1,6 @@
 // Serving engines as data: what a given version of an engine reserves, budgets and schedules by
-// default. Each preset is a row of engine_presets.cpp with the source of every value.
+// default. Each engine is described in one file (vllm.cpp, sglang.cpp, tensorrt_llm.cpp, own.cpp),
+// with the source of every value.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +11,12 @@
 #include <vector>
 
 #include "model/architecture/parallelism.hpp"
+#include "model/architecture/sampling.hpp"
 #include "model/architecture/transformer.hpp"
 #include "model/cache/kv_cache.hpp"
 #include "model/engines/engine_features.hpp"
-#include "model/engines/queue_order.hpp"
-#include "model/engines/sampling.hpp"
-#include "model/engines/tensorrt_policies.hpp"
+#include "model/engines/policies.hpp"
 #include "model/hardware/gpu.hpp"
-#include "model/step/roofline.hpp"
 
 namespace roofcast {
 
@@ -86,8 +85,8 @@ struct HostOverhead {
   std::string source{};
 };
 
-/// Constants of the memory rule, from start-up logs; engine_presets.cpp has the reason for each.
-/// Formulas: model/memory/activation_peak.hpp.
+/// Constants of the memory rule, most of them from start-up logs; the engine's file has the reason
+/// for each. Formulas: model/memory/activation_peak.hpp, model/memory/memory_terms.cpp.
 struct MemoryConstants {
   double logits_bytes = 0;              // sampler pass: per (sequence * vocabulary) element
   double forward_intermediate = 3.0;    // forward pass: live elements per token and FFN width
@@ -100,8 +99,14 @@ struct MemoryConstants {
   Bytes graphs_base{};                  // CUDA graphs: fixed part,
   Bytes graphs_per_layer{};             // and per layer of the stage
   bool subtracts_graphs = false;        // whether the KV budget excludes a CUDA-graph estimate
-  Bytes residual{};           // root mean square of logged minus planned KV bytes, if fitted
-  std::string_view source{};  // a string literal
+  bool whole_blocks = false;     // sequences hold whole blocks of every cache group, not tokens
+  std::int64_t null_blocks = 0;  // among the blocks counted; hold no tokens
+  Bytes residual{};              // root mean square of logged minus planned KV bytes, if fitted
+  double relative_residual = 0;  // instead of it: a share of the KV budget
+  Bytes residual_other_links{};  // in addition, with TP on GPUs other than Hopper
+  std::string_view residual_source =  // a string literal, like `source`
+      "an assumption: no start-up logs with every term were there to compare with";
+  std::string_view source{};
 };
 
 /// An engine with every knob resolved: the input of memory planning, step time and the simulator.
@@ -142,6 +147,8 @@ struct Engine {
   bool exact_graphs = false;     // decode batches run in graphs of exactly their size
   bool eager_prefill = false;    // steps with a prompt are launched kernel by kernel
   std::string kernel_library{};  // of matrix products, where a profile distinguishes them
+  /// Decode attention on Hopper reads a 16-bit cache once per query head of a group.
+  bool rereads_cache = false;
   OneShotAllReduce one_shot{};
   MemoryConstants memory{};
   HostOverhead host{};
@@ -154,13 +161,33 @@ inline constexpr std::int64_t kMaxEngineCount = std::numeric_limits<std::int32_t
 /// Maximum tokens in a KV block, beyond any engine's.
 inline constexpr std::int64_t kLargestBlock = 1 << 20;
 
+/// What an engine's defaults depend on, besides its version.
+struct EngineSetting {
+  const EngineOverrides& given;
+  const Transformer& model;
+  const Gpu& gpu;
+  const Parallelism& parallel;
+};
+
+/// One engine in one range of versions.
 struct EnginePreset {
   std::string name{};
-  std::string summary{};  // one line for --help and errors
+  std::string summary{};                  // one line for --help and errors
+  int first_minor = 0;                    // of versions 0.x: the first x in the range
+  bool refuses_longer_than_model = true;  // a max_model_len beyond what the config states
+  std::vector<QueueOrder> orders{QueueOrder::fcfs, QueueOrder::priority};  // that it supports
+  Engine defaults{};
+  /// Sets what depends on model, GPU and parallelism, in an engine that has the defaults and every
+  /// knob that was given. Throws UsageError if they contradict each other.
+  void (*resolve)(Engine&, const EngineSetting&) = nullptr;
 };
 
 /// All presets, newest of each engine first.
 const std::vector<EnginePreset>& engine_presets();
+
+/// The preset for `name` ("vllm", "vLLM-0.16.0", "trt-llm", ...). A version between presets maps to
+/// the one whose behaviour it shares. Throws Error with the nearest names if there is none.
+const EnginePreset& find_preset(std::string_view name);
 
 /// The engine as it would start for this model on these GPUs. Throws Error naming the nearest
 /// preset if `preset` is unknown, and if overrides contradict each other (max_num_batched_tokens <

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <utility>
 
 #include "base/error.hpp"
 #include "model/architecture/weights.hpp"
@@ -13,12 +11,6 @@
 
 namespace roofcast {
 namespace {
-
-constexpr std::array<std::pair<DraftMethod, std::string_view>, 4> kMethods = {
-    {{DraftMethod::ngram, "ngram"},
-     {DraftMethod::eagle, "eagle"},
-     {DraftMethod::mtp, "mtp"},
-     {DraftMethod::draft_model, "draft_model"}}};
 
 bool is_share(double value) { return value >= 0 && value <= 1; }
 
@@ -69,22 +61,6 @@ Seconds one_layer_pass(const Transformer& model, const Gpu& gpu, const Paralleli
   return Bytes{read} / gpu.memory_bandwidth;
 }
 
-}  // namespace
-
-std::optional<DraftMethod> parse_draft_method(std::string_view text) {
-  if (text == "eagle3") return DraftMethod::eagle;  // differs in the head, not in the schedule
-  for (const auto& [method, name] : kMethods) {
-    if (name == text) return method;
-  }
-  return std::nullopt;
-}
-
-std::string_view name_of(DraftMethod method) {
-  return std::find_if(kMethods.begin(), kMethods.end(),
-                      [&](const auto& entry) { return entry.first == method; })
-      ->second;
-}
-
 Speculation resolve_speculation(const EngineOverrides& overrides, const Transformer& model,
                                 const Gpu& gpu, const Parallelism& parallel) {
   const std::int64_t drafts = overrides.num_speculative_tokens.value_or(0);
@@ -104,12 +80,6 @@ Speculation resolve_speculation(const EngineOverrides& overrides, const Transfor
   return speculation;
 }
 
-LoraServing resolve_lora(const EngineOverrides& overrides) {
-  return {.max_loras = overrides.max_loras.value_or(1),
-          .step = overrides.lora_step_time.value_or(Seconds{0}),
-          .adapter = overrides.lora_adapter_time.value_or(Seconds{0})};
-}
-
 KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& gpu,
                                    const Parallelism& parallel) {
   if (!overrides.kv_offloading_size) return {};
@@ -126,6 +96,28 @@ KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& 
                     gpu.host ? "has a" : "states no"));
   }
   return offloading;
+}
+
+}  // namespace
+
+void resolve_features(Engine& engine, const EngineOverrides& given, const Transformer& model,
+                      const Gpu& gpu, const Parallelism& parallel) {
+  engine.speculation = resolve_speculation(given, model, gpu, parallel);
+  engine.lora = {.max_loras = given.max_loras.value_or(1),
+                 .step = given.lora_step_time.value_or(Seconds{0}),
+                 .adapter = given.lora_adapter_time.value_or(Seconds{0})};
+  engine.kv_offloading = resolve_kv_offloading(given, gpu, parallel);
+  if (engine.kv_offloading.on() && !engine.prefix_caching) {
+    throw UsageError(
+        "kv_offloading_size: given without prefix caching, by which K and V are found");
+  }
+  if (!engine.speculation.on()) return;
+  // The accepted drafts decide what the next step computes (asynchronous scheduling with drafts
+  // came to vLLM in 2026 and is not simulated).
+  if (given.async_scheduling.value_or(false)) {
+    throw UsageError("async_scheduling: on, expected off with num_speculative_tokens");
+  }
+  engine.async_scheduling = false;
 }
 
 }  // namespace roofcast

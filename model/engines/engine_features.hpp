@@ -3,29 +3,21 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
 #include "model/architecture/parallelism.hpp"
 #include "model/architecture/transformer.hpp"
+#include "model/engines/policies.hpp"
 #include "model/hardware/gpu.hpp"
 
 namespace roofcast {
 
+struct Engine;
 struct EngineOverrides;
-
-/// What proposes draft tokens: vLLM's `method`.
-enum class DraftMethod { ngram, eagle, mtp, draft_model };
 
 /// Far beyond any draft; more is an input error.
 inline constexpr std::int64_t kMaxDrafts = 1'000;
-
-inline constexpr const char* kDraftMethods = "ngram, eagle, mtp or draft_model";
-/// One of kDraftMethods, or "eagle3", which is scheduled like EAGLE.
-std::optional<DraftMethod> parse_draft_method(std::string_view text);
-std::string_view name_of(DraftMethod method);
 
 /// Speculative decoding: each decode computes one token and verifies `draft_tokens` more.
 struct Speculation {
@@ -64,12 +56,10 @@ struct KvOffloading {
   bool on() const { return size.value > 0; }
 };
 
-/// Throw UsageError naming the knob that is missing or contradicts another. Precondition: each knob
-/// is within its range and given with its partner (check_overrides).
-Speculation resolve_speculation(const EngineOverrides& overrides, const Transformer& model,
-                                const Gpu& gpu, const Parallelism& parallel);
-LoraServing resolve_lora(const EngineOverrides& overrides);
-KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& gpu,
-                                   const Parallelism& parallel);
+/// Sets speculation, lora and kv_offloading of `engine`. Throws UsageError naming the knob that is
+/// missing or contradicts another. Precondition: each knob is within its range and given with its
+/// partner (check_overrides).
+void resolve_features(Engine& engine, const EngineOverrides& given, const Transformer& model,
+                      const Gpu& gpu, const Parallelism& parallel);
 
 }  // namespace roofcast

@@ -1,9 +1,15 @@
 #include "model/engines/knobs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <string>
 #include <type_traits>
+#include <utility>
+
+#include "base/error.hpp"
 
 namespace roofcast {
 namespace {
@@ -91,9 +97,25 @@ bool set_model_len(O& overrides, const KnobValue& value) {
   return true;
 }
 
-template <auto kMember>
+/// The same for a knob that sets a member of Engine, which descriptions do not show.
+template <auto kMember, auto kResolved>
+EngineKnob unshown(EngineKnob row) {
+  row.apply = [](const O& given, Engine& engine) {
+    if (given.*kMember) engine.*kResolved = *(given.*kMember);
+  };
+  return knob<kMember>(std::move(row));
+}
+
+template <auto kResolved>
 KnobValue resolved(const Engine& engine) {
-  return value_of(engine.*kMember);
+  return value_of(engine.*kResolved);
+}
+
+/// The same for one that descriptions show.
+template <auto kMember, auto kResolved>
+EngineKnob knob(EngineKnob row) {
+  row.resolved = resolved<kResolved>;
+  return unshown<kMember, kResolved>(std::move(row));
 }
 
 // ---- the table
@@ -108,7 +130,7 @@ constexpr double kMaxAdapters = 1'000'000;
 
 std::vector<EngineKnob> memory_knobs() {
   return {
-      knob<&O::gpu_memory_utilization>(
+      knob<&O::gpu_memory_utilization, &Engine::gpu_memory_utilization>(
           {.flag = "gpu-memory-utilization",
            .key = "gpu_memory_utilization",
            .kind = share,
@@ -116,8 +138,7 @@ std::vector<EngineKnob> memory_knobs() {
            .aliases = {"--mem-fraction-static", "--kv-cache-free-gpu-memory-fraction"},
            .help = "share of GPU memory; SGLang: mem-fraction-static",
            .effect = "Share of the GPU's memory that the engine may use.",
-           .examples = {0.9},
-           .resolved = resolved<&Engine::gpu_memory_utilization>}),
+           .examples = {0.9}}),
       {.flag = "max-model-len",
        .key = "max_model_len",
        .kind = length,
@@ -130,34 +151,34 @@ std::vector<EngineKnob> memory_knobs() {
        .get = get_model_len,
        .set = set_model_len,
        .resolved = resolved<&Engine::max_model_len>},
-      knob<&O::max_num_seqs>({.flag = "max-num-seqs",
-                              .key = "max_num_seqs",
-                              .kind = count,
-                              .range = kAnyCount,
-                              .aliases = {"--max-running-requests", "--max-batch-size"},
-                              .help = "sequences running at once",
-                              .effect = "Most sequences that run at the same time.",
-                              .examples = {std::int64_t{256}},
-                              .resolved = resolved<&Engine::max_num_seqs>}),
-      knob<&O::max_num_batched_tokens>({.flag = "max-num-batched-tokens",
-                                        .key = "max_num_batched_tokens",
-                                        .kind = count,
-                                        .range = kAnyCount,
-                                        .aliases = {"--max-num-tokens"},
-                                        .help = "token budget of a step",
-                                        .effect = "Token budget of one step.",
-                                        .examples = {std::int64_t{8192}},
-                                        .resolved = resolved<&Engine::max_num_batched_tokens>}),
-      knob<&O::block_size>({.flag = "block-size",
-                            .key = "block_size",
-                            .kind = count,
-                            .range = {.min = 1, .max = static_cast<double>(kLargestBlock)},
-                            .aliases = {"--tokens-per-block", "--page-size"},
-                            .help = "tokens per KV block",
-                            .effect = "Tokens in one KV cache block.",
-                            .examples = {std::int64_t{16}},
-                            .resolved = resolved<&Engine::block_size>}),
-      knob<&O::num_gpu_blocks_override>(
+      knob<&O::max_num_seqs, &Engine::max_num_seqs>(
+          {.flag = "max-num-seqs",
+           .key = "max_num_seqs",
+           .kind = count,
+           .range = kAnyCount,
+           .aliases = {"--max-running-requests", "--max-batch-size"},
+           .help = "sequences running at once",
+           .effect = "Most sequences that run at the same time.",
+           .examples = {std::int64_t{256}}}),
+      knob<&O::max_num_batched_tokens, &Engine::max_num_batched_tokens>(
+          {.flag = "max-num-batched-tokens",
+           .key = "max_num_batched_tokens",
+           .kind = count,
+           .range = kAnyCount,
+           .aliases = {"--max-num-tokens"},
+           .help = "token budget of a step",
+           .effect = "Token budget of one step.",
+           .examples = {std::int64_t{8192}}}),
+      knob<&O::block_size, &Engine::block_size>(
+          {.flag = "block-size",
+           .key = "block_size",
+           .kind = count,
+           .range = {.min = 1, .max = static_cast<double>(kLargestBlock)},
+           .aliases = {"--tokens-per-block", "--page-size"},
+           .help = "tokens per KV block",
+           .effect = "Tokens in one KV cache block.",
+           .examples = {std::int64_t{16}}}),
+      unshown<&O::num_gpu_blocks_override, &Engine::num_gpu_blocks_override>(
           {.flag = "num-gpu-blocks-override",
            .key = "num_gpu_blocks_override",
            .kind = count,
@@ -165,7 +186,7 @@ std::vector<EngineKnob> memory_knobs() {
            .help = "KV blocks as given",
            .effect = "Number of KV cache blocks, instead of what the memory rule finds.",
            .examples = {std::int64_t{2588}}}),
-      knob<&O::kv_cache_memory>(
+      unshown<&O::kv_cache_memory, &Engine::kv_cache_memory>(
           {.flag = "kv-cache-memory-bytes",
            .key = "kv_cache_memory_bytes",
            .kind = bytes,
@@ -174,41 +195,38 @@ std::vector<EngineKnob> memory_knobs() {
            .help = "KV budget per GPU, as 40GB or 40GiB; ignores utilisation",
            .effect = "Bytes for the KV cache on each GPU, instead of what the memory rule finds.",
            .examples = {8589934592.0}}),
-      knob<&O::kv_cache_dtype>({.flag = "kv-cache-dtype",
-                                .key = "kv_cache_dtype",
-                                .kind = choice,
-                                .choice = {.placeholder = "DTYPE",
-                                           .noun = "number format",
-                                           .names = "bf16, fp16 or fp8",
-                                           .takes_other_names = true,
-                                           .auto_unsets = true},
-                                .help = "auto, bf16, fp16 or fp8",
-                                .effect = "Number format of the KV cache.",
-                                .examples = {"fp8"},
-                                .resolved = resolved<&Engine::kv_cache_dtype>}),
+      knob<&O::kv_cache_dtype, &Engine::kv_cache_dtype>({.flag = "kv-cache-dtype",
+                                                         .key = "kv_cache_dtype",
+                                                         .kind = choice,
+                                                         .choice = {.placeholder = "DTYPE",
+                                                                    .noun = "number format",
+                                                                    .names = "bf16, fp16 or fp8",
+                                                                    .takes_other_names = true,
+                                                                    .auto_unsets = true},
+                                                         .help = "auto, bf16, fp16 or fp8",
+                                                         .effect = "Number format of the KV cache.",
+                                                         .examples = {"fp8"}}),
   };
 }
 
 std::vector<EngineKnob> scheduler_knobs() {
   return {
-      knob<&O::enable_chunked_prefill>(
+      knob<&O::enable_chunked_prefill, &Engine::chunked_prefill>(
           {.flag = "enable-chunked-prefill",
            .key = "enable_chunked_prefill",
            .group = scheduler,
            .kind = on_off,
            .help = "prompts in chunks (default on)",
            .effect = "Whether a prompt may be computed over several steps.",
-           .examples = {true},
-           .resolved = resolved<&Engine::chunked_prefill>}),
-      knob<&O::enable_prefix_caching>(
+           .examples = {true}}),
+      knob<&O::enable_prefix_caching, &Engine::prefix_caching>(
           {.flag = "enable-prefix-caching",
            .key = "enable_prefix_caching",
            .group = scheduler,
            .kind = on_off,
            .help = "equal beginnings computed once (default on)",
            .effect = "Whether equal prompt beginnings are computed once.",
-           .examples = {false},
-           .resolved = resolved<&Engine::prefix_caching>}),
+           .examples = {false}}),
       knob<&O::enforce_eager>(
           {.flag = "enforce-eager",
            .key = "enforce_eager",
@@ -218,15 +236,14 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "Whether CUDA graphs are off.",
            .examples = {true},
            .resolved = [](const Engine& engine) -> KnobValue { return !engine.cuda_graphs; }}),
-      knob<&O::async_scheduling>(
+      knob<&O::async_scheduling, &Engine::async_scheduling>(
           {.flag = "async-scheduling",
            .key = "async_scheduling",
            .kind = on_off,
            .help = "host work hidden behind the GPU",
            .effect = "Whether the next step is scheduled while the current one runs.",
-           .examples = {true},
-           .resolved = resolved<&Engine::async_scheduling>}),
-      knob<&O::reserve_full_sequence>(
+           .examples = {true}}),
+      knob<&O::reserve_full_sequence, &Engine::reserve_full_sequence>(
           {.flag = "scheduler-reserve-full-isl",
            .key = "scheduler_reserve_full_isl",
            .group = scheduler,
@@ -235,9 +252,8 @@ std::vector<EngineKnob> scheduler_knobs() {
            .help = "admit only when the whole prompt's blocks are free",
            .effect = "Whether a request is admitted only when blocks for its whole sequence are "
                      "free, not only for its first chunk.",
-           .examples = {true},
-           .resolved = resolved<&Engine::reserve_full_sequence>}),
-      knob<&O::long_prefill_token_threshold>(
+           .examples = {true}}),
+      knob<&O::long_prefill_token_threshold, &Engine::long_prefill_token_threshold>(
           {.flag = "long-prefill-token-threshold",
            .key = "long_prefill_token_threshold",
            .group = scheduler,
@@ -246,20 +262,19 @@ std::vector<EngineKnob> scheduler_knobs() {
            .owner = vllm_scheduler,
            .help = "most prompt tokens of one request a step; 0 off",
            .effect = "Most tokens of one prompt in a step; 0 is no limit beside the budget.",
-           .examples = {std::int64_t{1024}},
-           .resolved = resolved<&Engine::long_prefill_token_threshold>}),
-      knob<&O::watermark>({.flag = "watermark",
-                           .key = "watermark",
-                           .group = scheduler,
-                           .kind = share,
-                           .range = {.min = 0, .max = 1, .max_open = true},
-                           .owner = vllm_scheduler,
-                           .help = "KV blocks kept free at admission",
-                           .effect = "Share of the KV cache blocks kept free when a request is "
-                                     "admitted beside running ones.",
-                           .examples = {0.01},
-                           .resolved = resolved<&Engine::watermark>}),
-      knob<&O::scheduling_policy>(
+           .examples = {std::int64_t{1024}}}),
+      knob<&O::watermark, &Engine::watermark>(
+          {.flag = "watermark",
+           .key = "watermark",
+           .group = scheduler,
+           .kind = share,
+           .range = {.min = 0, .max = 1, .max_open = true},
+           .owner = vllm_scheduler,
+           .help = "KV blocks kept free at admission",
+           .effect = "Share of the KV cache blocks kept free when a request is "
+                     "admitted beside running ones.",
+           .examples = {0.01}}),
+      knob<&O::scheduling_policy, &Engine::order>(
           {.flag = "scheduling-policy",
            .key = "scheduling_policy",
            .group = scheduler,
@@ -270,9 +285,8 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "Order of waiting requests: first come first served, or by priority (smaller "
                      "first); SGLang: fcfs, lpm (most cached tokens first), lof (most output "
                      "first).",
-           .examples = {"priority"},
-           .resolved = resolved<&Engine::order>}),
-      knob<&O::max_prefill_tokens>(
+           .examples = {"priority"}}),
+      knob<&O::max_prefill_tokens, &Engine::max_prefill_tokens>(
           {.flag = "max-prefill-tokens",
            .key = "max_prefill_tokens",
            .group = scheduler,
@@ -281,9 +295,8 @@ std::vector<EngineKnob> scheduler_knobs() {
            .owner = sglang,
            .help = "SGLang: input tokens of a prefill batch (default 16384)",
            .effect = "SGLang: input tokens of a prefill batch.",
-           .examples = {std::int64_t{16384}},
-           .resolved = resolved<&Engine::max_prefill_tokens>}),
-      knob<&O::schedule_conservativeness>(
+           .examples = {std::int64_t{16384}}}),
+      knob<&O::schedule_conservativeness, &Engine::schedule_conservativeness>(
           {.flag = "schedule-conservativeness",
            .key = "schedule_conservativeness",
            .group = scheduler,
@@ -293,18 +306,17 @@ std::vector<EngineKnob> scheduler_knobs() {
            .help = "SGLang: more reserves more for output (default 1)",
            .effect = "SGLang: factor on the share of the allowed output that is reserved at "
                      "admission.",
-           .examples = {0.3},
-           .resolved = resolved<&Engine::schedule_conservativeness>}),
-      knob<&O::enable_mixed_chunk>({.flag = "enable-mixed-chunk",
-                                    .key = "enable_mixed_chunk",
-                                    .group = scheduler,
-                                    .kind = on_off,
-                                    .owner = sglang,
-                                    .help = "SGLang: decodes go along with prefills",
-                                    .effect = "SGLang: decodes run together with prefill batches.",
-                                    .examples = {true},
-                                    .resolved = resolved<&Engine::mixed_chunk>}),
-      knob<&O::capacity_scheduler_policy>(
+           .examples = {0.3}}),
+      knob<&O::enable_mixed_chunk, &Engine::mixed_chunk>(
+          {.flag = "enable-mixed-chunk",
+           .key = "enable_mixed_chunk",
+           .group = scheduler,
+           .kind = on_off,
+           .owner = sglang,
+           .help = "SGLang: decodes go along with prefills",
+           .effect = "SGLang: decodes run together with prefill batches.",
+           .examples = {true}}),
+      knob<&O::capacity_scheduler_policy, &Engine::capacity_policy>(
           {.flag = "capacity-scheduler-policy",
            .key = "capacity_scheduler_policy",
            .group = scheduler,
@@ -313,9 +325,8 @@ std::vector<EngineKnob> scheduler_knobs() {
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = kCapacityPolicies},
            .help = "TensorRT-LLM: GUARANTEED_NO_EVICT (default), MAX_UTILIZATION, STATIC_BATCH",
            .effect = "TensorRT-LLM: which requests may be active, given the KV blocks.",
-           .examples = {"MAX_UTILIZATION"},
-           .resolved = resolved<&Engine::capacity_policy>}),
-      knob<&O::context_chunking_policy>(
+           .examples = {"MAX_UTILIZATION"}}),
+      knob<&O::context_chunking_policy, &Engine::chunking_policy>(
           {.flag = "context-chunking-policy",
            .key = "context_chunking_policy",
            .group = scheduler,
@@ -325,29 +336,30 @@ std::vector<EngineKnob> scheduler_knobs() {
            .help = "TensorRT-LLM: FIRST_COME_FIRST_SERVED (default) or EQUAL_PROGRESS",
            .effect = "TensorRT-LLM with chunked prefill: how prompts that do not fit a step share "
                      "it.",
-           .examples = {"EQUAL_PROGRESS"},
-           .resolved = resolved<&Engine::chunking_policy>}),
-      knob<&O::overhead>({.flag = "overhead",
-                          .key = "overhead_bytes",
-                          .kind = bytes,
-                          .owner = textbook_memory,
-                          .help = "textbook rule: fixed overhead per GPU",
-                          .effect = "Fixed overhead on each GPU, for the textbook memory rule.",
-                          .examples = {3e9}}),
-      knob<&O::weight_bytes>({.flag = "weight-bytes",
-                              .key = "weight_bytes",
-                              .kind = bytes,
-                              .range = kSomeBytes,
-                              .help = "memory plan only: checkpoint size, instead of the formula",
-                              .effect = "Bytes of the whole checkpoint, instead of counting them "
-                                        "from the model's shape.",
-                              .examples = {140e9}}),
+           .examples = {"EQUAL_PROGRESS"}}),
+      unshown<&O::overhead, &Engine::overhead>(
+          {.flag = "overhead",
+           .key = "overhead_bytes",
+           .kind = bytes,
+           .owner = textbook_memory,
+           .help = "textbook rule: fixed overhead per GPU",
+           .effect = "Fixed overhead on each GPU, for the textbook memory rule.",
+           .examples = {3e9}}),
+      unshown<&O::weight_bytes, &Engine::weight_bytes>(
+          {.flag = "weight-bytes",
+           .key = "weight_bytes",
+           .kind = bytes,
+           .range = kSomeBytes,
+           .help = "memory plan only: checkpoint size, instead of the formula",
+           .effect = "Bytes of the whole checkpoint, instead of counting them "
+                     "from the model's shape.",
+           .examples = {140e9}}),
   };
 }
 
 std::vector<EngineKnob> feature_knobs() {
   return {
-      knob<&O::sampling>(
+      knob<&O::sampling, &Engine::sampling>(
           {.flag = "sampling",
            .key = "sampling",
            .group = features,
@@ -358,8 +370,7 @@ std::vector<EngineKnob> feature_knobs() {
                      "temperature alone), top_p (with or without top-k) or penalty (with a "
                      "repetition, presence or frequency penalty besides). Default: as the model's "
                      "generation_config.json asks.",
-           .examples = {"plain"},
-           .resolved = resolved<&Engine::sampling>}),
+           .examples = {"plain"}}),
       knob<&O::num_speculative_tokens>({.flag = "num-speculative-tokens",
                                         .key = "num_speculative_tokens",
                                         .group = features,
@@ -474,6 +485,64 @@ std::vector<EngineKnob> feature_knobs() {
   };
 }
 
+// ---- checks
+
+/// "1 to 1000", "more than 0 and at most 1", "at least 1".
+std::string range_text(const EngineKnob& knob) {
+  const KnobRange& range = knob.range;
+  const bool whole = knob.kind == KnobKind::count || knob.kind == KnobKind::length;
+  const auto number = [whole](double bound) {
+    return whole ? fmt::format("{:.0f}", bound) : fmt::format("{:g}", bound);
+  };
+  const bool bounded = std::isfinite(range.max);
+  if (bounded && !range.min_open && !range.max_open) {
+    return fmt::format("{}{} to {}", knob.kind == KnobKind::share ? "a number from " : "",
+                       number(range.min), number(range.max));
+  }
+  std::string text = (range.min_open ? "more than " : "at least ") + number(range.min);
+  if (bounded) text += (range.max_open ? " and less than " : " and at most ") + number(range.max);
+  return text;
+}
+
+const char* unit_of(KnobKind kind) {
+  if (kind == KnobKind::bytes) return " bytes";
+  if (kind == KnobKind::bandwidth) return " bytes/s";
+  return kind == KnobKind::time ? " seconds" : "";
+}
+
+void check_range(const EngineKnob& knob, const KnobValue& value) {
+  const auto number = number_in(value);
+  if (!number || contains(knob.range, *number)) return;
+  throw UsageError(fmt::format("{}: {}{} given, expected {}", knob_name(knob), *number,
+                               unit_of(knob.kind), range_text(knob)));
+}
+
+void check_order(const EngineOverrides& overrides, const EnginePreset& preset) {
+  const QueueOrder order = overrides.scheduling_policy.value_or(QueueOrder::fcfs);
+  if (std::ranges::find(preset.orders, order) != preset.orders.end()) return;
+  std::string expected;
+  for (const QueueOrder& one : preset.orders) {
+    if (!expected.empty()) expected += &one == &preset.orders.back() ? " or " : ", ";
+    expected += name_of(one);
+  }
+  throw UsageError(fmt::format("scheduling_policy: {} given for {}, expected {}", name_of(order),
+                               preset.name, expected));
+}
+
+/// A knob of an engine that does not have it, or without the knob that enables its feature, would
+/// have no effect.
+void check_use(const EngineKnob& knob, const EngineOverrides& overrides,
+               const EnginePreset& preset) {
+  if (!owns(knob.owner, preset.defaults.scheduler, preset.defaults.memory_rule)) {
+    throw UsageError(fmt::format("{}: given for {}, expected {}", knob_name(knob), preset.name,
+                                 engines_of(knob.owner)));
+  }
+  const EngineKnob* partner = find_knob_by_flag(knob.partner);
+  if (partner != nullptr && !partner->get(overrides)) {
+    throw UsageError(fmt::format("{}: given without {}", knob_name(knob), knob_name(*partner)));
+  }
+}
+
 }  // namespace
 
 bool contains(const KnobRange& range, double value) {
@@ -570,6 +639,16 @@ void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {
   for (const EngineKnob& knob : engine_knobs()) {
     if (const auto value = knob.get(given)) knob.set(knobs, *value);
   }
+}
+
+void check_overrides(const EngineOverrides& overrides, const EnginePreset& preset) {
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (const auto value = knob.get(overrides)) check_range(knob, *value);
+  }
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (knob.get(overrides)) check_use(knob, overrides, preset);
+  }
+  check_order(overrides, preset);
 }
 
 }  // namespace roofcast

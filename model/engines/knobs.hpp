@@ -86,6 +86,9 @@ struct EngineKnob {
   std::optional<KnobValue> (*get)(const EngineOverrides&) = nullptr;
   /// Sets it. Returns false for an unknown name or a value of another kind.
   bool (*set)(EngineOverrides&, const KnobValue&) = nullptr;
+  /// Sets the member of a resolved engine if the knob is given; null for those that need the model
+  /// or the GPU.
+  void (*apply)(const EngineOverrides&, Engine&) = nullptr;
   /// The value in a resolved engine; null where engines have no single value.
   KnobValue (*resolved)(const Engine&) = nullptr;
 };
@@ -105,6 +108,9 @@ std::vector<std::string> choice_names(const EngineKnob& knob);
 
 /// The value as a number; nullopt if it is not one.
 std::optional<double> number_in(const KnobValue& value);
+
+/// Throws UsageError naming the first knob that is out of range, or that this engine does not have.
+void check_overrides(const EngineOverrides& overrides, const EnginePreset& preset);
 
 /// Overwrites knobs in `knobs` with those that are set in `given`.
 void take_overrides(EngineOverrides& knobs, const EngineOverrides& given);

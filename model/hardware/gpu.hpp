@@ -26,6 +26,13 @@ struct Link {
 /// error.
 inline constexpr BytesPerSecond kSlowestLink{1e6};
 
+/// A one-shot all-reduce: every rank reads every other's whole message, which saves latency and
+/// costs bandwidth.
+struct OneShotAllReduce {
+  double link_share = 0;  // share of the peer link's bandwidth reached; 0: not used
+  Bytes limit{};          // larger messages use another algorithm and take no less than this size
+};
+
 /// A function given by points: linear in log2(x) between them, constant outside. log2 is itself
 /// piecewise linear (exponent plus mantissa - 1), so results do not depend on a maths library and
 /// are the same on every machine.

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/suggest.hpp"
-#include "model/curves/point_limits.hpp"
+#include "model/curves/measured_curve.hpp"
 #include "model/io/json_line.hpp"
 #include "model/io/measured_keys.hpp"
 #include "model/step/roofline.hpp"

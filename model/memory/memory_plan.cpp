@@ -12,33 +12,18 @@
 namespace roofcast {
 namespace {
 
-/// vLLM reserves one block as "no block" (the null block); it holds no tokens.
-constexpr std::int64_t kNullBlocks = 1;
-
 /// Longer than any sequence; bounds the search for a context that always fits.
 constexpr std::int64_t kLongestSequence = 1'000'000'000;
-
-/// There are no logs to check the textbook rule against, so the size of what it omits (activations,
-/// graphs, fragmentation: several GiB per GPU) is an assumption.
-constexpr double kTextbookUncertainty = 0.2;
 
 /// A start from a warm compile cache had 0.47 GiB more for KV cache than a cold one
 /// (vllm-project/vllm issue 54383, two RTX 4090); plus or minus half of that.
 constexpr Bytes kCompileCacheSpread{0.25 * kGiB};
 
-/// NCCL and custom all-reduce buffers: the constants are from Hopper with NVLink; start-up logs of
-/// other cards print 0.2 to 1.8 GiB (vLLM 0.10 to 0.29). Assumption: about half of that range.
-constexpr Bytes kOtherLinksSpread{1.0 * kGiB};
-
 double gib(Bytes bytes) { return bytes.value / kGiB; }
-
-bool pages_by_row(const Engine& engine) {
-  return engine.memory_rule == MemoryRule::vllm || engine.memory_rule == MemoryRule::tensorrt_llm;
-}
 
 /// Whether the cache is sized in blocks rather than bytes.
 bool counts_blocks(const Engine& engine) {
-  return pages_by_row(engine) || engine.num_gpu_blocks_override.has_value();
+  return engine.memory.whole_blocks || engine.num_gpu_blocks_override.has_value();
 }
 
 /// Bytes that one sequence of `tokens` tokens takes on the fullest rank. Engines with blocks count
@@ -46,7 +31,7 @@ bool counts_blocks(const Engine& engine) {
 /// pages) and the textbook rule count tokens.
 Bytes sequence_bytes(const Deployment& deployment, const CacheLayout& layout, std::int64_t tokens) {
   const Engine& engine = deployment.engine;
-  if (pages_by_row(engine)) {
+  if (engine.memory.whole_blocks) {
     const std::int64_t in_flight = engine.max_num_batched_tokens;
     const std::int64_t rows = tokens >= engine.max_model_len
                                   ? reserved_rows_per_sequence(layout, tokens, in_flight)
@@ -74,9 +59,8 @@ Bytes sequence_bytes(const Deployment& deployment, const CacheLayout& layout, st
 /// Bytes of the cache that sequences can use.
 Bytes usable_cache(const Deployment& deployment, const MemoryPlan& plan) {
   if (!counts_blocks(deployment.engine)) return plan.kv_budget;
-  const std::int64_t null_blocks =
-      deployment.engine.memory_rule == MemoryRule::vllm ? kNullBlocks : 0;
-  const std::int64_t blocks = std::max<std::int64_t>(0, plan.kv_blocks - null_blocks);
+  const std::int64_t blocks =
+      std::max<std::int64_t>(0, plan.kv_blocks - deployment.engine.memory.null_blocks);
   return plan.layout.row_bytes() * static_cast<double>(blocks);
 }
 
@@ -152,13 +136,12 @@ std::string shortage(const Deployment& deployment, const MemoryPlan& plan, Bytes
 double uncertainty(const Deployment& deployment, Bytes budget) {
   const Engine& engine = deployment.engine;
   if (budget.value <= 0) return 1.0;
-  if (engine.memory_rule == MemoryRule::textbook) return kTextbookUncertainty;
+  if (engine.memory.relative_residual > 0) return engine.memory.relative_residual;
   const bool compiles = engine.cuda_graphs && engine.memory.compile_peak.value > 0;
   const double start = compiles ? kCompileCacheSpread.value : 0.0;
-  const bool other_links = engine.memory_rule == MemoryRule::vllm &&
-                           deployment.parallel.tensor > 1 &&
-                           deployment.gpu.architecture != "hopper";
-  const double links = other_links ? kOtherLinksSpread.value : 0.0;
+  const bool other_links =
+      deployment.parallel.tensor > 1 && deployment.gpu.architecture != "hopper";
+  const double links = other_links ? engine.memory.residual_other_links.value : 0.0;
   const double spread = std::hypot(engine.memory.residual.value, start, links);
   return std::min(1.0, spread / budget.value);
 }

@@ -51,9 +51,9 @@ std::optional<Remedy> try_utilization(const Deployment& deployment) {
   return std::nullopt;
 }
 
-/// Fewer sequences shrink vLLM's sampler pass.
+/// Fewer sequences shrink the sampler pass of the profile run.
 std::optional<Remedy> try_fewer_sequences(const Deployment& deployment) {
-  if (deployment.engine.memory_rule != MemoryRule::vllm) return std::nullopt;
+  if (deployment.engine.memory.logits_bytes == 0) return std::nullopt;
   for (std::int64_t sequences = deployment.engine.max_num_seqs / 2; sequences >= 1;
        sequences /= 2) {
     Deployment candidate = deployment;

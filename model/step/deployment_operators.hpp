@@ -9,10 +9,24 @@
 #include <vector>
 
 #include "model/curves/operator_shape.hpp"
-#include "model/engines/sampling.hpp"
 #include "model/step/step_work.hpp"
 
 namespace roofcast {
+
+/// Time per row that follows no roofline: kernels that process rows one by one and are too small to
+/// fill a device.
+struct SerialTime {
+  Seconds each{};         // per row
+  std::int64_t rows = 0;  // up to this many rows
+  Seconds each_beyond{};  // per further row
+
+  Seconds of(std::int64_t n) const;
+  bool operator==(const SerialTime&) const = default;
+};
+
+/// Time to sort a row's logits for top-p, as PyTorch does: up to 128 rows one after the other, more
+/// rows together.
+SerialTime sort_time(std::int64_t vocabulary);
 
 /// An operator whose work is linear in a count n: tokens or rows of the step.
 struct LinearOperator {

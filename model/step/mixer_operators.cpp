@@ -7,7 +7,6 @@
 
 #include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"
-#include "model/engines/engine_presets.hpp"
 #include "model/step/deployment_operators.hpp"
 
 namespace roofcast {
@@ -119,7 +118,7 @@ constexpr BytesPerSecond kRereadRate{9e12};
 /// every query head of a group read K and V separately. This is inferred from that throughput,
 /// which falls with the heads per group. On A100, and from fp8 caches, they are read once.
 double decode_reads(const Deployment& deployment, double query_heads_per_kv_head) {
-  const bool shares = deployment.engine.kernel_library != kTensorrtEngines ||
+  const bool shares = !deployment.engine.rereads_cache ||
                       bits_of(deployment.engine.kv_cache_dtype) < 16 ||
                       deployment.gpu.architecture != "hopper";
   if (shares) return 1.0;

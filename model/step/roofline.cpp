@@ -84,22 +84,6 @@ Bound bound_of(const Expectation& e) {
 
 }  // namespace
 
-std::string_view name_of(Provenance provenance) {
-  switch (provenance) {
-    case Provenance::measured:
-      return "measured";
-    case Provenance::interpolated:
-      return "interpolated";
-    case Provenance::extended:
-      return "extended";
-    case Provenance::fitted:
-      return "fitted";
-    case Provenance::datasheet:
-      return "datasheet";
-  }
-  return "unknown";
-}
-
 std::string_view name_of(Bound bound) {
   switch (bound) {
     case Bound::compute:

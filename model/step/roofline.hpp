@@ -9,7 +9,6 @@
 #include "base/units.hpp"
 #include "model/curves/operator_shape.hpp"
 #include "model/hardware/gpu.hpp"
-#include "model/step/provenance.hpp"
 
 namespace roofcast {
 
@@ -23,13 +22,6 @@ inline constexpr double kCacheSpeedUp = 2.0;
 enum class Bound { compute, memory, latency, communication };
 
 std::string_view name_of(Bound bound);
-
-/// A one-shot all-reduce: every rank reads every other's whole message, which saves latency and
-/// costs bandwidth.
-struct OneShotAllReduce {
-  double link_share = 0;  // share of the peer link's bandwidth reached; 0: not used
-  Bytes limit{};          // larger messages use another algorithm and take no less than this size
-};
 
 /// The work of one operator in one step on one rank.
 struct Work {

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "model/architecture/requantise.hpp"
-#include "model/engines/engine_presets.hpp"
+#include "model/engines/engine.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/simulate.hpp"
 

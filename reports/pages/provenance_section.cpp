@@ -17,19 +17,6 @@ namespace {
 // A probability takes up to 25 simulations.
 constexpr std::int64_t kMaxRequests = 20'000;
 
-/// What plan_memory() took the cache's uncertainty from.
-const char* cache_source(const Engine& engine) {
-  switch (engine.memory_rule) {
-    case MemoryRule::vllm:
-      return "start-up logs of the engine against the memory rule";
-    case MemoryRule::textbook:
-      return "what the textbook's rule leaves out (assumption)";
-    default:
-      break;
-  }
-  return "an assumption: no start-up logs with every term were there to compare with";
-}
-
 Table uncertainty_table(const SimulationRun& run) {
   Table table{.title = "How far off the run's foundations may be (one standard deviation)",
               .columns = {{"What", false}, {"±"}, {"From", false}},
@@ -39,7 +26,7 @@ Table uncertainty_table(const SimulationRun& run) {
     table.rows.push_back({"step times" + of, as_percent(pool.step_uncertainty),
                           "operators weighted by their time in this run"});
     table.rows.push_back({"KV cache" + of, as_percent(pool.plan.relative_uncertainty),
-                          cache_source(pool.deployment.engine)});
+                          std::string(pool.deployment.engine.memory.residual_source)});
   }
   table.rows.push_back({"host work per request", as_percent(kHostUncertainty, 0),
                         "times of other machines' CPUs (assumption)"});

@@ -27,9 +27,6 @@ struct KnownException {
 };
 
 constexpr KnownException kKnownExceptions[] = {
-    {"model/architecture/", "model/engines/sampling.hpp"},
-    {"model/curves/", "model/step/provenance.hpp"},
-    {"model/engines/", "model/step/roofline.hpp"},
     {"serve/", "cli/command.hpp"},
     {"serve/", "cli/options/simulate_command_options.hpp"},
     {"serve/", "cli/plan/capacity_command_options.hpp"},

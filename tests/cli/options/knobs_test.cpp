@@ -16,7 +16,6 @@
 #include "cli/options/deployment_options.hpp"
 #include "cli/shell/option_values.hpp"
 #include "cli/shell/program_facts.hpp"
-#include "model/engines/engine_presets.hpp"
 #include "planner/what_if/vary_scenario.hpp"
 #include "serve/api_flags.hpp"
 #include "simulator/io/engine_options.hpp"
@@ -175,11 +174,11 @@ TEST(EngineKnobs, OutsideItsRangeIsRefusedByEngineAndScenarioFile) {
 TEST(EngineKnobs, AreRefusedByEnginesThatDoNotHaveThem) {
   int refused = 0;
   for (const EngineKnob& knob : engine_knobs()) {
-    for (const PresetDefaults& preset : preset_table()) {
-      SCOPED_TRACE(preset.preset.name + " " + knob.key);
-      const std::string message = refusal(preset.preset.name, knob, knob.examples.front());
-      const std::string complaint = knob_name(knob) + ": given for " + preset.preset.name;
-      if (owns(knob.owner, preset.scheduler, preset.memory_rule)) {
+    for (const EnginePreset& preset : engine_presets()) {
+      SCOPED_TRACE(preset.name + " " + knob.key);
+      const std::string message = refusal(preset.name, knob, knob.examples.front());
+      const std::string complaint = knob_name(knob) + ": given for " + preset.name;
+      if (owns(knob.owner, preset.defaults.scheduler, preset.defaults.memory_rule)) {
         EXPECT_THAT(message, Not(HasSubstr(complaint)));
       } else {
         EXPECT_THAT(message, HasSubstr(complaint + ", expected " + engines_of(knob.owner)));

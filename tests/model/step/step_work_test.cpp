@@ -68,7 +68,7 @@ TEST(Operators, EnginesThatTensorrtBuiltReadTheCacheOncePerQueryHeadOnHopper) {
                         OperatorFamily::decode_attention);
   };
   const double once = read();
-  d.engine.kernel_library = "tensorrt";
+  d.engine.rereads_cache = true;
   EXPECT_DOUBLE_EQ(read(), 2 * once);
   d.gpu.memory_bandwidth = BytesPerSecond{1e12};  // memory is the slower of both
   EXPECT_DOUBLE_EQ(read(), once);

@@ -1,9 +1,8 @@
-#include "model/engines/sampling.hpp"
-
 #include <gtest/gtest.h>
 
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
+#include "model/step/deployment_operators.hpp"
 #include "model/step/step_estimate.hpp"
 
 namespace roofcast {

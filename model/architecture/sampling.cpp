@@ -1,0 +1,18 @@
+#include "model/architecture/sampling.hpp"
+
+#include "base/names.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr NameTable<SamplingKind, 3> kNames = {{{SamplingKind::plain, "plain"},
+                                                {SamplingKind::top_p, "top_p"},
+                                                {SamplingKind::penalty, "penalty"}}};
+
+}  // namespace
+
+std::string_view name_of(SamplingKind sampling) { return name_in(kNames, sampling); }
+
+std::optional<SamplingKind> parse_sampling(std::string_view text) { return value_in(kNames, text); }
+
+}  // namespace roofcast

@@ -1,0 +1,65 @@
+// A serving engine as one file describes it: names, versions, defaults, checks. Internal to
+// model/engines; users see engine_presets() and resolve_engine(). A new engine is such a file and a
+// row of engine_descriptions().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/engines/engine.hpp"
+
+namespace roofcast {
+
+/// What a user calls an engine, in lower case and with no separators except the version's dots:
+/// "vLLM-0.19.1" is {"vllm", "0.19.1"}.
+struct EngineName {
+  std::string engine{};
+  std::string version{};  // may be empty
+};
+
+struct EngineDescription {
+  std::vector<std::string_view> names{};  // as EngineName::engine
+  std::vector<EnginePreset> presets{};    // newest first
+  /// The preset that a name means, whose engine is one of `names`; null if its version is unknown.
+  const EnginePreset* (*find)(const EngineDescription&, const EngineName&) = nullptr;
+};
+
+const EngineDescription& vllm_description();
+const EngineDescription& sglang_description();
+const EngineDescription& tensorrt_llm_description();
+const EngineDescription& own_description();
+
+/// All engines, in the order in which messages list their presets.
+std::span<const EngineDescription* const> engine_descriptions();
+
+/// Null if no preset has exactly this name.
+const EnginePreset* preset_named(const EngineDescription& engine, std::string_view name);
+
+/// The preset that covers version 0.`minor`; null if all are later.
+const EnginePreset* preset_of_minor(const EngineDescription& engine, int minor);
+
+/// The x of "0.x" or "0.x.y"; nullopt if the text is not a version 0.x.
+std::optional<int> minor_version(const std::string& version);
+
+/// Batch sizes for which decode graphs are captured: `first`, first + step, ... up to `last`.
+struct GraphSizes {
+  std::int64_t first = 0, last = 0, step = 1;
+};
+
+/// Their union up to `largest`, ascending. Precondition: they ascend.
+std::vector<std::int64_t> graph_sizes(std::span<const GraphSizes> sizes, std::int64_t largest);
+
+/// Host time of engines about which nothing else is known.
+HostOverhead plain_host();
+
+// Of vLLM, for the loops of own.cpp that share them.
+HostOverhead host_of_vllm();
+void resolve_vllm_batch(Engine& engine, const EngineSetting& setting);
+/// Captures sizes 1, 2, 4, 8 and so on by 8; from 256 on by `step`.
+void resolve_vllm_graphs(Engine& engine, std::int64_t step);
+
+}  // namespace roofcast

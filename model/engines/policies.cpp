@@ -1,0 +1,60 @@
+#include "model/engines/policies.hpp"
+
+#include <cctype>
+#include <string>
+
+#include "base/names.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr NameTable<QueueOrder, 4> kOrders = {{{QueueOrder::fcfs, "fcfs"},
+                                               {QueueOrder::priority, "priority"},
+                                               {QueueOrder::longest_prefix, "lpm"},
+                                               {QueueOrder::longest_output, "lof"}}};
+
+constexpr NameTable<DraftMethod, 5> kMethods = {
+    {{DraftMethod::ngram, "ngram"},
+     {DraftMethod::eagle, "eagle"},
+     {DraftMethod::eagle, "eagle3"},  // differs in the head, not in the schedule
+     {DraftMethod::mtp, "mtp"},
+     {DraftMethod::draft_model, "draft_model"}}};
+
+constexpr NameTable<CapacityPolicy, 3> kCapacity = {
+    {{CapacityPolicy::guaranteed_no_evict, "GUARANTEED_NO_EVICT"},
+     {CapacityPolicy::max_utilization, "MAX_UTILIZATION"},
+     {CapacityPolicy::static_batch, "STATIC_BATCH"}}};
+
+constexpr NameTable<ChunkingPolicy, 2> kChunking = {
+    {{ChunkingPolicy::first_come_first_served, "FIRST_COME_FIRST_SERVED"},
+     {ChunkingPolicy::equal_progress, "EQUAL_PROGRESS"}}};
+
+std::string upper(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    result += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string_view name_of(QueueOrder order) { return name_in(kOrders, order); }
+std::string_view name_of(DraftMethod method) { return name_in(kMethods, method); }
+std::string_view name_of(CapacityPolicy policy) { return name_in(kCapacity, policy); }
+std::string_view name_of(ChunkingPolicy policy) { return name_in(kChunking, policy); }
+
+std::optional<QueueOrder> parse_queue_order(std::string_view text) {
+  return value_in(kOrders, text);
+}
+std::optional<DraftMethod> parse_draft_method(std::string_view text) {
+  return value_in(kMethods, text);
+}
+std::optional<CapacityPolicy> parse_capacity_policy(std::string_view text) {
+  return value_in(kCapacity, upper(text));
+}
+std::optional<ChunkingPolicy> parse_chunking_policy(std::string_view text) {
+  return value_in(kChunking, upper(text));
+}
+
+}  // namespace roofcast

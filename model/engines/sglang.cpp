@@ -1,0 +1,135 @@
+// SGLang 0.5: sglang/srt/server_args.py unless another source is stated.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/quantity.hpp"
+#include "model/architecture/experts.hpp"
+#include "model/engines/engine_description.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr Bytes gib(double value) { return Bytes{value * kGiB}; }
+
+/// SGLang reserves room for activations and graphs through its memory fraction. Before it measures,
+/// memory is used by the CUDA context and, with several GPUs, NCCL (free memory at start of an H100
+/// in vLLM 0.19 logs: 78.68 of 79.19 GiB with one GPU, 77.66 with two).
+/// The residual is an assumption.
+MemoryConstants memory_of_sglang() {
+  return {.non_torch_single = gib(0.51),
+          .non_torch_multi = gib(1.53),
+          .residual = gib(2.0),
+          .source = "free memory at start in vLLM 0.19 logs; the rule itself is SGLang's"};
+}
+
+/// SGLang handles every request of a batch separately while the GPU waits for the result. Fitted:
+/// decode steps of Llama-3.1-8B on one to eight H200 (SGLang 0.5.6, closed loop of aiconfigurator
+/// 095f58a, 46 runs) take 17 us to 24 us per sequence longer than their kernels.
+HostOverhead host_of_sglang() {
+  return {.serial_per_sequence = Seconds{18e-6},
+          .per_request = Seconds{10e-3},
+          .source = "closed loop of SGLang 0.5.6 on H200"};
+}
+
+/// SGLang's defaults by GPU memory (server_args; MiB as the driver reports them).
+struct MemoryTier {
+  double below_mib = 0;
+  std::int64_t chunked_prefill = 0;
+  std::int64_t largest_graph = 0;      // TP < 4
+  std::int64_t largest_graph_tp4 = 0;  // TP >= 4
+};
+
+constexpr MemoryTier kTiers[] = {
+    {20.0 * 1024, 2048, 8, 8},      {35.0 * 1024, 2048, 24, 80}, {60.0 * 1024, 4096, 32, 160},
+    {160.0 * 1024, 8192, 256, 512}, {HUGE_VAL, 16384, 512, 512},
+};
+
+const MemoryTier& tier_of(const Gpu& gpu) {
+  const double mib = gpu.memory_visible.value / kMiB;
+  return *std::find_if(std::begin(kTiers), std::end(kTiers),
+                       [&](const MemoryTier& tier) { return mib < tier.below_mib; });
+}
+
+/// DP ranks within one SGLang server (--enable-dp-attention), which its tp_size then includes; 1
+/// where the ranks are separate servers, as for models without experts to share.
+int attention_ranks(const Transformer& model, const Parallelism& parallel) {
+  return has_experts(model) ? parallel.data : 1;
+}
+
+/// SGLang's default mem_fraction_static: (memory - reserved) / memory, to three digits, where
+/// reserved MiB = 512 + 1.5 * max(chunked prefill, 2048) + 2 * largest graph + 1024 * tp * pp / 8,
+/// and at least 10 GiB on GPUs of more than 60 GiB. Data-parallel attention counts the chunks of
+/// all its ranks and adds 3 * largest graph * dp, 1.5 times that for graphs above 300.
+double memory_fraction(const Gpu& gpu, const Engine& engine, std::int64_t largest_graph,
+                       const Parallelism& parallel, int ranks) {
+  const double mib = gpu.memory_visible.value / kMiB;
+  const double graph = static_cast<double>(largest_graph);
+  double reserved = 512.0 +
+                    1.5 * static_cast<double>(
+                              std::max<std::int64_t>(engine.max_num_batched_tokens * ranks, 2048)) +
+                    2.0 * graph + 1024.0 * parallel.tensor * ranks * parallel.pipeline / 8.0;
+  if (ranks > 1) reserved += (largest_graph > 300 ? 4.5 : 3.0) * graph * ranks;
+  if (mib > 60.0 * 1024) reserved = std::max(reserved, 10.0 * 1024);
+  return std::round((mib - reserved) / mib * 1000.0) / 1000.0;
+}
+
+/// The step's token budget is chunked_prefill_size. `ranks` of data-parallel attention divide the
+/// default chunk among them and admit requests more freely; values set by the user are per rank
+/// already.
+void resolve(Engine& engine, const EngineSetting& setting) {
+  const EngineOverrides& given = setting.given;
+  const int ranks = attention_ranks(setting.model, setting.parallel);
+  const MemoryTier& tier = tier_of(setting.gpu);
+  if (!given.max_num_batched_tokens) engine.max_num_batched_tokens = tier.chunked_prefill / ranks;
+  if (engine.chunked_prefill && engine.max_num_batched_tokens % engine.block_size != 0) {
+    throw UsageError(fmt::format(
+        "max_num_batched_tokens: {}, expected a multiple of block_size ({}): SGLang cuts prompts "
+        "at chunked_prefill_size, by whole pages",
+        engine.max_num_batched_tokens, engine.block_size));
+  }
+  if (ranks > 1 && !given.schedule_conservativeness) engine.schedule_conservativeness = 0.3;
+  const std::int64_t largest_graph =
+      setting.parallel.tensor * ranks < 4 ? tier.largest_graph : tier.largest_graph_tp4;
+  if (!given.gpu_memory_utilization) {
+    engine.gpu_memory_utilization =
+        memory_fraction(setting.gpu, engine, largest_graph, setting.parallel, ranks);
+  }
+  if (!engine.cuda_graphs) return;
+  const GraphSizes sizes[] = {{1, 1, 1},    {2, 4, 2},      {8, 12, 4},
+                              {16, 256, 8}, {272, 496, 16}, {512, largest_graph, 32}};
+  engine.graph_batch_sizes = graph_sizes(sizes, largest_graph);
+}
+
+const EnginePreset* find(const EngineDescription& sglang, const EngineName&) {
+  return &sglang.presets.front();
+}
+
+}  // namespace
+
+const EngineDescription& sglang_description() {
+  static const EngineDescription sglang{
+      .names = {"sglang", "sgl"},
+      .presets = {{.name = "sglang",
+                   .summary = "SGLang: token pages, prefill first, static memory fraction",
+                   .orders = {QueueOrder::fcfs, QueueOrder::longest_prefix,
+                              QueueOrder::longest_output},
+                   .defaults = {.memory_rule = MemoryRule::sglang,
+                                .scheduler = SchedulerKind::sglang,
+                                // SGLang derives max_running_requests from the KV pool at start-up,
+                                // between 2048 and 4096; we take the lower end.
+                                .max_num_seqs = 2048,
+                                .block_size = 1,
+                                .max_prefill_tokens = 16384,
+                                .schedule_conservativeness = 1.0,
+                                .eager_prefill = true,
+                                .memory = memory_of_sglang(),
+                                .host = host_of_sglang()},
+                   .resolve = resolve}},
+      .find = find};
+  return sglang;
+}
+
+}  // namespace roofcast

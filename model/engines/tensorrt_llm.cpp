@@ -1,0 +1,118 @@
+// TensorRT-LLM: the PyTorch backend, default since 0.19, and the engines that earlier versions
+// compiled.
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/quantity.hpp"
+#include "model/engines/engine_description.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr Bytes gib(double value) { return Bytes{value * kGiB}; }
+
+constexpr int kFirstMinorOfPyTorch = 19;
+
+/// Share of NVLink bandwidth that TensorRT-LLM's one-shot all-reduce reaches, and the largest
+/// message it is used for. Fitted: a decode step of Qwen3-32B on eight H100 takes 33 us more per
+/// sequence than its kernels, on four a sixth of that (closed loop of TensorRT-LLM 1.0.0rc3,
+/// aiconfigurator 095f58a): 10 KiB per sequence in each of 128 calls, read from seven ranks or
+/// three. The limit: the largest batch seen there is 1.3 MB, and prompts of 10 MB and more show no
+/// such effect.
+constexpr OneShotAllReduce kOneShot{.link_share = 0.45, .limit = Bytes{2.0e6}};
+
+/// TensorRT-LLM: context, cuBLAS, runtime and decoder buffers; NCCL and all-reduce workspaces grow
+/// with the number of ranks. Fitted to the sequences admitted by 12 starts on H100 (aiconfigurator
+/// 095f58a, test_trtllm_kv_cache_capacity.py: 8B and 32B, TP 1, 2 and 4): each start bounds the
+/// memory used to within one sequence, and these three numbers satisfy all bounds but one (off by
+/// 0.07 GiB). Extrapolated to more than four ranks and to data-parallel ranks of experts.
+MemoryConstants memory_of_tensorrt_llm() {
+  return {.non_torch_single = gib(3.1),
+          .non_torch_multi = gib(3.9),
+          .non_torch_doubling = gib(0.8),
+          .whole_blocks = true,
+          .residual = gib(1.0),
+          .source = "concurrency of 12 starts on H100, aiconfigurator 095f58a"};
+}
+
+/// TensorRT-LLM's PyTorch loop. Fitted to 176 closed-loop runs of Qwen3-32B on one to eight H100
+/// (TensorRT-LLM 1.0.0rc3, aiconfigurator 095f58a):
+///  kernel_launch: a step with a prompt runs operator by operator through PyTorch. A prompt of 1024
+///    tokens on eight GPUs takes 34 ms however small the kernels are, some 1,100 kernels.
+///  graph_launch: decode steps of 8 to 32 sequences take 0.5 ms longer than their kernels on any
+///    number of GPUs.
+///  per_request: frontend and client, between a request's last token and its successor's admission.
+HostOverhead host_of_tensorrt_llm() {
+  return {.graph_launch = Seconds{0.5e-3},
+          .kernel_launch = Seconds{31e-6},
+          .per_request = Seconds{12e-3},
+          .source = "closed loop of TensorRT-LLM 1.0.0rc3 on H100"};
+}
+
+void resolve(Engine& engine, const EngineSetting&) {
+  if (engine.chunked_prefill && engine.max_num_batched_tokens < engine.block_size) {
+    throw UsageError(fmt::format(
+        "max_num_batched_tokens: {} given, expected at least tokens_per_block ({}), in whose "
+        "multiples prompts are cut",
+        engine.max_num_batched_tokens, engine.block_size));
+  }
+}
+
+/// Sequences and tokens of a step are trtllm-serve's max_batch_size and max_num_tokens; policies
+/// are those of SchedulerConfig (tensorrt_llm/llmapi/llm_args.py), and what the PyTorch backend
+/// uses when no chunking policy is given (pyexecutor/py_executor_creator.py). A batch size without
+/// a graph is not padded to the next (padding is an option).
+Engine defaults() {
+  return {.memory_rule = MemoryRule::tensorrt_llm,
+          .scheduler = SchedulerKind::tensorrt_llm,
+          .max_num_seqs = 2048,
+          .max_num_batched_tokens = 8192,
+          .block_size = 32,
+          .chunked_prefill = false,
+          .capacity_policy = CapacityPolicy::guaranteed_no_evict,
+          .chunking_policy = ChunkingPolicy::first_come_first_served,
+          .exact_graphs = true,
+          .memory = memory_of_tensorrt_llm()};
+}
+
+Engine pytorch_defaults() {
+  Engine engine = defaults();
+  engine.eager_prefill = true;
+  engine.kernel_library = "tensorrt_llm";
+  engine.one_shot = kOneShot;
+  engine.host = host_of_tensorrt_llm();
+  return engine;
+}
+
+Engine compiled_defaults() {
+  Engine engine = defaults();
+  engine.kernel_library = "tensorrt";
+  engine.rereads_cache = true;
+  engine.host = plain_host();
+  return engine;
+}
+
+const EnginePreset* find(const EngineDescription& tensorrt_llm, const EngineName& name) {
+  return preset_of_minor(tensorrt_llm, minor_version(name.version).value_or(kFirstMinorOfPyTorch));
+}
+
+}  // namespace
+
+const EngineDescription& tensorrt_llm_description() {
+  static const EngineDescription tensorrt_llm{
+      .names = {"trtllm", "tensorrtllm"},
+      .presets = {{.name = "trtllm",
+                   .summary =
+                       "TensorRT-LLM 0.19 on, PyTorch: no-evict scheduler, share of free memory",
+                   .first_minor = kFirstMinorOfPyTorch,
+                   .defaults = pytorch_defaults(),
+                   .resolve = resolve},
+                  {.name = "trtllm-0.18",
+                   .summary = "TensorRT-LLM up to 0.18: built engines, their C++ loop",
+                   .defaults = compiled_defaults(),
+                   .resolve = resolve}},
+      .find = find};
+  return tensorrt_llm;
+}
+
+}  // namespace roofcast

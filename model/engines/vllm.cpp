@@ -1,0 +1,266 @@
+// vLLM, V1 engine. By version, and what changed:
+//   0.8 - 0.13: sampler sorts the logits (38 bytes per element); scheduling is synchronous; a
+//               request is admitted when its first chunk fits.
+//   0.14 - 0.16: asynchronous scheduling by default (0.14.0, vllm-project/vllm pull 27614). Layers
+//               with chunked attention share a cache group with the others, as before (default of
+//               VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE; the 8,253 blocks that 0.15.1
+//               printed for Llama-4-Scout on two H100 are a quarter of what groups would give).
+//   0.17 - 0.20: sampler without the sort (15 bytes); asynchronous scheduling; a request is
+//               admitted when its whole sequence fits. Knobs as printed at start-up by vLLM 0.19.0
+//               (configuration dump of a run on an RTX 4090).
+//   0.21 on:    an estimate of CUDA-graph memory is subtracted from the KV budget (default since
+//               0.21.0 by the engine's own log message); utilisation 0.92.
+// The scheduling changes are dated only to within a few versions.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
+#include "model/engines/engine_description.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr Bytes gib(double value) { return Bytes{value * kGiB}; }
+
+/// Before 0.8 the V0 engine ran by default, which has another scheduler and memory profile.
+constexpr int kFirstMinor = 8;
+
+// ---- memory
+
+/// One block serves as "no block"; it holds no tokens.
+constexpr std::int64_t kNullBlocks = 1;
+
+/// NCCL and custom all-reduce buffers: the constants are from Hopper with NVLink; start-up logs of
+/// other cards print 0.2 to 1.8 GiB (0.10 to 0.29). Assumption: about half of that range.
+constexpr Bytes kOtherLinksResidual = gib(1.0);
+
+constexpr std::string_view kLogs = "start-up logs of the engine against the memory rule";
+
+/// Reasons for the constants. All but those marked as stated are fitted to start-up logs by
+/// calibrate/memory_fit, which tests/model/memory/memory_constants_test.cpp repeats if the logs are
+/// present.
+///  logits_bytes: the dummy sampler pass holds the logits of every sequence in bf16 and fp32, their
+///    softmax and the exponential noise (2 + 4 + 4 + 4 and masks: about 15 bytes per element). Up
+///    to 0.16 it also sorted the whole vocabulary (fp32 values, 64-bit indices and their copies:
+///    about 38).
+///  forward_intermediate, forward_hidden: counts of live tensors (activation_peak.hpp), confirmed.
+///  compile_peak: scratch of torch.compile at a cold start, a lower bound of every profiled peak
+///    (vllm-project/vllm issues 54122 and 54383).
+///  non_torch: growth of the CUDA context, cuBLAS workspaces; with several GPUs also NCCL and
+///    custom all-reduce buffers, which depend on the interconnect more than on the model.
+///  graphs: of decode batches up to 512; experts take up to twice as much.
+/// Stated for want of logs: several GPUs in 0.11 (logs print 0.21 on 8 L40S, 0.55 on 2 H100, 1.4 to
+/// 1.8 on other starts of 0.10) and its graphs (taken from 0.19); several GPUs in 0.29 (logs print
+/// 0.95, 1.70 and 1.74) and its residual.
+MemoryConstants memory_of_vllm_0_11() {
+  return {.logits_bytes = 38.4,
+          .non_torch_single = gib(0.109),
+          .non_torch_multi = gib(0.55),
+          .graphs_base = gib(0.43),
+          .graphs_per_layer = gib(0.0155),
+          .whole_blocks = true,
+          .null_blocks = kNullBlocks,
+          .residual = gib(1.07),
+          .residual_other_links = kOtherLinksResidual,
+          .residual_source = kLogs,
+          .source = "vLLM 0.10 to 0.16 start-up logs"};
+}
+
+MemoryConstants memory_of_vllm_0_19() {
+  return {.logits_bytes = 14.9,
+          .keeps_expert_workspace = true,
+          .compile_peak = gib(0.770),
+          .non_torch_single = gib(0.254),
+          .non_torch_multi = gib(2.114),
+          .graphs_base = gib(0.43),
+          .graphs_per_layer = gib(0.0155),
+          .whole_blocks = true,
+          .null_blocks = kNullBlocks,
+          .residual = gib(0.08),
+          .residual_other_links = kOtherLinksResidual,
+          .residual_source = kLogs,
+          .source = "vLLM 0.17 to 0.19 start-up logs"};
+}
+
+MemoryConstants memory_of_vllm_0_29() {
+  return {.logits_bytes = 9.4,
+          .keeps_expert_workspace = true,
+          .compile_peak = gib(0.770),
+          .non_torch_single = gib(0.260),
+          .non_torch_multi = gib(1.5),
+          .graphs_per_layer = gib(0.0072),
+          .subtracts_graphs = true,
+          .whole_blocks = true,
+          .null_blocks = kNullBlocks,
+          .residual = gib(0.5),
+          .residual_other_links = kOtherLinksResidual,
+          .residual_source = kLogs,
+          .source = "vLLM 0.26 to 0.29 start-up logs"};
+}
+
+// ---- host time
+
+/// 0.14 to 0.16 as clients see it over HTTP: TTFT in the same runs exceeds admission, the steps
+/// until then and the first step by 5 to 9 ms for every model. Later versions were measured inside
+/// the engine only, so only IPC and tokenising are counted.
+HostOverhead host_of_vllm_over_http() {
+  HostOverhead host = host_of_vllm();
+  host.per_request = Seconds{7.8e-3};
+  return host;
+}
+
+/// Up to 0.13. Fitted to closed loops of vLLM 0.11 and 0.12 on one to eight H100 (138 runs of
+/// aiconfigurator 095f58a): 9.8 ms with a standard error of 0.13, the same with any run left out.
+HostOverhead host_of_vllm_v1_over_http() {
+  HostOverhead host = host_of_vllm();
+  host.per_request = Seconds{9.8e-3};
+  return host;
+}
+
+/// With several ranks the scheduler process sends each step's schedule to the ranks and gathers
+/// their results, sequence by sequence, while the GPUs wait. Fitted to a closed loop of Qwen3-32B
+/// on two, four and eight H100 (vLLM 0.12, 90 runs of aiconfigurator 095f58a, 8 to 128 sequences):
+/// the TPOT error falls from 7.6 to 2.8 %, and is the same (with the same fitted values) when the
+/// runs of any one number of GPUs are left out. On one GPU vLLM 0.11 with 128 sequences shows no
+/// such effect.
+constexpr Seconds kRanksStep{0.6e-3};
+constexpr Seconds kRanksPerSequence{16e-6};
+
+// ---- batches
+
+/// Decode graphs are captured for at most this many sequences (EngineArgs, compilation config).
+constexpr std::int64_t kLargestGraph = 512;
+
+/// Default batch knobs differ between large and other GPUs (EngineArgs get_batch_defaults, API
+/// server): large means at least 70 GiB and not an A100, on which a large budget was slower
+/// (vllm-project/vllm pull 17885).
+bool is_large(const Gpu& gpu) {
+  const bool is_a100 = lower(gpu.name + " " + gpu.display_name).find("a100") != std::string::npos;
+  return gpu.memory_visible >= gib(70.0) && !is_a100;
+}
+
+void resolve_vllm(Engine& engine, const EngineSetting& setting) {
+  resolve_vllm_batch(engine, setting);
+  resolve_vllm_graphs(engine, 16);  // 0.19: 51 sizes to 512 (start-up dump)
+  if (!setting.given.sampling) engine.sampling = setting.model.sampling;
+}
+
+void resolve_vllm_to_0_13(Engine& engine, const EngineSetting& setting) {
+  resolve_vllm(engine, setting);
+  resolve_vllm_graphs(engine, 8);  // 67 sizes to 512
+  if (setting.parallel.tensor * setting.parallel.pipeline == 1) return;
+  engine.host.step_base = engine.host.step_base + kRanksStep;
+  engine.host.per_sequence = engine.host.per_sequence + kRanksPerSequence;
+}
+
+std::vector<EnginePreset> presets() {
+  return {
+      {.name = "vllm-0.29",
+       .summary = "vLLM 0.21 and later (2026): CUDA graphs counted, utilisation 0.92",
+       .first_minor = 21,
+       .defaults = {.gpu_memory_utilization = 0.92,
+                    .memory = memory_of_vllm_0_29(),
+                    .host = host_of_vllm()},
+       .resolve = resolve_vllm},
+      {.name = "vllm-0.19",
+       .summary = "vLLM 0.17 to 0.20: asynchronous scheduling, whole-prompt admission",
+       .first_minor = 17,
+       .defaults = {.memory = memory_of_vllm_0_19(), .host = host_of_vllm()},
+       .resolve = resolve_vllm},
+      {.name = "vllm-0.15",
+       .summary = "vLLM 0.14 to 0.16: asynchronous scheduling, first-chunk admission",
+       .first_minor = 14,
+       .defaults = {.reserve_full_sequence = false,
+                    .chunked_layers = ChunkedLayers::as_full,
+                    .sorts_logits = true,
+                    .memory = memory_of_vllm_0_11(),
+                    .host = host_of_vllm_over_http()},
+       .resolve = resolve_vllm},
+      {.name = "vllm-0.11",
+       .summary = "vLLM V1 up to 0.13 (2025): synchronous, first-chunk admission",
+       .first_minor = 0,
+       .defaults = {.async_scheduling = false,
+                    .reserve_full_sequence = false,
+                    .chunked_layers = ChunkedLayers::as_full,
+                    .sorts_logits = true,
+                    .memory = memory_of_vllm_0_11(),
+                    .host = host_of_vllm_v1_over_http()},
+       .resolve = resolve_vllm_to_0_13},
+  };
+}
+
+const EnginePreset* find(const EngineDescription& vllm, const EngineName& name) {
+  if (name.version.empty()) return preset_named(vllm, "vllm-0.19");
+  if (name.version == "2025") return preset_named(vllm, "vllm-0.11");
+  if (name.version == "2026") return preset_named(vllm, "vllm-0.29");
+  const std::optional<int> minor = minor_version(name.version);
+  if (!minor) return nullptr;
+  if (*minor < kFirstMinor) {
+    throw Error(fmt::format(
+        "engine 'vllm-{}': versions before 0.{} ran the V0 engine, which is not modelled; the "
+        "oldest is vllm-0.11",
+        name.version, kFirstMinor));
+  }
+  return preset_of_minor(vllm, *minor);
+}
+
+}  // namespace
+
+/// For vLLM and loops compared with it. Skew: what decode steps of Llama-3.1-70B, Yi-34B and
+/// Mistral-Nemo on two and four H100 take beyond their operators, per all-reduce (81 to 161 per
+/// step; inference-sim/sim-to-real-accuracy-validation dcec3fd, vLLM 0.15.1).
+HostOverhead host_of_vllm() {
+  HostOverhead host = plain_host();
+  host.rank_skew = Seconds{1.6e-6};
+  return host;
+}
+
+/// vLLM: budgets by GPU size. Defaults are adjusted to fit what the user set; two user settings
+/// that contradict each other are refused, as the engine does.
+void resolve_vllm_batch(Engine& engine, const EngineSetting& setting) {
+  const EngineOverrides& given = setting.given;
+  const bool large = is_large(setting.gpu);
+  if (!given.max_num_seqs) engine.max_num_seqs = large ? 1024 : 256;
+  if (!given.max_num_batched_tokens) {
+    engine.max_num_batched_tokens = large ? 8192 : 2048;
+    if (!engine.chunked_prefill) {
+      engine.max_num_batched_tokens = std::max(engine.max_num_batched_tokens, engine.max_model_len);
+    }
+    engine.max_num_batched_tokens =
+        std::min(engine.max_num_batched_tokens, engine.max_num_seqs * engine.max_model_len);
+  }
+  if (!given.max_num_seqs) {
+    engine.max_num_seqs = std::min(engine.max_num_seqs, engine.max_num_batched_tokens);
+  }
+  if (engine.max_num_batched_tokens < engine.max_num_seqs) {
+    throw UsageError(fmt::format(
+        "max_num_batched_tokens: {} {}, expected at least max_num_seqs ({}), so that every "
+        "running sequence gets a token in a step",
+        engine.max_num_batched_tokens, given.max_num_batched_tokens ? "given" : "by default",
+        engine.max_num_seqs));
+  }
+  if (!engine.chunked_prefill && engine.max_num_batched_tokens < engine.max_model_len) {
+    throw UsageError(fmt::format(
+        "max_num_batched_tokens: {} given, expected at least max_model_len ({}) when chunked "
+        "prefill is off",
+        engine.max_num_batched_tokens, engine.max_model_len));
+  }
+}
+
+void resolve_vllm_graphs(Engine& engine, std::int64_t step) {
+  if (!engine.cuda_graphs) return;
+  const std::int64_t largest =
+      std::min({2 * engine.max_num_seqs, kLargestGraph, engine.max_num_batched_tokens});
+  const GraphSizes sizes[] = {{1, 1, 1}, {2, 4, 2}, {8, 248, 8}, {256, largest, step}};
+  engine.graph_batch_sizes = graph_sizes(sizes, largest);
+}
+
+const EngineDescription& vllm_description() {
+  static const EngineDescription vllm{.names = {"vllm"}, .presets = presets(), .find = find};
+  return vllm;
+}
+
+}  // namespace roofcast
