@@ -21,41 +21,22 @@ constexpr const char* kExpected =
     "expected vllm serve, python -m vllm.entrypoints.openai.api_server, python -m "
     "sglang.launch_server, sglang serve, trtllm-serve, or docker run of an image of theirs";
 
-struct Program {
-  std::array<std::string_view, 2> words;  // the second may be empty
-  ServeEngine engine;
-};
-
-/// If one is a prefix of another, the longer comes first.
-constexpr std::array<Program, 9> kPrograms = {{
-    {{"vllm", "serve"}, ServeEngine::vllm},
-    {{"vllm.entrypoints.cli.main", "serve"}, ServeEngine::vllm},
-    {{"vllm.entrypoints.openai.api_server", ""}, ServeEngine::vllm},
-    {{"vllm.entrypoints.api_server", ""}, ServeEngine::vllm},
-    {{"sglang", "serve"}, ServeEngine::sglang},
-    {{"sglang.launch_server", ""}, ServeEngine::sglang},
-    {{"sglang.cli.main", "serve"}, ServeEngine::sglang},
-    {{"trtllm-serve", "serve"}, ServeEngine::tensorrt_llm},
-    {{"trtllm-serve", ""}, ServeEngine::tensorrt_llm},
-}};
-
-/// Images by the last part of their name: "vllm-openai" for vllm/vllm-openai:v0.11.0.
-struct Image {
-  std::string_view part;
-  ServeEngine engine;
-  bool starts_server;  // without a command: the image's entry point is the server
-};
-constexpr std::array<Image, 3> kImages = {{{"vllm", ServeEngine::vllm, true},
-                                           {"sglang", ServeEngine::sglang, false},
-                                           {"tensorrt-llm", ServeEngine::tensorrt_llm, false}}};
-
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 /// Number of leading `words` that match the program; 0 if they do not.
-std::size_t match(const Program& program, std::span<const std::string> words) {
-  if (base_name(words[0]) != program.words[0]) return 0;
-  if (program.words[1].empty()) return 1;
-  return words.size() > 1 && words[1] == program.words[1] ? 2 : 0;
+std::size_t match(const std::array<std::string_view, 2>& program,
+                  std::span<const std::string> words) {
+  if (base_name(words[0]) != program[0]) return 0;
+  if (program[1].empty()) return 1;
+  return words.size() > 1 && words[1] == program[1] ? 2 : 0;
+}
+
+/// The same for the first program of the engine that matches.
+std::size_t matched_words(ServeEngine engine, std::span<const std::string> words) {
+  for (const auto& program : serve_flags(engine).programs) {
+    if (const std::size_t taken = match(program, words)) return taken;
+  }
+  return 0;
 }
 
 /// "0.11.0" from "v0.11.0-cu129" and "vllm==0.11.0"; empty if the text starts with no release.
@@ -122,12 +103,14 @@ std::optional<Container> container_of(const Words& words) {
   return container;
 }
 
-const Image* image_of(const std::string& name) {
+/// The engine of an image, by the last part of its name: "vllm-openai" of
+/// vllm/vllm-openai:v0.11.0.
+std::optional<ServeEngine> engine_of_image(const std::string& name) {
   const std::string without_tag = name.substr(0, name.find(':', name.rfind('/') + 1));
-  const auto* image = std::find_if(kImages.begin(), kImages.end(), [&](const Image& known) {
-    return without_tag.find(known.part) != std::string::npos;
-  });
-  return image == kImages.end() ? nullptr : image;
+  for (const ServeEngine engine : kServeEngines) {
+    if (without_tag.find(serve_flags(engine).image_part) != std::string::npos) return engine;
+  }
+  return std::nullopt;
 }
 
 // ---- the search
@@ -171,16 +154,16 @@ class LaunchFinder {
       run(words, {.environment = variables}, depth);
       return;
     }
-    const Image* image = image_of(container->image);
+    const std::optional<ServeEngine> engine = engine_of_image(container->image);
     Launch launch{.environment = container->environment};
-    if (image != nullptr) {
+    if (engine) {
       const std::size_t tag = container->image.find(':', container->image.rfind('/') + 1);
       if (tag != std::string::npos) launch.version = release_of(container->image.substr(tag + 1));
     }
     const std::size_t before = found_.size();
     run(container->command, launch, depth);
-    if (found_.size() > before || image == nullptr || !image->starts_server) return;
-    launch.engine = image->engine;
+    if (found_.size() > before || !engine || !serve_flags(*engine).image_serves) return;
+    launch.engine = *engine;
     launch.arguments = container->command;
     found_.push_back(std::move(launch));
   }
@@ -196,10 +179,10 @@ class LaunchFinder {
       }
       const std::span<const std::string> rest(words.begin() + static_cast<std::ptrdiff_t>(i),
                                               words.end());
-      for (const Program& program : kPrograms) {
-        const std::size_t taken = match(program, rest);
+      for (const ServeEngine engine : kServeEngines) {
+        const std::size_t taken = matched_words(engine, rest);
         if (taken == 0) continue;
-        launch.engine = program.engine;
+        launch.engine = engine;
         launch.arguments.assign(rest.begin() + static_cast<std::ptrdiff_t>(taken), rest.end());
         add_wrapper_variables(words, i, launch);
         found_.push_back(std::move(launch));
@@ -240,10 +223,9 @@ class LaunchFinder {
       if (equals == std::string::npos) continue;
       const std::string package = word.substr(0, word.find_first_of("[="));
       const std::string version = release_of(std::string_view(word).substr(equals + 2));
-      if (package == "vllm") installed_[ServeEngine::vllm] = version;
-      if (package == "sglang") installed_[ServeEngine::sglang] = version;
-      if (package == "tensorrt-llm" || package == "tensorrt_llm") {
-        installed_[ServeEngine::tensorrt_llm] = version;
+      for (const ServeEngine engine : kServeEngines) {
+        const auto& packages = serve_flags(engine).packages;
+        if (std::ranges::find(packages, package) != packages.end()) installed_[engine] = version;
       }
     }
   }
@@ -255,18 +237,6 @@ class LaunchFinder {
 };
 
 }  // namespace
-
-std::string name_of(ServeEngine engine) {
-  switch (engine) {
-    case ServeEngine::sglang:
-      return "sglang";
-    case ServeEngine::tensorrt_llm:
-      return "trtllm";
-    case ServeEngine::vllm:
-      break;
-  }
-  return "vllm";
-}
 
 Launch find_launch(const std::string& script) {
   LaunchFinder finder;

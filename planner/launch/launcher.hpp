@@ -19,9 +19,6 @@ struct Launch {
   std::map<std::string, std::string> files{};  // written by the script
 };
 
-/// "vllm", "sglang", "trtllm"
-std::string name_of(ServeEngine engine);
-
 /// The one engine that `script` starts. Throws UsageError if it starts none or several, and as
 /// read_shell does.
 Launch find_launch(const std::string& script);

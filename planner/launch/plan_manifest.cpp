@@ -26,28 +26,15 @@ const char* resource_of(Vendor vendor) {
   return vendor == Vendor::amd ? "amd.com/gpu" : "nvidia.com/gpu";
 }
 
-/// Official images; on NVIDIA those of vLLM are tagged with the preset's version.
-/// https://docs.vllm.ai/en/stable/deployment/docker.html, https://hub.docker.com/r/lmsysorg/sglang,
-/// https://catalog.ngc.nvidia.com (tensorrt-llm/release), https://hub.docker.com/r/rocm/vllm.
-/// Nullopt if there is none: TensorRT-LLM runs only on NVIDIA, and SGLang's images for AMD differ
-/// by ROCm version and GPU type.
+/// The engine's official image; nullopt if there is none for this vendor.
 std::optional<std::string> image_of(ServeEngine engine, const std::string& preset, Vendor vendor) {
+  const ServeFlags& table = serve_flags(engine);
   if (vendor == Vendor::other) return std::nullopt;
-  if (vendor == Vendor::amd) {
-    if (engine != ServeEngine::vllm) return std::nullopt;
-    return "rocm/vllm:latest";
-  }
-  switch (engine) {
-    case ServeEngine::sglang:
-      return "lmsysorg/sglang:latest";
-    case ServeEngine::tensorrt_llm:
-      return "nvcr.io/nvidia/tensorrt-llm/release:latest";
-    case ServeEngine::vllm:
-      break;
-  }
-  const std::size_t dash = preset.find("vllm-");
-  return dash == 0 ? fmt::format("vllm/vllm-openai:v{}.0", preset.substr(5))
-                   : "vllm/vllm-openai:latest";
+  const std::string_view image = vendor == Vendor::amd ? table.amd_image : table.nvidia_image;
+  if (image.empty()) return std::nullopt;
+  const std::size_t dash = preset.find('-');
+  const bool tagged = vendor == Vendor::nvidia && table.tags_releases && dash != std::string::npos;
+  return fmt::format("{}:{}", image, tagged ? "v" + preset.substr(dash + 1) + ".0" : "latest");
 }
 
 // Set explicitly for all three engines.

@@ -90,7 +90,7 @@ class ServeReader {
         ++candidates;
       }
     }
-    if (candidates == 1 && launch_.engine != ServeEngine::tensorrt_llm) return {started, false};
+    if (candidates == 1 && table_.abbreviates) return {started, false};
     return {};
   }
 
@@ -321,7 +321,7 @@ class ServeReader {
     if (words_.model.empty()) throw UsageError("the command names no model");
     DeploymentOptions& deployment = command_.deployment;
     deployment.model = words_.model;
-    deployment.engine = words_.preset.empty() ? name_of(launch_.engine) : words_.preset;
+    deployment.engine = words_.preset.empty() ? std::string(table_.engine) : words_.preset;
     if (words_.preset.empty() && !launch_.version.empty())
       deployment.engine += "-" + launch_.version;
     deployment.weight_format = words_.weight_format;

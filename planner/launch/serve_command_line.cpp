@@ -83,8 +83,7 @@ class LineWriter {
   /// Knobs that are set and that no row wrote, except for those at the engine's default.
   std::vector<std::string> unsaid() const {
     std::vector<std::string> names;
-    for (const ServeEngine other :
-         {ServeEngine::vllm, ServeEngine::sglang, ServeEngine::tensorrt_llm}) {
+    for (const ServeEngine other : kServeEngines) {
       add_unsaid(serve_flags(other).flags, names);
       add_unsaid(serve_flags(other).keys, names);
     }
@@ -93,16 +92,8 @@ class LineWriter {
 
  private:
   std::string head() const {
-    const std::string model = shell_quoted(words_.model);
-    switch (engine_) {
-      case ServeEngine::sglang:
-        return "python -m sglang.launch_server";
-      case ServeEngine::tensorrt_llm:
-        return "trtllm-serve " + model;
-      case ServeEngine::vllm:
-        break;
-    }
-    return "vllm serve " + model;
+    const std::string command(table_.command);
+    return table_.model_follows ? command + " " + shell_quoted(words_.model) : command;
   }
 
   std::string configuration() {
@@ -160,11 +151,10 @@ bool is_default(const std::string& knob, const ServeWords& words, ServeEngine en
 }  // namespace
 
 std::optional<ServeEngine> serve_engine_of(std::string_view preset) {
-  for (const auto& [name, engine] :
-       {std::pair{"vllm", ServeEngine::vllm}, std::pair{"sgl", ServeEngine::sglang},
-        std::pair{"trt", ServeEngine::tensorrt_llm},
-        std::pair{"tensorrt", ServeEngine::tensorrt_llm}}) {
-    if (preset.starts_with(name)) return engine;
+  for (const ServeEngine engine : kServeEngines) {
+    for (const std::string_view prefix : serve_flags(engine).prefixes) {
+      if (preset.starts_with(prefix)) return engine;
+    }
   }
   return std::nullopt;
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "model/engines/engine.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -38,15 +40,7 @@ void add_flags(std::vector<ServeFlag>& rows, Effect effect, Takes takes, std::st
 }
 
 std::int64_t default_block(ServeEngine engine) {
-  switch (engine) {
-    case ServeEngine::sglang:
-      return 1;
-    case ServeEngine::tensorrt_llm:
-      return 32;
-    case ServeEngine::vllm:
-      break;
-  }
-  return 16;
+  return find_preset(serve_flags(engine).engine).defaults.block_size;
 }
 
 const ServeFlags& serve_flags(ServeEngine engine) {

@@ -1,6 +1,8 @@
-// The flags of each engine as a table, used for reading and writing. Flags not listed are unknown.
+// How each engine's server is started, one file an engine: its commands and images, and its flags
+// as a table used for reading and writing. Flags not listed are unknown.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,8 @@
 namespace roofcast {
 
 enum class ServeEngine { vllm, sglang, tensorrt_llm };
+inline constexpr std::array kServeEngines{ServeEngine::vllm, ServeEngine::sglang,
+                                          ServeEngine::tensorrt_llm};
 
 /// How many values follow a flag.
 enum class Takes { value, nothing, several };
@@ -34,6 +38,19 @@ struct ServeFlag {
 };
 
 struct ServeFlags {
+  std::string_view engine{};                 // its name in model/engines
+  std::vector<std::string_view> prefixes{};  // with which names of its presets begin
+  /// Commands that start a server, one word or two; if one begins another, the longer comes first.
+  std::vector<std::array<std::string_view, 2>> programs{};
+  std::string_view command{};                // as we write it
+  bool model_follows = true;                 // the command, without a flag
+  std::vector<std::string_view> packages{};  // of Python, with the engine's version
+  std::string_view image_part{};             // of the names of its container images
+  bool image_serves = false;                 // without a command
+  std::string_view nvidia_image{};           // official; empty: none
+  std::string_view amd_image{};
+  bool tags_releases = false;  // nvidia_image has the tag v0.19.0 for preset ...-0.19
+  bool abbreviates = true;     // takes an unambiguous beginning of a flag
   std::vector<ServeFlag> flags{};
   std::vector<ServeFlag> keys{};          // of a configuration file, without a flag
   bool has_negations = false;             // --no-x for a flag --x without a value
@@ -43,8 +60,7 @@ struct ServeFlags {
 
 const ServeFlags& serve_flags(ServeEngine engine);
 
-/// Default number of tokens per KV block: page_size of sglang/srt/server_args.py, tokens_per_block
-/// of KvCacheConfig in tensorrt_llm/llmapi/llm_args.py, block_size of vLLM's CacheConfig.
+/// Default number of tokens per KV block.
 std::int64_t default_block(ServeEngine engine);
 
 /// Rows for unmodelled flags: `names` are separated by blanks, aliases of one flag by '|'.

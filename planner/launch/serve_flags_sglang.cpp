@@ -104,7 +104,17 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
 }  // namespace
 
 ServeFlags make_sglang_flags() {
-  ServeFlags table{.file_flags = {"--config"}};
+  ServeFlags table{
+      .engine = "sglang",
+      .prefixes = {"sgl"},
+      .programs = {{"sglang", "serve"}, {"sglang.launch_server"}, {"sglang.cli.main", "serve"}},
+      .command = "python -m sglang.launch_server",
+      .model_follows = false,
+      .packages = {"sglang"},
+      .image_part = "sglang",
+      // https://hub.docker.com/r/lmsysorg/sglang; those for AMD differ by ROCm version and GPU type
+      .nvidia_image = "lmsysorg/sglang",
+      .file_flags = {"--config"}};
   add_knobs(table.flags);
   add_idle_flags(table.flags);
   add_telling_flags(table.flags);

@@ -47,7 +47,17 @@ void add_keys(std::vector<ServeFlag>& rows) {
 }  // namespace
 
 ServeFlags make_tensorrt_llm_flags() {
-  ServeFlags table{.file_wins = true, .file_flags = {"--extra_llm_api_options", "--config"}};
+  ServeFlags table{.engine = "trtllm",
+                   .prefixes = {"trt", "tensorrt"},
+                   .programs = {{"trtllm-serve", "serve"}, {"trtllm-serve"}},
+                   .command = "trtllm-serve",
+                   .packages = {"tensorrt-llm", "tensorrt_llm"},
+                   .image_part = "tensorrt-llm",
+                   // https://catalog.ngc.nvidia.com (tensorrt-llm/release)
+                   .nvidia_image = "nvcr.io/nvidia/tensorrt-llm/release",
+                   .abbreviates = false,
+                   .file_wins = true,
+                   .file_flags = {"--extra_llm_api_options", "--config"}};
   add_knobs(table.flags);
   add_flags(table.flags, Effect::none, Takes::value,
             "--host --port --tokenizer --custom_tokenizer --log_level --revision "

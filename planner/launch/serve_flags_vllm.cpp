@@ -113,7 +113,22 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
 }  // namespace
 
 ServeFlags make_vllm_flags() {
-  ServeFlags table{.has_negations = true, .file_flags = {"--config"}};
+  ServeFlags table{.engine = "vllm",
+                   .prefixes = {"vllm"},
+                   .programs = {{"vllm", "serve"},
+                                {"vllm.entrypoints.cli.main", "serve"},
+                                {"vllm.entrypoints.openai.api_server"},
+                                {"vllm.entrypoints.api_server"}},
+                   .command = "vllm serve",
+                   .packages = {"vllm"},
+                   .image_part = "vllm",
+                   .image_serves = true,
+                   // https://docs.vllm.ai/en/stable/deployment/docker.html
+                   .nvidia_image = "vllm/vllm-openai",
+                   .amd_image = "rocm/vllm",  // https://hub.docker.com/r/rocm/vllm
+                   .tags_releases = true,
+                   .has_negations = true,
+                   .file_flags = {"--config"}};
   add_knobs(table.flags);
   add_idle_flags(table.flags);
   add_telling_flags(table.flags);

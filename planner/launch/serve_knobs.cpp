@@ -181,7 +181,7 @@ Text write_order(const ServeWords& words, bool sglang) {
       *order == QueueOrder::longest_prefix || *order == QueueOrder::longest_output;
   const bool only_vllm = *order == QueueOrder::priority;
   if (sglang ? only_vllm : only_sglang) return std::nullopt;
-  return name_of(*order);
+  return Text(name_of(*order));
 }
 
 /// "vllm" stops the model's generation_config.json from asking for top-p or penalties.
