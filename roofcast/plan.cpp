@@ -13,7 +13,7 @@
 #include "planner/search/plan_evaluator.hpp"
 #include "roofcast/plan_words.hpp"
 #include "roofcast/record_parts.hpp"
-#include "simulator/io/scenario_cluster.hpp"
+#include "simulator/cluster/cluster.hpp"
 
 namespace roofcast {
 

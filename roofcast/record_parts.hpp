@@ -9,7 +9,7 @@
 
 #include "base/record.hpp"
 #include "roofcast/limits.hpp"
-#include "simulator/io/scenario_cluster.hpp"
+#include "simulator/cluster/cluster.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {

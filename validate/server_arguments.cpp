@@ -12,7 +12,7 @@
 #include "base/text.hpp"
 #include "planner/launch/serve_command_line.hpp"
 #include "planner/launch/serve_flags.hpp"
-#include "simulator/io/scenario_cluster.hpp"
+#include "simulator/io/engine_options.hpp"
 
 namespace roofcast {
 namespace {

@@ -12,7 +12,7 @@
 #include "model/io/gpu_reader.hpp"
 #include "planner/capacity/confidence.hpp"
 #include "planner/flags/flag_values.hpp"
-#include "simulator/io/scenario_cluster.hpp"
+#include "simulator/io/engine_options.hpp"
 
 namespace roofcast {
 namespace {

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/names.hpp"
 #include "simulator/cluster/autoscaler.hpp"
 #include "simulator/cluster/kv_link.hpp"
 #include "simulator/cluster/router.hpp"
@@ -21,6 +23,9 @@ inline constexpr std::int32_t kMaxReplicas = 10'000;
 /// Work of a pool's replicas: prompts and all tokens; prompts and the first token; or the tokens
 /// after that, with K and V from a prefill replica.
 enum class PoolRole { both, prefill, decode };
+inline constexpr NameTable<PoolRole, 3> kPoolRoles{
+    {{PoolRole::both, "both"}, {PoolRole::prefill, "prefill"}, {PoolRole::decode, "decode"}}};
+inline std::string_view name_of(PoolRole role) { return name_in(kPoolRoles, role); }
 
 /// Identical replicas.
 struct Pool {

@@ -6,11 +6,11 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <span>
+#include <vector>
 
 #include "base/error.hpp"
 #include "simulator/io/engine_options.hpp"
-#include "simulator/io/scenario_keys.hpp"
+#include "simulator/io/scenario_members.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast::test {
@@ -28,7 +28,7 @@ Json schema() {
 struct Part {
   const char* name;
   Json::json_pointer pointer;
-  std::span<const char* const> keys;
+  std::vector<const char*> keys;
   std::function<Json(const Json&)> around;
 };
 
@@ -50,66 +50,77 @@ Json cluster_with(const char* key, const Json& value) {
 
 std::vector<Part> parts() {
   using Pointer = Json::json_pointer;
-  namespace keys = scenario_keys;
+  using scenario_json::keys_of;
+  const auto option_keys = engine_option_keys();
+  const std::vector<PoolScenario> pools;
+  const std::vector<SloClass> classes;
   const auto merged = [](const Json& object) {
     Json json = base();
     json.update(object);
     return json;
   };
   return {
-      {"top", Pointer(""), keys::kTop, merged},
-      {"parallel", Pointer("/properties/parallel"), keys::kParallel,
+      {"top", Pointer(""), keys_of<Scenario>(), merged},
+      {"parallel", Pointer("/properties/parallel"), keys_of<Parallelism>(),
        [](const Json& o) { return base_with("parallel", o); }},
-      {"engine_options", Pointer("/properties/engine_options"), engine_option_keys(),
+      {"engine_options",
+       Pointer("/properties/engine_options"),
+       {option_keys.begin(), option_keys.end()},
        [](const Json& o) { return base_with("engine_options", o); }},
-      {"synthetic", Pointer("/properties/workload/oneOf/0"), keys::kSynthetic,
+      {"synthetic", Pointer("/properties/workload/oneOf/0"), keys_of<SyntheticWorkload>(),
        [](const Json& o) { return base_with("workload", o); }},
-      {"ramp_up", Pointer("/properties/workload/oneOf/0/properties/ramp_up"), keys::kRampUp,
+      {"ramp_up", Pointer("/properties/workload/oneOf/0/properties/ramp_up"), keys_of<RampUp>(),
        [](const Json& o) { return synthetic_with("ramp_up", o); }},
-      {"stages", Pointer("/properties/workload/oneOf/0/properties/stages/items"), keys::kRateStage,
+      {"stages", Pointer("/properties/workload/oneOf/0/properties/stages/items"),
+       keys_of<RateStage>(),
        [](const Json& o) { return synthetic_with("stages", Json::array({o})); }},
-      {"cycle", Pointer("/properties/workload/oneOf/0/properties/cycle/items"), keys::kRatePhase,
+      {"cycle", Pointer("/properties/workload/oneOf/0/properties/cycle/items"),
+       keys_of<RateStage>(scenario_json::PhaseMembers{}),
        [](const Json& o) { return synthetic_with("cycle", Json::array({o})); }},
-      {"diurnal", Pointer("/properties/workload/oneOf/0/properties/diurnal"), keys::kDiurnal,
-       [](const Json& o) { return synthetic_with("diurnal", o); }},
+      {"diurnal", Pointer("/properties/workload/oneOf/0/properties/diurnal"),
+       keys_of<DiurnalRate>(), [](const Json& o) { return synthetic_with("diurnal", o); }},
       {"range_ratio", Pointer("/properties/workload/oneOf/0/properties/range_ratio/oneOf/1"),
-       keys::kRangeRatio, [](const Json& o) { return synthetic_with("range_ratio", o); }},
+       keys_of<RangeRatio>(scenario_json::Ratios::Each{}),
+       [](const Json& o) { return synthetic_with("range_ratio", o); }},
       {"shared_prefix", Pointer("/properties/workload/oneOf/0/properties/shared_prefix"),
-       keys::kSharedPrefix, [](const Json& o) { return synthetic_with("shared_prefix", o); }},
-      {"sessions", Pointer("/properties/workload/oneOf/0/properties/sessions"), keys::kSessions,
+       keys_of<SharedPrefix>(), [](const Json& o) { return synthetic_with("shared_prefix", o); }},
+      {"sessions", Pointer("/properties/workload/oneOf/0/properties/sessions"), keys_of<Sessions>(),
        [](const Json& o) { return synthetic_with("sessions", o); }},
-      {"cluster", Pointer("/properties/cluster"), keys::kCluster,
+      {"cluster", Pointer("/properties/cluster"), keys_of<ClusterScenario>(),
        [](const Json& o) { return base_with("cluster", o); }},
-      {"pools", Pointer("/properties/cluster/properties/pools/items"), keys::kPool,
+      {"pools", Pointer("/properties/cluster/properties/pools/items"),
+       keys_of<PoolScenario>(scenario_json::PoolMembers{pools}),
        [](const Json& o) { return cluster_with("pools", Json::array({o})); }},
       {"autoscaling", Pointer("/properties/cluster/properties/pools/items/properties/autoscaling"),
-       keys::kAutoscaling,
+       keys_of<Autoscaling>(),
        [](const Json& o) {
          return cluster_with("pools", Json::array({{{"autoscaling", o}}}));
        }},
-      {"kv_link", Pointer("/properties/cluster/properties/kv_link"), keys::kKvLink,
+      {"kv_link", Pointer("/properties/cluster/properties/kv_link"), keys_of<KvLink>(),
        [](const Json& o) { return cluster_with("kv_link", o); }},
-      {"failures", Pointer("/properties/cluster/properties/failures/items"), keys::kFailure,
+      {"failures", Pointer("/properties/cluster/properties/failures/items"),
+       keys_of<Failure>(scenario_json::FailureMembers{pools}),
        [](const Json& o) { return cluster_with("failures", Json::array({o})); }},
-      {"trace", Pointer("/properties/workload/oneOf/1"), keys::kTrace,
+      {"trace", Pointer("/properties/workload/oneOf/1"), keys_of<TraceWorkload>(),
        [](const Json& o) { return base_with("workload", o); }},
       {"trace columns", Pointer("/properties/workload/oneOf/1/properties/columns"),
-       keys::kTraceColumns,
+       keys_of<TraceColumnNames>(),
        [](const Json& o) {
          return base_with("workload", {{"type", "trace"}, {"path", "t.csv"}, {"columns", o}});
        }},
-      {"slo", Pointer("/properties/slo"), keys::kSlo,
+      {"slo", Pointer("/properties/slo"), keys_of<Slo>(),
        [](const Json& o) { return base_with("slo", o); }},
-      {"goodput", Pointer("/properties/slo/properties/goodput/items"), keys::kGoodput,
+      {"goodput", Pointer("/properties/slo/properties/goodput/items"), keys_of<GoodputLimit>(),
        [](const Json& o) {
          return base_with("slo", {{"goodput", Json::array({o})}});
        }},
-      {"class", Pointer("/properties/slo/properties/classes/items"), keys::kClass,
+      {"class", Pointer("/properties/slo/properties/classes/items"),
+       keys_of<SloClass>(scenario_json::ClassMembers{classes}),
        [](const Json& o) {
          return base_with("slo", {{"classes", Json::array({o})}});
        }},
       {"target", Pointer("/properties/slo/properties/classes/items/properties/targets/items"),
-       keys::kTarget,
+       keys_of<PercentileTarget>(),
        [](const Json& o) {
          return base_with(
              "slo", {{"classes", Json::array({{{"name", "c"}, {"targets", Json::array({o})}}})}});
