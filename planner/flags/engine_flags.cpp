@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "planner/deploy.hpp"
 #include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
@@ -169,6 +173,27 @@ Flags<EngineOverrides> flags_of(KnobGroup group) {
   return flags;
 }
 
+/// "vllm-0.11, -0.15, -0.19 (default), ...": oldest first, an engine's versions without its name.
+std::string preset_list() {
+  const auto engine_of = [](const std::string& name) { return name.substr(0, name.find('-')); };
+  std::vector<std::string> names;
+  for (const EnginePreset& preset : engine_presets()) names.push_back(preset.name);
+  std::string list;
+  for (auto first = names.begin(); first != names.end();) {
+    const auto last = std::find_if(first, names.end(), [&](const std::string& name) {
+      return engine_of(name) != engine_of(*first);
+    });
+    std::sort(first, last);
+    const std::size_t skipped = engine_of(*first).size();
+    for (auto name = first; name != last; ++name) {
+      list += (list.empty() ? "" : ", ") + name->substr(name == first ? 0 : skipped);
+      if (*name == kDefaultEngine) list += " (default)";
+    }
+    first = last;
+  }
+  return list;
+}
+
 }  // namespace
 
 const Flags<DeploymentOptions>& machine_flags() {
@@ -228,11 +253,11 @@ const Flags<DeploymentOptions>& machine_flags() {
 }
 
 const Flags<DeploymentOptions>& engine_choice_flags() {
+  static const std::string help = preset_list() + ", or a FILE.json";
   static const Flags<DeploymentOptions> flags = {
       {.name = "engine",
        .placeholder = "ERA",
-       .help = "vllm-0.11, -0.15, -0.19 (default), -0.29, sglang, trtllm, -0.18, roofcast, "
-               "textbook, static, naive, or a FILE.json",
+       .help = help,
        .read = into(&DeploymentOptions::engine, parse_text),
        .place = "engine"}};
   return flags;
