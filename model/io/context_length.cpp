@@ -1,4 +1,4 @@
-#include "model/io/context_length.hpp"
+#include "model/io/model_parts.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "model/io/model_bounds.hpp"
+#include "model/io/model_parts.hpp"
 
 #include <fmt/format.h>
 

@@ -13,16 +13,12 @@
 #include "base/error.hpp"
 #include "model/architecture/requantise.hpp"
 #include "model/architecture/weights.hpp"
-#include "model/io/catalogue.hpp"
-#include "model/io/context_length.hpp"
 #include "model/io/families.hpp"
 #include "model/io/gguf.hpp"
 #include "model/io/json_text.hpp"
-#include "model/io/mistral_params.hpp"
-#include "model/io/model_bounds.hpp"
+#include "model/io/model_parts.hpp"
 #include "model/io/quantization.hpp"
 #include "model/io/safetensors.hpp"
-#include "model/io/vision.hpp"
 
 namespace roofcast {
 

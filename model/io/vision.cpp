@@ -1,4 +1,4 @@
-#include "model/io/vision.hpp"
+#include "model/io/model_parts.hpp"
 
 #include <string>
 

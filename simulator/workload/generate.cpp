@@ -1,11 +1,7 @@
 // Assembles a synthetic workload from the parts drawn elsewhere.
 #include "simulator/workload/arrivals.hpp"
-#include "simulator/workload/describe_synthetic.hpp"
+#include "simulator/workload/generate_parts.hpp"
 #include "simulator/workload/length_sampler.hpp"
-#include "simulator/workload/load_stages.hpp"
-#include "simulator/workload/lora_adapters.hpp"
-#include "simulator/workload/range_ratio.hpp"
-#include "simulator/workload/sessions.hpp"
 #include "simulator/workload/shared_prefix.hpp"
 #include "simulator/workload/workload.hpp"
 

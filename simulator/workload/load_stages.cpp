@@ -1,4 +1,4 @@
-#include "simulator/workload/load_stages.hpp"
+#include "simulator/workload/generate_parts.hpp"
 
 #include <fmt/format.h>
 

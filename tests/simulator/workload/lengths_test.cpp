@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "simulator/workload/range_ratio.hpp"
+#include "simulator/workload/generate_parts.hpp"
 #include "simulator/workload/workload.hpp"
 #include "tests/simulator/support.hpp"
 

@@ -1,4 +1,4 @@
-#include "simulator/workload/lora_adapters.hpp"
+#include "simulator/workload/generate_parts.hpp"
 
 #include <gmock/gmock.h>
 
