@@ -1,5 +1,5 @@
 // Fits the constants of an engine's memory rule to its start-up logs: pure, one preset at a time.
-// What is fitted and why: model/engines/engine_presets.cpp; formulas:
+// What is fitted and why: model/engines/vllm.cpp; formulas:
 // model/memory/activation_peak.hpp.
 #pragma once
 

@@ -217,7 +217,7 @@ TEST(EngineKnobs, AChangeGoesFromWhatIsSetOrFromTheEnginesDefault) {
   Scenario scenario;
   scenario.model = "llama-3.1-8b";
   scenario.gpu = "h100";
-  // vLLM on an H100: 1024 sequences (engine.cpp, vllm_batch_defaults).
+  // vLLM on an H100: 1024 sequences (model/engines/vllm.cpp, resolve_vllm_batch).
   EXPECT_EQ(with_settings(scenario, {{"max_num_seqs", "*2"}}).overrides.max_num_seqs, 2048);
   scenario.overrides.max_num_seqs = 10;
   EXPECT_EQ(with_settings(scenario, {{"max_num_seqs", "+5"}}).overrides.max_num_seqs, 15);

@@ -125,7 +125,7 @@ TEST(EngineDefaults, DifferByEra) {
 // The list that a vLLM 0.19.0 run on an RTX 4090 with 256 sequences printed: 1, 2, 4, then by 8 to
 // 248, then by 16 to 512; 51 sizes. Earlier versions went by 8 to 512: 67 sizes.
 // Up to 0.13 the scheduler's process tells every rank's what to run, 0.6 ms and 16 us a sequence
-// (model/engines/engine_presets.cpp); from 0.14 on this is done while the GPUs work.
+// (model/engines/vllm.cpp); from 0.14 on this is done while the GPUs work.
 TEST(EngineDefaults, SynchronousVllmTakesHostTimeToReachSeveralRanks) {
   const auto host = [](const std::string& preset, int tensor, int pipeline) {
     return engine_on(test::h100(), preset, {}, {.tensor = tensor, .pipeline = pipeline}).host;

@@ -1,4 +1,4 @@
-// The constants of the vLLM memory rule (model/engines/engine_presets.cpp) are what a fit on the
+// The constants of the vLLM memory rule (model/engines/vllm.cpp) are what a fit on the
 // start-up logs gives, to the digits written there.
 #include <gtest/gtest.h>
 
