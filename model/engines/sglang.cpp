@@ -16,8 +16,8 @@ constexpr Bytes gib(double value) { return Bytes{value * kGiB}; }
 
 /// SGLang reserves room for activations and graphs through its memory fraction. Before it measures,
 /// memory is used by the CUDA context and, with several GPUs, NCCL (free memory at start of an H100
-/// in vLLM 0.19 logs: 78.68 of 79.19 GiB with one GPU, 77.66 with two).
-/// The residual is an assumption.
+/// in vLLM 0.19 logs: 78.68 of 79.19 GiB with one GPU, 77.66 with two). The residual is an
+/// assumption.
 MemoryConstants memory_of_sglang() {
   return {.non_torch_single = gib(0.51),
           .non_torch_multi = gib(1.53),

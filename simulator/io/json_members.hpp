@@ -126,8 +126,10 @@ using Flag = Value<&JsonObject::boolean>;
 using Share = Value<&JsonObject::fraction>;
 using MaybeInfinite = Value<&JsonObject::number_or_infinity>;  // above zero, or "inf"
 using Unsigned = Value<&JsonObject::unsigned_integer>;
-using AboveZero =
-    Value<[](const JsonObject& object, const char* key) { return object.number(key, 0); }>;
+inline std::optional<double> read_above_zero(const JsonObject& object, const char* key) {
+  return object.number(key, 0);
+}
+using AboveZero = Value<read_above_zero>;
 
 struct Whole {
   std::int64_t min = 0;
@@ -165,6 +167,8 @@ struct Required {
   }
   Json write(const auto& value) const { return rule.write(value); }
 };
+template <class Rule>
+Required(Rule, const char*) -> Required<Rule>;
 
 /// One of the table's names.
 template <class Enum, std::size_t kCount>
@@ -184,6 +188,8 @@ struct Choice {
   }
   Json write(Enum value) const { return std::string(name_in(names, value)); }
 };
+template <class Enum, std::size_t kCount>
+Choice(const NameTable<Enum, kCount>&) -> Choice<Enum, kCount>;
 
 /// A name that `parse` knows and name_of() gives.
 template <class Enum>
