@@ -7,8 +7,6 @@
 namespace roofcast::test {
 namespace {
 
-constexpr Nanoseconds kSecond = 1'000'000'000;
-
 Request at(Nanoseconds arrival) {
   return {.arrival = arrival, .input_tokens = 7, .output_tokens = 3};
 }
