@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/reference_tokens.hpp"
+#include "tests/kernels/reference_tokens.hpp"
 #include "tests/kernels/tensors.hpp"
 
 namespace roofcast::kernels::test {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/reference_attention.hpp"
+#include "tests/kernels/reference_attention.hpp"
 #include "tests/kernels/paged_tokens.hpp"
 #include "tests/kernels/tensors.hpp"
 

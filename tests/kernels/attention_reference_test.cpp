@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/reference_attention.hpp"
+#include "tests/kernels/reference_attention.hpp"
 
 namespace roofcast::kernels {
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/reference_gemm.hpp"
+#include "tests/kernels/reference_gemm.hpp"
 #include "tests/kernels/tensors.hpp"
 
 namespace roofcast::kernels::test {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "kernels/reference_gemm.hpp"
+#include "tests/kernels/reference_gemm.hpp"
 
 namespace roofcast::kernels {
 namespace {

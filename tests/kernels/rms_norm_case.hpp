@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/reference.hpp"
+#include "tests/kernels/reference.hpp"
 #include "kernels/rms_norm.hpp"
 #include "tests/kernels/tensors.hpp"
 

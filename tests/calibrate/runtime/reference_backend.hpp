@@ -12,9 +12,9 @@
 
 #include "kernels/backend.hpp"
 #include "kernels/normal_values.hpp"
-#include "kernels/reference_attention.hpp"
-#include "kernels/reference_gemm.hpp"
-#include "kernels/reference_tokens.hpp"
+#include "tests/kernels/reference_attention.hpp"
+#include "tests/kernels/reference_gemm.hpp"
+#include "tests/kernels/reference_tokens.hpp"
 
 namespace roofcast::test {
 
