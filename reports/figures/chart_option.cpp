@@ -173,7 +173,7 @@ std::vector<MarkedValue> distinct(const std::vector<MarkedValue>& all) {
   return kept;
 }
 
-/// The largest x that is drawn.
+/// End of the drawn points on the horizontal axis.
 double max_drawn(const Figure& figure) {
   Range range;
   for (const FigureSeries& series : figure.series) {
