@@ -1,5 +1,5 @@
-// Draws all charts with Apache ECharts: in a page (mount) and, without a browser, as SVG text (svg).
-// One file for both, so that a figure looks the same everywhere. Written in ES5, which is what the
+// Draws all charts with Apache ECharts: in a page (mount) and, without a browser, as SVG (svg). One
+// file for both, so that a figure looks the same everywhere. Written in ES5, which is what the
 // embedded interpreter runs; esbuild only bundles.
 import * as echarts from "echarts/core";
 import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
@@ -149,7 +149,7 @@ function completed(option) {
   return option;
 }
 
-// The SVG document of an option (JSON text). `key` prefixes the ids inside, so that one page can hold
+// The SVG document of an option (JSON text). `key` prefixes the ids inside, so that a page can hold
 // several. Parts that only serve the pointer are removed, because their ids count up from chart to
 // chart. Text is centred by `dy`: not every viewer supports `dominant-baseline`.
 export function svg(optionText, width, height, key) {

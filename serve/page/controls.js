@@ -107,7 +107,7 @@ export function choice({ key, label }, options, changed) {
     root: element("div", { class: "control wide" }, element("label", { for: id }, label), select),
     set(text) {
       if (![...select.options].some((option) => option.value === text)) {
-        select.append(element("option", { value: text }, text)); // from a link; the server reports errors
+        select.append(element("option", { value: text }, text)); // from a link; the server checks it
       }
       select.value = text;
     },
