@@ -56,7 +56,7 @@ CalibrationCase token_case(CaseKind kind, const TokenSizes& sizes) {
 
 class Bind : public testing::Test {
  protected:
-  /// Binds the case, launches each copy once and gives back what the device saw.
+  /// Binds the case, launches each copy once and returns the calls that the device saw.
   std::vector<test::FakeCall> calls_of(const CalibrationCase& c) {
     EXPECT_TRUE(can_run(backend, c)) << name_of(c);
     bound = bind(operands, c);

@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// Time per token of a batch of `sequences`: device time, a step's own, and so much a sequence.
+/// Time per token of a batch of `sequences`: device time, a time per step, and a time per sequence.
 double token_time(double device, double sequences, double per_step, double per_sequence) {
   return device + per_step + per_sequence * sequences;
 }

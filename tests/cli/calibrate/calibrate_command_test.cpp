@@ -1,5 +1,5 @@
-// roofcast calibrate: on a device that is made up, from the plan to the profile and the store; and
-// what it says where there is no such device.
+// roofcast calibrate on a fake device, from the plan to the profile and the store; and its error if
+// there is no device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using test::FakeBackend;
 using testing::Contains;
 using testing::HasSubstr;
 
-/// A folder of its own, removed afterwards, and the options of a quick calibration in it.
+/// A folder removed afterwards, and the options of a quick calibration in it.
 class Calibrate : public testing::Test {
  protected:
   Calibrate() {
@@ -146,7 +146,7 @@ TEST_F(Calibrate, AnInterruptedOneKeepsItsPointsAndGoesOn) {
   }
 }
 
-/// Answers `replays` of them, and then no more, as after a fault of a CUDA kernel.
+/// Answers `replays` replays and then fails, as after a fault in a CUDA kernel.
 FakeBackend dying_after(std::int64_t replays) {
   return FakeBackend({.slow_down = [replays](std::int64_t replay) {
     if (replay >= replays) throw std::runtime_error("an illegal memory access was encountered");

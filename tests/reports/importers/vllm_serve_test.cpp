@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Two requests of 100 tokens in and 11 out: 50 + 10 x (11 - 1) = 150 ms each.
+// Two requests with 100 tokens in and 11 out: 50 + 10 x (11 - 1) = 150 ms each.
 const std::string kAggregate =
     R"({"date":"20260102-030405","endpoint_type":"vllm","backend":"vllm","label":null,
 "model_id":"org/model-x","tokenizer_id":"org/model-x","num_prompts":2,"request_rate":"inf",
