@@ -9,7 +9,7 @@ namespace roofcast {
 /// and one column per series, else one row per point.
 Table figure_table(const Figure& figure);
 
-/// At least four significant digits and the whole integer part, with thousands separators:
+/// Four significant digits, or the whole integer part if that is longer, with thousands separators:
 /// "12,346", "0.02346".
 std::string figure_number(double value);
 
