@@ -114,7 +114,7 @@ class Store {
   std::optional<UnfinishedCalibration> unfinished_calibration(const std::string& identity) const;
   std::vector<TimedPointRow> timed_points(std::int64_t run) const;  // in time order
 
-  // ---- predictions beside measured runs (store_validation.cpp)
+  // ---- predictions and measured runs (store_validation.cpp)
 
   /// All or nothing; returns the ids of the predicted runs, in order.
   std::vector<std::int64_t> add_validations(std::span<const ValidationRuns> validations);

@@ -189,7 +189,7 @@ TEST_F(Bind, PrefillFindsItsPrefixColdAndItsOwnTokensWarm) {
       calls_of({.kind = CaseKind::prefill_attention, .shape = shape, .x = 512, .y = 1024});
   EXPECT_GT(bound.work.copies, 1);
   EXPECT_EQ(bound.cold_bytes, 1024.0 * 2 * 8 * 128 * 2);
-  // 512 new tokens see 1024 + (512 + 1) / 2 others each in the mean.
+  // 512 new tokens see 1024 + (512 + 1) / 2 others each on average.
   EXPECT_EQ(calls[0].flops, 4.0 * 32 * 128 * 512 * (1024 + 256.5));
 }
 

@@ -19,7 +19,7 @@ struct FakeLinks {
   int devices = 8;
   double latency_s = 10e-6;
   double bytes_per_s = 300e9;
-  std::set<int> refused{};  // groups of so many ranks do not open
+  std::set<int> refused{};  // numbers of ranks for which no group opens
   std::set<int> failing{};  // every call of these fails
 };
 

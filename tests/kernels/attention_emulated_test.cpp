@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Fp16, EmulatedPrefill,
 
 class EmulatedDecode : public testing::TestWithParam<test::AttentionShape> {};
 
-/// With few CTAs, each of which does several items, and with so many that items are cut.
+/// With few CTAs, each of which does several items, and with enough that items are split.
 TEST_P(EmulatedDecode, AgreesWithTheReference) {
   for (const int ctas : {3, 40}) {
     SCOPED_TRACE(ctas);

@@ -130,7 +130,7 @@ TEST(BlockDifference, OfAMeanIsTheSpreadOfBlockMeans) {
 }
 
 TEST(BlockDifference, ErrorsOfRunsThatAreNotPairedAddInSquares) {
-  // The same blocks on both sides: paired there is nothing between them, apart sqrt(2) times one
+  // The same blocks on both sides: paired there is no difference, unpaired sqrt(2) times one
   // side's error, sqrt(35 / 20) as above.
   RequestValues values;
   for (int i = 0; i < 40; ++i) values.emplace_back(i / 2);

@@ -117,8 +117,9 @@ TEST_F(StoreDocumentation, LatenciesFollowTheirDefinitions) {
   EXPECT_DOUBLE_EQ(query.getColumn(2).getDouble(), 1);    // (7 - 3) / (5 - 1)
   EXPECT_DOUBLE_EQ(query.getColumn(3).getDouble(), 5);    // 7 - 2
   ASSERT_TRUE(query.executeStep());
-  EXPECT_DOUBLE_EQ(query.getColumn(0).getDouble(), 0.5);  // from its arrival: not sent apart
-  EXPECT_TRUE(query.getColumn(2).isNull());               // one token has no gap
+  EXPECT_DOUBLE_EQ(query.getColumn(0).getDouble(),
+                   0.5);                     // from its arrival: no separate sending time
+  EXPECT_TRUE(query.getColumn(2).isNull());  // one token has no gap
 }
 
 TEST_F(StoreDocumentation, TheSummaryHasOneRowARun) {

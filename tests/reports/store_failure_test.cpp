@@ -234,7 +234,7 @@ TEST_F(StoreFailure, AProgramKilledWhileItWritesLosesNothing) {
   });
   ASSERT_TRUE(WIFSIGNALED(status));
   ASSERT_EQ(WTERMSIG(status), SIGXFSZ);
-  // It had begun to write, and left what SQLite needs to take that back.
+  // It had started to write, and left the journal that SQLite needs to roll back.
   ASSERT_GT(std::filesystem::file_size(path()), size);
   ASSERT_TRUE(std::filesystem::exists(path() + "-journal"));
 

@@ -46,7 +46,7 @@ class Calibrate : public testing::Test {
   }
 
   CalibrationOutcome run(FakeBackend& backend) {
-    // Every look at the clock takes a microsecond beside the device's own time.
+    // Every reading of the clock takes a microsecond in addition to the device's own time.
     const CalibrateHooks hooks{
         .now_s = [&] { return backend.elapsed_s() + 1e-6 * static_cast<double>(++looks_); },
         .go_on = [&](int done, int) { return done < max_points; },
@@ -73,7 +73,7 @@ TEST_F(Calibrate, WritesAProfileThatTheOtherCommandsRead) {
   const GpuProfile read = load_gpu(options.out);
   EXPECT_EQ(read.gpu.name, "fake-accelerator-80gb");
   ASSERT_TRUE(read.gpu.measured.has_value());
-  // The fake copies in no time, its clock goes on by a microsecond a look.
+  // The fake copies in no time; its clock advances by a microsecond per reading.
   EXPECT_NEAR(read.gpu.measured->engine_step.value, 1e-6, 1e-9);
   EXPECT_EQ(read.gpu.measured->curves.size(), outcome.gpu->measured->curves.size());
 

@@ -141,7 +141,7 @@ TEST(ModelConfigs, TheFileBesideConfigSetsFormatsAndCacheDtype) {
   EXPECT_EQ(lightning.layers[1].ffn_format.compute, DType::bf16);  // W4A16
   EXPECT_EQ(lightning.layers[5].mixer_format.name, "bf16");        // attention
   EXPECT_EQ(lightning.lm_head_format.name, "nvfp4");
-  // Dense feed-forward blocks that run beside the experts stay in 16 bits here.
+  // Dense feed-forward blocks parallel to the experts stay in 16 bits here.
   const Transformer gemma = load("nvidia/Gemma-4-26B-A4B-NVFP4");
   EXPECT_EQ(gemma.layers.front().ffn_format.name, "nvfp4");
   EXPECT_EQ(gemma.layers.front().shared_format.name, "bf16");

@@ -58,7 +58,7 @@ TEST(LoadStudy, GivesARateToWhatHasNone) {
   EXPECT_FALSE(study.asked);
   EXPECT_TRUE(study.grows);
   EXPECT_EQ(std::ssize(study.run.workload.requests), kMinRequests);
-  // Asked again of what is stored, nobody asks for that rate either.
+  // The stored scenario does not request that rate either.
   EXPECT_FALSE(study_of(study.run.scenario, {}, true).asked);
   const LoadStudy longer = with_requests(study, 2 * kMinRequests);
   EXPECT_EQ(std::ssize(longer.run.workload.requests), 2 * kMinRequests);

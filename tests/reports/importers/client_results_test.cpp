@@ -169,10 +169,10 @@ TEST(InferencePerf, FolderOfADemoIsReadStageByStage) {
   SKIP_WITHOUT_SHARED_DATA("measured/inference_perf_kubecon/vllm/results");
   const auto runs =
       read_measured(shared_data("measured/inference_perf_kubecon/vllm/results").string());
-  // Seven stages; their summary and the Prometheus files beside them are left out.
+  // Seven stages; their summary and the Prometheus files next to them are left out.
   ASSERT_EQ(runs.size(), 7U);
   // stage_1: requested 31.4/s, E2E 0.546745 s, TTFT 0.029837 s, 62.364 tokens, whose TPOT by
-  // definition is 0.516908 / 61.364 = 8.42 ms and is told as 4.00 ms (SOURCE.txt says why).
+  // definition is 0.516908 / 61.364 = 8.42 ms and is reported as 4.00 ms (SOURCE.txt says why).
   const MeasuredRun& first = runs[1];
   EXPECT_EQ(first.setting.request_rate_per_s, 31.4);
   EXPECT_NEAR(metric(first, "tpot_s", "mean"), 0.00842, 0.00001);

@@ -168,7 +168,7 @@ TEST_F(ResultFiles, RequestLogOfARealServerAgreesWithItsAuthors) {
   const auto runs = read_measured(shared_data(run_folder).string());
   ASSERT_EQ(runs.size(), 1U);
   const MeasuredRun& run = runs[0];
-  // summary.txt beside the requests: TTFT mean 65,456.6 ms, median 60,110.9, P99 137,356.3; TPOT
+  // summary.txt next to the requests: TTFT mean 65,456.6 ms, median 60,110.9, P99 137,356.3; TPOT
   // mean 32.4 ms; latency mean 86,578.3 ms.
   EXPECT_NEAR(metric(run, "ttft_s", "mean"), 65.4566, 0.00005);
   EXPECT_NEAR(metric(run, "ttft_s", "p50"), 60.1109, 0.00005);

@@ -45,7 +45,7 @@ TEST(VllmServe, AggregateResultIsReadInSeconds) {
 TEST(VllmServe, MissingEndToEndLatencyIsDerivedAndSaidSo) {
   const MeasuredRun run = import_one(kAggregate + "}");
   EXPECT_DOUBLE_EQ(metric(run, "derived_e2e_s", "mean"), 0.15);
-  EXPECT_FALSE(has_metric(run, "e2e_s", "mean"));  // nobody measured it
+  EXPECT_FALSE(has_metric(run, "e2e_s", "mean"));  // not measured
   EXPECT_THAT(run.warnings, ElementsAre(HasSubstr("has no E2E")));
   const MeasuredRun told = import_one(kAggregate + R"(,"mean_e2el_ms":151.0})");
   EXPECT_DOUBLE_EQ(metric(told, "e2e_s", "mean"), 0.151);
