@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kPanelTitleHeight = 36;
 
-/// For the text of an element.
+/// Escapes text for an XML element.
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char letter : text) {

@@ -75,7 +75,7 @@ TEST(GroupedGemmReference, GivesEachRowItsExpert) {
                                             .input = input.data(),
                                             .weight = weight.data(),
                                             .first_row = first_row.data()});
-  // Two rows of the first expert, none of the second; the fourth row is nobody's.
+  // Two rows of the first expert, none of the second; the fourth row belongs to no expert.
   EXPECT_EQ(sums.values, (std::vector<double>{10, 20, 300}));
 }
 
