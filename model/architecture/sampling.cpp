@@ -5,14 +5,16 @@
 namespace roofcast {
 namespace {
 
-constexpr NameTable<SamplingKind, 3> kNames = {{{SamplingKind::plain, "plain"},
-                                                {SamplingKind::top_p, "top_p"},
-                                                {SamplingKind::penalty, "penalty"}}};
+constexpr NameTable<SamplingKind, 3> kSamplingNames = {{{SamplingKind::plain, "plain"},
+                                                        {SamplingKind::top_p, "top_p"},
+                                                        {SamplingKind::penalty, "penalty"}}};
 
 }  // namespace
 
-std::string_view name_of(SamplingKind sampling) { return name_in(kNames, sampling); }
+std::string_view name_of(SamplingKind sampling) { return name_in(kSamplingNames, sampling); }
 
-std::optional<SamplingKind> parse_sampling(std::string_view text) { return value_in(kNames, text); }
+std::optional<SamplingKind> parse_sampling(std::string_view text) {
+  return value_in(kSamplingNames, text);
+}
 
 }  // namespace roofcast

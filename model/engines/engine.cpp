@@ -15,7 +15,7 @@
 namespace roofcast {
 namespace {
 
-EngineName parse_name(std::string_view name) {
+EngineName parse_engine_name(std::string_view name) {
   std::string text = lower(name);
   std::erase_if(text, [](char c) { return c == '-' || c == '_' || c == ' '; });
   const auto digit = text.find_first_of("0123456789");
@@ -25,7 +25,7 @@ EngineName parse_name(std::string_view name) {
   return {.engine = engine, .version = text.substr(digit)};
 }
 
-[[noreturn]] void throw_unknown(std::string_view name) {
+[[noreturn]] void throw_unknown_engine(std::string_view name) {
   std::vector<std::string> presets;
   for (const EnginePreset& preset : engine_presets()) presets.push_back(preset.name);
   std::vector<std::string> names = presets;
@@ -103,12 +103,12 @@ const std::vector<EnginePreset>& engine_presets() {
 }
 
 const EnginePreset& find_preset(std::string_view name) {
-  const EngineName parts = parse_name(name);
+  const EngineName parts = parse_engine_name(name);
   for (const EngineDescription* engine : engine_descriptions()) {
     if (std::ranges::find(engine->names, parts.engine) == engine->names.end()) continue;
     if (const EnginePreset* preset = engine->find(*engine, parts)) return *preset;
   }
-  throw_unknown(name);
+  throw_unknown_engine(name);
 }
 
 Engine resolve_engine(std::string_view name, const EngineOverrides& given, const Transformer& model,

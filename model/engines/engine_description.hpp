@@ -10,9 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/quantity.hpp"
 #include "model/engines/engine.hpp"
 
 namespace roofcast {
+
+constexpr Bytes gib(double value) { return Bytes{value * kGiB}; }
 
 /// What a user calls an engine, in lower case and with no separators except the version's dots:
 /// "vLLM-0.19.1" is {"vllm", "0.19.1"}.

@@ -124,7 +124,7 @@ EnginePreset naive_preset() {
   return preset;
 }
 
-const EnginePreset* find(const EngineDescription& own, const EngineName& name) {
+const EnginePreset* find_own_preset(const EngineDescription& own, const EngineName& name) {
   return name.version.empty() ? preset_named(own, name.engine) : nullptr;
 }
 
@@ -134,7 +134,7 @@ const EngineDescription& own_description() {
   static const EngineDescription own{
       .names = {"roofcast", "textbook", "static", "naive"},
       .presets = {own_preset(), textbook_preset(), static_preset(), naive_preset()},
-      .find = find};
+      .find = find_own_preset};
   return own;
 }
 

@@ -12,8 +12,6 @@
 namespace roofcast {
 namespace {
 
-constexpr Bytes gib(double value) { return Bytes{value * kGiB}; }
-
 /// SGLang reserves room for activations and graphs through its memory fraction. Before it measures,
 /// memory is used by the CUDA context and, with several GPUs, NCCL (free memory at start of an H100
 /// in vLLM 0.19 logs: 78.68 of 79.19 GiB with one GPU, 77.66 with two). The residual is an
@@ -35,22 +33,22 @@ HostOverhead host_of_sglang() {
 }
 
 /// SGLang's defaults by GPU memory (server_args; MiB as the driver reports them).
-struct MemoryTier {
+struct SglangTier {
   double below_mib = 0;
   std::int64_t chunked_prefill = 0;
   std::int64_t largest_graph = 0;      // TP < 4
   std::int64_t largest_graph_tp4 = 0;  // TP >= 4
 };
 
-constexpr MemoryTier kTiers[] = {
+constexpr SglangTier kSglangTiers[] = {
     {20.0 * 1024, 2048, 8, 8},      {35.0 * 1024, 2048, 24, 80}, {60.0 * 1024, 4096, 32, 160},
     {160.0 * 1024, 8192, 256, 512}, {HUGE_VAL, 16384, 512, 512},
 };
 
-const MemoryTier& tier_of(const Gpu& gpu) {
+const SglangTier& tier_of(const Gpu& gpu) {
   const double mib = gpu.memory_visible.value / kMiB;
-  return *std::find_if(std::begin(kTiers), std::end(kTiers),
-                       [&](const MemoryTier& tier) { return mib < tier.below_mib; });
+  return *std::find_if(std::begin(kSglangTiers), std::end(kSglangTiers),
+                       [&](const SglangTier& tier) { return mib < tier.below_mib; });
 }
 
 /// DP ranks within one SGLang server (--enable-dp-attention), which its tp_size then includes; 1
@@ -79,10 +77,10 @@ double memory_fraction(const Gpu& gpu, const Engine& engine, std::int64_t larges
 /// The step's token budget is chunked_prefill_size. `ranks` of data-parallel attention divide the
 /// default chunk among them and admit requests more freely; values set by the user are per rank
 /// already.
-void resolve(Engine& engine, const EngineSetting& setting) {
+void resolve_sglang(Engine& engine, const EngineSetting& setting) {
   const EngineOverrides& given = setting.given;
   const int ranks = attention_ranks(setting.model, setting.parallel);
-  const MemoryTier& tier = tier_of(setting.gpu);
+  const SglangTier& tier = tier_of(setting.gpu);
   if (!given.max_num_batched_tokens) engine.max_num_batched_tokens = tier.chunked_prefill / ranks;
   if (engine.chunked_prefill && engine.max_num_batched_tokens % engine.block_size != 0) {
     throw UsageError(fmt::format(
@@ -103,7 +101,7 @@ void resolve(Engine& engine, const EngineSetting& setting) {
   engine.graph_batch_sizes = graph_sizes(sizes, largest_graph);
 }
 
-const EnginePreset* find(const EngineDescription& sglang, const EngineName&) {
+const EnginePreset* find_sglang_preset(const EngineDescription& sglang, const EngineName&) {
   return &sglang.presets.front();
 }
 
@@ -127,8 +125,8 @@ const EngineDescription& sglang_description() {
                                 .eager_prefill = true,
                                 .memory = memory_of_sglang(),
                                 .host = host_of_sglang()},
-                   .resolve = resolve}},
-      .find = find};
+                   .resolve = resolve_sglang}},
+      .find = find_sglang_preset};
   return sglang;
 }
 

@@ -9,8 +9,6 @@
 namespace roofcast {
 namespace {
 
-constexpr Bytes gib(double value) { return Bytes{value * kGiB}; }
-
 constexpr int kFirstMinorOfPyTorch = 19;
 
 /// Share of NVLink bandwidth that TensorRT-LLM's one-shot all-reduce reaches, and the largest
@@ -49,7 +47,7 @@ HostOverhead host_of_tensorrt_llm() {
           .source = "closed loop of TensorRT-LLM 1.0.0rc3 on H100"};
 }
 
-void resolve(Engine& engine, const EngineSetting&) {
+void resolve_tensorrt_llm(Engine& engine, const EngineSetting&) {
   if (engine.chunked_prefill && engine.max_num_batched_tokens < engine.block_size) {
     throw UsageError(fmt::format(
         "max_num_batched_tokens: {} given, expected at least tokens_per_block ({}), in whose "
@@ -62,7 +60,7 @@ void resolve(Engine& engine, const EngineSetting&) {
 /// are those of SchedulerConfig (tensorrt_llm/llmapi/llm_args.py), and what the PyTorch backend
 /// uses when no chunking policy is given (pyexecutor/py_executor_creator.py). A batch size without
 /// a graph is not padded to the next (padding is an option).
-Engine defaults() {
+Engine tensorrt_llm_defaults() {
   return {.memory_rule = MemoryRule::tensorrt_llm,
           .scheduler = SchedulerKind::tensorrt_llm,
           .max_num_seqs = 2048,
@@ -76,7 +74,7 @@ Engine defaults() {
 }
 
 Engine pytorch_defaults() {
-  Engine engine = defaults();
+  Engine engine = tensorrt_llm_defaults();
   engine.eager_prefill = true;
   engine.kernel_library = "tensorrt_llm";
   engine.one_shot = kOneShot;
@@ -85,14 +83,15 @@ Engine pytorch_defaults() {
 }
 
 Engine compiled_defaults() {
-  Engine engine = defaults();
+  Engine engine = tensorrt_llm_defaults();
   engine.kernel_library = "tensorrt";
   engine.rereads_cache = true;
   engine.host = plain_host();
   return engine;
 }
 
-const EnginePreset* find(const EngineDescription& tensorrt_llm, const EngineName& name) {
+const EnginePreset* find_tensorrt_llm_preset(const EngineDescription& tensorrt_llm,
+                                             const EngineName& name) {
   return preset_of_minor(tensorrt_llm, minor_version(name.version).value_or(kFirstMinorOfPyTorch));
 }
 
@@ -106,12 +105,12 @@ const EngineDescription& tensorrt_llm_description() {
                        "TensorRT-LLM 0.19 on, PyTorch: no-evict scheduler, share of free memory",
                    .first_minor = kFirstMinorOfPyTorch,
                    .defaults = pytorch_defaults(),
-                   .resolve = resolve},
+                   .resolve = resolve_tensorrt_llm},
                   {.name = "trtllm-0.18",
                    .summary = "TensorRT-LLM up to 0.18: built engines, their C++ loop",
                    .defaults = compiled_defaults(),
-                   .resolve = resolve}},
-      .find = find};
+                   .resolve = resolve_tensorrt_llm}},
+      .find = find_tensorrt_llm_preset};
   return tensorrt_llm;
 }
 

@@ -23,10 +23,8 @@
 namespace roofcast {
 namespace {
 
-constexpr Bytes gib(double value) { return Bytes{value * kGiB}; }
-
 /// Before 0.8 the V0 engine ran by default, which has another scheduler and memory profile.
-constexpr int kFirstMinor = 8;
+constexpr int kFirstV1Minor = 8;
 
 // ---- memory
 
@@ -37,7 +35,7 @@ constexpr std::int64_t kNullBlocks = 1;
 /// other cards print 0.2 to 1.8 GiB (0.10 to 0.29). Assumption: about half of that range.
 constexpr Bytes kOtherLinksResidual = gib(1.0);
 
-constexpr std::string_view kLogs = "start-up logs of the engine against the memory rule";
+constexpr std::string_view kStartUpLogs = "start-up logs of the engine against the memory rule";
 
 /// Reasons for the constants. All but those marked as stated are fitted to start-up logs by
 /// calibrate/memory_fit, which tests/model/memory/memory_constants_test.cpp repeats if the logs are
@@ -65,7 +63,7 @@ MemoryConstants memory_of_vllm_0_11() {
           .null_blocks = kNullBlocks,
           .residual = gib(1.07),
           .residual_other_links = kOtherLinksResidual,
-          .residual_source = kLogs,
+          .residual_source = kStartUpLogs,
           .source = "vLLM 0.10 to 0.16 start-up logs"};
 }
 
@@ -81,7 +79,7 @@ MemoryConstants memory_of_vllm_0_19() {
           .null_blocks = kNullBlocks,
           .residual = gib(0.08),
           .residual_other_links = kOtherLinksResidual,
-          .residual_source = kLogs,
+          .residual_source = kStartUpLogs,
           .source = "vLLM 0.17 to 0.19 start-up logs"};
 }
 
@@ -97,7 +95,7 @@ MemoryConstants memory_of_vllm_0_29() {
           .null_blocks = kNullBlocks,
           .residual = gib(0.5),
           .residual_other_links = kOtherLinksResidual,
-          .residual_source = kLogs,
+          .residual_source = kStartUpLogs,
           .source = "vLLM 0.26 to 0.29 start-up logs"};
 }
 
@@ -132,7 +130,7 @@ constexpr Seconds kRanksPerSequence{16e-6};
 // ---- batches
 
 /// Decode graphs are captured for at most this many sequences (EngineArgs, compilation config).
-constexpr std::int64_t kLargestGraph = 512;
+constexpr std::int64_t kLargestVllmGraph = 512;
 
 /// Default batch knobs differ between large and other GPUs (EngineArgs get_batch_defaults, API
 /// server): large means at least 70 GiB and not an A100, on which a large budget was slower
@@ -156,7 +154,7 @@ void resolve_vllm_to_0_13(Engine& engine, const EngineSetting& setting) {
   engine.host.per_sequence = engine.host.per_sequence + kRanksPerSequence;
 }
 
-std::vector<EnginePreset> presets() {
+std::vector<EnginePreset> vllm_presets() {
   return {
       {.name = "vllm-0.29",
        .summary = "vLLM 0.21 and later (2026): CUDA graphs counted, utilisation 0.92",
@@ -192,17 +190,17 @@ std::vector<EnginePreset> presets() {
   };
 }
 
-const EnginePreset* find(const EngineDescription& vllm, const EngineName& name) {
+const EnginePreset* find_vllm_preset(const EngineDescription& vllm, const EngineName& name) {
   if (name.version.empty()) return preset_named(vllm, "vllm-0.19");
   if (name.version == "2025") return preset_named(vllm, "vllm-0.11");
   if (name.version == "2026") return preset_named(vllm, "vllm-0.29");
   const std::optional<int> minor = minor_version(name.version);
   if (!minor) return nullptr;
-  if (*minor < kFirstMinor) {
+  if (*minor < kFirstV1Minor) {
     throw Error(fmt::format(
         "engine 'vllm-{}': versions before 0.{} ran the V0 engine, which is not modelled; the "
         "oldest is vllm-0.11",
-        name.version, kFirstMinor));
+        name.version, kFirstV1Minor));
   }
   return preset_of_minor(vllm, *minor);
 }
@@ -253,13 +251,14 @@ void resolve_vllm_batch(Engine& engine, const EngineSetting& setting) {
 void resolve_vllm_graphs(Engine& engine, std::int64_t step) {
   if (!engine.cuda_graphs) return;
   const std::int64_t largest =
-      std::min({2 * engine.max_num_seqs, kLargestGraph, engine.max_num_batched_tokens});
+      std::min({2 * engine.max_num_seqs, kLargestVllmGraph, engine.max_num_batched_tokens});
   const GraphSizes sizes[] = {{1, 1, 1}, {2, 4, 2}, {8, 248, 8}, {256, largest, step}};
   engine.graph_batch_sizes = graph_sizes(sizes, largest);
 }
 
 const EngineDescription& vllm_description() {
-  static const EngineDescription vllm{.names = {"vllm"}, .presets = presets(), .find = find};
+  static const EngineDescription vllm{
+      .names = {"vllm"}, .presets = vllm_presets(), .find = find_vllm_preset};
   return vllm;
 }
 

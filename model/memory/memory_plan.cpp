@@ -19,8 +19,6 @@ constexpr std::int64_t kLongestSequence = 1'000'000'000;
 /// (vllm-project/vllm issue 54383, two RTX 4090); plus or minus half of that.
 constexpr Bytes kCompileCacheSpread{0.25 * kGiB};
 
-double gib(Bytes bytes) { return bytes.value / kGiB; }
-
 /// Whether the cache is sized in blocks rather than bytes.
 bool counts_blocks(const Engine& engine) {
   return engine.memory.whole_blocks || engine.num_gpu_blocks_override.has_value();
@@ -120,17 +118,18 @@ std::string shortage(const Deployment& deployment, const MemoryPlan& plan, Bytes
   if (budget.value <= 0) {
     return fmt::format(
         "weights and overheads leave no room for KV cache: {:.2f} GiB short on each GPU",
-        gib(Bytes{} - budget));
+        to_gib(Bytes{} - budget));
   }
   const Bytes usable = usable_cache(deployment, plan);
   if (one_sequence <= usable) {
     return fmt::format("the KV cache as given does not fit beside the rest: {:.2f} GiB short",
-                       gib(beyond_memory(plan)));
+                       to_gib(beyond_memory(plan)));
   }
   return fmt::format(
       "one sequence of {} tokens needs {:.2f} GiB of KV cache, {:.2f} GiB are left: {:.2f} GiB "
       "short on each GPU",
-      deployment.engine.max_model_len, gib(one_sequence), gib(usable), gib(one_sequence - usable));
+      deployment.engine.max_model_len, to_gib(one_sequence), to_gib(usable),
+      to_gib(one_sequence - usable));
 }
 
 double uncertainty(const Deployment& deployment, Bytes budget) {

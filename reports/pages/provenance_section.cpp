@@ -33,7 +33,7 @@ Table uncertainty_table(const SimulationRun& run) {
   return table;
 }
 
-/// Sources of time: a row for each operator of both steps.
+/// Sources of time: one row per operator of both steps.
 Table source_table(const GenerationEstimate& estimate) {
   Table table{.title = "Where step times come from",
               .columns = {{"Step", false}, {"Share of its time by source", false}, {"±"}},
