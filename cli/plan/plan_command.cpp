@@ -162,7 +162,7 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
   }
   if (kept) {
     kept->store.end_plan(kept->id, plan_end(answer, prepared), plan_metrics(answer));
-    context.err << fmt::format("stored as run {} in {}\n", kept->id, options.simulate.store_path);
+    context.err << fmt::format("run {} stored in {}\n", kept->id, options.simulate.store_path);
   }
   if (!options.kubernetes.empty()) {
     write_manifest(prepared, answer, options.kubernetes, context.err);

@@ -146,7 +146,7 @@ std::optional<double> goodput_share_of(const PlanOptions& options) {
 
 void refuse_idle_share(const PlanOptions& options, const Slo& slo) {
   if (!goodput_share_of(options) || !slo.goodput.empty()) return;
-  throw UsageError(fmt::format("{}: given without --goodput",
+  throw UsageError(fmt::format("{}: needs --goodput",
                                options.goodput_share ? "--goodput-share" : "--least-goodput"));
 }
 

@@ -85,7 +85,7 @@ void apply_trace(const WorkloadOptions& options, Scenario& scenario) {
   if (const auto* given = std::get_if<TraceWorkload>(&scenario.workload)) trace = *given;
   if (options.trace) trace.path = *options.trace;
   if (trace.path.empty()) {
-    throw UsageError(fmt::format("{}: given without --trace", trace_flag(options)));
+    throw UsageError(fmt::format("{}: needs --trace", trace_flag(options)));
   }
   if (options.max_requests) trace.max_requests = *options.max_requests;
   if (options.trace_format) trace.format = *options.trace_format;
