@@ -240,7 +240,7 @@ std::vector<std::string> verdict(const SimulationAnswer& answer) {
     const std::string& why = answer.slo.why_not;
     lines.push_back(answer.slo.met.value_or(false)
                         ? "The SLO is met."
-                        : "The SLO is missed" + (why.empty() ? why : ": " + why) + ".");
+                        : "The SLO is not met" + (why.empty() ? why : ": " + why) + ".");
   }
   lines.push_back(capitalised(answer.saturation.reason) + ".");
   return lines;

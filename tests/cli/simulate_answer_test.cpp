@@ -117,7 +117,7 @@ TEST(SimulateAnswer, ASaturatedRunHoldsNoSlo) {
   EXPECT_THAT(
       promised.out,
       HasSubstr(
-          "The SLO is missed: saturated, so latencies grow for as long as the load lasts.\n"));
+          "The SLO is not met: saturated, so latencies grow for as long as the load lasts.\n"));
   EXPECT_THAT(promised.out, HasSubstr("met"));  // as far as this run goes
   // Without a promise there is none to break.
   const CommandResult plain = run_command(load);
