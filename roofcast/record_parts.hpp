@@ -10,7 +10,7 @@
 #include "base/record.hpp"
 #include "roofcast/limits.hpp"
 #include "simulator/io/scenario_cluster.hpp"
-#include "simulator/io/scenario_reader.hpp"
+#include "simulator/scenario.hpp"
 
 namespace roofcast {
 
@@ -39,20 +39,11 @@ struct EnumNames<PoolRole> {
 // A scenario appears in an answer as in its file (simulator/io/scenario.schema.json).
 
 template <>
-inline Json value_to_json<Scenario>(const Scenario& scenario) {
-  return Json::parse(to_json(scenario));
-}
-
+Json value_to_json<Scenario>(const Scenario& scenario);
 template <>
-inline void value_from_json<Scenario>(const Json& json, Scenario& scenario,
-                                      const std::string& path) {
-  scenario = parse_scenario(json.dump(), path);
-}
-
+void value_from_json<Scenario>(const Json& json, Scenario& scenario, const std::string& path);
 template <>
-inline Json value_schema<Scenario>() {
-  return {{"type", "object"}};
-}
+Json value_schema<Scenario>();
 
 template <class Visitor>
 void members(Visitor& visit, LimitAnswer& limit) {

@@ -279,7 +279,7 @@ bool is_yes(const SimulationAnswer& answer) {
 
 Json to_json(const SimulationAnswer& answer) {
   Json json = Json::object();
-  RecordWriter writer{json};
+  MemberVisitor writer = record_writer(json);
   auto& read = const_cast<SimulationAnswer&>(answer);  // as in record_to_json: only read
   members_of_question(writer, read);
   if (answer.fits) members_of_run(writer, read);
@@ -290,7 +290,7 @@ SimulationAnswer simulation_answer_from_json(const Json& json) {
   if (!json.is_object()) throw Error("the answer: expected an object");
   SimulationAnswer answer;
   const std::string path;
-  RecordReader reader{json, path};
+  MemberVisitor reader = record_reader(json, path);
   members_of_question(reader, answer);
   check_head(answer.head, kCommand);
   answer.headline = answer.inputs.model;
@@ -306,10 +306,11 @@ SimulationAnswer simulation_answer_from_json(const Json& json) {
 
 Json simulation_answer_schema() {
   SimulationAnswer answer;
-  RecordDescriber always;
-  members_of_question(always, answer);
-  RecordDescriber when_it_fits;
-  members_of_run(when_it_fits, answer);
+  RecordDescription always, when_it_fits;
+  MemberVisitor describe_always = record_describer(always);
+  MemberVisitor describe_run = record_describer(when_it_fits);
+  members_of_question(describe_always, answer);
+  members_of_run(describe_run, answer);
   always.properties.update(when_it_fits.properties);
   return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
           {"title", "What roofcast simulate answers"},
