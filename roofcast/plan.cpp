@@ -277,9 +277,7 @@ RankedPlan ranked_of(const PreparedPlan& prepared, const PlanFindings& found,
   ranked.power_w = one.needs.power_w;
   ranked.pareto = one.pareto;
   ranked.probability = one.finalist.confidence.probability;
-  for (const Cause& cause : one.finalist.confidence.causes) {
-    ranked.causes.push_back({cause.name, cause.flips_at});
-  }
+  for (const Cause& cause : one.finalist.confidence.causes) ranked.causes.push_back({cause});
   ranked.capacity_factor = one.finalist.capacity_factor;
   ranked.capacity_bounded = one.finalist.capacity_bounded;
   ranked.capacity_monotone = one.finalist.capacity_monotone;
@@ -446,9 +444,7 @@ Json to_json(const PlanInputs& inputs) { return record_to_json(inputs); }
 Json to_json(const PlanAnswer& answer) { return record_to_json(answer); }
 
 PlanAnswer plan_answer_from_json(const Json& json) {
-  PlanAnswer answer = record_from_json<PlanAnswer>(json);
-  check_head(answer.head, "plan");
-  return answer;
+  return answer_from_json<PlanAnswer>(json, "plan");
 }
 
 Json plan_answer_schema() { return schema_document<PlanAnswer>("What roofcast plan answers"); }

@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/record.hpp"
+#include "calibrate/curve_errors.hpp"
+#include "roofcast/answer_json.hpp"
 #include "roofcast/limits.hpp"
 #include "simulator/io/scenario_cluster.hpp"
 #include "simulator/scenario.hpp"
@@ -35,6 +36,24 @@ struct EnumNames<PoolRole> {
   static inline const auto values =
       names_of_first<PoolRole>(static_cast<int>(PoolRole::decode) + 1);
 };
+
+template <>
+struct EnumNames<OperatorFamily> {
+  static inline const auto values = names_of_first<OperatorFamily>(kOperatorFamilies);
+};
+
+/// Errors of points that were answered from the others of their curve. `judged`: and how many
+/// points had neighbours for it.
+template <class Visitor>
+void visit_family(Visitor& visit, FamilyError& family, bool judged) {
+  visit("family", family.family, "of operators");
+  visit("kernel", family.kernel, "source of the kernels");
+  visit("curves", family.curves, "how many");
+  visit("points", family.points, "on them");
+  if (judged) visit("judged_points", family.judged, "with neighbours on both sides");
+  visit("median_error", family.median_error, "relative; 0 without judged points");
+  visit("p90_error", family.p90_error, "relative; 0 without judged points");
+}
 
 // A scenario appears in an answer as in its file (simulator/io/scenario.schema.json).
 
