@@ -16,8 +16,8 @@
 #include "cli/progress.hpp"
 #include "reports/pages/limits_section.hpp"
 #include "reports/pages/simulation_sections.hpp"
+#include "reports/rows/simulation_rows.hpp"
 #include "roofcast/simulate.hpp"
-#include "roofcast/simulation_rows.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast {

@@ -18,7 +18,7 @@
 #include "reports/pages/staircase_figures.hpp"
 #include "reports/pages/typical_steps.hpp"
 #include "roofcast/capacity.hpp"
-#include "roofcast/run_simulation.hpp"
+#include "roofcast/simulate.hpp"
 
 namespace roofcast {
 namespace {
@@ -66,10 +66,10 @@ std::vector<Figure> simulation_pictures(const std::vector<std::string>& argument
                                         const std::function<bool()>& stopped) {
   SimulateOptions options;
   parse_arguments(arguments, simulate_usage(options));
-  SimulationRun run = prepare_simulation(simulate_scenario(options));
-  if (!run.refusal.empty()) return {memory_figure(run.pools)};
+  SimulationRun prepared = prepare_simulation(simulate_scenario(options));
+  if (!prepared.refusal.empty()) return {memory_figure(prepared.pools)};
   const auto goes_on = [&](std::int64_t, std::int64_t) { return !stopped(); };
-  run_simulation(run, goes_on);
+  const SimulationRun run = simulate_prepared(std::move(prepared), goes_on).run;
   if (run.result.stopped) throw Error("stopped before its end");
   std::vector<Figure> figures = simulation_figures(run);
   std::ranges::move(timeline_figures(levels_of(run, goes_on)), std::back_inserter(figures));

@@ -13,6 +13,8 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "planner/capacity/level_recording.hpp"
+#include "planner/deployment_description.hpp"
+#include "planner/pool_description.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/memory_figures.hpp"
 #include "reports/pages/provenance_section.hpp"
@@ -21,8 +23,6 @@
 #include "reports/pages/staircase_figures.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "reports/pages/typical_steps.hpp"
-#include "roofcast/deployment_description.hpp"
-#include "roofcast/pool_description.hpp"
 #include "simulator/results/figures.hpp"
 #include "simulator/results/verdict.hpp"
 

@@ -36,9 +36,6 @@ constexpr KnownException kKnownExceptions[] = {
     {"serve/", "model/io/model_reader.hpp"},
     {"serve/", "planner/capacity/level_recording.hpp"},
     {"serve/", "planner/flags/flag_values.hpp"},
-    {"validate/", "roofcast/pool_description.hpp"},
-    {"validate/", "roofcast/run_simulation.hpp"},
-    {"validate/", "roofcast/simulation_rows.hpp"},
 };
 
 struct Room {

@@ -1,4 +1,4 @@
-#include "roofcast/run_simulation.hpp"
+#include "planner/run_simulation.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/numbers.hpp"
-#include "roofcast/step_description.hpp"
+#include "planner/step_description.hpp"
 
 namespace roofcast {
 namespace {

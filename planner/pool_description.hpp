@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/json.hpp"
+#include "planner/deployment_description.hpp"
 #include "planner/scenario_run.hpp"
-#include "roofcast/deployment_description.hpp"
 
 namespace roofcast {
 
@@ -44,10 +43,9 @@ void members(Visitor& visit, PoolInputs& pool) {
   visit("kv_blocks", pool.kv_blocks, "of one engine");
 }
 
-/// The same as a JSON list.
-Json pools_json(std::span<const PoolRun> pools);
-
-/// Distinct texts of the pools, in order: "nvidia-h100-sxm + nvidia-l40s".
-std::string joined(std::span<const PoolRun> pools, const std::string& (*text_of)(const PoolRun&));
+/// What the pools run on, each name once, in order: "nvidia-h100-sxm + nvidia-l40s".
+std::string gpus_of(std::span<const PoolRun> pools);
+std::string engines_of(std::span<const PoolRun> pools);
+std::string profile_hashes_of(std::span<const PoolRun> pools);
 
 }  // namespace roofcast

@@ -1,13 +1,14 @@
-#include "roofcast/pool_description.hpp"
+#include "planner/pool_description.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
 #include "base/wording.hpp"
-#include "roofcast/record_parts.hpp"
 
 namespace roofcast {
 namespace {
@@ -25,6 +26,15 @@ struct Placement {
   std::string names;
   std::string where;
 };
+
+std::string distinct(std::span<const PoolRun> pools, std::string (*text_of)(const PoolRun&)) {
+  std::vector<std::string> texts;
+  for (const PoolRun& pool : pools) {
+    const std::string text = text_of(pool);
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+  }
+  return joined(texts, " + ");
+}
 
 }  // namespace
 
@@ -73,15 +83,16 @@ std::vector<PoolInputs> pool_inputs(std::span<const PoolRun> pools) {
   return list;
 }
 
-Json pools_json(std::span<const PoolRun> pools) { return value_to_json(pool_inputs(pools)); }
+std::string gpus_of(std::span<const PoolRun> pools) {
+  return distinct(pools, [](const PoolRun& pool) { return pool.deployment.gpu.name; });
+}
 
-std::string joined(std::span<const PoolRun> pools, const std::string& (*text_of)(const PoolRun&)) {
-  std::vector<std::string> texts;
-  for (const PoolRun& pool : pools) {
-    const std::string& text = text_of(pool);
-    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
-  }
-  return fmt::format("{}", fmt::join(texts, " + "));
+std::string engines_of(std::span<const PoolRun> pools) {
+  return distinct(pools, [](const PoolRun& pool) { return pool.deployment.engine.name; });
+}
+
+std::string profile_hashes_of(std::span<const PoolRun> pools) {
+  return distinct(pools, [](const PoolRun& pool) { return pool.profile_hash; });
 }
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-#include "validate/validation_report.hpp"
+#include "validate/validation_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -49,18 +49,18 @@ std::vector<IntervalRow> interval_rows(const std::vector<ComparedFigure>& figure
 
 }  // namespace
 
-std::vector<ValidationRuns> validation_runs(const ValidationReport& report,
+std::vector<ValidationRuns> validation_runs(const std::vector<ValidatedCase>& validated,
                                             const std::vector<ValidationCase>& cases,
                                             const std::string& command_line) {
   std::vector<ValidationRuns> all;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const ValidatedCase& validated = report.cases[i];
-    if (!validated.compared.reason.empty()) continue;
-    ValidationRuns runs{.predicted = validated.prediction.run,
+    const ValidatedCase& one = validated[i];
+    if (!one.compared.reason.empty()) continue;
+    ValidationRuns runs{.predicted = one.prediction.run,
                         .measured = {},
-                        .intervals = interval_rows(validated.compared.figures),
-                        .name = validated.compared.name,
-                        .group = validated.compared.group,
+                        .intervals = interval_rows(one.compared.figures),
+                        .name = one.compared.name,
+                        .group = one.compared.group,
                         .source = cases[i].source};
     runs.predicted.row.command_line = command_line;
     runs.measured = measured_run(cases[i], runs.predicted);
@@ -75,16 +75,6 @@ std::string measured_text(const std::string& metric, double value) {
   }
   if (metric.ends_with("_bytes")) return as_gib(Bytes{value});
   return metric.ends_with("_s") ? as_time(Seconds{value}) : fixed(value, 0);
-}
-
-std::int64_t answered(const ValidationReport& report) {
-  return std::count_if(
-      report.cases.begin(), report.cases.end(),
-      [](const ValidatedCase& validated) { return validated.compared.reason.empty(); });
-}
-
-bool is_judged_whole(const ValidationReport& report) {
-  return answered(report) == std::ssize(report.cases) && report.unjudged.empty();
 }
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-#include "cli/validate/validate_inputs.hpp"
+#include "validate/validation_inputs.hpp"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/io/shown.hpp"
 #include "base/suggest.hpp"
-#include "planner/flags/flag_values.hpp"
 #include "reports/importers/setting_keys.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "validate/measured_case.hpp"
@@ -22,16 +22,6 @@ namespace roofcast {
 namespace {
 
 using nlohmann::json;
-
-void take_meta(ImportOptions& options, const std::vector<std::string>& pairs) {
-  for (const std::string& pair : pairs) {
-    const std::size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw UsageError("--meta: '" + pair + "' is not KEY=VALUE, such as gpu=h100");
-    }
-    options.meta[pair.substr(0, equals)] = pair.substr(equals + 1);
-  }
-}
 
 bool says_lengths(const MeasuredRun& run, const WorkloadOptions& given) {
   return (given.input || run.setting.mean_input_tokens) &&
@@ -59,8 +49,8 @@ void check_load(const MeasuredRun& run) {
   throw Error(run.origin + ": does not say how many requests came at once, expected --num-prompts");
 }
 
-/// The flags that still apply to the scenario of `run`: a rate is already in its requests.
-SimulateOptions left_for(const MeasuredRun& run, SimulateOptions given) {
+/// The options that still apply to the scenario of `run`: a rate is already in its requests.
+ScenarioOptions left_for(const MeasuredRun& run, ScenarioOptions given) {
   const WorkloadOptions& load = given.workload;
   const bool replays = !run.requests.empty() && !load.input && !load.output && !load.num_prompts;
   if (replays) given.workload.request_rate.reset();
@@ -87,7 +77,7 @@ bool is_about_memory(const std::vector<MetricRow>& figures) {
 }
 
 /// The scenario under the flags: the file's settings, and what is required to parse it.
-Scenario base_scenario(const MeasuredRun& run, ValidationAsk ask, const SimulateOptions& given) {
+Scenario base_scenario(const MeasuredRun& run, ValidationAsk ask, const ScenarioOptions& given) {
   json scenario = scenario_of(run);
   const DeploymentOptions& deployment = given.deployment;
   if (!deployment.model.empty()) scenario["model"] = deployment.model;
@@ -103,15 +93,15 @@ Scenario base_scenario(const MeasuredRun& run, ValidationAsk ask, const Simulate
   return parse_scenario(scenario.dump(-1, ' ', false, kReplace), run.origin);
 }
 
-ValidationCase case_of(MeasuredRun run, const SimulateOptions& given) {
+ValidationCase case_of(MeasuredRun run, const ScenarioOptions& given) {
   ValidationCase result{.name = run.origin, .place = run.origin};
   result.figures = comparable_figures(run);
   result.measured = std::move(run);
   if (is_about_memory(result.figures)) result.ask = ValidationAsk::memory;
   try {
     take_load(result.measured, given.workload);
-    result.scenario = with_flags(base_scenario(result.measured, result.ask, given),
-                                 left_for(result.measured, given));
+    result.scenario = with_options(base_scenario(result.measured, result.ask, given),
+                                   left_for(result.measured, given));
     check_deployment(result.measured, result.scenario);
     if (given.deployment.engine.empty()) {
       result.assumed = taken_for_granted(result.measured.setting);
@@ -129,27 +119,11 @@ ValidationCase broken_case(const std::string& file, const std::string& problem) 
   return {.name = file, .place = file, .problem = problem};
 }
 
-/// The flag for results in `arguments`, in the user's spelling; empty: none.
-std::string result_flag_in(const std::vector<std::string>& arguments) {
-  ValidationInputs unused;
-  Usage usage{.synopsis = "", .example = "", .options = {}, .unlisted = {}, .positional = {}};
-  add_result_options(usage, unused);
-  usage.options.add(usage.unlisted);
-  for (const std::string& argument : normalise(arguments, usage.options)) {
-    if (!argument.starts_with('-')) continue;
-    const std::string flag = argument.substr(0, argument.find('='));
-    const std::string name = flag.starts_with("--") ? flag.substr(2) : flag;  // short ones: "-q"
-    if (usage.options.find_nothrow(name, false) != nullptr) return flag;
-  }
-  return {};
-}
-
-/// A manifest states the hardware of its cases: such a flag would have no effect.
-void refuse_idle_flags(const std::vector<std::string>& arguments, const std::string& manifest) {
-  const std::string flag = result_flag_in(arguments);
-  if (flag.empty()) return;
-  throw UsageError(
-      fmt::format("{}: {} is a manifest, which says what its cases ran on", flag, manifest));
+/// A manifest states the hardware of its cases: an override would have no effect.
+void refuse_idle_override(const ValidationFiles& inputs, const std::string& manifest) {
+  if (inputs.override_name.empty()) return;
+  throw UsageError(fmt::format("{}: {} is a manifest, which says what its cases ran on",
+                               inputs.override_name, manifest));
 }
 
 /// Keys of --meta that no prediction uses: they may be misspelled.
@@ -163,13 +137,12 @@ std::vector<std::string> idle_meta(const ImportOptions& options) {
   return lines;
 }
 
-void add_runs(std::vector<MeasuredRun> runs, const ValidationInputs& inputs,
+void add_runs(std::vector<MeasuredRun> runs, const ValidationFiles& inputs,
               ValidationManifest& all) {
   for (MeasuredRun& run : runs) all.cases.push_back(case_of(std::move(run), inputs.given));
 }
 
-void add_folder(const std::string& folder, const ValidationInputs& inputs,
-                ValidationManifest& all) {
+void add_folder(const std::string& folder, const ValidationFiles& inputs, ValidationManifest& all) {
   FolderReading reading = read_folder(folder, inputs.import);
   if (reading.runs.empty() && reading.broken.empty()) {
     throw Error(folder + ": holds no result of a known format");
@@ -183,15 +156,14 @@ void add_folder(const std::string& folder, const ValidationInputs& inputs,
   if (!note.empty()) all.remarks.push_back(note);
 }
 
-void add_manifest(const std::string& file, const ValidationInputs& inputs,
-                  ValidationManifest& all) {
+void add_manifest(const std::string& file, const ValidationFiles& inputs, ValidationManifest& all) {
   ValidationManifest manifest = read_manifest(file);
-  refuse_idle_flags(inputs.arguments, file);
+  refuse_idle_override(inputs, file);
   if (inputs.files.size() == 1) all.name = manifest.name;
   std::move(manifest.cases.begin(), manifest.cases.end(), std::back_inserter(all.cases));
 }
 
-void add_input(const std::string& file, const ValidationInputs& inputs, ValidationManifest& all) {
+void add_input(const std::string& file, const ValidationFiles& inputs, ValidationManifest& all) {
   std::error_code failure;
   if (std::filesystem::is_directory(file, failure)) return add_folder(file, inputs, all);
   if (!inputs.import.format.empty()) {
@@ -203,32 +175,7 @@ void add_input(const std::string& file, const ValidationInputs& inputs, Validati
 
 }  // namespace
 
-void add_result_options(Usage& usage, ValidationInputs& target) {
-  po::options_description results = option_group("Results of benchmarks (no manifest)");
-  results.add_options()("format", po::value(&target.import.format)->value_name("FORMAT"),
-                        "the tool's format (default: by content)")(
-      "meta",
-      po::value<std::vector<std::string>>()
-          ->multitoken()
-          ->value_name("KEY=VALUE ...")
-          ->notifier([&target](const std::vector<std::string>& pairs) {
-            take_meta(target.import, pairs);
-          }),
-      "what the files do not say of their setting, as gpu=h100 tp=2");
-  usage.options.add(results).add(machine_options(target.given.deployment));
-  usage.unlisted.add(engine_options(target.given.deployment))
-      .add(scheduler_options(target.given.deployment))
-      .add(synthetic_options(target.given.workload))
-      .add(feature_options(target.given.deployment.overrides));
-  usage.unlisted.add_options()(
-      "max-concurrency",
-      converted(target.given.workload.max_concurrency, "--max-concurrency", parse_positive)
-          ->value_name("N"),
-      "requests in flight at once");
-  usage.more = "More: the engine and its knobs, the load that a result does not say";
-}
-
-ValidationManifest read_inputs(const ValidationInputs& inputs) {
+ValidationManifest read_inputs(const ValidationFiles& inputs) {
   ValidationManifest all{.remarks = idle_meta(inputs.import)};
   for (const std::string& file : inputs.files) {
     try {

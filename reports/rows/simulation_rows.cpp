@@ -1,4 +1,4 @@
-#include "roofcast/simulation_rows.hpp"
+#include "reports/rows/simulation_rows.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #include "base/version.hpp"
 #include "model/io/engine_profile.hpp"
 #include "planner/cost.hpp"
-#include "roofcast/pool_description.hpp"
+#include "planner/pool_description.hpp"
 #include "simulator/io/length_table_reader.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/results/figures.hpp"
@@ -124,10 +124,6 @@ void write_jsonl_row(std::ostream& out, std::size_t index, const RequestRecord& 
       << "\"}\n";
 }
 
-const std::string& gpu_of(const PoolRun& pool) { return pool.deployment.gpu.name; }
-const std::string& engine_of(const PoolRun& pool) { return pool.deployment.engine.name; }
-const std::string& hash_of(const PoolRun& pool) { return pool.profile_hash; }
-
 }  // namespace
 
 Scenario with_absolute_paths(Scenario scenario) {
@@ -186,10 +182,10 @@ Run simulation_row(const SimulationRun& run, const std::string& command_line, bo
       .tool_version = kVersion,
       .command_line = command_line,
       .model = run.pools.front().deployment.model.name,
-      .gpu = joined(run.pools, gpu_of),
-      .engine = joined(run.pools, engine_of),
+      .gpu = gpus_of(run.pools),
+      .engine = engines_of(run.pools),
       .scenario_json = to_json(with_absolute_paths(run.scenario)),
-      .profile_hash = joined(run.pools, hash_of),
+      .profile_hash = profile_hashes_of(run.pools),
       .seed = run.scenario.seed,
       .summary = fmt::format("{} requests, {} req/s, TTFT p95 {}, TPOT p95 {}{}",
                              with_separators(result.completed), fixed(result.request_rate_per_s, 2),

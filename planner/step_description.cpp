@@ -1,4 +1,4 @@
-#include "roofcast/step_description.hpp"
+#include "planner/step_description.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "roofcast/deployment_description.hpp"
+#include "planner/deployment_description.hpp"
 
 #include <fmt/format.h>
 
