@@ -1,32 +1,9 @@
 // roofcast compare RUN RUN ...: runs of the store, metric by metric, each compared with the first.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <utility>
-
-#include "base/error.hpp"
 #include "cli/compare_document.hpp"
 #include "cli/options/arguments.hpp"
+#include "roofcast/stored_runs.hpp"
 
 namespace roofcast {
-namespace {
-
-constexpr std::size_t kMaxRuns = 50;  // more columns are unreadable
-
-Run run_of(const Store& store, const std::string& path, std::int64_t id) {
-  auto run = store.run(id);
-  if (run) return *std::move(run);
-  throw Error(fmt::format("{}: no run {} (roofcast runs --store {} lists them)", path, id, path));
-}
-
-void check_count(std::size_t count) {
-  if (count >= 2 && count <= kMaxRuns) return;
-  throw UsageError(fmt::format("compare takes 2 to {} runs, not {} (roofcast runs lists them)",
-                               kMaxRuns, count));
-}
-
-}  // namespace
-
 int run_compare(CommandContext& context) {
   std::string path = "roofcast.db";
   std::vector<std::int64_t> ids;
@@ -41,11 +18,11 @@ int run_compare(CommandContext& context) {
   usage.positional.add("run", -1);
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
-  check_count(ids.size());
+  check_compared(ids.size());
   const Store store(path, Store::Mode::read);
-  std::vector<Run> runs;
-  for (const std::int64_t id : ids) runs.push_back(run_of(store, path, id));
-  write(compare_document(runs, path), common->output, context.out);
+  CompareQuestion question{.store = path};
+  for (const std::int64_t id : ids) question.runs.push_back(stored_run(store, path, id));
+  write(compare_document(compare(question)), common->output, context.out);
   return kExitDone;
 }
 

@@ -1,20 +1,11 @@
 // roofcast estimate: the cost of prefill and of a decode step, and the reasons for it.
 #include "cli/estimate_document.hpp"
 #include "cli/options/deployment_options.hpp"
+#include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
-#include "planner/flags/flag_values.hpp"
+#include "roofcast/question_flags.hpp"
 
 namespace roofcast {
-namespace {
-
-std::int64_t parse_batch(const std::string& text, const std::string& flag) {
-  return parse_count_by(
-      {.what = "number of sequences", .examples = "1, 256", .min = 1, .max = kMaxEstimatedBatch},
-      text, flag);
-}
-
-}  // namespace
-
 int run_estimate(CommandContext& context) {
   EstimateQuestion question;
   DeploymentOptions& options = question.deployment;
@@ -27,16 +18,8 @@ int run_estimate(CommandContext& context) {
       .unlisted = from_command_option(line),
       .positional = {}};
   usage.unlisted.add(scheduler_options(options));
-  usage.options.add_options()("batch",
-                              converted(question.batch, "--batch", parse_batch)->value_name("N"),
-                              "sequences at once (default 1)")(
-      "input-len",
-      converted(question.input_tokens, "--input-len", parse_positive)->value_name("TOKENS"),
-      "prompt tokens each, also --isl (default 1024)")(
-      "output-len",
-      converted(question.output_tokens, "--output-len", parse_positive)->value_name("TOKENS"),
-      "generated tokens each, also --osl (default 128)")("ops", po::bool_switch(&operators),
-                                                         "every operator of both steps");
+  add_flags(usage.options, estimate_flags(), question);
+  usage.options.add_options()("ops", po::bool_switch(&operators), "every operator of both steps");
   usage.options.add(machine_options(options)).add(engine_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;

@@ -1,24 +1,11 @@
 // roofcast memory: what fits, term by term; --solve for the largest batch, context or smallest TP.
-#include "base/error.hpp"
 #include "cli/memory_document.hpp"
 #include "cli/options/deployment_options.hpp"
+#include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
-#include "planner/flags/flag_values.hpp"
+#include "roofcast/question_flags.hpp"
 
 namespace roofcast {
-namespace {
-
-using Solve = MemoryQuestion::Solve;
-
-Solve parse_solve(const std::string& text, const std::string& flag) {
-  if (text == "batch") return Solve::batch;
-  if (text == "context") return Solve::context;
-  if (text == "tp") return Solve::tensor_parallel;
-  throw UsageError(flag + ": '" + text + "' is not one of batch, context, tp");
-}
-
-}  // namespace
-
 int run_memory(CommandContext& context) {
   MemoryQuestion question;
   DeploymentOptions& options = question.deployment;
@@ -30,13 +17,7 @@ int run_memory(CommandContext& context) {
       .unlisted = from_command_option(line),
       .positional = {}};
   usage.unlisted.add(scheduler_options(options));
-  usage.options.add_options()("solve",
-                              converted(question.solve, "--solve", parse_solve)->value_name("WHAT"),
-                              "batch (the largest), context (the longest) or tp (the least)")(
-      "context", converted(question.context, "--context", parse_token_count)->value_name("TOKENS"),
-      "for batch and tp: tokens each (default --max-model-len)")(
-      "batch", converted(question.batch, "--batch", parse_positive)->value_name("N"),
-      "for context and tp: sequences at once (default 1)");
+  add_flags(usage.options, memory_flags(), question);
   usage.options.add(machine_options(options)).add(engine_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;

@@ -88,8 +88,7 @@ std::string joined(int argc, const char* const* argv) {
   return line;
 }
 
-int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
-             const std::function<bool()>& stopped) {
+int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   const std::string first = argc > 1 ? argv[1] : "--help";
   if (first == "--help" || first == "-h" || first == "help") {
     print_help(argc > 1 ? out : err);
@@ -104,7 +103,7 @@ int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream&
     return kExitDone;
   }
   const Command& command = find_command(first);
-  CommandContext context{{argv + 2, argv + argc}, joined(argc, argv), out, err, stopped};
+  CommandContext context{{argv + 2, argv + argc}, joined(argc, argv), out, err};
   return command.run(context);
 }
 
@@ -112,10 +111,9 @@ int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream&
 
 std::span<const Command> commands() { return kCommands; }
 
-int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
-                const std::function<bool()>& stopped) {
+int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   try {
-    const int code = dispatch(argc, argv, out, err, stopped);
+    const int code = dispatch(argc, argv, out, err);
     out.flush();
     if (!out) throw Error("cannot write to standard output");
     return code;

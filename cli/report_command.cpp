@@ -14,6 +14,7 @@
 #include "planner/evaluate_all.hpp"
 #include "reports/pages/report_document.hpp"
 #include "reports/pages/reports.hpp"
+#include "roofcast/stored_runs.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
@@ -62,12 +63,6 @@ Store open_store(const std::string& path) {
   return {path, Store::Mode::read};
 }
 
-Run find_run(const Store& store, const std::string& path, std::int64_t id) {
-  auto run = store.run(id);
-  if (!run) throw Error(fmt::format("{}: no run {} (roofcast runs lists them)", path, id));
-  return *std::move(run);
-}
-
 /// Files that the report reads: the store and the inputs of the run.
 std::vector<std::string> files_read(const ReportOptions& options, const Run& run) {
   std::vector<std::string> files{options.store_path};
@@ -98,7 +93,7 @@ Report report_of(ReportOptions options, std::ostream& err) {
   }
   if (const auto id = run_id(options.what)) {
     const Store store = open_store(options.store_path);
-    const Run run = find_run(store, options.store_path, *id);
+    const Run run = stored_run(store, options.store_path, *id);
     check_files(options.files, files_read(options, run));
     ProgressBar bar(err, "steps of the work");
     return run_report(

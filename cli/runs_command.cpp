@@ -6,32 +6,18 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/runs_sql.hpp"
 #include "planner/flags/flag_values.hpp"
-#include "reports/store.hpp"
-#include "roofcast/envelope.hpp"
+#include "roofcast/stored_runs.hpp"
 
 namespace roofcast {
 namespace {
 
-Json row_json(const RunRow& row) {
-  return {{"id", row.id},
-          {"kind", row.kind},
-          {"created_at", row.created_at},
-          {"model", row.model},
-          {"gpu", row.gpu},
-          {"engine", row.engine},
-          {"seed", row.seed},
-          {"summary", row.summary},
-          {"tool_version", row.tool_version},
-          {"command_line", row.command_line}};
-}
-
 Document list_document(const Store& store, const std::string& path) {
-  Document document{.machine = envelope("runs", {{"store", path}}), .sections = {}};
+  const std::vector<RunRow> rows = store.runs();
+  Document document{.machine = runs_json(rows, path), .sections = {}};
   Table table{.title = "",
               .columns = {{"Run"},
                           {"When", false},
@@ -41,34 +27,22 @@ Document list_document(const Store& store, const std::string& path) {
                           {"Engine", false},
                           {"Result", false}},
               .rows = {}};
-  Json runs = Json::array();
-  for (const RunRow& row : store.runs()) {
+  for (const RunRow& row : rows) {
     table.rows.push_back({std::to_string(row.id), row.created_at, row.kind, row.model, row.gpu,
                           row.engine, row.summary});
-    runs.push_back(row_json(row));
   }
-  document.machine["runs"] = std::move(runs);
   document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
   return document;
 }
 
 Document run_document(const Run& run, const std::string& path) {
-  Document document{.machine = envelope("runs", {{"store", path}, {"id", run.row.id}}),
-                    .sections = {}};
-  document.machine.update(row_json(run.row));
-  document.machine["profile_hash"] = run.row.profile_hash;
-  document.machine["scenario"] = parse_bounded<Json>(run.row.scenario_json, path);
-  Json metrics = Json::array();
+  Document document{.machine = run_json(run, path), .sections = {}};
   Table table{.title = "Metrics",
               .columns = {{"Metric", false}, {"Statistic", false}, {"Value"}},
               .rows = {}};
   for (const MetricRow& metric : run.metrics) {
-    metrics.push_back(
-        {{"name", metric.name}, {"statistic", metric.statistic}, {"value", metric.value}});
     table.rows.push_back({metric.name, metric.statistic, fmt::format("{:.6g}", metric.value)});
   }
-  document.machine["metrics"] = std::move(metrics);
-  document.machine["requests_stored"] = run.requests.size();
   document.sections.push_back(
       {.heading = fmt::format("Run {}: {} of {} on {}, {}", run.row.id, run.row.kind, run.row.model,
                               run.row.gpu, run.row.engine),
@@ -136,10 +110,7 @@ int run_runs(CommandContext& context) {
     write(list_document(store, path), common->output, context.out);
     return kExitDone;
   }
-  const auto run = store.run(id);
-  if (!run)
-    throw Error(fmt::format("{}: no run {} (roofcast runs --store {} lists them)", path, id, path));
-  write(run_document(*run, path), common->output, context.out);
+  write(run_document(stored_run(store, path, id), path), common->output, context.out);
   return kExitDone;
 }
 

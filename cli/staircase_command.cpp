@@ -1,8 +1,8 @@
 // roofcast staircase: what the KV cache saves, counted; with a model and a GPU also timed.
-#include "base/error.hpp"
 #include "cli/options/deployment_options.hpp"
+#include "cli/options/flag_options.hpp"
 #include "cli/staircase_document.hpp"
-#include "planner/flags/flag_values.hpp"
+#include "roofcast/question_flags.hpp"
 
 namespace roofcast {
 
@@ -15,31 +15,13 @@ int run_staircase(CommandContext& context) {
       .options = option_group("Options"),
       .unlisted = scheduler_options(deployment),
       .positional = {}};
-  usage.options.add_options()(
-      "prompt",
-      converted(question.prompt, "--prompt", parse_token_count)->required()->value_name("TOKENS"),
-      "tokens of the prompt")("generate",
-                              converted(question.generate, "--generate", parse_token_count)
-                                  ->required()
-                                  ->value_name("TOKENS"),
-                              "tokens generated")(
-      "acceptance", converted(question.acceptance, "--acceptance", parse_share)->value_name("P"),
-      "speculative decoding: how likely a draft token is accepted")(
-      "num-speculative-tokens", po::value(&question.drafts)->value_name("K"),
-      "draft tokens a step (default 4 with --acceptance)");
+  add_flags(usage.options, staircase_flags(), question);
   usage.options.add(machine_options(deployment)).add(engine_options(deployment));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
 
-  if (!deployment.model.empty() || !deployment.gpu.empty()) {
-    if (question.generate > kMaxTimedTokens) {
-      throw UsageError(
-          "--generate: at most 1,000,000 tokens are timed one by one (counting alone, without "
-          "--model and --gpu, takes any number)");
-    }
-    question.deployment = deployment;
-  }
-  write(staircase_document(staircase(question)), common->output, context.out);
+  write(staircase_document(staircase(staircase_question(question, deployment))), common->output,
+        context.out);
   return kExitDone;
 }
 

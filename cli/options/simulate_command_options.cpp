@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
 #include "planner/flags/scenario_flags.hpp"
 #include "simulator/io/scenario_reader.hpp"
@@ -40,8 +41,8 @@ Usage simulate_usage(SimulateOptions& target) {
       "keep nothing")("keep-requests", po::bool_switch(&target.keep_requests),
                       "store every request as well")(
       "requests-out", po::value(&target.requests_out)->value_name("FILE"),
-      "one row per request, .csv or .jsonl")("explain", po::bool_switch(&target.explain),
-                                             "which limit binds, what a tenth more of each gains");
+      "one row per request, .csv or .jsonl");
+  add_flags(usage.options, simulation_flags(), target.question);
   add_scenario_options(target, usage.options, usage.unlisted);
   usage.more =
       "More: --from-cmd LINE, load shapes (--stages, --turns ...), forms of traces, the "

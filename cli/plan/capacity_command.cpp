@@ -12,7 +12,7 @@
 namespace roofcast {
 
 int run_capacity(CommandContext& context) {
-  CapacityOptions options;
+  CapacityCommandOptions options;
   const auto common = parse(context, capacity_usage(options));
   if (!common) return kExitDone;
   take_from_command(options.simulate.deployment, options.simulate.from_command, context.err);
@@ -24,7 +24,7 @@ int run_capacity(CommandContext& context) {
     store.emplace(options.simulate.store_path, Store::Mode::write);
   }
   const CapacityAnswer answer = [&] {
-    ProgressBar bar(context, "simulations");
+    ProgressBar bar(context.err, "simulations");
     return capacity(
         question, std::move(study),
         [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); },

@@ -1,40 +1,22 @@
 #include "cli/plan/capacity_command_options.hpp"
 
-#include "base/dates.hpp"
-#include "base/error.hpp"
+#include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
-#include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
 namespace {
 
-po::options_description capacity_options(CapacityOptions& target) {
+po::options_description capacity_options(CapacityCommandOptions& target) {
   po::options_description options = option_group("Capacity");
   SimulateOptions& simulate = target.simulate;
   options.add_options()("scenario", po::value(&simulate.scenario_path)->value_name("FILE"),
-                        "scenario file; flags override it")(
-      "least-goodput",
-      converted(target.min_goodput, "--least-goodput", parse_share)->value_name("SHARE"),
-      "of the requests, within all limits of --goodput, as 99%")(
-      "explain", po::bool_switch(&target.explain), "the capacity with each limit a tenth wider")(
-      "growth",
-      converted(target.growth, "--growth", naming_flag(parse_growth))->value_name("P%/PERIOD"),
-      "of the load asked for, as 10%/month: when it fails")(
-      "from", converted(target.from, "--from", naming_flag(parse_date))->value_name("DATE"),
-      "the day that the growth begins, as 2026-11-22")(
-      "lose-one", po::bool_switch(&target.lose_one), "what is left with one replica fewer")(
-      "store", po::value(&simulate.store_path)->value_name("FILE"),
-      "the SQLite store (default roofcast.db)")(
+                        "scenario file; flags override it");
+  add_flags(options, capacity_flags(), target.capacity);
+  options.add_options()("store", po::value(&simulate.store_path)->value_name("FILE"),
+                        "the SQLite store (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&simulate](bool off) { simulate.store = !off; }),
       "keep nothing");
   return options;
-}
-
-void refuse_idle_flags(const CapacityOptions& options, const Scenario& scenario) {
-  if (options.from && !options.growth) throw UsageError("--from: given without --growth");
-  if (options.min_goodput && scenario.slo.goodput.empty()) {
-    throw UsageError("--least-goodput: given without --goodput, the limits of a good request");
-  }
 }
 
 /// Whether no number of requests was given: a scenario file gives one, even if by default.
@@ -44,7 +26,7 @@ bool has_free_length(const SimulateOptions& options) {
 
 }  // namespace
 
-Usage capacity_usage(CapacityOptions& target) {
+Usage capacity_usage(CapacityCommandOptions& target) {
   SimulateOptions& simulate = target.simulate;
   Usage usage{.synopsis = "roofcast capacity [SCENARIO.json] [options]",
               .example =
@@ -69,15 +51,9 @@ Usage capacity_usage(CapacityOptions& target) {
   return usage;
 }
 
-CapacityQuestion capacity_question(const CapacityOptions& options) {
-  CapacityQuestion question{.scenario = simulate_scenario(options.simulate),
-                            .min_goodput_share = options.min_goodput,
-                            .free_length = has_free_length(options.simulate),
-                            .explain = options.explain,
-                            .lose_one = options.lose_one};
-  refuse_idle_flags(options, question.scenario);
-  if (options.growth) question.growth = GrowthQuestion{*options.growth, options.from};
-  return question;
+CapacityQuestion capacity_question(const CapacityCommandOptions& options) {
+  return capacity_question(simulate_scenario(options.simulate), options.capacity,
+                           has_free_length(options.simulate));
 }
 
 }  // namespace roofcast
