@@ -43,6 +43,7 @@ int run_staircase(CommandContext&);
 int run_simulate(CommandContext&);
 int run_capacity(CommandContext&);
 int run_plan(CommandContext&);
+int run_whatif(CommandContext&);
 int run_trace(CommandContext&);
 int run_calibrate(CommandContext&);
 int run_profile(CommandContext&);
@@ -53,6 +54,7 @@ int run_measure(CommandContext&);
 int run_validate(CommandContext&);
 int run_fit(CommandContext&);
 int run_report_command(CommandContext&);
+int run_serve(CommandContext&);
 int run_completion(CommandContext&);
 int run_man(CommandContext&);
 

@@ -10,8 +10,6 @@
 #include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/options/from_command.hpp"
-#include "cli/plan/what_if_command.hpp"
-#include "cli/serve_command.hpp"
 #include "embedded_licences.hpp"
 
 namespace roofcast {

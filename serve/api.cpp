@@ -23,13 +23,13 @@
 #include "roofcast/compare.hpp"
 #include "roofcast/gpus.hpp"
 #include "roofcast/models.hpp"
-#include "roofcast/run_simulation.hpp"
 #include "roofcast/stored_runs.hpp"
 #include "serve/figures_json.hpp"
 #include "serve/http_status.hpp"
 #include "serve/process_memory.hpp"
 #include "serve/questions.hpp"
 #include "serve/report_page.hpp"
+#include "serve/without_paths.hpp"
 
 namespace roofcast {
 namespace {
@@ -95,8 +95,11 @@ ApiAnswer simulated(const AskedSimulation& asked, const std::string& store_path,
 
 ApiAnswer simulation_drawn(const SimulationQuestion& question, const GivenUp& stopped) {
   SimulationRun run = prepare_simulation(question.scenario);
-  if (run.refusal.empty()) run_simulation(run, until(stopped));
-  if (run.result.stopped) throw_stopped();
+  if (run.refusal.empty()) {
+    SimulationOutcome outcome = simulate_prepared(std::move(run), until(stopped));
+    if (outcome.answer.stopped) throw_stopped();
+    run = std::move(outcome.run);
+  }
   return {.body = {{"figures", figures_json(run_figures(run, until(stopped)))}}};
 }
 
@@ -132,21 +135,28 @@ Api::Api(ApiLimits limits, std::string store)
     : limits_(limits),
       store_(std::move(store)),
       store_name_(std::filesystem::path(store_).filename().string()),
-      known_(known_paths(store_)),
       slots_(limits.runs_at_once, limits.runs_waiting),
       quick_slots_(limits.runs_at_once, limits.runs_waiting) {}
 
+/// Errors of the store name its file.
 ApiAnswer Api::error_answer(int status, const std::exception& error) const {
-  return api_error(status, without_paths(with_keys(error.what()), known_));
+  std::string line = with_keys(error.what());
+  for (auto at = line.find(store_); at != std::string::npos;
+       at = line.find(store_, at + store_name_.size())) {
+    line.replace(at, store_.size(), store_name_);
+  }
+  return api_error(status, without_paths(line));
 }
 
 ApiAnswer Api::answered(WorkSlots& slots, const GivenUp& given_up,
                         const std::function<Work()>& make) {
+  Work work;
   try {
-    return worked(slots, given_up, make());
-  } catch (const UsageError& error) {
+    work = make();
+  } catch (const Error& error) {
     return error_answer(http_status::kBadRequest, error);
   }
+  return worked(slots, given_up, work);
 }
 
 ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& work) {
@@ -160,8 +170,8 @@ ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& wor
   const auto is_late = [end] { return std::chrono::steady_clock::now() >= end; };
   try {
     return work([&] { return is_abandoned() || is_late(); });
-  } catch (const UsageError&) {
-    throw;
+  } catch (const UsageError& error) {
+    return error_answer(http_status::kBadRequest, error);
   } catch (const std::bad_alloc&) {
     return api_error(http_status::kUnprocessableContent, "out of memory; try a smaller workload");
   } catch (const std::exception& error) {
@@ -211,7 +221,7 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
     const Store store(store_, Store::Mode::read);
     CompareQuestion asked{.store = store_name_};
     for (const std::int64_t id : ids) asked.runs.push_back(stored_run(store, store_name_, id));
-    return verdict(true, without_paths_in(to_json(compare(asked)), known_));
+    return verdict(true, without_paths_in(to_json(compare(asked))));
   };
 }
 
@@ -286,7 +296,7 @@ ApiAnswer Api::runs(const GivenUp& given_up) {
     const Store store(store_, Store::Mode::read);
     Json runs = Json::array();
     for (const RunRow& row : store.runs(kMaxListed)) {
-      runs.push_back(without_paths_in(to_json(row), known_));
+      runs.push_back(without_paths_in(to_json(row)));
     }
     return ApiAnswer{.body = {{"runs", std::move(runs)}, {"runs_total", store.run_count()}}};
   });
@@ -306,7 +316,7 @@ ApiAnswer Api::run(const std::string& id) {
   ApiAnswer answer = worked(slots_, never, [&](const GivenUp&) {
     const Store store(store_, Store::Mode::read);
     const Run run = stored_run(store, store_name_, std::stoll(id));
-    return verdict(true, without_paths_in(run_json(run, store_name_), known_));
+    return verdict(true, without_paths_in(run_json(run, store_name_)));
   });
   if (answer.status == http_status::kUnprocessableContent) answer.status = http_status::kNotFound;
   return answer;
@@ -316,7 +326,7 @@ ApiAnswer Api::report(const std::string& id, std::string& page, const GivenUp& g
   if (!may_have(id)) return api_error(http_status::kNotFound, "no such run");
   return answered(slots_, given_up, [&]() -> Work {
     return [&](const GivenUp& stopped) {
-      auto found = report_page(store_, std::stoll(id), known_, limits_, stopped);
+      auto found = report_page(store_, std::stoll(id), limits_, stopped);
       if (!found) return api_error(http_status::kNotFound, "no such run");
       page = *std::move(found);
       return ApiAnswer{};

@@ -11,7 +11,6 @@
 #include "reports/document.hpp"
 #include "serve/http_status.hpp"
 #include "serve/serve_options.hpp"
-#include "serve/without_paths.hpp"
 #include "serve/work_slots.hpp"
 
 namespace roofcast {
@@ -60,7 +59,7 @@ class Api {
  private:
   /// Answers within a time limit; `stopped` turns true when it must end.
   using Work = std::function<ApiAnswer(const GivenUp& stopped)>;
-  /// `make` reads the question, which may throw UsageError; its work then runs in a slot.
+  /// `make` reads the question, which may throw Error; its work then runs in a slot.
   ApiAnswer answered(WorkSlots& slots, const GivenUp& given_up, const std::function<Work()>& make);
   ApiAnswer worked(WorkSlots& slots, const GivenUp& given_up, const Work& work);
   ApiAnswer error_answer(int status, const std::exception& error) const;
@@ -73,7 +72,6 @@ class Api {
   const ApiLimits limits_;
   const std::string store_;
   const std::string store_name_;  // without its folder, for answers
-  const KnownPaths known_;
   WorkSlots slots_;
   WorkSlots quick_slots_;  // for what takes milliseconds: it does not wait behind simulations
   std::atomic<bool> stopping_{false};

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <functional>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -26,27 +24,6 @@ namespace {
 
 constexpr std::size_t kMaxValueSize = 200;
 constexpr std::size_t kMaxValues = 50;  // of a list
-
-/// The flags of a load that clients may set. Traces are files; stages, sessions and adapters have
-/// no bound here.
-constexpr std::array<std::string_view, 18> kLoadFlags = {"num-prompts",
-                                                         "request-rate",
-                                                         "burstiness",
-                                                         "input-len",
-                                                         "output-len",
-                                                         "prefix-len",
-                                                         "prefix-groups",
-                                                         "random-range-ratio",
-                                                         "normalised",
-                                                         "seed",
-                                                         "max-concurrency",
-                                                         "goodput",
-                                                         "slo",
-                                                         "replicas",
-                                                         "router",
-                                                         "prefill-replicas",
-                                                         "decode-replicas",
-                                                         "kv-link"};
 
 /// A value as text, under the name of its flag; empty for a toggle.
 struct NamedText {
@@ -176,20 +153,27 @@ void append_deployment_flags(Flags<Whole>& all, DeploymentOf deployment_of) {
   append(all, knob_flags(KnobGroup::scheduler), overrides_of);
 }
 
-bool is_load_flag(std::string_view name) {
-  return std::ranges::find(kLoadFlags, name) != kLoadFlags.end();
+/// Whether clients may set it: stages, sessions and adapters have no bound here.
+bool is_bounded(std::string_view flag) {
+  return flag == "normalised" || flag == "random-range-ratio" || flag == "prefix-len" ||
+         flag == "prefix-groups";
 }
 
-/// The flags of a scenario that clients may set.
+/// The flags of a scenario that clients may set: not its trace, which is a file.
 const Flags<ScenarioOptions>& load_flags() {
   using S = ScenarioOptions;
   static const Flags<S> flags = [] {
+    Flags<LoadShapeOptions> shape = load_shape_flags();
+    std::erase_if(shape, [](const auto& flag) { return !is_bounded(flag.name); });
+    Flags<EngineOverrides> features = knob_flags(KnobGroup::features);
+    std::erase_if(features, [](const auto& flag) { return flag.name == "speculative-config"; });
     Flags<S> all;
     append_deployment_flags(all, &S::deployment);
-    append(all, knob_flags(KnobGroup::features),
-           [](S& options) -> EngineOverrides& { return options.deployment.overrides; });
-    std::erase_if(all, [](const Flag<S>& flag) { return flag.name == "speculative-config"; });
-    std::ranges::copy_if(scenario_flags(), std::back_inserter(all), is_load_flag, &Flag<S>::name);
+    append(all, features, [](S& s) -> EngineOverrides& { return s.deployment.overrides; });
+    append(all, synthetic_flags(), &S::workload);
+    append(all, shape, [](S& s) -> LoadShapeOptions& { return s.workload.shape; });
+    append(all, objective_flags(), &S::workload);
+    append(all, cluster_flags(), &S::cluster);
     return all;
   }();
   return flags;
@@ -346,18 +330,21 @@ std::vector<std::int64_t> asked_runs(const Json& body) {
 }
 
 std::string with_keys(const std::string& message) {
+  constexpr std::string_view kCommand = "roofcast ";  // up to a bracket it is a command line
   std::string result;
   for (std::size_t at = 0; at < message.size();) {
-    const bool is_flag = message.compare(at, 2, "--") == 0 && at + 2 < message.size() &&
-                         std::islower(static_cast<unsigned char>(message[at + 2])) != 0;
-    if (!is_flag) {
-      result += message[at++];
+    const std::string_view rest = std::string_view(message).substr(at);
+    std::size_t size = 1;
+    if (rest.starts_with(kCommand)) {
+      size = std::min(rest.find(')'), rest.size());
+    } else if (rest.starts_with("--") && rest.size() > 2 && rest[2] >= 'a' && rest[2] <= 'z') {
+      size = std::min(rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), rest.size());
+      result += key_of(rest.substr(2, size - 2));
+      at += size;
       continue;
     }
-    const std::size_t end = std::min(
-        message.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-", at + 2), message.size());
-    result += key_of(message.substr(at + 2, end - at - 2));
-    at = end;
+    result += rest.substr(0, size);
+    at += size;
   }
   return result;
 }

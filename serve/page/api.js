@@ -5,7 +5,7 @@ export class Refusal extends Error {}
 
 async function answered(response) {
   const body = await response.json().catch((error) => {
-    if (error.name === "AbortError") throw error; // nobody waits for it any more
+    if (error.name === "AbortError") throw error; // no longer wanted
     throw new Refusal("the server's answer cannot be read");
   });
   if (!response.ok) throw new Refusal(body.error || `the server answers ${response.status}`);

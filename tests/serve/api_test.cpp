@@ -75,7 +75,7 @@ TEST(Api, AnEstimateOfMoreSequencesThanFitAnywhereIsRefused) {
   const ApiAnswer answer =
       api.command("estimate", R"({"model": "llama-3.1-8b", "gpu": "h100", "batch": 1000000000})");
   EXPECT_EQ(answer.status, 400);
-  EXPECT_THAT(line_of(answer), HasSubstr("--batch"));
+  EXPECT_THAT(line_of(answer), HasSubstr("batch: "));
 }
 
 TEST(Api, WhatIsNoQuestionIsRefusedInALine) {
