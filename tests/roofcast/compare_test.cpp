@@ -58,7 +58,7 @@ TEST(CompareAnswer, DifferencesAreOfRunsThatKeptTheirRequests) {
   EXPECT_TRUE(compared({run_with(1, 1), run_with(2, 2)}).differences.empty());
   // 100 requests of 1 s each against the same of 1.5 s.
   const auto kept = [](std::int64_t id, double ttft) {
-    Run run = run_with(id, ttft);
+    roofcast::Run run = run_with(id, ttft);
     run.metrics = {{"ttft_s", "mean", ttft}};
     for (std::int64_t i = 0; i < 100; ++i) {
       const double arrival = static_cast<double>(i);
