@@ -4,6 +4,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 
 namespace roofcast {
 
@@ -84,5 +85,9 @@ constexpr FlopsPerByte operator/(FlopsPerSecond compute, BytesPerSecond memory) 
 }
 
 inline constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+constexpr double to_gib(Bytes bytes) { return bytes.value / kGiB; }
+
+/// A count as a factor of quantities; exact up to 2^53.
+constexpr double to_double(std::int64_t count) { return static_cast<double>(count); }
 
 }  // namespace roofcast

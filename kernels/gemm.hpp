@@ -2,7 +2,7 @@
 //   output[m, n] = scale * sum_k input[m, k] * weight[n, k]
 // The weight is row-major by output, as checkpoints store it ("TN" in BLAS terms). Accumulates in
 // fp32 (int32 for int8). Pointers are aligned to 16 bytes. All backends follow this contract;
-// kernels/reference_gemm.hpp is its plain form.
+// tests/kernels/reference_gemm.hpp is its plain form.
 #pragma once
 
 #include <cstdint>

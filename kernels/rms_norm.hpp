@@ -2,7 +2,7 @@
 //   sum = input + residual, rounded to the element type and stored to residual_out;
 //   output = sum / sqrt(mean(sum^2) + epsilon) * weight.        (Zhang, Sennrich, NeurIPS 2019)
 // Without a residual, sum is the input and only the output is stored. Accumulates in fp32 or
-// better. All backends follow this contract; kernels/reference.hpp is its plain form.
+// better. All backends follow this contract; tests/kernels/reference.hpp is its plain form.
 #pragma once
 
 #include <cstdint>

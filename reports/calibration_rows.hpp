@@ -1,4 +1,4 @@
-// What the store keeps of a calibration: one row a timed point, one a sample. Columns:
+// Rows that the store keeps for a calibration: one per timed point, one per sample. Columns:
 // reports/schema.sql.
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace roofcast {
 
-/// One row of `calibrations`, beside its row of `runs`.
+/// One row of `calibrations`; the run also has a row of `runs`.
 struct CalibrationRow {
   std::string device;
-  std::string identity;    // UUID of a GPU: what an interrupted calibration is found by
+  std::string identity;    // UUID of a GPU; an interrupted calibration is looked up by it
   std::string conditions;  // protocol and versions
 };
 
-/// One row of `samples`: the time of one call, in the mean of a recording.
+/// One row of `samples`: the time of one call, averaged over a recording.
 struct SampleRow {
   double call_s = 0;
   std::optional<double> clock_hz{};
@@ -24,7 +24,7 @@ struct SampleRow {
   bool dropped = false;
 };
 
-/// One row of `timed_points` with its samples, in order of time.
+/// One row of `timed_points` with its samples, in time order.
 struct TimedPointRow {
   std::int64_t index = 0;
   std::string name{};
@@ -32,7 +32,7 @@ struct TimedPointRow {
   std::string kernel{};
   double x = 0;
   double y = 0;
-  std::int64_t calls = 1;  // in one sample
+  std::int64_t calls = 1;  // per sample
   double median_s = 0, p10_s = 0, p90_s = 0;
   bool bimodal = false;
   bool throttled = false;

@@ -51,7 +51,7 @@ std::size_t sequence_length(unsigned char lead) {
   return lead < 0xF5 ? 4 : 1;
 }
 
-/// The first character of `text`; a byte that is no UTF-8 counts as one character.
+/// The first character of `text`; a byte that is not valid UTF-8 counts as one character.
 CodePoint first_code_point(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   const std::size_t length = sequence_length(lead);

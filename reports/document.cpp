@@ -12,9 +12,9 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// One line of plain text: names come from files, so tabs, line feeds and escapes become spaces,
-/// also those escapes that are one character of two bytes in UTF-8 (U+0080 to U+009F, ISO 6429's
-/// C1).
+/// Collapses text to one line. Names come from files, so tabs, line feeds and control characters
+/// become spaces, including the C1 controls of ISO 6429 (U+0080 to U+009F), which are two bytes in
+/// UTF-8.
 std::string on_one_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(),
@@ -32,7 +32,7 @@ Row titles_of(const Table& table) {
   return titles;
 }
 
-/// A list of names and values needs none.
+/// False for a plain list of names and values.
 bool has_titles(const Table& table) {
   return std::any_of(table.columns.begin(), table.columns.end(),
                      [](const Column& column) { return !column.title.empty(); });
@@ -98,7 +98,7 @@ void write_text(const Document& document, std::ostream& out) {
 
 // ---- Markdown
 
-/// Text that Markdown shows as it is, also within a table.
+/// Escapes `text` so that Markdown shows it literally, also inside a table.
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : on_one_line(text)) {
@@ -152,7 +152,8 @@ void write_markdown(const Document& document, std::ostream& out) {
 
 // ---- CSV
 
-/// "-1,234,567.8" to "-1234567.8", so that other programs read a number; other text stays.
+/// "-1,234,567.8" becomes "-1234567.8", so that other programs parse a number; other text is
+/// unchanged.
 std::string without_separators(const std::string& text) {
   const std::size_t start = text.starts_with('-') ? 1 : 0;
   const std::string whole = text.substr(start, text.find('.') - start);
@@ -223,7 +224,7 @@ void write_csv(const Document& document, std::ostream& out) {
   return true;
 }
 
-/// JSON text; a name that is not UTF-8 (from a file) shows a replacement character.
+/// JSON text; bytes of a name (from a file) that are not UTF-8 become the replacement character.
 std::string json_text(const Json& value, int indent) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }

@@ -1,5 +1,5 @@
-// The answer of a command, before it has a form: one JSON object for machines, sections for
-// people. Writers only format; every command fills a Document and prints it with --output.
+// The answer of a command before it is formatted: one JSON object for programs, sections for
+// readers. Every command fills a Document and prints it as --output asks; writers only format.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ struct Column {
   bool right = true;  // numbers right, text left
 };
 
-/// A table, already in the units and digits that a person reads. Every row has a cell a column. One
-/// whose columns all have no title is a list of names and values, printed without a head.
+/// A table whose cells already have the units and digits that readers see. Every row has one cell
+/// per column. If no column has a title it is a list of names and values, printed without a header.
 struct Table {
   std::string title;
   std::vector<Column> columns;
@@ -40,16 +40,15 @@ struct Document {
 
 enum class OutputFormat { table, json, jsonl, csv, md };
 
-/// Throws UsageError naming the formats.
+/// Throws UsageError listing the formats if `text` is not one.
 OutputFormat parse_output_format(const std::string& text);
 
-/// table: aligned text, a section's body indented under its heading; md: Markdown; csv: the
-/// document's tables, quoted as in RFC 4180 with lines ended by a line feed, a blank line between
-/// tables, whole-number separators removed; json: `machine`, indented by two; jsonl: `machine` on
-/// one line.
+/// table: aligned text, each section's body indented under its heading. md: Markdown. csv: the
+/// document's tables, quoted as in RFC 4180 but with line feeds, without thousands separators, a
+/// blank line between tables. json: `machine`, indented by two. jsonl: `machine` on one line.
 void write(const Document& document, OutputFormat format, std::ostream& out);
 
-/// Columns that UTF-8 text takes on a terminal: combining marks none, East Asian wide ones two.
+/// Terminal columns that UTF-8 text takes: 0 for combining marks, 2 for East Asian wide characters.
 std::size_t display_width(std::string_view text);
 
 }  // namespace roofcast

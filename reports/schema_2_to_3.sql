@@ -1,19 +1,19 @@
--- Brings a store of schema 2 to schema 3: predictions beside measured runs, as in schema.sql.
+-- Upgrades a store from schema 2 to schema 3: predictions beside measured runs, as in schema.sql.
 PRAGMA user_version = 3;
 
--- A prediction and the measured run that it stands beside: both are rows of `runs`, of kinds
--- 'validate' and 'measured', their figures rows of `metrics` under the same names.
+-- A prediction and the measured run that it is compared with: both are rows of `runs`, of kinds
+-- 'validate' and 'measured', and their figures are rows of `metrics` with the same names.
 CREATE TABLE validations (
   run_id          INTEGER PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
   measured_run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
   case_name       TEXT NOT NULL,
-  case_group      TEXT NOT NULL,  -- the user's own label; '' without one
-  source          TEXT NOT NULL   -- where it was measured, as the user says; '' unsaid
+  case_group      TEXT NOT NULL,  -- the user's own label, or ''
+  source          TEXT NOT NULL   -- where the measurement is from, as the user states it, or ''
 );
 CREATE INDEX validations_by_measured_run ON validations (measured_run_id);
 
--- What a predicted figure would be with its causes of error 1.28 standard deviations off: meant to
--- hold 80 of 100 measured values.
+-- A predicted figure with its causes of error 1.28 standard deviations off in either direction:
+-- should contain 80 of 100 measured values.
 CREATE TABLE intervals (
   run_id    INTEGER NOT NULL REFERENCES validations (run_id) ON DELETE CASCADE,
   name      TEXT NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE intervals (
   PRIMARY KEY (run_id, name, statistic)
 ) WITHOUT ROWID;
 
--- Every figure of both sides; relative_error is predicted / measured - 1, NULL where 0 was measured.
+-- Every figure that both have; relative_error is predicted / measured - 1, NULL if 0 was measured.
 CREATE VIEW validation_errors AS
 SELECT
   v.run_id, v.measured_run_id, v.case_name, v.case_group, r.engine, r.gpu, r.model,

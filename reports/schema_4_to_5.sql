@@ -1,9 +1,9 @@
--- Brings a store of schema 4 to schema 5: views for those who ask in SQL, as in schema.sql.
+-- Upgrades a store from schema 4 to schema 5: views for SQL queries, as in schema.sql.
 PRAGMA user_version = 5;
 
--- The same with columns added behind the last.
+-- The existing view with columns appended.
 DROP VIEW run_summary;
--- One row a run with the figures most asked for; NULL where the run has none.
+-- One row per run with the most requested figures; NULL if the run does not have it.
 CREATE VIEW run_summary AS
 SELECT
   runs.id AS run_id, kind, created_at, model, gpu, engine,
@@ -34,15 +34,15 @@ CREATE VIEW latest_runs AS
 SELECT * FROM run_summary
 WHERE run_id IN (SELECT max(id) FROM runs GROUP BY kind, model, gpu, engine);
 
--- Every figure with what its run was of, and when in seconds since 1970 (UTC).
+-- Every figure with its run's model, GPU and engine, and its time in seconds since 1970 (UTC).
 CREATE VIEW run_metrics AS
 SELECT
   metrics.run_id, CAST(strftime('%s', runs.created_at) AS INTEGER) AS created_epoch_s,
   runs.kind, runs.model, runs.gpu, runs.engine, metrics.name, metrics.statistic, metrics.value
 FROM metrics JOIN runs ON runs.id = metrics.run_id;
 
--- Over all runs of a GPU; predicted and measured ones apart, by their kind. Means are of the runs'
--- own p95, each run counting once.
+-- Over all runs of a GPU, predicted and measured separately, by their kind. Means are over the
+-- runs' p95 values, each run counting once.
 CREATE VIEW gpu_summary AS
 SELECT
   gpu, kind, count(*) AS runs,
@@ -54,8 +54,8 @@ SELECT
   min(cost_usd_per_million_output_tokens) AS least_cost_usd_per_million_output_tokens
 FROM run_summary GROUP BY gpu, kind;
 
--- How far off predictions were, by engine and figure: bias is the mean of relative_error, coverage
--- the share of figures that their interval holds.
+-- Errors of predictions by engine and figure: bias is the mean relative_error, coverage the share
+-- of figures whose interval contains the measured value.
 CREATE VIEW error_by_engine AS
 SELECT
   engine, name, statistic, count(*) AS figures, avg(relative_error) AS bias,

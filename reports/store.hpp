@@ -1,5 +1,5 @@
-// The SQLite store: every run with its full input and its metrics, one transaction a run.
-// Schema and its version: reports/schema.sql. Made to be queried by others.
+// The SQLite store: every run with its full input and its metrics, one transaction per run. Meant
+// to be queried by other programs too. Schema and its version: reports/schema.sql.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace roofcast {
 
 /// One row of `runs`.
 struct RunRow {
-  std::int64_t id = 0;     // given by the store
+  std::int64_t id = 0;     // assigned by the store
   std::string kind;        // "simulate", "calibrate", "validate", "measured", "plan"
   std::string created_at;  // ISO 8601, UTC
   std::string tool_version;
@@ -25,7 +25,7 @@ struct RunRow {
   std::string model;
   std::string gpu;
   std::string engine;
-  std::string scenario_json;  // the input as understood, complete
+  std::string scenario_json;  // the complete input as parsed
   std::string profile_hash;   // of the hardware profile's text
   std::uint64_t seed = 0;
   std::string summary;  // one line for a list
@@ -42,7 +42,7 @@ struct MetricRow {
 struct RequestRow {
   std::int64_t index = 0;
   double arrival_s = 0;
-  std::optional<double> sent_s = {};  // left the client; its arrival without a concurrency limit
+  std::optional<double> sent_s = {};  // left the client; the arrival if concurrency is not limited
   std::optional<double> scheduled_s = {}, first_token_s = {}, finished_s = {};
   std::int64_t input_tokens = 0, output_tokens = 0, preemptions = 0;
   std::string slo_class = {};
@@ -54,22 +54,22 @@ struct Run {
   std::vector<RequestRow> requests;  // empty unless asked for
 };
 
-/// A calibration that did not come to its end.
+/// A calibration that was interrupted or is still running.
 struct UnfinishedCalibration {
   RunRow row;
   CalibrationRow calibration;
   std::vector<TimedPointRow> points;
 };
 
-/// What a calibration adds to its row of `runs` when it ends.
+/// Added to a calibration's row of `runs` when it ends.
 struct CalibrationEnd {
   std::string summary;
-  std::string profile_hash;  // of the profile that was written; empty: none was
+  std::string profile_hash;  // of the profile that was written; empty if none was
   std::vector<MetricRow> metrics;
   bool complete = true;  // false: interrupted
 };
 
-/// One row of `intervals`: ends of a predicted figure's interval, in the figure's unit.
+/// One row of `intervals`: the ends of a predicted figure's interval, in the figure's unit.
 struct IntervalRow {
   std::string name;
   std::string statistic;
@@ -81,13 +81,14 @@ struct IntervalRow {
 struct ValidationRuns {
   Run predicted{};
   Run measured{};
-  std::vector<IntervalRow> intervals{};  // of figures that both have
+  std::vector<IntervalRow> intervals{};  // of figures that both runs have
   std::string name{}, group{}, source{};
 };
 
-/// An open store. Throws Error: not a SQLite file, another program's, from a newer version, not
-/// writable, disk full, locked for longer than `wait`. Opening an absent file for writing creates
-/// it, so a command that takes long opens its store before it starts. Not for two threads at once.
+/// An open store. Throws Error if the file is not an SQLite database, belongs to another program,
+/// comes from a newer version, is not writable, is locked for longer than `wait`, or the disk is
+/// full. Opening an absent file for writing creates it, so that a long command fails before it
+/// starts working. Not thread-safe.
 class Store {
  public:
   enum class Mode { read, write };
@@ -103,34 +104,34 @@ class Store {
   std::int64_t run_count() const;
   std::optional<Run> run(std::int64_t id) const;  // metrics by name and statistic; requests too
 
-  // ---- calibrations, which are stored while they run (store_calibration.cpp)
+  // ---- calibrations, stored while they run (store_calibration.cpp)
 
   /// Starts one; returns its run's id.
   std::int64_t begin_calibration(const RunRow& row, const CalibrationRow& calibration);
-  /// All or nothing. Points of a run are numbered by the caller.
+  /// All or nothing. The caller numbers the points of a run.
   void add_points(std::int64_t run, std::span<const TimedPointRow> points);
-  /// Metrics of an earlier end are replaced.
+  /// Replaces the metrics of an earlier end.
   void end_calibration(std::int64_t run, const CalibrationEnd& end);
-  /// The newest of this device that has not come to its end.
+  /// The newest unfinished calibration of this device.
   std::optional<UnfinishedCalibration> unfinished_calibration(const std::string& identity) const;
-  std::vector<TimedPointRow> timed_points(std::int64_t run) const;  // in order of time
+  std::vector<TimedPointRow> timed_points(std::int64_t run) const;  // in time order
 
-  // ---- predictions beside measured runs (store_validation.cpp)
+  // ---- predictions and measured runs (store_validation.cpp)
 
   /// All or nothing; returns the ids of the predicted runs, in order.
   std::vector<std::int64_t> add_validations(std::span<const ValidationRuns> validations);
 
-  // ---- plans, which keep what they have simulated while they run (store_plans.cpp)
+  // ---- plans, whose evaluations are stored while they run (store_plans.cpp)
 
-  /// Starts one, or goes on with one that did not come to its end: of equal scenario_json, seed and
+  /// Starts a plan, or resumes an unfinished one with the same scenario_json, seed and
   /// tool_version. Returns its run's id.
   std::int64_t begin_plan(const RunRow& row);
-  /// All or nothing. What is there already stays.
+  /// All or nothing. Evaluations that are already stored are kept.
   void add_evaluations(std::int64_t plan, std::span<const EvaluationRow> evaluations);
-  /// What any plan of this version of the program came to.
+  /// The stored answer to `question`, from any plan of this version of the program.
   std::optional<std::string> evaluation(const std::string& tool_version,
                                         const std::string& question) const;
-  /// Metrics of an earlier end are replaced.
+  /// Replaces the metrics of an earlier end.
   void end_plan(std::int64_t plan, const PlanEnd& end, const std::vector<MetricRow>& metrics);
 
  private:

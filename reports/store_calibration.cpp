@@ -1,4 +1,4 @@
-// Calibrations in the store: begun, filled point by point, ended.
+// Calibrations in the store: started, filled point by point, ended.
 #include <utility>
 
 #include "reports/store_impl.hpp"

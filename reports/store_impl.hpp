@@ -1,4 +1,4 @@
-// Internal to reports/: what the files that implement Store share.
+// Internal to reports/: shared by the files that implement Store.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -21,14 +21,14 @@ struct Store::Impl {
 
 namespace store_detail {
 
-/// Of the schema that this program writes (schema.sql).
+/// Version of the schema that this program writes (schema.sql).
 inline constexpr std::int32_t kSchemaVersion = 5;
 
-/// What a failed call means to the user, in one line.
+/// A failed call in the user's terms, in one line.
 std::string explain(const std::string& path, std::chrono::milliseconds wait,
                     const SQLite::Exception& error);
 
-/// Does `work`; a SQLite error becomes an Error with `consequence` behind its explanation.
+/// Runs `work`; a SQLite error becomes an Error: its explanation followed by `consequence`.
 template <class Work>
 auto explaining(const std::string& path, std::chrono::milliseconds wait, const char* consequence,
                 Work work) {
@@ -39,11 +39,11 @@ auto explaining(const std::string& path, std::chrono::milliseconds wait, const c
   }
 }
 
-/// After a failed write SQLite may leave its journal to whoever opens the file next; reading brings
-/// the file back at once, so that also a program that may only read it finds it whole.
+/// After a failed write SQLite may leave its journal for the next process that opens the file.
+/// Reading rolls it back now, so that a later reader without write access finds a consistent file.
 void take_back(SQLite::Database& database) noexcept;
 
-/// Does `write` in one transaction: all or nothing.
+/// Runs `write` in one transaction: all or nothing.
 template <class Write>
 auto in_one_transaction(SQLite::Database& database, Write write) {
   try {
@@ -61,7 +61,7 @@ std::int64_t insert_run(SQLite::Database& database, const RunRow& row);
 void insert_metrics(SQLite::Database& database, std::int64_t id,
                     const std::vector<MetricRow>& metrics);
 
-/// Binds NULL for nothing.
+/// Binds NULL if there is no value.
 void bind_optional(SQLite::Statement& statement, int index, const std::optional<double>& value);
 std::optional<double> optional_at(SQLite::Statement& row, int index);
 

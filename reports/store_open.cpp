@@ -1,4 +1,4 @@
-// Opening a store: whose file it is, its schema, and the step from an older one.
+// Opening a store: checks that the file is ours, creates its schema, upgrades older ones.
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -11,7 +11,7 @@ namespace roofcast {
 
 namespace store_detail {
 
-/// What a failed call means to the user, in one line.
+/// A failed call in the user's terms, in one line.
 std::string explain(const std::string& path, std::chrono::milliseconds wait,
                     const SQLite::Exception& error) {
   switch (error.getErrorCode()) {
@@ -43,7 +43,7 @@ using store_detail::explaining;
 
 using store_detail::kSchemaVersion;
 
-// Set by schema.sql, as is the version.
+// Set by schema.sql, as is kSchemaVersion.
 constexpr std::int32_t kApplicationId = 0x52464354;  // "RFCT"
 
 // embedded_schema() holds schema.sql, then the steps from version 1 to 2, 2 to 3, ...
@@ -67,13 +67,13 @@ void check_file(const std::string& path, Store::Mode mode) {
   }
 }
 
-/// A reader opens for writing too, without changing anything: only so can it bring a store back
-/// that another program left in the middle of a transaction. SQLite itself falls back to reading
-/// where the file may not be written.
+/// Readers open for writing too, although they change nothing: only then can SQLite roll back a
+/// transaction that another program left unfinished. It falls back to read-only by itself if the
+/// file is not writable.
 SQLite::Database open_database(const std::string& path, Store::Mode mode,
                                std::chrono::milliseconds wait) {
   const int create = mode == Store::Mode::write ? SQLite::OPEN_CREATE : 0;
-  // An absolute path keeps SQLite from taking names such as ":memory:" or "file:x" specially.
+  // An absolute path, so that SQLite does not interpret names such as ":memory:" or "file:x".
   SQLite::Database database(std::filesystem::absolute(path).string(),
                             SQLite::OPEN_READWRITE | create, static_cast<int>(wait.count()));
   database.exec("PRAGMA foreign_keys = ON");
@@ -85,7 +85,7 @@ std::int32_t number(SQLite::Database& database, const char* query) {
   return database.execAndGet(query).getInt();
 }
 
-/// Version of a store of ours, 0 for a database with nothing in it; throws for all others.
+/// Version of a store of ours, 0 for an empty database; throws Error for all others.
 std::int32_t version_of(SQLite::Database& database, const std::string& path) {
   const std::int32_t application = number(database, "PRAGMA application_id");
   const std::int32_t version = number(database, "PRAGMA user_version");
@@ -104,7 +104,7 @@ std::int32_t version_of(SQLite::Database& database, const std::string& path) {
                           path, objects));
 }
 
-/// Creates the schema, or brings an older one up step by step. Two programs may do so at once: the
+/// Creates the schema, or upgrades an older one step by step. If two programs do so at once, the
 /// second finds it done.
 void bring_up(SQLite::Database& database, const std::string& path) {
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
@@ -117,8 +117,8 @@ void bring_up(SQLite::Database& database, const std::string& path) {
   transaction.commit();
 }
 
-/// A reader takes an older store as it is: every version so far only added tables, views and
-/// columns of views.
+/// Readers use an older store as it is: every version so far only added tables, views and columns
+/// of views.
 void prepare(SQLite::Database& database, const std::string& path, Store::Mode mode) {
   const std::int32_t version = version_of(database, path);
   if (mode == Store::Mode::read) {
@@ -135,13 +135,13 @@ void prepare(SQLite::Database& database, const std::string& path, Store::Mode mo
 
 namespace store_detail {
 
-/// After a failed write SQLite may leave its journal to whoever opens the file next; reading brings
-/// the file back at once, so that also a program that may only read it finds it whole.
+/// After a failed write SQLite may leave its journal for the next process that opens the file.
+/// Reading rolls it back now, so that a later reader without write access finds a consistent file.
 void take_back(SQLite::Database& database) noexcept {
   try {
     number(database, "SELECT count(*) FROM sqlite_master");
   } catch (const SQLite::Exception&) {
-    // Then the next one to open the store does it.
+    // The next process that opens the store rolls it back.
   }
 }
 

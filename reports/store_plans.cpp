@@ -1,4 +1,4 @@
-// Plans in the store: begun or gone on with, their evaluations, ended.
+// Plans in the store: started or resumed, their evaluations, ended.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -13,8 +13,8 @@ using store_detail::in_one_transaction;
 
 namespace {
 
-/// Of both with a byte between them that no text has. Only for finding: equal keys of different
-/// texts are told apart.
+/// Hash of both texts, separated by a byte that neither contains. Only an index: queries compare
+/// the texts too, so a collision does no harm.
 std::string key_of(std::string_view tool_version, std::string_view question) {
   const std::uint64_t version = fnv1a(std::string_view("\0", 1), fnv1a(tool_version));
   return fmt::format("{:016x}", fnv1a(question, version));

@@ -22,10 +22,10 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kWait{5};          // for another program that writes
 constexpr int kLongestValue = 16 << 20;           // bytes of one value
 constexpr int kLongestLikePattern = 1000;         // bytes
-constexpr int kOperationsBetweenLooks = 1000;     // of SQLite's machine, between looks at the clock
-constexpr std::size_t kLongestExplanation = 300;  // bytes of SQLite's own words in a message
+constexpr int kOperationsBetweenLooks = 1000;     // SQLite VM instructions between clock checks
+constexpr std::size_t kLongestExplanation = 300;  // bytes of SQLite's own message that are quoted
 
-/// Those that only describe tables, or tell the two numbers of a store.
+/// Pragmas that only describe tables, or return a store's application id and version.
 constexpr std::array<std::string_view, 9> kHarmlessPragmas = {
     "table_info",  "table_xinfo",      "table_list",   "index_list",    "index_info",
     "index_xinfo", "foreign_key_list", "user_version", "application_id"};
@@ -37,7 +37,7 @@ bool contains(std::span<const std::string_view> names, const std::string& name) 
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// What of a statement is refused, in words; nothing: it may go on. `first` and `second` as
+/// Why a statement is refused, in words; nullopt if it is allowed. `first` and `second` as
 /// sqlite3_set_authorizer describes them for each action.
 std::optional<std::string> refusal_of(int action, const char* first, const char* second) {
   switch (action) {
@@ -45,8 +45,9 @@ std::optional<std::string> refusal_of(int action, const char* first, const char*
     case SQLITE_READ:
     case SQLITE_RECURSIVE:
       return std::nullopt;
-    // json_each and pragma_table_info say what their columns are in these words, while they are
-    // prepared; a statement that would create a table for good is none that reads (question()).
+    // While json_each and pragma_table_info are prepared they declare their columns by a CREATE
+    // TABLE; a statement that really creates a table is refused because it is not read-only
+    // (question()).
     case SQLITE_CREATE_TABLE:
       return std::nullopt;
     case SQLITE_INSERT:
@@ -80,7 +81,7 @@ int authorise(void* refused, int action, const char* first, const char* second,
   return SQLITE_DENY;
 }
 
-/// For sqlite3_progress_handler: other than 0 ends the query.
+/// For sqlite3_progress_handler: a result other than 0 ends the query.
 int is_past(void* deadline) { return Clock::now() > *static_cast<Clock::time_point*>(deadline); }
 
 // ---- opening
@@ -100,7 +101,7 @@ SQLite::Database open_for_questions(const std::string& path) {
 
 // ---- errors
 
-/// SQLite's words on one line: they quote the statement, whatever it holds.
+/// SQLite's message on one line: it quotes the statement, line feeds included.
 std::string in_a_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(),
@@ -109,14 +110,14 @@ std::string in_a_line(std::string text) {
   return text;
 }
 
-/// Without the details that SQLite adds above the lowest byte.
+/// Drops the extended error code above the lowest byte.
 int primary_code(const SQLite::Exception& error) {
   constexpr int kPrimary = 0xFF;
   return error.getErrorCode() & kPrimary;
 }
 
-/// Failures that the text of a query causes, not the file. SQLITE_SCHEMA: SQLite looked up the
-/// schema anew and found what the text names neither way.
+/// Failures caused by the text of a query rather than by the file. SQLITE_SCHEMA: SQLite reloaded
+/// the schema and still does not know a name in the text.
 bool is_of_the_text(int code) {
   return code == SQLITE_ERROR || code == SQLITE_TOOBIG || code == SQLITE_SCHEMA;
 }
@@ -125,7 +126,7 @@ bool is_of_the_text(int code) {
   throw UsageError(fmt::format("SQL: {} is refused: questions only read the store", what));
 }
 
-/// Views come with versions of the schema, and a reader does not bring a store up.
+/// Views are added by schema versions, and a reader does not upgrade a store.
 std::string hint_for(const std::string& explanation, SQLite::Database& database) {
   const int version = database.execAndGet("PRAGMA user_version").getInt();
   if (version >= store_detail::kSchemaVersion || !explanation.starts_with("no such")) return "";
@@ -141,7 +142,7 @@ struct Finalise {
 using Statement = std::unique_ptr<sqlite3_stmt, Finalise>;
 
 struct Prepared {
-  Statement statement;  // empty: nothing but spaces and comments
+  Statement statement;  // empty if `sql` has only spaces and comments
   std::string_view rest;
 };
 
@@ -160,7 +161,7 @@ Prepared prepared(SQLite::Database& database, std::string_view sql) {
   return {Statement(statement), sql.substr(static_cast<std::size_t>(rest - sql.data()))};
 }
 
-/// The one statement of `sql`, which reads.
+/// Prepares the one statement of `sql`, which must be read-only.
 Statement question(SQLite::Database& database, const std::string& sql) {
   if (sql.size() > kLongestQuery) {
     throw UsageError(fmt::format("SQL: longer than {} bytes", kLongestQuery));
@@ -183,7 +184,7 @@ Statement question(SQLite::Database& database, const std::string& sql) {
   return std::move(first.statement);
 }
 
-// ---- its rows
+// ---- rows
 
 QueryValue value_at(sqlite3_stmt* row, int index) {
   switch (sqlite3_column_type(row, index)) {
@@ -238,7 +239,7 @@ QueryAnswer answer_of(sqlite3_stmt* statement, SQLite::Database& database,
 
 QueryAnswer query_store(const std::string& path, const std::string& sql,
                         const QueryLimits& limits) {
-  // It says whose file this is, and brings back one that was left in the middle of a transaction.
+  // Checks that the file is a store of ours, and rolls back a transaction left unfinished.
   const Store checked(path, Store::Mode::read, kWait);
   Clock::time_point deadline = Clock::now() + limits.time;
   std::string refused;

@@ -1,5 +1,5 @@
-// Questions in SQL that users ask of a store. Whatever the text says, nothing is written, no other
-// file is opened, and rows, bytes and time are bounded.
+// SQL queries that users run on a store. Whatever the text, nothing is written, no other file is
+// opened, and rows, bytes and time are limited.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace roofcast {
 
-/// What ends a query. A single call of an SQL function is not cut short: LIKE over megabytes may
+/// Limits of a query. A single call of an SQL function is not interrupted: LIKE over megabytes may
 /// take longer than `time`.
 struct QueryLimits {
   std::size_t rows = 10'000;
@@ -19,20 +19,20 @@ struct QueryLimits {
   std::chrono::milliseconds time = std::chrono::seconds(30);
 };
 
-/// NULL, a whole number, a number, or text (a BLOB as SQL writes it: x'00ff').
+/// NULL, an integer, a real number, or text (a BLOB in SQL notation: x'00ff').
 using QueryValue = std::variant<std::monostate, std::int64_t, double, std::string>;
 
 struct QueryAnswer {
   std::vector<std::string> columns{};
-  std::vector<std::vector<QueryValue>> rows{};  // a value a column
-  bool more = false;                            // rows were left out: `rows` or `bytes` was reached
+  std::vector<std::vector<QueryValue>> rows{};  // one value per column
+  bool more = false;  // rows are missing: the limit `rows` or `bytes` was reached
 };
 
 /// Longest text of a query, in bytes.
 inline constexpr std::size_t kLongestQuery = 1'000'000;
 
-/// Runs one SELECT (or VALUES, WITH, EXPLAIN, a PRAGMA that describes tables). Throws UsageError
-/// for what is no such statement, and Error when it fails or takes too long.
+/// Runs one SELECT (or VALUES, WITH, EXPLAIN, a PRAGMA that describes tables). Throws UsageError if
+/// `sql` is anything else, Error if it fails or takes too long.
 QueryAnswer query_store(const std::string& path, const std::string& sql,
                         const QueryLimits& limits = {});
 

@@ -1,4 +1,4 @@
-// Predictions beside measured runs in the store: both runs, and what links them.
+// Predictions and measured runs in the store: both runs, and the row that links them.
 #include "reports/store_impl.hpp"
 
 namespace roofcast {

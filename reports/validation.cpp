@@ -32,7 +32,7 @@ const std::string& key_of(const ComparedCase& compared, LedgerBy by) {
   return everything;
 }
 
-/// Errors of one line, as they come in.
+/// Errors of one line, in the order in which they were added.
 struct Tally {
   std::vector<double> errors{};  // signed
   std::int64_t covered = 0;
@@ -53,7 +53,7 @@ struct Tally {
 
 using Metric = std::pair<std::string, std::string>;  // name, statistic
 
-/// Tallies of one dimension, which remember the order in which their keys came.
+/// Tallies by key, which keep the order in which the keys were added.
 class Lines {
  public:
   explicit Lines(LedgerBy by) : by_(by) {}
@@ -98,7 +98,8 @@ class Lines {
   std::map<std::pair<std::string, Metric>, Tally> tallies_;
 };
 
-/// How closely a limit is about a metric: 0 not at all, 1 about all, 2 its name, 3 its statistic.
+/// How specific a limit is to a metric: 0 does not apply, 1 applies to all metrics, 2 names it, 3
+/// names its statistic too.
 int closeness(const ErrorLimit& limit, const LedgerLine& line) {
   if (limit.name.empty()) return 1;
   if (limit.name != line.name) return 0;
@@ -151,7 +152,7 @@ std::vector<ExceededLimit> exceeded_limits(const std::vector<LedgerLine>& ledger
   for (const LedgerLine& line : ledger) {
     if (line.by != LedgerBy::all) continue;
     const ErrorLimit* closest = nullptr;
-    for (const ErrorLimit& limit : limits) {  // of equally close ones the last
+    for (const ErrorLimit& limit : limits) {  // among equally specific limits the last wins
       const int min = closest == nullptr ? 1 : closeness(*closest, line);
       if (closeness(limit, line) >= min) closest = &limit;
     }

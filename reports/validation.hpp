@@ -1,5 +1,5 @@
-// Predicted figures against measured ones: the error of each, and what many of them come to by
-// engine, GPU, model and group. Pure arithmetic; validate/run_validation makes the predictions.
+// Predicted against measured figures: the error of each, and summaries over many by engine, GPU,
+// model and group. Pure arithmetic; validate/run_validation makes the predictions.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@ struct Interval {
   double high = 0;
 };
 
-/// A figure of both sides, in the unit that ends its name.
+/// A figure that was both measured and predicted, in the unit that its name ends with.
 struct ComparedFigure {
   std::string name{};       // "ttft_s"
   std::string statistic{};  // "mean", "p99", "value"
   double measured = 0;
   double predicted = 0;
-  Interval interval{};  // of the prediction: meant to hold kIntervalShare of the measured values
+  Interval interval{};  // of the prediction: should contain kIntervalShare of the measured values
 };
 
-/// predicted / measured - 1. Nothing where 0 was measured and something else predicted.
+/// predicted / measured - 1. Returns nullopt if 0 was measured and something else predicted.
 std::optional<double> relative_error(const ComparedFigure& figure);
 
-/// Whether the interval holds what was measured, its ends included.
+/// Whether the interval contains the measured value, ends included.
 bool is_covered(const ComparedFigure& figure);
 
-/// One measured run beside its prediction.
+/// One measured run and its prediction.
 struct ComparedCase {
   std::string name{};
   std::string group{};  // the user's own label; may be empty
   std::string engine{};
   std::string gpu{};
   std::string model{};
-  std::string reason{};  // why there is no prediction; empty where there is one
+  std::string reason{};  // why there is no prediction; empty if there is one
   std::vector<ComparedFigure> figures{};
 };
 
@@ -45,12 +45,12 @@ struct ErrorSummary {
   std::int64_t figures = 0;
   double bias = 0;    // mean signed error
   double mape = 0;    // mean absolute error
-  double median = 0;  // of the absolute errors (base/statistics.hpp)
+  double median = 0;  // median absolute error (base/statistics.hpp)
   double p90 = 0;
-  double coverage = 0;  // share of the figures that their interval holds
+  double coverage = 0;  // share of the figures whose interval contains the measured value
 };
 
-/// What a line of the ledger sums over.
+/// How the cases of a ledger line are grouped.
 enum class LedgerBy { all, group, engine, gpu, model };
 
 /// "all", "group", "engine", "gpu", "model".
@@ -64,20 +64,19 @@ struct LedgerLine {
   ErrorSummary errors{};
 };
 
-/// Lines for all cases, then by group, engine, GPU and model; keys and metrics in the order in
-/// which they first appear. Figures without a relative error are left out, groups without a name
-/// too.
+/// Lines for all cases, then by group, engine, GPU and model; keys and metrics in order of first
+/// appearance. Figures without a relative error and groups without a name are left out.
 std::vector<LedgerLine> ledger_of(const std::vector<ComparedCase>& cases);
 
-/// A limit on the mean absolute error. One that names a metric, or a statistic of it, goes before
-/// one that does not.
+/// A limit on the mean absolute error. A limit that names a metric, or a statistic of it, takes
+/// precedence over a general one.
 struct ErrorLimit {
   std::string name{};       // empty: every metric
   std::string statistic{};  // empty: every statistic of the metric
   double share = 0;         // 0.1 is 10 %
 };
 
-/// A line of the ledger over all cases that is past its limit.
+/// A ledger line over all cases that exceeds its limit.
 struct ExceededLimit {
   std::string name{};
   std::string statistic{};
@@ -85,11 +84,11 @@ struct ExceededLimit {
   double limit = 0;
 };
 
-/// In the ledger's order. Metrics that no limit is about are not judged.
+/// In the ledger's order. Metrics without a limit are not judged.
 std::vector<ExceededLimit> exceeded_limits(const std::vector<LedgerLine>& ledger,
                                            const std::vector<ErrorLimit>& limits);
 
-/// Limits that no line of the ledger is about: nothing was judged by them.
+/// Limits that apply to no line of the ledger and so judged nothing.
 std::vector<ErrorLimit> unjudged_limits(const std::vector<LedgerLine>& ledger,
                                         const std::vector<ErrorLimit>& limits);
 

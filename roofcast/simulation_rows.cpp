@@ -75,7 +75,6 @@ std::vector<RequestRow> request_rows(const SimulationRun& run) {
 
 /// Simulated times are whole nanoseconds: nine decimals are exact.
 std::string exact_seconds(Nanoseconds time, const char* absent) {
-  constexpr Nanoseconds kSecond = 1'000'000'000;
   if (time == kNever) return absent;
   return fmt::format("{}.{:09}", time / kSecond, time % kSecond);
 }

@@ -9,6 +9,9 @@ namespace roofcast {
 
 using Nanoseconds = std::int64_t;
 
+inline constexpr Nanoseconds kMillisecond = 1'000'000;
+inline constexpr Nanoseconds kSecond = 1'000'000'000;
+
 /// Rounds to the nearest nanosecond, halves away from zero. The only place where Seconds become
 /// simulated time. Precondition: finite and within +-292 years.
 Nanoseconds to_nanoseconds(Seconds seconds);

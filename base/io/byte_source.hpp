@@ -11,6 +11,9 @@
 
 namespace roofcast {
 
+/// Bytes that readers of a whole file ask for at a time.
+inline constexpr std::size_t kChunkBytes = 65'536;
+
 class ByteSource {
  public:
   /// Opens the file. Throws Error if it cannot be opened, or if its name ends in .gz and it is not

@@ -7,7 +7,6 @@
 namespace roofcast {
 namespace {
 
-constexpr std::size_t kChunk = 65'536;
 constexpr std::size_t kLongestText = std::size_t{16} << 20;  // 16 MiB
 
 bool is_blank(int letter) {
@@ -30,8 +29,8 @@ JsonBuffer::int_type JsonBuffer::underflow() {
   piece_.clear();
   counted_ = 0;
   while (piece_.empty() && !at_end_) {
-    chunk_.resize(kChunk);
-    chunk_.resize(bytes_.read(chunk_.data(), kChunk));
+    chunk_.resize(kChunkBytes);
+    chunk_.resize(bytes_.read(chunk_.data(), kChunkBytes));
     at_end_ = chunk_.empty();
     at_end_ ? words_.finish(piece_) : words_.append(chunk_, piece_);
     if (words_.open_text() > kLongestText) {

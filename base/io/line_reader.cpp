@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::size_t kLongestLine = 1'000'000;
 constexpr std::int64_t kMaxLines = 100'000'000;
-constexpr std::size_t kChunk = 65'536;
-
 }  // namespace
 
 /// Appends the next piece of the text to the buffer. Returns false at the end.
@@ -18,8 +16,8 @@ bool LineReader::fill() {
   buffer_.erase(0, begin_);
   begin_ = 0;
   const std::size_t held = buffer_.size();
-  buffer_.resize(held + kChunk);
-  const std::size_t got = source_.read(buffer_.data() + held, kChunk);
+  buffer_.resize(held + kChunkBytes);
+  const std::size_t got = source_.read(buffer_.data() + held, kChunkBytes);
   buffer_.resize(held + got);
   return got > 0;
 }
@@ -31,7 +29,7 @@ bool LineReader::next(std::string_view& line) {
     searched = buffer_.size() - begin_;
     at_end_ = !fill();
     end = buffer_.find('\n', searched);
-    if (end == std::string::npos && buffer_.size() > kLongestLine + kChunk) break;
+    if (end == std::string::npos && buffer_.size() > kLongestLine + kChunkBytes) break;
   }
   const bool last = end == std::string::npos;
   if (last && begin_ == buffer_.size()) return false;

@@ -33,8 +33,6 @@ constexpr std::array kFormats{
     KernelFormat{"nvfp4", 4.5, 4.5, 16, DType::fp4},
 };
 
-double to_double(std::int64_t count) { return static_cast<double>(count); }
-
 const KernelFormat& format_of(const OperatorShape& shape) {
   const KernelFormat* format = kernel_format(shape.format);
   assert(format != nullptr);

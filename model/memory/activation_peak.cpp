@@ -11,8 +11,6 @@
 namespace roofcast {
 namespace {
 
-double gib(Bytes bytes) { return bytes.value / kGiB; }
-
 /// Elements per token in the fused experts' two buffers: the first holds gate and up (or the
 /// outgoing hidden state), the second their product (or the input), each for every chosen expert
 /// (vllm model_executor/layers/fused_moe, workspace13 and workspace2; TensorRT-LLM
@@ -116,7 +114,7 @@ ActivationPeak vllm_activation_peak(const Transformer& model, const Engine& engi
   } else {
     peak.detail = fmt::format(
         "cold torch.compile (warm start: {:.2f} GiB, what the larger of both passes needs)",
-        gib(std::max(sampler, forward)));
+        to_gib(std::max(sampler, forward)));
   }
   return peak;
 }

@@ -30,8 +30,6 @@ constexpr Bytes kCompileCacheSpread{0.25 * kGiB};
 /// other cards print 0.2 to 1.8 GiB (vLLM 0.10 to 0.29). Assumption: about half of that range.
 constexpr Bytes kOtherLinksSpread{1.0 * kGiB};
 
-double gib(Bytes bytes) { return bytes.value / kGiB; }
-
 bool pages_by_row(const Engine& engine) {
   return engine.memory_rule == MemoryRule::vllm || engine.memory_rule == MemoryRule::tensorrt_llm;
 }
@@ -136,17 +134,18 @@ std::string shortage(const Deployment& deployment, const MemoryPlan& plan, Bytes
   if (budget.value <= 0) {
     return fmt::format(
         "weights and overheads leave no room for KV cache: {:.2f} GiB short on each GPU",
-        gib(Bytes{} - budget));
+        to_gib(Bytes{} - budget));
   }
   const Bytes usable = usable_cache(deployment, plan);
   if (one_sequence <= usable) {
     return fmt::format("the KV cache as given does not fit beside the rest: {:.2f} GiB short",
-                       gib(beyond_memory(plan)));
+                       to_gib(beyond_memory(plan)));
   }
   return fmt::format(
       "one sequence of {} tokens needs {:.2f} GiB of KV cache, {:.2f} GiB are left: {:.2f} GiB "
       "short on each GPU",
-      deployment.engine.max_model_len, gib(one_sequence), gib(usable), gib(one_sequence - usable));
+      deployment.engine.max_model_len, to_gib(one_sequence), to_gib(usable),
+      to_gib(one_sequence - usable));
 }
 
 double uncertainty(const Deployment& deployment, Bytes budget) {

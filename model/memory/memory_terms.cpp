@@ -19,8 +19,6 @@ namespace {
 /// Smaller rounding differences between exact files and the count get no row.
 constexpr Bytes kNegligible{1.0};
 
-double gib(Bytes bytes) { return bytes.value / kGiB; }
-
 Bytes sum(const std::vector<MemoryTerm>& terms) {
   Bytes total;
   for (const MemoryTerm& term : terms) total += term.bytes;
@@ -119,8 +117,8 @@ MemoryDivision divide_for_vllm(const Deployment& deployment) {
     const Bytes room = std::clamp(reserve, Bytes{}, graphs);
     division.after.push_back(
         {.name = "cuda_graphs",
-         .detail = fmt::format("about {:.2f} GiB, captured later out of the reserve{}", gib(graphs),
-                               room < graphs ? ": more than there is" : ""),
+         .detail = fmt::format("about {:.2f} GiB, captured later out of the reserve{}",
+                               to_gib(graphs), room < graphs ? ": more than there is" : ""),
          .bytes = room});
     reserve -= room;
   }

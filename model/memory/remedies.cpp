@@ -19,8 +19,6 @@ namespace {
 /// processes need the rest.
 constexpr double kHighestUtilization = 0.95;
 
-double gib(Bytes bytes) { return bytes.value / kGiB; }
-
 std::string holds(const MemoryPlan& plan, const Deployment& deployment) {
   return fmt::format("{} KV tokens, {:.2f} sequences of {}", plan.kv_tokens, plan.max_concurrency,
                      deployment.engine.max_model_len);
@@ -45,7 +43,7 @@ std::optional<Remedy> try_utilization(const Deployment& deployment) {
       return Remedy{.flag = fmt::format("--gpu-memory-utilization {:.2f}",
                                         static_cast<double>(percent) / 100.0),
                     .effect = fmt::format("{:.2f} GiB of KV cache per GPU: {}",
-                                          gib(plan->kv_budget), holds(*plan, candidate))};
+                                          to_gib(plan->kv_budget), holds(*plan, candidate))};
     }
   }
   return std::nullopt;
@@ -98,7 +96,7 @@ std::optional<Remedy> try_weights(const Deployment& deployment, const std::strin
   if (!plan) return std::nullopt;
   return Remedy{.flag = "--quantization " + format,
                 .effect = fmt::format("weights {:.1f} instead of {:.1f} GiB per GPU: {}",
-                                      gib(after), gib(before), holds(*plan, candidate))};
+                                      to_gib(after), to_gib(before), holds(*plan, candidate))};
 }
 
 bool can_run(const Deployment& deployment) {

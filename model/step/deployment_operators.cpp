@@ -21,8 +21,6 @@ constexpr std::int64_t kExpertCalls = 2;
 constexpr double kSamplingBytesPerLogit = 10.0;
 constexpr std::int64_t kSamplingCalls = 5;
 
-double to_double(std::int64_t count) { return static_cast<double>(count); }
-
 double activation_bytes(const Deployment& deployment) {
   return bits_of(deployment.model.activation) / 8.0;
 }

@@ -17,8 +17,6 @@ namespace {
 // Head size to which prefill attention's efficiency curves refer.
 constexpr double kReferenceHeadSize = 128.0;
 
-double to_double(std::int64_t count) { return static_cast<double>(count); }
-
 std::int64_t per_rank(std::int64_t heads, int tensor) {
   return heads == 0 ? 0 : std::max<std::int64_t>(1, (heads + tensor - 1) / tensor);
 }

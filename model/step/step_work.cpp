@@ -11,8 +11,6 @@ namespace roofcast {
 
 namespace {
 
-double to_double(std::int64_t count) { return static_cast<double>(count); }
-
 /// base^exponent by squaring: only multiplications, so every machine gets the same bits.
 double power(double base, std::int64_t exponent) {
   double result = 1;

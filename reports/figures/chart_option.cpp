@@ -17,18 +17,18 @@ namespace {
 constexpr std::array kDashes = {"solid", "dashed", "dotted"};
 constexpr std::array kSymbols = {"circle", "rect", "triangle", "diamond", "emptyCircle"};
 constexpr int kLineWidth = 2;
-// Of lines that are no data: seen on white and on black.
+// Lines that are not data; visible on white and on black.
 constexpr const char* kNeutral = "#808080";
 constexpr int kPointSize = 9;
-// Above so many points a symbol at each would hide the line.
+// With more points than this, a symbol at each would hide the line.
 constexpr std::size_t kMaxSymbols = 40;
-// Pixels around the axes: for the legend above, and the names of the axes.
+// Pixels around the axes, for the legend above and the axis names.
 constexpr int kLegendRow = 28;
-constexpr int kLegendGap = 14;  // of its entries and of its rows, which are 14 high
+constexpr int kLegendGap = 14;  // between its entries and between its rows, which are 14 high
 constexpr int kLegendLine = 24, kLegendSymbol = 12;
 constexpr int kTitleHeight = 28;
 constexpr int kAboveAxes = 12;
-constexpr int kAboveAxesMarked = 24;  // names of upright lines stand there
+constexpr int kAboveAxesMarked = 24;  // room for the names of vertical lines
 
 bool is_bars(Mark mark) { return mark == Mark::bars || mark == Mark::stacked_bars; }
 
@@ -46,7 +46,8 @@ struct Range {
   }
 };
 
-/// What both axes of a figure with a diagonal show: whole powers of ten on a logarithmic axis.
+/// Common range of both axes of a figure with a diagonal: whole powers of ten on a logarithmic
+/// axis.
 Range joint_range(const Figure& figure, const std::vector<FigureSeries>& drawn) {
   Range range;
   for (const FigureSeries& series : drawn) {
@@ -57,7 +58,7 @@ Range joint_range(const Figure& figure, const std::vector<FigureSeries>& drawn) 
   }
   if (figure.x.scale != AxisScale::logarithmic) return {std::min(0.0, range.low), range.high};
   const double low = std::floor(std::log10(range.low));
-  // One power of ten alone would be no axis.
+  // At least one decade.
   const double high = std::max(low + 1, std::ceil(std::log10(range.high)));
   return {std::pow(10.0, low), std::pow(10.0, high)};
 }
@@ -84,7 +85,7 @@ Json axis_option(const FigureAxis& axis, const char* where) {
   return option;
 }
 
-/// x and y of a point as the chart takes them; bars that lie have them the other way round.
+/// x and y of a point in the chart's order: swapped for horizontal bars.
 Json place_of(const Figure& figure, const FigurePoint& point) {
   if (figure.horizontal) return Json::array({point.y, point.x});
   return Json::array({point.x, point.y});
@@ -135,8 +136,8 @@ Json series_option(const Figure& figure, const FigureSeries& series, std::size_t
   return option;
 }
 
-/// From low to high at each point that has them, in the colour of the series, which charts deal out
-/// by name; nothing where none has.
+/// Error bars from low to high at each point that has them, in the colour of the series, which
+/// charts assign by name; nullopt if no point has them.
 std::optional<Json> whiskers(const Figure& figure, const FigureSeries& series) {
   Json data = Json::array();
   for (const FigurePoint& point : series.points) {
@@ -156,7 +157,7 @@ std::optional<Json> whiskers(const Figure& figure, const FigureSeries& series) {
               {"data", std::move(data)}};
 }
 
-/// Lines at one value of one axis are one, with both names.
+/// Merges marked lines at the same value of the same axis, joining their names.
 std::vector<MarkedValue> distinct(const std::vector<MarkedValue>& all) {
   std::vector<MarkedValue> kept;
   for (const MarkedValue& marked : all) {
@@ -172,7 +173,7 @@ std::vector<MarkedValue> distinct(const std::vector<MarkedValue>& all) {
   return kept;
 }
 
-/// The rightmost that is drawn.
+/// End of the drawn points on the horizontal axis.
 double max_drawn(const Figure& figure) {
   Range range;
   for (const FigureSeries& series : figure.series) {
@@ -191,7 +192,7 @@ Json marked_lines(const Figure& figure) {
     if (!drawable(of_x ? figure.x : figure.y, marked.value)) continue;
     const bool upright = of_x != figure.horizontal;
     Json label{{"position", upright ? "end" : "insideStartTop"}};
-    // At the right end of the axis a name in the middle would leave the picture.
+    // At the right end of the axis a centred name would run out of the picture.
     if (upright && marked.value > max_drawn(figure)) label["align"] = "right";
     lines.push_back({{upright ? "xAxis" : "yAxis", marked.value},
                      {"name", marked.name},
@@ -204,7 +205,7 @@ Json marked_lines(const Figure& figure) {
           {"data", std::move(lines)}};
 }
 
-/// The limits, without a line or a name of their own: axes reach them, whatever the legend hides.
+/// An invisible series at the limits, so that the axes include them whatever the legend hides.
 Json marks_series(const Figure& figure, const FigurePoint& seen) {
   Json data = Json::array();
   for (const MarkedValue& marked : figure.marked) {
@@ -229,13 +230,13 @@ bool is_point(const FigureSeries& series) {
   return series.mark == Mark::points || is_bars(series.mark);
 }
 
-/// Also of one series where all figures of a kind have their groups.
+/// True also for one series if the figure has a diagonal: figures of that kind have groups.
 bool has_legend(const Figure& figure, const std::vector<FigureSeries>& drawn) {
   return drawn.size() > 1 || figure.diagonal;
 }
 
-/// Rows that the legend takes at the width of chart_size(), about: what draws the chart measures
-/// its letters and makes room for more than the first (reports/web/charts.js).
+/// Estimated number of legend rows at the width of chart_size(). The drawing script measures the
+/// text and makes room for rows after the first (reports/web/charts.js).
 int legend_rows(const std::vector<FigureSeries>& drawn) {
   constexpr double kLetter = 6.6, kRoom = 680;
   double width = 0;
@@ -251,11 +252,11 @@ int legend_rows(const std::vector<FigureSeries>& drawn) {
   return rows;
 }
 
-/// y = x has no entry: captions speak of the dashed line.
+/// y = x has no entry: captions explain the dashed line.
 Json legend_option(const std::vector<FigureSeries>& drawn, int top) {
   Json names = Json::array();
   for (const FigureSeries& series : drawn) names.push_back(series.name);
-  // Symbols fill an entry: beside lines they would be as wide.
+  // Symbols fill their legend entry: next to lines they would be as wide as a line's entry.
   const bool points = std::any_of(drawn.begin(), drawn.end(), is_point);
   return {{"top", top},
           {"left", "center"},
@@ -282,7 +283,7 @@ Json tooltip_option(const Figure& figure, const std::vector<FigureSeries>& drawn
     return std::any_of(series.points.begin(), series.points.end(),
                        [](const FigurePoint& point) { return !point.label.empty(); });
   });
-  // A label says what no value along the axis does.
+  // Labels hold more than the value along the axis.
   const bool by_point = labelled || std::any_of(drawn.begin(), drawn.end(), is_point);
   Json option{{"trigger", by_point ? "item" : "axis"}, {"confine", true}};
   if (by_point && labelled) option["formatter"] = "{a}<br/>{b}";
@@ -296,7 +297,7 @@ bool needs_patterns(const std::vector<FigureSeries>& drawn) {
                      [](const FigureSeries& series) { return is_bars(series.mark); });
 }
 
-/// No control characters: an SVG with one, however written, is none.
+/// Removes control characters: an SVG with one, even escaped, is invalid.
 void clean(Json& json) {
   if (json.is_structured()) {
     for (Json& part : json) clean(part);
@@ -314,7 +315,7 @@ void clean(Json& json) {
   json = std::move(cleaned);
 }
 
-/// Names may hold any bytes; those that are no text become U+FFFD.
+/// Replaces bytes that are not UTF-8 by U+FFFD; names may hold any bytes.
 Json in_utf8(const Json& option) {
   Json text = Json::parse(option.dump(-1, ' ', false, Json::error_handler_t::replace));
   clean(text);
@@ -341,7 +342,7 @@ ChartSize chart_size(const Figure& figure) {
   const auto bars = static_cast<int>(figure.x.names.size());
   const int lying = bars * (bars > kMaxThick ? kThinBar : kBar);
   if (figure.horizontal) return {.width = kWidth, .height = kFrame + lying + legend};
-  // The first row of a legend is in what is usual.
+  // kUsual includes the first row of a legend.
   return {.width = kWidth,
           .height = (figure.diagonal ? kTall : kUsual) + std::max(0, legend - kLegendRow)};
 }
@@ -372,7 +373,7 @@ Json chart_option(const Figure& figure, ChartTitle title) {
   }
   option["xAxis"] = axis_option(figure.horizontal ? y : x, "xAxis");
   option["yAxis"] = axis_option(figure.horizontal ? x : y, "yAxis");
-  if (figure.horizontal) option["yAxis"]["inverse"] = true;  // the first on top
+  if (figure.horizontal) option["yAxis"]["inverse"] = true;  // first category on top
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     option["series"].push_back(series_option(figure, drawn[i], i));
   }

@@ -17,7 +17,8 @@ struct ChartRenderer::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  /// Throws Error with the script's own message when `code`, of a protected call, is not 0.
+  /// Throws Error with the script's own message if `code`, the result of a protected call, is not
+  /// 0.
   void check(duk_int_t code) {
     if (code == DUK_EXEC_SUCCESS) return;
     const std::string message = duk_safe_to_string(context, -1);

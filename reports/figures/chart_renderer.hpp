@@ -1,5 +1,5 @@
-// Charts as SVG, without a browser: Apache ECharts (reports/web/charts.js) in an interpreter inside
-// the program. The same bytes for the same option on every machine.
+// Charts as SVG without a browser: Apache ECharts (reports/web/charts.js) in an embedded
+// interpreter. The same option gives the same bytes on every machine.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct ChartSize {
   int height = 360;
 };
 
-/// Loads ECharts once (about a tenth of a second); for one thread at a time.
+/// Loads ECharts once (about 0.1 s). Not thread-safe.
 class ChartRenderer {
  public:
   /// Throws Error in a build without charts.
@@ -25,9 +25,9 @@ class ChartRenderer {
   ChartRenderer(const ChartRenderer&) = delete;
   ChartRenderer& operator=(const ChartRenderer&) = delete;
 
-  /// `option` of ECharts, https://echarts.apache.org/en/option.html, besides `renderItem` by the
-  /// names of charts.js. `key` begins the ids inside, so that several SVGs can stand in one page:
-  /// letters, digits and '-'. Throws Error with what the library says.
+  /// `option` is an ECharts option (https://echarts.apache.org/en/option.html), with `renderItem`
+  /// given as a name of charts.js. `key` prefixes all ids inside, so that one page can hold several
+  /// SVGs: letters, digits and '-'. Throws Error with the library's message.
   std::string svg(const Json& option, ChartSize size, std::string_view key);
 
  private:
@@ -35,10 +35,10 @@ class ChartRenderer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Whether this build can draw.
+/// Whether this build can draw charts.
 bool has_charts();
 
-/// The script that draws charts in a page: defines `RoofcastCharts` (mount, update). Empty in a
+/// The script that draws charts in a page; it defines `RoofcastCharts` (mount, update). Empty in a
 /// build without charts.
 std::string_view chart_script();
 

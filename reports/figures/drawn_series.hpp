@@ -1,4 +1,4 @@
-// What of a figure can be drawn: points that are finite and, on a logarithmic axis, above zero.
+// The drawable part of a figure: points that are finite and, on a logarithmic axis, above zero.
 #pragma once
 
 #include <vector>
@@ -7,14 +7,14 @@
 
 namespace roofcast {
 
-/// Whether an axis has a place for it.
+/// Whether `value` can be placed on the axis.
 bool drawable(const FigureAxis& axis, double value);
 
-/// The series that have something to draw, with that alone. Throws Error naming the figure when a
-/// point is in no category.
+/// The series with their drawable points; series without any are left out. Throws Error naming the
+/// figure if a point is in no category.
 std::vector<FigureSeries> drawn_series(const Figure& figure);
 
-/// Whether any point can; a figure without one is left out of a report, and its table shown.
+/// Whether any point can be drawn; if not, a report shows the figure's table instead.
 bool can_be_drawn(const Figure& figure);
 
 }  // namespace roofcast

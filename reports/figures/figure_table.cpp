@@ -40,7 +40,7 @@ bool series_share_x(const Figure& figure) {
   });
 }
 
-/// A row for each x.
+/// One row per x.
 Table wide_table(const Figure& figure) {
   Table table{.title = "", .columns = {}, .rows = {}};
   table.columns.push_back({figure.x.title, figure.x.scale != AxisScale::category});
@@ -57,7 +57,7 @@ Table wide_table(const Figure& figure) {
   return table;
 }
 
-/// A row for each point.
+/// One row per point.
 Table long_table(const Figure& figure) {
   const bool labelled = has_labels(figure);
   Table table{.title = "",

@@ -9,7 +9,7 @@
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-// Fontconfig keeps what it read of the machine's fonts until the program ends.
+// Fontconfig keeps its cache of the machine's fonts until the program ends.
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the sanitiser's names
 extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig\n"; }
 extern "C" const char* __lsan_default_options() { return "print_suppressions=0"; }

@@ -10,9 +10,9 @@
 namespace roofcast {
 namespace {
 
-constexpr int kTitleHeight = 36;
+constexpr int kPanelTitleHeight = 36;
 
-/// For the text of an element.
+/// Escapes text for an XML element.
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char letter : text) {
@@ -29,7 +29,7 @@ std::string escaped(const std::string& text) {
 std::string stacked_svg(const std::string& title, std::span<const Figure> figures) {
   ChartRenderer renderer;
   std::string body;
-  int width = 0, height = kTitleHeight;
+  int width = 0, height = kPanelTitleHeight;
   for (const Figure& figure : figures) {
     const ChartSize size = chart_size(figure);
     body += fmt::format(

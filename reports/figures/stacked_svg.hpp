@@ -8,8 +8,9 @@
 
 namespace roofcast {
 
-/// One SVG document of all figures, one below the other, each with its title, under a title. Throws
-/// Error as chart_option(), and in a build without charts. Precondition: one figure at least.
+/// One SVG document with all figures below each other, each under its title, with `title` on top.
+/// Throws Error as chart_option() does, and in a build without charts. Precondition: at least one
+/// figure.
 std::string stacked_svg(const std::string& title, std::span<const Figure> figures);
 
 }  // namespace roofcast

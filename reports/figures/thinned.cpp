@@ -19,7 +19,7 @@ std::size_t scattered(const Figure& figure) {
   return count;
 }
 
-/// Every so manieth point, the first always.
+/// Every `step`-th point, starting with the first.
 std::vector<FigurePoint> evenly(const std::vector<FigurePoint>& points, std::size_t step) {
   std::vector<FigurePoint> kept;
   for (std::size_t i = 0; i < points.size(); i += step) kept.push_back(points[i]);

@@ -1,4 +1,4 @@
-// Fewer points that look the same.
+// Fewer points for the same picture.
 #pragma once
 
 #include <cstddef>
@@ -7,19 +7,19 @@
 
 namespace roofcast {
 
-/// Points a series holds at most in a page.
+/// Most points per series in a page.
 inline constexpr std::size_t kMaxPoints = 300;
 
-/// At most `most` of the points, which are in order of x: the first and the last, and of each of
-/// equally long stretches of the others the lowest and the highest. No peak is lost.
+/// At most `max` of the points, which must be sorted by x: the first, the last, and the lowest and
+/// highest of each of equally long stretches in between. No peak is lost.
 std::vector<FigurePoint> thinned(std::vector<FigurePoint> points, std::size_t max = kMaxPoints);
 
-/// Points by themselves that a figure draws at most.
+/// Most unconnected points that a figure draws.
 inline constexpr std::size_t kMaxScattered = 400;
 
-/// A figure that a page can hold: lines and levels of kMaxPoints, and of all points by themselves
-/// evenly chosen ones, kMaxScattered or a point a series; where some are left out the caption says
-/// how many are drawn. Its table stays that of all points.
+/// A figure small enough for a page: lines and steps of up to kMaxPoints each, and evenly chosen
+/// unconnected points, up to kMaxScattered or one per series. If points are left out, the caption
+/// says how many are drawn. The table keeps all points.
 Figure thinned_figure(Figure figure);
 
 }  // namespace roofcast

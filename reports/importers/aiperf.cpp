@@ -1,6 +1,6 @@
-// aiperf's profile_export_aiperf.json and genai-perf's profile_export_genai_perf.json: an object a
-// metric, with its unit. Their inter_token_latency is one mean a request, TPOT here; what streams
-// between chunks is their inter_chunk_latency.
+// aiperf's profile_export_aiperf.json and genai-perf's profile_export_genai_perf.json: one object
+// per metric, with its unit. Their inter_token_latency is one mean per request, i.e. our TPOT; gaps
+// between streamed chunks are their inter_chunk_latency.
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -48,7 +48,7 @@ void read_metrics(MeasuredRun& run, const JsonReader& object) {
   }
 }
 
-/// The first of a list of texts.
+/// The first entry of a list of strings.
 std::string first_name(const JsonReader& object, const char* key) {
   if (!object.has(key)) return {};
   const json& names = object.value().at(key);
@@ -64,7 +64,7 @@ void read_setting(MeasuredSetting& setting, const JsonReader& object) {
   const JsonReader endpoint = input.part("endpoint");
   setting.model = first_name(endpoint, "model_names");
   if (setting.model.empty()) setting.model = first_name(input, "model_names");
-  // Where the load is described: aiperf, genai-perf.
+  // Where the tools describe the load: aiperf, genai-perf.
   for (const JsonReader& load :
        {input.part("loadgen"), input.part("perf_analyzer").part("stimulus")}) {
     if (load.has("concurrency")) setting.max_concurrency = load.count("concurrency");

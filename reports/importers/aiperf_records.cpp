@@ -1,5 +1,5 @@
-// aiperf's profile_export.jsonl: a request a line, times in nanoseconds since 1970, metrics with
-// their unit.
+// aiperf's profile_export.jsonl: one request per line, times in nanoseconds since 1970, metrics
+// with their unit.
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -47,7 +47,7 @@ double start_of(const JsonReader& record) {
   return *start;
 }
 
-/// `origin_ns` is taken off first: seconds since 1970 would leave a double few digits.
+/// `origin_ns` is subtracted first: seconds since 1970 would leave a double too few digits.
 RequestRow request_of(const JsonReader& record, double origin_ns) {
   const JsonReader metrics = record.part("metrics");
   RequestRow row{.arrival_s = (start_of(record) - origin_ns) * kSecondsPerNanosecond,

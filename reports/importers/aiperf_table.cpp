@@ -1,7 +1,7 @@
-// The CSV that aiperf and genai-perf write beside their JSON: a block of distributions ("Metric,
-// avg,min,..."), a blank line, a block of values ("Metric,Value"); names as people read them, with
-// the unit in brackets ("Time to First Token (ms)"). Brought to the JSON's keys. It says nothing of
-// the setting, and further blocks (telemetry of GPUs) are passed over.
+// The CSV that aiperf and genai-perf write next to their JSON: a block of distributions ("Metric,
+// avg,min,..."), a blank line, a block of values ("Metric,Value"). Metric names are written for
+// readers, with the unit in brackets ("Time to First Token (ms)"); they are mapped to the JSON's
+// keys. The file has no setting; further blocks (GPU telemetry) are skipped.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-/// "Time to First Token" is time_to_first_token.
+/// "Time to First Token" becomes time_to_first_token.
 std::string tag_of(std::string_view name) {
   std::string tag = lower(name);
   std::replace(tag.begin(), tag.end(), ' ', '_');
@@ -30,10 +30,10 @@ std::string tag_of(std::string_view name) {
 
 struct Row {
   std::string tag{};
-  json figures = json::object();  // unit, and a figure a column
+  json figures = json::object();  // its unit, and one value per column
 };
 
-/// "1,146.31" is one number.
+/// Removes thousands separators: "1,146.31" is one number.
 std::string without_separators(std::string text) {
   std::erase(text, ',');
   return text;

@@ -17,12 +17,12 @@
 namespace roofcast {
 namespace {
 
-// Means of products are not products of means: lengths and TPOT that vary together are off by this
-// much without any contradiction.
+// The mean of a product is not the product of the means: if lengths and TPOT vary together,
+// consistent figures differ by up to this share.
 constexpr double kLatencyTolerance = 0.10;
-// Files round to two decimals, and tools start and stop their clocks a little apart.
+// Files round to two decimals, and tools start and stop their clocks at slightly different points.
 constexpr double kCountTolerance = 0.02;
-// Below this share of the rate asked for, the server did not keep up.
+// Below this share of the requested rate the server did not keep up.
 constexpr double kSaturatedShare = 0.95;
 
 bool differ(double a, double b, double tolerance) {
@@ -31,7 +31,7 @@ bool differ(double a, double b, double tolerance) {
 
 std::string as_milliseconds(double seconds) { return as_time(Seconds{seconds}); }
 
-/// The mean E2E, or what was derived for it.
+/// The measured mean E2E, or the derived one.
 std::optional<double> e2e_of(const MeasuredRun& run) {
   const auto told = find_metric(run, "e2e_s", "mean");
   return told ? told : find_metric(run, "derived_e2e_s", "mean");
@@ -84,8 +84,8 @@ void check_requests(MeasuredRun& run) {
                                      fixed(*completed, 0), fixed(failed, 0), *asked));
 }
 
-/// A run lasts until its last request is served, which takes some E2E longer than sending does: the
-/// rate is taken over what is left without it.
+/// The makespan extends about one E2E beyond the last arrival, so the achieved rate is taken over
+/// the makespan without one mean E2E.
 void check_rate(MeasuredRun& run) {
   const auto asked = run.setting.request_rate_per_s;
   const auto achieved = find_metric(run, "request_rate_per_s", "value");
@@ -98,7 +98,7 @@ void check_rate(MeasuredRun& run) {
                                      fixed(*achieved, 2), fixed(*asked, 2)));
 }
 
-/// What stands under a known key and is nothing that it takes: set_from_key left it aside.
+/// Warns of values under a known key that the key cannot take; set_from_key stored them in `other`.
 void check_setting(MeasuredRun& run) {
   for (const auto& [key, text] : run.setting.other) {
     if (key == "dtype" || !is_setting_key(key)) continue;
@@ -107,7 +107,7 @@ void check_setting(MeasuredRun& run) {
   }
 }
 
-/// The percentile that a statistic names: 0 of the minimum, 100 of the maximum.
+/// The percentile that a statistic stands for: 0 for the minimum, 100 for the maximum.
 std::optional<double> percent_of(const std::string& statistic) {
   if (statistic == "min") return 0;
   if (statistic == "max") return 100;

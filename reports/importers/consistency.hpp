@@ -1,11 +1,11 @@
-// Figures of one result that contradict each other: warnings, never errors.
+// Checks for figures of one result that contradict each other: warnings, never errors.
 #pragma once
 
 #include "reports/measured_run.hpp"
 
 namespace roofcast {
 
-/// Adds to the run's warnings.
+/// Appends to the run's warnings.
 void check_consistency(MeasuredRun& run);
 
 }  // namespace roofcast

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kMaxTokens = 1e9;  // of one request
+constexpr double kMaxTokens = 1e9;  // per request
 
 std::vector<double> gaps_of(const json& entry, const JsonReader& object) {
   if (!entry.is_array()) object.refuse("itls", "a list of lists of numbers");
@@ -73,7 +73,7 @@ void check_lengths(const Arrays& arrays, const JsonReader& object) {
   }
 }
 
-/// A request that failed has no output, and whatever stands for its first token means nothing.
+/// A failed request has no output; its first-token time, if the file has one, is meaningless.
 RequestRow request_row(const Arrays& arrays, std::size_t i, double first_start,
                        const JsonReader& object) {
   RequestRow row{.index = static_cast<std::int64_t>(i),

@@ -1,4 +1,5 @@
-// The arrays of one entry a request that vLLM's --save-detailed and SGLang's --output-details keep.
+// The arrays with one entry per request that vLLM's --save-detailed and SGLang's --output-details
+// write.
 #pragma once
 
 #include "base/io/json_reader.hpp"
@@ -6,9 +7,9 @@
 
 namespace roofcast {
 
-/// Adds the requests of `input_lens`, `output_lens`, `ttfts`, `itls` and, where there are any,
-/// `start_times` (of any clock; seconds), and of them the statistics that the run does not have.
-/// Nothing where the arrays are not there. Throws Error for arrays of different lengths.
+/// Adds the requests of `input_lens`, `output_lens`, `ttfts`, `itls` and, if present, `start_times`
+/// (seconds on any clock), and those of their statistics that the run does not have yet. Does
+/// nothing if the arrays are absent. Throws Error if their lengths differ.
 void add_detailed_requests(MeasuredRun& run, const JsonReader& object);
 
 }  // namespace roofcast

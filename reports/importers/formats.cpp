@@ -5,8 +5,8 @@
 namespace roofcast {
 namespace {
 
-// SGLang writes most of the keys of vLLM and some of its own, genai-perf all of aiperf: the
-// narrower comes first.
+// Narrower formats come first: SGLang writes most of vLLM's keys and some of its own, genai-perf
+// all of aiperf's.
 constexpr std::array kJsonFormats = {
     JsonFormat{"sglang-bench-serving", is_sglang_serving, each_object<read_sglang_serving>},
     JsonFormat{"sglang-one-batch", is_sglang_batch, each_object<read_sglang_batch>},

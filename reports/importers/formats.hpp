@@ -1,4 +1,4 @@
-// All formats that can be read: what tells them, and what reads them.
+// All formats that can be read: how each is recognised and read.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ struct JsonFormat {
 /// In the order in which they are tried.
 std::span<const JsonFormat> json_formats();
 
-/// Reads a file whose objects are a result each.
+/// Reads a file in which each object is one result.
 template <void (*read_one)(const JsonReader&, MeasuredRuns&)>
 MeasuredRuns each_object(ResultObjects& objects) {
   MeasuredRuns runs;
@@ -31,7 +31,7 @@ MeasuredRuns each_object(ResultObjects& objects) {
   return runs;
 }
 
-// ---- what tells each format, and what reads one result of it
+// ---- recognising each format, and reading one result of it
 
 bool is_vllm_serve(const nlohmann::json& first);
 void read_vllm_serve(const JsonReader& object, MeasuredRuns& runs);
@@ -62,7 +62,7 @@ void read_inferencex(const JsonReader& object, MeasuredRuns& runs);
 bool is_llama_bench(const nlohmann::json& first);
 void read_llama_bench(const JsonReader& object, MeasuredRuns& runs);
 
-// ---- those of which a whole file is one result
+// ---- formats in which a whole file is one result
 
 bool is_aiperf_records(const nlohmann::json& first);
 MeasuredRuns read_aiperf_records(ResultObjects& objects);

@@ -1,6 +1,5 @@
-// guidellm's benchmarks.json, versions 1 and 2: an entry a rate. Its inter_token_latency is TPOT
-// here, and its time_per_output_token counts the first token, so it is E2E over all tokens
-// (ntpot_s).
+// guidellm's benchmarks.json, versions 1 and 2: one entry per rate. Its inter_token_latency is our
+// TPOT; its time_per_output_token counts the first token, so it is E2E over all tokens (ntpot_s).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +33,7 @@ constexpr std::array kValues = {
     ValueKey{"tokens_per_second", "total_tokens_per_s", 1},
 };
 
-/// Every metric is split by how requests ended.
+/// guidellm splits every metric by how requests ended.
 JsonReader successful(const JsonReader& metrics, std::string_view key) {
   return metrics.part(key).part("successful");
 }
@@ -75,24 +74,25 @@ void read_strategy(MeasuredSetting& setting, const JsonReader& strategy) {
   if (type == "synchronous") setting.max_concurrency = 1;
   const bool at_once = type == "throughput" && !setting.max_concurrency;
   if (at_once) setting.request_rate_per_s = std::numeric_limits<double>::infinity();
-  if (type == "constant") setting.other["burstiness"] = as_other("inf");  // gaps are all alike
+  if (type == "constant") setting.other["burstiness"] = as_other("inf");  // equal gaps
   if (!type.empty()) setting.other["strategy"] = as_other(json(type));
 }
 
-/// What `backend` names in version 2; version 1 has a text there and the model beside it.
+/// The model is in `backend` in version 2; in version 1 `backend` is a string and the model is next
+/// to it.
 std::string model_of(const JsonReader& report) {
   const JsonReader spec = report.part("config").part("spec");
   if (spec.has("backend")) return spec.part("backend").text("model").value_or("");
   return report.part("args").text("model").value_or("");
 }
 
-/// Whichever of several keys is there: they were renamed between versions.
+/// The value of either key: keys were renamed between versions.
 std::optional<double> either(const JsonReader& object, const char* key, const char* other) {
   const auto value = object.number(key);
   return value ? value : object.number(other);
 }
 
-/// Requests are listed as they ended, so that the first to start may be any.
+/// Requests are listed in the order in which they ended, so any of them may have started first.
 void read_requests(MeasuredRun& run, const JsonReader& benchmark) {
   const auto requests = benchmark.part("requests").objects("successful");
   if (requests.empty()) return;

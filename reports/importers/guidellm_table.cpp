@@ -1,7 +1,7 @@
-// guidellm's benchmarks.csv, 0.4 on: a head of three lines (group, field, unit or statistic), then
-// a benchmark a line. Brought to the JSON report's keys and read by its reader. The head is the
-// first benchmark's: where another had failed requests and the first had none, it has further
-// columns, and the file cannot say which.
+// guidellm's benchmarks.csv, 0.4 on: a header of three lines (group, field, unit or statistic),
+// then one benchmark per line. Mapped to the JSON report's keys and read by its reader. The header
+// is that of the first benchmark: if that had no failed requests and a later one had, the later
+// line has more columns, and the file does not say which.
 #include <fmt/format.h>
 
 #include <array>
@@ -23,7 +23,7 @@ struct Metric {
   std::string_view group, field, key;
 };
 
-/// Distributions; of requests that succeeded.
+/// Distributions over successful requests.
 constexpr std::array kMetrics = {
     Metric{"Request Latency", "Successful Sec", "request_latency"},
     Metric{"Time to First Token", "Successful ms", "time_to_first_token_ms"},
@@ -37,7 +37,7 @@ constexpr std::array kMetrics = {
     Metric{"Token Metrics", "Successful Output Tokens", "output_token_count"},
 };
 
-/// The order in which a cell of percentiles has them.
+/// Order of the percentiles in a cell.
 constexpr std::array<const char*, 11> kPercentiles = {"min", "p001", "p01", "p05", "p10", "p25",
                                                       "p75", "p90",  "p95", "p99", "max"};
 
@@ -47,7 +47,7 @@ struct Head {
   Fields group, field, unit;
 };
 
-/// "[0.1, 0.2, ...]"; nothing of a cell that is something else.
+/// Parses "[0.1, 0.2, ...]"; ignores a cell with anything else.
 void add_percentiles(json& distribution, const std::string& cell) {
   const json values = json::parse(cell, nullptr, false);
   if (!values.is_array() || values.size() != kPercentiles.size()) return;
@@ -84,7 +84,7 @@ void add_cell(json& benchmark, const Head& head, std::size_t at, const std::stri
   }
 }
 
-/// The model, where the backend's description has it.
+/// The model, if the description of the backend names it.
 std::string model_in(const Head& head, const Fields& fields) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (head.group[i] != "Run Info" || head.field[i] != "Backend") continue;
@@ -96,7 +96,7 @@ std::string model_in(const Head& head, const Fields& fields) {
   return {};
 }
 
-/// The next line of the file, of as many fields as `columns` unless that is 0.
+/// The next line of the file, which must have `columns` fields unless that is 0.
 bool next_row(LineReader& lines, const std::string& name, std::size_t columns, Fields& fields) {
   std::string_view line;
   if (!lines.next_filled(line)) return false;

@@ -1,4 +1,4 @@
-// guidellm's benchmarks.yaml: the same keys as in JSON, read by the same reader.
+// guidellm's benchmarks.yaml: the JSON's keys, read by the same reader.
 #include "reports/importers/text_formats.hpp"
 #include "reports/importers/yaml_document.hpp"
 

@@ -35,7 +35,7 @@ const Format* matching(std::span<const Format> formats, const Content& content) 
   return found == formats.end() ? nullptr : &*found;
 }
 
-/// JSON begins with a brace, or with a bracket and, of a list of objects, a brace.
+/// Whether the text starts like JSON: a brace, or a bracket and a brace for a list of objects.
 bool looks_like_json(std::string_view head) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
@@ -50,8 +50,8 @@ bool looks_like_json(std::string_view head) {
   return head.starts_with('{');
 }
 
-/// A log may say what it is behind progress bars of any length: all of it is searched. Nothing: of
-/// no known format, or too large to be looked through.
+/// Searches the whole file, because a log may identify itself only after long progress bars.
+/// Returns nullopt if the format is unknown or the file is over 64 MiB.
 std::optional<MeasuredRuns> read_by_later_content(ByteSource& bytes, const ImportOptions& options) {
   constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
   constexpr std::size_t kPiece = std::size_t{1} << 16;
@@ -70,10 +70,11 @@ std::optional<MeasuredRuns> read_by_later_content(ByteSource& bytes, const Impor
   return text->read(copy, options);
 }
 
-/// Nothing: of no known format.
+/// Returns nullopt if the format is unknown.
 std::optional<MeasuredRuns> read_by_content(ByteSource& bytes, const ImportOptions& options) {
   const bool json = looks_like_json(bytes.peek());
-  // Texts are told by words that a JSON file may hold as well, but for the answer of an HTTP API.
+  // Text formats are recognised by words that a JSON file may also contain, so JSON is not tried as
+  // text, except for an answer of Prometheus's HTTP API.
   const TextFormat* text =
       json && !is_prometheus(bytes.peek()) ? nullptr : matching(text_formats(), bytes.peek());
   if (text != nullptr) return text->read(bytes, options);
@@ -102,7 +103,7 @@ void apply_meta(MeasuredRun& run, const ImportOptions& options) {
   }
 }
 
-/// Reads one of the files into its place of `runs`.
+/// Reads one file into its entry of `runs`.
 void read_into(const ResultFile& file, const ImportOptions& options, MeasuredRuns& runs,
                FolderReading& reading) {
   try {
@@ -145,8 +146,8 @@ FolderReading read_folder(const std::string& path, const ImportOptions& options)
   const std::vector<ResultFile> files = result_files(path);
   std::map<std::string, MeasuredRuns> runs;  // by file
   std::set<std::string> settled;
-  // A file that repeats others waits until it is known whether those hold runs. Copies of copies
-  // are no circle: each repeats only what says more.
+  // A file that repeats others is settled only after them, when it is known whether they hold runs.
+  // There are no cycles: each file repeats only files with more detail.
   const std::function<void(const ResultFile&)> settle = [&](const ResultFile& file) {
     if (!settled.insert(file.path).second) return;
     for (const std::string& original : file.repeats) {

@@ -1,5 +1,6 @@
 // inference-perf (kubernetes-sigs): stage_N_lifecycle_metrics.json and
-// summary_lifecycle_metrics.json, seconds throughout. Not read: the Prometheus files beside them.
+// summary_lifecycle_metrics.json, all times in seconds. The Prometheus files next to them are not
+// read.
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -26,7 +27,7 @@ constexpr std::array kValues = {
     ValueKey{"requests_per_sec", "request_rate_per_s"},
 };
 
-/// Newer releases write prompt_tokens and output_tokens for prompt_len and output_len.
+/// Newer releases write prompt_tokens and output_tokens instead of prompt_len and output_len.
 std::optional<double> mean_tokens(const JsonReader& successes, const char* key, const char* newer) {
   const auto tokens = successes.part(key).number("mean");
   return tokens ? tokens : successes.part(newer).number("mean");
@@ -38,7 +39,8 @@ void read_load(MeasuredRun& run, const JsonReader& load) {
   run.setting.requests = load.count("count");
   add_metric(run, "offered_rate_per_s", "value", load.number("achieved_rate"));
   add_metric(run, "send_duration_s", "value", load.number("send_duration"));
-  // From when the load asked for a request to when it was sent: clients have limits of their own.
+  // From a request's scheduled time to when it was sent: clients have concurrency limits of their
+  // own.
   add_statistics(run, "client_queue_s", load.part("schedule_delay"), 1);
 }
 

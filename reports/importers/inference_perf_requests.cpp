@@ -1,7 +1,7 @@
 // inference-perf's per_request_lifecycle_metrics.json: every request with its times on one clock,
 // in seconds. Older releases keep counts and token times in `info` itself, newer ones in its
-// request_metrics and response_metrics. The first token is the first time in either list, which
-// also holds where a release noted every token twice.
+// request_metrics and response_metrics. The first token is the first time in either list, also in
+// releases that recorded every token twice.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// When the first token came, if the request was streamed.
+/// When the first token arrived, if the response was streamed.
 std::optional<double> first_token(const JsonReader& response) {
   for (const char* key : {"output_token_times", "chunk_times"}) {
     const auto times = response.numbers(key);
@@ -37,7 +37,7 @@ RequestRow request_of(const JsonReader& entry) {
                  .sent_s = *start,
                  .input_tokens = (nested ? prompt : info).count("input_tokens").value_or(0),
                  .output_tokens = response.count("output_tokens").value_or(0)};
-  if (entry.has("error")) return row;  // without times: a failed request
+  if (entry.has("error")) return row;  // a failed request has no times
   row.first_token_s = first_token(response);
   row.finished_s = entry.number("end_time");
   return row;

@@ -1,5 +1,5 @@
-// Rows of InferenceX (InferenceMAX): vLLM's latencies in seconds, throughput a GPU. "*_intvty" is
-// 1 / TPOT and is left out.
+// Rows of InferenceX (InferenceMAX): vLLM's latencies in seconds, throughput per GPU. "*_intvty" is
+// 1 / TPOT and is skipped.
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>

@@ -56,7 +56,7 @@ class TreeHandler {
     return false;
   }
 
-  /// Puts a value where the next one belongs; of a key that is given twice the last wins.
+  /// Stores a value at the current position; if a key is repeated, the last value wins.
   json* place(json value) {
     if (open_.empty()) return &(root = std::move(value));
     json& parent = *open_.back();
@@ -82,7 +82,7 @@ class TreeHandler {
     return true;
   }
 
-  std::vector<json*> open_;  // stable: only the innermost grows
+  std::vector<json*> open_;  // pointers stay valid: only the innermost container grows
   std::string key_;
   std::size_t values_ = 0;
 };

@@ -14,8 +14,8 @@ struct Group {
   std::string_view key, metric;
 };
 
-// E2E starts when a request is sent, after the client's own limit of concurrency; the last two
-// count the wait before it.
+// E2E starts when a request is sent, after waiting for the client's own concurrency limit; the last
+// two include that wait.
 constexpr std::array<Group, 7> kGroups = {
     {{"ttft", "ttft_s"},
      {"tpot", "tpot_s"},

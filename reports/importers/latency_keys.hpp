@@ -1,5 +1,5 @@
-// The flat keys in which vLLM's serving benchmark and those that follow it write latencies:
-// "mean_ttft_ms", "median_tpot_ms", "p99.9_itl_ms", "p95_e2el_ms".
+// The flat latency keys of vLLM's serving benchmark and of tools that copied them: "mean_ttft_ms",
+// "median_tpot_ms", "p99.9_itl_ms", "p95_e2el_ms".
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace roofcast {
 
-/// How one tool ends its keys, and in what unit.
+/// Suffix of a tool's keys, and its unit.
 struct LatencyKeys {
   std::string_view suffix;  // "_ms"
   double unit;              // seconds
@@ -18,7 +18,7 @@ struct LatencyKeys {
 /// Adds every latency of an object.
 void add_latency_keys(MeasuredRun& run, const JsonReader& object, const LatencyKeys& keys);
 
-/// Whether a key is one of them.
+/// Whether `key` is a latency key.
 bool is_latency_key(std::string_view key, std::string_view suffix);
 
 }  // namespace roofcast

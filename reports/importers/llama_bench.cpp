@@ -1,5 +1,5 @@
 // llama-bench -o json or jsonl (llama.cpp): one sequence; n_prompt tokens of prefill, n_gen of
-// decode, or one after the other.
+// decode, or both in turn.
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,7 +15,8 @@ using nlohmann::json;
 
 constexpr double kSecondsPerNanosecond = 1e-9;
 
-/// Statistics of the samples, or what the file says of them, of `parts` equal parts of a test.
+/// Statistics of one of `parts` equal parts of a test: of its samples, or those that the file
+/// states.
 void add_times(MeasuredRun& run, std::string_view metric, const JsonReader& test, double parts) {
   const double unit = kSecondsPerNanosecond / parts;
   add_metric(run, metric, "mean", test.number("avg_ns"), unit);

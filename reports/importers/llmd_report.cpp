@@ -17,9 +17,9 @@ namespace {
 
 using nlohmann::json;
 
-// Converters into this report pass each tool's words through (llm-d-benchmark, convert.py): the
-// tool that measured decides what they mean. TPOT and ITL of inference-perf and vLLM are this
-// program's.
+// Converters into this report pass on each tool's metric names (llm-d-benchmark, convert.py), so
+// the tool that measured decides what they mean. TPOT and ITL of inference-perf and vLLM match our
+// definitions.
 constexpr std::array kLatencies = {
     ValueKey{"time_to_first_token", "ttft_s"},
     ValueKey{"time_per_output_token", "tpot_s"},
@@ -28,7 +28,7 @@ constexpr std::array kLatencies = {
     ValueKey{"request_latency", "e2e_s"},
 };
 
-/// guidellm: a mean of each request, and E2E over all tokens (guidellm.cpp).
+/// guidellm: one mean per request, and E2E over all tokens (guidellm.cpp).
 constexpr std::array kGuidellmLatencies = {
     ValueKey{"time_to_first_token", "ttft_s"},
     ValueKey{"time_per_output_token", "ntpot_s"},
@@ -36,7 +36,7 @@ constexpr std::array kGuidellmLatencies = {
     ValueKey{"request_latency", "e2e_s"},
 };
 
-/// aiperf and genai-perf: a mean of each request (aiperf.cpp); they have no other TPOT.
+/// aiperf and genai-perf: one mean per request (aiperf.cpp); they have no other TPOT.
 constexpr std::array kAiperfLatencies = {
     ValueKey{"time_to_first_token", "ttft_s"},
     ValueKey{"inter_token_latency", "tpot_s"},
@@ -90,7 +90,8 @@ void read_results(MeasuredRun& run, const JsonReader& aggregate, Words words) {
   if (words == Words::inference_perf) check_token_times(run);
 }
 
-/// The first engine of the stack: reports of pools that differ keep the rest under `other`.
+/// Reads the first engine of the stack; if there are several, the whole stack is kept under
+/// `other`.
 void read_stack(MeasuredSetting& setting, const JsonReader& scenario) {
   for (const JsonReader& component : scenario.objects("stack")) {
     const JsonReader standard = component.part("standardized");

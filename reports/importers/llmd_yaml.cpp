@@ -1,4 +1,4 @@
-// llm-d's benchmark report as YAML: the same keys as in JSON, read by the same reader.
+// llm-d's benchmark report as YAML: the JSON's keys, read by the same reader.
 #include "reports/importers/text_formats.hpp"
 #include "reports/importers/yaml_document.hpp"
 

@@ -1,6 +1,6 @@
 // llmperf: the flat summary and the list of individual responses. Its inter_token_latency_s counts
-// the first token, so it is E2E over all tokens (ntpot_s); tokens are counted with a Llama
-// tokenizer whatever the model.
+// the first token, so it is E2E over all tokens (ntpot_s). It counts tokens with a Llama tokenizer
+// whatever the model.
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -32,7 +32,7 @@ constexpr std::array kValues = {
     ValueKey{"results_mean_output_throughput_token_per_s", "output_tokens_per_s"},
 };
 
-/// "results_ttft_s_quantiles_p99" and "results_ttft_s_mean" of ttft_s.
+/// Reads "results_ttft_s_quantiles_p99", "results_ttft_s_mean" and so on for ttft_s.
 void read_distribution(MeasuredRun& run, const JsonReader& object, const ValueKey& metric) {
   const std::string prefix = "results_" + std::string(metric.key) + "_";
   for (const auto& [key, value] : object.value().items()) {
@@ -54,7 +54,7 @@ void read_setting(MeasuredSetting& setting, const JsonReader& object) {
   }
   setting.max_concurrency = object.count("num_concurrent_requests");
   setting.requests = object.count("results_num_requests_started");
-  // What came about, and not what was asked for.
+  // Achieved lengths, not the requested ones.
   setting.mean_input_tokens = object.number("results_number_input_tokens_mean");
   setting.mean_output_tokens = object.number("results_number_output_tokens_mean");
 }
@@ -76,7 +76,7 @@ bool is_llmperf_individual(const json& first) {
          first.contains("number_output_tokens");
 }
 
-/// Responses do not say when they were asked for: statistics alone, no requests.
+/// Responses have no start times, so only statistics are read, no requests.
 MeasuredRuns read_llmperf_individual(ResultObjects& objects) {
   MeasuredRun run{.origin = objects.path(), .format = "llmperf-individual"};
   std::array<std::vector<double>, kDistributions.size()> samples;

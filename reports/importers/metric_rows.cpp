@@ -14,7 +14,7 @@
 namespace roofcast {
 namespace {
 
-constexpr std::size_t kMaxMetrics = 1'000;  // of one run; a result has some 50
+constexpr std::size_t kMaxMetrics = 1'000;  // per run; a result has about 50
 
 bool is_digits(std::string_view text) {
   return !text.empty() &&

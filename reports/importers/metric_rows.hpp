@@ -1,5 +1,5 @@
-// Metrics of a measured run: put in under the names of simulated runs, found again, and computed
-// from samples where a file keeps those.
+// Metrics of a measured run: stored under the names of simulated runs, looked up, and computed from
+// samples if a file keeps those.
 #pragma once
 
 #include <optional>
@@ -15,45 +15,46 @@ namespace roofcast {
 
 inline constexpr double kSecondsPerMillisecond = 1e-3;
 
-/// Adds a metric that is there and finite, in `unit`s. What has that name and statistic stays.
+/// Adds a metric if it has a finite value, converted from `unit`. An existing metric of that name
+/// and statistic is kept.
 void add_metric(MeasuredRun& run, std::string_view name, std::string_view statistic,
                 std::optional<double> value, double unit = 1);
 
-/// A key of a result that holds one number, or a distribution, and the metric that it is.
+/// A result's key that holds one number or a distribution, and our name for that metric.
 struct ValueKey {
   std::string_view key, metric;
   double unit = 1;
 };
 
-/// Whether `key` is one of them.
+/// Whether `key` is one of `keys`.
 bool is_among(std::span<const ValueKey> keys, std::string_view key);
 
-/// Adds those that are there, as statistic `value`.
+/// Adds those that are present, as statistic `value`.
 void add_values(MeasuredRun& run, const JsonReader& object, std::span<const ValueKey> keys);
 
 std::optional<double> find_metric(const MeasuredRun& run, std::string_view name,
                                   std::string_view statistic);
 
-/// Mean, p50, p90, p95, p99, min and max of `samples`, those that are not there yet. Percentiles by
-/// linear interpolation between order statistics, as numpy has it, with which vLLM, SGLang and
-/// genai-perf compute theirs.
+/// Adds those of mean, p50, p90, p95, p99, min and max of `samples` that the run does not have yet.
+/// Percentiles interpolate linearly between order statistics, as in numpy, which vLLM, SGLang and
+/// genai-perf use.
 void add_samples(MeasuredRun& run, std::string_view name, std::vector<double> samples);
 
-/// The statistic that a key names, in this program's word: "mean", "avg" and "average" are mean;
-/// "median", "p50" are p50; "p99.9", "p999", "p99p9" and "P99" are percentiles; "std", "std_dev",
-/// "stddev" are std; "min", "minimum", "max", "maximum". Nothing for other keys.
+/// Our name for the statistic of a key: "mean", "avg" and "average" are mean; "median" and "p50"
+/// are p50; "p99.9", "p999", "p99p9" and "P99" are percentiles; "std", "std_dev", "stddev" are std;
+/// "min", "minimum", "max", "maximum". Returns nullopt for other keys.
 std::optional<std::string> statistic_of(std::string_view key);
 
-/// Every statistic of an object of them ({"mean": 1, "p50": 2, ...}) in `unit`s; other keys do not
-/// matter.
+/// Adds every statistic of an object such as {"mean": 1, "p50": 2, ...}, converted from `unit`;
+/// other keys are ignored.
 void add_statistics(MeasuredRun& run, std::string_view name, const JsonReader& statistics,
                     double unit);
 
-/// `setting`'s mean lengths as totals over completed requests, where the run has both.
+/// Sets `setting`'s mean lengths to totals over completed requests, if the run has both.
 void set_mean_lengths(MeasuredRun& run);
 
-/// TTFT, TPOT and E2E of the run's requests, those statistics that are not there yet. TPOT is
-/// (last - first token) / (n - 1) and has no value for a request of one token, as in vLLM.
+/// Adds those statistics of TTFT, TPOT and E2E over the run's requests that are not there yet. TPOT
+/// is (last - first token) / (n - 1), and undefined for a request of one token, as in vLLM.
 void add_request_metrics(MeasuredRun& run);
 
 }  // namespace roofcast

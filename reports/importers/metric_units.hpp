@@ -1,4 +1,4 @@
-// Units as result files name them beside a number.
+// Units that result files state next to a number.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace roofcast {
 
-/// What one of a named unit is in this program's: seconds of "ms", "sec", "ns", "s/token" ...; 1 of
-/// rates and counts, "tokens/sec", "requests", "queries/s"; 0.01 of "percent". Nothing for a unit
-/// that is not known.
+/// Factor from a named unit to ours: to seconds for "ms", "sec", "ns", "s/token" ...; 1 for rates
+/// and counts such as "tokens/sec", "requests", "queries/s"; 0.01 for "percent". Returns nullopt
+/// for an unknown unit.
 std::optional<double> unit_in_si(std::string_view unit);
 
-/// The same of the unit that a figure states under `key`. Throws Error naming it where it is not
-/// known.
+/// The same for the unit that a figure states under `key`. Throws Error naming the unit if it is
+/// unknown.
 double unit_of(const JsonReader& figure, std::string_view key);
 
 }  // namespace roofcast

@@ -1,6 +1,6 @@
-// Prometheus scrapes of vLLM and SGLang servers (docs.vllm.ai and docs.sglang.ai, "metrics"): what
-// they counted since they started, or since an earlier scrape. Replicas are summed bucket by
-// bucket; quantiles of several are never averaged.
+// Prometheus scrapes of vLLM and SGLang servers (docs.vllm.ai and docs.sglang.ai, "metrics"): their
+// counters since start-up, or since an earlier scrape. Replicas are summed bucket by bucket;
+// quantiles are never averaged.
 #include <fmt/format.h>
 
 #include <array>
@@ -19,11 +19,11 @@ namespace roofcast {
 namespace {
 
 struct Name {
-  std::string_view name, metric;  // without "vllm:" or "sglang:"
+  std::string_view name, metric;  // without the prefix "vllm:" or "sglang:"
 };
 
-// The newer name first: where a server has both, the first one counts. What was called
-// time_per_output_token are gaps between tokens, pooled.
+// Newer names come first and win if a server has both. time_per_output_token_seconds holds pooled
+// gaps between tokens, which is ITL.
 constexpr std::array kHistograms = {
     Name{"time_to_first_token_seconds", "ttft_s"},
     Name{"request_time_per_output_token_seconds", "tpot_s"},
@@ -72,7 +72,7 @@ std::optional<double> mean_of(const Scrape& scrape, const std::string& name) {
   return sum && count && *count > 0 ? std::optional(*sum / *count) : std::nullopt;
 }
 
-/// Observations up to each bound, over all labels.
+/// Cumulative counts by upper bound, summed over all labels.
 std::map<double, double> buckets_of(const Scrape& scrape, const std::string& name) {
   std::map<double, double> buckets;
   const auto found = scrape.series.find(name + "_bucket");
@@ -87,15 +87,15 @@ std::map<double, double> buckets_of(const Scrape& scrape, const std::string& nam
   return buckets;
 }
 
-/// Between which bounds a quantile lies, and where when values are spread evenly between them, as
-/// Prometheus's histogram_quantile assumes.
+/// The bounds between which a quantile lies, and its value if observations are spread evenly
+/// between them, as Prometheus's histogram_quantile assumes.
 struct Quantile {
   double lower = 0;
   double upper = std::numeric_limits<double>::infinity();
   double interpolated = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Precondition: the last bucket holds an observation.
+/// Precondition: the last bucket's count is above zero.
 Quantile quantile_of(const std::map<double, double>& buckets, double share) {
   const double rank = share * buckets.rbegin()->second;
   Quantile quantile;
@@ -181,7 +181,7 @@ bool is_prometheus(std::string_view head) {
        {"# HELP vllm:", "# TYPE vllm:", "# HELP sglang:", "# TYPE sglang:"}) {
     if (head.find(mark) != std::string_view::npos) return true;
   }
-  // Without comments, or the answer of the HTTP API.
+  // A scrape without comments, or an answer of the HTTP API.
   return head.starts_with("vllm:") || head.starts_with("sglang:") ||
          (head.starts_with('{') && head.find("\"resultType\"") != std::string_view::npos);
 }

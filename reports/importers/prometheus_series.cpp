@@ -23,8 +23,9 @@ bool is_ours(std::string_view name) {
   return name.starts_with("vllm:") || name.starts_with("sglang:");
 }
 
-/// `rest` begins behind the opening quote and ends behind the closing one; nothing when there is
-/// none. \" \\ and \n are undone.
+/// `rest` starts after the opening quote and is left after the closing one; nullopt if there is
+/// none. Unescapes \" \\ and
+/// .
 std::optional<std::string> read_quoted(std::string_view& rest) {
   std::string value;
   for (std::size_t i = 0; i < rest.size(); ++i) {
@@ -38,7 +39,8 @@ std::optional<std::string> read_quoted(std::string_view& rest) {
   return std::nullopt;
 }
 
-/// `rest` begins behind the opening brace and ends behind the closing one. False when it is broken.
+/// `rest` starts after the opening brace and is left after the closing one. Returns false if
+/// malformed.
 bool read_labels(std::string_view& rest, Labels& labels) {
   for (;;) {
     rest = trimmed(rest);
@@ -58,7 +60,7 @@ bool read_labels(std::string_view& rest, Labels& labels) {
   }
 }
 
-/// "name{label="value"} 12 1700000000"
+/// Parses "name{label="value"} 12 1700000000".
 bool read_sample(std::string_view line, Scrape& scrape) {
   const std::size_t end = line.find_first_of("{ \t");
   if (end == std::string_view::npos) return false;
@@ -120,7 +122,7 @@ bool counts_up(const std::string& name) {
          name.ends_with("_count");
 }
 
-/// Of which process a series is: its labels but for those that tell its own series apart.
+/// The labels that identify a process: all except those that separate series of one metric.
 Labels process_of(Labels labels) {
   constexpr std::array kOfTheMetric = {"le",           "finished_reason", "position",
                                        "cache_source", "is_streaming",    "reason",
@@ -129,7 +131,7 @@ Labels process_of(Labels labels) {
   return labels;
 }
 
-/// Calls `see(name, labels, value, earlier value)` for everything that counts up and is in both.
+/// Calls `see(labels, value, earlier value)` for every counter that is in both scrapes.
 template <class See>
 void for_each_pair(Scrape& after, const Scrape& before, See see) {
   for (auto& [name, samples] : after.series) {

@@ -10,20 +10,20 @@ namespace roofcast {
 
 using Labels = std::map<std::string, std::string>;
 
-/// One sample of each series, in an order of its own; of a series that comes again the last counts.
+/// One sample per series, in a fixed order; if a series is repeated, its last sample counts.
 struct Scrape {
-  /// By name, then by the labels.
+  /// By metric name, then by labels.
   std::map<std::string, std::map<Labels, double>> series{};
 };
 
-/// Keeps the series of vLLM and SGLang ("vllm:..." and "sglang:..."). Throws Error naming the line
-/// for a sample of theirs that cannot be read.
+/// Keeps the series of vLLM and SGLang ("vllm:..." and "sglang:..."). Throws Error with the line if
+/// one of these cannot be parsed.
 Scrape read_scrape(ByteSource& bytes);
 
-/// What came after `before`: the difference of everything that counts up (names that end in _total,
-/// _bucket, _sum or _count), `after` of the rest. Where one series of a process went down, it was
-/// restarted, and all that the process shows now came after; `restarts` counts those processes. One
-/// that by now has counted further than before in every series cannot be told.
+/// Changes since `before`: differences for counters (names that end in _total, _bucket, _sum or
+/// _count), the values of `after` for the rest. If any counter of a process decreased, the process
+/// was restarted and all its values count as new; `restarts` is the number of such processes. A
+/// restarted process whose counters have all passed their earlier values is not detected.
 Scrape since(const Scrape& after, const Scrape& before, int& restarts);
 
 }  // namespace roofcast

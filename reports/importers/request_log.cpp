@@ -1,12 +1,12 @@
-// Requests a line as LLMServingSim's benchmark logs them from vLLM's own counters
+// One request per line, as LLMServingSim's benchmark logs them from vLLM's own counters
 // (casys-kaist/LLMServingSim commit 5daddb2, bench): arrival_time is the time of day at which the
-// front end got a request, all *_ts are a monotonic clock of the engine. A meta.json beside the
-// file has the setting.
+// front end received a request; all *_ts are on a monotonic clock of the engine. A meta.json next
+// to the file has the setting.
 //
-// TTFT and E2E are taken from queued_ts, as the authors' own summary does: the mean TTFT of their
-// RTX 4090 run is 65,456.6 ms there, and that of first_token_ts - queued_ts is 65.4566 s. Some 30
-// ms before it, from the front end to the engine's queue, are not in them: they stand between a
-// request's arrival_s and sent_s, whose clocks are brought together by the request that took least.
+// TTFT and E2E start at queued_ts, as in the authors' own summary: it states a mean TTFT of
+// 65,456.6 ms for their RTX 4090 run, and the mean of first_token_ts - queued_ts is 65.4566 s. They
+// exclude the 30 ms or so from the front end to the engine's queue, which lie between a request's
+// arrival_s and sent_s. The two clocks are aligned by the request with the shortest such delay.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -31,7 +31,7 @@ double must(const JsonReader& object, const char* key) {
   return *value;
 }
 
-/// Arrival in its own clock, all else in the engine's.
+/// The arrival is on the front end's clock, all other times on the engine's.
 RequestRow request_of(const JsonReader& line) {
   RequestRow row{.arrival_s = must(line, "arrival_time"),
                  .sent_s = must(line, "queued_ts"),
@@ -43,7 +43,7 @@ RequestRow request_of(const JsonReader& line) {
   return row;
 }
 
-/// Moves the engine's clock so that the quickest request was queued as it arrived.
+/// Shifts the engine's clock so that the request queued fastest has no delay after its arrival.
 void join_clocks(std::vector<RequestRow>& requests) {
   std::optional<double> offset;
   for (const RequestRow& row : requests) {

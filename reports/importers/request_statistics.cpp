@@ -30,7 +30,7 @@ void order_by_arrival(std::vector<RequestRow>& requests) {
   }
 }
 
-/// Rows of a store are finite.
+/// Rows of a store must be finite.
 void drop_unreal_times(RequestRow& request) {
   for (auto* time :
        {&request.sent_s, &request.scheduled_s, &request.first_token_s, &request.finished_s}) {

@@ -21,7 +21,7 @@ bool has_ending(const std::string& name, std::string_view ending) {
   return name.size() > ending.size() && name.ends_with(ending);
 }
 
-/// What tools write beside results.
+/// Files that tools write next to results and that hold none.
 bool is_companion(const std::string& name) {
   return name == "warmup.json" || has_ending(name, ".failure.json") ||
          has_ending(name, ".pytorch.json") || has_ending(name, "_prometheus_metrics.json");
@@ -35,14 +35,14 @@ bool may_hold_results(const std::string& name) {
                      [&](std::string_view ending) { return has_ending(name, ending); });
 }
 
-/// One run written down twice. The star of both names stands for the same text, "#" for a number.
+/// Two files with the same run. "*" stands for the same text in both names, "#" for a number.
 struct Repetition {
   std::string_view copy, original;
 };
 
-// The original is the one that says more: inference-perf's stages one by one over all of them
-// mixed; of aiperf, genai-perf and llmperf the file that says model and load over the one with
-// requests alone; JSON over the tables made of it.
+// The original is the file with more detail: inference-perf's single stages rather than their
+// mixture; for aiperf, genai-perf and llmperf the file with model and load rather than requests
+// alone; JSON rather than tables made from it.
 constexpr std::array kRepetitions = {
     Repetition{"per_request_lifecycle_metrics.json", "stage_#_lifecycle_metrics.json"},
     Repetition{"summary_lifecycle_metrics.json", "stage_#_lifecycle_metrics.json"},
@@ -55,10 +55,10 @@ constexpr std::array kRepetitions = {
     Repetition{"*.csv", "*.json"},
     Repetition{"*.csv", "*.yaml"},
     Repetition{"*.csv", "*.yml"},
-    Repetition{"summary.json", "run=#.json"},  // of a vLLM sweep: the runs of this folder
+    Repetition{"summary.json", "run=#.json"},  // vLLM sweep: the runs of this folder
 };
 
-/// What the pattern's star or number stands for in `name`; nothing where they do not meet.
+/// The text that matches the pattern's "*" or "#" in `name`; nullopt if `name` does not match.
 std::optional<std::string> wildcard_in(std::string_view pattern, std::string_view name) {
   const std::size_t place = pattern.find_first_of("*#");
   if (place == std::string_view::npos) {
@@ -74,7 +74,7 @@ std::optional<std::string> wildcard_in(std::string_view pattern, std::string_vie
   return pattern[place] == '*' || is_number ? std::optional(std::move(middle)) : std::nullopt;
 }
 
-/// Files whose path begins with `folder`; `files` are in order.
+/// Files whose path starts with `folder`; `files` must be sorted.
 std::vector<std::string> those_in(const std::vector<std::string>& files,
                                   const std::string& folder) {
   auto begin = std::lower_bound(files.begin(), files.end(), folder);
@@ -83,7 +83,7 @@ std::vector<std::string> those_in(const std::vector<std::string>& files,
   return {begin, end};
 }
 
-/// The originals of a copy that meets `known`, in its own folder.
+/// Originals in the copy's own folder, if its name matches `known`.
 std::vector<std::string> originals_beside(const fs::path& copy, const Repetition& known,
                                           const std::vector<std::string>& files) {
   const auto shared = wildcard_in(known.copy, copy.filename().string());
@@ -103,7 +103,7 @@ std::vector<std::string> originals_beside(const fs::path& copy, const Repetition
   return originals;
 }
 
-/// A sweep's summary.csv holds the runs of all folders below.
+/// A sweep's summary.csv repeats the runs of all folders below it.
 std::vector<std::string> originals_below(const fs::path& table,
                                          const std::vector<std::string>& files) {
   std::vector<std::string> originals;

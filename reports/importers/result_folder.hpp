@@ -1,4 +1,4 @@
-// A folder of results: which of its files hold runs, and which repeat those of others.
+// A folder of results: which files hold runs, and which repeat the runs of others.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@ namespace roofcast {
 /// A file that may hold results.
 struct ResultFile {
   std::string path{};
-  /// Files beside it (of a sweep's summary: below it) that hold the same runs, richer; this one
-  /// counts only where none of those can be read.
+  /// Files next to this one (for a sweep's summary: below it) that hold the same runs in more
+  /// detail; this one is used only if none of them can be read.
   std::vector<std::string> repeats{};
 };
 
-/// `path` itself, or what may hold a result below it, in the order of their paths. Left out: what
-/// tools write beside their results (failed attempts, warm-ups). Throws Error for a folder that
-/// cannot be read.
+/// `path` itself if it is a file, else the files below it that may hold results, sorted by path.
+/// Leaves out companions of results (failed attempts, warm-ups). Throws Error if a folder cannot be
+/// read.
 std::vector<ResultFile> result_files(const std::string& path);
 
 }  // namespace roofcast

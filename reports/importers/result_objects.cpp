@@ -39,7 +39,7 @@ std::string ResultObjects::origin() const {
   return place;
 }
 
-/// Goes on to a document with an entry left in it; false at the end.
+/// Advances to a document with an unread entry; false at the end.
 bool ResultObjects::find() {
   while (entry_ == entries_) {
     if (!read_document()) return false;

@@ -1,5 +1,5 @@
-// The JSON objects of a result file, one after the other: of one document, of several appended to a
-// file (a line each or not), or of a list of them.
+// The JSON objects of a result file, one by one: a single document, several appended to one file
+// (with or without line breaks), or a list.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@
 
 namespace roofcast {
 
-/// Holds one document at a time. Throws Error as read_json_document, and where a document is
-/// neither object nor list of objects.
+/// Holds one document at a time. Throws Error as read_json_document does, and if a document is
+/// neither an object nor a list of objects.
 class ResultObjects {
  public:
   /// `bytes` must outlive this.
   explicit ResultObjects(ByteSource& bytes);
-  /// Objects of a document that is read already (YAML).
+  /// Objects of a document that has already been parsed (YAML).
   ResultObjects(nlohmann::json document, std::string path);
 
-  /// The first object, which next() will give; null when there is none.
+  /// The first object, which next() will return; null if there is none.
   const nlohmann::json* first();
 
-  /// Nothing at the end. What it refers to holds until the next call.
+  /// Returns nullopt at the end. The reader is valid until the next call.
   std::optional<JsonReader> next();
 
   const std::string& path() const { return path_; }
@@ -37,9 +37,9 @@ class ResultObjects {
   std::string path_;
   std::optional<JsonBuffer> text_{};
   nlohmann::json document_{};
-  std::size_t entry_ = 0;    // of document_: what next() gives
-  std::size_t entries_ = 0;  // in document_; 1 of an object
-  std::int64_t line_ = 0;    // of document_; 0: alone in its file
+  std::size_t entry_ = 0;    // index in document_ of the next object
+  std::size_t entries_ = 0;  // objects in document_; 1 if it is an object itself
+  std::int64_t line_ = 0;    // where document_ starts; 0 if it is the only one in its file
 };
 
 }  // namespace roofcast

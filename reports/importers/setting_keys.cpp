@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using Setting = MeasuredSetting;
 
-/// The member of a setting that a key stands for.
+/// The member of a setting that a key sets.
 using Member = std::variant<std::string Setting::*, std::optional<std::int64_t> Setting::*,
                             std::optional<double> Setting::*>;
 
@@ -70,7 +70,7 @@ const std::array kKeys = {
     SettingKey{"osl", &Setting::mean_output_tokens},
 };
 
-/// "dtype" is the format of activations, and says weights only where it names a narrower one.
+/// "dtype" is the format of activations; it describes weights only if it names a narrower format.
 constexpr std::string_view kDtype = "dtype";
 
 const SettingKey* find_key(std::string_view name) {

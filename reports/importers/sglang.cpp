@@ -1,5 +1,5 @@
-// SGLang: `python -m sglang.bench_serving` (a line a run; sglang/benchmark/serving.py) and
-// bench_one_batch_server (a line a batch).
+// SGLang: `python -m sglang.bench_serving` (one line per run; sglang/benchmark/serving.py) and
+// bench_one_batch_server (one line per batch).
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -32,7 +32,7 @@ constexpr std::array kValues = {
 
 bool is_value(std::string_view key) { return is_among(kValues, key) || is_latency_key(key, "_ms"); }
 
-/// The server's own arguments, in newer files.
+/// The server's own arguments, which newer files have.
 void read_server(MeasuredSetting& setting, const JsonReader& server) {
   for (const char* key :
        {"model_path", "tp_size", "pp_size", "dp_size", "quantization", "sglang_version"}) {
@@ -65,9 +65,9 @@ void read_setting(MeasuredRun& run, const JsonReader& object) {
   set_mean_lengths(run);
 }
 
-/// Where the first token has a time of its own, `output_throughput` is of decode alone: batch x
-/// output_len / (latency - ttft), in every release that writes `ttft` (bench_one_batch_server, 2025
-/// on). Older ones divide by the whole latency, as this program does.
+/// If the file has a separate `ttft`, `output_throughput` covers decode alone: batch x output_len /
+/// (latency - ttft). So do all releases that write `ttft` (bench_one_batch_server, 2025 on). Older
+/// ones divide by the whole latency, as we do.
 void read_batch_rate(MeasuredRun& run, const JsonReader& object) {
   const auto told = object.number("output_throughput");
   const auto latency = object.number("latency");
@@ -106,7 +106,7 @@ bool is_sglang_batch(const json& first) {
          first.contains("input_len") && first.contains("output_len");
 }
 
-/// One batch without arrivals: its latency is the E2E of each of its requests.
+/// One batch without arrivals: its latency is the E2E of each request.
 void read_sglang_batch(const JsonReader& object, MeasuredRuns& runs) {
   constexpr std::array kBatchValues = {
       ValueKey{"overall_throughput", "total_tokens_per_s"},

@@ -1,9 +1,8 @@
-// Start-up logs of vLLM and SGLang: how the server split the GPU's memory. Releases spell the lines
-// differently; each phrase below is followed by the number that it is about. Spellings: vLLM V0 up
-// to 0.9 ("model weights take 14.99GiB; non_torch_memory takes ..."), V1 ("Model loading took",
-// "Available KV cache memory", with DEBUG "Total non KV cache memory: ...; torch peak memory
-// increase: ..."), SGLang ("KV Cache is allocated. #tokens: ..."). All count in GiB, also where
-// they write GB.
+// Start-up logs of vLLM and SGLang: how the server split the GPU's memory. Releases word the lines
+// differently; each phrase below is followed by its number. Wordings: vLLM V0 up to 0.9 ("model
+// weights take 14.99GiB; non_torch_memory takes ..."), V1 ("Model loading took", "Available KV
+// cache memory", with DEBUG "Total non KV cache memory: ...; torch peak memory increase: ..."),
+// SGLang ("KV Cache is allocated. #tokens: ..."). All are GiB, even if written GB.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,8 +24,8 @@
 namespace roofcast {
 namespace {
 
-/// Which of several ranks counts: the one with the least cache sizes it, the one with the most of
-/// anything else is in its way.
+/// Which rank's value counts: the minimum for the cache, which all ranks must hold, and the maximum
+/// for everything else.
 enum class Rank { min, max };
 
 struct Phrase {
@@ -58,7 +57,7 @@ constexpr std::array kPhrases = {
     Phrase{"tokens per request: ", "concurrency_at_max_model_len", Rank::min},
 };
 
-// SGLang's lines have several numbers each, of which the metric depends on how the line begins.
+// SGLang's lines hold several numbers; which metrics they are depends on how the line starts.
 struct NumberInLine {
   std::string_view line, text, metric;
 };
@@ -96,7 +95,8 @@ constexpr std::array kSettings = {
     SettingPhrase{"Requested memory: ", "gpu_memory_utilization"},
 };
 
-/// The number that a text begins with, thousands separated or not, in bytes where a unit follows.
+/// The number at the start of a text, with or without thousands separators, in bytes if a unit
+/// follows.
 std::optional<double> leading_number(std::string_view text) {
   std::string digits;
   std::size_t end = 0;
@@ -111,7 +111,7 @@ std::optional<double> leading_number(std::string_view text) {
     if (!part) break;
     digits += c;
   }
-  if (digits.ends_with('.')) digits.pop_back();  // of a sentence
+  if (digits.ends_with('.')) digits.pop_back();  // end of a sentence
   auto number = number_in(std::string_view(digits));
   std::string_view unit = text.substr(end);
   unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
@@ -157,7 +157,8 @@ void read_setting(MeasuredRun& run, std::string_view line) {
     if (!rest) continue;
     const std::string value(rest->substr(0, rest->find_first_of("',) \t\"")));
     if (value.empty() || value == "None") continue;
-    if (setting.other.contains(std::string(phrase.key))) continue;  // the first that says it
+    if (setting.other.contains(std::string(phrase.key)))
+      continue;  // the first line that states it counts
     const bool number = phrase.key == "tp" || phrase.key == "pp" || phrase.key == "dp";
     if (number && !number_in(std::string_view(value))) continue;
     set_from_key(setting, phrase.key, nlohmann::json(value), run.origin);
@@ -182,7 +183,8 @@ bool starts_engine(std::string_view line) {
          line.find("server_args=ServerArgs(") != std::string_view::npos;
 }
 
-/// Where the log says K and V apart, and where its tensor degree counts data parallel ranks.
+/// Adds up K and V if the log states them separately, and resolves a tensor degree that counts
+/// data-parallel ranks.
 void finish(MeasuredRun& run) {
   const auto k = find_metric(run, "k_cache_bytes", "value");
   const auto v = find_metric(run, "v_cache_bytes", "value");
@@ -209,8 +211,8 @@ MeasuredRuns read_start_up_log(ByteSource& bytes, const ImportOptions&) {
   MeasuredRun run{.origin = bytes.name(), .format = "start-up-log"};
   std::string_view line;
   while (lines.next(line)) {
-    // A server that was started again into the same file; its ranks announce themselves before they
-    // size the cache.
+    // A server restarted with the same log file. Its ranks announce themselves before they size the
+    // cache.
     if (starts_engine(line) && sizes_cache(run)) {
       runs.push_back(std::move(run));
       run = {.origin = fmt::format("{}, line {}", bytes.name(), lines.line_number()),

@@ -1,4 +1,4 @@
-// The formats that are no JSON.
+// The formats that are not JSON.
 #pragma once
 
 #include <span>

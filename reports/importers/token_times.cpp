@@ -11,8 +11,8 @@
 namespace roofcast {
 namespace {
 
-// Releases of 2025 recorded two events a token, which halves their TPOT; others agree with E2E,
-// TTFT and length to within what varying lengths do to a ratio of means.
+// Releases of 2025 recorded two events per token, which halves their TPOT. Others agree with E2E,
+// TTFT and length up to the error of a ratio of means when lengths vary.
 constexpr double kTpotTolerance = 0.10;
 
 void rename(MeasuredRun& run, const std::string& name, const std::string& other) {

@@ -1,5 +1,5 @@
 // `trtllm-bench ... --report_json` (tensorrt_llm/bench/dataclasses/reporting.py): the one format
-// that says nearly all of what it ran on.
+// that states nearly its whole setting.
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -40,7 +40,7 @@ void read_setting(MeasuredRun& run, const JsonReader& report) {
   setting.mean_input_tokens = requests.number("avg_input_length");
   setting.mean_output_tokens = requests.number("avg_output_length");
   add_metric(run, "mean_concurrency", "value", requests.number("avg_num_concurrent_requests"));
-  // Below 0: no rate was asked for, and all requests are issued at once.
+  // Below 0: no rate was requested, and all requests are issued at once.
   const auto rate = world.number("issue_rate");
   if (rate && *rate != 0) {
     setting.request_rate_per_s = *rate > 0 ? *rate : std::numeric_limits<double>::infinity();

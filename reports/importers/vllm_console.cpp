@@ -1,5 +1,5 @@
-// The table that `vllm bench serve` and SGLang's bench_serving print, as people paste it: a banner,
-// then "label: value" lines, quoted or not. A second banner begins a second result.
+// The table that `vllm bench serve` and SGLang's bench_serving print, as pasted by users: a banner,
+// then "label: value" lines, quoted or not. A second banner starts a second result.
 #include <fmt/format.h>
 
 #include <array>
@@ -50,7 +50,7 @@ constexpr std::array kSettings = {
 };
 
 void add_line(MeasuredRun& run, const std::string& label, std::string value) {
-  std::erase(value, ',');  // of thousands
+  std::erase(value, ',');  // thousands separators
   const auto number = number_in(std::string_view(value));
   for (const Label& known : kSettings) {
     if (known.text == label && number) {

@@ -1,5 +1,5 @@
-// `vllm bench latency --output-json` and `vllm bench throughput --output-json`. Neither says what
-// it ran: model, batch and lengths come from --meta.
+// `vllm bench latency --output-json` and `vllm bench throughput --output-json`. Neither states its
+// setting: model, batch and lengths come from --meta.
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Both hand the engine all their requests before it starts.
+/// Both submit all requests before the engine starts.
 constexpr double kAtOnce = std::numeric_limits<double>::infinity();
 
 constexpr std::array kThroughputValues = {
@@ -21,7 +21,7 @@ constexpr std::array kThroughputValues = {
     ValueKey{"num_requests", "requests_completed"},
     ValueKey{"total_num_tokens", "total_tokens"},
     ValueKey{"requests_per_second", "request_rate_per_s"},
-    ValueKey{"tokens_per_second", "total_tokens_per_s"},  // input and output
+    ValueKey{"tokens_per_second", "total_tokens_per_s"},  // input and output tokens
 };
 
 }  // namespace
@@ -30,7 +30,7 @@ bool is_vllm_latency(const json& first) {
   return first.contains("avg_latency") && first.contains("latencies");
 }
 
-/// Requests of equal lengths start and end together, so the time of a batch is the E2E of each.
+/// Requests of equal lengths start and end together, so the batch time is the E2E of each.
 void read_vllm_latency(const JsonReader& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "vllm-bench-latency"};
   run.setting.engine = "vllm";

@@ -1,5 +1,5 @@
-// `vllm bench serve --save-result [--save-detailed] [--append-result]`, and the same with the keys
-// of a sweep merged into it (vllm/benchmarks/serve.py and sweep/serve.py, 2025 and 2026).
+// `vllm bench serve --save-result [--save-detailed] [--append-result]`, and the same with a sweep's
+// keys merged in (vllm/benchmarks/serve.py and sweep/serve.py, 2025 and 2026).
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ constexpr std::array kValues = {
     ValueKey{"total_output_tokens", "output_tokens"},
     ValueKey{"request_throughput", "request_rate_per_s"},
     ValueKey{"request_goodput", "goodput_per_s"},
-    ValueKey{"request_goodput:", "goodput_per_s"},  // as very old releases spell it
+    ValueKey{"request_goodput:", "goodput_per_s"},  // spelling of very old releases
     ValueKey{"output_throughput", "output_tokens_per_s"},
     ValueKey{"total_token_throughput", "total_tokens_per_s"},
     ValueKey{"max_output_tokens_per_s", "peak_output_tokens_per_s"},
@@ -39,8 +39,8 @@ void read_setting(MeasuredRun& run, const JsonReader& object) {
     if (value.is_array() || is_value(key)) continue;
     set_from_key(run.setting, key, value, object.where());
   }
-  // The client's protocol; it names the server only where that has one of its own. "openai" does
-  // not.
+  // The client's protocol, which names the server only if that has a protocol of its own; "openai"
+  // does not.
   MeasuredSetting& setting = run.setting;
   for (const char* key : {"endpoint_type", "backend"}) {
     if (setting.engine.empty()) setting.engine = engine_in(object.text(key).value_or(""));
@@ -48,8 +48,8 @@ void read_setting(MeasuredRun& run, const JsonReader& object) {
   set_mean_lengths(run);
 }
 
-/// The default of --percentile-metrics leaves E2E out. What is made of means is no measured figure,
-/// and has a name of its own.
+/// --percentile-metrics excludes E2E by default. A value derived from means is not a measured
+/// figure, so it gets its own name.
 void derive_e2e(MeasuredRun& run) {
   const auto ttft = find_metric(run, "ttft_s", "mean");
   const auto tpot = find_metric(run, "tpot_s", "mean");

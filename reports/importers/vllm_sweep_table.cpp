@@ -1,4 +1,4 @@
-// summary.csv of `vllm bench sweep serve`: a row a run, the keys of its result as columns.
+// summary.csv of `vllm bench sweep serve`: one row per run, with the keys of its result as columns.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace roofcast {
 namespace {
 
-/// Lists that pandas wrote as texts are left out: requests are not read from a table.
+/// Lists that pandas wrote as strings are skipped: a table yields no requests.
 nlohmann::json object_of(const std::vector<std::string>& header,
                          const std::vector<std::string>& fields) {
   nlohmann::json object = nlohmann::json::object();

@@ -39,8 +39,8 @@ std::string read_all(ByteSource& bytes) {
   }
 }
 
-/// Scalars stay texts, which the readers of numbers take: "0.30" may be a version. An alias stands
-/// for a copy, so that values are counted as they would be written out.
+/// Scalars stay strings, which the number readers accept: "0.30" may be a version. An alias is
+/// expanded into a copy, and the copies count towards the limit.
 class Converter {
  public:
   explicit Converter(std::string name) : name_(std::move(name)) {}

@@ -1,4 +1,4 @@
-// YAML as JSON: the same keys, for the readers of JSON results.
+// Reads YAML as JSON with the same keys, for the readers of JSON results.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,11 +8,11 @@
 
 namespace roofcast {
 
-/// Whether a line of `head` begins with `key`, as a key of the outermost mapping does ("version:").
+/// Whether a line of `head` starts with `key`, as a key of the top-level mapping does ("version:").
 bool has_outer_key(std::string_view head, std::string_view key);
 
-/// The whole document, scalars as texts: "0.30" may be a version. Throws Error naming file and line
-/// for what is no YAML or too large, and where the program was built without a reader of it.
+/// The whole document, scalars as strings: "0.30" may be a version. Throws Error with file and line
+/// if it is not valid YAML or too large, and in a build without a YAML reader.
 nlohmann::json read_yaml(ByteSource& bytes);
 
 }  // namespace roofcast

@@ -22,7 +22,7 @@ namespace {
 
 using Rows = std::vector<const TimedPointRow*>;
 
-// Lines that can be told apart in one figure.
+// More lines cannot be told apart in one figure.
 constexpr std::size_t kMaxLines = 5;
 
 std::optional<OperatorFamily> family_named(const std::string& name) {
@@ -32,10 +32,10 @@ std::optional<OperatorFamily> family_named(const std::string& name) {
   return std::nullopt;
 }
 
-// The same product again and again: whether the device was steady.
+// The same product timed repeatedly, to show whether the device was steady.
 constexpr std::string_view kSentinel = "sentinel";
 
-/// Copies and reads of memory are of no operator family.
+/// Memory copies and reads belong to no operator family.
 std::string size_of(const std::string& family) {
   const auto known = family_named(family);
   return known ? family_size(*known) : "bytes";
@@ -48,7 +48,7 @@ SizeUnit unit_of(const std::string& family, const Rows& rows) {
   return size_unit_for(sizes);
 }
 
-/// A series a kernel, each point its median with p10 and p90.
+/// One series per kernel; each point is the median with p10 and p90.
 std::vector<FigureSeries> timed_series(const Rows& rows, const SizeUnit& size,
                                        const TimeUnit& time) {
   std::map<std::string, FigureSeries> kernels;
@@ -67,7 +67,7 @@ std::vector<FigureSeries> timed_series(const Rows& rows, const SizeUnit& size,
   return all;
 }
 
-/// What the profile answers at sizes from the first point to the last.
+/// What the profile predicts for sizes from the first point to the last.
 FigureSeries curve_line(const MeasuredCurve& curve, int multiprocessors, const SizeUnit& size,
                         const TimeUnit& time) {
   constexpr int kSamples = 60;
@@ -83,7 +83,7 @@ FigureSeries curve_line(const MeasuredCurve& curve, int multiprocessors, const S
   return series;
 }
 
-/// Curves of a family, those with most points first.
+/// Curves of a family, those with the most points first.
 std::vector<const MeasuredCurve*> curves_of(const Gpu& gpu, OperatorFamily family) {
   std::vector<const MeasuredCurve*> curves;
   for (const MeasuredCurve& curve : gpu.measured->curves) {
@@ -148,7 +148,7 @@ Figure timed_figure(const std::string& family, const Rows& rows, const Gpu* gpu)
   return figure;
 }
 
-/// The profile that the calibration wrote, where it is still there as it was written.
+/// The profile that the calibration wrote, if the file still exists unchanged.
 std::optional<Gpu> written_profile(const RunRow& row) {
   constexpr std::string_view kWhere = " curves in ";
   const auto at = row.summary.find(kWhere);
@@ -159,12 +159,12 @@ std::optional<Gpu> written_profile(const RunRow& row) {
     GpuProfile profile = load_gpu(path);
     if (profile.hash != row.profile_hash || !profile.gpu.measured) return std::nullopt;
     return std::move(profile.gpu);
-  } catch (const Error&) {  // gone, or no longer a profile
+  } catch (const Error&) {  // deleted, or no longer a profile
     return std::nullopt;
   }
 }
 
-/// Those of operators are what a profile holds.
+/// Counts operators, which go into a profile, separately from everything else.
 std::string timed_text(const std::vector<TimedPointRow>& rows) {
   const auto operators = std::count_if(rows.begin(), rows.end(), [](const TimedPointRow& row) {
     return family_named(row.family).has_value();

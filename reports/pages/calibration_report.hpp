@@ -1,4 +1,4 @@
-// The report on a calibration: what was timed, and the curves that the profile has of it.
+// The report on a calibration: the timed points, and the profile's curves made from them.
 #pragma once
 
 #include "reports/pages/report.hpp"
@@ -6,7 +6,7 @@
 
 namespace roofcast {
 
-/// `opens_files`: the profile that was written may be read for its curves.
+/// `opens_files`: whether the written profile may be read for its curves.
 Report calibration_report(const Store& store, const Run& run, bool opens_files);
 
 }  // namespace roofcast

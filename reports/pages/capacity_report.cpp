@@ -52,8 +52,8 @@ std::string promise_text(const Slo& slo) {
   return text;
 }
 
-/// "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19, for p95 TTFT ≤ 500 ms: carries ...": what was
-/// asked, then the command's own words.
+/// "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19, for p95 TTFT ≤ 500 ms: carries ...": the question,
+/// then the command's own sentences.
 std::string answer_text(const CapacityAnswer& answer) {
   const std::string promise = promise_text(answer.inputs.scenario.slo);
   std::string text = answer.headline + (promise.empty() ? "" : ", for " + promise) + ":";
@@ -63,13 +63,13 @@ std::string answer_text(const CapacityAnswer& answer) {
   return text;
 }
 
-/// Whether the user said how many requests there are; else the search takes as many as it needs.
+/// Whether the user set the number of requests; otherwise the search takes as many as it needs.
 bool states_length(const RunRow& row) {
   return row.command_line.find("num-prompts") != std::string::npos ||
          row.command_line.find("num-requests") != std::string::npos;
 }
 
-/// The search as the command made it; nothing where another capacity comes out.
+/// Repeats the command's search; nullopt if it gives another capacity.
 std::optional<CapacityAnswer> found_again(const Run& run, const Scenario& scenario,
                                           const ReportEffort& effort) {
   for (const bool free_length : {true, false}) {
@@ -80,7 +80,7 @@ std::optional<CapacityAnswer> found_again(const Run& run, const Scenario& scenar
     const bool grows = study.grows;
     CapacityAnswer answer = capacity(question, std::move(study), effort.progress);
     if (same(stored_capacity(run), answer.capacity)) return answer;
-    if (free_length && !grows) break;  // it would be the same search
+    if (free_length && !grows) break;  // the second search would be the same
   }
   return std::nullopt;
 }
@@ -88,7 +88,7 @@ std::optional<CapacityAnswer> found_again(const Run& run, const Scenario& scenar
 }  // namespace
 
 Report capacity_report(const Run& run, const ReportEffort& effort) {
-  // What share of good requests was required is in the command line alone.
+  // Only the command line states the required share of good requests.
   if (run.row.command_line.find("--least-goodput") != std::string::npos) {
     return from_store(run, "A capacity for a share of good requests is not searched again.");
   }

@@ -14,7 +14,7 @@ namespace {
 
 // ---- words
 
-/// What is promised, in a few words.
+/// The requirement, in a few words.
 std::string promise(const CapacityAnswer& answer) {
   const Slo& slo = answer.inputs.scenario.slo;
   const bool promised =
@@ -37,7 +37,7 @@ std::string binding_of(const CapacityAnswer& answer, const LoadPoint& point) {
     return fmt::format("goodput is {} of {}", as_percent(verdict.goodput_share.value_or(0)),
                        as_percent(answer.inputs.min_goodput_share.value_or(0)));
   }
-  // Of a load beyond saturation the shares of its latencies follow, which say little.
+  // Beyond saturation, the rest of `binding` gives latencies, which say little.
   return verdict.binding.substr(0, verdict.binding.find(';'));
 }
 
@@ -74,7 +74,7 @@ void add_end(std::vector<std::string>& lines, const CapacityAnswer& answer) {
   }
 }
 
-/// Never "100 %": what is left out of the probability is more than that.
+/// Never "100 %": the error of the probability itself is larger than the remainder.
 std::string as_probability(double probability) {
   constexpr double kNearly = 0.999;
   if (probability > kNearly) return "over 99.9 %";

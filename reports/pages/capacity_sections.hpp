@@ -1,4 +1,4 @@
-// A capacity in words and tables, for the terminal and for its report.
+// A capacity as sentences and tables, for the terminal and for its report.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace roofcast {
 
-/// What it carries, where that ends, whether the load asked for holds, until when and with a
-/// replica fewer: a sentence each.
+/// One sentence each: the capacity, what ends it, whether the requested load holds, how long that
+/// lasts under growth, and the capacity with one replica fewer.
 std::vector<std::string> capacity_sentences(const CapacityAnswer& answer);
 
-/// The sentences with the curve, the limits at capacity, and the notes.
+/// The sentences, the curve, the limits at capacity, and the notes.
 std::vector<Section> capacity_sections(const CapacityAnswer& answer);
 
 }  // namespace roofcast

@@ -7,7 +7,7 @@
 namespace roofcast {
 namespace {
 
-// From a few hundred of one unit the next reads better.
+// From a few hundred of one unit on, the next unit reads better.
 struct Step {
   double up_to_s;
   TimeUnit unit;
@@ -32,7 +32,7 @@ SizeUnit size_unit_for(const std::vector<double>& sizes) {
     high = std::max(high, size);
   }
   constexpr double kKilo = 1e3, kMega = 1e6, kGiga = 1e9;
-  // Half way between two units in powers of ten.
+  // Geometric middle between two units.
   const double middle = std::sqrt(low * high), half = std::sqrt(kKilo);
   if (middle < kKilo * half) return {"kB", kKilo};
   return middle < kMega * half ? SizeUnit{"MB", kMega} : SizeUnit{"GB", kGiga};

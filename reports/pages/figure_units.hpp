@@ -13,8 +13,8 @@ struct TimeUnit {
   double of(double value_s) const { return value_s / seconds; }
 };
 
-/// For an axis that ends at `longest_s`: µs below 1 ms, ms below 1.5 s, s below 10 min, min below
-/// 4 h, else h.
+/// Unit for an axis that ends at `longest_s`: µs below 1 ms, ms below 1.5 s, s below 10 min, min
+/// below 4 h, else h.
 TimeUnit unit_for(double longest_s);
 
 struct SizeUnit {
@@ -24,8 +24,8 @@ struct SizeUnit {
   double of(double value) const { return value / bytes; }
 };
 
-/// For a logarithmic axis over these sizes in bytes: kB, MB or GB, whichever is nearest to their
-/// middle.
+/// Unit for a logarithmic axis over these sizes in bytes: kB, MB or GB, whichever is nearest to
+/// their geometric middle.
 SizeUnit size_unit_for(const std::vector<double>& sizes);
 
 /// "TTFT (ms)"

@@ -80,7 +80,7 @@ std::string range_text(const MeasuredCurveFacts& curve) {
                      count(high->y), prefill ? " before" : " each");
 }
 
-/// At the smallest, the middle and the largest timed size.
+/// Shares at the smallest, the middle and the largest timed size.
 std::string shares_text(const MeasuredCurveFacts& curve) {
   if (curve.points.empty()) return "-";
   const std::size_t size = curve.points.size();

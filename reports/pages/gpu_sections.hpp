@@ -1,5 +1,5 @@
-// A hardware profile for people: its facts, peaks and sources in tables, and how near what was
-// timed on such a device comes to them.
+// A hardware profile in tables: its facts, peaks and sources, and the share of these that timed
+// kernels reach.
 #pragma once
 
 #include <vector>

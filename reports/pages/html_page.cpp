@@ -19,11 +19,11 @@
 namespace roofcast {
 namespace {
 
-// The page asks for nothing, from anywhere.
+// The page loads nothing, from anywhere.
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
 
-// Rows of one table that a reader leafs through; the chart has drawn the others.
+// Most rows of a table that are worth showing; the chart has all of them.
 constexpr std::ptrdiff_t kMaxRows = 100;
 
 std::string_view embedded(std::string_view name) {
@@ -33,10 +33,10 @@ std::string_view embedded(std::string_view name) {
   return {};
 }
 
-/// What a page is put together from.
+/// The parts of a page.
 struct Page {
   std::string html{};
-  Json options = Json::object();  // of the charts, by figure
+  Json options = Json::object();  // of the charts, by figure id
   std::optional<ChartRenderer> renderer{};
 };
 
@@ -44,7 +44,7 @@ void add_cells(std::string& html, const Table& table, const std::vector<std::str
   html += "<tr>";
   for (std::size_t i = 0; i < row.size(); ++i) {
     const bool right = i < table.columns.size() && table.columns[i].right;
-    const bool names = i == 0 && !row[i].empty();  // the row
+    const bool names = i == 0 && !row[i].empty();  // row header
     html += fmt::format("<{}{}>{}</{}>", names ? "th scope=\"row\"" : "td",
                         right ? " class=\"n\"" : "", html_escaped(row[i]), names ? "th" : "td");
   }
@@ -53,7 +53,7 @@ void add_cells(std::string& html, const Table& table, const std::vector<std::str
 
 std::string table_html(const Table& table, const std::string& caption) {
   const auto titled = [](const Column& column) { return !column.title.empty(); };
-  // Wide tables scroll, by keyboard too.
+  // Wide tables scroll, also by keyboard.
   std::string html =
       fmt::format("<div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>\n",
                   html_escaped(caption));
@@ -79,7 +79,7 @@ std::string table_html(const Table& table, const std::string& caption) {
                             shown, with_separators(count));
 }
 
-/// The chart as a picture, and the place of the one that scripts draw.
+/// The chart as a picture, and the element in which scripts draw the interactive one.
 void add_chart(Page& page, const Figure& figure, const std::string& id) {
   const ChartSize size = chart_size(figure);
   const Json option = chart_option(figure);
@@ -123,7 +123,7 @@ void add_section(Page& page, const ReportSection& section, std::size_t index) {
   if (!section.figures.empty()) page.html += "</div>\n";
   for (std::size_t i = 0; i < section.tables.size(); ++i) {
     const Table& table = section.tables[i];
-    // Regions of a page have names of their own.
+    // Regions of a page need unique names.
     const std::string& name = table.title.empty() ? section.heading : table.title;
     page.html += table_html(table, fmt::format("{} (table {}.{})", name, index + 1, i + 1));
   }

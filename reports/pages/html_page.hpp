@@ -1,6 +1,6 @@
-// A report as one HTML file that needs nothing beside itself: style, script, charts and their
-// numbers are inside. Every figure is there as a picture; where scripts run, an interactive chart
-// stands in its place, and in print the picture again.
+// A report as one self-contained HTML file: styles, scripts, charts and their numbers are inside.
+// Every figure is included as a picture; if scripts run, an interactive chart replaces it, except
+// in print.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace roofcast {
 
-/// Throws Error where a figure cannot be drawn (chart_option.hpp). In a build without charts the
-/// figures are their tables alone.
+/// Throws Error if a figure cannot be drawn (chart_option.hpp). In a build without charts only the
+/// figures' tables are shown.
 std::string html_page(const Report& report);
 
 }  // namespace roofcast

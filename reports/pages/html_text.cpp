@@ -5,7 +5,7 @@ namespace {
 
 constexpr auto kReplace = Json::error_handler_t::replace;
 
-/// The same text, or what is left of it, in UTF-8.
+/// The text with bytes that are not UTF-8 replaced.
 std::string valid_utf8(std::string_view text) {
   return Json::parse(Json(std::string(text)).dump(-1, ' ', false, kReplace)).get<std::string>();
 }
@@ -32,7 +32,7 @@ std::string html_escaped(std::string_view text) {
         escaped += "&#39;";
         break;
       default:
-        // Neither HTML nor SVG takes other control characters, escaped or not.
+        // HTML and SVG allow no other control characters, not even escaped.
         if (static_cast<unsigned char>(letter) < ' ' && letter != '\t' && letter != '\n') {
           escaped += "\xEF\xBF\xBD";  // U+FFFD
         } else {
@@ -46,7 +46,7 @@ std::string html_escaped(std::string_view text) {
 std::string json_in_script(const Json& json) {
   std::string escaped;
   for (const char letter : json.dump(-1, ' ', false, kReplace)) {
-    // Inside JSON texts alone is there a '<'.
+    // In JSON, '<' occurs only inside strings.
     if (letter == '<') {
       escaped += "\\u003c";
     } else {

@@ -1,5 +1,5 @@
-// Text on its way into HTML: the one place where it is escaped. Names of models, runs and traces
-// come from outside and may hold anything.
+// The one place where text is escaped for HTML. Names of models, runs and traces come from outside
+// and may hold anything.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace roofcast {
 
-/// For elements and for attributes in double quotes. Bytes that are no UTF-8 become U+FFFD.
+/// For elements and double-quoted attributes. Bytes that are not UTF-8 become U+FFFD.
 std::string html_escaped(std::string_view text);
 
-/// JSON for the inside of a <script type="application/json">: no text in it ends the element.
+/// JSON for a <script type="application/json"> element: no string in it can end the element.
 std::string json_in_script(const Json& json);
 
 }  // namespace roofcast

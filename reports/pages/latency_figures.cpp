@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kPercent = 100;
 
-/// So many points that a curve looks smooth, closer together in the tail.
+/// Percentiles to draw: enough for a smooth curve, denser in the tail.
 std::vector<double> drawn_percents() {
   constexpr double kTail = 95, kStep = 1, kTailStep = 0.125;
   std::vector<double> percents;
@@ -65,7 +65,7 @@ std::optional<Figure> latency_figure(const LatencyQuestion& question,
     min = std::min(min, sample.values_s.front());
   }
   for (const LatencyLimit& limit : limits) longest = std::max(longest, limit.limit_s);
-  // A tail of many times the middle would leave nothing of the middle.
+  // A tail many times longer than the median would squeeze everything else.
   constexpr double kWide = 30;
   const bool wide = min > 0 && longest > kWide * percentile(samples.front().values_s, 50);
   const TimeUnit unit = unit_for(longest);

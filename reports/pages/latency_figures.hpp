@@ -1,4 +1,4 @@
-// Latencies as the share of requests that had no more of it.
+// Latencies as cumulative distributions over requests.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace roofcast {
 
-/// What a figure is of: key and axis, and in words.
+/// The latency that a figure shows: its key, axis name and full name.
 struct LatencyQuestion {
   std::string key{};    // "ttft"
   std::string name{};   // "TTFT"
@@ -27,7 +27,8 @@ struct LatencyLimit {
   double limit_s = 0;
 };
 
-/// The cumulative distribution of each sample; percentiles as its table. Nothing without values.
+/// The cumulative distribution of each sample, with percentiles as its table; nullopt if there are
+/// no values.
 std::optional<Figure> latency_figure(const LatencyQuestion& question,
                                      std::vector<LatencySample> samples,
                                      const std::vector<LatencyLimit>& limits);

@@ -20,7 +20,7 @@
 namespace roofcast {
 namespace {
 
-// Beyond any ledger that people measured; of more the newest are told.
+// Far more than any ledger so far; beyond it only the newest are reported.
 constexpr QueryLimits kLimits{.rows = 200'000};
 constexpr std::size_t kMaxScatters = 6;
 
@@ -37,14 +37,14 @@ double number(const QueryValue& value) {
   return 0;
 }
 
-/// Cases of the store's validations, and what is left out of them.
+/// Cases of the store's validations, and notes on those left out.
 struct StoredCases {
   std::vector<ComparedCase> cases{};
   std::vector<std::string> notes{};
 };
 
-/// What tells one case from another in a manifest that is validated again: what was measured too,
-/// for names may be of several settings.
+/// Key of a case across repeated validations of one manifest. It includes the measured values,
+/// because one name may stand for several settings.
 std::string identity(const ComparedCase& one) {
   std::string all;
   for (const std::string* part : {&one.group, &one.name, &one.engine, &one.gpu, &one.model}) {
@@ -56,7 +56,7 @@ std::string identity(const ComparedCase& one) {
   return all;
 }
 
-/// The latest of each case, in the order of their runs. `cases`: the newest first.
+/// Keeps the latest validation of each case, oldest run first. `cases` starts with the newest.
 void keep_latest(StoredCases& stored) {
   std::set<std::string> seen;
   const std::size_t all = stored.cases.size();
@@ -69,7 +69,7 @@ void keep_latest(StoredCases& stored) {
                                      counted(older, "older validation")));
 }
 
-/// `only`: one run's.
+/// `only`: restricts to one run.
 StoredCases stored_cases(const std::string& path, std::optional<std::int64_t> only) {
   const std::string where = only ? fmt::format("WHERE run_id = {} ", *only) : "";
   const QueryAnswer answer =
@@ -131,8 +131,7 @@ Table ledger_table(const std::vector<LedgerLine>& ledger, LedgerBy by, const std
   return table;
 }
 
-/// Most points first, so that what is told of most cases is what is drawn; those that are not are
-/// named in a line.
+/// Figures with the most points first; those not drawn are listed in a line.
 std::vector<Figure> scatters(const std::vector<ComparedCase>& cases,
                              std::vector<std::string>& lines) {
   std::vector<Figure> figures = predicted_over_measured(cases);
@@ -176,14 +175,14 @@ Table case_table(const ComparedCase& compared) {
   return table;
 }
 
-/// Figures of all metrics as of one.
+/// Summary over all metrics together.
 std::string sum_of(std::vector<ComparedCase> cases) {
   for (ComparedCase& compared : cases) {
     for (ComparedFigure& figure : compared.figures) figure.name = figure.statistic = "";
   }
   const std::vector<LedgerLine> ledger = ledger_of(cases);
   if (ledger.empty()) return counted(std::ssize(cases), "case") + " without a figure to compare.";
-  const ErrorSummary& all = ledger.front().errors;  // of LedgerBy::all, the first
+  const ErrorSummary& all = ledger.front().errors;  // the line of LedgerBy::all comes first
   return fmt::format(
       "{} of {}: predictions are off by {} on average (bias {:+.1f} %); {} of the figures lie in "
       "their 80 % interval.",

@@ -1,4 +1,4 @@
-// The report on predictions beside measured runs.
+// The report on predictions against measured runs.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace roofcast {
 
-/// All validations of the store together. Throws Error when there are none.
+/// All validations of the store together. Throws Error if there are none.
 Report ledger_report(const std::string& store_path);
 
-/// One of them: a run of kind validate.
+/// One run of kind validate.
 Report validation_report(const std::string& store_path, const Run& run);
 
 }  // namespace roofcast

@@ -12,7 +12,7 @@ namespace {
 
 struct LimitWords {
   const char* title;
-  const char* wider;  // what is changed
+  const char* wider;  // what is increased
 };
 
 constexpr std::array<LimitWords, 8> kWords = {{{"KV memory", "10 % more KV blocks"},
@@ -26,7 +26,7 @@ constexpr std::array<LimitWords, 8> kWords = {{{"KV memory", "10 % more KV block
 
 const LimitWords& words_of(LimitKind kind) { return kWords[static_cast<std::size_t>(kind)]; }
 
-/// A knob's value where all pools have the same.
+/// A knob's value if all pools share it.
 std::string value_text(const std::optional<std::int64_t>& value) {
   return value ? with_separators(*value) : "its limit";
 }

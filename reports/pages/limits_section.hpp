@@ -1,4 +1,4 @@
-// The limits of an answer in words.
+// What limits a deployment, as text.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace roofcast {
 /// "KV memory", "token budget", ...
 std::string title_of(LimitKind kind);
 
-/// What widening a limit changes: "-3.2 %", what is gained being taken off.
+/// Effect of raising a limit: "-3.2 %", a gain being a reduction.
 std::string gain_text(double gain);
 
-/// A limit by limit table with what binds in a line before it.
+/// One row per limit; a line above the table names the binding one.
 Section limits_section(const LimitsAnswer& limits);
 
 }  // namespace roofcast

@@ -61,7 +61,7 @@ Table load_table(std::span<const CapacityPoint> points) {
   return table;
 }
 
-/// Limits of the SLO on p95, whatever the class.
+/// The SLO's limits at p95, of all classes.
 void mark_limits(Figure& figure, const Slo& slo, LatencyMetric metric, const TimeUnit& unit) {
   const auto mark = [&](const std::vector<PercentileTarget>& targets, const std::string& whose) {
     for (const PercentileTarget& target : targets) {
@@ -95,7 +95,7 @@ std::vector<Figure> load_figures(const Slo& slo, std::span<const CapacityPoint> 
       if (median > 0) min = min > 0 ? std::min(min, median) : median;
     }
     if (longest <= 0) continue;
-    // Beyond saturation latencies are as long as the run.
+    // Beyond saturation, latency grows with the length of the run.
     constexpr double kWide = 20;
     const bool wide = min > 0 && longest > kWide * min;
     const TimeUnit unit = unit_for(longest);
@@ -113,7 +113,7 @@ std::vector<Figure> load_figures(const Slo& slo, std::span<const CapacityPoint> 
     figure.series[0].name = "p50";
     figure.series[1].name = "p95";
     mark_limits(figure, slo, latency.metric, unit);
-    // All latencies are in one table, under the first figure.
+    // The first figure's table holds all latencies.
     if (figures.empty()) figure.table = load_table(points);
     figures.push_back(std::move(figure));
   }

@@ -1,4 +1,4 @@
-// Latency under more and less load, with what was promised drawn.
+// Latency against load, with the SLO's limits.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace roofcast {
 
-/// TTFT and TPOT at p50 and p95 over the output tokens served a second; points by load. None
-/// without points.
+/// TTFT and TPOT at p50 and p95 over output tokens per second, one point per load. Empty without
+/// points.
 std::vector<Figure> load_figures(const Slo& slo, std::span<const CapacityPoint> points);
 
 /// "8.00 requests/s", "32 requests in flight"

@@ -20,12 +20,12 @@ FigureSeries& series_of(std::vector<FigureSeries>& all, const std::string& name)
   return all.back();
 }
 
-/// What the terms are divided from.
+/// The memory that the terms divide up.
 const char* total_of(const MemoryBar& bar) {
   return bar.rule == MemoryRule::textbook ? "the datasheet's memory" : "what the driver reports";
 }
 
-/// More than there is: a shortfall is no term that can be drawn.
+/// Whether the terms exceed the memory: a shortfall cannot be drawn as a term.
 bool is_beyond(const MemoryBar& bar) {
   Bytes drawn{};
   for (const MemoryTerm& term : bar.plan.terms) drawn += std::max(Bytes{}, term.bytes);

@@ -1,4 +1,4 @@
-// The memory of a GPU, every term of it, as a stacked bar.
+// A GPU's memory by term, as a stacked bar.
 #pragma once
 
 #include <span>
@@ -11,17 +11,17 @@
 
 namespace roofcast {
 
-/// One bar: whose memory, and how it is divided.
+/// One bar: its name, and its memory plan.
 struct MemoryBar {
   std::string name{};  // "one GPU", "prefill"
   MemoryPlan plan{};
-  MemoryRule rule = MemoryRule::vllm;  // that divided it
+  MemoryRule rule = MemoryRule::vllm;  // the rule that computed the plan
 };
 
-/// Precondition: one bar at least, with terms.
+/// Precondition: at least one bar, with terms.
 Figure memory_figure(const std::vector<MemoryBar>& bars);
 
-/// One bar a pool, or one where pools are alike. Precondition: one pool at least.
+/// One bar per pool, or a single one if all pools are alike. Precondition: at least one pool.
 Figure memory_figure(std::span<const PoolRun> pools);
 
 }  // namespace roofcast

@@ -12,12 +12,12 @@ namespace roofcast {
 /// A step with all its operators.
 struct ListedStep {
   std::vector<OperatorAnswer> operators{};
-  Seconds host{};   // not hidden behind the device
-  Seconds total{};  // of the step: what shares are of
+  Seconds host{};   // not hidden behind device time
+  Seconds total{};  // of the step; the shares' denominator
 };
 
-/// One row per operator: time, share, FLOPs, bytes, intensity, bound, provenance, uncertainty; then
-/// one of the host's time.
+/// One row per operator (time, share, FLOPs, bytes, intensity, bound, provenance, uncertainty),
+/// then one for host time.
 Table operator_table(const ListedStep& step, const std::string& title);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// Operators that were timed, in the words of figures.
+// Names of timed operators for figures.
 #pragma once
 
 #include <string>
@@ -17,7 +17,8 @@ std::string family_words(OperatorFamily family);
 /// "bf16 4096 x 14336"
 std::string operator_label(const OperatorShape& shape);
 
-/// All points; of curves with a second axis those of its most frequent value.
+/// The points to draw: all of them, but only those of the most frequent y if the curve has two
+/// axes.
 std::vector<MeasuredPoint> points_drawn(const MeasuredCurve& curve);
 
 }  // namespace roofcast

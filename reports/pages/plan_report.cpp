@@ -22,7 +22,7 @@ namespace {
 
 constexpr TimeUnit kMilliseconds{"ms", 1e-3};
 
-/// What a finalist costs: dollars where all have a price, else GPUs.
+/// Price of a finalist: dollars if all have a price, else GPUs.
 struct Price {
   bool dollars = false;
 
@@ -35,13 +35,13 @@ struct Price {
   const char* title() const { return dollars ? "price ($ per hour)" : "GPUs"; }
 };
 
-/// A number of a finalist to draw, and as its label says it.
+/// A number of a finalist to draw, and the text of its label.
 struct Drawn {
   double (*value)(const RankedPlan&);
   std::string (*label)(double);
 };
 
-/// Chosen, in the Pareto set, and all others, each a series.
+/// One series each: the chosen one, the rest of the Pareto set, and all others.
 std::vector<FigureSeries> series_of(const std::vector<RankedPlan>& ranked, const Drawn& drawn) {
   const Price price(ranked);
   std::vector<FigureSeries> series{{.name = "chosen", .mark = Mark::points},
@@ -90,7 +90,7 @@ Table finalist_table(const std::vector<RankedPlan>& ranked) {
   return table;
 }
 
-/// What would have to be off for the verdict on the first to turn, and its margins.
+/// The errors that would reverse the verdict on the first, and its margins.
 ReportSection spare_section(const RankedPlan& best) {
   ReportSection section{.heading = "What the first has to spare", .lines = causes_of(best)};
   Table table{
@@ -107,14 +107,14 @@ ReportSection launch_section(const RankedPlan& best) {
   ReportSection section{.heading = "How to run the first"};
   std::string script;
   for (const std::string& line : best.launch) {
-    // Which servers the lines below are of is a remark.
+    // A line that names the server of the lines below becomes a comment.
     script += (script.empty() ? "" : "\n") + std::string(line.ends_with(':') ? "# " : "") + line;
   }
   if (!script.empty()) section.commands.push_back(std::move(script));
   return section;
 }
 
-/// Why nothing holds: what the limits rule out, and what came nearest.
+/// Why nothing meets the SLO: what the limits rule out, and the closest candidates.
 std::vector<std::string> refusal_lines(const PlanAnswer& answer) {
   std::vector<std::string> lines{"Nothing that was searched holds what was promised."};
   for (const RejectedPlan& one : answer.rejected) {
@@ -163,12 +163,12 @@ Json stored_answer(const std::string& store_path, std::int64_t id) {
     Json answer = parse_bounded<Json>(*found, store_path);
     if (answer.is_object()) return answer;
   } catch (const Json::exception&) {
-    // as for any other text that is not an object
+    // reported below, like any other text that is not an object
   }
   throw Error(fmt::format("{}: the answer of plan {} is no JSON object", store_path, id));
 }
 
-/// Limits of the plan's scenario on a metric at p95, drawn across.
+/// Draws the scenario's p95 limits on a metric.
 void mark_limits(Figure& figure, const RankedPlan& best, const char* name, const TimeUnit& unit) {
   for (const TargetMargin& target : best.result.verdict.margins) {
     if (target.what != name) continue;
@@ -179,7 +179,7 @@ void mark_limits(Figure& figure, const RankedPlan& best, const char* name, const
   }
 }
 
-/// The GPUs that were searched, what is promised, and where it is chosen.
+/// The GPUs that were searched, the SLO, the chosen engine and the seed.
 std::vector<std::pair<std::string, std::string>> plan_facts(const RunRow& row,
                                                             const PlanInputs& inputs) {
   std::vector<std::string> gpus, promises;
@@ -239,7 +239,7 @@ Report plan_report(const std::string& store_path, const Run& run) {
   PlanAnswer answer;
   try {
     answer = plan_answer_from_json(json);
-  } catch (const Error& error) {  // of another version
+  } catch (const Error& error) {  // written by another version
     report.sections.front().lines.push_back(fmt::format(
         "The stored answer cannot be read: {}. Run the same command again.", error.what()));
     return report;

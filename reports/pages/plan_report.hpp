@@ -1,4 +1,4 @@
-// The report on a plan, from the answer that the store keeps.
+// The report on a plan, from its stored answer.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace roofcast {
 
-/// Price against latency and against what each finalist carries, the chosen one marked. None
+/// Price against latency, and against each finalist's capacity, with the chosen one marked. Empty
 /// without finalists.
 std::vector<Figure> plan_figures(const PlanAnswer& answer);
 
-/// Throws Error when the plan did not come to its end.
+/// Throws Error if the plan is unfinished.
 Report plan_report(const std::string& store_path, const Run& run);
 
 }  // namespace roofcast

@@ -20,7 +20,7 @@ namespace roofcast {
 namespace {
 
 constexpr double kPercent = 100;
-// Lines that can be told apart in one figure.
+// More lines cannot be told apart in one figure.
 constexpr std::size_t kMaxLines = 6;
 
 FigureSeries series_of(const MeasuredCurve& curve, const Gpu& gpu) {
@@ -55,7 +55,7 @@ Table curve_table(const std::vector<const MeasuredCurve*>& curves) {
 
 constexpr std::string_view kBytes = "bytes";
 
-/// Sizes in bytes by the thousand, million or billion.
+/// Rescales sizes in bytes to kB, MB or GB.
 void in_units(Figure& figure) {
   std::vector<double> sizes;
   for (const FigureSeries& series : figure.series) {
@@ -90,7 +90,7 @@ Figure family_figure(OperatorFamily family, std::vector<const MeasuredCurve*> cu
   return figure;
 }
 
-/// What varies along curves of efficiency.
+/// The size axis of efficiency curves.
 struct SizeAxis {
   std::string title{};
   bool bytes = false;
@@ -143,7 +143,7 @@ std::vector<Figure> measured_figures(const Gpu& gpu) {
   std::vector<Figure> figures;
   for (int i = 0; i < kOperatorFamilies; ++i) {
     const auto family = static_cast<OperatorFamily>(i);
-    // Collectives go over a link, whose roof is another.
+    // Collectives are limited by a link, not by this roofline.
     if (family == OperatorFamily::collective) continue;
     std::vector<const MeasuredCurve*> curves;
     for (const MeasuredCurve& curve : gpu.measured->curves) {

@@ -9,14 +9,14 @@
 
 namespace roofcast {
 
-/// Of the profile's measured curves a figure a family: the share of the roofline that kernels
-/// reach by size. None of a profile that was not measured.
+/// One figure per family of measured curves: the share of the roofline that kernels reach, by size.
+/// Empty if the profile has no measured curves.
 std::vector<Figure> measured_figures(const Gpu& gpu);
 
-/// Shares of the datasheet's limits that the profile's efficiency curves give, by size.
+/// Shares of the datasheet's limits in the profile's efficiency curves, by size.
 std::vector<Figure> efficiency_figures(const Gpu& gpu);
 
-/// By any name or path that load_gpu() takes.
+/// `gpu` is any name or path that load_gpu() accepts.
 Report profile_report(const std::string& gpu);
 
 }  // namespace roofcast

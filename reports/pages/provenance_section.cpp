@@ -17,7 +17,7 @@ namespace {
 // A probability takes up to 25 simulations.
 constexpr std::int64_t kMaxRequests = 20'000;
 
-/// What plan_memory() took the cache's uncertainty from.
+/// Where plan_memory() got the cache's uncertainty.
 const char* cache_source(const Engine& engine) {
   switch (engine.memory_rule) {
     case MemoryRule::vllm:
@@ -46,7 +46,7 @@ Table uncertainty_table(const SimulationRun& run) {
   return table;
 }
 
-/// Sources of time: a row for each operator of both steps.
+/// Sources of time: one row per operator of both steps.
 Table source_table(const GenerationEstimate& estimate) {
   Table table{.title = "Where step times come from",
               .columns = {{"Step", false}, {"Share of its time by source", false}, {"±"}},

@@ -1,4 +1,4 @@
-// Where the numbers of a simulation come from, and how far off they may be.
+// The sources of a simulation's numbers, and their uncertainty.
 #pragma once
 
 #include "model/step/generation_estimate.hpp"
@@ -6,9 +6,9 @@
 
 namespace roofcast {
 
-/// Sources of the step times and of the hardware profile, one standard deviation of what the run
-/// rests on, and the probability that its SLO holds (planner/capacity/confidence.hpp). `estimate`:
-/// of the first pool's deployment.
+/// Sources of the step times and of the hardware profile, one standard deviation of each input of
+/// the run, and the probability that its SLO holds (planner/capacity/confidence.hpp). `estimate` is
+/// for the first pool's deployment.
 ReportSection provenance_section(const SimulationRun& run, const GenerationEstimate& estimate,
                                  const ReportEffort& effort);
 

@@ -27,9 +27,10 @@ const MetricRow* find(const std::vector<MetricRow>& rows, const MetricRow& like)
   return nullptr;
 }
 
-/// Stored metrics that the run has too, with another value.
+/// Number of stored metrics that have another value in `run`.
 std::int64_t differing(const Run& stored, const SimulationRun& run) {
-  // The store keeps doubles as they are; another compiler may round the last digit of a mean.
+  // The store keeps doubles exactly; another compiler may round the last digit of a mean
+  // differently.
   constexpr double kEqual = 1e-9;
   const std::vector<MetricRow> now = simulation_metrics(run);
   std::int64_t count = 0;

@@ -1,4 +1,4 @@
-// A stored simulation, made again from its own input.
+// Repeats a stored simulation from its own input.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 namespace roofcast {
 
 struct Replay {
-  std::optional<SimulationRun> run{};  // with its result; only where it came out as stored
-  std::string remark{};  // how it came out, in a sentence: that it is the same, or why it is not
+  std::optional<SimulationRun> run{};  // with its result; only if it reproduces the stored one
+  std::string remark{};                // one sentence: that it is the same, or why it is not
 };
 
-/// Simulates the run's scenario. There is no run where the input can no longer be read, its
-/// hardware profile is another by now, a stored metric comes out otherwise, or files are not to be
-/// opened and it names one. Throws Error when the effort's progress ends the work.
+/// Simulates the run's scenario. `run` is empty if the input can no longer be read, the hardware
+/// profile has changed, a stored metric has another value, or the scenario names a file and files
+/// must not be opened. Throws Error if the effort's progress callback stops the work.
 Replay replayed(const Run& stored, const ReportEffort& effort);
 
 }  // namespace roofcast

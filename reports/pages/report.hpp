@@ -1,5 +1,5 @@
-// A report before it has a form: the answer in a sentence, then sections of sentences, figures and
-// tables. The HTML page and every other form are written from this.
+// A report before formatting: the answer in a sentence, then sections with sentences, figures and
+// tables. The HTML page and all other formats are written from this.
 #pragma once
 
 #include <optional>
@@ -16,15 +16,15 @@ struct ReportSection {
   std::vector<std::string> lines{};
   std::vector<Figure> figures{};
   std::vector<Table> tables{};
-  std::vector<std::string> commands{};  // to be typed again, one a line
+  std::vector<std::string> commands{};  // to be run again, one per line
 };
 
 struct Report {
   std::string title{};
-  std::string answer{};           // the whole in a sentence
-  std::optional<bool> verdict{};  // whether that is yes; unset where nothing was asked
-  std::vector<std::pair<std::string, std::string>>
-      facts{};  // name and value, of what this is about
+  std::string answer{};  // the whole answer in one sentence
+  std::optional<bool>
+      verdict{};  // whether the answer is yes; unset if it is not a yes-or-no question
+  std::vector<std::pair<std::string, std::string>> facts{};  // names and values of the subject
   std::vector<ReportSection> sections{};
   std::string footer{};
   Json machine{};  // for --json, without the sections

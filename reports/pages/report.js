@@ -1,4 +1,4 @@
-// Puts an interactive chart in the place of every picture, and lets the reader choose the theme.
+// Replaces every picture by an interactive chart, and lets the reader choose the theme.
 (function () {
   "use strict";
   var options = JSON.parse(document.getElementById("options").textContent);

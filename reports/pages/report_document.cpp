@@ -100,7 +100,7 @@ Section head_of(const Report& report) {
   return head;
 }
 
-/// No control characters for a terminal but the ends of lines.
+/// Replaces control characters except line feeds, for terminals.
 std::string printable(std::string text) {
   std::replace_if(
       text.begin(), text.end(),
@@ -108,7 +108,7 @@ std::string printable(std::string text) {
   return text;
 }
 
-/// More backticks than any row of them inside.
+/// A fence with more backticks than any run of them in the command.
 std::string fence_of(const std::string& command) {
   std::string fence = "```";
   while (command.find(fence) != std::string::npos) fence += '`';

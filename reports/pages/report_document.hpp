@@ -1,4 +1,4 @@
-// A report as a document: for the terminal, Markdown, CSV and JSON, in which a figure is its table.
+// A report as a document, for terminal, Markdown, CSV and JSON; figures become tables.
 #pragma once
 
 #include <iosfwd>
@@ -7,11 +7,11 @@
 
 namespace roofcast {
 
-/// `machine` of the report with "answer", "verdict" and "sections"; each figure with all its
-/// points.
+/// The report's `machine` plus "answer", "verdict" and "sections"; each figure with all its points.
 Document report_document(const Report& report);
 
-/// In a form as write() has it; in Markdown commands stand in fences, on a terminal as they are.
+/// Writes a report in a format of document.hpp; commands are fenced in Markdown and plain on a
+/// terminal.
 void write(const Report& report, OutputFormat format, std::ostream& out);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// Everything of a store that can be reported on.
+// Reports on any run of a store.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace roofcast {
 
-/// Of any run of the store at `store_path`. A simulation is simulated again for what is not stored,
-/// and a capacity searched again. Throws Error when the effort's progress ends that.
+/// The report on one run of the store at `store_path`. Simulations are repeated, because not
+/// everything is stored, and capacities searched again. Throws Error if the effort's progress
+/// callback stops that.
 Report run_report(const std::string& store_path, const Store& store, const Run& run,
                   const ReportEffort& effort);
 

@@ -15,14 +15,14 @@ namespace {
 
 constexpr double kTera = 1e12;
 
-/// Bytes of all calls that must cross HBM: what the operator would take if it computed nothing.
+/// Bytes of all calls that must cross HBM: its time if it computed nothing, times the bandwidth.
 Bytes hbm_bytes(const Work& work, const Gpu& gpu) {
   Work moving = work;
   moving.flops = {};
   return Bytes{physical_limit(moving, gpu).value * gpu.memory_bandwidth.value};
 }
 
-/// Where it stands; false: on no roof.
+/// Sets the operator's point; false if it lies under none of the roofs.
 bool place(const OperatorEstimate& part, const Gpu& gpu, FigurePoint& point) {
   if (part.work.family == OperatorFamily::collective || part.time.value <= 0) return false;
   const double bytes = hbm_bytes(part.work, gpu).value;
@@ -35,7 +35,7 @@ bool place(const OperatorEstimate& part, const Gpu& gpu, FigurePoint& point) {
   return true;
 }
 
-/// Slope, ridge, flat: of intensities from `low` to `high`.
+/// The roof between intensities `low` and `high`: slope, ridge point, flat part.
 FigureSeries roof(const Gpu& gpu, DType compute, double low, double high) {
   const double peak = gpu.peak_for(compute).value / kTera;
   const double slope = gpu.memory_bandwidth.value / kTera;
@@ -55,7 +55,7 @@ Figure empty_roofline(const Gpu& gpu) {
           .y = {.title = "rate (TFLOP/s)", .scale = AxisScale::logarithmic}};
 }
 
-/// Whole powers of ten around the points and the roofs' ridges.
+/// Whole powers of ten that include the points and the roofs' ridge points.
 struct Span {
   double low = 1, high = 1000;
 
@@ -65,7 +65,7 @@ struct Span {
   }
 };
 
-/// The figure's numbers of each operator of a step, as many rows as operator_table() has.
+/// The figure's values for each operator of a step, in the rows of operator_table().
 std::vector<std::vector<std::string>> drawn_cells(const StepEstimate& step, const Gpu& gpu) {
   std::vector<std::vector<std::string>> cells;
   for (const OperatorEstimate& part : step.operators) {
@@ -92,7 +92,7 @@ Table operators_of(const std::vector<RooflineStep>& steps, const Gpu& gpu) {
     for (std::size_t i = 0; i < more.rows.size(); ++i) {
       std::vector<std::string> row = std::move(more.rows[i]);
       row.insert(row.begin(), one.name);
-      const std::vector<std::string> none{"", "", ""};  // of the host's work
+      const std::vector<std::string> none{"", "", ""};  // for the host's row
       const std::vector<std::string>& cells = i < drawn.size() ? drawn[i] : none;
       row.insert(row.end(), cells.begin(), cells.end());
       table.rows.push_back(std::move(row));
@@ -150,7 +150,7 @@ Figure roofline_figure(const Gpu& gpu) {
                   .rows = {}};
   Span span;
   for (const auto& [format, peak] : gpu.dense_peak) span.hold(ridge_point(gpu, format).value);
-  std::map<double, std::string> roofs;  // formats of one peak share a roof
+  std::map<double, std::string> roofs;  // formats with the same peak share a roof
   for (const auto& [format, peak] : gpu.dense_peak) {
     const double ridge = ridge_point(gpu, format).value;
     const auto [known, fresh] = roofs.emplace(peak.value, name_of(format));

@@ -9,18 +9,18 @@
 
 namespace roofcast {
 
-/// A step, each operator of which is a point.
+/// A step whose operators are drawn as points.
 struct RooflineStep {
   std::string name{};  // "prefill of 1 x 1,024 tokens"
   StepEstimate step{};
 };
 
-/// Roofs of the number formats that the steps compute in. Bytes are those that cross HBM:
-/// activations that stay in the L2 cache do not count (model/step/roofline.hpp). Operators that
-/// compute nothing, collectives, and those that leave HBM alone are in the table only.
+/// The roofs of the number formats in which the steps compute. Bytes are those that cross HBM:
+/// activations that stay in the L2 cache do not count (model/step/roofline.hpp). Operators without
+/// FLOPs or without HBM traffic, and collectives, are in the table only.
 Figure roofline_figure(const Gpu& gpu, const std::vector<RooflineStep>& steps);
 
-/// Every roof of a GPU with its ridge.
+/// Every roof of a GPU with its ridge point.
 Figure roofline_figure(const Gpu& gpu);
 
 }  // namespace roofcast

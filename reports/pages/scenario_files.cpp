@@ -20,7 +20,7 @@ namespace roofcast {
 namespace {
 
 bool is_built_in(const std::string& model) {
-  std::error_code ignored;  // a file of that name would be read before the catalogue
+  std::error_code ignored;  // a file of that name takes precedence over the catalogue
   if (std::filesystem::exists(model, ignored)) return false;
   const std::vector<CatalogueEntry> entries = catalogue();
   return std::any_of(entries.begin(), entries.end(), [&](const CatalogueEntry& entry) {

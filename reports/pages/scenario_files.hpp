@@ -1,4 +1,4 @@
-// What of a stored scenario a report may not take up again: files of this machine, and sizes.
+// Why a report must not simulate a stored scenario again: it names local files, or it is too large.
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace roofcast {
 
-/// Whether simulating it would open a file: a trace, lengths, a model or a profile by path.
+/// Whether simulating it would open a file: a trace, lengths, or a model or profile given as a
+/// path.
 bool opens_files(const Scenario& scenario);
 
-/// Why it is not simulated again within the effort, in a sentence; empty: it may be.
+/// Why it is not simulated again within the effort, in a sentence; empty if it may be.
 std::string beyond_effort(const Scenario& scenario, const ReportEffort& effort);
 
 }  // namespace roofcast

@@ -14,7 +14,7 @@
 namespace roofcast {
 namespace {
 
-/// Values of all requests that finished and, where there are several classes, of each.
+/// Values of all finished requests and, if there are several classes, of each class.
 std::vector<LatencySample> samples_of(const SimulationRun& run, LatencyPart part) {
   std::vector<LatencySample> samples(std::max<std::size_t>(1, run.workload.class_names.size()));
   for (std::size_t i = 0; i < run.workload.class_names.size(); ++i) {
@@ -35,7 +35,7 @@ std::vector<LatencySample> samples_of(const SimulationRun& run, LatencyPart part
   return samples;
 }
 
-/// What the SLO says of a metric: "p95 ≤ 500 ms", "p95 of chat ≤ 500 ms".
+/// The SLO's limits on a metric: "p95 ≤ 500 ms", "p95 of chat ≤ 500 ms".
 std::vector<LatencyLimit> limits_of(const Slo& slo, LatencyMetric metric) {
   std::vector<LatencyLimit> limits;
   const auto add = [&](const std::vector<PercentileTarget>& targets, const std::string& whose) {
@@ -51,7 +51,7 @@ std::vector<LatencyLimit> limits_of(const Slo& slo, LatencyMetric metric) {
   return limits;
 }
 
-/// One row a stretch of many, with the most there was in it.
+/// One row per stretch of the run, with the maxima in it.
 Table level_table(const LevelTimeline& timeline, const TimeUnit& unit) {
   constexpr std::size_t kRows = 20;
   Table table{.title = "",
@@ -80,7 +80,7 @@ Table level_table(const LevelTimeline& timeline, const TimeUnit& unit) {
   return table;
 }
 
-/// The KV cache alone.
+/// Keeps only the KV cache columns.
 Table without_requests(Table table) {
   constexpr std::ptrdiff_t kFirst = 2, kEnd = 4;
   table.columns.erase(table.columns.begin() + kFirst, table.columns.begin() + kEnd);

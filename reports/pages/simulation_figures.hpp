@@ -1,4 +1,4 @@
-// What the users of a simulated deployment felt, and what its engines did meanwhile, as figures.
+// A simulated deployment as figures: latencies of users, and the engines' load over time.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,11 @@
 
 namespace roofcast {
 
-/// TTFT, TPOT and E2E of a run with a result, as shares of its finished requests by time, with the
-/// limits of its SLO; by class where it has classes. None where nothing finished.
+/// TTFT, TPOT and E2E as cumulative shares of finished requests, with the limits of the SLO; by
+/// class if there are classes. Empty if nothing finished.
 std::vector<Figure> simulation_figures(const SimulationRun& run);
 
-/// Requests running and waiting, and the KV cache, over time
-/// (planner/capacity/level_recording.hpp).
+/// Running and waiting requests and KV cache use over time (planner/capacity/level_recording.hpp).
 std::vector<Figure> timeline_figures(const LevelTimeline& timeline);
 
 }  // namespace roofcast

@@ -30,7 +30,7 @@
 namespace roofcast {
 namespace {
 
-// As a result calls the targets of all requests.
+// The name that results give to targets for all requests.
 constexpr std::string_view kEverybody = "all";
 
 std::string outcome_text(const TargetOutcome& outcome) {
@@ -73,12 +73,12 @@ ReportSection timeline_section(const SimulationRun& run, const ReportEffort& eff
   return {.heading = "Over time", .figures = timeline_figures(levels_of(run, effort.progress))};
 }
 
-/// Shares of the run's own load that are tried.
+/// Multiples of the run's own load that the sweep tries.
 constexpr std::array kLoads = {0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0};
-// Beyond so many requests the sweep would take longer than a reader waits.
+// With more requests the sweep would take longer than readers wait.
 constexpr std::int64_t kMaxSwept = 50'000;
 
-/// Why there is no sweep; empty: there is.
+/// Why there is no sweep; empty if there is one.
 std::string no_sweep(const SimulationRun& run) {
   const std::int64_t requests = std::ssize(run.workload.requests);
   if (requests > kMaxSwept) {
@@ -101,7 +101,7 @@ std::vector<double> loads_of(const LoadStudy& study) {
   return loads;
 }
 
-/// The load that the run is of; nothing, with the reason, where it has none to vary.
+/// The load of the run, or nullopt with the reason if it cannot be varied.
 std::optional<LoadStudy> study_for(const SimulationRun& run, std::string& why) {
   why = no_sweep(run);
   if (!why.empty()) return std::nullopt;
@@ -165,7 +165,7 @@ ReportSection roofline_section(const SimulationRun& run, const TypicalLoad& load
 }
 
 ReportSection staircase_section(const PoolRun& pool, const TypicalLoad& load) {
-  // Longer outputs only repeat the picture.
+  // Longer outputs add nothing to the picture.
   constexpr std::int64_t kMaxTokens = 4096;
   return {.heading = "What the KV cache saves",
           .figures = staircase_figures(staircase_on(
@@ -241,7 +241,7 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
   }
   report.sections.push_back(provenance_section(run, estimate, effort));
   report.sections.push_back(input_section(stored.row));
-  // A run of which nothing finished has nothing to draw in some of them.
+  // If nothing finished, some sections have nothing to show.
   std::erase_if(report.sections, [](const ReportSection& section) {
     return section.lines.empty() && section.figures.empty() && section.tables.empty() &&
            section.commands.empty();

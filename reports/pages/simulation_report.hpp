@@ -12,17 +12,17 @@
 
 namespace roofcast {
 
-/// How much is simulated for a report beside the run itself.
+/// How much a report may simulate in addition to the run itself.
 struct ReportEffort {
   int threads = 1;
   ProgressFunction progress{};
-  bool opens_files = true;  // traces, models and profiles that a stored scenario names
-  // Drawn and placed before anything can end the work: of a stored scenario at most so many.
+  bool opens_files = true;  // may open the traces, models and profiles that a stored scenario names
+  // Limits of a stored scenario: these are drawn and placed before progress can stop the work.
   std::int64_t max_requests = std::numeric_limits<std::int64_t>::max();
-  std::int64_t max_replicas = std::numeric_limits<std::int64_t>::max();  // of a pool
+  std::int64_t max_replicas = std::numeric_limits<std::int64_t>::max();  // per pool
 };
 
-/// Of a run with its result, which came out as stored.
+/// `run` must have its result, which must reproduce `stored`.
 Report simulation_report(const Run& stored, const SimulationRun& run, const ReportEffort& effort);
 
 /// Figures of the run itself: latencies, levels over time, memory, typical steps. A run that was

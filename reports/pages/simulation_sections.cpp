@@ -21,7 +21,7 @@ Table latency_table(const LoadResult& load) {
   for (const LatencyFigure& latency : kLatencyFigures) {
     const Distribution& distribution = load.*latency.distribution;
     if (distribution.count == 0) continue;
-    // Without a limit on requests in flight no request waits at the client.
+    // Without a concurrency limit no request waits at the client.
     if (latency.distribution == &LoadResult::client_queue && distribution.max <= 0) continue;
     std::vector<std::string> row{latency.title};
     for (const DistributionStatistic& statistic : kDistributionStatistics) {
@@ -32,9 +32,9 @@ Table latency_table(const LoadResult& load) {
   return table;
 }
 
-/// Which percentiles are not exact, if any.
+/// States which percentiles are approximate, if any.
 std::vector<std::string> precision_note(const LoadResult& load) {
-  const bool requests_exact = load.e2e.exact;  // all but ITL have a value a request
+  const bool requests_exact = load.e2e.exact;  // all except ITL have one value per request
   if (requests_exact && load.itl.exact) return {};
   return {fmt::format("percentiles{} from a histogram, within {:.1g} %",
                       requests_exact ? " of ITL" : "", DurationHistogram::kRelativeError * 100)};
@@ -60,12 +60,12 @@ std::string prefix_hits(const EngineUse& use) {
   return as_percent(share);
 }
 
-/// Prompts that share something went through a prefix cache.
+/// Whether prompts with shared parts went through a prefix cache.
 bool can_hit(const SimulationAnswer& answer) {
   return answer.engine.prefix_queries > 0 && answer.shares_prefixes;
 }
 
-/// What the peak is a share of: the blocks of one engine, or of each pool's.
+/// The peak's denominator: the blocks of one engine, or of each pool's engines.
 std::string kv_blocks(const SimulationAnswer& answer) {
   if (answer.engine.kv_blocks) return " of " + counted(*answer.engine.kv_blocks, "block");
   std::string text;
@@ -191,7 +191,7 @@ Table replica_table(const SimulationAnswer& answer) {
   return table;
 }
 
-/// A limit in the unit and with the digits that people give it: "500 ms", "1.5 s".
+/// A limit with its usual unit and digits: "500 ms", "1.5 s".
 std::string as_limit(Seconds limit) {
   return limit.value < 1 ? fmt::format("{:g} ms", limit.value * 1e3)
                          : fmt::format("{:g} s", limit.value);
@@ -222,7 +222,7 @@ std::string capitalised(std::string sentence) {
   return sentence;
 }
 
-/// The answer in a line each: is anything served, does the SLO hold, does the engine keep up.
+/// One line each: whether anything is served, the SLO holds, and the engine keeps up.
 std::vector<std::string> verdict(const SimulationAnswer& answer) {
   const LoadResult& load = answer.load;
   std::vector<std::string> lines;
@@ -247,7 +247,7 @@ std::vector<std::string> verdict(const SimulationAnswer& answer) {
   return lines;
 }
 
-/// What was not served or not reported.
+/// Requests that were not served, and figures that are not reported.
 std::vector<std::string> left_out(const SimulationAnswer& answer) {
   std::vector<std::string> lines = answer.unserved;
   if (answer.workload.requests_unreported > 0) {

@@ -1,4 +1,4 @@
-// A simulation's answer for people: what it means in lines, and its figures in tables.
+// A simulation's answer as text: what it means in sentences, and its figures in tables.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace roofcast {
 
-/// Of a deployment that does not fit: what does not, and where to look. Limits are left out.
+/// For a deployment that does not fit: what does not, and what to change. Limits are left out.
 std::vector<Section> simulation_sections(const SimulationAnswer& answer);
 
 }  // namespace roofcast

@@ -28,7 +28,7 @@ std::vector<Seconds> summed(std::vector<Seconds> times) {
   return times;
 }
 
-/// The first tokens, then ever sparser, and the last.
+/// The first tokens, then fewer and fewer, and the last.
 Table staircase_table(const std::vector<Seconds>& naive, const std::vector<Seconds>& cached) {
   Table table{.title = "",
               .columns = {{"Token"}, {"Without a cache"}, {"With a KV cache"}, {"Ratio"}},

@@ -1,4 +1,4 @@
-// The staircase: what each token takes with a KV cache and without one.
+// The staircase: time of each token with and without a KV cache.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace roofcast {
 
-/// Time of each token, and of all tokens up to it, of one sequence; none where no token was timed.
+/// Time of each token, and of all tokens so far, of one sequence; empty if no token was timed.
 std::vector<Figure> staircase_figures(const StaircaseAnswer& answer);
 
 }  // namespace roofcast

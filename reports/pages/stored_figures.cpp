@@ -55,7 +55,7 @@ std::optional<Figure> percentile_figure(const Run& stored, const Shown& one) {
   for (const MetricRow& metric : stored.metrics) {
     const std::string& text = metric.statistic;
     if (metric.name != one.metric || !text.starts_with('p')) continue;
-    // What-ifs hold "p95_difference" beside "p95": no percentile of the requests.
+    // Skips what-if statistics such as "p95_difference": they are not percentiles of requests.
     if (!to_number<double>(std::string_view(text).substr(1))) continue;
     longest = std::max(longest, metric.value);
     series.points.push_back({.x = static_cast<double>(figure.x.names.size()), .y = metric.value});

@@ -1,4 +1,4 @@
-// Figures of what the store holds of a run, without simulating it.
+// Figures of a stored run, without simulating it.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace roofcast {
 
-/// Latencies of its requests where they were kept, else at the percentiles that were; none where
-/// there are neither.
+/// Latencies of its requests if they were kept, else at the stored percentiles; empty if there are
+/// neither.
 std::vector<Figure> stored_figures(const Run& stored);
 
 }  // namespace roofcast

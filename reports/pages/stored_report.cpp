@@ -16,7 +16,7 @@
 namespace roofcast {
 namespace {
 
-/// A kind of run, as a reader calls it.
+/// A kind of run as readers call it.
 std::string kind_text(const std::string& kind) {
   if (kind == "simulate") return "simulation";
   if (kind == "whatif") return "what if";
@@ -26,7 +26,7 @@ std::string kind_text(const std::string& kind) {
   return kind;
 }
 
-/// The key beside the words, for those who ask the store for it.
+/// Shows each metric's key next to its name, for queries of the store.
 Table metrics_table(const Run& stored) {
   Table table{.title = "All figures of the run",
               .columns = {{"Metric", false}, {"Value"}, {"In the store", false}},
@@ -39,7 +39,7 @@ Table metrics_table(const Run& stored) {
   return table;
 }
 
-/// JSON by lines; what is no JSON, or too deep to be a scenario, as it is.
+/// Indented JSON; unchanged if it is not JSON or too deeply nested to be a scenario.
 std::string indented(const std::string& json) {
   try {
     return parse_bounded<Json>(json, "scenario")
@@ -51,7 +51,7 @@ std::string indented(const std::string& json) {
   }
 }
 
-/// What other tools measured: Roofcast only read it.
+/// Results of other tools, which Roofcast only read.
 bool is_measured_elsewhere(const RunRow& row) { return row.kind == "measured"; }
 
 }  // namespace
@@ -60,7 +60,7 @@ std::string gpu_title(const std::string& gpu) {
   if (is_profile_path(gpu)) return gpu;
   try {
     return load_gpu(gpu).gpu.display_name;
-  } catch (const Error&) {  // of a profile that is no longer there, or several
+  } catch (const Error&) {  // its profile no longer exists, or the name matches several
     return gpu;
   }
 }
@@ -120,7 +120,7 @@ Report stored_report(const Run& stored) {
   std::erase_if(report.facts,
                 [](const auto& fact) { return fact.second.empty() || fact.second == "-"; });
   for (const MetricRow& metric : stored.metrics) {
-    // Of several seeds the share in which it held.
+    // with several seeds, the share of them in which it held
     if (metric.name == "slo_met") report.verdict = metric.value >= 1;
   }
   report.sections.push_back(

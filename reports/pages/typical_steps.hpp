@@ -1,4 +1,4 @@
-// What the requests and the steps of a simulated run are like, and those steps on its roofline.
+// Typical requests and steps of a simulated run, and those steps on its roofline.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@
 
 namespace roofcast {
 
-/// What most requests are like, and how many run at once in a replica that decodes.
+/// A typical request, and the typical number running in one decoding replica.
 struct TypicalLoad {
   std::int64_t input_tokens = 1;
   std::int64_t output_tokens = 1;
-  std::int64_t prefill_tokens = 1;  // of a prompt, in one step
+  std::int64_t prefill_tokens = 1;  // of a prompt, per step
   std::int64_t batch = 1;
 };
 
-/// Means of the run's requests.
+/// Means over the run's requests.
 TypicalLoad typical_load(const SimulationRun& run);
 
-/// The steps that such a run has: prefill of one prompt, as far as one step takes it, where prompts
-/// are prefilled; decode of all that run at once, where they are decoded.
+/// The typical steps of such a run: prefill of as much of one prompt as fits in one step, on the
+/// pool that prefills; decode of all running requests, on the pool that decodes.
 GenerationEstimate typical_steps(const SimulationRun& run, const TypicalLoad& load);
 
-/// These two steps, operator by operator, under the GPU's roofs.
+/// These two steps, operator by operator, on the GPU's roofline.
 Figure steps_figure(const SimulationRun& run, const TypicalLoad& load,
                     const GenerationEstimate& estimate);
 

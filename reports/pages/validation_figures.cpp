@@ -20,7 +20,7 @@ constexpr double kPercent = 100;
 
 bool is_time(const std::string& name) { return name.ends_with("_s") && !name.ends_with("_per_s"); }
 
-/// Times in the unit that suits the longest.
+/// Converts times to the unit that suits the longest.
 void scale_times(Figure& figure) {
   double longest = 0;
   for (const FigureSeries& series : figure.series) {
@@ -39,7 +39,7 @@ void scale_times(Figure& figure) {
   figure.y.title = with_unit(figure.y.title, unit);
 }
 
-/// Letters that a figure's key may hold.
+/// Keeps the characters that a figure's key may have.
 std::string key_of(const std::string& title) {
   std::string key;
   for (const char letter : title) {
@@ -80,7 +80,7 @@ bool are_grouped(const std::vector<ComparedCase>& cases) {
                      [](const ComparedCase& compared) { return !compared.group.empty(); });
 }
 
-// ---- errors, counted
+// ---- histogram of errors
 
 constexpr std::array kEdges = {-0.5, -0.3, -0.2, -0.1, -0.05, 0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0};
 
@@ -129,7 +129,7 @@ std::vector<Figure> predicted_over_measured(const std::vector<ComparedCase>& cas
 
 namespace {
 
-/// An engine's bars, one a bin.
+/// An engine's bars, one per bin.
 FigureSeries& bars_of(Figure& figure, const std::string& engine) {
   FigureSeries& series =
       series_of(figure.series, engine.empty() ? "unknown engine" : engine, Mark::stacked_bars);

@@ -1,4 +1,4 @@
-// Predictions beside what was measured, as figures.
+// Predictions against measurements, as figures.
 #pragma once
 
 #include <string>
@@ -9,15 +9,16 @@
 
 namespace roofcast {
 
-/// One figure a metric, in the order in which metrics appear: predicted over measured with y = x;
-/// series by the user's groups, or by engine where there are none. Points at or below 0 have no
-/// place on it.
+/// One figure per metric, in order of first appearance: predicted over measured, with y = x. Series
+/// are the user's groups, or engines if there are none. Leaves out points at or below 0, because
+/// the axes are logarithmic.
 std::vector<Figure> predicted_over_measured(const std::vector<ComparedCase>& cases);
 
-/// How many figures have which error, by engine. Nothing to draw: no figure.
+/// Number of figures by error, per engine. Empty if there is nothing to draw.
 std::vector<Figure> error_histogram(const std::vector<ComparedCase>& cases);
 
-/// Share of the figures that their interval holds, by metric, beside the share that was meant.
+/// Share of figures whose interval contains the measured value, by metric, next to the nominal
+/// share.
 std::vector<Figure> interval_coverage(const std::vector<LedgerLine>& ledger);
 
 /// "ttft_s p95"

@@ -9,7 +9,7 @@
 namespace roofcast {
 namespace {
 
-/// The value of a knob in a variant; empty where it is not varied.
+/// The value of a knob in a variant; empty if it is not varied there.
 std::string value_of(const VariantAnswer& row, const std::string& key) {
   for (const Setting& setting : row.settings) {
     if (setting.key == key) return setting.value;
@@ -17,7 +17,8 @@ std::string value_of(const VariantAnswer& row, const std::string& key) {
   return "";
 }
 
-/// The values of a knob as numbers, each once; none when it is not varied everywhere or has others.
+/// The distinct values of a knob as numbers; empty if some variant lacks the knob or has a value
+/// that is not a number.
 std::vector<double> numbers_of(const WhatIfAnswer& answer, const std::string& key) {
   std::vector<double> values;
   for (const VariantAnswer& row : answer.variants) {
@@ -32,7 +33,7 @@ std::vector<double> numbers_of(const WhatIfAnswer& answer, const std::string& ke
   return values;
 }
 
-/// The knob that has most values, all of them numbers and in every variant; empty: there is none.
+/// The knob with the most values, all of them numbers and in every variant; empty if there is none.
 std::string numeric_key(const WhatIfAnswer& answer) {
   std::string best;
   std::size_t max = 1;
@@ -45,7 +46,7 @@ std::string numeric_key(const WhatIfAnswer& answer) {
   return best;
 }
 
-/// The whisker is the interval of the difference, around the value.
+/// The whisker is the interval of the difference, shifted to the value.
 FigurePoint point_of(double x, const VariantAnswer& row, const MetricAnswer& metric) {
   const double value = *metric.value;
   FigurePoint point{.x = x, .y = value, .label = name_of(row) + ": " + metric_text(metric, value)};

@@ -1,4 +1,4 @@
-// What a change does to each metric, as figures.
+// The effect of changes on each metric, as figures.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace roofcast {
 
-/// A figure a metric: over the numbers of the knob that has most of them, a line for each setting
-/// of the others; over names where no knob is one of numbers. Whiskers are the intervals of the
-/// differences, around the values. Metrics that no variant has are left out.
+/// One figure per metric: over the values of the numeric knob with the most of them, one line per
+/// setting of the other knobs; over variant names if no knob is numeric. Whiskers are the intervals
+/// of the differences, around the values. Metrics that no variant has are left out.
 std::vector<Figure> what_if_figures(const WhatIfAnswer& answer);
 
 }  // namespace roofcast

@@ -25,8 +25,8 @@ std::optional<double> value_of(const Run& run, const std::string& name,
 
 bool is_baseline(const RunRow& row) { return row.summary.starts_with("baseline"); }
 
-/// Runs of one command follow each other in the store: the baseline, then its variants. The command
-/// may have been given twice.
+/// Runs of one command are consecutive in the store: the baseline, then its variants. The command
+/// may have been run several times.
 std::vector<Run> siblings(const Store& store, const Run& run) {
   std::vector<RunRow> rows = store.runs();
   std::erase_if(rows, [&](const RunRow& row) {
@@ -43,13 +43,13 @@ std::vector<Run> siblings(const Store& store, const Run& run) {
   return runs;
 }
 
-/// "tp=2: TTFT p95 412 ms (...)" begins with the variant.
+/// The variant is the start of the summary: "tp=2: TTFT p95 412 ms (...)".
 std::string name_of(const Run& run) {
   if (is_baseline(run.row)) return "baseline";
   return run.row.summary.substr(0, run.row.summary.find(": "));
 }
 
-/// Metrics that some variant has a difference of: what the summaries are of first.
+/// Metrics for which some variant has a difference, the headline metric first.
 std::vector<MetricName> compared(const std::vector<Run>& runs) {
   constexpr std::string_view kDifference = "_difference";
   std::vector<MetricName> found;
@@ -87,7 +87,7 @@ std::vector<std::string> row_of(const Run& run, const MetricName& metric) {
           shown(high),       !low ? "" : sure ? "yes" : "no"};
 }
 
-/// The whisker is the interval of the difference, around the value.
+/// The whisker is the interval of the difference, shifted to the value.
 std::optional<FigurePoint> point_of(const Run& run, const MetricName& metric) {
   const auto value = value_of(run, metric);
   if (!value) return std::nullopt;
@@ -102,7 +102,7 @@ std::optional<FigurePoint> point_of(const Run& run, const MetricName& metric) {
   return point;
 }
 
-/// In the unit that suits them.
+/// Converts to `unit`.
 void scale(FigureSeries& series, const TimeUnit& unit) {
   for (FigurePoint& point : series.points) {
     point.y = unit.of(point.y);
@@ -154,7 +154,7 @@ Figure metric_figure(const std::vector<Run>& runs, const MetricName& metric) {
 
 bool more_is_better(const MetricName& metric) { return metric.name.ends_with("_per_s"); }
 
-/// The variant that is best in a metric; the first of equals.
+/// The variant that is best in a metric; the first of several equal ones.
 const Run* best_of(const std::vector<Run>& runs, const MetricName& metric) {
   const Run* best = nullptr;
   for (const Run& run : runs) {
@@ -173,7 +173,7 @@ std::string held_text(const std::optional<double>& share) {
   return *share > 0 ? fmt::format("holds in {} of the seeds", as_percent(*share, 0)) : "missed";
 }
 
-/// " 3 of 4 hold the SLO."; nothing where none was promised.
+/// " 3 of 4 hold the SLO."; empty without an SLO.
 std::string slo_text(const std::vector<Run>& runs) {
   std::int64_t promised = 0, met = 0;
   for (const Run& run : runs) {
@@ -185,7 +185,7 @@ std::string slo_text(const std::vector<Run>& runs) {
   return fmt::format(" {} of {} hold the SLO.", met, counted(promised, "variant"));
 }
 
-/// Said of a difference whose interval holds 0.
+/// For a difference whose interval contains 0.
 std::string chance_text(const Run& run, const MetricName& metric) {
   const auto low = value_of(run, metric, "_difference_low");
   const auto high = value_of(run, metric, "_difference_high");
@@ -209,7 +209,7 @@ std::string answer_of(const std::vector<Run>& runs, const MetricName& metric) {
                      metric_text(metric, *before), chance_text(*best, metric), slo_text(runs));
 }
 
-/// A row a variant with every metric compared.
+/// One row per variant with every compared metric.
 Table variant_table(const std::vector<Run>& runs, const std::vector<MetricName>& metrics) {
   Table table{.title = "Variants", .columns = {{"Variant", false}}, .rows = {}};
   for (const MetricName& metric : metrics) table.columns.push_back({title_of(metric)});
@@ -240,7 +240,7 @@ Report what_if_report(const Store& store, const Run& run) {
                   {"Runs on", gpu_title(base.gpu)},
                   {"Engine", base.engine},
                   {"First seed", std::to_string(base.seed)}};
-  // Of several deployments none is the one that is asked about.
+  // With several deployments there is no single verdict.
   report.verdict.reset();
   if (!metrics.empty()) report.answer = answer_of(runs, metrics.front());
   ReportSection differences{.heading = "What each change does",

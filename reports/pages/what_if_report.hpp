@@ -1,4 +1,4 @@
-// The report on a what-if: its variants beside the baseline.
+// The report on a what-if: its variants against the baseline.
 #pragma once
 
 #include "reports/pages/report.hpp"
@@ -6,7 +6,7 @@
 
 namespace roofcast {
 
-/// All runs of the store that the same command made stand beside each other.
+/// Includes all runs of the store from the same execution of the command.
 Report what_if_report(const Store& store, const Run& run);
 
 }  // namespace roofcast

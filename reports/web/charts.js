@@ -1,6 +1,6 @@
-// The charts of all figures, drawn by Apache ECharts: in a page (mount) and, without a browser, as
-// SVG text (svg). One file for both, so that a figure looks the same wherever it is shown. Written
-// in ES5, the language of the interpreter inside the program; esbuild only bundles.
+// Draws all charts with Apache ECharts: in a page (mount) and, without a browser, as SVG (svg). One
+// file for both, so that a figure looks the same everywhere. Written in ES5, which is what the
+// embedded interpreter runs; esbuild only bundles.
 import * as echarts from "echarts/core";
 import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
 import {
@@ -29,8 +29,8 @@ echarts.use([
   TooltipComponent,
 ]);
 
-// Okabe and Ito (2008): told apart with every common form of colour blindness. Their yellow comes
-// last, being the faintest on white.
+// Okabe and Ito (2008): distinguishable with every common form of colour blindness. Their yellow is
+// last, because it is the faintest on white.
 var LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"];
 var DARK = ["#56b4e9", "#e69f00", "#2fc49a", "#e6a5c8", "#4d9de0", "#f0e442", "#ffffff"];
 
@@ -61,7 +61,7 @@ function theme(palette, text, faint, ground) {
 echarts.registerTheme("light", theme(LIGHT, "#333840", "#dfe3e8", "#ffffff"));
 echarts.registerTheme("dark", theme(DARK, "#d5d9e0", "#3a414b", "#20242b"));
 
-// A line between two places with short ends across it.
+// A line between two points with short caps across its ends.
 function whiskerBetween(api, low, high, acrossX, acrossY) {
   var style = { stroke: api.visual("color"), lineWidth: 1.5 };
   function line(from, to, dx, dy) {
@@ -81,9 +81,9 @@ function whiskerBetween(api, low, high, acrossX, acrossY) {
   };
 }
 
-var HALF = 4; // of a short end
+var HALF = 4; // of a cap
 
-// Data of [place, low, high], upright and lying.
+// Renders data of [place, low, high], vertically and horizontally.
 function whisker(params, api) {
   var at = api.value(0);
   return whiskerBetween(api, api.coord([at, api.value(1)]), api.coord([at, api.value(2)]), HALF, 0);
@@ -96,7 +96,7 @@ function lyingWhisker(params, api) {
 
 var RENDERED_BY = { whisker: whisker, lying_whisker: lyingWhisker };
 
-// Four digits, thousands separated.
+// Four digits, with thousands separators.
 function shown(value) {
   if (value instanceof Array) {
     return value.map(shown).join(", ");
@@ -108,10 +108,10 @@ function shown(value) {
 }
 
 var LEGEND_FONT = "12px sans-serif";
-var KEY_GAP = 5; // from the symbol of an entry to its name
+var KEY_GAP = 5; // between an entry's symbol and its name
 var ROW_HEIGHT = 14;
 
-// Rows below the first that a legend breaks into at a width.
+// Rows of a legend after its first at this width.
 function moreRows(legend, width) {
   var room = width * 0.94;
   var at = 0;
@@ -127,7 +127,7 @@ function moreRows(legend, width) {
   return rows;
 }
 
-// Where the axes begin below the legend, for which the option has left room for one row.
+// Top of the axes below the legend; the option leaves room for one legend row.
 function gridTop(option, width) {
   if (!option.legend || !option.legend.data || option.legend.type === "scroll") {
     return option.grid.top;
@@ -135,7 +135,7 @@ function gridTop(option, width) {
   return option.grid.top + moreRows(option.legend, width) * (ROW_HEIGHT + option.legend.itemGap);
 }
 
-// What JSON cannot hold: functions, named in the option by a word.
+// Replaces names in the option by functions, which JSON cannot hold.
 function completed(option) {
   var series = option.series || [];
   for (var i = 0; i < series.length; i++) {
@@ -149,9 +149,9 @@ function completed(option) {
   return option;
 }
 
-// The SVG document of an option (JSON text). `key` begins the ids inside, so that several may share
-// a page. Left out is what only answers to a pointer, whose names count up from chart to chart. Text
-// is centred by `dy`: not every viewer knows `dominant-baseline`.
+// The SVG document of an option (JSON text). `key` prefixes the ids inside, so that a page can hold
+// several. Parts that only serve the pointer are removed, because their ids count up from chart to
+// chart. Text is centred by `dy`: not every viewer supports `dominant-baseline`.
 export function svg(optionText, width, height, key) {
   var chart = echarts.init(null, "light", {
     renderer: "svg",
@@ -175,7 +175,7 @@ export function svg(optionText, width, height, key) {
     .replace(/\bzr\d+-/g, key + "-");
 }
 
-// As many rows of a legend as its width now makes.
+// Makes room for the legend's rows at the current width.
 function fit(chart) {
   if (chart.shown.grid) {
     chart.setOption({ grid: { top: gridTop(chart.shown, chart.getWidth()) } });
@@ -184,7 +184,7 @@ function fit(chart) {
 
 var NARROW = 560; // pixels: a phone
 
-// There a legend is leafed through, and names of axes need their room.
+// On a narrow screen the legend is paged, and axis names need the room.
 function narrowed(option) {
   if (option.legend) {
     option.legend.type = "scroll";
@@ -203,8 +203,8 @@ function show(chart, option, how) {
   fit(chart);
 }
 
-// Draws an option (an object) into an element that has a size; follows its size. Returns the chart:
-// setOption to change it, dispose to end it.
+// Draws an option (an object) into an element that has a size, and redraws when the size changes.
+// Returns the chart: call setOption to change it, dispose to remove it.
 export function mount(element, option, isDark) {
   var chart = echarts.init(element, isDark ? "dark" : "light", { renderer: "svg" });
   show(chart, option, {});
@@ -219,7 +219,7 @@ export function mount(element, option, isDark) {
   return chart;
 }
 
-// A changed option for a chart that is mounted.
+// Applies a changed option to a mounted chart.
 export function update(chart, option) {
   show(chart, option, { notMerge: true });
 }

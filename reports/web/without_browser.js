@@ -1,4 +1,4 @@
-// What charts.js expects of its surroundings where there is no browser, and what ES5 lacks.
+// Globals that charts.js needs where there is no browser, and polyfills for ES5.
 var global = this;
 var console = { log: function () {}, warn: function () {}, error: function () {} };
 function setTimeout() {

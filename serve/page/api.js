@@ -1,11 +1,11 @@
-// Questions to the server that this page came from.
+// Requests to the server that delivered this page.
 
-/// What went wrong, in the server's own line.
+/// An error, with the server's own message.
 export class Refusal extends Error {}
 
 async function answered(response) {
   const body = await response.json().catch((error) => {
-    if (error.name === "AbortError") throw error; // no longer wanted
+    if (error.name === "AbortError") throw error; // superseded: no caller waits for it
     throw new Refusal("the server's answer cannot be read");
   });
   if (!response.ok) throw new Refusal(body.error || `the server answers ${response.status}`);
@@ -32,8 +32,8 @@ export async function post(path, flags, signal) {
   );
 }
 
-/// Calls `work(value, signal)` for the newest value only, once values have rested for a moment; an
-/// older call is given up. `.give_up()` gives up the newest too.
+/// Calls `work(value, signal)` for the newest value only, once no other has come for `rest` ms; an
+/// older call is aborted. `.give_up()` aborts the newest too.
 export function newestOf(work, rest = 120) {
   let timer = 0;
   let under_way = null;

@@ -1,4 +1,4 @@
-// The page as a whole: which part is shown, by the address.
+// The page as a whole: the address selects the part that is shown.
 import { startPlan } from "./plan.js";
 import { startRuns } from "./runs.js";
 import { startStaircase } from "./staircase.js";

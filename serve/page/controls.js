@@ -1,9 +1,9 @@
-// A field with a slider: exact by its number, quick by its slider.
+// A number field with a slider: exact by typing, quick by sliding.
 import { element } from "./element.js";
 
 const POSITIONS = 240;
 
-// Two digits are as fine as a slider is.
+// A slider resolves about two digits.
 function rounded(value) {
   return Number(value.toPrecision(2));
 }
@@ -37,8 +37,8 @@ function scaleOf({ low, high, log, choices, step = 1 }) {
 }
 
 /// `question`: {key, label, unit, low, high, log, step, choices, least, optional, usual}: an optional
-/// one may be left out, which stands where `usual` does, or at the end. `changed(key, text)` is told
-/// of each change. Returns {root, set(text)}.
+/// one may be empty; its slider is then at `usual`, or at the end. Each change calls
+/// `changed(key, text)`. Returns {root, set(text)}.
 export function slider(question, changed) {
   const scale = scaleOf(question);
   const id = "field-" + question.key;
@@ -72,7 +72,7 @@ export function slider(question, changed) {
     changed(question.key, number.value);
   });
   number.addEventListener("input", () => {
-    if (number.value === "" && question.optional === undefined) return; // while it is typed
+    if (number.value === "" && question.optional === undefined) return; // still being typed
     place(number.value);
     changed(question.key, number.value);
   });
@@ -107,7 +107,7 @@ export function choice({ key, label }, options, changed) {
     root: element("div", { class: "control wide" }, element("label", { for: id }, label), select),
     set(text) {
       if (![...select.options].some((option) => option.value === text)) {
-        select.append(element("option", { value: text }, text)); // of a link; the server says what is wrong
+        select.append(element("option", { value: text }, text)); // from a link; the server checks it
       }
       select.value = text;
     },

@@ -1,4 +1,4 @@
-// Elements without markup in texts: names of models and runs come from outside.
+// Builds elements without parsing markup: names of models and runs come from outside.
 
 /// element("p", { class: "note" }, "text", child)
 export function element(name, attributes = {}, ...children) {
@@ -12,7 +12,7 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/// A number as it is, beside how it reads: what programs and tests take is the exact one.
+/// The exact number, for programs and tests, with the text that readers see.
 export function data(value, text) {
   return element(
     "data",

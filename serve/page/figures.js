@@ -1,9 +1,9 @@
-// Figures of an answer: a chart, its caption and the same numbers as a table.
+// Figures of an answer: a chart, its caption, and its numbers as a table.
 import { element, table } from "./element.js";
 import { isDark, onTheme } from "./theme.js";
 
 const HEIGHT = 300;
-const LOW_HEIGHT = 240; // of bars that lie
+const LOW_HEIGHT = 240; // for horizontal bars
 
 function lies(option) {
   const axis = Array.isArray(option.yAxis) ? option.yAxis[0] : option.yAxis;
@@ -44,7 +44,7 @@ class View {
     else this.draw();
   }
 
-  // A page that is not shown has no width: it draws once it is.
+  // A hidden page has no width: draw once it is shown.
   draw() {
     if (this.chart) this.chart.dispose();
     this.chart = null;

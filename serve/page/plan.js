@@ -1,4 +1,4 @@
-// The page of one deployment: controls on the left, the answer as they move.
+// The page of one deployment: controls on the left, an answer that follows them.
 import { get, newestOf, post, Refusal } from "./api.js";
 import { group } from "./controls.js";
 import { data, element } from "./element.js";
@@ -10,7 +10,7 @@ import { commandLine, machineFlags, simulationFlags } from "./questions.js";
 
 const byId = (id) => document.getElementById(id);
 
-/// `values` are the page's state; `changed()` is told when they change. Returns {show()}.
+/// `values` are the page's state; `changed()` is called when they change. Returns {show()}.
 export async function startPlan(values, changed) {
   const [models, gpus, engines, limits] = await Promise.all(
     ["models", "gpus", "engines", "limits"].map((what) => get("/api/" + what)),
@@ -20,7 +20,7 @@ export async function startPlan(values, changed) {
   const showCurves = figureList(byId("curves"));
   const groups = controlsOf(lists, (key, text) => {
     values[key] = text;
-    if (key === "model") choose("max_model_len", ""); // it was of the other model
+    if (key === "model") choose("max_model_len", ""); // it belonged to the other model
     changed();
     ask();
   });
@@ -32,7 +32,7 @@ export async function startPlan(values, changed) {
     choose(key, text);
     changed();
     ask();
-    byId("field-" + key).focus(); // the button that was pressed goes
+    byId("field-" + key).focus(); // the pressed button disappears
   };
   for (const [title, controls] of Object.entries(groups)) {
     byId("controls").append(group(title, ...Object.values(controls)));
@@ -61,7 +61,7 @@ export async function startPlan(values, changed) {
         element("p", { class: "said" }, "No answer"),
         element("p", {}, error.message),
       );
-      // Nothing of an older answer stays as if it were this one's.
+      // Remove the older answer, so that it is not taken for this one.
       byId("cards").replaceChildren();
       byId("notes").replaceChildren();
       showFigures([]);
@@ -79,7 +79,7 @@ export async function startPlan(values, changed) {
     answer(flags);
   }
 
-  // What a button asks; its answer in a line beside it.
+  // Runs a button's request and shows the answer in a line next to it.
   async function tell(button, waiting, work) {
     button.disabled = true;
     byId("told").textContent = waiting;

@@ -1,4 +1,4 @@
-// The answer of a deployment in words and numbers.
+// The answer for a deployment in sentences and numbers.
 import { data, element, table } from "./element.js";
 import { MACHINE } from "./questions.js";
 import { count, dollars, fixed, gib, percent, time } from "./format.js";
@@ -131,14 +131,14 @@ export function showVerdict(run, code, values) {
   );
 }
 
-/// "--tensor-parallel-size 4" to ["tp", "4"]; nothing for a flag without a control.
+/// "--tensor-parallel-size 4" becomes ["tp", "4"]; null for a flag without a control.
 function controlOf(flag) {
   const [name, value] = flag.replace(/^--/, "").split(/[ =]/);
   const found = MACHINE.find(([, one]) => one === name);
   return found && value ? [found[0], value] : null;
 }
 
-/// `tried(key, value)` is called with what the reader chooses to try.
+/// `tried(key, value)` is called when the reader tries a remedy.
 export function showRemedies(memory, tried) {
   const items = memory.remedies.map(({ flag, effect }) => {
     const control = controlOf(flag);

@@ -1,9 +1,9 @@
-// What may be chosen of a deployment, its load and its SLO.
+// Controls for a deployment, its load and its SLO.
 import { choice, slider } from "./controls.js";
 
 const POWERS = [1, 2, 4, 8, 16];
 
-/// `lists`: what the server has. Groups by their title, controls by the key of their value.
+/// `lists`: the server's models, GPUs and engines. Returns groups by title and controls by key.
 export function controlsOf(lists, changed) {
   const select = (key, label, options) => choice({ key, label }, options, changed);
   const move = (question) => slider(question, changed);

@@ -1,6 +1,6 @@
-// From what is chosen to flags of the command line, and to that line itself.
+// Turns the chosen values into command-line flags, and into the command line itself.
 
-// Left out where they are as the engine would choose.
+// Flags by the key of their value; omitted if that is empty, which leaves the engine's default.
 export const MACHINE = [
   ["model", "model"],
   ["gpu", "gpu"],

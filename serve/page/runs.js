@@ -1,11 +1,11 @@
-// The runs of the store, and two of them side by side.
+// The runs of the store, and a comparison of two.
 import { get, post } from "./api.js";
 import { data, element, table } from "./element.js";
 import { fixed, percent, time } from "./format.js";
 
 const byId = (id) => document.getElementById(id);
 const SHOWN = new Set(["mean", "p50", "p95", "p99", "value"]);
-// What is looked for first, in words; the rest follows by its name in the store.
+// Titles of the main metrics, which come first; the others follow under their stored names.
 const NAMES = new Map([
   ["ttft_s", "First token (TTFT)"],
   ["tpot_s", "Each further (TPOT)"],

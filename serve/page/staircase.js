@@ -1,4 +1,4 @@
-// The lesson: one guesses how much longer the loop without a cache takes, then sees.
+// The lesson: guess how much longer the loop without a KV cache takes, then see.
 import { newestOf, post, Refusal } from "./api.js";
 import { group, slider } from "./controls.js";
 import { data, element } from "./element.js";
@@ -15,7 +15,7 @@ function verdictOn(guess, truth) {
   return guess > truth ? "It is less than you thought." : "It is more than you thought.";
 }
 
-// Why the ratio of times is not the ratio of work.
+// Explains why the ratio of times is not the ratio of work.
 function explanation(found) {
   const waste = found.waste_factor;
   const ratio = found.naive_total_s / found.cached_total_s;

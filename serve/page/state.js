@@ -1,4 +1,4 @@
-// What is asked, in the address: a link asks the same again. "#plan?model=...&tp=2"
+// The question is kept in the address, so that a link repeats it: "#plan?model=...&tp=2"
 
 export const DEFAULTS = {
   model: "llama-3.1-8b",
@@ -21,7 +21,7 @@ export const DEFAULTS = {
 };
 
 const PAGES = ["plan", "staircase", "runs"];
-// Short and plain: an address may come from anywhere. The server checks them again.
+// Only short, plain values: an address may come from anywhere. The server checks them too.
 const PLAIN = /^[A-Za-z0-9 ._:+-]{0,80}$/;
 
 export function read() {

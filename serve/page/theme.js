@@ -1,7 +1,7 @@
-// Light or dark: as the system says, until the reader chooses.
+// Light or dark: the system's setting, until the reader chooses.
 const system = matchMedia("(prefers-color-scheme: dark)");
 const listeners = [];
-let on_paper = false; // white, whatever the theme
+let on_paper = false; // printing: white in every theme
 
 export function isDark() {
   if (on_paper) return false;

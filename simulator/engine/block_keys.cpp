@@ -10,7 +10,7 @@ namespace {
 
 // Set in the content id of a request's private content, so that it differs from all workload
 // content.
-constexpr std::uint64_t kOwnContent = std::uint64_t{1} << 63;
+constexpr std::uint64_t kPrivateBlock = std::uint64_t{1} << 63;
 
 }  // namespace
 
@@ -45,7 +45,7 @@ std::vector<BlockKey> own_block_keys(std::span<const ContentSpan> contents, std:
                       [](std::int64_t sum, const ContentSpan& span) { return sum + span.tokens; });
   if (tokens > covered) {
     all.push_back(
-        {.content = kOwnContent | static_cast<std::uint64_t>(owner), .tokens = tokens - covered});
+        {.content = kPrivateBlock | static_cast<std::uint64_t>(owner), .tokens = tokens - covered});
   }
   return block_keys(all, block_tokens, adapter);
 }

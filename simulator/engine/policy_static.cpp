@@ -5,10 +5,6 @@
 namespace roofcast {
 namespace {
 
-std::int64_t blocks_to_completion(const EngineState& state, const RequestState& request) {
-  return state.blocks.max_needed(request.input_tokens + request.output_tokens);
-}
-
 void run(EngineState& state, RequestId id, StepPlan& plan) {
   RequestState& request = state[id];
   const std::int64_t tokens = request.uncomputed();
@@ -27,7 +23,8 @@ void start_batch(EngineState& state, StepPlan& plan) {
     const RequestId id = state.waiting.front();
     RequestState& request = state[id];
     const std::int64_t tokens = request.tokens() - request.received;
-    const std::int64_t blocks = blocks_to_completion(state, request);
+    const std::int64_t blocks =
+        state.blocks.max_needed(request.input_tokens + request.output_tokens);
     if (tokens > budget || blocks > available) return;
     budget -= tokens;
     available -= blocks;

@@ -8,7 +8,7 @@ namespace {
 
 // Set in the content id of a request's private content, so that it differs from all workload
 // content.
-constexpr std::uint64_t kOwnContent = std::uint64_t{1} << 63;
+constexpr std::uint64_t kPrivateRun = std::uint64_t{1} << 63;
 
 /// Calls `use(run)` for each piece of the next `tokens` tokens, and moves the cursor past them.
 template <class Use>
@@ -41,7 +41,7 @@ std::vector<TokenRun> token_runs(const Request& request, RequestId id,
   if (request.output_continues_prompt && covered == request.input_tokens && !runs.empty()) {
     runs.back().tokens += left;
   } else {
-    const std::uint64_t own = kOwnContent | static_cast<std::uint64_t>(id);
+    const std::uint64_t own = kPrivateRun | static_cast<std::uint64_t>(id);
     runs.push_back({.content = own, .at = covered, .tokens = left});
   }
   return runs;

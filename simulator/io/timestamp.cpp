@@ -8,7 +8,6 @@
 namespace roofcast {
 namespace {
 
-constexpr Nanoseconds kSecond = 1'000'000'000;
 constexpr double kMaxSeconds = 7e9;
 constexpr std::chrono::sys_days kFirstDay{};  // 1970-01-01
 constexpr std::chrono::sys_days kLastDay =

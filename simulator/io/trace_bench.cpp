@@ -24,7 +24,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kDeepest = 32;
 constexpr std::size_t kMaxEntries = 10'000'000;
 
 constexpr std::array<std::string_view, 3> kArrays = {"input_lens", "output_lens", "start_times"};
@@ -105,7 +104,8 @@ class ResultHandler {
     if (array_ && (depth_ > 1 || what != "a list")) {
       return fail(fmt::format("{} holds {}, expected numbers", kArrays[*array_], what));
     }
-    if (++depth_ > kDeepest) return fail(fmt::format("nests deeper than {} levels", kDeepest));
+    if (++depth_ > kMaxTraceDepth)
+      return fail(fmt::format("nests deeper than {} levels", kMaxTraceDepth));
     return true;
   }
   bool end() {

@@ -24,8 +24,6 @@ constexpr std::size_t kMaxClasses = 1000;
 constexpr std::int32_t kNoClass = -1;  // until all rows have been read
 constexpr std::size_t kMaxSpans = std::numeric_limits<std::uint32_t>::max();
 
-constexpr Nanoseconds kMillisecond = 1'000'000;
-
 // Tokens per hash id: 512 in Mooncake's traces (its FAST 2025 release, README), 64 in the agentic
 // traces with columns t, in, out.
 constexpr std::int64_t kMooncakeBlock = 512;

@@ -6,6 +6,9 @@
 
 namespace roofcast {
 
+/// Deepest nesting of a JSON trace.
+inline constexpr int kMaxTraceDepth = 32;
+
 /// CSV with a header: columns are found by name, in any order; unknown ones are ignored.
 Workload read_trace_csv(ByteSource& bytes, const TraceWorkload& spec);
 

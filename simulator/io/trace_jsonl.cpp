@@ -16,7 +16,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kDeepest = 32;
 constexpr std::size_t kKeysShown = 200;
 
 /// Handles the SAX events of parsing one line (nlohmann) and stores only the row's columns.
@@ -160,7 +159,8 @@ class RowHandler {
           fmt::format("{} is {}, expected {}", shown(trace_.name(*column_)), what,
                       column_ == TraceColumn::hash_ids ? "a list of whole numbers" : "one value"));
     }
-    if (++depth_ > kDeepest) return fail(fmt::format("nests deeper than {} levels", kDeepest));
+    if (++depth_ > kMaxTraceDepth)
+      return fail(fmt::format("nests deeper than {} levels", kMaxTraceDepth));
     return true;
   }
   bool end() {

@@ -15,8 +15,6 @@
 namespace roofcast {
 namespace {
 
-constexpr Nanoseconds kSecond = 1'000'000'000;
-constexpr Nanoseconds kMillisecond = 1'000'000;
 constexpr std::int64_t kBlock = 512;  // tokens per hash id in Mooncake's format, as readers assume
 
 /// Milliseconds with as many decimals as needed: 12, 0.5, 3.000001.

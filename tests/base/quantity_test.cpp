@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The message of the UsageError that `call` throws, or "" when it throws none.
+/// The message of the UsageError that `call` throws, or "" if it throws none.
 std::string complaint(const std::function<void()>& call) {
   try {
     call();

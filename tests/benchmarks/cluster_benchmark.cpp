@@ -20,7 +20,7 @@ class ConstantStepTime final : public StepTime {
 
 constexpr std::int32_t kReplicas = 100;
 
-/// As in simulate_benchmark.cpp, for each of the replicas: 36 of the 40 requests/s that it serves.
+/// As in simulate_benchmark.cpp, for each replica: 36 of the 40 requests/s that it can serve.
 Workload chat_like(std::int64_t requests) {
   return generate({.num_prompts = requests,
                    .request_rate = 36.0 * kReplicas,

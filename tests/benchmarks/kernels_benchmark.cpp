@@ -1,6 +1,6 @@
-// The CPU's kernels beside what bounds them: bytes a second of products with few rows and of decode
-// attention against those of a copy in the same run, FLOPs a second of large products by the own
-// kernels and by oneDNN. Weights and caches rotate through more memory than the last-level cache.
+// The CPU kernels against their limits: bytes per second of products with few rows and of decode
+// attention against a copy in the same run, FLOPs per second of large products with our kernels and
+// with oneDNN. Weights and caches rotate through more memory than the last-level cache.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::int64_t kMegabyte = std::int64_t{1} << 20;
 
-/// With all cores; made once, since it pins the thread that makes it.
+/// Uses all cores; created once, because it pins the thread that creates it.
 Backend& backend() {
   static const std::unique_ptr<Backend> instance = make_cpu_backend(0);
   return *instance;
 }
 
-/// Tensors of `bytes` that are not in the cache when it is their turn again: together four times
-/// the last level, at most 2 GiB.
+/// Tensors of `bytes` that have left the cache by the time they are used again: together four times
+/// the last-level cache, at most 2 GiB.
 class Rotation {
  public:
   Rotation(std::int64_t bytes, Element element) {
@@ -68,7 +68,7 @@ void Copy(benchmark::State& state) {
 }
 BENCHMARK(Copy)->UseRealTime();
 
-/// Rows, columns and depth are the arguments.
+/// The arguments are rows, columns and depth.
 void product(benchmark::State& state, Element element, KernelSource source) {
   const std::int64_t m = state.range(0);
   const auto n = static_cast<int>(state.range(1));
@@ -107,7 +107,7 @@ BENCHMARK(LibraryFp32)->Apply(few_and_many_rows);
 BENCHMARK(OwnBf16)->Apply(few_and_many_rows);
 BENCHMARK(LibraryBf16)->Apply(few_and_many_rows);
 
-/// Pages of `tokens` tokens of each sequence, one behind the other.
+/// Pages for `tokens` tokens of each sequence, in order.
 struct Pages {
   Pages(int sequences, int tokens) : per_sequence(tokens / kSize) {
     const auto count = static_cast<std::size_t>(sequences) * static_cast<std::size_t>(per_sequence);
@@ -122,7 +122,7 @@ struct Pages {
   Memory length{};
 };
 
-/// Sequences and tokens of each are the arguments; heads as in Llama-3-8B.
+/// The arguments are sequences and tokens per sequence; heads as in Llama-3-8B.
 void decode(benchmark::State& state, Element cache_element) {
   constexpr int kQueryHeads = 32;
   constexpr int kKvHeads = 8;
@@ -168,7 +168,7 @@ void DecodeFp8(benchmark::State& state) { decode(state, Element::fp8_e4m3); }
 BENCHMARK(DecodeBf16)->Args({1, 4096})->Args({8, 4096})->UseRealTime();
 BENCHMARK(DecodeFp8)->Args({8, 4096})->UseRealTime();
 
-/// A prompt of as many tokens as the argument says; heads as in Llama-3-8B.
+/// The argument is the number of prompt tokens; heads as in Llama-3-8B.
 void PrefillBf16(benchmark::State& state) {
   constexpr int kQueryHeads = 32;
   constexpr int kKvHeads = 8;

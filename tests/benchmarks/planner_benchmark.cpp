@@ -1,4 +1,4 @@
-// How long a plan takes: 10,240 candidates of one model, every simulation with 2,000 requests.
+// Duration of a plan: 10,240 candidates of one model, every simulation with 2,000 requests.
 #include <benchmark/benchmark.h>
 
 #include "planner/search/plan.hpp"
@@ -6,8 +6,8 @@
 namespace roofcast {
 namespace {
 
-/// 4 GPUs x 4 degrees x 2 cache formats x 5 batches x 4 token budgets are 640 shapes, each up to 16
-/// times.
+/// 4 GPUs x 4 degrees x 2 cache formats x 5 batches x 4 token budgets give 640 shapes, each with up
+/// to 16 units.
 PlanTask question_of_10240() {
   SyntheticWorkload chat;
   chat.num_prompts = 2000;

@@ -1,6 +1,6 @@
 // Speed of a simulation, with the step times of Llama-3.1-8B on one H100 under vLLM's defaults.
-// Counters: requests and engine steps per second of one core, and the most memory the process has
-// held so far (MB): run one case alone (--benchmark_filter) to read its own.
+// Counters: requests and engine steps per second of one core, and the process's peak memory so far
+// (MB): run a single case (--benchmark_filter) to read its own.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -18,7 +18,7 @@
 namespace roofcast {
 namespace {
 
-/// A replica and what it refers to.
+/// A replica and the objects that it refers to.
 struct Machine {
   Deployment deployment;
   RooflineStepTime step_time;
@@ -39,14 +39,13 @@ struct Machine {
   }
 };
 
-/// A lognormal distribution of given mean; spread such that the largest percent is ten times the
-/// median (assumption).
+/// A lognormal distribution with this mean, whose top percent is ten times the median (assumption).
 LengthDistribution lengths_of_mean(double mean) {
   constexpr double kSigma = 1.0;
   return {LengthDistribution::Kind::lognormal, mean / std::exp(kSigma * kSigma / 2), kSigma};
 }
 
-/// Lengths as ShareGPT's: 161 tokens in, 338 out on average (Kwon et al. 2023, SOSP, section 6.1).
+/// Lengths of ShareGPT: 161 tokens in, 338 out on average (Kwon et al. 2023, SOSP, section 6.1).
 SyntheticWorkload chat(std::int64_t requests, double rate) {
   return {.num_prompts = requests,
           .request_rate = rate,
@@ -54,7 +53,7 @@ SyntheticWorkload chat(std::int64_t requests, double rate) {
           .output = lengths_of_mean(337.99)};
 }
 
-/// What the replica serves when all of a long queue is there from the start.
+/// Request rate of the replica when a long queue exists from the start.
 double saturation_rate(const Replica& replica) {
   const Workload workload = generate(chat(50'000, kAllAtOnce), 2);
   return simulate(replica, workload, {}).request_rate_per_s;
@@ -113,7 +112,7 @@ BENCHMARK(Chat)
 void ChatPlain(benchmark::State& state) { simulate_chat(state, EngineKind::plain); }
 BENCHMARK(ChatPlain)->ArgName("requests")->Arg(100'000)->Unit(benchmark::kMillisecond);
 
-/// The conversation trace of Azure (2023): 19,366 requests in an hour.
+/// Azure's conversation trace (2023): 19,366 requests in one hour.
 void azure(benchmark::State& state, EngineKind kind) {
   const std::filesystem::path path = std::filesystem::path(ROOFCAST_SHARED_DATA) /
                                      "traces/azure2023/AzureLLMInferenceTrace_conv.csv.gz";

@@ -1,4 +1,4 @@
-// How long the step-time seam itself takes: a simulation asks it 10^5 to 10^6 times.
+// Cost of the step-time seam itself: a simulation calls it 10^5 to 10^6 times.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -19,14 +19,14 @@ Deployment on_h100(Transformer model) {
   return deployment;
 }
 
-/// Every operator timed, as a calibration of this model leaves it.
+/// A deployment with a curve for every operator, as after a calibration of this model.
 Deployment calibrated(Transformer model) {
   Deployment deployment = on_h100(std::move(model));
   deployment.gpu.measured = test::measured_for(deployment);
   return deployment;
 }
 
-/// Decode-only steps whose context grows, as a simulation asks for them.
+/// Decode-only steps with growing context, as in a simulation.
 void decode_steps(benchmark::State& state, const Deployment& deployment) {
   const RooflineStepTime step_time(deployment);
   StepBatch batch = decode_batch(deployment.model, state.range(0), 1000);
@@ -57,7 +57,7 @@ void DecodeStepHybrid(benchmark::State& state) {
 }
 BENCHMARK(DecodeStepHybrid)->Arg(64);
 
-/// A chunk beside decoding sequences, with token counts that repeat.
+/// A prefill chunk with decoding sequences, with token counts that repeat.
 void mixed_steps(benchmark::State& state, const Deployment& deployment) {
   const RooflineStepTime step_time(deployment);
   StepBatch batch = decode_batch(deployment.model, 64, 1000);
@@ -77,7 +77,7 @@ void MixedStepMeasured(benchmark::State& state) {
 }
 BENCHMARK(MixedStepMeasured);
 
-/// Token counts that were not asked for before: nothing of the matrices is reused.
+/// New token counts only: no matrix time is reused.
 void FirstStepOfATokenCount(benchmark::State& state) {
   const Deployment deployment = on_h100(test::llama_3_1_8b());
   RooflineStepTime step_time(deployment);

@@ -56,7 +56,7 @@ CalibrationCase token_case(CaseKind kind, const TokenSizes& sizes) {
 
 class Bind : public testing::Test {
  protected:
-  /// Binds the case, launches each copy once and gives back what the device saw.
+  /// Binds the case, launches each copy once and returns the calls that the device saw.
   std::vector<test::FakeCall> calls_of(const CalibrationCase& c) {
     EXPECT_TRUE(can_run(backend, c)) << name_of(c);
     bound = bind(operands, c);
@@ -189,7 +189,7 @@ TEST_F(Bind, PrefillFindsItsPrefixColdAndItsOwnTokensWarm) {
       calls_of({.kind = CaseKind::prefill_attention, .shape = shape, .x = 512, .y = 1024});
   EXPECT_GT(bound.work.copies, 1);
   EXPECT_EQ(bound.cold_bytes, 1024.0 * 2 * 8 * 128 * 2);
-  // 512 new tokens see 1024 + (512 + 1) / 2 others each in the mean.
+  // 512 new tokens see 1024 + (512 + 1) / 2 others each on average.
   EXPECT_EQ(calls[0].flops, 4.0 * 32 * 128 * 512 * (1024 + 256.5));
 }
 

@@ -1,5 +1,5 @@
-// Collectives over several devices that are made up: which are timed, what of a message each rank
-// holds, and what an estimate makes of the curves.
+// Collectives over several fake devices: which are timed, which part of a message each rank holds,
+// and how estimates use the curves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// A device without a device: every launch takes a time that follows from a formula, in a time that
-// only replays advance. Memory is addresses alone; what is uploaded is kept, so that lengths and
-// page tables can be read. Noise, throttling and drift are added on demand.
+// A fake device: every launch takes a time given by a formula, on a clock that only replays
+// advance. Memory is addresses only; uploads are kept, so that lengths and page tables can be read.
+// Noise, throttling and drift are added on demand.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct FakeCall {
   std::string family;  // "gemm", "decode_attention", "rms_norm", ...
   double flops = 0;
   double bytes = 0;  // that must come from memory when they are not in the cache
-  /// Operands as (address, bytes): what was touched lately is in the cache.
+  /// Operands as (address, bytes): recently used ones are in the cache.
   std::vector<std::pair<std::uintptr_t, double>> operands{};
 };
 
-/// floor + max(flops / peak, bytes that miss / bandwidth + bytes that hit / (4 * bandwidth)).
+/// Time: floor + max(flops / peak, missing bytes / bandwidth + cached bytes / (4 * bandwidth)).
 struct FakeDevice {
   double floor_s = 2e-6;
   double flops_per_s = 400e12;
@@ -35,10 +35,10 @@ struct FakeDevice {
   std::int64_t memory_bytes = std::int64_t{80} << 30;
   bool keeps_cache = true;  // false: nothing is ever warm
   double clock_hz = 1.8e9;  // 0: the device does not say
-  /// Called at each replay with its number: a factor on its time and the clock it reports.
+  /// Called at each replay with its number; return a factor on its time, and the clock it reports.
   std::function<double(std::int64_t replay)> slow_down{};
   std::function<double(std::int64_t replay)> clock{};
-  /// Calls of this family fail, as by a library that cannot do what it is asked for.
+  /// Calls of this family fail, like those of a library that does not support them.
   std::string refused_family{};
 };
 
@@ -77,7 +77,7 @@ class FakeBackend final : public kernels::Backend {
   std::int64_t replays() const { return replays_; }
   double elapsed_s() const { return elapsed_s_; }
   double max_allocated() const { return max_allocated_; }
-  /// All launches that were replayed or launched eagerly, by family.
+  /// All launches, replayed or eager, by family.
   const std::map<std::string, std::int64_t>& launches() const { return launches_; }
   const std::vector<FakeCall>& last_calls() const { return last_calls_; }
 
@@ -289,7 +289,8 @@ class FakeBackend final : public kernels::Backend {
     return device_.floor_s + std::max(call.flops / device_.flops_per_s, memory);
   }
 
-  /// Whether the operand was in the cache; it is afterwards. Least recently used goes first.
+  /// Whether the operand was in the cache, which holds it afterwards. Least recently used is
+  /// evicted.
   bool touch(std::uintptr_t address, double bytes) {
     bool found = false;
     for (auto entry = recent_.begin(); entry != recent_.end(); ++entry) {

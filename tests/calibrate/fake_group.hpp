@@ -1,5 +1,5 @@
-// Devices that exchange messages without devices: every call takes a time that follows from a
-// formula. Memory is addresses alone.
+// Fake devices that exchange messages: every call takes a time given by a formula. Memory is
+// addresses only.
 #pragma once
 
 #include <map>
@@ -14,16 +14,16 @@
 
 namespace roofcast::test {
 
-/// latency + what a ring sends / bytes_per_s.
+/// Time: latency + bytes that a ring sends / bytes_per_s.
 struct FakeLinks {
   int devices = 8;
   double latency_s = 10e-6;
   double bytes_per_s = 300e9;
-  std::set<int> refused{};  // groups of so many ranks do not open
+  std::set<int> refused{};  // numbers of ranks for which no group opens
   std::set<int> failing{};  // every call of these fails
 };
 
-/// What was asked of all groups, in order.
+/// All calls to all groups, in order.
 struct GroupLog {
   std::vector<int> opened{};
   std::vector<kernels::Collective> calls{};          // launched or replayed
@@ -80,7 +80,7 @@ class FakeGroup final : public kernels::DeviceGroup {
     std::vector<kernels::Collective> list{};
   };
 
-  /// A ring sends a part of the message (n - 1) times, for an all-reduce twice.
+  /// A ring sends a part of the message (n - 1) times, twice that for an all-reduce.
   double seconds_of(const kernels::Collective& call) const {
     const double own =
         static_cast<double>(call.count) * static_cast<double>(kernels::size_of(call.element));

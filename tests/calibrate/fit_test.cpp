@@ -43,7 +43,7 @@ TEST(NonNegativeFit, WeightsMultiplyTheirRows) {
 }
 
 TEST(NonNegativeFit, TermsOfVeryDifferentSizeAreFittedAlike) {
-  // 2e-9 * bytes + 5 * count, as when bytes and counts stand in one fit.
+  // 2e-9 * bytes + 5 * count, as when bytes and counts are in one fit.
   const std::vector<double> rows = {1e9, 1, 4e9, 1, 9e9, 2};
   const std::vector<double> targets = {7, 13, 28};
   const std::vector<double> fitted = fit_non_negative(rows, 2, targets);

@@ -11,7 +11,7 @@ namespace {
 const MemoryConstants kTruth{
     .logits_bytes = 15.0, .keeps_expert_workspace = true, .compile_peak = Bytes{0.75 * kGiB}};
 
-/// A log that obeys kTruth exactly.
+/// A log that follows kTruth exactly.
 StartUpLog log_of(double logits, double hidden, double intermediate, Bytes workspace = {}) {
   StartUpLog log;
   log.shape = {.logits = logits,
@@ -23,8 +23,8 @@ StartUpLog log_of(double logits, double hidden, double intermediate, Bytes works
   return log;
 }
 
-/// Two that the sampler sets (one with experts), one that the forward pass sets, one that neither
-/// sets.
+/// Two logs whose peak is the sampler's (one with experts), one whose peak is the forward pass's,
+/// one with neither.
 std::vector<StartUpLog> logs() {
   return {log_of(1.3e8, 3e7, 1e8), log_of(2.0e8, 2e7, 0, Bytes{5e8}), log_of(1e7, 3e7, 9e8),
           log_of(1e7, 1e7, 2e7)};

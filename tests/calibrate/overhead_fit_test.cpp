@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// Time per token of a batch of `sequences`: device time, a step's own, and so much a sequence.
+/// Time per token of a batch of `sequences`: device time, a time per step, and a time per sequence.
 double token_time(double device, double sequences, double per_step, double per_sequence) {
   return device + per_step + per_sequence * sequences;
 }
@@ -44,7 +44,7 @@ const std::vector<OverheadTerm> kTerms{{"per step", 0, 1e-3}, {"per sequence", 0
 TEST(OverheadFit, FindsWhatWasPlanted) {
   const PredictFigures predict = tokens_of(kBatches);
   const OverheadFit fit = fit_overheads(kTerms, measured(predict, {0.6e-3, 12e-6}), predict);
-  // The figures are linear in the terms and without noise: one step is exact but for rounding.
+  // The figures are linear in the terms and without noise: one step is exact except for rounding.
   EXPECT_NEAR(fit.terms[0].value, 0.6e-3, 1e-9);
   EXPECT_NEAR(fit.terms[1].value, 12e-6, 1e-11);
   EXPECT_THAT(fit.terms[0].doubt, IsEmpty());
@@ -152,7 +152,7 @@ TEST(OverheadFit, LeavingARunOutShowsWhatItAloneSaid) {
   const OverheadFit fit = fit_overheads(kTerms, measured(predict, {1e-3, 1e-5}), predict);
   EXPECT_LT(fit.fitted.p90, 1e-6);
   // Of 10.01 ms, the 1 ms of a hundred more sequences: 10 %. It is the worst of three, so its share
-  // in the mean is a third at most, the others being exact.
+  // on average is a third at most, the others being exact.
   EXPECT_GT(fit.leave_one_run_out.value().p90, 0.05);
 }
 

@@ -25,7 +25,7 @@ Deployment gpt2_on(const Gpu& gpu) {
   return d;
 }
 
-/// The whole way on the fake device: cases of gpt2, swept, made a profile.
+/// The whole calibration on the fake device: cases of gpt2, swept and turned into a profile.
 CalibrationData calibrated(FakeBackend& backend) {
   TimingProtocol protocol;
   protocol.warm_up_s = 1e-4;
@@ -50,7 +50,7 @@ CalibrationData calibrated(FakeBackend& backend) {
           .tool = "roofcast 0.1.0"};
 }
 
-/// Made once: every test looks at the same calibration.
+/// Made once: all tests use the same calibration.
 const CalibrationData& data() {
   static const CalibrationData made = [] {
     FakeBackend backend;

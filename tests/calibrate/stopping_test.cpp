@@ -7,7 +7,7 @@
 namespace roofcast {
 namespace {
 
-/// 1 - noise, 1 + noise, and so on: the deviation of an even count n is noise * sqrt(n / (n - 1)).
+/// 1 - noise, 1 + noise, and so on: for an even count n the deviation is noise * sqrt(n / (n - 1)).
 std::vector<double> alternating(std::size_t count, double noise) {
   std::vector<double> samples;
   for (std::size_t i = 0; i < count; ++i) samples.push_back(i % 2 == 0 ? 1 - noise : 1 + noise);

@@ -144,7 +144,7 @@ TEST_F(SweepTest, ASourceThatIsSlowerByFarIsNotTimedAtLargerSizes) {
       run({gemm(1), slow(1), gemm(8), slow(8), slow(4), slow(16), gemm(16)}, {.outrun = 3});
   EXPECT_EQ(result.outrun, 1);  // 16 tokens; 4 lie above 1 only
   EXPECT_EQ(curves_in(result), 6);
-  EXPECT_EQ(run({gemm(8), slow(8), slow(16)}).outrun, 0);  // nobody asked
+  EXPECT_EQ(run({gemm(8), slow(8), slow(16)}).outrun, 0);  // not requested
 }
 
 TEST_F(SweepTest, KnownCasesAreNotTimedAgain) {

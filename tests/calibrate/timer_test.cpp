@@ -20,7 +20,7 @@ TimingProtocol quick() {
 
 void no_pause(double) {}
 
-/// A copy of `bytes` from each of `copies` places to one that stays.
+/// Copies `bytes` from each of `copies` places to a fixed one.
 class CopyWork {
  public:
   CopyWork(FakeBackend& backend, std::size_t bytes, int copies)

@@ -1,5 +1,5 @@
-// Predictions beside runs that others measured, whose figures tests/accuracy holds with their
-// sources: errors stay below what is aimed at, or, where that is missed, do not grow.
+// Predictions against runs measured by others, whose figures are in tests/accuracy with their
+// sources: errors stay below the target, or, where that is missed, do not grow.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -12,7 +12,8 @@
 namespace roofcast::test {
 namespace {
 
-/// `roofcast validate` on a manifest of tests/accuracy; exit 3: a mean error is past its limit.
+/// `roofcast validate` on a manifest of tests/accuracy; exit code 3 if a mean error exceeds its
+/// limit.
 CommandResult validated(const std::string& manifest, const std::string& limits) {
   return run_command("validate " ROOFCAST_SOURCE_DIR "/tests/accuracy/" + manifest +
                      " --ledger --threshold " + limits);
@@ -37,8 +38,8 @@ TEST(Accuracy, StepsOfVllmOnH100) {
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
 }
 
-/// What the table of tests/accuracy ends with where `answer` is all that the program does; writes
-/// into the current folder.
+/// Exit code of the script that makes the table of tests/accuracy if the program only prints
+/// `answer`; writes into the current folder.
 int exit_code_of_table(const std::string& manifest, const std::string& answer) {
   std::ofstream("program") << "#!/bin/sh\n" << answer << "\n";
   std::filesystem::permissions("program", std::filesystem::perms::owner_all);

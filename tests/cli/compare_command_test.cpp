@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A run with one metric that both have and one of its own.
+/// A run with one metric in common and one of its own.
 Run run_with(double ttft, const std::string& own_metric) {
   Run run;
   run.row = {.kind = "simulate",
@@ -93,7 +93,7 @@ TEST_F(Compare, TakesTwoRunsOrMore) {
   EXPECT_TRUE(json["differences"].empty());
 }
 
-/// A run that kept its requests: first tokens `ttft` after arrival, and `more` in the second half.
+/// A run with its requests: first tokens `ttft` after arrival, plus `more` in the second half.
 Run run_with_requests(double ttft, double more, std::int64_t output_tokens) {
   constexpr int kRequests = 40;
   Run run = run_with(ttft + more / 2, "x");

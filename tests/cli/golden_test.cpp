@@ -1,6 +1,6 @@
-// Whole outputs, pinned: each file of tests/golden holds a command line after "$ roofcast", what
-// it prints, and the exit code. `ninja golden` rewrites them; the commit explains the change. The
-// commands run in a folder that holds the invented hardware profiles of tests/golden/profiles.
+// Pins whole outputs: each file of tests/golden holds a command line after "$ roofcast", its output
+// and its exit code. `ninja golden` rewrites them; the commit explains the change. The commands run
+// in a folder with the invented hardware profiles of tests/golden/profiles.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::string read_text(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// The file as it should be: the commands of `text`, each followed by what it prints now.
+/// The expected file: the commands of `text`, each followed by its current output.
 std::string replay(const std::string& text) {
   const TemporaryFolder folder;
   std::filesystem::copy(ROOFCAST_SOURCE_DIR "/tests/golden/profiles", folder.path());

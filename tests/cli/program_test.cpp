@@ -1,4 +1,4 @@
-// The program as its users meet it: help, exit codes, one clear line for bad input.
+// The program as users meet it: help, exit codes, one clear line for bad input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// One line on stderr that starts with the program's name, nothing on stdout.
+/// Expects one line on stderr that starts with the program's name, and nothing on stdout.
 void expect_one_clear_line(const CommandResult& result, int exit_code, const std::string& about) {
   EXPECT_EQ(result.exit_code, exit_code) << result.err;
   EXPECT_EQ(result.out, "");

@@ -70,7 +70,7 @@ TEST(ProgressBar, LeavesNothingBehind) {
   EXPECT_TRUE(default_interrupt());
 }
 
-/// Runs a command that takes long, and interrupts it as soon as it listens.
+/// Runs a slow command, and interrupts it as soon as it handles the signal.
 CommandResult interrupted_command(const std::string& line) {
   std::thread ctrl_c([] {
     while (default_interrupt()) std::this_thread::yield();

@@ -1,4 +1,4 @@
-// roofcast runs --sql, and what simulate keeps for those who ask.
+// roofcast runs --sql, and the rows that simulate stores for such queries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class RunsSql : public testing::Test {
         "simulate --model llama-3.1-8b --gpu h100 --num-prompts 5 --request-rate 1 --store s.db");
   }
 
-  /// The text goes through a file: run_command splits its line at spaces.
+  /// The SQL goes through a file, because run_command splits its line at spaces.
   static CommandResult ask(const std::string& sql, const std::string& more = "") {
     std::ofstream("query.sql") << sql;
     return run_command("runs --store s.db --sql @query.sql " + more);

@@ -1,5 +1,5 @@
-// What `roofcast simulate` says about runs that are not plain: rejections, stages, replicas,
-// histograms, prefix hits.
+// The answer of `roofcast simulate` on runs with rejections, stages, replicas, histograms or prefix
+// hits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ std::string as_text(const SimulationRun& run) {
   return out.str();
 }
 
-/// Of two requests, in so many seconds each.
+/// The distribution of two requests, each of `seconds`.
 Distribution of_two(double seconds, bool exact = true) {
   Distribution distribution{.count = 2, .exact = exact};
   for (const DistributionStatistic& statistic : kDistributionStatistics) {

@@ -1,4 +1,4 @@
-// roofcast simulate: what it takes, what it refuses, and what it leaves alone.
+// roofcast simulate: what it accepts, what it rejects, and what it must not touch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ Json answer(const std::string& line) {
   return Json::parse(result.out);
 }
 
-/// Misuse: a line on stderr that holds `about`, exit code 2.
+/// Usage error: a line on stderr that contains `about`, exit code 2.
 void expect_misuse(const std::string& line, const std::string& about) {
   const CommandResult result = run_command(line);
   EXPECT_EQ(result.exit_code, 2) << line << "\n" << result.err;

@@ -1,9 +1,9 @@
-// Arrows between rooms go down only. CONTRIBUTING.md has the one table of rooms and of what each
+// Rooms may include only rooms below them. CONTRIBUTING.md has the table of rooms and of what each
 // may include; this test reads it and every #include "..." of the product.
 //
-// An entry of the table's last column is a room with all that it holds ("model/") or files directly
-// in a folder ("model/*.hpp"). A file belongs to the row with the longest name that it begins with,
-// and may always include its own row's files.
+// An entry of the table's last column is a whole room ("model/") or the files directly in a folder
+// ("model/*.hpp"). A file belongs to the row with the longest matching prefix, and may always
+// include its own row's files.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 namespace roofcast::test {
 namespace {
 
-/// An include that the table forbids and that is still there: any file of `room` may have it. The
-/// list may only get shorter: the test fails when one is no longer needed.
+/// An include that the table forbids but that still exists, in any file of `room`. The list may
+/// only shrink: the test fails if an entry is no longer needed.
 struct KnownException {
   std::string_view room;
   std::string_view header;
@@ -46,7 +46,7 @@ struct Include {
   std::string header{};
 };
 
-/// What stands in `code` in a cell of the table.
+/// The `code` spans in a cell of the table.
 std::vector<std::string> codes_in(std::string_view cell) {
   std::vector<std::string> codes;
   while (true) {
@@ -68,7 +68,7 @@ std::vector<std::string> cells_of(std::string_view row) {
   return cells;
 }
 
-/// The rows of the table that begins with "| room | holds | may include |".
+/// The rows of the table that starts with "| room | holds | may include |".
 std::vector<Room> read_rooms() {
   std::vector<Room> rooms;
   bool in_table = false;
@@ -90,7 +90,7 @@ const std::vector<Room>& rooms() {
   return read;
 }
 
-/// The row that a file belongs to; null when there is none.
+/// The row that a file belongs to; null if there is none.
 const Room* room_of(const std::string& path) {
   const Room* found = nullptr;
   for (const Room& room : rooms()) {
@@ -100,7 +100,7 @@ const Room* room_of(const std::string& path) {
   return found;
 }
 
-/// "model/*.hpp": the folder, where an entry names files directly in it; else empty.
+/// For "model/*.hpp" the folder whose files it names; else empty.
 std::string folder_of_files(const std::string& entry) {
   constexpr std::string_view kFiles = "*.hpp";
   return entry.ends_with(kFiles) ? entry.substr(0, entry.size() - kFiles.size()) : "";
@@ -118,7 +118,7 @@ bool may_include(const Room& room, const std::string& header) {
                      [&](const std::string& entry) { return covers(entry, header); });
 }
 
-/// Of the product: tests, benchmarks and examples may include what they like.
+/// Includes of the product; tests, benchmarks and examples may include anything.
 std::vector<Include> product_includes() {
   constexpr std::string_view kOpening = "#include \"";
   std::vector<Include> includes;

@@ -1,12 +1,12 @@
-// A path that a document or a comment names exists: readers follow them, and nothing else fails
+// Every path named in a document or comment must exist: readers follow them, and nothing else fails
 // when a file moves.
 //
-// What is looked at: words with a slash that begin with a folder of the root
-// ("model/step/roofline.cpp", "tests/golden/*.txt", "model/io/gpu_reader" for a file of any
-// ending; NAME stands for any name), names of C++ files alone ("roofline.cpp": somewhere in the
-// project), and in documents everything in `code` or a link that ends as a source or a folder does,
-// from the document's own folder too. What is not: paths outside ("../shared", "/usr"), and what a
-// build makes ("build/").
+// Checked: words with a slash that start with a folder of the root ("model/step/roofline.cpp",
+// "tests/golden/*.txt", "model/io/gpu_reader" for a file with any ending; NAME stands for any
+// name), names of C++ files alone ("roofline.cpp": anywhere in the project), and in documents every
+// `code` span or link that ends like a source or a folder, also relative to the document's own
+// folder. Not checked: paths outside the project ("../shared", "/usr"), and build outputs
+// ("build/").
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,12 +21,12 @@
 namespace roofcast::test {
 namespace {
 
-/// Of other projects: files that are cited by their bare name, paths that could be ours.
+/// Files of other projects that are cited by name only, and paths that could be ours.
 const std::set<std::string, std::less<>> kOthersFiles{"llama.cpp", "kvCacheManager.cpp",
                                                       "docs/gguf.md", "docs/source/performance",
                                                       "docs/source/developer-guide"};
 
-/// Stands for any name, in "simulator/engine/policy_NAME.cpp".
+/// Placeholder for any name, as in "simulator/engine/policy_NAME.cpp".
 constexpr std::string_view kPlaceholder = "NAME";
 
 bool is_path_character(char c) {
@@ -39,7 +39,7 @@ bool has_ending(std::string_view word, std::initializer_list<std::string_view> e
                      [&](std::string_view ending) { return word.ends_with(ending); });
 }
 
-/// Whether `name` matches `pattern`, in which * stands for anything but a slash.
+/// Whether `name` matches `pattern`, in which * stands for anything except a slash.
 bool matches(std::string_view pattern, std::string_view name) {
   if (pattern.empty()) return name.empty();
   if (pattern.front() != '*') {
@@ -53,8 +53,8 @@ bool matches(std::string_view pattern, std::string_view name) {
   return false;
 }
 
-/// Runs of the characters that paths are made of. One after a character that makes it a part of
-/// something else (an address, a variable, a flag) is no path.
+/// Runs of path characters. A run after a character that makes it part of something else (an
+/// address, a variable, a flag) is not a path.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   std::size_t at = 0;
@@ -101,7 +101,7 @@ class Tree {
                        [&](const std::string& one) { return matches(path, one); });
   }
 
-  /// From the root, from `folder`, or from a folder around it.
+  /// Searches from the root, from `folder`, and from the folders around it.
   bool has_from(std::string folder, const std::string& path) const {
     for (; !folder.empty(); folder = folder_of(folder)) {
       if (has(folder + "/" + path)) return true;
@@ -133,7 +133,7 @@ const Tree& tree() {
   return one;
 }
 
-/// Whether a word of a comment or a document, in a file of `folder`, leads nowhere.
+/// Whether a word of a comment or document, in a file of `folder`, is a path that does not exist.
 bool is_stale(const std::string& word, const std::string& folder) {
   if (kOthersFiles.contains(word)) return false;
   if (tree().begins_at_root(word)) return !tree().has_from(folder, word);
@@ -143,8 +143,8 @@ bool is_stale(const std::string& word, const std::string& folder) {
   return !tree().has_name(word);
 }
 
-/// The same of what stands in `code` or a link of a document. There a path may begin in the
-/// document's own folder, and a file's name must be of a file at or below it, or of the root.
+/// The same for a `code` span or link of a document. A path there may start in the document's own
+/// folder, and a file name must exist in that folder, below it, or at the root.
 bool is_stale_code(const std::string& word, const std::string& folder) {
   const bool is_folder = word.ends_with('/');
   const bool is_file = has_ending(word, {".cpp", ".hpp", ".cu", ".cuh", ".md", ".sql"});
@@ -155,7 +155,7 @@ bool is_stale_code(const std::string& word, const std::string& folder) {
   return is_folder || word.find('/') != std::string::npos || !tree().has_below(folder, word);
 }
 
-/// What of a source's line is a comment; empty when nothing is.
+/// The comment in a source line; empty if there is none.
 std::string comment_of(const std::string& line, std::string_view opening) {
   for (auto at = line.find(opening); at != std::string::npos; at = line.find(opening, at + 1)) {
     if (at == 0 || line[at - 1] != ':') return line.substr(at);  // "https://"
@@ -163,7 +163,7 @@ std::string comment_of(const std::string& line, std::string_view opening) {
   return "";
 }
 
-/// How comments of this file begin; empty where its comments are not looked at.
+/// How comments of this file start; empty if its comments are not checked.
 std::string_view comment_opening(const std::string& path) {
   if (is_source(path) || path.ends_with(".js")) return "//";
   const std::string name = file_name(path);
@@ -173,7 +173,7 @@ std::string_view comment_opening(const std::string& path) {
   return has_hashes || (is_script && name != "LICENSE") ? "#" : "";
 }
 
-/// Contents of `code` and of ](links) in a line of a document.
+/// Contents of `code` spans and ](links) in a line of a document.
 std::vector<std::string> code_in(const std::string& line) {
   std::vector<std::string> parts;
   const auto collect = [&](std::string_view open, char close) {
@@ -190,7 +190,7 @@ std::vector<std::string> code_in(const std::string& line) {
   return parts;
 }
 
-/// Lines of a document: what stands outside fences, and inside, is read by different rules.
+/// Text outside and inside fences is read by different rules.
 std::vector<std::string> stale_words_of_document(const std::string& path) {
   std::vector<std::string> stale;
   bool in_fence = false;

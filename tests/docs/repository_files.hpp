@@ -1,5 +1,5 @@
-// The project's files as these tests read them: sources and documents, without build folders and
-// what others installed.
+// The project's files for these tests: sources and documents, without build folders and third-party
+// files.
 #pragma once
 
 #include <string>
@@ -12,20 +12,20 @@ struct TextLine {
   std::string text{};
 };
 
-/// Paths below the project's root with forward slashes, ascending. Left out: build folders, .git
-/// and node_modules.
+/// Paths relative to the project's root with forward slashes, sorted. Leaves out build folders,
+/// .git and node_modules.
 std::vector<std::string> repository_files();
 
-/// Lines of a file of the project. Throws std::runtime_error when it cannot be read.
+/// Lines of a file of the project. Throws std::runtime_error if it cannot be read.
 std::vector<TextLine> lines_of(const std::string& path);
 
 /// C++ and CUDA sources.
 bool is_source(const std::string& path);
 
-/// `name` of "a/b/name".
+/// For "a/b/name": "name".
 std::string file_name(const std::string& path);
 
-/// "a/b" of "a/b/name"; empty for a file at the root.
+/// For "a/b/name": "a/b"; empty for a file at the root.
 std::string folder_of(const std::string& path);
 
 }  // namespace roofcast::test

@@ -1,5 +1,5 @@
-// Two types of one name in one namespace are one type to the linker, whatever their members: it
-// keeps one destructor for both, and the program crashes far from the cause.
+// To the linker, two types with the same name and namespace are the same type, whatever their
+// members: it keeps one destructor for both, and the program crashes far from the cause.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// libFuzzer target: whatever the bytes of a result, reading gives runs whose figures a store takes,
-// nothing (no known format), or one Error of one line.
+// libFuzzer target: for any bytes, reading a result gives runs whose figures a store accepts,
+// nullopt (unknown format), or one Error of one line.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// libFuzzer target: whatever the text, parse_gpu gives a profile that is written and read back to
-// the same text, or one Error of one line.
+// libFuzzer target: for any text, parse_gpu gives a profile that is written and read back to the
+// same text, or one Error of one line.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

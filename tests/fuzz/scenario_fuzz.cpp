@@ -1,5 +1,5 @@
-// libFuzzer target: whatever the text, parse_scenario gives a scenario that is written and read
-// back to the same text, or one Error.
+// libFuzzer target: for any text, parse_scenario gives a scenario that is written and read back to
+// the same text, or one Error.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// libFuzzer target: whatever the bytes of a trace, reading gives a workload that keeps its promises
-// or one Error. Compiled once a format (ROOFCAST_FUZZED_FORMAT). Options of reading follow from the
-// number of bytes, so that a few inputs reach all of them.
+// libFuzzer target: for any bytes, reading a trace gives a valid workload or one Error. Compiled
+// once per format (ROOFCAST_FUZZED_FORMAT). Reading options are derived from the number of bytes,
+// so that a few inputs reach all of them.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -19,7 +19,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-/// What trace_reader.hpp and workload.hpp say of every workload.
+/// The guarantees of trace_reader.hpp and workload.hpp for every workload.
 void check(const Workload& workload) {
   require(!workload.requests.empty());
   Nanoseconds before = 0;

@@ -1,4 +1,4 @@
-// Activation problems with their reference answers; CPU and CUDA tests run the same.
+// Activation problems with reference answers, shared by the CPU and CUDA tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/reference_tokens.hpp"
+#include "tests/kernels/reference_tokens.hpp"
 #include "tests/kernels/tensors.hpp"
 
 namespace roofcast::kernels::test {
@@ -68,9 +68,9 @@ Activation problem(ActivationCase& c, Place& place) {
           .output = place.at(c.output)};
 }
 
-/// Of x f(x), f between 0 and 1, the error is a few units of |x|: 16 allow for an exponential that
-/// is off by 2 + 1.2 |x| units (the GPU's fast one) where f is not negligible, |x| < 8, and for the
-/// cancellation in 1 + tanh. The other half's factor multiplies it.
+/// For x f(x) with f between 0 and 1 the error is a few units of |x|. 16 units allow for an
+/// exponential that is off by 2 + 1.2 |x| units (the GPU's fast one) where f is not negligible, |x|
+/// < 8, and for the cancellation in 1 + tanh. The factor from the other half scales the error.
 inline void expect_answer(ActivationCase& c) {
   HostPlace host;
   const std::size_t width = count(c.shape.width);

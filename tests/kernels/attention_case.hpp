@@ -1,4 +1,4 @@
-// Attention problems with their reference answers; CPU and CUDA tests run the same.
+// Attention problems with reference answers, shared by the CPU and CUDA tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/reference_attention.hpp"
+#include "tests/kernels/reference_attention.hpp"
 #include "tests/kernels/paged_tokens.hpp"
 #include "tests/kernels/tensors.hpp"
 
@@ -36,7 +36,8 @@ inline void PrintTo(const AttentionShape& shape, std::ostream* out) {
   *out << name_of(shape.element) << "_" << shape.name;
 }
 
-/// `shapes` for one element of queries, caches of the same element but where it says fp8.
+/// `shapes` with queries of one element, and caches of the same element unless the shape asks for
+/// fp8.
 inline std::vector<AttentionShape> of_element(std::vector<AttentionShape> shapes, Element element) {
   for (AttentionShape& shape : shapes) {
     shape.element = element;
@@ -117,8 +118,8 @@ inline std::int32_t largest_of(const std::vector<std::int32_t>& values) {
   return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
 }
 
-/// Queries twice the size of normal ones make scores of a deviation of 2: some tokens weigh a
-/// hundred times as much as others.
+/// Queries of deviation 2 give scores of deviation 2, so that some tokens weigh a hundred times as
+/// much as others.
 inline constexpr float kQueryDeviation = 2;
 
 struct AttentionCase {
@@ -135,7 +136,7 @@ struct AttentionCase {
   std::int64_t query_row() const { return std::int64_t{shape.query_heads} * shape.head_dim; }
   std::int64_t stride() const { return query_row() + shape.stride_extra; }
   std::int64_t cache_row() const { return std::int64_t{shape.kv_heads} * shape.head_dim; }
-  /// fp8 is used to near its largest number.
+  /// fp8 is used almost to its largest number.
   float key_scale() const { return shape.cache == Element::fp8_e4m3 ? 0.03F : 1; }
   float value_scale() const { return shape.cache == Element::fp8_e4m3 ? 0.9F : 1; }
 
@@ -212,12 +213,13 @@ DecodeAttention problem(DecodeCase& c, Place& place) {
   return attention;
 }
 
-/// What a kernel does beside fp32 arithmetic.
+/// Errors of a kernel other than fp32 arithmetic.
 struct AttentionTolerance {
-  /// Relative rounding of a probability before it is multiplied by a value: rounding_error(element)
-  /// where tensor cores multiply them.
+  /// Relative rounding error of a probability before it is multiplied by a value:
+  /// rounding_error(element) if tensor cores do the multiplication.
   double probability = 0;
-  /// Its absolute rounding: 2^-25, half the step of subnormal fp16, where it is stored as that.
+  /// Absolute rounding error: 2^-25, half the step of subnormal fp16, if probabilities are stored
+  /// in fp16.
   double subnormal_probability = 0;
 };
 
@@ -228,10 +230,10 @@ struct AttentionSize {
 };
 
 /// A probability's relative error is the absolute error of its score: key_dim additions and four
-/// operations more (two factors, the largest score taken off, the exponential's argument), each a
-/// unit of the score's magnitude, and four units of the exponential itself. It comes twice, in the
-/// sum of values and in the sum that divides it. Both sums take `tokens` additions, and a factor
-/// for each new largest score, of which there are fewer than tokens.
+/// more operations (two factors, subtracting the maximum, the exponential's argument), each one
+/// unit of the score's magnitude, plus four units for the exponential itself. It counts twice, in
+/// the sum of values and in the sum that divides it. Both sums take `tokens` additions, and a
+/// factor for each new maximum, of which there are fewer than `tokens`.
 inline void expect_close(const Tensor& output, const AttentionAnswer& expected,
                          const AttentionSize& size, const AttentionTolerance& tolerance) {
   const auto tokens = static_cast<double>(size.tokens);

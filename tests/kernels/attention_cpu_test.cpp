@@ -73,7 +73,7 @@ std::vector<double> last_as_prefill(test::PrefillCase& c, std::int32_t tokens, i
   return output.values();
 }
 
-/// The last token of the prompt in a decode of `sequences` sequences that all are this one.
+/// The last token of the prompt in a decode of `sequences` copies of this sequence.
 std::vector<double> last_as_decode(test::PrefillCase& c, int sequences, int threads, cpu::Isa isa) {
   test::HostPlace host;
   const PrefillAttention prompt = test::problem(c, host);

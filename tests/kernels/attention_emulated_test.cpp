@@ -1,5 +1,5 @@
-// The own CUDA attention kernels, run thread by thread on the host, against the reference: the same
-// problems and tolerances as on a GPU.
+// Our CUDA attention kernels, run thread by thread on the host against the reference, with the
+// problems and tolerances of the GPU tests.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,8 @@
 namespace roofcast::kernels {
 namespace {
 
-/// bf16 and fp16 differ in single instructions alone, so that of fp16 the shapes of these names do.
+/// For fp16, which differs from bf16 in single instructions only, the shapes with these names
+/// suffice.
 template <class Shape>
 std::vector<Shape> few(const std::vector<Shape>& shapes) {
   std::vector<Shape> chosen;
@@ -44,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Fp16, EmulatedPrefill,
 
 class EmulatedDecode : public testing::TestWithParam<test::AttentionShape> {};
 
-/// With few CTAs, each of which does several items, and with so many that items are cut.
+/// With few CTAs, each of which does several items, and with enough that items are split.
 TEST_P(EmulatedDecode, AgreesWithTheReference) {
   for (const int ctas : {3, 40}) {
     SCOPED_TRACE(ctas);

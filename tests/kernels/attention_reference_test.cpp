@@ -3,15 +3,15 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/reference_attention.hpp"
+#include "tests/kernels/reference_attention.hpp"
 
 namespace roofcast::kernels {
 namespace {
 
 const float ln3 = std::log(3.0F);
 
-/// One sequence of five tokens in three pages of two, heads of one element; the second page of the
-/// table is the first in memory. The keys are 0, so that all tokens weigh the same.
+/// One sequence of five tokens in three pages of two, with heads of one element; the table's second
+/// page comes first in memory. All keys are 0, so that all tokens weigh the same.
 struct Tiny {
   std::vector<float> query{1, 1, 1, 1, 1};
   std::vector<float> keys{0, 0, 0, 0, 0, 0};

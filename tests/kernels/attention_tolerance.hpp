@@ -1,6 +1,6 @@
-// What the own attention kernels on tensor cores may be off by beside fp32 arithmetic: they round
-// probabilities to the element before these are multiplied by values. Below 2^-14 fp16 steps by
-// 2^-24, half of which is the error.
+// Errors of our tensor-core attention kernels other than fp32 arithmetic: they round probabilities
+// to the element before multiplying them by values. Below 2^-14, fp16 has steps of 2^-24, so the
+// error is half of that.
 #pragma once
 
 #include "tests/kernels/attention_case.hpp"

@@ -1,4 +1,4 @@
-// What tests of CPU kernels run on.
+// Instruction sets for tests of CPU kernels.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace roofcast::kernels::test {
 
-/// Every instruction set that this machine has, so that one machine tests all of them.
+/// All instruction sets of this machine, so that one machine tests them all.
 inline std::vector<cpu::Isa> instruction_sets() {
   std::vector<cpu::Isa> sets;
   for (const cpu::Isa isa :

@@ -25,8 +25,9 @@ cuda::CublasLtDevice this_device() {
 }
 
 /// Hopper's tensor cores keep 14 bits of an fp8 sum (DeepSeek-V3, arXiv 2412.19437, 3.3.2): each
-/// step of 32 products and the running sum is cut at 2^-13 of its largest term. Of normal operands
-/// that term is some 8 products' size against 32 * 2 / pi = 20 of all: 33 * 2^-13 * 8 / 20 < 2^-9.
+/// step of 32 products and the running sum is truncated at 2^-13 of its largest term. With normal
+/// operands that term has the size of about 8 products, and all terms together 32 * 2 / pi = 20: 33
+/// * 2^-13 * 8 / 20 < 2^-9.
 double sum_error(const test::GemmShape& shape) {
   return test::fp32_sum_error(shape.k) + (shape.element == Element::fp8_e4m3 ? 0x1p-9 : 0);
 }

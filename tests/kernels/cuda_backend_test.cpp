@@ -95,8 +95,8 @@ TEST(CudaBackend, TellsTheFactsOfItsDevice) {
   EXPECT_TRUE(facts.versions.contains("CUDA"));
 }
 
-/// One launch, recorded and replayed. Copies to the device must be done before another stream reads
-/// what they brought.
+/// One launch, recorded and replayed. Copies to the device must be complete before another stream
+/// reads their data.
 template <class Case, class... Source>
 void run_recorded(Backend& backend, Case& c, Source... source) {
   test::DevicePlace place;
@@ -168,7 +168,7 @@ TEST(CudaBackend, ComputesProductsByTheLibrary) {
   test::expect_answer(c, test::fp32_sum_error(512));
 }
 
-/// By each source that is here, the first launch prepared or not.
+/// Runs every available source, with and without preparing the first launch.
 template <class Case, class Shape>
 void expect_attention(Backend& backend, KernelFamily family, const Shape& shape) {
   for (const auto& [source, name] : backend.sources(family)) {

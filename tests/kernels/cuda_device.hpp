@@ -1,4 +1,4 @@
-// Tests that need a GPU end as skipped, with the reason, where there is none.
+// Tests that need a GPU are skipped, with the reason, if there is none.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,8 +8,8 @@
 
 namespace roofcast::kernels::test {
 
-/// Why no kernel can run here; empty when one can. A failure that is no sign of an absent device
-/// is not a reason to skip.
+/// Why no kernel can run here; empty if one can. Errors other than an absent device are no reason
+/// to skip.
 inline std::string why_no_device() {
   int count = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);

@@ -1,5 +1,5 @@
-// The place of a test case's operands on a CUDA device (HostPlace of tests/kernels/tensors.hpp is
-// the other one).
+// Places a test case's operands on a CUDA device (HostPlace of tests/kernels/tensors.hpp is the
+// host counterpart).
 #pragma once
 
 #include <deque>
@@ -38,7 +38,7 @@ class DevicePlace {
   std::deque<Copy> copies_;  // addresses stay where they are
 };
 
-/// Makes the case's problem on the device, launches it there and compares with the reference.
+/// Builds the case's problem on the device, launches it there and compares with the reference.
 template <class Case, class Launch>
 void expect_agreement_on_device(Case& c, const Launch& launch) {
   DevicePlace place;

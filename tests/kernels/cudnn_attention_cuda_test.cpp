@@ -43,8 +43,8 @@ class CudnnAttentionCuda : public testing::Test {
   std::unique_ptr<cuda::CudnnAttention> cudnn_;
 };
 
-// One test for all shapes, as the library takes long to start, and fp16 by one of them, as each has
-// a plan of its own, which takes long to make.
+// One test for all shapes, because the library is slow to start, and only one shape in fp16,
+// because each has its own plan, which is slow to build.
 
 template <class Case, class Shape>
 std::vector<Case> cases_of(std::vector<Shape> (*shapes)(Element)) {

@@ -1,8 +1,7 @@
-// cuDNN's engines for compute capability 9.0 take the graphs, without a GPU: the device is
-// described by its properties, and the toolkit's stub of libcuda.so.1 stands in for the driver
-// (CMakeLists.txt puts it on the loader's path). Heuristics, support checks and the compilation of
-// kernels are then real; only loading a compiled kernel fails, which is how an accepted graph ends
-// here.
+// cuDNN's engines for compute capability 9.0 accept the graphs, tested without a GPU: the device is
+// described by its properties, and the toolkit's stub of libcuda.so.1 replaces the driver
+// (CMakeLists.txt puts it on the loader's path). Heuristics, support checks and kernel compilation
+// are then real; only loading a compiled kernel fails, which is how an accepted graph ends here.
 #include "kernels/cuda/cudnn_attention_graph.hpp"
 
 #include <dlfcn.h>
@@ -17,7 +16,7 @@
 namespace roofcast::kernels::cuda {
 namespace {
 
-/// Of an H200 (compute capability 9.0), in the form of cuDNN's own device descriptor.
+/// An H200 (compute capability 9.0), in the form of cuDNN's own device descriptor.
 constexpr const char* kDevice = R"({"maxGridSize":[2147483647,65535,65535],
 "maxBlockSize":[1024,1024,64],"regsPerBlock":65536,"multiProcessorCount":132,"warpSize":32,
 "maxSharedMemoryPerBlock":49152,"maxSharedMemoryPerBlockOptin":232448,
@@ -49,7 +48,7 @@ class CudnnAttentionGraph : public testing::Test {
     device_->finalize("the device's properties");
   }
 
-  /// What the best engine by the library's own account says; "" when it took the graph.
+  /// The error of the engine that the library ranks first; "" if it accepted the graph.
   std::string refusal(void (*describe)(CudnnGraph&, const CudnnAttentionShape&),
                       const CudnnAttentionShape& shape) {
     CudnnGraph graph(*library_);

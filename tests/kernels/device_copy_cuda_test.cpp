@@ -14,7 +14,7 @@
 namespace roofcast::kernels {
 namespace {
 
-/// Copies `bytes` random bytes and compares all of them, and the poison behind them.
+/// Copies `bytes` random bytes and compares all of them, and the poison after them.
 void expect_copied(std::int64_t bytes, std::mt19937& random) {
   int multiprocessors = 0;
   ROOFCAST_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));

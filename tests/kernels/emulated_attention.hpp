@@ -1,5 +1,5 @@
-// The own CUDA attention kernels on the host (emulated_cta.hpp): contracts with host pointers, run
-// as the launchers in kernels/cuda would launch them.
+// Our CUDA attention kernels on the host (emulated_cta.hpp): contracts with host pointers, run as
+// the launchers in kernels/cuda would launch them.
 #pragma once
 
 #include "kernels/attention.hpp"
@@ -48,7 +48,7 @@ void emulate_decode_head(const DecodeAttention& attention, int ctas, std::uint32
   }
 }
 
-/// `ctas`: as many as the device would hold at once.
+/// `ctas`: number of CTAs that the device would run at once.
 inline void emulate_decode(const DecodeAttention& attention, int ctas, std::uint32_t seed) {
   const bool eight_bits = attention.cache.element == Element::fp8_e4m3;
   if (attention.element == Element::bf16) {
@@ -105,7 +105,7 @@ void emulate_latent_tile(const LatentDecode& attention, int ctas, std::uint32_t 
                   std::int64_t{attention.sequences} * attention.query_heads, launch.ctas, seed + 1);
 }
 
-/// As launch_latent_decode() chooses on devices that have room for this number of stages.
+/// The choice of launch_latent_decode() on devices with room for this number of stages.
 template <class T, int kStages>
 void emulate_latent_heads(const LatentDecode& attention, int ctas, std::uint32_t seed) {
   constexpr int kMaxHeadTiles = kStages == 4 ? 4 : 2;

@@ -33,7 +33,7 @@ constexpr std::size_t kStackBytes = std::size_t{256} * 1024;
 constexpr std::uint32_t kSharedBase = 4096;  // not 0: a forgotten base is out of bounds
 constexpr unsigned char kPoisoned = 0xff;    // NaN in every format
 
-/// What a lane brings to an operation of its warp, and what it takes away.
+/// A lane's input to a warp operation, and its result.
 struct Lane {
   std::array<std::uint32_t, 10> word{};
 };
@@ -80,7 +80,7 @@ struct Cta {
 
 Cta* cta = nullptr;  // the one that runs
 
-// The address sanitiser wants to know when the stack changes.
+// The address sanitiser must be told when the stack changes.
 void switch_to(ucontext_t& from, ucontext_t& to, [[maybe_unused]] const void* stack,
                [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool for_ever = false) {
 #if defined(ROOFCAST_SANITISED)
@@ -112,7 +112,7 @@ void wait_until(std::function<bool()> holds) {
 
 struct ThreadFailed {};  // unwinds the failing thread's stack, up to run_thread
 
-/// Ends the emulation; the calling thread never goes on.
+/// Ends the emulation; the calling thread does not continue.
 [[noreturn]] void fail(const std::string& what) {
   cta->error = "CTA " + std::to_string(cta->index) + ", thread " + std::to_string(cta->current) +
                ": " + what;
@@ -130,7 +130,7 @@ unsigned char* shared_at(std::uint32_t address, std::uint32_t bytes, const char*
   return cta->shared.data() + offset;
 }
 
-/// All lanes of the warp meet; the last to come turns what they brought into what they take.
+/// All lanes of the warp meet; the last to arrive turns their inputs into results.
 Lane meet(const char* operation, const Lane& brought, const std::function<void(Warp&)>& turn) {
   WarpState& warp = cta->warps[static_cast<std::size_t>(cta->current / kLanes)];
   const auto lane = static_cast<std::size_t>(cta->current % kLanes);
@@ -190,7 +190,7 @@ bool run_round(std::mt19937& random) {
   return progress;
 }
 
-/// `stacks`: of all threads, from one CTA to the next.
+/// `stacks`: for all threads, reused from one CTA to the next.
 void run_cta(const EmulatedLaunch& launch, const std::function<void()>& body, int index,
              char* stacks, std::mt19937& random) {
   Cta state{.launch = &launch, .body = &body, .index = index};
@@ -249,7 +249,7 @@ std::uint32_t packed(float low, float high) {
          (static_cast<std::uint32_t>(from_float<T>(high).bits) << 16);
 }
 
-/// Words 0 to 3 of each lane: A; 4 and 5: B; 6 to 9: C, which becomes the result.
+/// Words 0 to 3 of each lane hold A; 4 and 5 hold B; 6 to 9 hold C, which becomes the result.
 template <class T>
 void multiply(Warp& lanes) {
   std::array<std::array<double, kFragmentDepth>, kFragmentRows> a{};

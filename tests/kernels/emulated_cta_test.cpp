@@ -1,4 +1,4 @@
-// The emulation finds what it is there for.
+// The emulation detects the faults that it is meant to find.
 #include "tests/kernels/emulated_cta.hpp"
 
 #include <gtest/gtest.h>

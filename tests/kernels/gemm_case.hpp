@@ -1,4 +1,4 @@
-// GEMM problems of all three forms with their reference answers; CPU and CUDA tests run the same.
+// GEMM problems of all three forms with reference answers, shared by the CPU and CUDA tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/reference_gemm.hpp"
+#include "tests/kernels/reference_gemm.hpp"
 #include "tests/kernels/tensors.hpp"
 
 namespace roofcast::kernels::test {
@@ -30,7 +30,7 @@ inline void PrintTo(const GemmShape& shape, std::ostream* out) {
        << "x" << shape.k << (shape.scale == GemmScale::block ? "_blocks" : "");
 }
 
-/// One row and few rows, rows and columns that no tile divides, odd sizes, no rows.
+/// One row, few rows, rows and columns that no tile divides, odd sizes, no rows.
 inline std::vector<GemmShape> plain_gemm_shapes(Element element) {
   std::vector<GemmShape> shapes;
   const auto add = [&](std::int64_t m, int n, int k, Element result) {
@@ -51,7 +51,7 @@ inline std::vector<GemmShape> plain_gemm_shapes(Element element) {
   return shapes;
 }
 
-/// fp8 and int8 with one factor a tensor, fp8 with factors a block, the weight's last block ragged.
+/// fp8 and int8 with one factor per tensor, fp8 with one per block, the weight's last block ragged.
 inline std::vector<GemmShape> scaled_gemm_shapes() {
   using enum Element;
   std::vector<GemmShape> shapes;
@@ -73,7 +73,7 @@ inline std::vector<GemmShape> scaled_gemm_shapes() {
   return shapes;
 }
 
-/// So that fp8 is far from its subnormal numbers and int8 uses its range.
+/// Keeps fp8 away from its subnormal numbers, and makes int8 use its range.
 inline float operand_deviation(Element element) {
   if (element == Element::int8) return 40;
   return element == Element::fp8_e4m3 ? 16 : 1;
@@ -91,7 +91,7 @@ struct GemmCase {
         weight_scale(random_factors(factors(shape.n, kScaleBlock), 0.01F, 0.1F, random)),
         output(shape.result, count(shape.m, shape.n)) {}
 
-  /// Factors for `rows` of k elements, one for each block of `side` rows and kScaleBlock of k.
+  /// Factors for `rows` of k elements, one per block of `side` rows and kScaleBlock of k.
   std::size_t factors(std::int64_t rows, int side) const {
     if (shape.scale != GemmScale::block) return 1;
     return count((rows + side - 1) / side, shape.k / kScaleBlock);
@@ -120,12 +120,11 @@ Gemm problem(GemmCase& c, Place& place) {
           .weight_scale = scaled ? at(place, c.weight_scale) : nullptr};
 }
 
-/// Error of a sum of k products relative to the sum of their absolute values: k additions, of which
-/// each may cut one unit of fp32 off, and the rounding of fp32 products with it.
+/// Error of a sum of k products relative to the sum of their absolute values: k additions, each of
+/// which may truncate one unit of fp32, which includes the rounding of fp32 products.
 inline double fp32_sum_error(int k) { return k * kUnit; }
 
-/// `sum_error` is relative as above; int8 is added up exactly. The factors take three operations
-/// more.
+/// `sum_error` is relative as above; int8 sums are exact. The factors take three more operations.
 inline void expect_answer(GemmCase& c, double sum_error) {
   HostPlace host;
   const Sums expected = gemm_reference(problem(c, host));
@@ -152,7 +151,7 @@ inline void PrintTo(const GroupedGemmShape& shape, std::ostream* out) {
   for (const std::int32_t rows : shape.rows) *out << "_" << rows;
 }
 
-/// Even, skewed, experts without rows at either end and between, no rows at all, one expert.
+/// Even, skewed, experts without rows at both ends and in between, no rows at all, one expert.
 inline std::vector<GroupedGemmShape> grouped_gemm_shapes(Element element) {
   return {{element, {4, 4, 4, 4}, 128, 64},    {element, {0, 70, 0, 1, 17, 0}, 96, 256},
           {element, {1, 1, 1, 1, 1}, 72, 200}, {element, {0, 0, 0}, 64, 64},
@@ -258,7 +257,7 @@ Int4Gemm problem(Int4GemmCase& c, Place& place) {
           .output = place.at(c.output)};
 }
 
-/// `sum_error` of a kernel that rounds nibble times scale to the element before it multiplies is
+/// A kernel that rounds nibble times scale to the element before multiplying has a `sum_error`
 /// larger by rounding_error(element).
 inline void expect_answer(Int4GemmCase& c, double sum_error) {
   HostPlace host;

@@ -69,7 +69,7 @@ INSTANTIATE_FOR(Int4GemmCpu, int4_gemm_shapes, fp32);
 INSTANTIATE_FOR(Int4GemmCpu, int4_gemm_shapes, fp16);
 INSTANTIATE_FOR(Int4GemmCpu, int4_gemm_shapes, bf16);
 
-/// What oneDNN 2.6 has; fp16 results of int8 it has not.
+/// Shapes that oneDNN 2.6 supports; it has no fp16 results of int8 products.
 std::vector<test::GemmShape> library_shapes() {
   std::vector<test::GemmShape> shapes;
   for (const test::GemmShape& shape : dense_shapes()) {
@@ -113,7 +113,7 @@ TEST(LibraryGemmCpu, RefusesWhatItDoesNotSupport) {
   EXPECT_THROW(library.launch(Gemm{}), std::invalid_argument);
 }
 
-/// The output of `rows` rows of `c`, from row `first` on, computed with `threads` threads.
+/// `rows` output rows of `c` from row `first` on, computed with `threads` threads.
 std::vector<double> rows_of(test::GemmCase& c, std::int64_t first, std::int64_t rows, int threads,
                             cpu::Isa isa) {
   test::HostPlace host;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMultiprocessors = 7;  // few, so that a CTA has several tiles
 
-/// `shapes` for both elements that the tensor cores multiply here.
+/// `shapes` for both elements that our tensor-core kernels multiply.
 template <class Shape>
 std::vector<Shape> for_both(std::vector<Shape> (*shapes)(Element)) {
   std::vector<Shape> both = shapes(Element::fp16);
@@ -20,8 +20,8 @@ std::vector<Shape> for_both(std::vector<Shape> (*shapes)(Element)) {
 
 // ---- grouped
 
-/// Besides the shared shapes: every tile with rows and columns beyond its ends, more slices of k
-/// than are in flight, more tiles than CTAs, and columns in more than one group.
+/// In addition to the shared shapes: every tile with rows and columns beyond its ends, more slices
+/// of k than are in flight, more tiles than CTAs, and columns in more than one group.
 std::vector<test::GroupedGemmShape> grouped_shapes() {
   std::vector<test::GroupedGemmShape> shapes = for_both(test::grouped_gemm_shapes);
   shapes.push_back({Element::bf16, {3, 20, 0, 9}, 1160, 520});
@@ -50,7 +50,7 @@ TEST(GroupedGemmCuda, SaysWhatItCannotDo) {
   EXPECT_THROW(cuda::launch_grouped_gemm({}, 1, nullptr), std::invalid_argument);
 }
 
-// ---- dense, by the same kernel
+// ---- dense, with the same kernel
 
 std::vector<test::GemmShape> dense_shapes() {
   std::vector<test::GemmShape> shapes;
@@ -77,8 +77,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, DenseGemmCuda, testing::ValuesIn(dense_shapes()
 
 // ---- int4
 
-/// Besides the shared shapes: every tile with outputs, tokens and k beyond its ends, each group,
-/// and so many outputs that few tokens take the wide tile (4 * 7 tiles of 32).
+/// In addition to the shared shapes: every tile with outputs, tokens and k beyond its ends, each
+/// group, and enough outputs that few tokens use the wide tile (4 * 7 tiles of 32).
 std::vector<test::Int4GemmShape> int4_shapes() {
   std::vector<test::Int4GemmShape> shapes = for_both(test::int4_gemm_shapes);
   for (const int group : {32, 64, 128}) {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "kernels/reference_gemm.hpp"
+#include "tests/kernels/reference_gemm.hpp"
 
 namespace roofcast::kernels {
 namespace {
@@ -75,7 +75,7 @@ TEST(GroupedGemmReference, GivesEachRowItsExpert) {
                                             .input = input.data(),
                                             .weight = weight.data(),
                                             .first_row = first_row.data()});
-  // Two rows of the first expert, none of the second; the fourth row is nobody's.
+  // Two rows of the first expert, none of the second; the fourth row belongs to no expert.
   EXPECT_EQ(sums.values, (std::vector<double>{10, 20, 300}));
 }
 

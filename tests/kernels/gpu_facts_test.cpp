@@ -11,7 +11,7 @@ namespace {
 
 using enum Element;
 
-/// Datasheets round to three digits, and clocks too.
+/// Datasheets round to three digits, clocks included.
 constexpr double kDigits = 0.01;
 
 TEST(PeakRates, AreThoseOfTheDatasheets) {

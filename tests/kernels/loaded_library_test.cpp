@@ -20,7 +20,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-/// An empty folder of this test, removed with it.
+/// An empty folder for this test, removed with it.
 class Folder {
  public:
   Folder()
@@ -53,7 +53,7 @@ std::string failure(const LibraryName& library, const LibraryPlaces& places) {
   return "";
 }
 
-// The C library's mathematics: on every Linux machine, though not in the folders looked at.
+// The C mathematics library: on every Linux machine, though not in the folders that are searched.
 const LibraryName kMath{.name = "mathematics", .files = {"libm.so.6"}};
 
 TEST(LoadedLibrary, GivesTheFunctionsOfALibraryThatIsThere) {
@@ -104,7 +104,7 @@ TEST(LoadedLibrary, LooksInGivenFoldersThenOnTheLoadersPathThenInPythonsWheels) 
   EXPECT_THAT(candidates, ElementsAre(given, "libcuxyz.so.1", "libcuxyz.so.2", wheel));
 }
 
-// The toolkit's libraries open without a driver; a machine without them skips.
+// The toolkit's libraries open without a driver; machines without them skip the test.
 #define OPEN_OR_SKIP(library, ...)                                                       \
   std::unique_ptr<LoadedLibrary> library;                                                \
   try {                                                                                  \

@@ -13,7 +13,7 @@
 namespace roofcast::kernels {
 namespace {
 
-// One rank: sums and exchanges with itself alone leave the numbers as they are.
+// One rank: sums and exchanges with itself leave the numbers unchanged.
 class OneRank : public testing::TestWithParam<Element> {
  protected:
   static constexpr std::int64_t kCount = 1000;
@@ -21,7 +21,7 @@ class OneRank : public testing::TestWithParam<Element> {
   // A kilobyte on one device takes microseconds; what the host takes is not counted.
   static constexpr double kLongestCallSeconds = 1e-3;
 
-  /// The call is to make the output equal to the input, and takes a time.
+  /// Expects that the call makes the output equal to the input, and that its time is above zero.
   static void expect_copy(CollectiveKind kind) {
     std::unique_ptr<DeviceGroup> group;
     try {

@@ -13,7 +13,7 @@
 namespace roofcast::kernels {
 namespace {
 
-/// Sums of powers of `pairs` pairs, and of the products within a pair.
+/// Sums of powers over `pairs` pairs, and of the products within a pair.
 struct Moments {
   double mean = 0, square = 0, cube = 0, fourth = 0, product = 0;
 };

@@ -1,6 +1,6 @@
-// Random tokens in pages, laid out to find what a kernel does wrong: the page table is a random
-// permutation; slots behind a sequence's last token, and a page of which unused entries of the
-// table speak, hold NaN; now and then a value is large, so that a token seen by mistake shows.
+// Random tokens in pages, laid out to expose errors of a kernel: the page table is a random
+// permutation; slots after a sequence's last token, and the page that unused table entries point
+// to, hold NaN; now and then a value is large, so that reading a token by mistake shows.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace roofcast::kernels::test {
 
-/// Which page and place each token of each sequence has.
+/// The page and slot of each token of each sequence.
 class PageLayout {
  public:
   PageLayout(const std::vector<std::int32_t>& length, int page_size, std::mt19937& random)
@@ -34,7 +34,7 @@ class PageLayout {
     }
   }
 
-  /// Of token `t` of `sequence`: page * page_size + place in the page.
+  /// Place of token `t` of `sequence`: page * page_size + slot.
   std::int64_t slot(std::int64_t sequence, std::int64_t t) const {
     const auto entry = count(sequence * pages_per_sequence_ + t / page_size_);
     return std::int64_t{entries_[entry]} * page_size_ + t % page_size_;
@@ -58,12 +58,12 @@ class PageLayout {
 
 inline constexpr int kSpikeEvery = 61;  // no multiple of a page or a tile
 inline constexpr float kSpike = 100;
-/// Bound of sum |value| over n tokens, divided by n: normal values average 0.8, of which one in
+/// Bound of sum |value| over n tokens, divided by n: normal values average 0.8, and one in
 /// kSpikeEvery is kSpike times larger.
 inline constexpr double kMeanValue = 4;
 
-/// Normal values of `row` elements for each token, those of the last token and of every
-/// kSpikeEvery-th one `spike` times larger, divided by `scale` as they are stored.
+/// Normal values, `row` elements per token. Those of the last token and of every kSpikeEvery-th one
+/// are `spike` times larger. All are stored divided by `scale`.
 inline Tensor paged_tokens(Element element, const PageLayout& layout,
                            const std::vector<std::int32_t>& length, std::int64_t row, float spike,
                            float scale, std::mt19937& random) {
@@ -80,8 +80,8 @@ inline Tensor paged_tokens(Element element, const PageLayout& layout,
   return tensor;
 }
 
-/// For libraries, which multiply slots behind a sequence's last token by probabilities of zero: a
-/// number there must not show, though a NaN may.
+/// For libraries, which multiply slots after a sequence's last token by a probability of zero:
+/// finite numbers there must have no effect, but NaN may.
 inline void fill_unused_slots(Tensor& tensor) {
   constexpr float kAnyNumber = 50;
   for (std::size_t i = 0; i < tensor.size(); ++i) {

@@ -1,4 +1,4 @@
-// What check() says to a contract, so that a test can name the words.
+// Errors of check(), so that a test can name their words.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 
 namespace roofcast::kernels::test {
 
-/// The words with which check() refuses a contract; empty when it does not.
+/// The message with which check() rejects a contract; empty if it accepts it.
 template <class Contract>
 std::string refusal(const Contract& contract) {
   try {
@@ -20,7 +20,7 @@ std::string refusal(const Contract& contract) {
   return {};
 }
 
-/// Expects that `good` is taken, and that it is refused with `words` once `change` is made to it.
+/// Expects that `good` is accepted, and rejected with `words` after `change`.
 template <class Contract, class Change>
 void expect_refused(const Contract& good, Change change, const std::string& words) {
   EXPECT_EQ(refusal(good), "");

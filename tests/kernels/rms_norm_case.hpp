@@ -1,4 +1,4 @@
-// One RMSNorm problem with its reference answer; the CPU and the CUDA test run the same problems.
+// RMSNorm problems with reference answers, shared by the CPU and CUDA tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/reference.hpp"
+#include "tests/kernels/reference.hpp"
 #include "kernels/rms_norm.hpp"
 #include "tests/kernels/tensors.hpp"
 
@@ -28,7 +28,8 @@ inline void PrintTo(const RmsNormShape& shape, std::ostream* out) {
        << (shape.with_residual ? "_residual" : "");
 }
 
-/// Head-size norms, hidden sizes of real models, the largest row, a row no warp divides, one row.
+/// Head-size norms, hidden sizes of real models, the largest row, a row that no warp divides, one
+/// row.
 inline std::vector<RmsNormShape> rms_norm_shapes() {
   std::vector<RmsNormShape> shapes;
   for (const Element element : {Element::fp32, Element::fp16, Element::bf16}) {
@@ -59,7 +60,7 @@ struct RmsNormCase {
   Tensor input, residual, weight, residual_out, output;
 };
 
-/// The case as a reference problem, answered.
+/// The case as a reference problem, with its answer.
 inline RmsNormResult answer(const RmsNormCase& c, double epsilon) {
   return rms_norm_reference(
       {.element = c.shape.element,
@@ -71,9 +72,9 @@ inline RmsNormResult answer(const RmsNormCase& c, double epsilon) {
        .weight = c.weight.values()});
 }
 
-/// The output may be off by its own rounding, and by fp32 arithmetic: a chain of hidden / 16
-/// additions (the CPU's sixteen lanes; the GPU's are shorter), each 2^-24, halved by the square
-/// root, and a dozen further operations. Subnormal fp16 round to a step of 2^-24.
+/// Allowed error: the output's own rounding, and fp32 arithmetic: a chain of hidden / 16 additions
+/// (the CPU's sixteen lanes; the GPU's are shorter), each 2^-24, halved by the square root, and a
+/// dozen more operations. Subnormal fp16 rounds to steps of 2^-24.
 inline double allowed_error(const RmsNormShape& shape, double value) {
   const double arithmetic = (shape.hidden / 32.0 + 12) * 0x1p-24;
   const double subnormal = shape.element == Element::fp16 ? 0x1p-25 : 0;

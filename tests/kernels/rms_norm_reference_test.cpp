@@ -3,7 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "kernels/reference.hpp"
+#include "tests/kernels/reference.hpp"
 #include "kernels/rms_norm.hpp"
 
 namespace roofcast::kernels {

@@ -1,5 +1,5 @@
-// RoPE and KV write problems, both on the rows of a fused QKV product, with their reference
-// answers; CPU and CUDA tests run the same.
+// RoPE and KV write problems, both on the rows of a fused QKV product, with reference answers,
+// shared by the CPU and CUDA tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/reference_tokens.hpp"
+#include "tests/kernels/reference_tokens.hpp"
 #include "tests/kernels/tensors.hpp"
 
 namespace roofcast::kernels::test {
@@ -51,7 +51,7 @@ struct RopeCase {
 
   int query_row() const { return shape.query_heads * shape.head_dim; }
   int key_row() const { return shape.kv_heads * shape.head_dim; }
-  /// Queries, keys and values of one token; the values are to stay as they are.
+  /// Queries, keys and values of one token; the values must stay unchanged.
   int stride() const { return query_row() + 2 * key_row(); }
 
   RopeShape shape;
@@ -86,7 +86,7 @@ Rope problem(RopeCase& c, Place& place) {
   return problem(c, c.rows, place);
 }
 
-/// Two products and their sum: three units of the terms' magnitude at most.
+/// Two products and their sum: at most three units of the terms' magnitude.
 inline void expect_answer(RopeCase& c) {
   HostPlace host;
   const RopeAnswer expected = rope_reference(problem(c, c.rows_before, host));
@@ -153,13 +153,13 @@ struct KvWriteCase {
   KvWriteShape shape;
   std::mt19937 random{fresh_seed()};
   Array<std::int64_t> slot{count(shape.tokens)};
-  /// Wide enough that some fp8 keys saturate and some are subnormal.
+  /// Large enough that some fp8 keys saturate and some are subnormal.
   Tensor rows{random_tensor(shape.element, count(shape.tokens, stride()), random, 50)};
   Tensor keys{shape.cache, count(slots(), row())};
   Tensor values{shape.cache, count(slots(), row())};
 };
 
-/// The scales are powers of two, so that dividing by them is exact and rounding has one answer.
+/// The scales are powers of two, so that division by them is exact and rounding is unambiguous.
 template <class Place>
 KvWrite problem(KvWriteCase& c, Place& place) {
   const auto* query = static_cast<const std::byte*>(place.at(c.rows));
@@ -180,7 +180,7 @@ KvWrite problem(KvWriteCase& c, Place& place) {
                     .value_scale = c.narrow() ? 4.0F : 1}};
 }
 
-/// What was to be written, bit for bit, and nothing else.
+/// Exactly the expected bits are written, and nothing else.
 inline void expect_written(const KvWriteCase& c, const Tensor& cache,
                            const std::vector<double>& expected) {
   std::vector<bool> taken(count(c.slots()));

@@ -1,5 +1,4 @@
-// Routing problems, and those of bringing the experts' results back, with their reference answers;
-// CPU and CUDA tests run the same.
+// Routing and combine problems with reference answers, shared by the CPU and CUDA tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/reference_tokens.hpp"
+#include "tests/kernels/reference_tokens.hpp"
 #include "tests/kernels/tensors.hpp"
 
 namespace roofcast::kernels::test {
@@ -28,8 +27,8 @@ inline void PrintTo(const RoutingShape& shape, std::ostream* out) {
        << shape.experts;
 }
 
-/// Mixtral, Qwen3, DeepSeek-V3, gpt-oss; the bounds of the contract; an expert count that no warp
-/// divides; one token, none.
+/// Mixtral, Qwen3, DeepSeek-V3, gpt-oss; the bounds of the contract; a number of experts that no
+/// warp divides; one token; none.
 inline std::vector<RoutingShape> routing_shapes() {
   std::vector<RoutingShape> shapes;
   for (const Element element : {Element::fp32, Element::fp16, Element::bf16}) {
@@ -82,9 +81,9 @@ Routing problem(RoutingCase& c, Place& place) {
   return routing;
 }
 
-/// Choices and their order compare stored numbers and have one answer. A weight is an exponential
-/// over a sum of at most 32: 16 units of the exponential twice, whose argument is off by a unit of
-/// at most 16, and 32 additions.
+/// Choices and their order compare stored numbers, so they have one answer. A weight is an
+/// exponential over a sum of at most 32: twice 16 units for the exponential, whose argument of at
+/// most 16 is off by one unit, and 32 additions.
 inline void expect_answer(RoutingCase& c) {
   HostPlace host;
   const RoutingAnswer expected = routing_reference(problem(c, host));
@@ -156,7 +155,7 @@ Combine problem(CombineCase& c, Place& place) {
           .output = place.at(c.output)};
 }
 
-/// A product and an addition for each choice.
+/// One product and one addition per choice.
 inline void expect_answer(CombineCase& c) {
   HostPlace host;
   const Sums expected = combine_reference(problem(c, host));

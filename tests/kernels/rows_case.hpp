@@ -1,5 +1,5 @@
-// Operators that pick rows (embedding, gather) with their reference answers; CPU and CUDA tests run
-// the same.
+// Operators that select rows (embedding, gather) with reference answers, shared by the CPU and CUDA
+// tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,12 +8,12 @@
 #include <random>
 #include <vector>
 
-#include "kernels/reference_tokens.hpp"
+#include "tests/kernels/reference_tokens.hpp"
 #include "tests/kernels/tensors.hpp"
 
 namespace roofcast::kernels::test {
 
-/// `rows` rows of `hidden` elements picked out of `of`.
+/// `rows` rows of `hidden` elements selected from `of`.
 struct RowsShape {
   Element element;
   std::int64_t rows;

@@ -1,4 +1,4 @@
-// Sampling problems with what their answer may be; CPU and CUDA tests run the same.
+// Sampling problems with their permitted answers, shared by the CPU and CUDA tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/reference_tokens.hpp"
+#include "tests/kernels/reference_tokens.hpp"
 #include "tests/kernels/tensors.hpp"
 
 namespace roofcast::kernels::test {
@@ -30,7 +30,7 @@ inline void PrintTo(const SamplingShape& shape, std::ostream* out) {
   *out << name_of(shape.element) << "_" << shape.name;
 }
 
-/// Real vocabularies, of which GPT-2's is odd; every way to cut, and their ends.
+/// Real vocabularies, of which GPT-2's is odd; every way to truncate, and its limits.
 inline std::vector<SamplingShape> sampling_shapes() {
   const std::vector<SamplingShape> kinds = {
       {.name = "greedy", .top_k = 1},
@@ -105,12 +105,12 @@ Sampling problem(SamplingCase& c, Place& place) {
   return sampling;
 }
 
-/// Relative error of a running sum of exponentials in fp32: an addition for each token of the
-/// vocabulary, and 32 units of an exponential whose argument is off by a unit of at most 30.
+/// Relative error of a running fp32 sum of exponentials: one addition per token of the vocabulary,
+/// and 32 units for an exponential whose argument of at most 30 is off by one unit.
 inline double sampling_error(const SamplingShape& shape) { return (shape.vocabulary + 32) * kUnit; }
 
-/// Greedy has one answer. A token drawn must be one that the reference draws when uniform and top_p
-/// are moved by the error of the sums that they are compared with.
+/// Greedy sampling has one answer. A random token must be one that the reference draws if uniform
+/// and top_p move by the error of the sums that they are compared with.
 inline void expect_answer(SamplingCase& c) {
   HostPlace host;
   const Sampling sampling = problem(c, host);

@@ -1,5 +1,5 @@
-// Operands for kernel tests: fresh random numbers in a storage format, and outputs that are
-// poisoned so that what a kernel forgot to write, or wrote past the end, is found.
+// Operands for kernel tests: fresh random numbers in a storage format, and poisoned outputs, which
+// reveal values that a kernel did not write or wrote past the end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,14 +20,14 @@ namespace roofcast::kernels::test {
 inline constexpr std::size_t kGuardBytes = 64;
 inline constexpr unsigned char kPoison = 0xff;  // NaN in every format
 
-/// A new seed for each test, printed so that a failure can be repeated by putting it here.
+/// A new seed for each test, printed; put it here to repeat a failure.
 inline std::uint32_t fresh_seed() {
   const std::uint32_t seed = std::random_device{}();
   std::printf("[   seed   ] %u\n", seed);
   return seed;
 }
 
-/// Poisoned bytes, and a guard of poison behind them.
+/// Poisoned bytes, followed by a guard of poison.
 class Storage {
  public:
   explicit Storage(std::size_t bytes) : bytes_(bytes + kGuardBytes, kPoison) {}
@@ -81,7 +81,7 @@ class Tensor : public Storage {
     return load<std::int8_t>(i);
   }
 
-  /// Whether nothing was written there since the tensor was made.
+  /// Whether nothing has been written there since construction.
   bool is_poison(std::size_t i) const {
     const auto* byte = static_cast<const unsigned char*>(data()) + i * size_of(element_);
     return std::all_of(byte, byte + size_of(element_),
@@ -125,9 +125,9 @@ class Array : public Storage {
   std::size_t size_;
 };
 
-/// Where a case's operands lie while a kernel runs. Every such place has at(storage): the address
-/// of the storage's copy there, the same one for the same storage. On the host that is the storage
-/// itself; a device copies it there, and back when the kernel has run.
+/// Where a case's operands are while a kernel runs. A place has at(storage), the address of the
+/// storage's copy there, always the same for the same storage. On the host that is the storage
+/// itself; a device copies it there, and back after the kernel has run.
 struct HostPlace {
   void* at(Storage& storage) { return storage.data(); }
 };
@@ -164,8 +164,8 @@ inline Array<std::int32_t> random_indices(std::size_t size, std::int32_t end,
   return indices;
 }
 
-/// Largest error of rounding `value` to the element: half a unit in the last place, of subnormal
-/// numbers half their step; int8 steps by 1.
+/// Largest rounding error of `value` in the element: half a unit in the last place, or half the
+/// step of subnormal numbers; int8 has steps of 1.
 inline double storage_error(Element element, double value) {
   if (element == Element::int8) return 0.5;
   double subnormal = 0;
@@ -174,12 +174,12 @@ inline double storage_error(Element element, double value) {
   return std::abs(value) * rounding_error(element) + subnormal;
 }
 
-/// One unit in the last place of fp32: what an operation may be off by, whether it rounds or cuts
-/// (tensor cores cut).
+/// One unit in the last place of fp32: the error of one operation, whether it rounds or truncates
+/// (tensor cores truncate).
 inline constexpr double kUnit = 0x1p-23;
 
-/// Expects of `actual` what is in `expected`, each to within allowed(i) before it was rounded to
-/// the tensor's element, and nothing written behind that.
+/// Expects `actual` to equal `expected`, each value to within allowed(i) before rounding to the
+/// tensor's element, and nothing written after the end.
 template <class Allowed>
 void expect_close(const Tensor& actual, const std::vector<double>& expected,
                   const Allowed& allowed) {

@@ -12,7 +12,7 @@ namespace {
 
 using test::HostPlace;
 
-/// Runs an operator as a pool would, on ranges that make `count` items, the last one first.
+/// Runs an operator as a thread pool would, on ranges that add up to `count` items, the last first.
 template <class Contract>
 void run(void (*function)(const Contract&, cpu::Range), const Contract& contract,
          std::int64_t count) {

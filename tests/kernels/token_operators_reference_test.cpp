@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/reference_tokens.hpp"
+#include "tests/kernels/reference_tokens.hpp"
 
 namespace roofcast::kernels {
 namespace {

@@ -1,4 +1,4 @@
-// Deployments for the tests of the memory plan: GPUs by their memory alone.
+// Deployments for tests of the memory plan, whose GPUs have only a memory size.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace roofcast::test {
 
-/// A GPU of which only name and memory matter. `visible_gib`: as the driver reports it.
+/// A GPU of which only name and memory matter. `visible_gib`: memory as reported by the driver.
 inline Gpu gpu_of(const std::string& name, double visible_gib) {
   Gpu gpu;
   gpu.name = name;
@@ -21,7 +21,7 @@ inline Gpu gpu_of(const std::string& name, double visible_gib) {
 
 inline Gpu h100() { return gpu_of("nvidia-h100-sxm", 79.19); }
 
-/// As the driver of the vLLM 0.19 reference run reported it.
+/// As reported by the driver in the vLLM 0.19 reference run.
 inline Gpu rtx_4090() {
   Gpu gpu = gpu_of("nvidia-rtx-4090", 0.0);
   gpu.memory = Bytes{24e9};
@@ -29,7 +29,7 @@ inline Gpu rtx_4090() {
   return gpu;
 }
 
-/// 80 GB as sold: what the textbook reckons with.
+/// 80 GB as sold, which the textbook rule uses.
 inline Gpu a100_80gb() {
   Gpu gpu = gpu_of("nvidia-a100-sxm-80gb", 79.15);
   gpu.memory = Bytes{80e9};

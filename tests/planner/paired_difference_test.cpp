@@ -56,7 +56,7 @@ TEST(PairedDifference, OnePairTellsNoSpread) {
   EXPECT_EQ(paired_difference({}, {}).samples, 0);
 }
 
-/// Mean wait of a single server that takes a second, with Poisson arrivals: M/D/1.
+/// Mean wait of a single server with a service time of one second and Poisson arrivals: M/D/1.
 double mean_wait(const Workload& workload) {
   const test::FakeStepTime one_second(Seconds{1});
   Engine engine = test::plain_engine();
@@ -130,7 +130,7 @@ TEST(BlockDifference, OfAMeanIsTheSpreadOfBlockMeans) {
 }
 
 TEST(BlockDifference, ErrorsOfRunsThatAreNotPairedAddInSquares) {
-  // The same blocks on both sides: paired there is nothing between them, apart sqrt(2) times one
+  // The same blocks on both sides: paired there is no difference, unpaired sqrt(2) times one
   // side's error, sqrt(35 / 20) as above.
   RequestValues values;
   for (int i = 0; i < 40; ++i) values.emplace_back(i / 2);
@@ -151,7 +151,7 @@ TEST(BlockDifference, TooFewRequestsBeyondAPercentileTellNoSpread) {
   EXPECT_FALSE(block_difference({}, normal_values(400, 1, 1), {}, false));
 }
 
-/// How many of 100 intervals for the difference of two p90 hold the true one, which is `shift`.
+/// Number of 100 intervals for the difference of two p90 that contain the true one, `shift`.
 int covered(double shift) {
   constexpr int kRuns = 100;
   constexpr std::int64_t kRequests = 1000;

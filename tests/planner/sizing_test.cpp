@@ -10,10 +10,10 @@ namespace {
 
 DeploymentOptions on_h100(const std::string& model) { return {.model = model, .gpu = "h100"}; }
 
-// LLaMA-2-70B has 137.95 GB of weights and 327,680 bytes of K and V a token. An H100 shows 85 GB,
-// of which vLLM takes 9/10. One cannot hold the weights; two leave a few GB each beside their 69,
-// enough for a sequence of 4,096 tokens (0.67 GB each) but not for 30 (20 GB each); four leave some
-// 40 GB each beside their 34.5, enough for 30 (10 GB each).
+// LLaMA-2-70B has 137.95 GB of weights and 327,680 bytes of K and V per token. An H100 reports 85
+// GB, of which vLLM uses 9/10. One GPU cannot hold the weights; two have a few GB each left after
+// 69 GB of weights, enough for a sequence of 4,096 tokens (0.67 GB each) but not for 30 (20 GB
+// each); four have some 40 GB each left after 34.5, enough for 30 (10 GB each).
 TEST(SmallestTensorParallel, GrowsWithWhatMustFit) {
   const auto tensor = [](std::int64_t batch, std::optional<std::int64_t> context) {
     const auto found = smallest_tensor_parallel(on_h100("llama-2-70b"), context, batch);

@@ -158,7 +158,7 @@ TEST(ChartOption, LaysBarsOnTheirSide) {
   EXPECT_EQ(option["xAxis"]["name"], "TTFT (ms)");
   EXPECT_EQ(option["series"][0]["data"][0], Json::parse("[5.0, 0.0]"));
   EXPECT_EQ(option["series"][0]["stack"], option["series"][1]["stack"]);
-  EXPECT_TRUE(option["aria"]["decal"]["show"]);  // patterns beside colours
+  EXPECT_TRUE(option["aria"]["decal"]["show"]);  // patterns in addition to colours
 }
 
 TEST(FigureId, IsSafeInPathsAndAttributes) {

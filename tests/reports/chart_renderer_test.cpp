@@ -20,7 +20,7 @@ class ChartRendererTest : public testing::Test {
   }
 };
 
-/// Two points 100 ms apart and a whisker; a title that HTML would take for a tag.
+/// Two points 100 ms apart and a whisker; the title contains an HTML tag.
 Json small_chart() {
   return Json::parse(R"({
     "xAxis": {"type": "value", "name": "TTFT (ms) <b>"},

@@ -1,4 +1,4 @@
-// What reports/dashboards gives to Datasette and Grafana asks for what the store has.
+// The queries in reports/dashboards for Datasette and Grafana match the store's schema.
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class Dashboards : public test::StoreTest {
  protected:
   Dashboards() { Store(path(), Store::Mode::write).add(drawn_run()); }
 
-  /// With all that the panels draw.
+  /// A store with everything that the panels draw.
   static Run drawn_run() {
     Run run = test::run_of(3);
     run.metrics.push_back({.name = "tpot_s", .statistic = "p95", .value = 0.01});

@@ -10,7 +10,7 @@
 namespace roofcast {
 namespace {
 
-/// Two sections, one without a table, as a memory plan would fill it.
+/// Two sections, one without a table, like those of a memory plan.
 Document plan() {
   return {.machine = {{"schema_version", 1}, {"fits", true}, {"weight_bytes", 141107412992}},
           .sections = {{.heading = "Memory per GPU",

@@ -1,4 +1,4 @@
-// Calibrations are stored while they run; and stores of schema 1 get room for them.
+// Calibrations are stored while they run; stores of schema 1 are upgraded for them.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 
@@ -139,7 +139,7 @@ TEST_F(StoreCalibration, SamplesGoWithTheirRun) {
 
 // ---- stores of schema 1
 
-/// A store as schema 1 left it: without what later versions added.
+/// A store as schema 1 left it: without the additions of later versions.
 void make_version_1(const std::string& path) {
   Store(path, Store::Mode::write).add(run_of(4, "of schema 1"));
   SQLite::Database database(path, SQLite::OPEN_READWRITE);

@@ -1,4 +1,4 @@
-// The store is made to be queried by others: what reports/store.md shows them must work.
+// The store is meant to be queried by users: the SQL in reports/store.md must work.
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <fstream>
@@ -21,7 +21,7 @@ std::string description() {
   return text.str();
 }
 
-/// The text of each fenced block of SQL.
+/// The text of each fenced SQL block.
 std::vector<std::string> examples() {
   const std::string text = description();
   std::vector<std::string> blocks;
@@ -35,8 +35,8 @@ std::vector<std::string> examples() {
 
 class StoreDocumentation : public test::StoreTest {};
 
-/// A run of each kind that the examples ask for: simulated with its requests and costs, predicted
-/// beside measured, timed.
+/// A run of each kind that the examples query: simulated with its requests and costs, predicted and
+/// measured, timed.
 void fill(Store& store) {
   Run simulated = run_of(20);
   for (const auto& [name, value] :
@@ -117,8 +117,9 @@ TEST_F(StoreDocumentation, LatenciesFollowTheirDefinitions) {
   EXPECT_DOUBLE_EQ(query.getColumn(2).getDouble(), 1);    // (7 - 3) / (5 - 1)
   EXPECT_DOUBLE_EQ(query.getColumn(3).getDouble(), 5);    // 7 - 2
   ASSERT_TRUE(query.executeStep());
-  EXPECT_DOUBLE_EQ(query.getColumn(0).getDouble(), 0.5);  // from its arrival: not sent apart
-  EXPECT_TRUE(query.getColumn(2).isNull());               // one token has no gap
+  EXPECT_DOUBLE_EQ(query.getColumn(0).getDouble(),
+                   0.5);                     // from its arrival: no separate sending time
+  EXPECT_TRUE(query.getColumn(2).isNull());  // one token has no gap
 }
 
 TEST_F(StoreDocumentation, TheSummaryHasOneRowARun) {
@@ -139,7 +140,7 @@ TEST_F(StoreDocumentation, TheSummaryHasOneRowARun) {
   EXPECT_FALSE(query.executeStep());
 }
 
-/// A run of `gpu` whose p95 TTFT is `ttft_p95_s`, made at `created_at`.
+/// A run on `gpu` with this p95 TTFT, made at `created_at`.
 Run timed_run(const std::string& gpu, double ttft_p95_s, const std::string& created_at) {
   Run run = run_of(0);
   run.row.gpu = gpu;

@@ -1,5 +1,5 @@
-// What the store does when the world does not play along: other people's files, locks, full disks,
-// and programs that end in the middle of a transaction.
+// The store in hostile conditions: other programs' files, locks, full disks, and processes that die
+// during a transaction.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -94,8 +94,8 @@ TEST_F(StoreFailure, RefusesFoldersAndDevices) {
   EXPECT_EQ(message_of([] { open_store("/dev/full"); }), "/dev/full: not a file");
 }
 
-/// Runs `work` in a process of its own and returns how it ended, as waitpid says; `work` gives the
-/// exit code. Limits and rights set in there end with it.
+/// Runs `work` in a child process and returns its status as waitpid reports it; `work` returns the
+/// exit code. Limits and permissions set there end with the child.
 int status_of_child(const std::function<int()>& work) {
   const pid_t child = fork();
   if (child == 0) {
@@ -112,7 +112,7 @@ int status_of_child(const std::function<int()>& work) {
   return status;
 }
 
-/// The child's exit code, 0 when `call` throws an Error that says `expected`.
+/// The child's exit code: 0 if `call` throws an Error that contains `expected`.
 int complains(const std::string& expected, const std::function<void()>& call) {
   try {
     call();
@@ -154,7 +154,7 @@ TEST_F(StoreFailure, SaysWhenAnotherProgramHoldsTheStore) {
   EXPECT_EQ(store.add(run_of(1)), 1);
 }
 
-// ---- runs that fail on the way
+// ---- runs that fail while being stored
 
 TEST_F(StoreFailure, ARunThatFailsHalfWayLeavesNothing) {
   Store store(path(), Store::Mode::write);
@@ -178,7 +178,7 @@ TEST_F(StoreFailure, NegativeCountsAreRefused) {
   EXPECT_TRUE(store.runs().empty());
 }
 
-/// A file system of 1 MiB at `folder`, seen by this process only; false where that is not allowed.
+/// Mounts a file system of 1 MiB at `folder`, visible to this process only; false if not permitted.
 bool mount_small_disk(const std::filesystem::path& folder) {
   const int own_users = geteuid() == 0 ? 0 : CLONE_NEWUSER;
   if (unshare(CLONE_NEWNS | own_users) != 0) return false;
@@ -234,7 +234,7 @@ TEST_F(StoreFailure, AProgramKilledWhileItWritesLosesNothing) {
   });
   ASSERT_TRUE(WIFSIGNALED(status));
   ASSERT_EQ(WTERMSIG(status), SIGXFSZ);
-  // It had begun to write, and left what SQLite needs to take that back.
+  // It had started to write, and left the journal that SQLite needs to roll back.
   ASSERT_GT(std::filesystem::file_size(path()), size);
   ASSERT_TRUE(std::filesystem::exists(path() + "-journal"));
 

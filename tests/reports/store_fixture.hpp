@@ -1,4 +1,4 @@
-// What the store's tests share: a folder of their own, a run to store, and what an error says.
+// Shared by the store's tests: a folder per test, a run to store, and error messages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class StoreTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
-/// Opens the store and closes it again, which makes an absent one.
+/// Opens the store and closes it again, which creates it if absent.
 inline void open_store(const std::string& path, Store::Mode mode = Store::Mode::write) {
   const Store opened(path, mode);
 }
@@ -53,7 +53,7 @@ inline RunRow row_named(const std::string& summary) {
           .summary = summary};
 }
 
-/// `count` requests a tenth of a second apart, each served after 20 ms in 120 ms.
+/// `count` requests 0.1 s apart, each scheduled after 20 ms and finished after 120 ms.
 inline Run run_of(std::int64_t count, const std::string& summary = "a run") {
   Run run{.row = row_named(summary),
           .metrics = {{.name = "requests_completed",
@@ -78,13 +78,13 @@ inline Run run_of(std::int64_t count, const std::string& summary = "a run") {
   return run;
 }
 
-/// Takes from a store what schema 5 added.
+/// Removes schema 5's additions from a store.
 inline constexpr const char* kWithoutSchema5 =
     "DROP VIEW latest_runs; DROP VIEW run_metrics; DROP VIEW gpu_summary;"
     "DROP VIEW error_by_engine; DROP VIEW run_summary;"
     "CREATE VIEW run_summary AS SELECT id AS run_id, kind FROM runs;";
 
-/// What the Error thrown by `call` says; fails the test when there is none.
+/// The message of the Error that `call` throws; fails the test if there is none.
 inline std::string message_of(const std::function<void()>& call) {
   try {
     call();

@@ -1,4 +1,4 @@
-// Questions in SQL: what they answer, and that nothing they say can change or overload anything.
+// SQL queries: their answers, and that no query can change or overload anything.
 #include "reports/store_query.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>

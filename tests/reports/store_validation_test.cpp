@@ -1,4 +1,4 @@
-// Predictions beside measured runs in the store.
+// Predictions and measured runs in the store.
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "tests/reports/store_fixture.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 class StoreValidation : public test::StoreTest {
  protected:
-  /// One figure measured as 0.2, predicted as 0.25 within 0.15 to 0.3.
+  /// One figure, measured as 0.2 and predicted as 0.25 within 0.15 to 0.3.
   static ValidationRuns validation(const std::string& name) {
     ValidationRuns runs{.name = name, .group = "a group", .source = "a page"};
     runs.predicted.row = test::row_named("predicted");

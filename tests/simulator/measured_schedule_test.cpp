@@ -80,7 +80,6 @@ MeasuredSchedule read_measured(const std::string& folder) {
 
 /// Runs the requests through the engine and samples its state once a second.
 std::vector<Level> simulated_levels(const Replica& replica, std::vector<RequestRecord>& records) {
-  constexpr Nanoseconds kSecond = 1'000'000'000;
   TokenGaps gaps(1);
   RequestTable table(records);
   PlainEngine engine(replica, table, gaps);

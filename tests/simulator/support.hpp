@@ -12,9 +12,6 @@
 
 namespace roofcast::test {
 
-inline constexpr Nanoseconds kSecond = 1'000'000'000;
-inline constexpr Nanoseconds kMillisecond = 1'000'000;
-
 /// Each step takes the time returned by a function of its batch.
 class FakeStepTime : public StepTime {
  public:

@@ -1,5 +1,5 @@
-// The bounded parser against the library's own: the same values and errors, but for what it
-// refuses.
+// The bounded parser against the library's own: the same values and errors, except for what it
+// rejects.
 #include "base/io/bounded_json.hpp"
 
 #include <gmock/gmock.h>

@@ -5,7 +5,7 @@
 namespace roofcast::test {
 namespace {
 
-/// `text` in pieces of `size` bytes.
+/// `text` read in pieces of `size` bytes.
 std::string replaced(const std::string& text, std::size_t size) {
   JsonWords words;
   std::string out;

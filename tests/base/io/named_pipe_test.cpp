@@ -1,4 +1,4 @@
-// Inputs that are no files.
+// Inputs that are not regular files.
 #include "base/io/named_pipe.hpp"
 
 #include <gmock/gmock.h>

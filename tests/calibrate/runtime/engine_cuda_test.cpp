@@ -1,4 +1,4 @@
-// The small engine on a GPU: every operator of a model together, prompts, recorded decodes and
+// The small engine on a GPU: all operators of a model together, in prompts, recorded decodes and
 // mixed steps.
 #include <gtest/gtest.h>
 

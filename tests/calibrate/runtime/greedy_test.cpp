@@ -1,5 +1,5 @@
-// The small engine generates the same tokens however its scheduler cuts the work, and they are
-// those of a plain forward pass.
+// The small engine generates the same tokens however its scheduler splits the work, and the same as
+// a plain forward pass.
 #include <gtest/gtest.h>
 
 #include <algorithm>

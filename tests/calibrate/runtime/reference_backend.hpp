@@ -1,5 +1,5 @@
-// A device made of the double-precision references: slow, and right by being plain. What it stores
-// is rounded to the element, as a kernel's output is.
+// A device made of the double-precision reference operators: slow, and simple enough to be right.
+// Outputs are rounded to the element, like a kernel's.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 #include "kernels/backend.hpp"
 #include "kernels/normal_values.hpp"
-#include "kernels/reference_attention.hpp"
-#include "kernels/reference_gemm.hpp"
-#include "kernels/reference_tokens.hpp"
+#include "tests/kernels/reference_attention.hpp"
+#include "tests/kernels/reference_gemm.hpp"
+#include "tests/kernels/reference_tokens.hpp"
 
 namespace roofcast::test {
 

@@ -1,5 +1,5 @@
-// A whole forward pass in double precision, written without cache, pages, batches or chunks: what
-// the small engine's tokens are compared with. Weights are those of random_weights().
+// A whole forward pass in double precision without cache, pages, batches or chunks, with which the
+// small engine's tokens are compared. Weights are those of random_weights().
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class ReferenceModel {
   ReferenceModel(const runtime::RunnableModel& model, std::uint64_t seed)
       : model_(model), weights_(runtime::random_weights(backend_, model, seed)) {}
 
-  /// Logits after the last of the tokens.
+  /// Logits after the last token.
   std::vector<double> logits(const std::vector<std::int32_t>& tokens) {
     Rows states;
     for (const std::int32_t token : tokens) {
@@ -55,7 +55,7 @@ class ReferenceModel {
                               static_cast<std::int64_t>(width));
   }
 
-  /// Rows `first` to `first + outputs` of the matrix times the vector.
+  /// Rows `first` to `first + outputs` of the matrix, times the vector.
   std::vector<double> times(const std::vector<double>& vector, const kernels::Memory& matrix,
                             std::size_t first, std::size_t outputs) const {
     std::vector<double> result(outputs);
@@ -84,7 +84,7 @@ class ReferenceModel {
     }
   }
 
-  /// Turns a head in place, as RoFormer does with base 10,000.
+  /// Rotates a head in place, as RoFormer does with base 10,000.
   void rotate(std::vector<double>& values, std::size_t head, std::size_t position,
               std::size_t size) const {
     if (!model_.rotary) return;
@@ -146,7 +146,7 @@ class ReferenceModel {
     return 0.5 * x * (1 + std::tanh(kRootTwoOverPi * (x + 0.044715 * x * x * x)));
   }
 
-  /// Into the block, through its nonlinearity, and out; the matrices begin at these rows.
+  /// Into the block, through its nonlinearity, and out; the matrices start at these rows.
   std::vector<double> feed_forward(const std::vector<double>& input, const kernels::Memory& in,
                                    std::size_t in_row, const kernels::Memory& out,
                                    std::size_t out_row, std::size_t width, bool gated) const {

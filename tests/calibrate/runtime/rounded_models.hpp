@@ -1,6 +1,6 @@
-// The small engine in 16 bits against the forward pass in double precision. Rounding may turn a
-// near tie, so that tokens are not compared with tokens: each one generated must be nearly the
-// likeliest after those before it.
+// The small engine in 16 bits against the forward pass in double precision. Rounding may flip a
+// near tie, so tokens are not compared directly: each generated token must be nearly the most
+// likely one after those before it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace roofcast::test {
 
-/// Sizes that the tensor-core kernels take: heads of 64, matrices of multiples of 8.
+/// Sizes that the tensor-core kernels accept: heads of 64, matrices of multiples of 8.
 inline runtime::RunnableModel rounded_dense(kernels::Element element) {
   const runtime::RunnableLayer layer{.attention = {.query_heads = 4, .kv_heads = 2, .head_dim = 64},
                                      .intermediate = 192};
@@ -28,7 +28,7 @@ inline runtime::RunnableModel rounded_dense(kernels::Element element) {
           .layers = {layer, layer}};
 }
 
-/// All of eight experts for each token, so that none is chosen by a near tie.
+/// Each token uses all eight experts, so that no near tie decides the choice.
 inline runtime::RunnableModel rounded_experts(kernels::Element element) {
   runtime::RunnableModel model = rounded_dense(element);
   model.name = "rounded experts";
@@ -44,10 +44,10 @@ inline double root_mean_square(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-/// Two logits may each be off by what roundings leave: up to twelve tensors a layer (products,
+/// Two logits may each be off by accumulated rounding: up to twelve tensors per layer (products,
 /// rotation, attention, activation, sums and norms) and three more, each rounded independently by
-/// up to rounding_error() of its size, which adds up as squares. Eight such deviations are never
-/// seen; the logits of a token picked at random are three sizes below the largest.
+/// up to rounding_error() of its size, which add up as squares. Eight such deviations practically
+/// never occur, while the logits of a random token are three sizes below the largest.
 inline double max_behind(const runtime::RunnableModel& model, const std::vector<double>& logits) {
   constexpr double kDeviations = 8;
   constexpr double kRoundingsOfLayer = 12;
@@ -56,7 +56,7 @@ inline double max_behind(const runtime::RunnableModel& model, const std::vector<
          root_mean_square(logits);
 }
 
-/// Three requests, prompts in chunks of up to 16 tokens, one of them beginning among decodes.
+/// Three requests with prompts in chunks of up to 16 tokens, one of them starting among decodes.
 inline void expect_likely_tokens(kernels::Backend& backend, const runtime::RunnableModel& model) {
   constexpr std::uint64_t kSeed = 11;
   constexpr std::int64_t kTokens = 64;

@@ -1,4 +1,4 @@
-// The bound of rounded_models.hpp holds for a device that rounds and does nothing else.
+// The bound of rounded_models.hpp holds for a device whose only error is rounding.
 #include <gtest/gtest.h>
 
 #include "tests/calibrate/runtime/rounded_models.hpp"

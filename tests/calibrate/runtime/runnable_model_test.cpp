@@ -36,7 +36,8 @@ TEST(RunnableModel, CountsTheExpertsThatATokenUses) {
 
 TEST(RunnableModel, AStepReadsTheExpertsThatItsTokensPick) {
   // 6 experts of 3 x 32 x 16, 2 a token, in each of two layers, 4 bytes: one token reads 2, two
-  // 6 * (1 - (2/3)^2) = 10/3, many all; and nobody reads the embedding table of 101 x 32.
+  // 6 * (1 - (2/3)^2) = 10/3, many all; and no operator reads the whole embedding table of 101
+  // x 32.
   const RunnableModel model = test::tiny_experts();
   const double experts = 2 * 4.0 * 3 * 32 * 16;
   const double all = weight_bytes(model) - 4.0 * 101 * 32;

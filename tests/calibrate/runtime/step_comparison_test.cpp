@@ -8,7 +8,7 @@
 namespace roofcast::runtime {
 namespace {
 
-/// 1 ms a decoding sequence, 10 ms a prompt token.
+/// 1 ms per decoding sequence, 10 ms per prompt token.
 class Linear final : public StepTime {
  public:
   const std::vector<AttentionSpan>& spans() const override { return spans_; }

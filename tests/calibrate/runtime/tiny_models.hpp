@@ -1,4 +1,4 @@
-// Models small enough that a forward pass in double precision takes no time.
+// Models small enough for a fast forward pass in double precision.
 #pragma once
 
 #include <ostream>
@@ -25,7 +25,7 @@ inline runtime::RunnableModel tiny_dense() {
           .layers = {layer, layer}};
 }
 
-/// GPT-2's kind: as many KV heads as query heads, a plain block, no rotation.
+/// Like GPT-2: as many KV heads as query heads, a plain block, no rotation.
 inline runtime::RunnableModel tiny_gpt2() {
   runtime::RunnableLayer layer{.attention = {.query_heads = 2, .kv_heads = 2, .head_dim = 16},
                                .intermediate = 64,
@@ -38,7 +38,7 @@ inline runtime::RunnableModel tiny_gpt2() {
           .layers = {layer, layer}};
 }
 
-/// One layer sees 5 tokens, the other all.
+/// One layer sees 5 tokens, the other all of them.
 inline runtime::RunnableModel tiny_windowed() {
   runtime::RunnableModel model = tiny_dense();
   model.name = "tiny windowed";
@@ -46,7 +46,7 @@ inline runtime::RunnableModel tiny_windowed() {
   return model;
 }
 
-/// Two of six experts beside a shared one, and a layer of experts alone.
+/// Two of six experts and a shared one, and a layer of experts alone.
 inline runtime::RunnableModel tiny_experts() {
   runtime::RunnableModel model = tiny_dense();
   model.name = "tiny experts";

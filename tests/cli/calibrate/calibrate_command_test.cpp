@@ -1,5 +1,5 @@
-// roofcast calibrate: on a device that is made up, from the plan to the profile and the store; and
-// what it says where there is no such device.
+// roofcast calibrate on a fake device, from the plan to the profile and the store; and its error if
+// there is no device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using test::FakeBackend;
 using testing::Contains;
 using testing::HasSubstr;
 
-/// A folder of its own, removed afterwards, and the options of a quick calibration in it.
+/// A folder removed afterwards, and the options of a quick calibration in it.
 class Calibrate : public testing::Test {
  protected:
   Calibrate() {
@@ -46,7 +46,7 @@ class Calibrate : public testing::Test {
   }
 
   CalibrationOutcome run(FakeBackend& backend) {
-    // Every look at the clock takes a microsecond beside the device's own time.
+    // Every reading of the clock takes a microsecond in addition to the device's own time.
     const CalibrateHooks hooks{
         .now_s = [&] { return backend.elapsed_s() + 1e-6 * static_cast<double>(++looks_); },
         .go_on = [&](int done, int) { return done < max_points; },
@@ -73,7 +73,7 @@ TEST_F(Calibrate, WritesAProfileThatTheOtherCommandsRead) {
   const GpuProfile read = load_gpu(options.out);
   EXPECT_EQ(read.gpu.name, "fake-accelerator-80gb");
   ASSERT_TRUE(read.gpu.measured.has_value());
-  // The fake copies in no time, its clock goes on by a microsecond a look.
+  // The fake copies in no time; its clock advances by a microsecond per reading.
   EXPECT_NEAR(read.gpu.measured->engine_step.value, 1e-6, 1e-9);
   EXPECT_EQ(read.gpu.measured->curves.size(), outcome.gpu->measured->curves.size());
 
@@ -146,7 +146,7 @@ TEST_F(Calibrate, AnInterruptedOneKeepsItsPointsAndGoesOn) {
   }
 }
 
-/// Answers `replays` of them, and then no more, as after a fault of a CUDA kernel.
+/// Answers `replays` replays and then fails, as after a fault in a CUDA kernel.
 FakeBackend dying_after(std::int64_t replays) {
   return FakeBackend({.slow_down = [replays](std::int64_t replay) {
     if (replay >= replays) throw std::runtime_error("an illegal memory access was encountered");

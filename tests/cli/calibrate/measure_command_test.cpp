@@ -1,4 +1,4 @@
-// roofcast measure on the CPU: what it answers, never how fast.
+// roofcast measure on the CPU: the form of its answer, not the speed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

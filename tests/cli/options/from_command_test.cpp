@@ -1,4 +1,4 @@
-// --from-cmd: the same answers as the flags that it stands for.
+// --from-cmd gives the same answers as the equivalent flags.
 #include "cli/options/from_command.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Every row of the table of knobs, wherever a knob can be met: flag, scenario file, schema,
-// completion, what-if, the web and the engines that do not have it.
+// Every row of the knob table, in all places where a knob appears: flag, scenario file, schema,
+// completion, what-if, the web page, and engines that lack it.
 #include "model/engines/knobs.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
 
-/// A value as it is typed after a flag.
+/// A value as typed after a flag.
 std::string typed(const KnobValue& value) {
   if (const auto* on = std::get_if<bool>(&value)) return *on ? "on" : "off";
   if (const auto* list = std::get_if<std::vector<double>>(&value)) {
@@ -43,7 +43,7 @@ std::string typed(const KnobValue& value) {
   return fmt::format("{}", std::get<double>(value));
 }
 
-/// What a command line makes of one argument.
+/// The overrides that result from one argument.
 EngineOverrides parsed(const std::string& argument) {
   DeploymentOptions target;
   po::options_description options = engine_options(target);
@@ -59,7 +59,7 @@ EngineOverrides read_back(const EngineOverrides& overrides) {
   return read_engine_options(JsonObject(json, "a scenario", "", engine_option_keys()));
 }
 
-/// What the engine says when it is started with one knob; empty when it starts.
+/// The error of an engine started with one knob; empty if it starts.
 std::string refusal(const std::string& preset, const EngineKnob& knob, const KnobValue& value) {
   EngineOverrides overrides;
   EXPECT_TRUE(knob.set(overrides, value)) << knob.key;

@@ -1,4 +1,4 @@
-// The flags that shape a synthetic load, read and put over what a scenario says.
+// The flags that shape a synthetic load: parsing, and overriding a scenario.
 #include "cli/options/workload_options.hpp"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ SyntheticWorkload workload_of(const std::string& flags, SyntheticWorkload worklo
   return workload;
 }
 
-/// The message of the misuse that `flags` are.
+/// The usage error caused by `flags`.
 std::string misuse(const std::string& flags, bool count_given = false) {
   try {
     workload_of(flags, {}, count_given);

@@ -1,4 +1,4 @@
-// roofcast capacity as users call it: what it answers, what it refuses, what it keeps.
+// roofcast capacity as users call it: its answers, its errors, what it stores.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-/// Prompts of 1,500 tokens and short answers: few steps, and TTFT is what fails.
+/// Prompts of 1,500 tokens and short outputs: few steps, and TTFT is the limit that fails.
 const std::string kDeployment =
     "capacity --model llama-3.1-8b --gpu h100 --input-len 1500 --output-len 20 --seed 1 "
     "--num-prompts 200 --no-store ";

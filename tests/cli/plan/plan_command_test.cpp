@@ -1,4 +1,4 @@
-// What `roofcast plan` says to people who ask well, and to those who do not.
+// Answers of `roofcast plan` to correct and to wrong input.
 #include <gtest/gtest.h>
 
 #include <fstream>

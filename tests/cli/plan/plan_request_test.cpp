@@ -1,4 +1,4 @@
-// What `roofcast plan` lets people ask, and the one line it answers with where they slip.
+// Requests that `roofcast plan` accepts, and its one-line errors for others.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// What a plan takes from its store, and what it must not: the answers of other inputs.
+// Answers that a plan may take from its store, and those that it must not: answers for other
+// inputs.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -31,7 +32,7 @@ std::string engine_with_request_time(const std::string& seconds) {
                      seconds);
 }
 
-/// Forty requests at once, the last two of a class of their own.
+/// Forty simultaneous requests, the last two of another class.
 std::string trace_with_priority(int last) {
   std::string text = "time,input,output,priority,class\n";
   for (int i = 0; i < 38; ++i) text += "0,2000,16,1,most\n";
@@ -39,7 +40,7 @@ std::string trace_with_priority(int last) {
   return text;
 }
 
-/// The plan, `change`, the plan again: what the store has of the first must not show in the second.
+/// The plan, `change`, the plan again: stored answers of the first must not appear in the second.
 template <class Change>
 void expect_answers_anew(const std::string& line, const Change& change) {
   const CommandResult before = run_command(line + " --store plans.db");

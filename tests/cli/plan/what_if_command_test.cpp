@@ -1,4 +1,4 @@
-// What --vary does to a scenario, and what whatif says about it.
+// The effect of --vary on a scenario, and the answer of whatif.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -255,7 +255,7 @@ TEST_F(Report, OfACapacityAnswersWhatWasAsked) {
 }
 
 TEST_F(Report, OfACapacityThatNobodyAskedALoadOfIsSearchedAsItWas) {
-  // More requests than at first are needed; how many there are and at which rate is nobody's wish.
+  // More requests than at first are needed; their number and rate were not requested.
   const CommandResult found = run_command(
       "capacity --model llama-3.1-8b --gpu h100 --input-len 1024 --output-len 256 "
       "--slo p95:ttft:300ms --store r.db -o json");

@@ -1,5 +1,4 @@
-// Reports of runs that a test puts into the store itself: what is drawn and told of them is what
-// was put there.
+// Reports on runs that the test itself stores: figures and text must match the stored values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +60,7 @@ class StoredReport : public testing::Test {
   TemporaryFolder folder_;
 };
 
-// One curve: a product of 1 token takes 5 us, of 64 tokens 6 us.
+// One curve: a product takes 5 us for 1 token and 6 us for 64.
 constexpr const char* kProfile = R"({
   "schema_version": 1, "name": "one", "display_name": "Imaginary One", "aliases": [],
   "vendor": "nobody", "architecture": "none", "memory_bytes": 16e9, "memory_visible_bytes": 16e9,
@@ -87,7 +86,7 @@ TimedPointRow timed(std::int64_t index, const std::string& family, double x, dou
           .p90_s = median_s * 1.2};
 }
 
-/// A calibration of two products, a copy of 2 MB and the product that watches the device.
+/// A calibration of two products, a copy of 2 MB and the sentinel product.
 void store_calibration(const std::string& profile_hash) {
   Store store("r.db", Store::Mode::write);
   RunRow row = row_of("calibrate", "2 points, 1 curves in one.json");
@@ -166,7 +165,7 @@ TEST_F(StoredReport, OfWhatOthersMeasuredSaysThatItWasRead) {
   EXPECT_EQ(report["sections"][0]["tables"][0]["rows"][0][1], "41,408");
 }
 
-/// Two cases of one name and setting, with what was measured of each.
+/// Two cases with the same name and setting, with these measured values.
 void validate(const std::string& measured, const std::string& other) {
   const std::string scenario = R"("scenario": {"schema_version": 1, "model": "llama-3.1-8b",
     "gpu": "h100", "workload": {"type": "synthetic", "num_prompts": 4, "request_rate": 4,

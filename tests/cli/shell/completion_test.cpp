@@ -1,4 +1,4 @@
-// What shells offer: of every command and flag that the program has, without a list of its own.
+// Shell completion covers every command and flag of the program without a list of its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::IsSupersetOf;
 using testing::Not;
 
-/// Words offered, and ":files".
+/// The offered words, and ":files".
 std::vector<std::string> offered(const std::string& line) {
   std::istringstream lines(run_command("completion words -- " + line).out);
   std::vector<std::string> words;
@@ -111,7 +111,7 @@ TEST(Completion, OffersTheValuesOfAFixedList) {
   EXPECT_THAT(offered("runs import --format vllm"), Not(testing::IsEmpty()));
 }
 
-/// A command line for each option of a fixed list, right but for the option itself.
+/// A command line for an option with fixed values, valid except for that option.
 std::string line_for(const std::string& option) {
   static const std::map<std::string, std::string> kLines = {
       {"objective", "plan"},

@@ -1,4 +1,4 @@
-// The completion scripts in the shells themselves, and the manual page as man(1) readers read it.
+// The completion scripts in real shells, and the manual page as read by man(1).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ bool has(const std::string& program) {
   return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-/// What `line` prints, with the program under test first on the PATH and no longer than 60 s.
+/// Output of `line`, with the program under test first on the PATH, limited to 60 s.
 std::string output_of(const std::string& line) {
   const std::string whole =
       "export PATH=" ROOFCAST_PROGRAM_FOLDER ":\"$PATH\"; timeout 60 " + line + " 2>&1";

@@ -1,4 +1,4 @@
-// `roofcast fit` as a user runs it, on runs whose host terms are known because they were simulated
+// `roofcast fit` as users run it, on runs whose host terms are known because they were simulated
 // with them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ json scenario_of(double request_rate) {
             {"output_len", 32}}}};
 }
 
-/// Measured runs of an engine with planted terms, in the folder that is current while a test runs.
+/// Measured runs of an engine with planted terms, in the test's working directory.
 class Fit : public testing::Test {
  protected:
   Fit() {

@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-/// Two cases of which one has an answer, in the folder that is current while a test runs.
+/// Two cases, one of them with an answer, in the test's working directory.
 class Validate : public testing::Test {
  protected:
   Validate() {
@@ -44,7 +44,7 @@ class Validate : public testing::Test {
     return run_command("validate m.json " + options);
   }
 
-  /// What a simulation of the first case says.
+  /// The simulated answer of the first case.
   json simulated() const {
     std::ofstream("s.json") << manifest_["cases"][0]["scenario"];
     return json::parse(run_command("simulate s.json --no-store -o json").out);
@@ -188,7 +188,7 @@ TEST_F(Validate, AStepIsTheEstimateOfItsBatch) {
               estimate["decode_step_s"].get<double>(), 1e-6);
 }
 
-/// A result as `vllm bench serve --save-result --save-detailed` writes one, with invented figures.
+/// A result in the form of `vllm bench serve --save-result --save-detailed`, with invented figures.
 constexpr const char* kResult = R"({"endpoint_type": "vllm", "model_id": "llama-3.1-8b",
     "num_prompts": 2, "request_rate": "inf", "burstiness": 1.0, "max_concurrency": null,
     "duration": 0.2, "completed": 2, "total_input_tokens": 300, "total_output_tokens": 8,
@@ -233,7 +233,7 @@ TEST_F(Validate, WhatAResultDoesNotSayIsAskedFor) {
   EXPECT_EQ(run_command("validate bench.json --meta gpu=h100").exit_code, 0);
 }
 
-/// A value that the flag takes: one of each kind.
+/// Tries values until one has the flag's type: one of each kind.
 bool is_refused_as_idle(const std::string& flag, const std::string& manifest) {
   for (const char* value :
        {"", " 1", " fp8", " fcfs", " ngram", " 0.5,0.5", " gpu=a100", " vllm-bench-serve",

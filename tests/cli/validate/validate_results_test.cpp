@@ -1,5 +1,5 @@
-// `roofcast validate` of what other tools wrote: what a result does not say is asked for, and never
-// guessed. All figures are invented.
+// `roofcast validate` on results of other tools: settings that a result does not state are asked
+// for, never guessed. All figures are invented.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::Not;
 
 class ValidateResult : public testing::Test {
  protected:
-  /// The file's cases, with the flags on top.
+  /// The cases of the file, with the flags added.
   static json cases_of(const std::string& text, const std::string& flags = "",
                        const std::string& name = "r.json") {
     std::ofstream(name) << text;
@@ -120,7 +120,7 @@ TEST_F(ValidateResult, ARateOnTopOfAFileThatKeepsItsRequestsRedrawsTheirTimes) {
   EXPECT_LT(ttft(case_of(text, "--request-rate 0.01")), ttft(case_of(text)));
 }
 
-/// A result of `vllm bench serve` with further keys.
+/// A result of `vllm bench serve` with additional keys.
 std::string serve_result(const std::string& keys = "") {
   return R"({"request_throughput": 2.0, "num_prompts": 4, "request_rate": 2.0, "completed": 4,
       "duration": 2.0, "total_input_tokens": 4000, "total_output_tokens": 40,

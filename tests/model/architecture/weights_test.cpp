@@ -22,7 +22,7 @@ std::vector<Weight> weights_of(const Transformer& model, std::size_t layer) {
   return layer_weights(model.layers[layer], model.hidden, model.activation);
 }
 
-// Every model below, for properties that hold of all.
+// All models below, for properties that hold for every model.
 std::vector<Transformer> all_shapes() {
   return {test::llama_3_1_8b(),    test::llama_2_70b(),    test::qwen2_5_7b(),
           test::mixtral_8x7b(),    test::deepseek_v3_2(),  test::gpt_oss_20b(),

@@ -1,5 +1,5 @@
 // Measured curves of an invented device, made from the roofline of the round GPU
-// (step_time_cases.hpp): so the time of every operator is known in closed form.
+// (step_time_cases.hpp), so that the time of every operator is known in closed form.
 #pragma once
 
 #include <utility>
@@ -12,12 +12,12 @@
 
 namespace roofcast::test {
 
-/// Twice the FLOPs' and twice the bytes' time on the round GPU, added, and a floor.
+/// A floor plus twice the round GPU's time for the FLOPs plus twice its time for the bytes.
 inline PhysicalTerms round_terms(Seconds floor) {
   return {.floor = floor, .seconds_per_flop = 2 / 100e12, .seconds_per_byte = 2 / 1e12};
 }
 
-/// A curve that was timed at these sizes and follows its terms at all of them.
+/// A curve with points at these sizes that follows its terms exactly.
 inline MeasuredCurve made_curve(OperatorShape shape, const std::vector<double>& x,
                                 const std::vector<double>& y, int multiprocessors) {
   MeasuredCurve curve{.shape = std::move(shape), .kernel = "invented 1.0"};
@@ -38,7 +38,7 @@ inline MeasuredCurve made_curve(OperatorShape shape, const std::vector<double>& 
   return curve;
 }
 
-/// Every operator of a deployment, timed over sizes as a calibration takes them.
+/// Every operator of a deployment, with points at the sizes that a calibration takes.
 inline Measured measured_for(const Deployment& deployment) {
   const StepOperators operators = step_operators(deployment);
   const int units = deployment.gpu.multiprocessors;

@@ -12,8 +12,8 @@ constexpr int kUnits = 100;
 
 constexpr Seconds us(double value) { return Seconds{value * 1e-6}; }
 
-/// A curve whose base is one microsecond whatever the size, so that the ratio is the time in
-/// microseconds and numbers can be followed by hand.
+/// A curve whose base is one microsecond at every size, so that the ratio is the time in
+/// microseconds and results can be checked by hand.
 MeasuredCurve flat_base(OperatorFamily family, std::vector<MeasuredPoint> points) {
   MeasuredCurve curve;
   curve.shape = {.family = family, .format = "bf16", .outputs = 256, .inputs = 128};

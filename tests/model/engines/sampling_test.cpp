@@ -50,8 +50,8 @@ TEST(Sampling, RowsAreSortedApartUpTo128) {
   EXPECT_NEAR(sort.of(228).value, 128 * 14e-6 + 100 * 6e-6, 1e-12);
 }
 
-// Llama-3.1-70B has 128,256 logits: 17.956 us a row. Sorting adds besides what reading the logits
-// once takes, and the fixed time of a kernel: under 10 us at 32 rows.
+// Llama-3.1-70B has 128,256 logits: 17.956 us per row. Sorting also adds one pass over the logits
+// and the fixed time of a kernel: under 10 us at 32 rows.
 TEST(Sampling, TopPSortsTheLogitsUpToVllm16) {
   const auto seconds = [&](const char* preset, SamplingKind sampling) {
     return decode_seconds(served("llama-3.1-70b", preset, {.sampling = sampling}, 4), 32);

@@ -1,9 +1,9 @@
-// Parameter counts and KV bytes of published models. Classes of the expected totals: C, twice the
-// count is `total_size` of the repository's model.safetensors.index.json; R, the count that Hugging
-// Face shows from the checkpoint's headers; P, a published rounded size (here its derived exact
-// value; the rounding is checked apart). Active counts and bytes per token follow from the formulas
-// of model/architecture/weights.cpp and model/cache/kv_cache.cpp applied by hand to the published
-// configs.
+// Parameter counts and KV bytes of published models. Sources of the expected totals: C, twice the
+// count is `total_size` in the repository's model.safetensors.index.json; R, the count that Hugging
+// Face shows from the checkpoint's headers; P, a published rounded size (the exact value here is
+// derived; the rounding is checked separately). Active counts and bytes per token are worked out by
+// hand from the published configs with the formulas of model/architecture/weights.cpp and
+// model/cache/kv_cache.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -101,8 +101,8 @@ struct Published {
   double unit;   // of its last digit
 };
 
-// Rounded sizes of model cards, in billions; half a unit either way. Sizes of cards that count the
-// multi-token-prediction block or the vision tower are not here.
+// Rounded sizes of model cards, in billions; tolerance half a unit. Cards that count the
+// multi-token-prediction block or the vision tower are left out.
 constexpr Published kPublished[] = {
     {"qwen3-1.7b", 1.7, 0.1},      {"qwen3-4b", 4.0, 0.1},
     {"qwen3.5-35b-a3b", 35, 1},    {"glm-4.5-air", 107, 1},
@@ -313,7 +313,7 @@ TEST(ModelFamilies, VisionTowersEqualPublishedTotals) {
   EXPECT_EQ(load_model("qwen3-vl-8b").vision_parameters, 8'767'123'696 - 8'190'735'360);
 }
 
-// Each family's layout where totals alone would not show a mistake.
+// Layouts of families in which totals alone would not reveal a mistake.
 
 TEST(ModelFamilies, Llama4MixesChunkedAndFullLayers) {
   const Transformer maverick = load_model("llama-4-maverick");

@@ -45,7 +45,7 @@ std::uint64_t product(const std::vector<std::int64_t>& shape) {
   return result;
 }
 
-/// Writes GGUF files: keys, a tensor table, and as many zero bytes as the tensors take.
+/// Writes GGUF files: keys, a tensor table, and zero bytes for the tensors.
 struct Writer {
   std::string values;
   std::string tensors;

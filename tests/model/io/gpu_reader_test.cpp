@@ -37,7 +37,7 @@ Json valid_profile() {
   })");
 }
 
-/// The error that a changed profile gives, or "" when it is read.
+/// The error from reading a changed profile, or "" if it is accepted.
 std::string error_after(const std::function<void(Json&)>& change) {
   Json profile = valid_profile();
   change(profile);

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A profile with every optional key, and every operator of a mixture of experts timed.
+/// A profile with every optional key and a curve for every operator of a mixture of experts.
 Gpu calibrated_gpu() {
   Gpu gpu = load_gpu("h200").gpu;
   gpu.efficiencies.memory_bound = Curve{.points = {{4096, 0.123456789}}, .source = "a test"};

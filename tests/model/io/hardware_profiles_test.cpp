@@ -1,4 +1,5 @@
-// Every profile that ships: whole, sourced, within physics, found by its names only.
+// Every built-in profile is complete, sourced, physically plausible, and found by its own names
+// only.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ class HardwareProfile : public testing::TestWithParam<std::string> {
   Gpu gpu_ = load_gpu(GetParam()).gpu;
 };
 
-/// Dotted paths of all numbers in the profile that are facts (curves carry their own source).
+/// Dotted paths of all numbers in the profile that need a source (curves state their own).
 void collect_numbers(const Json& value, const std::string& path, std::vector<std::string>& out) {
   if (value.is_number()) out.push_back(path);
   if (!value.is_object() || path == "efficiency" || path == "sources") return;

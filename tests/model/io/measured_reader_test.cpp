@@ -95,7 +95,7 @@ std::string error_of(const std::string& text) {
   return "";
 }
 
-/// The error that a changed profile gives, or "" when it is read. `change` gets `measured`.
+/// The error from reading a changed profile, or "" if it is accepted. `change` gets `measured`.
 std::string error_after(const std::function<void(Json&)>& change) {
   Json profile = Json::parse(kProfile);
   change(profile["measured"]);

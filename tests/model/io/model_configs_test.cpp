@@ -1,5 +1,5 @@
-// Published config.json files, where they are present: each is read, and its total is near the
-// size that its name or model card states.
+// Published config.json files, if present: each is read, and its total is close to the size in its
+// name or on its model card.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,8 @@ std::vector<fs::path> config_folders() {
   return folders;
 }
 
-/// "Qwen3-235B-A22B" is 235, "codellama-34b" 34, "Mixtral-8x7B" is not one number: 0.
+/// "Qwen3-235B-A22B" is 235, "codellama-34b" 34; 0 for "Mixtral-8x7B", which is not a single
+/// number.
 double billions_in_name(const std::string& name) {
   for (std::size_t at = 0; at < name.size(); ++at) {
     const bool starts =
@@ -44,7 +45,7 @@ double billions_in_name(const std::string& name) {
   return 0;
 }
 
-// Sizes of models whose names do not say them, in billions (model cards).
+// Sizes of models whose names do not contain them, in billions (model cards).
 const std::map<std::string, double> kCardSizes = {
     {"MiniMax-M2.5", 230},
     {"MiniMax-M2.7", 230},
@@ -106,7 +107,7 @@ TEST(ModelConfigs, TotalsAreNearTheSizesThatTheirNamesState) {
   EXPECT_GE(compared, 70);
 }
 
-/// Bytes of the quantised checkpoint over its parameters, in bits.
+/// Bits per parameter of the quantised checkpoint.
 double bits_per_parameter(const std::string& folder) {
   const Transformer model = load_model(test::shared_data("model_configs/" + folder).string());
   const auto total = static_cast<double>(count_parameters(model).total + model.vision_parameters);
@@ -140,7 +141,7 @@ TEST(ModelConfigs, TheFileBesideConfigSetsFormatsAndCacheDtype) {
   EXPECT_EQ(lightning.layers[1].ffn_format.compute, DType::bf16);  // W4A16
   EXPECT_EQ(lightning.layers[5].mixer_format.name, "bf16");        // attention
   EXPECT_EQ(lightning.lm_head_format.name, "nvfp4");
-  // Dense feed-forward blocks that run beside the experts stay in 16 bits here.
+  // Dense feed-forward blocks parallel to the experts stay in 16 bits here.
   const Transformer gemma = load("nvidia/Gemma-4-26B-A4B-NVFP4");
   EXPECT_EQ(gemma.layers.front().ffn_format.name, "nvfp4");
   EXPECT_EQ(gemma.layers.front().shared_format.name, "bf16");

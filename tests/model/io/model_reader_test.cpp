@@ -312,7 +312,7 @@ TEST(ModelReader, HybridPatternsAreChecked) {
   EXPECT_THAT(error_of(config.dump()), HasSubstr("'layers_block_type' is missing"));
 }
 
-/// A folder of its own that disappears with the test.
+/// A folder for one test, removed afterwards.
 class ModelFolder : public testing::Test {
  protected:
   void SetUp() override {

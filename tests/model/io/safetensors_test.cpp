@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::ThrowsMessage;
 
-/// Eight bytes little-endian length, the header, `data` zero bytes.
+/// The header's length in eight little-endian bytes, the header, and `data` zero bytes.
 std::string file_of(const std::string& header, std::size_t data) {
   std::string bytes;
   for (int i = 0; i < 8; ++i) bytes += static_cast<char>(header.size() >> (8 * i) & 0xff);
@@ -32,7 +32,7 @@ std::string two_tensors() {
                  16);
 }
 
-/// The file is refused in one line that names it and says `what`.
+/// Expects that the file is rejected with one line that contains its name and `what`.
 void expect_refused(const std::string& path, const std::string& what) {
   EXPECT_THAT([&] { read_safetensors_header(path); },
               ThrowsMessage<Error>(AllOf(HasSubstr(path), HasSubstr(what), Not(HasSubstr("\n")))));

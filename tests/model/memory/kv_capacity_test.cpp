@@ -1,5 +1,5 @@
-// The memory plan against real start-up logs: weights and KV tokens, with every row that was left
-// out and why in the output.
+// The memory plan against real start-up logs: weights and KV tokens. Prints every row that was left
+// out, with the reason.
 #include <gtest/gtest.h>
 
 #include <algorithm>

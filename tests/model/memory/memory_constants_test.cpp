@@ -1,5 +1,5 @@
-// The constants of the vLLM memory rule (model/engines/engine_presets.cpp) are what a fit on the
-// start-up logs gives, to the digits written there.
+// The constants of vLLM's memory rule (model/engines/engine_presets.cpp) must equal a fit on the
+// start-up logs, to the digits written there.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ MemoryConstants constants_of(const std::string& preset) {
   return resolve_engine(preset, {}, test::llama_3_1_8b(), test::h100(), {}).memory;
 }
 
-/// Whether a start is of the preset, or of another that shares its constants.
+/// Whether a log is of the preset, or of another preset with the same constants.
 bool has_constants_of(const std::string& preset, const Deployment& deployment) {
   const MemoryConstants& own = deployment.engine.memory;
   return deployment.engine.memory_rule == MemoryRule::vllm &&
@@ -40,8 +40,8 @@ std::int64_t stage_layers(const Deployment& deployment) {
   return (layers + deployment.parallel.pipeline - 1) / deployment.parallel.pipeline;
 }
 
-/// Logs of one preset. Of pipelines only the first rank is printed, which does not sample; hybrid
-/// models profile more than this rule knows; both are left out of the activation fit.
+/// Logs of one preset. Left out of the activation fit: pipelines, because they print only their
+/// first rank, which does not sample, and hybrid models, which profile more than this rule covers.
 std::vector<StartUpLog> logs_of(const std::string& preset) {
   std::vector<StartUpLog> logs;
   for (const StartUpRow& row : test::read_start_up_rows()) {
@@ -64,7 +64,7 @@ std::vector<StartUpLog> logs_of(const std::string& preset) {
   return logs;
 }
 
-/// Half a unit of the last digit written.
+/// Half a unit of the last written digit.
 constexpr double kTenth = 0.05;
 constexpr double kHundredth = 0.005;
 constexpr double kThousandth = 0.0005;

@@ -12,7 +12,7 @@
 namespace roofcast {
 namespace {
 
-/// The value of the remedy that sets `flag`; empty when there is none.
+/// The value of the remedy that sets `flag`; empty if there is none.
 std::string value_of(const std::vector<Remedy>& list, const std::string& flag) {
   const auto found = std::find_if(list.begin(), list.end(), [&](const Remedy& remedy) {
     return remedy.flag.rfind(flag + " ", 0) == 0;

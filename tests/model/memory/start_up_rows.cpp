@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Where the shape of a model named in the logs comes from. `source` is a catalogue name, or a
-/// folder under ../shared/data/model_configs.
+/// Source of the shape of a model named in the logs. `source` is a catalogue name, or a folder
+/// under ../shared/data/model_configs.
 struct RowModel {
   const char* name;
   const char* source;
@@ -66,7 +66,7 @@ constexpr RowModel kModels[] = {
      "other/llama-3.1-8b-instruct"},
 };
 
-/// Rows whose version is not printed but follows from something else in the log.
+/// Rows that do not print their version, but something else in the log implies it.
 struct InferredVersion {
   const char* id;
   const char* version;
@@ -104,7 +104,7 @@ Transformer load_row_model(const RowModel& known) {
   return model;
 }
 
-/// "0.19.0" of "0.19.0", "0.7.0" of "0.7.0 preset main"; empty when none was printed or inferred.
+/// "0.19.0" for "0.19.0", "0.7.0" for "0.7.0 preset main"; empty if none was printed or inferred.
 std::string version_of(const json& row) {
   for (const InferredVersion& inferred : kInferred) {
     if (text(row, "id") == inferred.id) return inferred.version;
@@ -134,7 +134,7 @@ const RowModel* known_model(const std::string& name) {
   return known == std::end(kModels) ? nullptr : known;
 }
 
-/// Whether a version names an engine of the presets; V0 is not.
+/// Whether a preset exists for the version; there is none for V0.
 bool has_era(const json& row) {
   return text(row, "engine") == "vllm-v1" && !version_of(row).empty();
 }
@@ -148,8 +148,8 @@ std::string reason_left_out(const json& row) {
   return "";
 }
 
-/// What does not matter to weights (memory of the GPU, preset) is made up where it is not printed;
-/// reason_left_out says so.
+/// Facts that do not affect weights (GPU memory, preset) are invented if the log does not print
+/// them; reason_left_out reports that.
 Deployment deployment_of(const json& row, const RowModel& known) {
   Transformer model = load_row_model(known);
   if (text(row, "model_dtype_or_quant") == "bf16 / fp8") requantise(model, "fp8");

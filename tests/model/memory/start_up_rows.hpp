@@ -1,5 +1,5 @@
-// Start-up logs of real servers (../shared/data/measured/kv_capacity.json) with the deployment that
-// each describes, as far as its facts reach. Shared by the tests of the memory rule and of the fit.
+// Start-up logs of real servers (../shared/data/measured/kv_capacity.json), each with its
+// deployment as far as the log describes it. Used by tests of the memory rule and of its fit.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct StartUpRow {
   std::optional<double> kv_tokens{};  // printed, or concurrency * max_model_len
 };
 
-/// All rows of the file, in its order. The file must be there (SKIP_WITHOUT_SHARED_DATA).
+/// All rows of the file, in order. The file must exist (SKIP_WITHOUT_SHARED_DATA).
 std::vector<StartUpRow> read_start_up_rows();
 
 }  // namespace roofcast::test

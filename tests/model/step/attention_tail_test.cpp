@@ -5,7 +5,7 @@
 namespace roofcast {
 namespace {
 
-// On 100 multiprocessors 200 blocks run at once; a sequence has 8, one for each KV head.
+// 100 multiprocessors run 200 blocks at once; a sequence has 8, one per KV head.
 constexpr int kMultiprocessors = 100;
 constexpr Seconds kToken{10e-9};
 
@@ -17,7 +17,7 @@ OperatorShape decode_shape() {
           .value_dim = 128};
 }
 
-/// In tokens, of sequences whose mean is 1,000. `filling` of them keep the memory busy: as long as
+/// Tail time in tokens, for sequences with a mean of 1,000. `filling` of them keep the memory busy:
 /// an even batch of `sequences` takes sequences * 1,000 * kToken / filling.
 double tail_tokens(double sequences, double filling, std::array<double, kLongestKept> longest) {
   const Seconds even = kToken * (sequences * 1000 / filling);

@@ -1,4 +1,4 @@
-// Step times of a device that was calibrated: which source answers, and what still holds.
+// Step times of a calibrated device: which source answers, and properties that must still hold.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -121,7 +121,7 @@ TEST(MeasuredStep, AsksForTheLongestSequencesOnlyWhereTheyOutlastTheOthers) {
   EXPECT_FALSE(ScaledStepTime(without, 2.0).asks_for_longest());
 }
 
-/// Launches of a decode step that curves answer for, and of its attention.
+/// Launches in a decode step, and in its attention, whose times come from curves.
 std::int64_t timed_launches(const StepEstimate& step) {
   std::int64_t launches = 0;
   for (const OperatorEstimate& op : step.operators) {
@@ -305,7 +305,7 @@ TEST(MeasuredStep, SecondsAreTheTotalOfTheExplanationToTheBit) {
   }
 }
 
-/// Times scattered by a factor of three either way, as no device has them.
+/// Times scattered by a factor of three in both directions, unlike any real device.
 Deployment jumpy(const Transformer& model) {
   Deployment deployment = calibrated(model);
   std::mt19937 random(17);

@@ -1,5 +1,5 @@
-// No estimate is faster than physics: FLOPs that must be done at the dense peak, bytes that must
-// move at the memory bandwidth. The bound is worked out here from the shapes, not by model/.
+// No estimate may be faster than physics: required FLOPs at the dense peak, required bytes at the
+// memory bandwidth. The bound is computed here from the shapes, independently of model/.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using test::kSanitised;
 
 double d(std::int64_t count) { return static_cast<double>(count); }
 
-/// What one layer cannot do without. Mixers other than attention count as nothing.
+/// Minimum work of one layer. Mixers other than attention count as nothing.
 struct LayerFloor {
   double used = 0;   // matrix weights that every token multiplies with
   double read = 0;   // matrix weights that a step with one token or more reads
@@ -82,7 +82,7 @@ double pairs_of(const AttentionSpan& span, std::int64_t fresh, std::int64_t cont
   return pairs;
 }
 
-/// Whole model over `ranks` GPUs that share everything evenly.
+/// The whole model over `ranks` GPUs with a perfect split.
 double lower_bound(const Deployment& deployment, const StepBatch& batch) {
   const Transformer& model = deployment.model;
   const Gpu& gpu = deployment.gpu;
@@ -151,7 +151,7 @@ std::vector<StepBatch> batches(const Transformer& model) {
   return list;
 }
 
-/// `model` with every layer's matrices in `format`.
+/// `model` with all layer matrices in `format`.
 Transformer in_format(Transformer model, const WeightFormat& format) {
   for (Layer& layer : model.layers) {
     layer.mixer_format = layer.ffn_format = layer.shared_format = format;
@@ -159,7 +159,7 @@ Transformer in_format(Transformer model, const WeightFormat& format) {
   return model;
 }
 
-/// Every batch of batches() on this deployment. Stops at the first that breaks the bound.
+/// Runs every batch of batches() on this deployment; stops at the first violation.
 void expect_no_faster_than_physics(const Deployment& deployment) {
   const RooflineStepTime step_time(deployment);
   for (const StepBatch& batch : batches(deployment.model)) {

@@ -221,7 +221,7 @@ TEST(Collective, InOnePassEveryRankReadsEveryOthersMessage) {
   work = all_reduce(4e6, 8);
   work.one_shot = {.link_share = 0.5, .limit = Bytes{2e6}};
   EXPECT_NEAR(estimate(work, gpu).time.value, 285e-6, 1e-12);
-  gpu.peer.reset();  // over PCIe nobody does so
+  gpu.peer.reset();  // no engine does so over PCIe
   EXPECT_EQ(estimate(work, gpu).time, estimate(all_reduce(4e6, 8), gpu).time);
 }
 

@@ -1,4 +1,4 @@
-// Samples of the steps that were asked for, and several steps as one.
+// Samples of the requested steps, and several steps averaged into one.
 #include "model/step/sampled_steps.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace roofcast {
 namespace {
 
-/// A second a sequence.
+/// One second per sequence.
 class SecondEach final : public StepTime {
  public:
   const std::vector<AttentionSpan>& spans() const override { return spans_; }
@@ -23,7 +23,7 @@ class SecondEach final : public StepTime {
   std::vector<AttentionSpan> spans_;
 };
 
-/// Asks for batches of 0, 1, 2, ... sequences.
+/// Requests batches of 0, 1, 2, ... sequences.
 std::vector<std::int64_t> sample_of(std::int64_t asked) {
   const SecondEach times;
   const SampledSteps sampled(times);
@@ -59,7 +59,7 @@ TEST(ScaledStepTime, IsAFactorTimesTheOther) {
   EXPECT_DOUBLE_EQ(ScaledStepTime(times, 1.5).seconds({.decode_sequences = 4}).value, 6.0);
 }
 
-/// A step of one operator.
+/// A step with one operator.
 StepEstimate step_of(OperatorFamily family, double seconds, double uncertainty) {
   OperatorEstimate op;
   op.work.family = family;

@@ -71,7 +71,7 @@ TEST(Staircase, TheNaiveLoopClimbsAndTheCachedOneStaysFlat) {
   EXPECT_EQ(times.naive.front(), times.cached.front());  // both compute the prompt
   // 400 to 699 tokens at a ridge of 100: compute-bound, so time grows about as the tokens do.
   EXPECT_NEAR(times.naive.back() / times.naive.front(), 699.0 / 400.0, 0.2);
-  // 300 more cached tokens are 39 MB beside 15 GB of weights: 0.3 %.
+  // 300 more cached tokens are 39 MB compared with 15 GB of weights: 0.3 %.
   EXPECT_NEAR(times.cached.back() / times.cached[1], 1.0, 0.005);
   const Seconds sum = std::accumulate(times.cached.begin(), times.cached.end(), Seconds{});
   EXPECT_DOUBLE_EQ(times.cached_total.value, sum.value);

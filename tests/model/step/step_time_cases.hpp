@@ -1,4 +1,4 @@
-// GPUs with round numbers, and deployments without an engine's own defaults, for step-time tests.
+// GPUs with round numbers, and deployments without engine defaults, for step-time tests.
 #pragma once
 
 #include <utility>
@@ -26,7 +26,7 @@ inline Gpu round_gpu() {
   return gpu;
 }
 
-/// An engine that adds nothing of its own: no host time, no graphs and no launches to wait for.
+/// An engine that adds nothing: no host time, no graphs, no launch latency.
 inline Engine bare_engine() {
   Engine engine;
   engine.name = "bare";

@@ -16,7 +16,7 @@ namespace {
 using test::deployment_of;
 using test::round_gpu;
 
-// Llama-3.1-8B, matrices of a layer: 4096 * 6144 + 4096 * 4096 + 3 * 4096 * 14336 = 218,103,808.
+// Llama-3.1-8B, matrices per layer: 4096 * 6144 + 4096 * 4096 + 3 * 4096 * 14336 = 218,103,808.
 constexpr double kLlamaLayers = 32.0 * 218103808.0;
 constexpr double kLlamaHead = 128256.0 * 4096.0;
 

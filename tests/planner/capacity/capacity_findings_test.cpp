@@ -1,4 +1,4 @@
-// The capacity of whole scenarios, by what must be so whatever the figures.
+// Properties of the capacity of whole scenarios that hold for any input.
 #include "planner/capacity/capacity_findings.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST(LoadStudy, GivesARateToWhatHasNone) {
   EXPECT_FALSE(study.asked);
   EXPECT_TRUE(study.grows);
   EXPECT_EQ(std::ssize(study.run.workload.requests), kMinRequests);
-  // Asked again of what is stored, nobody asks for that rate either.
+  // The stored scenario does not request that rate either.
   EXPECT_FALSE(study_of(study.run.scenario, {}, true).asked);
   const LoadStudy longer = with_requests(study, 2 * kMinRequests);
   EXPECT_EQ(std::ssize(longer.run.workload.requests), 2 * kMinRequests);
@@ -84,18 +84,18 @@ TEST(LoadStudy, NeedsTenStaysOfRequests) {
   EXPECT_EQ(requests_needed({.request_rate_per_s = 2, .e2e = {.mean = 30}}), 600);
 }
 
-/// The scenario's requests on a deployment that is at hand, which takes longest to read.
+/// The scenario's requests on deployments that are already loaded: loading them is the slow part.
 SimulationRun run_on(const std::vector<PoolRun>& pools, const Scenario& scenario) {
   return {.scenario = scenario, .pools = pools, .workload = load_workload(scenario)};
 }
 
-/// What a simulation of the run comes to by itself.
+/// The verdict of a plain simulation of the run.
 SloVerdict simulated(SimulationRun run) {
   simulate_sampled(run, step_times_of(run), {});
   return judge(run.result);
 }
 
-/// What a search for the capacity makes of the very load that is asked for.
+/// The verdict of a capacity search on the same load.
 SloVerdict studied(SimulationRun run) {
   const double rate = std::get<SyntheticWorkload>(run.scenario.workload).request_rate;
   const LoadStudy study{.run = std::move(run), .load_of_run = rate, .asked = true};
@@ -104,8 +104,8 @@ SloVerdict studied(SimulationRun run) {
   return trial_of(study, simulate_plainly, execution)(loads).front().verdict;
 }
 
-/// Below and beyond what the GPU carries, with limits that are often missed and often kept. Each
-/// eighth load is one that few draws would give: far beyond, with a limit that its few requests keep.
+/// Loads below and beyond the GPU's capacity, with limits that are often missed and often met.
+/// Every eighth is a rare case: far beyond capacity, with a limit that its few requests still meet.
 Scenario any_load(std::mt19937& random, int i) {
   const auto between = [&](double low, double high) {  // even on a logarithmic scale
     return std::exp(std::uniform_real_distribution(std::log(low), std::log(high))(random));

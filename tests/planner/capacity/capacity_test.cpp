@@ -1,4 +1,4 @@
-// The search on verdicts that are known, and on a queue whose waits are known.
+// The search on known verdicts, and on a queue with known waiting times.
 #include "planner/capacity/capacity.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace roofcast::test {
 namespace {
 
-/// Loads hold as a function says; the trial counts them.
+/// A trial whose loads hold as a function decides, and which counts them.
 struct Known {
   std::function<bool(double)> holds;
   int tried = 0;
@@ -113,7 +113,7 @@ TEST(Capacity, LoadsBeyondAFailingOneThatHoldAreSaid) {
   EXPECT_FALSE(capacity.monotone);
 }
 
-// ---- one server, a second a request
+// ---- one server, one second per request
 
 SimulationResult serve(const Workload& workload, const Slo& slo) {
   const FakeStepTime step_time(Seconds{1});
@@ -156,8 +156,8 @@ TEST(Capacity, OfEvenlySpacedRequestsIsWhereTheLineGrowsTooLong) {
   EXPECT_NEAR(capacity, 1 / 0.98, 1.1e-4 / 0.98);
 }
 
-/// The 90th percentile of the waits of one server (linear between order statistics), each following
-/// from the one before: Lindley 1952, equation 1.
+/// 90th percentile of the waits of one server (linear between order statistics). Each wait follows
+/// from the previous one: Lindley 1952, equation 1.
 double p90_wait_by_lindley(const Workload& workload) {
   std::vector<double> waits = {0};
   for (std::size_t i = 1; i < workload.requests.size(); ++i) {

@@ -10,12 +10,12 @@ namespace {
 
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
-/// Bisection ends in an interval of 1/32 whose middle is taken, so each z_i is known to 1/64. The
-/// distance 1 / sqrt(sum 1 / z_i^2) moves by less than its nearest z_i does, and the distribution
+/// Bisection ends in an interval of 1/32 and takes its middle, so each z_i is known to within 1/64.
+/// The distance 1 / sqrt(sum 1 / z_i^2) changes by less than its nearest z_i, and the distribution
 /// function by at most 0.4 of that.
 constexpr double kBisection = 0.4 / 64;
 
-/// Holds below a plane: a unit of step time costs `step`, and so on.
+/// A world that holds below a plane: one unit of step time costs `step`, and so on.
 struct Plane {
   double room = 0;
   double step = 0;

@@ -28,7 +28,7 @@ TEST(StepCensus, CountsTimeAtTheSchedulersLimits) {
   EXPECT_EQ(steps.census().at_max_num_seqs.value, 4);  // five sequences, then four
 }
 
-/// Requests on one H100, whose engine is as it starts but for some knobs.
+/// Requests on one H100 with the engine's defaults except `overrides`.
 SimulationRun prepared(const SyntheticWorkload& load, const EngineOverrides& overrides,
                        const std::vector<PercentileTarget>& targets) {
   Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100"};

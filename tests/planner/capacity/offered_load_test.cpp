@@ -7,13 +7,11 @@
 namespace roofcast::test {
 namespace {
 
-constexpr Nanoseconds kSecond = 1'000'000'000;
-
 Request at(Nanoseconds arrival) {
   return {.arrival = arrival, .input_tokens = 7, .output_tokens = 3};
 }
 
-/// Arrivals at 1, 2 and 5 s; the second begins a session whose next turn comes 10 s after its
+/// Arrivals at 1, 2 and 5 s; the second starts a session whose next turn comes 10 s after its
 /// answer.
 Workload three_starts() {
   Workload workload;

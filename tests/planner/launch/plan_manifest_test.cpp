@@ -1,4 +1,4 @@
-// `roofcast plan --kubernetes`: what is written for whom, and what is said where nothing is.
+// `roofcast plan --kubernetes`: the manifests that are written, and the message if there are none.
 #include <gtest/gtest.h>
 
 #include <filesystem>

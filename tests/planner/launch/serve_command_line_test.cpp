@@ -113,9 +113,9 @@ TEST(ServeCommandLine, EnginesWithoutAServerHaveNoLine) {
   EXPECT_THROW(serve_command_line(options("naive"), false), UsageError);
 }
 
-// ---- round trips: what a row writes it reads, and says the same again
+// ---- round trips: each row reads what it writes, and writes it again
 
-/// A value that a row takes: the first that its knob reads without a complaint and writes again.
+/// A value of a row: the first that its knob reads without a warning and writes unchanged.
 std::string sample_value(const ServeFlag& row) {
   const std::vector<std::string> texts = {"tensorrt",
                                           "0.5",
@@ -144,7 +144,7 @@ std::string sample_value(const ServeFlag& row) {
 constexpr std::array<ServeEngine, 3> kEngines = {ServeEngine::vllm, ServeEngine::sglang,
                                                  ServeEngine::tensorrt_llm};
 
-/// Written, read and written again: the same text.
+/// Writing, reading and writing again must give the same text.
 void expect_same_again(const ServeFlag& row, const std::string& value) {
   ServeWords once;
   row.knob->read(once, value, row.spelling);
@@ -185,7 +185,7 @@ TEST(ServeFlags, NoNameStandsForTwoRows) {
   }
 }
 
-/// A deployment with every knob of its engine set is read back from its line as it was.
+/// A deployment with all knobs of its engine set must be read back unchanged from its command line.
 void expect_round_trip(const DeploymentOptions& asked) {
   const ServeLine line = serve_command_line(asked, true);
   EXPECT_THAT(line.notes, IsEmpty());

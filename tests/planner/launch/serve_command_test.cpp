@@ -1,4 +1,4 @@
-// Lines in the form in which users post them, with what they decide worked out from the engines'
+// Command lines as users post them; the expected settings are worked out from the engines'
 // documentation.
 #include "planner/launch/serve_command.hpp"
 

@@ -1,5 +1,5 @@
-// Bounds have to be optimistic: one that rules out what a simulation shows to hold is the worst
-// that can happen to a search.
+// Bounds must be optimistic: one that rules out a deployment that meets the SLO in simulation would
+// make the search wrong.
 #include "planner/search/bounds.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ Shape shape_on(const PlanCatalogue& catalogue, int tensor) {
           .parallel = {.tensor = tensor}};
 }
 
-/// Of prompts and decodes, as a scheduler might put them together.
+/// Random prompts and decodes, as a scheduler might batch them.
 StepBatch random_batch(std::mt19937& random, const Transformer& model) {
   const auto below = [&](std::uint32_t n) { return static_cast<std::int64_t>(random() % n); };
   StepBatch batch = decode_batch(model, below(200), 1 + below(4000));
@@ -90,7 +90,7 @@ TEST(StepFloor, APromptInChunksIsNotBelowIt) {
   }
 }
 
-/// The run's own latencies as what is promised.
+/// An SLO with the run's own latencies as limits.
 Slo just_kept(const Slo& slo, const SimulationResult& result) {
   Slo promised = slo;
   for (std::size_t i = 0; i < promised.targets.size(); ++i) {
@@ -130,7 +130,7 @@ TEST(ShapeBound, AllowsDisaggregatedPoolsThatHold) {
   EXPECT_EQ(bound.min_units, 1);
 }
 
-/// What bounds have to know of beyond a dense model on vLLM.
+/// Cases beyond a dense model on vLLM that bounds must handle.
 struct Setting {
   std::string name{};
   std::string model = "llama-3.1-8b";
@@ -164,7 +164,7 @@ std::vector<Setting> settings() {
   return all;
 }
 
-/// What the bound says of a run that just keeps what is promised.
+/// The bound for a run that just meets its SLO.
 ShapeBound bound_of_run(const Setting& setting, double rate, std::int32_t units,
                         std::uint64_t seed) {
   Scenario base = chat_at(rate, 40);

@@ -21,7 +21,7 @@ std::vector<FigureQuestion> numbered(std::size_t count) {
   return questions;
 }
 
-/// Answers with ten times the shape's number, as requests.
+/// Answers with ten times the shape's number, as a number of requests.
 Figures ten_times(const FigureQuestion& asked) {
   return CandidateFigures{.requests = 10 * static_cast<std::int64_t>(asked.shape)};
 }
@@ -111,7 +111,7 @@ TEST(Evaluations, QuestionsComeBackFromTheirTextsAsTheyWere) {
   EXPECT_FALSE(parse_question("trial 12"));
 }
 
-/// What outlives an Evaluations, in memory.
+/// The storage that outlives an Evaluations object, in memory.
 struct Memory {
   std::map<std::string, std::string> answers{};
   int transactions = 0;

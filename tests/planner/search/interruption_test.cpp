@@ -1,4 +1,4 @@
-// A search that is killed at any moment and started again.
+// A search that is killed at any moment and restarted.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,12 +17,12 @@ namespace {
 
 using test::run_process;
 
-// 8 rounds of 16 questions of 4 ms each: half a second when nothing is known yet.
+// 8 rounds of 16 questions of 4 ms each: half a second if nothing is stored yet.
 constexpr const char* kMilliseconds = "4";
 constexpr int kQuestions = 128;
 
-/// Starts the search on `store` and kills it `after` its first round was answered. Whether it was
-/// still at work then.
+/// Starts the search on `store` and kills it `after` its first round has been answered. Returns
+/// whether it was still running then.
 bool killed(const std::string& store, std::chrono::milliseconds after) {
   int ends[2];
   if (pipe(ends) != 0) return false;
@@ -51,7 +51,7 @@ std::string searched(const std::string& store) {
   return result.output;
 }
 
-/// The questions that the last search on the store had to evaluate.
+/// Number of questions that the last search on the store had to evaluate.
 int evaluated(const std::string& store) {
   return std::stoi(run_process("cat '" + store + ".said'").output);
 }

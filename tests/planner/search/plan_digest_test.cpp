@@ -1,4 +1,4 @@
-// Whatever an answer depends on tells one plan from another.
+// Everything that an answer depends on must change the plan's digest.
 #include "planner/search/plan_digest.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ Asked unchanged() {
   return asked;
 }
 
-/// Each changed plan has a digest that neither the unchanged one nor another has.
+/// The digest of each changed plan differs from the unchanged one's and from all others.
 void expect_all_differ(const std::vector<Change>& changes) {
   std::set<std::string> digests;
   const auto insert = [&](const Asked& asked) {

@@ -1,4 +1,4 @@
-// Plans of real models on real profiles, small enough to be checked by simulating everything.
+// Plans of real models on real profiles, small enough to check by simulating every candidate.
 #include "planner/search/plan.hpp"
 
 #include <gtest/gtest.h>

@@ -13,11 +13,11 @@ namespace {
 using test::ProcessResult;
 using test::run_process;
 
-// One thread a rank, no store, 2 ms an evaluation.
+// One thread per rank, no store, 2 ms per evaluation.
 const std::string kProgram = std::string(ROOFCAST_SYNTHETIC_PLAN) + " 1 '' 2";
 
-/// Root may run it, as it is the user of many containers; messages stay in shared memory; what
-/// OpenMPI itself leaks is no leak of ours.
+/// Allows root, the user in many containers; keeps messages in shared memory; ignores leaks of
+/// OpenMPI itself.
 std::string under_mpirun(int ranks) {
   return "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 "
          "timeout 60 " ROOFCAST_MPIRUN

@@ -1,4 +1,4 @@
-// A program run to its end, with what it printed.
+// Runs a program to its end and captures its output.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ struct ProcessResult {
   std::string output{};
 };
 
-/// `line` goes through the shell.
+/// `line` is run by the shell.
 inline ProcessResult run_process(const std::string& line) {
   ProcessResult result;
   std::FILE* pipe = popen(line.c_str(), "r");  // NOLINT(cert-env33-c): the tests' own program

@@ -10,7 +10,7 @@
 namespace roofcast {
 namespace {
 
-/// A world in which item i holds from `needs[i]` units on, with `margins[i]` to spare.
+/// A world in which item i holds from `needs[i]` units on, with margin `margins[i]`.
 struct World {
   std::vector<SearchItem> items{};
   std::vector<std::int64_t> needs{};
@@ -28,7 +28,7 @@ struct World {
   }
 };
 
-/// Bounds at or below what is needed, some items that never hold, prices in cents.
+/// Bounds at or below the need, some items that never hold, prices in cents.
 World random_world(std::uint32_t seed, int items) {
   std::mt19937 random(seed);
   const auto below = [&](std::uint32_t n) { return static_cast<std::int64_t>(random() % n); };
@@ -45,7 +45,7 @@ World random_world(std::uint32_t seed, int items) {
   return world;
 }
 
-/// The best by trying everything: least objective, then most margin, then first.
+/// The best by trying everything: lowest objective, then largest margin, then first.
 Found brute_force(const World& world) {
   Found best{.item = world.items.size(), .objective = INFINITY};
   for (std::size_t i = 0; i < world.items.size(); ++i) {

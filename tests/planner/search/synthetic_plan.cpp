@@ -1,7 +1,7 @@
-// A search in small, to be run under mpirun and to be killed: rounds of questions, each of which
-// depends on all answers before it, so that one wrong or missing answer changes everything after
-// it. Prints every answer.
-//   synthetic_plan THREADS STORE MILLISECONDS     of one evaluation; STORE '': none
+// A small search, to be run under mpirun and to be killed: rounds of questions, each of which
+// depends on all earlier answers, so that one wrong or missing answer changes everything after it.
+// Prints every answer.
+//   synthetic_plan THREADS STORE MILLISECONDS     per evaluation; STORE '': no store
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -26,7 +26,8 @@ std::uint64_t mixed(std::uint64_t hash, const std::string& text) {
   return hash;
 }
 
-/// A number of its own for every question: as requests, which texts keep as they are.
+/// A distinct number for every question, stored as a number of requests, which serialisation keeps
+/// exactly.
 Evaluator evaluator(std::chrono::milliseconds each) {
   return [each](const FigureQuestion& question) -> Figures {
     std::this_thread::sleep_for(each);
@@ -35,7 +36,7 @@ Evaluator evaluator(std::chrono::milliseconds each) {
   };
 }
 
-/// One round after the other; false when it was ended.
+/// Runs all rounds in order; false if it was interrupted.
 bool search(Evaluations& evaluations) {
   std::uint64_t state = 1;
   for (int round = 0; round < kRounds; ++round) {

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// A result of vLLM's benchmark with further keys.
+/// A result of vLLM's benchmark with additional keys.
 std::string result_with(const std::string& keys) {
   return R"({"request_throughput":1.0,"num_prompts":4,"total_output_tokens":44,)" + keys + "}";
 }

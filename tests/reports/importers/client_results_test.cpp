@@ -1,5 +1,5 @@
-// Results of load generators: aiperf, genai-perf, guidellm, inference-perf, llmperf. What they call
-// ITL or TPOT differs (reports/importers/README.md).
+// Results of load generators: aiperf, genai-perf, guidellm, inference-perf, llmperf. Their
+// definitions of ITL and TPOT differ (reports/importers/README.md).
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -133,7 +133,7 @@ TEST(Guidellm, VersionOneHasArgsAndRequests) {
   EXPECT_NEAR(metric(run, "tpot_s", "mean"), 0.1, 1e-12);
 }
 
-/// Of 11 tokens with a TTFT of 0.1 s and E2E of 0.6 s: TPOT 0.05 s.
+/// 11 tokens with a TTFT of 0.1 s and an E2E of 0.6 s, so TPOT is 0.05 s.
 std::string stage(double told_tpot) {
   return R"({"load_summary":{"count":600,"requested_rate":10.0,"achieved_rate":10.1},
 "successes":{"count":600,"latency":{"request_latency":{"mean":0.6,"median":0.59,"p99.9":2.0},
@@ -169,10 +169,10 @@ TEST(InferencePerf, FolderOfADemoIsReadStageByStage) {
   SKIP_WITHOUT_SHARED_DATA("measured/inference_perf_kubecon/vllm/results");
   const auto runs =
       read_measured(shared_data("measured/inference_perf_kubecon/vllm/results").string());
-  // Seven stages; their summary and the Prometheus files beside them are left out.
+  // Seven stages; their summary and the Prometheus files next to them are left out.
   ASSERT_EQ(runs.size(), 7U);
   // stage_1: requested 31.4/s, E2E 0.546745 s, TTFT 0.029837 s, 62.364 tokens, whose TPOT by
-  // definition is 0.516908 / 61.364 = 8.42 ms and is told as 4.00 ms (SOURCE.txt says why).
+  // definition is 0.516908 / 61.364 = 8.42 ms and is reported as 4.00 ms (SOURCE.txt says why).
   const MeasuredRun& first = runs[1];
   EXPECT_EQ(first.setting.request_rate_per_s, 31.4);
   EXPECT_NEAR(metric(first, "tpot_s", "mean"), 0.00842, 0.00001);
@@ -217,8 +217,8 @@ TEST(Llmperf, IndividualResponsesGiveTpotByItsDefinition) {
   EXPECT_EQ(run.setting.mean_input_tokens, 500.0);
 }
 
-/// llm-d's report of what `tool` measured: 100 tokens of 10 ms each after a first one of 1 s, so
-/// that E2E is 1.99 s and E2E over all tokens 19.9 ms.
+/// llm-d's report of a measurement by `tool`: 100 tokens of 10 ms each after a first one of 1 s, so
+/// E2E is 1.99 s and E2E over all tokens 19.9 ms.
 MeasuredRun llmd_report_of(const std::string& tool, const std::string& latencies) {
   return import_one(R"({"version":"0.2","run":{},"scenario":{"load":{"standardized":{"tool":")" +
                     tool + R"(","rate_qps":1}}},

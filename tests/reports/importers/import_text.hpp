@@ -1,4 +1,4 @@
-// Results written down in a test, read as files are. All numbers of these tests are made up.
+// Reads results written in a test as if from files. All numbers of these tests are invented.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,14 +22,14 @@ inline std::vector<MeasuredRun> import_text(const std::string& text,
   return *std::move(runs);
 }
 
-/// Of a text that holds one run.
+/// The run of a text that holds exactly one.
 inline MeasuredRun import_one(const std::string& text, const ImportOptions& options = {}) {
   auto runs = import_text(text, options);
   if (runs.size() != 1) throw Error("holds " + std::to_string(runs.size()) + " runs");
   return std::move(runs.front());
 }
 
-/// What reading a text throws; empty when it does not.
+/// The error from reading a text; empty if there is none.
 inline std::string import_error(const std::string& text, const ImportOptions& options = {}) {
   try {
     import_text(text, options);
@@ -39,7 +39,7 @@ inline std::string import_error(const std::string& text, const ImportOptions& op
   return {};
 }
 
-/// A metric that must be there.
+/// A metric that must exist.
 inline double metric(const MeasuredRun& run, const char* name, const char* statistic = "value") {
   const auto value = find_metric(run, name, statistic);
   if (!value) ADD_FAILURE() << run.origin << " has no " << name << " " << statistic;

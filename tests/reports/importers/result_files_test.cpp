@@ -1,4 +1,4 @@
-// Files and folders of results, and logs of requests with what lies beside them.
+// Files and folders of results, and request logs with the files next to them.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -128,8 +128,8 @@ TEST_F(ResultFiles, AFolderWithoutResultsSaysSo) {
   EXPECT_THROW(read_measured((folder_ / "absent.json").string()), Error);
 }
 
-// Two requests: the second arrives 1 s after the first and is queued 0.25 s later than the first
-// would have it, so it waited in the front end.
+// Two requests: the second arrives 1 s after the first and is queued 0.25 s later than that, so it
+// waited in the front end.
 constexpr const char* kRequests =
     R"({"request_id":"0","input_toks":10,"output_toks":3,"arrival_time":1000.0,"queued_ts":50.0,"scheduled_ts":50.125,"first_token_ts":50.5,"last_token_ts":51.5}
 {"request_id":"1","input_toks":20,"output_toks":2,"arrival_time":1001.0,"queued_ts":51.25,"scheduled_ts":51.25,"first_token_ts":51.5,"last_token_ts":51.75}
@@ -168,7 +168,7 @@ TEST_F(ResultFiles, RequestLogOfARealServerAgreesWithItsAuthors) {
   const auto runs = read_measured(shared_data(run_folder).string());
   ASSERT_EQ(runs.size(), 1U);
   const MeasuredRun& run = runs[0];
-  // summary.txt beside the requests: TTFT mean 65,456.6 ms, median 60,110.9, P99 137,356.3; TPOT
+  // summary.txt next to the requests: TTFT mean 65,456.6 ms, median 60,110.9, P99 137,356.3; TPOT
   // mean 32.4 ms; latency mean 86,578.3 ms.
   EXPECT_NEAR(metric(run, "ttft_s", "mean"), 65.4566, 0.00005);
   EXPECT_NEAR(metric(run, "ttft_s", "p50"), 60.1109, 0.00005);

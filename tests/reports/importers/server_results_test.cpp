@@ -1,4 +1,4 @@
-// Results of the engines' own benchmarks: SGLang, vLLM offline, TensorRT-LLM, llama.cpp, and the
+// Results of the engines' own benchmarks: SGLang, vLLM offline, TensorRT-LLM, llama.cpp, and
 // collections of such rows.
 #include <gmock/gmock.h>
 
@@ -13,7 +13,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-// 100 requests in 10 s of 768 tokens in and 96 out each.
+// 100 requests in 10 s, each with 768 tokens in and 96 out.
 const std::string kSglang =
     R"({"tag":null,"backend":"sglang","dataset_name":"random","request_rate":Infinity,)"
     R"("max_concurrency":16,"random_input_len":1024,"duration":10.0,"completed":100,)"

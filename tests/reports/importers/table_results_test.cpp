@@ -1,4 +1,4 @@
-// Tables that benchmarks write beside their JSON, guidellm's YAML, and inference-perf's requests.
+// Tables that benchmarks write next to their JSON, guidellm's YAML, and inference-perf's requests.
 #include <gmock/gmock.h>
 
 #include "tests/reports/importers/import_text.hpp"

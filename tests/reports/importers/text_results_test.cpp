@@ -1,4 +1,4 @@
-// Results that are no JSON: pasted tables, tables of sweeps, start-up logs, scrapes, YAML.
+// Results that are not JSON: pasted tables, tables of sweeps, start-up logs, scrapes, YAML.
 #include <gmock/gmock.h>
 
 #include <fstream>

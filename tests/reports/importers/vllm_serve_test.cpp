@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Two requests of 100 tokens in and 11 out: 50 + 10 x (11 - 1) = 150 ms each.
+// Two requests with 100 tokens in and 11 out: 50 + 10 x (11 - 1) = 150 ms each.
 const std::string kAggregate =
     R"({"date":"20260102-030405","endpoint_type":"vllm","backend":"vllm","label":null,
 "model_id":"org/model-x","tokenizer_id":"org/model-x","num_prompts":2,"request_rate":"inf",
@@ -45,7 +45,7 @@ TEST(VllmServe, AggregateResultIsReadInSeconds) {
 TEST(VllmServe, MissingEndToEndLatencyIsDerivedAndSaidSo) {
   const MeasuredRun run = import_one(kAggregate + "}");
   EXPECT_DOUBLE_EQ(metric(run, "derived_e2e_s", "mean"), 0.15);
-  EXPECT_FALSE(has_metric(run, "e2e_s", "mean"));  // nobody measured it
+  EXPECT_FALSE(has_metric(run, "e2e_s", "mean"));  // not measured
   EXPECT_THAT(run.warnings, ElementsAre(HasSubstr("has no E2E")));
   const MeasuredRun told = import_one(kAggregate + R"(,"mean_e2el_ms":151.0})");
   EXPECT_DOUBLE_EQ(metric(told, "e2e_s", "mean"), 0.151);

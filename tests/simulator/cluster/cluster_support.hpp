@@ -6,6 +6,8 @@
 
 namespace roofcast::test {
 
+inline constexpr Nanoseconds kHalfSecond = kSecond / 2;
+
 /// One pool of identical replicas with enough capacity for any test.
 inline Cluster cluster_of(const Replica& replica, std::int32_t replicas,
                           RouterPolicy policy = RouterPolicy::round_robin) {

@@ -6,8 +6,6 @@
 namespace roofcast::test {
 namespace {
 
-constexpr Nanoseconds kHalf = kSecond / 2;
-
 /// Steps of 1 s, 1 byte of K and V per token, a link of 10 B/s with 0.5 s latency.
 Cluster apart(std::int32_t prefill, std::int32_t decode) {
   static const FakeStepTime step_time(Seconds{1});
@@ -28,8 +26,8 @@ TEST(Disaggregation, ARequestHasItsFirstTokenBeforeTheTransferAndTheOthersAfterI
     EXPECT_EQ(record.queued, 0);
     EXPECT_EQ(record.scheduled, 0);
     EXPECT_EQ(record.first_token, 1 * kSecond);
-    EXPECT_EQ(record.finished, 4 * kSecond + kHalf);
-    EXPECT_EQ(record.largest_gap, 2 * kSecond + kHalf);
+    EXPECT_EQ(record.finished, 4 * kSecond + kHalfSecond);
+    EXPECT_EQ(record.largest_gap, 2 * kSecond + kHalfSecond);
     EXPECT_EQ(record.replica, 1);
     EXPECT_EQ(result.use.prefill_tokens, 10);
     EXPECT_EQ(result.use.decode_tokens, 2);
@@ -48,8 +46,8 @@ TEST(Disaggregation, TransfersOfOneReplicaTakeTurns) {
   // Both prompts in the step until 1 s. The second transfer leaves from 2 to 3 s, arrives at 3.5 s,
   // when the first request's first decode step ends, and decodes until 5.5 s.
   const auto result = simulate(apart(1, 1), batch_of({{10, 3}, {10, 3}}), {});
-  EXPECT_EQ(result.requests[0].finished, 4 * kSecond + kHalf);
-  EXPECT_EQ(result.requests[1].finished, 5 * kSecond + kHalf);
+  EXPECT_EQ(result.requests[0].finished, 4 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[1].finished, 5 * kSecond + kHalfSecond);
 }
 
 TEST(Disaggregation, OverlappedTransfersOfABatchEndTogether) {
@@ -68,11 +66,11 @@ TEST(Disaggregation, ReplicasHaveLinksOfTheirOwnUnlessTheyShareOne) {
   Cluster cluster = apart(2, 2);
   const Workload workload = batch_of({{10, 2}, {10, 2}});
   auto result = simulate(cluster, workload, {});
-  EXPECT_EQ(result.requests[1].finished, 3 * kSecond + kHalf);
+  EXPECT_EQ(result.requests[1].finished, 3 * kSecond + kHalfSecond);
   cluster.link.shared = true;
   result = simulate(cluster, workload, {});
-  EXPECT_EQ(result.requests[0].finished, 3 * kSecond + kHalf);
-  EXPECT_EQ(result.requests[1].finished, 4 * kSecond + kHalf);
+  EXPECT_EQ(result.requests[0].finished, 3 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[1].finished, 4 * kSecond + kHalfSecond);
 }
 
 TEST(Disaggregation, ADecodeReplicaThatPreemptsComputesThePromptAgain) {

@@ -10,8 +10,6 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr Nanoseconds kHalf = kSecond / 2;
-
 Replica one_second_replica(const Engine& engine = plain_engine()) {
   static const FakeStepTime step_time(Seconds{1});
   return roomy_replica(engine, step_time);
@@ -21,7 +19,7 @@ Replica one_second_replica(const Engine& engine = plain_engine()) {
 Cluster failing(std::int32_t replicas, const Failure& failure) {
   Cluster cluster = cluster_of(one_second_replica(), replicas);
   cluster.failures = {failure};
-  cluster.failures[0].time = 2 * kSecond + kHalf;
+  cluster.failures[0].time = 2 * kSecond + kHalfSecond;
   return cluster;
 }
 
@@ -62,8 +60,8 @@ TEST(Failure, LostRequestsFreeTheirPlaceAndTakeTheirFollowersWithThem) {
   workload.requests[2].follows = 0;
   const auto result = simulate(failing(2, {.retried = false}), workload, {.max_concurrency = 1});
   EXPECT_TRUE(result.requests[0].lost);
-  EXPECT_EQ(result.requests[1].sent, 2 * kSecond + kHalf);
-  EXPECT_EQ(result.requests[1].finished, 3 * kSecond + kHalf);
+  EXPECT_EQ(result.requests[1].sent, 2 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[1].finished, 3 * kSecond + kHalfSecond);
   EXPECT_TRUE(result.requests[2].rejected);
   EXPECT_EQ(result.lost, 1);
   EXPECT_EQ(result.rejected, 1);
@@ -73,8 +71,8 @@ TEST(Failure, LostRequestsFreeTheirPlaceAndTakeTheirFollowersWithThem) {
 TEST(Failure, ARequestWaitsForTheReplicaToComeBack) {
   // Back at 12.5 s; five steps.
   const auto result = simulate(failing(1, {.back_after = 10 * kSecond}), batch_of({{1, 5}}), {});
-  EXPECT_EQ(result.requests[0].first_token, 13 * kSecond + kHalf);
-  EXPECT_EQ(result.requests[0].finished, 17 * kSecond + kHalf);
+  EXPECT_EQ(result.requests[0].first_token, 13 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[0].finished, 17 * kSecond + kHalfSecond);
 }
 
 TEST(Failure, WaitingForAReplicaAtTheRouterIsWaitingInTheQueue) {
@@ -149,7 +147,7 @@ TEST(Failure, KAndVOnTheirWayAreLostWithTheReplicaThatSendsThem) {
   cluster.pools = {{.name = "p", .role = PoolRole::prefill, .replica = replica},
                    {.name = "d", .role = PoolRole::decode, .replica = replica}};
   cluster.link.bandwidth = BytesPerSecond{1};
-  cluster.failures = {{.time = 2 * kSecond + kHalf, .back_after = kSecond}};
+  cluster.failures = {{.time = 2 * kSecond + kHalfSecond, .back_after = kSecond}};
   const auto result = simulate(cluster, batch_of({{10, 2}}), {});
   EXPECT_EQ(result.requests[0].first_token, 12 * kSecond);
   EXPECT_EQ(result.requests[0].finished, 23 * kSecond);

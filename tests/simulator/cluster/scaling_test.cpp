@@ -72,8 +72,8 @@ TEST(Scaling, AStartingReplicaIsLetGoWhenNobodyNeedsItAnyMore) {
 }
 
 TEST(Scaling, APrefillReplicaStaysUntilWhatItSendsHasArrived) {
-  // Both prompts are computed at 1 s and take 10 s of the links. 2 s: nobody waits, prefill replica
-  // 1 is to go, and does at 11 s; its request has its second token at 12 s.
+  // Both prompts are computed at 1 s and take 10 s of the links. 2 s: no request waits, prefill
+  // replica 1 is to go, and does at 11 s; its request has its second token at 12 s.
   static const FakeStepTime step_time(Seconds{1});
   const Replica replica = replica_of(plain_engine(), step_time, 1000, 1);
   Cluster cluster;

@@ -237,7 +237,7 @@ TEST(Sglang, TheOneThatHasGeneratedLeastIsRetractedAndTheRatioSetAnew) {
   // A had 60 of its 100 tokens, and is thought to go on for 20.
   EXPECT_NEAR(ratio_of(schedule), 80.0 / 101.0, 1e-12);
   // B needs 66 + 30 + 1; 65 are free, and A's output reserves more of them. It waits until A has
-  // ended: 61 tokens at 62 s, 100 at 101 s. Then its prompt and its 60 tokens are computed anew.
+  // ended: 61 tokens at 62 s, 100 at 101 s. Then its prompt and its 60 tokens are recomputed.
   for (int i = 0; i < 39; ++i) ASSERT_EQ(schedule.step(), "A1") << i;
   EXPECT_EQ(schedule[0].finished, 101 * kSecond);
   EXPECT_EQ(schedule.step(), "B66");

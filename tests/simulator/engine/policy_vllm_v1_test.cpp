@@ -105,7 +105,7 @@ TEST(VllmV1, AVictimReturnsToTheFrontAndNothingIsAdmittedInThatStep) {
   // Blocks of 4, 4 usable, 2 sequences at most. A: 8 in, 5 out; B: 7 in, 2 out; C: 4 in, 1 out.
   // 1: A and B, 2 blocks each; C finds no place.
   // 2: A's 9th token needs a block: B is preempted. C would fit (1 block free) but the step
-  //    preempted, so nobody is admitted.
+  //    preempted, so no request is admitted.
   // 3: B is at the head; its 8 tokens need 2 blocks, 1 is free; C may not overtake.
   // 4, 5: the same; A ends with 12 cached tokens.
   // 6: B and C.
@@ -126,7 +126,8 @@ TEST(VllmV1, SeveralVictimsReturnInTheirOldOrder) {
 TEST(VllmV1, FirstChunkAdmissionStartsWhatFullSequenceAdmissionHoldsBack) {
   // Blocks of 4, 3 usable, budget 4. A: 4 in, 3 out; B: 12 in, 1 out.
   // First chunk only: 2: A's 5th token takes a 2nd block; B's chunk of 3 fits the last one.
-  //   3: B's next 3 tokens need a 2nd block: it preempts itself, its 3 tokens lost. 4 to 6: B anew.
+  //   3: B's next 3 tokens need a 2nd block: it preempts itself, its 3 tokens lost. 4 to 6: B
+  //   again.
   // Whole sequence: B needs 3 blocks and waits until A has ended, after step 3.
   const Workload workload = batch_of({{4, 3}, {12, 1}});
   Engine engine = with_budget(4);

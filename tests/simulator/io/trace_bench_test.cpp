@@ -9,8 +9,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr Nanoseconds kMillisecond = 1'000'000;
-
 std::vector<Nanoseconds> arrivals(const Workload& workload) {
   std::vector<Nanoseconds> times;
   for (const Request& request : workload.requests) times.push_back(request.arrival);

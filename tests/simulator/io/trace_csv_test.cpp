@@ -8,8 +8,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr Nanoseconds kSecond = 1'000'000'000;
-
 TEST(TraceCsv, ReadsBurstGptOfSixColumns) {
   const auto workload = read_text(
       "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"

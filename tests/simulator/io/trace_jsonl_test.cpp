@@ -16,8 +16,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::ThrowsMessage;
 
-constexpr Nanoseconds kMillisecond = 1'000'000;
-
 std::vector<std::int64_t> span_tokens(const Workload& workload) {
   std::vector<std::int64_t> tokens;
   for (const ContentSpan& span : workload.contents) tokens.push_back(span.tokens);

@@ -11,8 +11,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr Nanoseconds kSecond = 1'000'000'000;
-
 /// Two sessions (one of three turns) and a single request, with prompts in blocks of 512 tokens.
 Workload sessions() {
   Workload workload;

@@ -40,7 +40,7 @@ TEST(TokenGaps, AMillionRunsAreKept) {
   EXPECT_EQ(TokenGaps::kMaxRuns, 1'000'000u);
   EXPECT_TRUE(gaps.exact());
   EXPECT_EQ(gaps.runs(0).size(), TokenGaps::kMaxRuns);
-  gaps.add(0, 2'000'000);  // the last run goes on
+  gaps.add(0, 2'000'000);  // the last run continues
   EXPECT_TRUE(gaps.exact());
 }
 

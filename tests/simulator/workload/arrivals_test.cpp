@@ -18,7 +18,6 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Nanoseconds kSecond = 1'000'000'000;
 
 /// Constant gaps, so that times can be worked out by hand.
 SyntheticWorkload evenly(std::int64_t requests, const RatePattern& pattern) {

@@ -18,8 +18,6 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using testing::ThrowsMessage;
 
-constexpr Nanoseconds kSecond = 1'000'000'000;
-
 /// Sessions of three turns: questions of 100 tokens, answers of 50, think time 2 s.
 SyntheticWorkload three_turns(std::int64_t sessions) {
   return {.num_prompts = sessions,

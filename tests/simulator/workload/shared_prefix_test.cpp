@@ -26,7 +26,7 @@ TEST(SharedPrefix, EveryGroupHasItsPromptsBehindOneSystemPrompt) {
   for (const Request& request : workload.requests) {
     EXPECT_EQ(request.input_tokens, 120);
     const auto contents = contents_of(workload, request);
-    ASSERT_EQ(contents.size(), 1u);  // the question is nobody else's
+    ASSERT_EQ(contents.size(), 1u);  // the question is not shared
     EXPECT_EQ(contents[0].tokens, 100);
     ++requests_of[contents[0].content];
   }

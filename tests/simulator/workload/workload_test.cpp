@@ -16,8 +16,6 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 using Kind = LengthDistribution::Kind;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 struct Moments {
   double mean = 0;
   double deviation = 0;
@@ -90,7 +88,9 @@ TEST(Generate, GapsHaveTheMeanOfTheRateAndTheSpreadOfTheBurstiness) {
 }
 
 TEST(Generate, InfiniteBurstinessSpacesEvenly) {
-  const auto workload = generate({.num_prompts = 4, .request_rate = 8, .burstiness = kInfinity}, 0);
+  const auto workload = generate(
+      {.num_prompts = 4, .request_rate = 8, .burstiness = std::numeric_limits<double>::infinity()},
+      0);
   EXPECT_EQ(workload.requests[0].arrival, 125'000'000);
   EXPECT_EQ(workload.requests[3].arrival, 500'000'000);
 }

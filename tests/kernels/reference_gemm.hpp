@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/gemm.hpp"
-#include "kernels/reference.hpp"
+#include "tests/kernels/reference.hpp"
 
 namespace roofcast::kernels {
 

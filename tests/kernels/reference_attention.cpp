@@ -1,4 +1,4 @@
-#include "kernels/reference_attention.hpp"
+#include "tests/kernels/reference_attention.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "kernels/reference_gemm.hpp"
+#include "tests/kernels/reference_gemm.hpp"
 
 #include <cmath>
 #include <cstddef>

@@ -2,7 +2,7 @@
 // the host; its outputs are not written. Values are not rounded unless stated.
 #pragma once
 
-#include "kernels/reference.hpp"
+#include "tests/kernels/reference.hpp"
 #include "kernels/token_operators.hpp"
 
 namespace roofcast::kernels {

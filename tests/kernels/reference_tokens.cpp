@@ -1,4 +1,4 @@
-#include "kernels/reference_tokens.hpp"
+#include "tests/kernels/reference_tokens.hpp"
 
 #include <algorithm>
 #include <cmath>

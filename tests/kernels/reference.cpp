@@ -1,4 +1,4 @@
-#include "kernels/reference.hpp"
+#include "tests/kernels/reference.hpp"
 
 #include <cassert>
 #include <cmath>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/attention.hpp"
-#include "kernels/reference.hpp"
+#include "tests/kernels/reference.hpp"
 
 namespace roofcast::kernels {
 
