@@ -35,7 +35,6 @@ bool starts_as_path(std::string_view text) {
 /// "runs.db", "trace.jsonl"; not "Llama-3.1-8B".
 bool has_suffix(std::string_view name) {
   constexpr std::size_t kLongest = 5;
-  if (name.ends_with(':')) name.remove_suffix(1);  // of a message that begins with a path
   const auto dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return false;
   const std::string_view suffix = name.substr(dot + 1);
@@ -43,11 +42,12 @@ bool has_suffix(std::string_view name) {
          std::ranges::all_of(suffix, [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
-bool is_path(std::string_view word) {
+/// `is_value`: of a flag, where a relative path of a file is one too.
+bool is_path(std::string_view word, bool is_value) {
   if (starts_as_path(word)) return true;
   if (word.find("://") != std::string_view::npos) return false;  // a link
-  const bool is_file = word.find('/') != std::string_view::npos &&
-                       word.find(' ') == std::string_view::npos && has_suffix(last_name(word));
+  const bool is_file = is_value && word.find('/') != std::string_view::npos &&
+                       word.find(" -") == std::string_view::npos && has_suffix(last_name(word));
   return is_file || word.find("/../") != std::string_view::npos ||
          word.find(":/") != std::string_view::npos;
 }
@@ -82,8 +82,10 @@ std::string without_paths(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   std::size_t at = 0;
+  bool after_flag = false;
   while (at < text.size()) {
-    if (const std::string_view quoted = quoted_at(text, at); is_path(quoted)) {
+    const std::string_view quoted = quoted_at(text, at);
+    if (is_path(quoted, after_flag || text.substr(at + 1).starts_with("--"))) {
       const auto begin = static_cast<std::size_t>(quoted.data() - text.data());
       result += text.substr(at, begin - at);
       result += last_name(quoted);
@@ -98,7 +100,8 @@ std::string without_paths(std::string_view text) {
         std::find_if(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), is_boundary) -
         text.begin());
     const std::string_view word = text.substr(at, end - at);
-    result += is_path(word) ? last_name(word) : word;
+    result += is_path(word, after_flag) ? last_name(word) : word;
+    after_flag = word.starts_with("--");
     at = end;
   }
   return result;

@@ -11,9 +11,9 @@
 
 namespace roofcast {
 
-/// "--store /home/ana/runs.db" becomes "--store runs.db"; so do "../x/runs.db", "x/runs.db", "~/x"
-/// and "C:\x". Links ("://"), units ("tokens/s", "10 /s") and names ("meta-llama/Llama-3.1-8B") are
-/// kept.
+/// "--store /home/ana/runs.db" becomes "--store runs.db"; "../x/runs.db", "~/x" and "C:\x" are cut
+/// likewise, and relative files after a flag ("--store x/runs.db"). Links ("://"), units
+/// ("tokens/s", "10 /s") and names ("meta-llama/Llama-3.1-8B") are kept.
 std::string without_paths(std::string_view text);
 
 /// The same for every string of `json`, including keys. A value that is only a path may have

@@ -184,6 +184,17 @@ TEST(Api, SaysNothingOfTheFoldersOfTheMachine) {
   EXPECT_THAT(all, HasSubstr("kept.db"));  // the file that is meant is named all the same
 }
 
+TEST(Api, ARelativeStoreIsNamedWithoutItsFolder) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory("inner");
+  Api api(unhurried(), "inner/kept.db");
+  ASSERT_EQ(api.save(kSimulation).status, 200);
+  EXPECT_EQ(line_of(api.get("runs/7")),
+            "kept.db: no run 7 (roofcast runs --store kept.db lists them)");
+  std::ofstream("inner/kept.db") << "no store";
+  EXPECT_EQ(line_of(api.get("runs")), "kept.db: not a SQLite database");
+}
+
 TEST(Api, ASimulationEndsAtItsTimeAndLeavesNothing) {
   const TemporaryFolder folder;
   const std::string store = (folder.path() / "kept.db").string();

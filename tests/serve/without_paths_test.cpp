@@ -47,9 +47,11 @@ TEST(WithoutPaths, EveryStringOfADocumentIsLookedAt) {
   EXPECT_EQ(without_paths_in(json).dump(), R"({"a":{"y":[1,"z",null,true]},"b":2.5})");
 }
 
-TEST(WithoutPaths, RelativePathsOfFilesAreCutToo) {
-  EXPECT_EQ(without_paths("rel/deep/s.db: no run 7 (roofcast runs --store rel/deep/s.db lists)"),
-            "s.db: no run 7 (roofcast runs --store s.db lists)");
+TEST(WithoutPaths, RelativePathsOfFilesAreCutAfterFlags) {
+  EXPECT_EQ(without_paths("roofcast runs --store rel/deep/s.db '--trace=my traces/t.csv'"),
+            "roofcast runs --store s.db '--trace=t.csv'");
+  EXPECT_EQ(without_paths("aiconfigurator systems/h100_sxm.yaml, inter-node"),  // a source
+            "aiconfigurator systems/h100_sxm.yaml, inter-node");
   EXPECT_EQ(without_paths("--trace=data/azure.jsonl --input-len empirical:data/lengths.csv"),
             "--trace=azure.jsonl --input-len lengths.csv");
 }
