@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -172,6 +173,18 @@ ReportSection staircase_section(const PoolRun& pool, const TypicalLoad& load) {
 }
 
 }  // namespace
+
+std::vector<Figure> run_figures(const SimulationRun& run, const ProgressFunction& progress) {
+  if (!run.refusal.empty()) return {memory_figure(run.pools)};
+  std::vector<Figure> figures = simulation_figures(run);
+  std::ranges::move(timeline_figures(levels_of(run, progress)), std::back_inserter(figures));
+  figures.push_back(memory_figure(run.pools));
+  if (run.result.completed > 0) {
+    const TypicalLoad load = typical_load(run);
+    figures.push_back(steps_figure(run, load, typical_steps(run, load)));
+  }
+  return figures;
+}
 
 std::string simulation_answer(const SimulationRun& run) {
   const SimulationResult& result = run.result;
