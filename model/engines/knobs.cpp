@@ -251,7 +251,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = on_off,
            .owner = vllm_scheduler,
            .help = "admit a request only when all blocks of its prompt are free",
-           .effect = "Whether a request is admitted only when blocks for its whole prompt are "
+           .effect = "Whether a request is admitted only when blocks for its whole sequence are "
                      "free, not only for its first chunk.",
            .examples = {true}}),
       knob<&O::long_prefill_token_threshold, &Engine::long_prefill_token_threshold>(
