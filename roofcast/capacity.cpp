@@ -186,7 +186,8 @@ CapacityGrowth growth_of(const GrowthQuestion& question, const std::optional<dou
 std::vector<std::string> notes_of(const CapacityFindings& found, std::int64_t simulations) {
   std::vector<std::string> notes = found.notes;
   if (!found.study.asked) {
-    notes.emplace_back("no load requested (--request-rate): the same arrivals are tried at any");
+    notes.emplace_back(
+        "no load requested (--request-rate): the same arrivals are tried at every rate");
   }
   if (found.confidence) {
     for (const Cause& cause : found.confidence->causes) {

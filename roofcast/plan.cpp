@@ -113,7 +113,7 @@ void members(Visitor& visit, RankedPlan& one) {
   visit("causes", one.causes, "inputs whose error could reverse the verdict");
   visit("capacity_factor", one.capacity_factor,
         "multiple of the load that still meets the SLO; null: unknown");
-  visit("capacity_bounded", one.capacity_bounded, "the multiple is only a lower bound");
+  visit("capacity_bounded", one.capacity_bounded, "false: the multiple is only a lower bound");
   visit("capacity_monotone", one.capacity_monotone, "false if a higher load meets the SLO again");
   visit("capacity_rate_per_s", one.capacity_rate_per_s, "arrivals at that load");
   visit("capacity_requests_needed", one.capacity_requests_needed,
