@@ -75,7 +75,7 @@ void plan_collectives(Plan& plan, const kernels::Backend& backend, const Calibra
   plan.peers = backend.peers();
   plan.sweep.collectives = collective_cases(plan.peers, plan.extent.limits);
   if (!plan.peers.why_not.empty()) {
-    hooks.tell("collectives are not timed: " + plan.peers.why_not);
+    hooks.tell("collectives were not timed: " + plan.peers.why_not);
   }
 }
 
@@ -117,7 +117,7 @@ Plan plan_of(const kernels::Backend& backend, const CalibrateOptions& options,
                 .collectives = {},
                 .known = {}};
   if (plan.sweep.cases.empty()) {
-    throw Error("no kernel of this device computes any operator of " +
+    throw Error("this device has no kernel for any operator of " +
                 (plan.model.empty() ? "the generic shapes" : plan.model));
   }
   return plan;
@@ -162,7 +162,7 @@ RunRow run_row(const CalibrateOptions& options, const Plan& plan, const Gpu& gpu
           .engine = "-",
           .scenario_json = scenario_of(options, plan).dump(),
           .profile_hash = "",
-          .summary = "running, or ended without a word: --resume goes on"};
+          .summary = "running, or killed without a message: --resume continues"};
 }
 
 /// An interrupted calibration of this device with the same options, whose samples can be mixed with
@@ -173,30 +173,30 @@ std::optional<UnfinishedCalibration> unfinished(const Store& store, const Calibr
   if (!options.resume) return std::nullopt;
   auto found = store.unfinished_calibration(row.identity);
   if (!found) {
-    hooks.tell(fmt::format("no interrupted calibration of {} in {}; starting anew", row.device,
-                           options.store_path));
+    hooks.tell(fmt::format("no interrupted calibration of {} in {}; starting from scratch",
+                           row.device, options.store_path));
     return std::nullopt;
   }
   if (found->calibration.conditions != row.conditions) {
-    hooks.tell(fmt::format("run {} was interrupted under other conditions ({}); starting anew",
-                           found->row.id, found->calibration.conditions));
+    hooks.tell(
+        fmt::format("run {} was interrupted under other conditions ({}); starting from scratch",
+                    found->row.id, found->calibration.conditions));
     return std::nullopt;
   }
   if (found->row.scenario_json != scenario_of(options, plan).dump()) {
-    hooks.tell(fmt::format("run {} was interrupted with other options ({}); starting anew",
+    hooks.tell(fmt::format("run {} was interrupted with other options ({}); starting from scratch",
                            found->row.id, found->row.command_line));
     return std::nullopt;
   }
-  hooks.tell(fmt::format("going on with run {}: {} points are there", found->row.id,
-                         found->points.size()));
+  hooks.tell(
+      fmt::format("resuming run {}: {} points already timed", found->row.id, found->points.size()));
   return found;
 }
 
 /// Other commands recognise a profile by its path.
 void check_profile_path(const std::string& path) {
   if (is_profile_path(path)) return;
-  throw UsageError(
-      fmt::format("--out: '{}' reads like the name of a GPU; a profile ends in .json", path));
+  throw UsageError(fmt::format("--out: '{}' looks like a GPU name; a profile ends in .json", path));
 }
 
 /// If the profile cannot be written, the calibration's measurements are still in the store.
@@ -205,13 +205,13 @@ void write_profile(const std::string& text, const CalibrationOutcome& outcome,
   try {
     write_whole(outcome.out, text);
   } catch (const std::exception& error) {
-    record.end({.summary = "the profile was not written; --resume goes on",
+    record.end({.summary = "the profile was not written; --resume continues",
                 .profile_hash = "",
                 .metrics = {},
                 .complete = false});
     throw Error(
-        fmt::format("{}; all points are in {}: the same command with --resume, and --out "
-                    "with room for it, writes the profile without timing them again",
+        fmt::format("{}; all points are in {}: to write the profile without timing them again, use "
+                    "the same command with --resume and an --out with enough space",
                     error.what(), options.store_path));
   }
 }
@@ -221,11 +221,11 @@ CalibrationEnd end_of(const CalibrationOutcome& outcome, const std::string& prof
   const SweepResult& sweep = outcome.sweep;
   if (!outcome.gpu || sweep.end == SweepEnd::device_lost) {
     const char* how = outcome.gpu ? "the device failed" : "interrupted";
-    return {
-        .summary = fmt::format("{} after {} points; --resume goes on", how, outcome.stored_points),
-        .profile_hash = profile_hash,
-        .metrics = {},
-        .complete = false};
+    return {.summary =
+                fmt::format("{} after {} points; --resume continues", how, outcome.stored_points),
+            .profile_hash = profile_hash,
+            .metrics = {},
+            .complete = false};
   }
   const Measured& measured = *outcome.gpu->measured;
   CalibrationEnd end{.summary = fmt::format("{} points, {} curves in {}", sweep.timed.size(),
@@ -284,17 +284,16 @@ void check_makes_profile(const CalibrationOutcome& outcome, const CalibrateOptio
   record.flush();
   if (sweep.end == SweepEnd::device_lost) {
     throw Error(
-        fmt::format("the device failed: {}; what was timed makes no profile and is in {}: the same "
-                    "command with --resume goes on",
+        fmt::format("the device failed: {}; too little was timed for a profile; the points are in "
+                    "{}: the same command with --resume continues",
                     sweep.fault, options.store_path));
   }
-  throw Error(
-      fmt::format("no matrix product or no copy was timed in {:.0f} s: {}; what was timed "
-                  "is in {}",
-                  outcome.elapsed_s,
-                  sweep.failed.empty() ? "the device is too busy, or too slow for --quick"
-                                       : sweep.failed.front(),
-                  options.store_path));
+  throw Error(fmt::format(
+      "no matrix product or no copy was timed in {:.0f} s: {}; the timed points are in {}",
+      outcome.elapsed_s,
+      sweep.failed.empty() ? "the device is too busy, or too slow for --quick"
+                           : sweep.failed.front(),
+      options.store_path));
 }
 
 /// Makes and writes the profile; returns its hash.

@@ -30,15 +30,15 @@ void members(Visitor& visit, Parallelism& parallel) {
   visit("tensor", parallel.tensor, "tensor parallelism");
   visit("pipeline", parallel.pipeline, "pipeline stages");
   visit("data", parallel.data, "data-parallel ranks");
-  visit("expert", parallel.expert_parallel, "experts are spread over the ranks, not sharded");
+  visit("expert", parallel.expert_parallel, "experts are distributed over the ranks, not sharded");
 }
 
 template <class Visitor>
 void members(Visitor& visit, DeploymentInputs& inputs) {
-  visit("model", inputs.model, "catalogue name or path, as asked for");
+  visit("model", inputs.model, "catalogue name or path, as given");
   visit("gpu", inputs.gpu, "name of the hardware profile");
   visit("parallel", inputs.parallel, "degrees of parallelism");
-  visit("engine", inputs.engine, "the engine's name and its knobs, all resolved");
+  visit("engine", inputs.engine, "the engine's name and all its knobs, resolved");
 }
 
 /// Longest sequence that the engine accepts, in tokens.

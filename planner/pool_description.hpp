@@ -35,12 +35,12 @@ std::vector<PoolInputs> pool_inputs(std::span<const PoolRun> pools);
 
 template <class Visitor>
 void members(Visitor& visit, PoolInputs& pool) {
-  visit("name", pool.name, "of the pool");
-  visit("role", pool.role, "what its replicas compute");
-  visit("replicas", pool.replicas, "at the start");
+  visit("name", pool.name, "name of the pool");
+  visit("role", pool.role, "phase that its replicas compute");
+  visit("replicas", pool.replicas, "replicas at the start");
   members(visit, pool.deployment);
-  visit("profile_hash", pool.profile_hash, "of the hardware profile");
-  visit("kv_blocks", pool.kv_blocks, "of one engine");
+  visit("profile_hash", pool.profile_hash, "hash of the hardware profile's text");
+  visit("kv_blocks", pool.kv_blocks, "KV blocks of one engine");
 }
 
 /// What the pools run on, each name once, in order: "nvidia-h100-sxm + nvidia-l40s".

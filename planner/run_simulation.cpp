@@ -15,7 +15,7 @@ namespace {
 void note_precision(std::vector<std::string>& notes, const SimulationRun& run, const PoolRun& pool,
                     const StepEstimate& steps) {
   const std::string whose = run.pools.size() > 1 ? "pool " + pool.name + ": " : "";
-  const char* source = pool.deployment.gpu.measured ? "calibrated profile" : "roofline";
+  const char* source = pool.deployment.gpu.measured ? "from a calibrated profile" : "roofline";
   if (steps.total.value > 0) {  // else nothing was served
     notes.push_back(fmt::format("{}step times: {}, {}; ±{} (one standard deviation)", whose, source,
                                 describe_provenance(steps),
@@ -32,8 +32,8 @@ bool is_apart(std::span<const PoolScenario> pools) {
 
 std::string describe_link(const KvLink& link) {
   const std::string rate =
-      fmt::format("K and V move at {:g} GB/s a GPU", link.bandwidth.value / 1e9);
-  if (link.name.empty()) return rate + ", as stated";
+      fmt::format("KV transfers run at {:g} GB/s per GPU", link.bandwidth.value / 1e9);
+  if (link.name.empty()) return rate + ", as given";
   return fmt::format("{}, the peak of {}; real networks reach less", rate, link.name);
 }
 
@@ -45,17 +45,15 @@ std::vector<std::string> notes_on_cluster(const Scenario& scenario,
   for (std::size_t i = 0; i < named.size(); ++i) {
     if (pools[i].deployment.parallel.data == 1) continue;
     const bool lockstep = steps_in_lockstep(named[i], pools[i].deployment.model);
-    notes.push_back(
-        fmt::format("pool {}: {} data-parallel ranks a replica, {}; its KV blocks are "
-                    "those of a rank",
-                    named[i].name, pools[i].deployment.parallel.data,
-                    lockstep ? "in lockstep" : "each for itself"));
+    notes.push_back(fmt::format(
+        "pool {}: {} data-parallel ranks per replica, {}; KV blocks are per rank", named[i].name,
+        pools[i].deployment.parallel.data, lockstep ? "in lockstep" : "each independently"));
   }
   if (is_apart(named)) {
     notes.push_back(describe_link(scenario.cluster->link));
     notes.emplace_back(
-        "a prefill replica's blocks are free as soon as the prompt is computed, before K and V "
-        "have been read");
+        "a prefill replica frees its blocks as soon as the prompt is computed, before K and V have "
+        "been transferred");
   }
   return notes;
 }
@@ -70,7 +68,8 @@ std::vector<std::string> notes_on(const SimulationRun& run,
   const auto caches = [](const PoolRun& pool) { return pool.deployment.engine.prefix_caching; };
   const auto staged = [](const PoolRun& pool) { return pool.deployment.parallel.pipeline > 1; };
   if (run.workload.contents.empty() && std::any_of(run.pools.begin(), run.pools.end(), caches)) {
-    notes.emplace_back("prefix caching: no two prompts of this workload share a prefix");
+    notes.emplace_back(
+        "prefix caching has no effect: no two prompts of this workload share a prefix");
   }
   if (std::any_of(run.pools.begin(), run.pools.end(), staged)) {
     notes.emplace_back("pipeline stages run one batch at a time: throughput is a lower bound");

@@ -24,14 +24,14 @@ struct OperatorAnswer {
 
 template <class Visitor>
 void members(Visitor& visit, OperatorAnswer& part) {
-  visit("name", part.name, "of the operator");
-  visit("calls", part.calls, "kernels launched; the other figures are of all of them together");
+  visit("name", part.name, "name of the operator");
+  visit("calls", part.calls, "kernels launched; all other figures are totals over them");
   visit("time_s", part.time, "on the device");
   visit("flops", part.flops, "on one GPU");
-  visit("bytes", part.bytes, "read and written on one GPU; of a collective, sent");
-  visit("intensity_flops_per_byte", part.intensity, "flops / bytes; null when no bytes move");
-  visit("bound", part.bound, "what limits it");
-  visit("rung", part.provenance, "where its time comes from, best first");
+  visit("bytes", part.bytes, "read and written on one GPU; for a collective, sent");
+  visit("intensity_flops_per_byte", part.intensity, "flops / bytes; null if no bytes move");
+  visit("bound", part.bound, "the binding limit");
+  visit("rung", part.provenance, "source of its time, best first");
   visit("relative_uncertainty", part.relative_uncertainty,
         "one standard deviation of the time, as a share of it");
 }

@@ -75,8 +75,7 @@ constexpr std::size_t kListed = 5;  // names shown of a list that may be long
 
 // A warm GPU takes some per cent longer for a product, but not this much.
 constexpr double kSteady = 0.15;
-constexpr const char* kUnsteady =
-    ": the device was not steady, calibrate again when nothing else runs on it";
+constexpr const char* kUnsteady = ": the device was not steady; calibrate again when it is idle";
 
 double steady_s() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -115,16 +114,18 @@ std::vector<std::string> notes_of(const CalibrationOutcome& outcome) {
                     name_of(family), as_percent(median(values), 0), values.size()));
   }
   if (sweep.outrun > 0) {
-    lines.push_back(fmt::format("left out, another kernel being faster by far: {} of the points",
+    lines.push_back(fmt::format("left out because another kernel is far faster: {} of the points",
                                 with_separators(sweep.outrun)));
   }
   if (sweep.not_reached > 0) {
-    lines.push_back(fmt::format("{} finer points were not reached in time", sweep.not_reached));
+    lines.push_back(
+        fmt::format("{} finer points were not timed in the available time", sweep.not_reached));
   }
-  add_list(lines, "points faster than physics, left out", outcome.gpu->measured->rejected);
+  add_list(lines, "points left out because they were faster than physics",
+           outcome.gpu->measured->rejected);
   add_list(lines, "points too long to time", sweep.too_long);
   add_list(lines, "points failed", sweep.failed);
-  add_list(lines, "operators without a kernel here", outcome.untimed);
+  add_list(lines, "operators without a kernel on this device", outcome.untimed);
   return lines;
 }
 

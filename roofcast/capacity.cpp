@@ -29,8 +29,8 @@ template <class Visitor>
 void visit_load(Visitor& visit, LoadKind& kind, double& load) {
   std::optional<double> rate, concurrency;
   (kind == LoadKind::rate ? rate : concurrency) = load;
-  visit.if_set("rate_per_s", rate, "the load: requests a second");
-  visit.if_set("concurrency", concurrency, "the load: requests in flight");
+  visit.if_set("rate_per_s", rate, "load: requests per second");
+  visit.if_set("concurrency", concurrency, "load: requests in flight");
   kind = rate ? LoadKind::rate : LoadKind::concurrency;
   load = rate.value_or(concurrency.value_or(0));
 }
@@ -61,42 +61,44 @@ void members(Visitor& visit, CapacityPoint& point) {
   SloVerdict& verdict = point.verdict;
   visit_load(visit, point.kind, point.load);
   visit("offered_rate_per_s", point.offered_rate_per_s, "arrivals; 0: all at once");
-  visit("request_rate_per_s", point.request_rate_per_s, "completed over the makespan");
+  visit("request_rate_per_s", point.request_rate_per_s, "completed requests over the makespan");
   visit("output_tokens_per_s", point.output_tokens_per_s, "over the makespan");
-  visit_latency(visit, "ttft_s", point.ttft, "time to the first token; 0: nothing was measured");
-  visit_latency(visit, "tpot_s", point.tpot, "time per output token after the first; 0: likewise");
-  visit_latency(visit, "e2e_s", point.e2e, "from sent to finished; 0: likewise");
-  visit("running_mean", point.use.mean_running, "requests in engines, over time");
-  visit("kv_use_peak", point.use.peak_kv_use, "share of the fullest engine's KV blocks");
-  visit("preemptions", point.use.preemptions, "requests that lost their KV blocks");
-  visit("holds", verdict.holds, "the SLO, with the engine keeping up");
-  visit("saturated", verdict.saturated, "a backlog grows as long as the load lasts");
+  visit_latency(visit, "ttft_s", point.ttft, "time to first token; 0: not measured");
+  visit_latency(visit, "tpot_s", point.tpot,
+                "time per output token after the first; 0: not measured");
+  visit_latency(visit, "e2e_s", point.e2e, "from sending to the last token; 0: not measured");
+  visit("running_mean", point.use.mean_running, "mean number of requests in engines");
+  visit("kv_use_peak", point.use.peak_kv_use, "peak share of KV blocks in use, fullest engine");
+  visit("preemptions", point.use.preemptions, "preempted requests");
+  visit("holds", verdict.holds, "the SLO is met and the engine keeps up");
+  visit("saturated", verdict.saturated, "the backlog grows for as long as the load lasts");
   visit("requests_unserved", verdict.unserved, "rejected, lost or unfinished");
-  visit("worst_margin", verdict.worst_margin, "(limit - achieved) / limit, the smallest");
-  visit("binding", verdict.binding, "the target nearest to failing; empty without promises");
-  visit("goodput_share", verdict.goodput_share, "of the requests; null without goodput limits");
+  visit("worst_margin", verdict.worst_margin,
+        "(limit - achieved) / limit, the smallest over all targets");
+  visit("binding", verdict.binding, "the target with the smallest margin; empty without an SLO");
+  visit("goodput_share", verdict.goodput_share, "share of requests; null without goodput limits");
 }
 
 template <class Visitor>
 void members(Visitor& visit, CapacityCause& cause) {
-  visit("name", cause.name, "what may be off");
+  visit("name", cause.name, "the uncertain input");
   visit("flips_at_standard_deviations", cause.flips_at,
-        "by how much it turns the verdict alone; null: not within 4");
+        "standard deviations at which it alone reverses the verdict; null: more than 4");
 }
 
 template <class Visitor>
 void members(Visitor& visit, AskedLoad& asked) {
   members(visit, static_cast<CapacityPoint&>(asked));
-  visit("probability", asked.probability, "that it holds");
-  visit("causes", asked.causes, "of doubt");
+  visit("probability", asked.probability, "that the SLO is met");
+  visit("causes", asked.causes, "inputs whose error could reverse the verdict");
 }
 
 template <class Visitor>
 void members(Visitor& visit, CapacityGrowth& growth) {
-  visit("rate", growth.rate, "share more each period, compound");
+  visit("rate", growth.rate, "growth per period, compound");
   visit("period", growth.period, "day, week, month, quarter or year");
   visit("periods_until_it_fails", growth.periods, "null: never");
-  visit("date", growth.date, "the last day that holds; null without a first one");
+  visit("date", growth.date, "last day on which the SLO is met; null without a start date");
 }
 
 template <class Visitor>
@@ -107,16 +109,16 @@ void members(Visitor& visit, CapacityLimits& limits) {
 
 template <class Visitor>
 void members(Visitor& visit, LostReplicaAnswer& lost) {
-  visit("pool", lost.pool, "that loses a replica");
-  visit("replicas_left", lost.replicas_left, "with none nothing is served");
-  visit("capacity", lost.capacity, "null: no load holds");
-  visit("asked", lost.asked, "at the load asked for; null where there is none");
+  visit("pool", lost.pool, "pool that loses a replica");
+  visit("replicas_left", lost.replicas_left, "with none left, nothing is served");
+  visit("capacity", lost.capacity, "null: no load meets the SLO");
+  visit("asked", lost.asked, "at the requested load; null if there is none");
 }
 
 template <class Visitor>
 void members(Visitor& visit, CapacityInputs& inputs) {
-  visit("model", inputs.model, "its name");
-  visit("pools", inputs.pools, "deployments, every knob resolved");
+  visit("model", inputs.model, "name of the model");
+  visit("pools", inputs.pools, "pools, every knob resolved");
   visit("least_goodput_share", inputs.min_goodput_share, "required; null: none");
   visit("scenario", inputs.scenario, "as in a scenario file");
 }
@@ -124,29 +126,29 @@ void members(Visitor& visit, CapacityInputs& inputs) {
 template <class Visitor>
 void members(Visitor& visit, CapacityAnswer& answer) {
   members(visit, answer.head);
-  visit("inputs", answer.inputs, "the question as understood");
+  visit("inputs", answer.inputs, "the question as parsed");
   visit("fits", answer.fits, "in memory");
   if (!answer.fits) {
-    visit("reason", answer.reason, "what does not fit");
+    visit("reason", answer.reason, "why it does not fit");
     return;
   }
-  visit("load", answer.load, "what is scaled");
+  visit("load", answer.load, "quantity that the search scales");
   visit("holds", answer.holds, "whether the answer is yes");
-  visit("capacity", answer.capacity, "the greatest load that holds; null: none does");
+  visit("capacity", answer.capacity, "the highest load that meets the SLO; null: none");
   visit("capacity_low", answer.low, "with steps 1.28 standard deviations slower");
   visit("capacity_high", answer.high, "with steps 1.28 standard deviations faster");
-  visit("bounded", answer.bounded, "a greater load fails");
-  visit("monotone", answer.monotone, "no greater load holds again");
-  visit("asked", answer.asked, "the load asked for; null where there is none");
-  visit("headroom", answer.headroom, "capacity by the load asked for");
-  visit("growth", answer.growth, "null where none was asked about");
-  visit("curve", answer.curve, "from little to beyond capacity");
+  visit("bounded", answer.bounded, "some load fails; else the capacity is a lower bound");
+  visit("monotone", answer.monotone, "no load above the capacity meets the SLO");
+  visit("asked", answer.asked, "verdict at the requested load; null if there is none");
+  visit("headroom", answer.headroom, "capacity over the requested load");
+  visit("growth", answer.growth, "null if not requested");
+  visit("curve", answer.curve, "from low loads to beyond capacity");
   visit("points", answer.points, "all loads that the search tried");
-  visit("limits", answer.limits, "at the least load known to fail");
-  visit("one_replica_lost", answer.lost, "where that was asked");
-  visit("requests", answer.requests, "of each simulation");
-  visit("simulations", answer.simulations, "behind the answer");
-  visit("notes", answer.notes, "for people");
+  visit("limits", answer.limits, "at the lowest load that fails");
+  visit("one_replica_lost", answer.lost, "if requested");
+  visit("requests", answer.requests, "per simulation");
+  visit("simulations", answer.simulations, "behind this answer");
+  visit("notes", answer.notes, "remarks in plain text");
 }
 
 namespace {
@@ -185,24 +187,25 @@ std::vector<std::string> notes_of(const CapacityFindings& found, std::int64_t si
   std::vector<std::string> notes = found.notes;
   if (!found.study.asked) {
     notes.emplace_back(
-        "no load was asked for (--request-rate): the same arrivals are tried at any");
+        "no load requested (--request-rate): the same arrivals are tried at every rate");
   }
   if (found.confidence) {
     for (const Cause& cause : found.confidence->causes) {
       if (!cause.flips_at) continue;
-      notes.push_back(fmt::format("the verdict turns with {} off by {:+.1f} standard deviations",
-                                  cause.name, *cause.flips_at));
+      notes.push_back(
+          fmt::format("the verdict reverses if {} are off by {:+.1f} standard deviations",
+                      cause.name, *cause.flips_at));
     }
   }
   const SimulationRun& run = found.study.run;
   for (const PoolRun& pool : run.pools) {
-    notes.push_back(fmt::format("{}step times ±{}, KV capacity ±{} (one standard deviation)",
-                                run.pools.size() > 1 ? "pool " + pool.name + ": " : "",
-                                as_percent(pool.step_uncertainty, 0),
-                                as_percent(pool.plan.relative_uncertainty)));
+    notes.push_back(fmt::format(
+        "{}uncertainty: step times ±{}, KV capacity ±{} (one standard deviation)",
+        run.pools.size() > 1 ? "pool " + pool.name + ": " : "",
+        as_percent(pool.step_uncertainty, 0), as_percent(pool.plan.relative_uncertainty)));
   }
   notes.emplace_back(
-      "the same requests at every load; other arrivals at the same rate give another "
+      "the same requests at every load; other arrivals at the same rate give a slightly different "
       "capacity (--seed)");
   notes.push_back(counted(simulations, "simulation") + " of " +
                   counted(std::ssize(run.workload.requests), "request"));
@@ -260,7 +263,7 @@ LoadStudy capacity_study(const CapacityQuestion& question) {
   LoadStudy study = study_of(question.scenario, {.min_goodput_share = question.min_goodput_share},
                              question.free_length);
   if (study.run.refusal.empty() && question.growth && !study.asked) {
-    throw UsageError("--growth: given without a load that grows (--request-rate)");
+    throw UsageError("--growth: needs a load that can grow (--request-rate)");
   }
   return study;
 }
@@ -294,7 +297,7 @@ CapacityAnswer capacity_answer_from_json(const Json& json) {
 Json capacity_answer_schema() {
   return {
       {"$schema", "https://json-schema.org/draft/2020-12/schema"},
-      {"title", "What roofcast capacity answers"},
+      {"title", "Answer of roofcast capacity"},
       {"anyOf", {record_schema(CapacityAnswer{}), record_schema(CapacityAnswer{.fits = false})}}};
 }
 

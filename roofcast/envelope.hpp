@@ -20,8 +20,8 @@ struct AnswerHead {
 template <class Visitor>
 void members(Visitor& visit, AnswerHead& head) {
   visit("schema_version", head.schema_version,
-        "of this document; raised when a key changes meaning or goes");
-  visit("tool_version", head.tool_version, "of the program that answered");
+        "of this document; increased when a key changes meaning or is removed");
+  visit("tool_version", head.tool_version, "of the program that produced the answer");
   visit("command", head.command, "the question: memory, estimate, ...");
 }
 

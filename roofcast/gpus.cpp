@@ -73,7 +73,7 @@ std::string describe(const OperatorShape& shape) {
           "{} on {} heads of {}{}, {} cache{}{}", shape.query_heads, shape.kv_heads, shape.head_dim,
           shape.value_dim == shape.head_dim ? "" : fmt::format(" and {}", shape.value_dim),
           name_of(shape.cache), shape.latent ? ", latent" : "",
-          shape.beside_prefill ? ", beside prefill" : "");
+          shape.beside_prefill ? ", in a call with prefill" : "");
     case OperatorFamily::memory_bound:
       return shape.name;
     case OperatorFamily::collective:

@@ -138,102 +138,102 @@ Json gpu_answer_schema();
 template <class Visitor>
 void members(Visitor& visit, Link& link) {
   visit("name", link.name, "NVLink 4, PCIe 5 x16, ...");
-  visit("bandwidth_bytes_per_s", link.bandwidth, "one direction of one GPU's share");
-  visit("latency_s", link.latency, "of one transfer");
+  visit("bandwidth_bytes_per_s", link.bandwidth, "per direction and GPU");
+  visit("latency_s", link.latency, "per transfer");
 }
 
 template <class Visitor>
 void members(Visitor& visit, GpuFacts& gpu) {
-  visit("name", gpu.name, "by which commands know it");
-  visit("display_name", gpu.display_name, "for people");
-  visit("aliases", gpu.aliases, "other names of it");
+  visit("name", gpu.name, "name in commands");
+  visit("display_name", gpu.display_name, "name for readers");
+  visit("aliases", gpu.aliases, "other accepted names");
   visit("architecture", gpu.architecture, "hopper, ...");
   visit("memory_bytes", gpu.memory_bytes, "memory as sold");
-  visit("memory_visible_bytes", gpu.memory_visible_bytes, "memory that the driver reports");
-  visit("memory_bandwidth_bytes_per_s", gpu.memory_bandwidth,
-        "of the memory, as the datasheet states");
+  visit("memory_visible_bytes", gpu.memory_visible_bytes, "memory reported by the driver");
+  visit("memory_bandwidth_bytes_per_s", gpu.memory_bandwidth, "memory bandwidth of the datasheet");
   visit("dense_peak_flops_per_s", gpu.dense_peaks, "by number format, without sparsity");
   visit("ridge_flops_per_byte", gpu.ridges, "by number format: peak over memory bandwidth");
   visit("peer_link", gpu.peer_link, "to other GPUs of the node; null: none");
-  visit("host_link", gpu.host_link, "to the host's memory; null: not known");
-  visit("network_link", gpu.network_link, "to other nodes; null: not known");
-  visit("gpus_per_node", gpu.gpus_per_node, "GPUs of a usual server");
-  visit("board_power_w", gpu.board_power, "board power; null: not known");
-  visit("price_usd_per_h", gpu.price, "typical price of renting one; null: not known");
+  visit("host_link", gpu.host_link, "to host memory; null: unknown");
+  visit("network_link", gpu.network_link, "to other nodes; null: unknown");
+  visit("gpus_per_node", gpu.gpus_per_node, "GPUs in a usual server");
+  visit("board_power_w", gpu.board_power, "board power; null: unknown");
+  visit("price_usd_per_h", gpu.price, "typical rental price; null: unknown");
   visit("profile_hash", gpu.profile_hash, "FNV-1a of the profile's text");
-  visit("sources", gpu.sources, "where each number of the profile comes from, by its key");
+  visit("sources", gpu.sources, "source of each number of the profile, by key");
 }
 
 template <class Visitor>
 void members(Visitor& visit, GpuListAnswer& answer) {
   members(visit, answer.head);
   visit("inputs", answer.inputs, "none");
-  visit("gpus", answer.gpus, "in order of name");
+  visit("gpus", answer.gpus, "sorted by name");
 }
 
 template <class Visitor>
 void members(Visitor& visit, MeasuredCeiling& ceiling) {
   visit("name", ceiling.name, "bf16, memory, copy, from the host, ...");
   visit("unit", ceiling.unit, "flops_per_s or bytes_per_s");
-  visit("stated", ceiling.stated, "by the datasheet; null: nothing");
-  visit("reached", ceiling.reached, "the highest rate that was timed");
-  visit("by", ceiling.by, "what reached it");
+  visit("stated", ceiling.stated, "datasheet value; null: none");
+  visit("reached", ceiling.reached, "highest rate measured");
+  visit("by", ceiling.by, "operation that reached it");
 }
 
 template <class Visitor>
 void members(Visitor& visit, MeasuredPointFacts& point) {
   visit("x", point.x, "the size: tokens, new tokens, sequences or bytes, by family");
-  visit("y", point.y, "of attention: tokens in the cache of each sequence; else 0");
+  visit("y", point.y, "attention: cached tokens per sequence; else 0");
   visit("time_s", point.time, "median of one call");
   visit("relative_spread", point.relative_spread, "(p90 - p10) / 2 over the median");
   visit("samples", point.samples, "calls timed");
-  visit("ceiling", point.ceiling, "the nearest limit of the datasheet: peak, bandwidth or link");
-  visit("share_of_ceiling", point.share_of_ceiling, "of it reached; caches are left aside");
+  visit("ceiling", point.ceiling, "the nearest datasheet limit: peak, bandwidth or link");
+  visit("share_of_ceiling", point.share_of_ceiling,
+        "achieved share of that limit; caches are ignored");
 }
 
 template <class Visitor>
 void members(Visitor& visit, MeasuredCurveFacts& curve) {
-  visit("family", curve.family, "of operators");
-  visit("shape", curve.shape, "of the operator, for people");
-  visit("kernel", curve.kernel, "whose kernel was timed");
+  visit("family", curve.family, "operator family");
+  visit("shape", curve.shape, "operator shape, for readers");
+  visit("kernel", curve.kernel, "library of the timed kernel");
   visit("median_error", curve.median_error,
-        "of answering each point from the others, relative; 0: too few points");
-  visit("p90_error", curve.p90_error, "90th percentile of the same");
-  visit("points", curve.points, "the timed sizes, ascending");
+        "error of predicting each point from the others, relative; 0: too few points");
+  visit("p90_error", curve.p90_error, "90th percentile of the same error");
+  visit("points", curve.points, "timed sizes, ascending");
 }
 
 template <class Visitor>
 void members(Visitor& visit, MeasuredFacts& measured) {
-  visit("device", measured.device, "as the device names itself");
-  visit("identity", measured.identity, "its UUID");
-  visit("date", measured.date, "when, UTC");
-  visit("tool", measured.tool, "what timed it");
-  visit("protocol", measured.protocol, "how it was timed, in a sentence");
+  visit("device", measured.device, "name reported by the device");
+  visit("identity", measured.identity, "UUID of the device");
+  visit("date", measured.date, "date, UTC");
+  visit("tool", measured.tool, "program that timed it");
+  visit("protocol", measured.protocol, "timing method, in one sentence");
   visit.if_set("incomplete", measured.incomplete, "why fewer points were timed than planned");
-  visit("versions", measured.versions, "of driver and libraries");
-  visit("clock_hz", measured.clock_hz, "median over all samples; null: not known");
+  visit("versions", measured.versions, "versions of driver and libraries");
+  visit("clock_hz", measured.clock_hz, "median over all samples; null: unknown");
   visit("dropped_samples", measured.dropped_samples, "samples dropped because of throttling");
-  visit("rejected", measured.rejected, "points faster than physics allows, for people");
+  visit("rejected", measured.rejected, "points rejected as faster than physics, for readers");
   visit.if_set("kernel_floor_s", measured.kernel_floor, "an empty kernel in a recorded step");
   visit.if_set("eager_launch_s", measured.eager_launch, "host time of launching one kernel");
   visit.if_set("graph_launch_s", measured.graph_launch, "host time of launching a recorded step");
   visit.if_set("engine_step_s", measured.engine_step,
                "host time of a step of the small engine, launch excluded");
-  visit("ceilings", measured.ceilings, "the roofline as it was reached");
-  visit("curves", measured.curves, "every timed operator");
+  visit("ceilings", measured.ceilings, "the measured roofline");
+  visit("curves", measured.curves, "all timed operators");
 }
 
 template <class Visitor>
 void members(Visitor& visit, GpuInputs& inputs) {
-  visit("gpu", inputs.gpu, "the profile");
+  visit("gpu", inputs.gpu, "name of the profile");
 }
 
 template <class Visitor>
 void members(Visitor& visit, GpuAnswer& answer) {
   members(visit, answer.head);
-  visit("inputs", answer.inputs, "the profile asked for");
+  visit("inputs", answer.inputs, "the requested profile");
   members(visit, answer.gpu);
-  visit.if_set("measured", answer.measured, "what was timed on such a device");
+  visit.if_set("measured", answer.measured, "measurements on such a device");
 }
 
 }  // namespace roofcast

@@ -182,7 +182,7 @@ void members(Visitor& visit, TablesAnswer& answer) {
   visit("points", answer.points, "of its curves");
   visit("rows_of_mixed_calls", answer.mixed, "prefill and decode in one call");
   visit("refused", answer.refused, "rows that are impossible or unreadable");
-  visit("unused", answer.unused, "rows that are of no use here");
+  visit("unused", answer.unused, "rows that are not usable here");
   visit("families", answer.families, "errors of points answered from the others of their curve");
 }
 
@@ -233,7 +233,7 @@ void read_path(const std::string& path, const ImportOptions& options, ImportAnsw
     answer.notes.push_back(note);
   }
   if (reading.broken.empty() && reading.runs.empty()) {
-    answer.problems.push_back(path + ": holds no result of a known format (--format: " +
+    answer.problems.push_back(path + ": contains no result of a known format (--format: " +
                               joined(measured_formats()) + ")");
   }
   for (MeasuredRun& run : reading.runs) {
@@ -278,7 +278,7 @@ std::vector<fs::path> sources_at(const std::string& path) {
     const bool own = is_profiler_folder(entry.path().parent_path());
     if (entry.is_regular_file() && is_table(entry.path()) && !own) found.push_back(entry.path());
   }
-  if (found.empty()) throw Error(path + ": no .csv, .csv.gz or profiler's folder in it");
+  if (found.empty()) throw Error(path + ": contains no .csv, .csv.gz or profiler folder");
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -307,8 +307,9 @@ std::vector<std::string> check_devices(const ImportedRows& rows, const Gpu& gpu)
     try {
       name = load_gpu(device).gpu.name;
     } catch (const Error&) {
-      warnings.push_back(fmt::format("the tables name {}, which is no known GPU; taken for {}",
-                                     device, gpu.display_name));
+      warnings.push_back(
+          fmt::format("the tables name {}, which is not a known GPU; importing as {}", device,
+                      gpu.display_name));
       continue;
     }
     if (name != gpu.name) {

@@ -145,18 +145,20 @@ void predict_textbook(const MeasuredLoop& loop, MeasureAnswer& answer) {
 std::vector<std::string> notes_of(const Measurement& m) {
   std::vector<std::string> notes;
   if (!m.model.left_out.empty()) {
-    notes.push_back("not run, being small beside the rest: " + joined(m.model.left_out));
+    notes.push_back("not run, because small compared with the rest: " + joined(m.model.left_out));
   }
   notes.push_back(
       fmt::format("copy bandwidth of {} just before: {}", m.device.name, as_rate(m.bandwidth)));
   notes.emplace_back(
-      "time is of whole steps: laying out, copying in, all kernels, sampling, copying out");
+      "times are of whole steps: layout, copying in, all kernels, sampling, copying out");
   const bool decoded = m.textbook && m.textbook->decode_steps > 0;
   if (m.textbook && !decoded && m.workload.requests.front().output_tokens > 1) {
-    notes.emplace_back("no decode step had the whole batch in it: the KV cache has room for fewer");
+    notes.emplace_back(
+        "no decode step had the whole batch: the KV cache has room for fewer sequences");
   }
   if (!m.has_profile) {
-    notes.emplace_back("--gpu PROFILE.json (of roofcast calibrate) puts the estimate beside it");
+    notes.emplace_back(
+        "--gpu PROFILE.json (from roofcast calibrate) adds the estimate for comparison");
   }
   return notes;
 }

@@ -92,62 +92,64 @@ Json memory_answer_schema();
 template <class Visitor>
 void members(Visitor& visit, MemoryTerm& term) {
   visit("name", term.name, "weights.attention, activation_peak, non_torch, kv_cache, unused, ...");
-  visit("bytes", term.bytes, "on the fullest GPU; negative where something is short");
-  visit("detail", term.detail, "formula or reason, for people");
+  visit("bytes", term.bytes, "on the fullest GPU; negative if memory falls short");
+  visit("detail", term.detail, "formula or reason, for readers");
 }
 
 template <class Visitor>
 void members(Visitor& visit, Remedy& remedy) {
-  visit("flag", remedy.flag, "the change, as the engine's flag: --tensor-parallel-size 4");
-  visit("effect", remedy.effect, "what it brings, for people");
+  visit("flag", remedy.flag, "the change as an engine flag: --tensor-parallel-size 4");
+  visit("effect", remedy.effect, "effect of the change, for readers");
 }
 
 template <class Visitor>
 void members(Visitor& visit, ContextBatch& row) {
   visit("context_tokens", row.context_tokens, "tokens per sequence");
-  visit("max_batch", row.max_batch, "sequences of that length that fit at once; 0: none does");
+  visit("max_batch", row.max_batch, "sequences of that length that fit at once; 0: none");
 }
 
 template <class Visitor>
 void members(Visitor& visit, MemorySolution& solution) {
   visit.if_set(
       "batch", solution.batch,
-      "sequences: the largest batch that fits, or the one that the context was sought for");
+      "sequences: the largest batch that fits, or the one for which the context was solved");
   visit.if_set("context_tokens", solution.context_tokens,
-               "tokens per sequence: the longest that fits (null: none does), or the length that "
-               "the batch was sought for");
+               "tokens per sequence: the longest that fits (null: none), or the length for which "
+               "the batch was solved");
   visit.if_set("tensor_parallel", solution.tensor_parallel,
-               "the smallest tensor parallelism that fits; null: none up to 64 does");
+               "the smallest tensor parallelism that fits; null: none up to 64");
 }
 
 template <class Visitor>
 void members(Visitor& visit, MemoryAnswer& answer) {
   members(visit, answer.head);
-  visit("inputs", answer.inputs, "the deployment as understood, every knob resolved");
+  visit("inputs", answer.inputs, "the deployment as parsed, every knob resolved");
   visit("fits", answer.fits, "whether at least one sequence of max_model_len tokens fits");
-  visit("reason", answer.reason, "what is short, and by how much; null when it fits");
-  visit("terms", answer.terms, "of the fullest GPU, top-down; they sum to memory_visible_bytes");
-  visit("memory_visible_bytes", answer.memory_visible, "memory of one GPU that the rule divides");
-  visit("kv_budget_bytes", answer.kv_budget,
-        "left for the KV cache of one GPU, before rounding to blocks; negative when short");
-  visit("block_tokens", answer.block_tokens, "tokens of a KV block");
-  visit("block_bytes", answer.block_bytes, "bytes of a KV block on one GPU, all layers");
+  visit("reason", answer.reason, "what is missing, and how much; null if it fits");
+  visit("terms", answer.terms,
+        "terms of the fullest GPU, top-down; they add up to memory_visible_bytes");
+  visit("memory_visible_bytes", answer.memory_visible,
+        "memory of one GPU that the rule divides up");
+  visit(
+      "kv_budget_bytes", answer.kv_budget,
+      "left for the KV cache of one GPU before rounding to blocks; negative if memory falls short");
+  visit("block_tokens", answer.block_tokens, "tokens per KV block");
+  visit("block_bytes", answer.block_bytes, "bytes per KV block on one GPU, all layers");
   visit("kv_blocks", answer.kv_blocks, "KV blocks, as the engine counts them");
-  visit("kv_tokens", answer.kv_tokens, "tokens that they hold, as the engine prints it");
+  visit("kv_tokens", answer.kv_tokens, "tokens in these blocks, as the engine prints it");
   visit("max_batch", answer.max_batch,
-        "sequences of max_model_len tokens at once, by memory alone");
+        "sequences of max_model_len tokens that fit at once, by memory alone");
   visit("max_concurrency", answer.max_concurrency,
-        "the engine's maximum concurrency: the same as a fraction");
+        "the engine's maximum concurrency: the same, not rounded");
   visit("relative_uncertainty", answer.relative_uncertainty,
-        "of kv_budget_bytes, one standard deviation as a share of it");
-  visit("solution", answer.solution, "what was solved for; null when nothing was");
+        "of kv_budget_bytes: one standard deviation as a share");
+  visit("solution", answer.solution, "the solved quantity; null if none was requested");
   visit("remedies", answer.remedies,
-        "single changes that would make it fit, each tried; empty when it fits or something was "
+        "single changes that make it fit, each one checked; empty if it fits or something was "
         "solved for");
-  visit.if_set(
-      "max_batch_by_context", answer.max_batch_by_context,
-      "largest batch at 1,024 tokens and each four times longer, up to max_model_len; when "
-      "it fits and nothing was solved for");
+  visit.if_set("max_batch_by_context", answer.max_batch_by_context,
+               "largest batch at 1,024 tokens and at each fourfold length, up to max_model_len; if "
+               "it fits and nothing was solved for");
 }
 
 }  // namespace roofcast

@@ -108,26 +108,26 @@ Json model_answer_schema();
 
 template <class Visitor>
 void members(Visitor& visit, ModelListEntry& entry) {
-  visit("name", entry.name, "by which commands know it");
-  visit("aliases", entry.aliases, "other names of it, as on Hugging Face");
+  visit("name", entry.name, "name in commands");
+  visit("aliases", entry.aliases, "other accepted names, such as on Hugging Face");
   visit("parameters_total", entry.parameters_total, "parameters of the text model");
-  visit("parameters_active", entry.parameters_active, "of them used for one token");
+  visit("parameters_active", entry.parameters_active, "parameters used for one token");
   visit("weight_bytes", entry.weight_bytes, "weights as the checkpoint stores them");
-  visit("kv_bytes_per_token", entry.kv_bytes_per_token, "KV cache of a token, all layers");
+  visit("kv_bytes_per_token", entry.kv_bytes_per_token, "KV cache per token, all layers");
   visit("max_context_tokens", entry.max_context_tokens, "longest sequence; 0: not stated");
-  visit("source", entry.source, "where the facts come from");
+  visit("source", entry.source, "source of the facts");
 }
 
 template <class Visitor>
 void members(Visitor& visit, ModelListAnswer& answer) {
   members(visit, answer.head);
   visit("inputs", answer.inputs, "none");
-  visit("models", answer.models, "in order of name");
+  visit("models", answer.models, "sorted by name");
 }
 
 template <class Visitor>
 void members(Visitor& visit, ModelInputs& inputs) {
-  visit("model", inputs.model, "as asked for: catalogue name or path");
+  visit("model", inputs.model, "catalogue name or path, as given");
 }
 
 template <class Visitor>
@@ -139,7 +139,7 @@ void members(Visitor& visit, ModelWeights& weights) {
 
 template <class Visitor>
 void members(Visitor& visit, LayerKind& kind) {
-  visit("count", kind.count, "layers of this kind");
+  visit("count", kind.count, "number of layers of this kind");
   visit("mixer", kind.mixer, "attention 64/8 heads x 128, sliding window 4096, bf16");
   visit("ffn", kind.ffn, "MoE 8 x 14336, top 2, fp8");
 }
@@ -152,26 +152,26 @@ void members(Visitor& visit, ModelAnswer& answer) {
   visit("model_type", answer.model_type, "config.json's model_type");
   visit("parameters_total", answer.parameters_total, "parameters of the text model");
   visit("parameters_active", answer.parameters_active,
-        "of them used for one token, both embeddings counted");
+        "parameters used for one token, both embeddings counted");
   visit("parameters_active_without_input_embedding",
-        answer.parameters_active_without_input_embedding, "of them multiplied for one token");
-  visit("vision_parameters", answer.vision_parameters, "of the vision tower; 0: none");
+        answer.parameters_active_without_input_embedding, "parameters multiplied for one token");
+  visit("vision_parameters", answer.vision_parameters, "parameters of the vision tower; 0: none");
   visit("weight_bytes", answer.weight_bytes, "all weights");
-  visit("weights", answer.weights, "the same by part and format");
+  visit("weights", answer.weights, "weight bytes by part and format");
   visit("kv_cache_dtype", answer.kv_cache_dtype, "element type of the KV cache");
-  visit("kv_bytes_per_token", answer.kv_bytes_per_token, "KV cache of a token, all layers");
+  visit("kv_bytes_per_token", answer.kv_bytes_per_token, "KV cache per token, all layers");
   visit("kv_bytes_per_token_full_attention", answer.kv_bytes_per_token_full_attention,
-        "the same of the layers whose attention has no window");
+        "KV cache per token of the layers whose attention has no window");
   visit("state_bytes_per_sequence", answer.state_bytes_per_sequence,
-        "recurrent state of a sequence; 0: none");
+        "recurrent state per sequence; 0: none");
   visit("matmul_flops_per_token", answer.matmul_flops_per_token,
-        "FLOPs of the matrices for a token, LM head included");
+        "FLOPs of the matrices per token, LM head included");
   visit("max_context_tokens", answer.max_context_tokens, "longest sequence; 0: not stated");
   visit("hidden_size", answer.hidden_size, "width of the residual stream");
-  visit("vocabulary_size", answer.vocabulary_size, "tokens of the vocabulary");
+  visit("vocabulary_size", answer.vocabulary_size, "vocabulary size");
   visit("layers", answer.layers, "kinds of layers in order of first appearance");
-  visit("notes", answer.notes, "what was assumed or left out, for people");
-  visit("source", answer.source, "where the facts come from; empty: a file of the user's");
+  visit("notes", answer.notes, "assumptions and omissions, for readers");
+  visit("source", answer.source, "source of the facts; empty: a user's file");
 }
 
 }  // namespace roofcast

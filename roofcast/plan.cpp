@@ -32,13 +32,13 @@ struct EnumNames<PlanObjective> {
 
 template <class Visitor>
 void members(Visitor& visit, PlanDeployment& deployment) {
-  visit("gpu", deployment.gpu, "name of a profile, or its path");
-  visit("name", deployment.name, "of one unit, for people");
-  visit.if_set("engine", deployment.engine, "preset, or the path of an engine profile");
+  visit("gpu", deployment.gpu, "name or path of a profile");
+  visit("name", deployment.name, "of one unit, as a heading");
+  visit.if_set("engine", deployment.engine, "preset, or path of an engine profile");
   visit.if_set("quantization", deployment.quantization, "format of the weights");
-  visit.if_set("parallel", deployment.parallel, "degrees, as in a scenario file");
+  visit.if_set("parallel", deployment.parallel, "degrees of parallelism, as in a scenario file");
   visit.if_set("engine_options", deployment.engine_options, "knobs, as in a scenario file");
-  visit.if_set("cluster", deployment.cluster, "pools, where prompts and decoding are apart");
+  visit.if_set("cluster", deployment.cluster, "pools, if prefill and decode are separate");
 }
 
 /// An SLO target as plans write it.
@@ -49,8 +49,8 @@ struct PlanTarget {
 template <class Visitor>
 void members(Visitor& visit, PlanTarget& target) {
   visit("target", target.of.what, "percentile, metric and class");
-  visit("limit_s", target.of.limit_s, "promised");
-  visit("achieved_s", target.of.achieved_s, "simulated; 0: nothing was measured");
+  visit("limit_s", target.of.limit_s, "limit in seconds");
+  visit("achieved_s", target.of.achieved_s, "simulated; 0: not measured");
   visit("margin", target.of.margin, "(limit - achieved) / limit");
 }
 
@@ -59,46 +59,46 @@ void members(Visitor& visit, PlanResult& result) {
   SloVerdict& verdict = result.verdict;
   std::vector<PlanTarget> targets;
   for (const TargetMargin& margin : verdict.margins) targets.push_back({margin});
-  visit("holds", verdict.holds, "the SLO, with the engine keeping up");
-  visit("saturated", verdict.saturated, "a backlog grows as long as the load lasts");
-  visit("unserved", verdict.unserved, "requests rejected, lost or unfinished");
-  visit("binding", verdict.binding, "the target that is nearest to failing or fails by most");
+  visit("holds", verdict.holds, "the SLO is met and the engine keeps up");
+  visit("saturated", verdict.saturated, "the backlog grows for as long as the load lasts");
+  visit("unserved", verdict.unserved, "some requests were rejected, lost or unfinished");
+  visit("binding", verdict.binding, "the target with the smallest margin");
   visit("margin", verdict.worst_margin, "its margin");
-  visit("targets", targets, "of the SLO");
-  visit("goodput_share", verdict.goodput_share, "of the requests; null without goodput limits");
+  visit("targets", targets, "share of the SLO's limit");
+  visit("goodput_share", verdict.goodput_share, "share of requests; null without goodput limits");
   visit("requests", result.requests, "of the load");
   visit("request_rate_per_s", result.request_rate_per_s, "completed over the makespan");
   visit("output_tokens_per_s", result.output_tokens_per_s, "over the makespan");
   visit("ttft_p95_s", result.ttft_p95_s, "time to the first token");
   visit("tpot_p95_s", result.tpot_p95_s, "time per output token after the first");
-  visit("e2e_p95_s", result.e2e_p95_s, "from sent to finished");
-  visit("mean_kv_use", result.mean_kv_use, "share of KV blocks, over time");
-  visit("busy_share", result.busy_share, "of the makespan, with a step in progress");
+  visit("e2e_p95_s", result.e2e_p95_s, "from sending to the last token");
+  visit("mean_kv_use", result.mean_kv_use, "mean share of KV blocks in use");
+  visit("busy_share", result.busy_share, "share of the makespan with a step in progress");
   verdict.margins.clear();
   for (PlanTarget& target : targets) verdict.margins.push_back(std::move(target.of));
 }
 
 template <class Visitor>
 void members(Visitor& visit, PlanCause& cause) {
-  visit("cause", cause.name, "what may be off");
+  visit("cause", cause.name, "the uncertain input");
   visit("flips_at_deviations", cause.flips_at,
-        "standard deviations by which it turns the verdict alone; null: not within 4");
+        "standard deviations at which it alone reverses the verdict; null: more than 4");
 }
 
 /// Fields common to all candidates.
 template <class Visitor>
 void visit_candidate(Visitor& visit, PlanCandidate& candidate) {
-  visit("title", candidate.title, "for people");
+  visit("title", candidate.title, "as a heading");
   visit("deployment", candidate.deployment, "of one unit");
   visit("units", candidate.units, "how many");
-  visit("result", candidate.result, "of the load asked about");
+  visit("result", candidate.result, "at the requested load");
 }
 
 template <class Visitor>
 void members(Visitor& visit, PlanCandidate& candidate) {
   visit_candidate(visit, candidate);
   visit.if_set("probability", candidate.result.probability,
-               "that it holds, where a least one was asked for");
+               "that the SLO is met, if a minimum was required");
 }
 
 template <class Visitor>
@@ -106,43 +106,45 @@ void members(Visitor& visit, RankedPlan& one) {
   visit_candidate(visit, one);
   visit("gpus", one.gpus, "of all units");
   visit("cost_usd_per_h", one.cost_per_hour, "null: a price is not known");
-  visit("usd_per_million_output_tokens", one.dollars_per_million_output_tokens, "at the load");
-  visit("power_w", one.power_w, "of the boards at their limit");
-  visit("pareto", one.pareto, "no other costs less, has more to spare and carries more");
-  visit("probability", one.probability, "that it holds");
-  visit("causes", one.causes, "of doubt");
-  visit("capacity_factor", one.capacity_factor, "times the load that it holds; null: not told");
-  visit("capacity_bounded", one.capacity_bounded, "or it is at least this");
-  visit("capacity_monotone", one.capacity_monotone, "or some greater load holds again");
+  visit("usd_per_million_output_tokens", one.dollars_per_million_output_tokens, "at this load");
+  visit("power_w", one.power_w, "with all boards at their limit");
+  visit("pareto", one.pareto, "no other deployment beats it in cost, margin and capacity at once");
+  visit("probability", one.probability, "that the SLO is met");
+  visit("causes", one.causes, "inputs whose error could reverse the verdict");
+  visit("capacity_factor", one.capacity_factor,
+        "multiple of the load that still meets the SLO; null: unknown");
+  visit("capacity_bounded", one.capacity_bounded, "false: the multiple is only a lower bound");
+  visit("capacity_monotone", one.capacity_monotone, "false if a higher load meets the SLO again");
   visit("capacity_rate_per_s", one.capacity_rate_per_s, "arrivals at that load");
-  visit("capacity_requests_needed", one.capacity_requests_needed, "to tell of a load that lasts");
-  visit("launch", one.launch, "how to start it");
+  visit("capacity_requests_needed", one.capacity_requests_needed,
+        "needed to judge a sustained load");
+  visit("launch", one.launch, "command lines that start it");
 }
 
 template <class Visitor>
 void members(Visitor& visit, RejectedPlan& one) {
-  visit("gpu", one.gpu, "that is not among the ranked");
-  visit("shape", one.shape, "that came nearest");
-  visit("fate", one.outcome, "what became of it");
-  visit("why", one.why, "where no simulation decided");
+  visit("gpu", one.gpu, "not among the ranked");
+  visit("shape", one.shape, "closest to the SLO");
+  visit("fate", one.outcome, "outcome of the shape");
+  visit("why", one.why, "reason, if no simulation decided");
   visit.if_set("units", one.units, "simulated");
   visit.if_set("result", one.result, "of these");
 }
 
 template <class Visitor>
 void members(Visitor& visit, PlanInputs& inputs) {
-  visit("scenario", inputs.scenario, "what all candidates share, as in a scenario file");
+  visit("scenario", inputs.scenario, "shared by all candidates, as in a scenario file");
   visit("gpus", inputs.gpus, "searched");
-  visit("search", inputs.search, "values by knob; null: none varies");
-  visit("objective", inputs.objective, "what is least");
-  visit("most_replicas", inputs.max_replicas, "of a shape");
+  visit("search", inputs.search, "searched values by knob; null: none");
+  visit("objective", inputs.objective, "objective to minimise");
+  visit("most_replicas", inputs.max_replicas, "maximum units of a shape");
   visit("budget_usd_per_h", inputs.limits.budget_per_hour, "null: none");
   visit("power_w", inputs.limits.power_w, "null: no limit");
-  visit("available", inputs.limits.available, "GPUs that there are");
-  visit("price_usd_per_gpu_h", inputs.limits.prices, "in place of the profiles'");
-  visit("goodput_share", inputs.min_goodput_share, "required; null: none");
-  visit("least_probability", inputs.min_probability, "null: as predicted");
-  visit("top", inputs.top, "placements in the answer");
+  visit("available", inputs.limits.available, "available GPUs, by name");
+  visit("price_usd_per_gpu_h", inputs.limits.prices, "overrides of the profiles' prices");
+  visit("goodput_share", inputs.min_goodput_share, "minimum; null: none");
+  visit("least_probability", inputs.min_probability, "minimum; null: the prediction alone decides");
+  visit("top", inputs.top, "deployments in the answer");
 }
 
 /// Number of shapes per outcome.
@@ -164,19 +166,21 @@ template <class Visitor>
 void members(Visitor& visit, PlanAnswer& answer) {
   OutcomeCounts counts{answer.shapes};
   members(visit, answer.head);
-  visit("inputs", answer.inputs, "the question as understood");
-  visit("holds", answer.holds, "whether anything does; null: stopped before an answer");
-  visit("stopped", answer.stopped, "before the end: nothing is ranked");
-  visit("answer", answer.headline, "in a sentence");
-  visit("ranked", answer.ranked, "the best first");
-  visit("closest", answer.closest, "where none is ranked, the nearest first");
-  visit("losers", answer.rejected, "of each GPU that is not among the ranked");
-  visit("shapes", counts, "how many, by what became of them");
-  visit.if_set("limits", answer.limits, "of the best");
-  visit("candidates", answer.candidates, "shapes, each as often as its limits allow");
+  visit("inputs", answer.inputs, "the question as parsed");
+  visit("holds", answer.holds,
+        "whether any deployment meets the SLO; null: interrupted before an answer");
+  visit("stopped", answer.stopped, "interrupted: nothing is ranked");
+  visit("answer", answer.headline, "the answer in one sentence");
+  visit("ranked", answer.ranked, "best first");
+  visit("closest", answer.closest, "if none is ranked: the closest first");
+  visit("losers", answer.rejected, "the closest rejected candidate of each GPU that is not ranked");
+  visit("shapes", counts, "number of shapes by outcome");
+  visit.if_set("limits", answer.limits, "of the best deployment");
+  visit("candidates", answer.candidates,
+        "shapes, each counted once per number of units that the limits allow");
   visit("simulations", answer.simulations, "of the search");
   visit("finalist_simulations", answer.finalist_simulations,
-        "behind probabilities and breaking points");
+        "for probabilities and breaking points");
   answer.shapes = std::move(counts.of);
 }
 
@@ -192,7 +196,7 @@ void refuse_pools(const Scenario& scenario) {
   if (!scenario.cluster || scenario.cluster->pools.empty()) return;
   throw UsageError(
       "plan searches pools itself: give the scenario without pools (and --search pools=1:1,1:2 to "
-      "take prompts apart)");
+      "separate prefill and decode)");
 }
 
 void require_a_promise(const Slo& slo, const std::optional<double>& goodput_share) {
@@ -201,8 +205,7 @@ void require_a_promise(const Slo& slo, const std::optional<double>& goodput_shar
                         std::any_of(slo.classes.begin(), slo.classes.end(), has_targets);
   if (promised) return;
   throw UsageError(
-      "plan needs to know what is promised: --slo p95:ttft:500ms p95:tpot:50ms, or --goodput with "
-      "--goodput-share");
+      "plan needs an SLO: --slo p95:ttft:500ms p95:tpot:50ms, or --goodput with --goodput-share");
 }
 
 PlanTask task_of(const PlanQuestion& question) {
@@ -447,6 +450,6 @@ PlanAnswer plan_answer_from_json(const Json& json) {
   return answer_from_json<PlanAnswer>(json, "plan");
 }
 
-Json plan_answer_schema() { return schema_document<PlanAnswer>("What roofcast plan answers"); }
+Json plan_answer_schema() { return schema_document<PlanAnswer>("Answer of roofcast plan"); }
 
 }  // namespace roofcast

@@ -24,7 +24,7 @@ std::string price_of(const RankedPlan& one) {
 
 /// The probability that it holds, and how much more load it carries.
 std::string prospects_of(const RankedPlan& one) {
-  std::string text = "holds with probability " + as_probability(one.probability);
+  std::string text = "meets the SLO with probability " + as_probability(one.probability);
   if (!one.capacity_factor) return text;
   // Rates that high need no decimals.
   const double rate = one.capacity_rate_per_s;
@@ -33,8 +33,8 @@ std::string prospects_of(const RankedPlan& one) {
       "{}; breaks {} {:.2f} times this load ({} requests/s){}{}", text,
       one.capacity_bounded ? "beyond" : "not before", *one.capacity_factor,
       fixed(rate, rate < kWhole ? 2 : 0),
-      one.capacity_monotone ? "" : ", though some greater loads hold",
-      breaks_on_few(one) ? " (few requests: a load that lasts may break it sooner)" : "");
+      one.capacity_monotone ? "" : ", though some higher loads meet the SLO again",
+      breaks_on_few(one) ? " (few requests: a sustained load may break it sooner)" : "");
 }
 
 const char* superlative(PlanObjective objective) {
@@ -46,20 +46,19 @@ const char* superlative(PlanObjective objective) {
     case PlanObjective::power:
       break;
   }
-  return "Least power";
+  return "Lowest power";
 }
 
 std::vector<std::string> refusal(const PlanAnswer& answer) {
   std::vector<std::string> lines;
   if (answer.stopped) {
-    lines.emplace_back("Interrupted before an answer.");
+    lines.emplace_back("Interrupted before an answer was found.");
   } else {
-    lines.emplace_back("No deployment that was searched holds this.");
+    lines.emplace_back("No deployment that was searched meets the SLO.");
     if (const auto& one = answer.contradiction) {
-      lines.push_back(
-          fmt::format("What the limits allow contradicts what is promised: they rule out {}; the "
-                      "least of them, {}, {}.",
-                      counted(one->shapes, "shape"), one->nearest, one->why));
+      lines.push_back(fmt::format(
+          "The limits contradict the SLO: they rule out {}; the smallest of them, {}, {}.",
+          counted(one->shapes, "shape"), one->nearest, one->why));
     }
   }
   for (const PlanCandidate& one : answer.closest) {
@@ -86,9 +85,9 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
 std::string miss_of(const PlanResult& result) {
   const SloVerdict& verdict = result.verdict;
   if (verdict.holds && result.probability) {
-    return "holds with probability " + as_probability(*result.probability);
+    return "meets the SLO with probability " + as_probability(*result.probability);
   }
-  if (verdict.holds) return "holds";
+  if (verdict.holds) return "meets the SLO";
   for (const TargetMargin& margin : verdict.margins) {
     if (margin.what != verdict.binding) continue;
     return fmt::format("{} {} of {}", margin.what, duration(margin.achieved_s),
@@ -101,7 +100,7 @@ std::vector<std::string> causes_of(const RankedPlan& one) {
   std::vector<std::string> lines;
   for (const PlanCause& cause : one.causes) {
     if (!cause.flips_at) continue;
-    lines.push_back(fmt::format("{}: {:+.1f} standard deviations alone turn the verdict.",
+    lines.push_back(fmt::format("{}: {:+.1f} standard deviations alone would reverse the verdict.",
                                 cause.name, *cause.flips_at));
   }
   return lines;
@@ -118,23 +117,23 @@ std::string as_probability(double probability) {
 const char* reason_text(ShapeOutcome outcome) {
   switch (outcome) {
     case ShapeOutcome::cannot_run:
-      return "cannot run: the model or the engine refuses the combination";
+      return "cannot run: the model or the engine does not support the combination";
     case ShapeOutcome::does_not_fit:
-      return "do not fit in memory";
+      return "does not fit in memory";
     case ShapeOutcome::too_slow:
-      return "miss the SLO even unloaded (bound)";
+      return "misses the SLO even unloaded (bound)";
     case ShapeOutcome::beyond_limits:
-      return "need more than the limits allow (bound)";
+      return "needs more than the limits allow (bound)";
     case ShapeOutcome::searched:
-      return "were not decided on";
+      return "not decided";
     case ShapeOutcome::more_expensive:
-      return "are dearer than what is in the answer, or have less to spare";
+      return "costs more than the ranked deployments, or has less margin";
     case ShapeOutcome::misses:
-      return "miss the SLO as often as allowed (simulated)";
+      return "misses the SLO even with the most units that the limits allow (simulated)";
     case ShapeOutcome::ranked:
       break;
   }
-  return "are in the answer";
+  return "ranked";
 }
 
 std::string dollars(double value) { return "$" + fixed(value, 2); }

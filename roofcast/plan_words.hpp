@@ -21,7 +21,7 @@ std::vector<std::string> causes_of(const RankedPlan& one);
 /// Never "1": the probability neglects more than that difference.
 std::string as_probability(double probability);
 
-/// Why shapes have this outcome: they "do not fit in memory".
+/// The outcome in words, for a table: "does not fit in memory".
 const char* reason_text(ShapeOutcome outcome);
 
 /// "$21.00"

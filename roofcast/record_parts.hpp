@@ -68,20 +68,20 @@ template <class Visitor>
 void members(Visitor& visit, LimitAnswer& limit) {
   visit("limit", limit.limit, "which");
   visit("used_share", limit.used_share,
-        "KV memory: of the fullest engine's blocks, at the peak; queueing: of the mean TTFT; all "
-        "others: of the time of all steps");
-  visit("relaxed_s", limit.relaxed_s, "the yardstick with a tenth more of it");
-  visit("relative_gain", limit.relative_gain, "share of the yardstick that is saved");
+        "KV memory: peak share of the fullest engine's blocks; queueing: share of the mean TTFT; "
+        "all others: share of the time of all steps");
+  visit("relaxed_s", limit.relaxed_s, "the compared latency with 10 % more of this limit");
+  visit("relative_gain", limit.relative_gain, "share by which the compared latency falls");
   visit.if_set("relaxed_capacity", limit.relaxed_capacity,
-               "capacity with a tenth more of it; null where no load holds");
+               "capacity with 10 % more of this limit; null if no load meets the SLO");
 }
 
 template <class Visitor>
 void members(Visitor& visit, LimitsAnswer& limits) {
-  visit("yardstick", limits.yardstick, "the latency that is compared");
-  visit("as_is_s", limits.as_is_s, "its value as it is");
-  visit("binding", limits.binding, "the limit that binds; null where none does by itself");
-  visit("limits", limits.limits, "greatest gain first");
+  visit("yardstick", limits.yardstick, "name of the compared latency");
+  visit("as_is_s", limits.as_is_s, "its unchanged value");
+  visit("binding", limits.binding, "the binding limit; null if none binds by itself");
+  visit("limits", limits.limits, "largest gain first");
 }
 
 }  // namespace roofcast

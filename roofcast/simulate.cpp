@@ -22,21 +22,22 @@ struct EnumNames<LatencyMetric> {
 
 template <class Visitor>
 void members(Visitor& visit, SimulationInputs& inputs) {
-  visit("model", inputs.model, "catalogue name or path, as asked for");
-  visit.part_if_set("gpu", inputs.deployment, "where all pools have the same");
-  visit.if_set("profile_hash", inputs.profile_hash, "of the hardware profile, likewise");
-  visit("pools", inputs.pools, "what each pool runs on, every knob resolved");
+  visit("model", inputs.model, "catalogue name or path, as given");
+  visit.part_if_set("gpu", inputs.deployment, "if all pools have the same");
+  visit.if_set("profile_hash", inputs.profile_hash,
+               "of the hardware profile, if all pools have the same");
+  visit("pools", inputs.pools, "deployment of each pool, every knob resolved");
   visit("scenario", inputs.scenario, "the question as a scenario file");
 }
 
 template <class Visitor>
 void members(Visitor& visit, SimulatedWorkload& workload) {
   visit("description", workload.description, "the load in words");
-  visit("requests", workload.requests, "all that arrive");
+  visit("requests", workload.requests, "all arrivals");
   visit("requests_unreported", workload.requests_unreported,
-        "of the warm-up: left out of every figure but the engine's");
-  visit("rows_skipped", workload.rows_skipped, "bad rows of a trace");
-  visit("notes", workload.notes, "what was assumed or left out, for people");
+        "warm-up requests: left out of every figure except the engine's");
+  visit("rows_skipped", workload.rows_skipped, "unreadable rows of a trace");
+  visit("notes", workload.notes, "assumptions and omissions, for readers");
 }
 
 template <class Visitor>
@@ -45,80 +46,81 @@ void members(Visitor& visit, Distribution& distribution) {
   for (const DistributionStatistic& statistic : kDistributionStatistics) {
     visit(statistic.name, distribution.*statistic.value, "seconds");
   }
-  visit("exact", distribution.exact, "or percentiles from a histogram");
+  visit("exact", distribution.exact, "false: percentiles are from a histogram");
 }
 
 template <class Visitor>
 void members(Visitor& visit, LoadResult& load) {
   visit("requests_completed", load.completed, "requests");
   visit("requests_rejected", load.rejected, "too long for the engine or its KV cache");
-  visit("requests_lost", load.lost, "their replica failed, and they were not sent again");
-  visit("makespan_s", load.makespan, "first arrival to last finish");
+  visit("requests_lost", load.lost, "lost with a failed replica and not sent again");
+  visit("makespan_s", load.makespan, "first arrival to last completion");
   visit("request_rate_per_s", load.request_rate_per_s, "completed / makespan");
-  visit("offered_rate_per_s", load.offered_rate_per_s, "arrivals; 0 when all come at once");
+  visit("offered_rate_per_s", load.offered_rate_per_s, "arrivals; 0 if all come at once");
   visit("input_tokens_per_s", load.input_tokens_per_s, "of completed requests, over the makespan");
-  visit("output_tokens_per_s", load.output_tokens_per_s, "likewise");
+  visit("output_tokens_per_s", load.output_tokens_per_s,
+        "of completed requests, over the makespan");
   for (const LatencyFigure& latency : kLatencyFigures) {
     visit(latency.name, load.*latency.distribution, latency.meaning);
   }
   visit("goodput_per_s", load.goodput_per_s,
-        "requests within every goodput limit, over the makespan; null without such limits");
-  visit("goodput_share", load.goodput_share, "of the requests with an outcome");
+        "requests within all goodput limits, over the makespan; null without goodput limits");
+  visit("goodput_share", load.goodput_share, "share of the requests with an outcome");
 }
 
 template <class Visitor>
 void members(Visitor& visit, SimulatedTarget& target) {
-  visit("class", target.slo_class, "of requests; all: whatever their class");
+  visit("class", target.slo_class, "class of the requests; all: every class");
   visit("metric", target.target.metric, "the latency");
   visit("percentile", target.target.percentile, "0 to 100");
   visit("limit_s", target.target.limit, "seconds");
-  visit("achieved_s", target.achieved_s, "at that percentile; null when nothing was measured");
+  visit("achieved_s", target.achieved_s, "at that percentile; null if not measured");
   visit("attainment", target.attainment, "share of the class's requests within the limit");
-  visit("exact", target.exact, "or from a histogram");
-  visit("met", target.met, "achieved within the limit; null of a stopped run");
+  visit("exact", target.exact, "false: from a histogram");
+  visit("met", target.met, "achieved within the limit; null if the run was stopped");
 }
 
 template <class Visitor>
 void members(Visitor& visit, SimulatedSlo& slo) {
   visit("met", slo.met,
-        "all that was promised is kept: targets met, and the engine keeps up; without promises "
-        "whether anything is served; null of a stopped run");
-  visit("targets", slo.targets, "one by one");
+        "the SLO is met: targets met and the engine keeps up; without an SLO whether anything is "
+        "served; null if the run was stopped");
+  visit("targets", slo.targets, "each target");
 }
 
 template <class Visitor>
 void members(Visitor& visit, SimulatedSaturation& saturation) {
-  visit("saturated", saturation.saturated, "the backlog grows; null of a stopped run");
-  visit("reason", saturation.reason, "with the numbers behind it, for people");
-  visit("queueing_share", saturation.queueing_share, "of the mean TTFT");
+  visit("saturated", saturation.saturated, "the backlog grows; null if the run was stopped");
+  visit("reason", saturation.reason, "with the figures behind it, for readers");
+  visit("queueing_share", saturation.queueing_share, "share of the mean TTFT");
 }
 
 template <class Visitor>
 void members(Visitor& visit, EngineUse& use) {
-  visit("steps", use.steps, "of all engines");
+  visit("steps", use.steps, "steps of all engines");
   visit("prefill_tokens", use.prefill_tokens, "computed, recomputation included");
-  visit("recomputed_tokens", use.recomputed_tokens, "lost to preemption");
+  visit("recomputed_tokens", use.recomputed_tokens, "recomputed after preemption");
   visit("decode_tokens", use.decode_tokens, "generated");
   visit("preemptions", use.preemptions, "requests sent back to the queue");
   visit("prefix_query_tokens", use.prefix_queries, "looked up in the prefix cache");
-  visit("prefix_hit_tokens", use.prefix_hits, "found there");
+  visit("prefix_hit_tokens", use.prefix_hits, "found in the prefix cache");
   visit("offload_hit_tokens", use.offload_hits, "loaded from host memory");
   visit("mean_acceptance_length", use.mean_acceptance_length,
-        "tokens of a decode with drafts; 0 without");
-  visit("draft_acceptance", use.draft_acceptance, "accepted share of the drafts");
-  visit("kv_use_mean", use.mean_kv_use, "share of the blocks, over time");
+        "tokens per decode with drafts; 0 without drafts");
+  visit("draft_acceptance", use.draft_acceptance, "accepted share of draft tokens");
+  visit("kv_use_mean", use.mean_kv_use, "mean share of blocks in use");
   visit("kv_use_peak", use.peak_kv_use, "of the fullest engine");
-  visit("running_mean", use.mean_running, "requests, over time");
-  visit("running_peak", use.peak_running, "at one time");
-  visit("waiting_mean", use.mean_waiting, "in queues, over time");
-  visit("waiting_peak", use.peak_waiting, "at one time");
-  visit("busy_share", use.busy_share, "of the makespan with a step in progress");
+  visit("running_mean", use.mean_running, "mean number of requests running");
+  visit("running_peak", use.peak_running, "maximum at one time");
+  visit("waiting_mean", use.mean_waiting, "mean number of requests queued");
+  visit("waiting_peak", use.peak_waiting, "maximum at one time");
+  visit("busy_share", use.busy_share, "share of the makespan with a step in progress");
 }
 
 template <class Visitor>
 void members(Visitor& visit, SimulatedEngine& engine) {
   members(visit, static_cast<EngineUse&>(engine));
-  visit("kv_blocks", engine.kv_blocks, "of an engine; null where pools differ");
+  visit("kv_blocks", engine.kv_blocks, "blocks per engine; null if pools differ");
 }
 
 template <class Visitor>
@@ -129,36 +131,36 @@ void members(Visitor& visit, StageResult& stage) {
 
 template <class Visitor>
 void members(Visitor& visit, ReplicaResult& replica) {
-  visit("pool", replica.pool, "its pool");
+  visit("pool", replica.pool, "name of its pool");
   visit("index", replica.index, "within the pool");
-  visit("paid_s", replica.paid, "from when it was ordered until it left");
-  visit("requests_served", replica.served, "prompts, where it computes only these");
-  visit("requests_completed", replica.completed, "with their last token here");
-  visit("requests_lost", replica.lost, "when it failed");
-  visit("engine", replica.use, "over its part of the makespan");
+  visit("paid_s", replica.paid, "from when it was ordered to when it was removed");
+  visit("requests_served", replica.served, "requests, or prompts if it only prefills");
+  visit("requests_completed", replica.completed, "requests that finished here");
+  visit("requests_lost", replica.lost, "requests lost in its failure");
+  visit("engine", replica.use, "during its part of the makespan");
 }
 
 template <class Visitor>
 void members(Visitor& visit, SimulationAnswer& answer) {
   members(visit, answer.head);
-  visit("inputs", answer.inputs, "the question as understood");
+  visit("inputs", answer.inputs, "the question as parsed");
   visit("fits", answer.fits, "whether every pool fits in memory");
-  visit.if_set("reason", answer.reason, "what does not; then nothing else follows");
+  visit.if_set("reason", answer.reason, "what does not fit; then no other key follows");
   if (!answer.fits) return;
-  visit("workload", answer.workload, "what arrived");
+  visit("workload", answer.workload, "the simulated load");
   members(visit, answer.load);
   visit("preemptions", answer.engine.preemptions, "as engine.preemptions");
-  visit("slo", answer.slo, "what was promised");
+  visit("slo", answer.slo, "verdict on the SLO");
   visit("saturation", answer.saturation, "whether the engine keeps up");
-  visit("engine", answer.engine, "of all replicas together");
-  visit("stages", answer.stages, "of the load, when several are reported");
-  visit("replicas", answer.replicas, "when there are several, or one may come or go");
-  visit("unserved", answer.unserved, "what was not served and why, for people");
-  visit("notes", answer.notes, "what the numbers rest on, for people");
-  visit("cost_usd_per_h", answer.cost_per_hour, "of all GPUs; null where one has no price");
+  visit("engine", answer.engine, "all replicas together");
+  visit("stages", answer.stages, "stages of the load, if several are reported");
+  visit("replicas", answer.replicas, "if there are several, or their number may change");
+  visit("unserved", answer.unserved, "requests that were not served and why, for readers");
+  visit("notes", answer.notes, "sources and assumptions, for readers");
+  visit("cost_usd_per_h", answer.cost_per_hour, "of all GPUs; null if one has no price");
   visit("cost_usd_per_million_output_tokens", answer.dollars_per_million_output_tokens,
-        "at the rate of this run");
-  visit.if_set("limits", answer.limits, "what limits it, when asked for");
+        "at the request rate of this run");
+  visit.if_set("limits", answer.limits, "limits of the run, if requested");
 }
 
 namespace {
@@ -254,7 +256,7 @@ bool explain(SimulationOutcome& outcome, const Progress& progress) {
   std::optional<LimitReport> report;
   if (goes_on) report = report_limits(counted, account, available_threads(), progress);
   if (!report) {
-    outcome.answer.notes.emplace_back("interrupted: what limits the run is left out");
+    outcome.answer.notes.emplace_back("interrupted: the limits of the run are left out");
     return false;
   }
   outcome.answer.limits = limits_answer(*report, run.pools);
@@ -288,7 +290,7 @@ SimulationAnswer simulation_answer_from_json(const Json& json) {
 }
 
 Json simulation_answer_schema() {
-  Json schema = schema_document<SimulationAnswer>("What roofcast simulate answers");
+  Json schema = schema_document<SimulationAnswer>("Answer of roofcast simulate");
   schema["required"] = record_schema(SimulationAnswer{.fits = false})["required"];
   return schema;
 }

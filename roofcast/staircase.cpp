@@ -24,7 +24,7 @@ StaircaseAnswer count(const StaircaseQuestion& question) {
 void check_timed(const StaircaseQuestion& question) {
   if (question.generate <= kMaxTimedTokens) return;
   throw Error("generate: expected at most " + std::to_string(kMaxTimedTokens) +
-              " tokens, which are timed one by one (any number without a deployment)");
+              " tokens, which are timed individually (any number without a deployment)");
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ Json staircase_answer_schema();
 
 template <class Visitor>
 void members(Visitor& visit, StaircaseInputs& inputs) {
-  visit.part_if_set("model", inputs.deployment, "what the tokens are timed on");
+  visit.part_if_set("model", inputs.deployment, "the deployment whose tokens are timed");
   visit("prompt_tokens", inputs.prompt_tokens, "tokens of the prompt");
   visit("generated_tokens", inputs.generated_tokens, "tokens generated");
 }
@@ -80,20 +80,21 @@ void members(Visitor& visit, StaircaseInputs& inputs) {
 template <class Visitor>
 void members(Visitor& visit, Staircase& counts) {
   visit("naive_kv_computations", counts.naive_kv_computations,
-        "K/V computed without a cache, tokens per layer and head");
+        "K/V computed without a cache, in tokens per layer and head");
   visit("cached_kv_computations", counts.cached_kv_computations,
-        "K/V computed with a cache: prompt and generated tokens");
-  visit("waste_factor", counts.waste_factor, "the first over the second");
+        "K/V computed with a cache: those of prompt and generated tokens");
+  visit("waste_factor", counts.waste_factor, "first over second");
   visit("attention_positions", counts.attention_positions,
-        "with a cache: positions that attention visits in all decode steps, per layer and head");
-  visit("mean_attention_positions", counts.mean_attention_positions, "of them per generated token");
+        "with a cache: positions that attention reads in all decode steps, per layer and head");
+  visit("mean_attention_positions", counts.mean_attention_positions,
+        "the same per generated token");
 }
 
 template <class Visitor>
 void members(Visitor& visit, FlattenedToken& token) {
   visit("batch", token.batch, "sequences at once");
-  visit("drafts", token.drafts, "draft tokens a step; 0: no speculative decoding");
-  visit("tokens_per_step", token.tokens_per_step, "tokens that one sequence gains a step, mean");
+  visit("drafts", token.drafts, "draft tokens per step; 0: no speculative decoding");
+  visit("tokens_per_step", token.tokens_per_step, "mean tokens per step and sequence");
   visit("step_s", token.step, "time of a step of the whole batch");
   visit("per_token_s", token.per_token, "GPU time per token: step_s / (batch * tokens_per_step)");
 }
@@ -102,19 +103,19 @@ template <class Visitor>
 void members(Visitor& visit, TimedStaircase& times) {
   visit("naive_token_s", times.tokens.naive, "time of each generated token without a cache");
   visit("cached_token_s", times.tokens.cached,
-        "time of each with a cache; of the first, the prompt's prefill");
+        "time of each with a cache; the first is the prompt's prefill");
   visit("naive_total_s", times.tokens.naive_total, "sum without a cache");
   visit("cached_total_s", times.tokens.cached_total, "sum with a cache");
-  visit("flattened", times.flattened, "a token's time when batched, and with speculative decoding");
+  visit("flattened", times.flattened, "time per token when batched, and with speculative decoding");
 }
 
 template <class Visitor>
 void members(Visitor& visit, StaircaseAnswer& answer) {
   members(visit, answer.head);
-  visit("inputs", answer.inputs, "the question as understood, every knob resolved");
+  visit("inputs", answer.inputs, "the question as parsed, every knob resolved");
   members(visit, answer.counts);
   visit("prefill_attention_positions", answer.prefill_attention_positions,
-        "positions that causal attention visits while the prompt is computed, per layer and head");
+        "positions that causal attention reads while the prompt is computed, per layer and head");
   visit.part_if_set("naive_token_s", answer.times, "with a deployment: times");
 }
 

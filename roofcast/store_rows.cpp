@@ -30,9 +30,9 @@ RunRow row_of(const std::string& kind, const std::string& command_line, const Sc
 
 /// One line for the list of runs.
 std::string summary_of(const CapacityAnswer& answer) {
-  if (!answer.capacity) return "no load holds";
-  return "carries " + as_load(answer.load, *answer.capacity) +
-         (answer.holds ? ", holds" : ", does not hold");
+  if (!answer.capacity) return "no load passes";
+  return "capacity " + as_load(answer.load, *answer.capacity) +
+         (answer.holds ? ", requested load passes" : ", requested load fails");
 }
 
 // ---- what-if

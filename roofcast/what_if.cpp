@@ -20,13 +20,13 @@ namespace roofcast {
 
 template <class Visitor>
 void members(Visitor& visit, MetricAnswer& metric) {
-  visit("name", metric.name, "as the store names it");
+  visit("name", metric.name, "name in the store");
   visit("statistic", metric.statistic, "value, mean or a percentile");
-  visit("value", metric.value, "mean over seeds; null: some run has none of it");
-  visit("difference", metric.difference, "from the baseline");
-  visit("difference_low", metric.low, "of its interval of 95 %; null: not known");
-  visit("difference_high", metric.high, "of its interval of 95 %; null: not known");
-  visit("significant", metric.significant, "the interval does not hold 0; null: not known");
+  visit("value", metric.value, "mean over seeds; null: some run has none");
+  visit("difference", metric.difference, "difference from the baseline");
+  visit("difference_low", metric.low, "lower end of its 95 % interval; null: unknown");
+  visit("difference_high", metric.high, "upper end of its 95 % interval; null: unknown");
+  visit("significant", metric.significant, "the interval does not contain 0; null: unknown");
 }
 
 template <class Visitor>
@@ -34,16 +34,16 @@ void members(Visitor& visit, VariantAnswer& variant) {
   std::vector<std::pair<std::string, std::string>> settings;
   for (const Setting& one : variant.settings) settings.emplace_back(one.key, one.value);
   visit("settings", settings, "by knob; none: the baseline");
-  visit("is_baseline", variant.is_baseline, "it sets what the baseline has already");
-  visit("reason", variant.reason, "why there are no figures; empty: there are");
-  visit("runs", variant.runs, "one a seed");
-  visit("runs_holding", variant.held, "in which the SLO holds and the engine keeps up");
-  visit("runs_saturated", variant.saturated, "in which the engine does not keep up");
-  visit("binding", variant.binding, "of the first run: what is nearest to failing");
-  visit("metrics", variant.metrics, "the same of every variant");
-  visit("cost_usd_per_h", variant.cost_per_hour, "null: no price is known");
+  visit("is_baseline", variant.is_baseline, "the variant equals the baseline");
+  visit("reason", variant.reason, "why there are no figures; empty if there are");
+  visit("runs", variant.runs, "one per seed");
+  visit("runs_holding", variant.held, "runs in which the SLO is met and the engine keeps up");
+  visit("runs_saturated", variant.saturated, "runs in which the engine does not keep up");
+  visit("binding", variant.binding, "in the first run: the target with the smallest margin");
+  visit("metrics", variant.metrics, "the same metrics for every variant");
+  visit("cost_usd_per_h", variant.cost_per_hour, "null: a price is unknown");
   visit("cost_usd_per_million_output_tokens", variant.dollars_per_million_output_tokens,
-        "null: no price is known");
+        "null: a price is unknown");
   visit.if_set("limits", variant.limits, "of the first run");
   visit("scenario", variant.scenario, "as in a scenario file");
   variant.settings.clear();
@@ -59,7 +59,7 @@ struct WhatIfInputs {
 template <class Visitor>
 void members(Visitor& visit, WhatIfInputs& inputs) {
   visit("scenario", inputs.scenario, "the baseline, as in a scenario file");
-  visit("seeds", inputs.seeds, "of each variant");
+  visit("seeds", inputs.seeds, "per variant");
 }
 
 template <class Visitor>
@@ -68,9 +68,9 @@ void members(Visitor& visit, WhatIfAnswer& answer) {
   WhatIfInputs inputs{answer.baseline, answer.seeds};
   std::string interval = answer.by_blocks ? kOverBlocks : "seeds";
   members(visit, answer.head);
-  visit("inputs", inputs, "the question as understood");
-  visit("interval", interval, "what intervals are over: seeds, or blocks of requests");
-  visit("variants", answer.variants, "the baseline first");
+  visit("inputs", inputs, "the question as parsed");
+  visit("interval", interval, "unit of the intervals: seeds, or blocks of requests");
+  visit("variants", answer.variants, "baseline first");
   answer.baseline = std::move(inputs.scenario);
   answer.seeds = inputs.seeds;
   answer.by_blocks = interval == kOverBlocks;
@@ -156,7 +156,7 @@ WhatIfTask what_if_task(const WhatIfQuestion& question) {
       .figures_of = figures_of,
       .labels_of = labels_of};
   if (is_trace(baseline) && question.seeds) {
-    throw UsageError("--seeds: the load is a trace, which is the same whatever the seed");
+    throw UsageError("--seeds: the load is a trace, which does not depend on the seed");
   }
   task.seeds = is_trace(baseline) ? 1 : question.seeds.value_or(kDefaultSeeds);
   task.threads = question.threads > 0 ? question.threads : available_threads();
@@ -184,9 +184,7 @@ WhatIfAnswer what_if_answer_from_json(const Json& json) {
   return answer_from_json<WhatIfAnswer>(json, "whatif");
 }
 
-Json what_if_answer_schema() {
-  return schema_document<WhatIfAnswer>("What roofcast whatif answers");
-}
+Json what_if_answer_schema() { return schema_document<WhatIfAnswer>("Answer of roofcast whatif"); }
 
 std::string name_of(const VariantAnswer& variant) {
   return variant.settings.empty() ? "baseline" : to_text(variant.settings);

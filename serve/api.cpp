@@ -59,9 +59,9 @@ class FreedMemory {
 
 Json parsed(const std::string& body) {
   try {
-    return parse_bounded<Json>(body, "the question", RepeatedKeys::refused);
+    return parse_bounded<Json>(body, "the request", RepeatedKeys::refused);
   } catch (const Json::exception&) {
-    throw UsageError("the question is not JSON");
+    throw UsageError("the request is not JSON");
   }
 }
 
@@ -73,7 +73,7 @@ Progress until(const GivenUp& stopped) {
   return [stopped](std::int64_t, std::int64_t) { return !stopped(); };
 }
 
-[[noreturn]] void throw_stopped() { throw Error("stopped before its end"); }
+[[noreturn]] void throw_stopped() { throw Error("cancelled"); }
 
 /// Stored in `store_path` unless that is empty.
 ApiAnswer simulated(const AskedSimulation& asked, const std::string& store_path,
@@ -163,7 +163,7 @@ ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& wor
   const GivenUp is_abandoned = [&] { return stopping_ || given_up(); };
   const auto place = slots.take(limits_.patience, is_abandoned);
   if (!place) {
-    return api_error(http_status::kServiceUnavailable, "the server is busy: ask again in a moment");
+    return api_error(http_status::kServiceUnavailable, "the server is busy: try again in a moment");
   }
   const FreedMemory freed;
   const auto end = std::chrono::steady_clock::now() + limits_.longest_run;
@@ -179,11 +179,11 @@ ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& wor
       return api_error(http_status::kServiceUnavailable,
                        "the server is stopping: nothing was stored");
     }
-    if (given_up()) return api_error(http_status::kServiceUnavailable, "given up");
+    if (given_up()) return api_error(http_status::kServiceUnavailable, "cancelled");
     if (!is_late()) return error_answer(http_status::kUnprocessableContent, error);
     return api_error(http_status::kGatewayTimeout,
-                     fmt::format("took longer than the {:g} s that this server allows; nothing "
-                                 "was stored: ask for fewer requests or shorter answers",
+                     fmt::format("exceeded the server's limit of {:g} s; nothing was stored: use "
+                                 "fewer requests or shorter outputs",
                                  std::chrono::duration<double>(limits_.longest_run).count()));
   }
 }
@@ -226,7 +226,7 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
 }
 
 ApiAnswer Api::command(const std::string& name, const std::string& body, const GivenUp& given_up) {
-  if (!is_among(kCommands, name)) return api_error(http_status::kNotFound, "no such question");
+  if (!is_among(kCommands, name)) return api_error(http_status::kNotFound, "unknown question");
   const bool is_quick = name == "memory" || name == "estimate";
   return answered(is_quick ? quick_slots_ : slots_, given_up,
                   [&] { return work_of(name, parsed(body)); });
@@ -256,7 +256,7 @@ ApiAnswer Api::figures(const std::string& name, const std::string& body, const G
 
 ApiAnswer Api::save(const std::string& body, const GivenUp& given_up) {
   if (!limits_.saves)
-    return api_error(http_status::kForbidden, "the store can only be read: no run is saved");
+    return api_error(http_status::kForbidden, "the store is read-only: runs are not saved");
   return answered(slots_, given_up, [&]() -> Work {
     return [this, asked = asked_simulation(parsed(body), limits_)](const GivenUp& stopped) {
       return simulated(asked, store_, stopped);
@@ -283,7 +283,7 @@ ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
   }
   if (what == "runs") return runs(given_up);
   if (what.starts_with(kRun)) return run(what.substr(kRun.size()));
-  return api_error(http_status::kNotFound, "nothing of that name here");
+  return api_error(http_status::kNotFound, "not found");
 }
 
 ApiAnswer Api::runs(const GivenUp& given_up) {

@@ -152,7 +152,7 @@ int HttpServer::bind(const std::string& host, int port) {
   const int why = errno;
   const bool in_use = why == EADDRINUSE;
   throw Error(fmt::format("cannot listen on {} port {}: {}", host, port,
-                          in_use     ? "the port is in use (--port 0 takes any that is free)"
+                          in_use     ? "the port is in use (--port 0 picks a free one)"
                           : why != 0 ? std::strerror(why)
                                      : "no such host"));
 }

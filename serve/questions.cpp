@@ -48,7 +48,7 @@ std::string text_of(const std::string& key, const Json& value) {
     text = value.get<bool>() ? "true" : "false";
   } else {
     throw UsageError(
-        fmt::format("{}: expected a text, a number or true or false, not {}", key,
+        fmt::format("{}: expected a string, a number, true or false, not {}", key,
                     value.is_null() ? "null" : (value.is_array() ? "a list" : "an object")));
   }
   if (text.empty()) throw UsageError(key + ": the value is empty");
@@ -65,7 +65,7 @@ void check_letters(const std::string& key, const std::string& text) {
       })) {
     return;
   }
-  throw UsageError(fmt::format("{}: '{}' given, expected letters, digits and {} only", key,
+  throw UsageError(fmt::format("{}: '{}' given, only letters, digits and {} are allowed", key,
                                shown(text), others));
 }
 
@@ -97,7 +97,7 @@ const Flag<Target>& flag_named(const Flags<Target>& flags, const std::string& ke
   for (const Flag<Target>& flag : flags) names.emplace_back(flag.name);
   const auto near = nearest(name, names);
   throw UsageError(
-      fmt::format("no key '{}' here{}", shown(key),
+      fmt::format("unknown key '{}'{}", shown(key),
                   near.empty() ? "" : fmt::format("; did you mean '{}'?", key_of(near.front()))));
 }
 
@@ -122,7 +122,7 @@ void read_value(Target& target, const Flag<Target>& flag, const Json& value,
 template <class Target>
 std::vector<NamedText> read_body(Target& target, const Flags<Target>& flags, const Json& body) {
   if (!body.is_object()) {
-    throw UsageError("expected a JSON object, as {\"model\": \"llama-3.1-8b\"}");
+    throw UsageError("expected a JSON object, such as {\"model\": \"llama-3.1-8b\"}");
   }
   std::vector<NamedText> given;
   std::set<std::string_view> names;
@@ -183,7 +183,7 @@ void check_at_most(const char* key, std::optional<std::int64_t> count, std::int6
                    const char* what) {
   if (count.value_or(0) <= max) return;
   throw UsageError(
-      fmt::format("{}: {} asked for, this server allows {} {}", key, *count, max, what));
+      fmt::format("{}: {} requested, this server allows {} {}", key, *count, max, what));
 }
 
 void check_deployment(const DeploymentOptions& options, const ApiLimits& limits) {
@@ -194,7 +194,7 @@ void check_deployment(const DeploymentOptions& options, const ApiLimits& limits)
 
 void check_lengths(const char* key, const std::optional<LengthDistribution>& lengths) {
   if (lengths && lengths->kind == LengthDistribution::Kind::empirical) {
-    throw UsageError(fmt::format("{}: lengths from a file are not taken here", key));
+    throw UsageError(fmt::format("{}: lengths from a file are not accepted here", key));
   }
 }
 
@@ -317,7 +317,7 @@ AskedSimulation asked_simulation(const Json& body, const ApiLimits& limits) {
 }
 
 std::vector<std::int64_t> asked_runs(const Json& body) {
-  constexpr const char* kExpected = "expected ids of runs, as {\"runs\": [1, 2]}";
+  constexpr const char* kExpected = "expected run ids, such as {\"runs\": [1, 2]}";
   if (!body.is_object() || body.size() != 1 || !body.contains("runs")) throw UsageError(kExpected);
   const Json& runs = body["runs"];
   if (!runs.is_array() || runs.size() > kMaxValues) throw UsageError(kExpected);

@@ -60,7 +60,7 @@ std::optional<std::string> report_page(const std::string& store_path, std::int64
                               .opens_files = false,
                               .max_requests = limits.max_requests,
                               .max_replicas = limits.max_replicas});
-  if (stopped()) throw Error("stopped before its end");
+  if (stopped()) throw Error("cancelled");
   clean(report);
   return html_page(report);
 }

@@ -27,10 +27,10 @@ std::optional<FramingRefusal> length_refusal(const RequestFraming& framing,
   if (!length)
     return FramingRefusal{http_status::kBadRequest, "Content-Length: expected a number of bytes"};
   if (framing.method != "POST" && *length > 0) {
-    return FramingRefusal{http_status::kBadRequest, "a question without a body is expected here"};
+    return FramingRefusal{http_status::kBadRequest, "expected a request without a body"};
   }
   if (*length > largest_body)
-    return FramingRefusal{http_status::kContentTooLarge, "the question is too large"};
+    return FramingRefusal{http_status::kContentTooLarge, "the request is too large"};
   return std::nullopt;
 }
 
@@ -50,8 +50,7 @@ std::optional<FramingRefusal> framing_refusal(const RequestFraming& framing,
     if (!posts) return std::nullopt;
     return FramingRefusal{http_status::kLengthRequired, "Content-Length is missing"};
   }
-  if (!posts)
-    return FramingRefusal{http_status::kBadRequest, "a question without a body is expected here"};
+  if (!posts) return FramingRefusal{http_status::kBadRequest, "expected a request without a body"};
   // The sizes of pieces can be written in ways that readers differ about ("0x2", "+2").
   return FramingRefusal{http_status::kLengthRequired,
                         "expected Content-Length, not Transfer-Encoding"};

@@ -101,7 +101,7 @@ bool is_from_own_page(const Request& request) {
 /// The answer that refuses the request; status 0: it is accepted.
 ApiAnswer refusal(const Request& request, const ServeOptions& options) {
   if (request.target.size() > kMaxPath)
-    return api_error(http_status::kUriTooLong, "the address is too long");
+    return api_error(http_status::kUriTooLong, "the URL is too long");
   if (!has_own_name(request, options)) {
     return api_error(http_status::kForbidden,
                      "this server only answers to the name of its own machine");
@@ -109,11 +109,11 @@ ApiAnswer refusal(const Request& request, const ServeOptions& options) {
   if (!options.token.empty() && !has_token(request, options.token)) {
     return api_error(
         http_status::kUnauthorized,
-        "a token is needed: open the link with ?token=, or send Authorization: Bearer");
+        "a token is required: open the link with ?token=, or send Authorization: Bearer");
   }
   if (request.method != "POST") return {.status = 0};
   if (!is_from_own_page(request))
-    return api_error(http_status::kForbidden, "pages of other sites may not ask here");
+    return api_error(http_status::kForbidden, "requests from other sites are not allowed");
   const std::string type = request.get_header_value("Content-Type");
   if (!type.starts_with("application/json")) {
     return api_error(http_status::kUnsupportedMediaType, "expected Content-Type: application/json");
@@ -142,8 +142,7 @@ void answer_get(const Request& request, Response& response, Api& api) {
     return answer_report(request.path.substr(kReport.size()), response, api);
   }
   const PageFile file = page_file(request.path);
-  if (file.text.empty())
-    return refuse(http_status::kNotFound, "nothing of that name here", response);
+  if (file.text.empty()) return refuse(http_status::kNotFound, "not found", response);
   // Never cached: files of a newer program must not be mixed with those of an older one.
   response.headers.erase("Cache-Control");
   response.set_header("Cache-Control", "no-cache");
@@ -155,7 +154,7 @@ void answer_post(const Request& request, Response& response, Api& api,
   const ApiAnswer refused = refusal(request, options);
   if (refused.status != 0) return send(refused, response);
   if (!std::string_view(request.path).starts_with(kApi)) {
-    return refuse(http_status::kNotFound, "nothing of that name here", response);
+    return refuse(http_status::kNotFound, "not found", response);
   }
   const std::string what = request.path.substr(kApi.size());
   constexpr std::string_view kFigures = "figures/";
@@ -168,10 +167,9 @@ void answer_post(const Request& request, Response& response, Api& api,
 
 /// The message for what the HTTP library itself refuses, which has none.
 std::string words_for(int status) {
-  if (status == http_status::kContentTooLarge) return "the question is too large";
-  if (status == http_status::kUriTooLong) return "the address is too long";
-  return status < http_status::kInternalServerError ? "the request cannot be read"
-                                                    : "the server failed to answer";
+  if (status == http_status::kContentTooLarge) return "the request is too large";
+  if (status == http_status::kUriTooLong) return "the URL is too long";
+  return status < http_status::kInternalServerError ? "malformed request" : "internal server error";
 }
 
 }  // namespace
@@ -203,7 +201,7 @@ void add_routes(HttpServer& server, Api& api, const ServeOptions& options) {
     response.set_header("Connection", "close");
   });
   server.set_exception_handler([](const Request&, Response& response, const std::exception_ptr&) {
-    refuse(http_status::kInternalServerError, "the server failed to answer", response);
+    refuse(http_status::kInternalServerError, "internal server error", response);
   });
   server.Get("/.*", [&api](const Request& request, Response& response) {
     answer_get(request, response, api);

@@ -72,11 +72,13 @@ json read_json(const std::string& path) {
 
 std::vector<PatternRow> read_json_rows(const std::string& path) {
   const json table = read_json(path);
-  if (!table.is_array()) throw Error(path + ": expected a JSON array of objects, one a case");
+  if (!table.is_array()) throw Error(path + ": expected a JSON array of objects, one per case");
   std::vector<PatternRow> rows;
   for (std::size_t i = 0; i < table.size(); ++i) {
     const std::string place = fmt::format("{}[{}]", path, i);
-    if (!table[i].is_object()) throw Error(place + ": is no object, expected the values of a case");
+    if (!table[i].is_object()) {
+      throw Error(place + ": is not an object, expected the values of a case");
+    }
     check_count(rows.size(), place);
     rows.push_back({.values = table[i], .place = place});
   }
@@ -203,7 +205,7 @@ std::vector<PatternRow> read_pattern_rows(const JsonObject& rows,
   if (where != nullptr) {
     std::erase_if(found, [&](const PatternRow& row) { return !passes(row, *where); });
   }
-  if (found.empty()) throw Error(path + ": has no row that is asked for");
+  if (found.empty()) throw Error(path + ": has no row that the manifest selects");
   return found;
 }
 

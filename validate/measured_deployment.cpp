@@ -60,7 +60,7 @@ void check_deployment(const MeasuredRun& run, const Scenario& scenario) {
   const MeasuredSetting& setting = run.setting;
   constexpr const char* kInAManifest = "expected a manifest with its scenario";
   if (is_on(setting, "disagg") || is_named(setting, "disaggregation_mode")) {
-    refuse(run, fmt::format("prefills and decodes on GPUs of their own, {}", kInAManifest));
+    refuse(run, fmt::format("prefills and decodes on separate GPUs, {}", kInAManifest));
   }
   if (is_on(setting, "is_multinode")) {
     refuse(run, fmt::format("ran on several nodes, {}", kInAManifest));
@@ -86,10 +86,10 @@ namespace {
 
 std::vector<std::string> engine_taken(const MeasuredSetting& setting) {
   if (setting.engine.empty()) {
-    return {fmt::format("engine not said: taken as {} (--engine)", kDefaultEngine)};
+    return {fmt::format("engine not stated: assumed {} (--engine)", kDefaultEngine)};
   }
   if (!setting.engine_version.empty()) return {};
-  return {fmt::format("version of {} not said: taken as the newest known (--engine {}-VERSION)",
+  return {fmt::format("version of {} not stated: assumed the newest known (--engine {}-VERSION)",
                       setting.engine, setting.engine)};
 }
 
@@ -99,8 +99,9 @@ std::vector<std::string> taken_for_granted(const MeasuredSetting& setting) {
   std::vector<std::string> lines = engine_taken(setting);
   const std::vector<std::string> left = server_arguments_of(setting).not_modelled;
   if (!left.empty()) {
-    lines.push_back(fmt::format("the server ran with {}, not modelled: predicted without",
-                                fmt::join(left, ", ")));
+    lines.push_back(
+        fmt::format("the server ran with {}, which is not modelled: predicted without it",
+                    fmt::join(left, ", ")));
   }
   return lines;
 }

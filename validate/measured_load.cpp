@@ -91,8 +91,8 @@ Nanoseconds arrival_of(const RequestRow& row, double first, const std::string& o
   constexpr double kLongestRun = 1e8;  // three years
   const double arrival = sent_of(row) - first;
   if (arrival >= 0 && arrival <= kLongestRun) return to_nanoseconds(Seconds{arrival});
-  throw Error(fmt::format("{}: request {} came {} s after the first, expected at most {} s", origin,
-                          row.index, arrival, kLongestRun));
+  throw Error(fmt::format("{}: request {} arrived {} s after the first, expected at most {} s",
+                          origin, row.index, arrival, kLongestRun));
 }
 
 Request request_of(const RequestRow& row, double first, const std::string& origin) {
@@ -179,7 +179,7 @@ std::optional<Workload> recorded_workload(const MeasuredRun& run) {
       fmt::format("{}: {} as measured", run.origin, counted(std::ssize(rows), "request"));
   const auto failed = std::ssize(run.requests) - std::ssize(rows);
   if (failed > 0) {
-    workload.notes.push_back(counted(failed, "request") + " without an output, left out");
+    workload.notes.push_back(counted(failed, "request") + " left out because they have no output");
   }
   return workload;
 }

@@ -59,7 +59,7 @@ json count_in(std::string_view key, const json& value) {
   constexpr double kMax = 1e15;
   const auto number = number_in(value);
   const bool whole = number && *number >= 1 && *number <= kMax && *number == std::floor(*number);
-  if (!whole) fail(key, value, "a whole number from 1 on");
+  if (!whole) fail(key, value, "a whole number of at least 1");
   return static_cast<std::int64_t>(*number);
 }
 
@@ -73,7 +73,7 @@ json dtype_in(std::string_view key, const json& value) {
   const std::string word = word_of(value);
   // fp8_e4m3, fp8_inc and fp8_ds_mla are other layouts of fp8.
   const auto dtype = word.starts_with("fp8") ? DType::fp8 : parse_dtype(word);
-  if (!dtype) fail(key, value, "a format of a KV cache that is modelled (bfloat16, fp8)");
+  if (!dtype) fail(key, value, "a supported KV cache format (bfloat16, fp8)");
   return std::string(name_of(*dtype));
 }
 

@@ -266,7 +266,7 @@ void keep_stage(SimulationRun& run, const std::optional<std::int64_t>& stage) {
   if (!stage) return;
   const std::int64_t stages = std::max<std::int64_t>(1, std::ssize(run.result.stages));
   if (*stage > stages) {
-    throw Error(fmt::format("stage {} was measured, but the load reports {}", *stage, stages));
+    throw Error(fmt::format("stage {} was measured, but the load has only {}", *stage, stages));
   }
   if (run.result.stages.empty()) return;  // a single stage is the whole result
   LoadResult& whole = run.result;

@@ -91,7 +91,7 @@ std::vector<double> predicted_values(PreparedCase& prepared, const ProgressFunct
       return row.name == wanted.name && row.statistic == wanted.statistic;
     });
     if (found == rows.end()) {
-      throw Error(fmt::format("{}: {} is not predicted any more as host terms change",
+      throw Error(fmt::format("{}: {} can no longer be predicted when host terms change",
                               prepared.name, wanted.name));
     }
     values.push_back(found->value);
@@ -102,7 +102,7 @@ std::vector<double> predicted_values(PreparedCase& prepared, const ProgressFunct
 /// Fills in `prepared`; returns why the case cannot be used, or "".
 std::string prepare_case(const ValidationCase& question, PreparedCase& prepared) {
   if (!question.problem.empty()) return question.problem;
-  if (question.ask == ValidationAsk::memory) return "what fits does not depend on host time";
+  if (question.ask == ValidationAsk::memory) return "memory does not depend on host time";
   prepared.name = question.name;
   prepared.asked_engine = question.scenario.engine;
   if (question.ask == ValidationAsk::step) {
@@ -112,7 +112,7 @@ std::string prepare_case(const ValidationCase& question, PreparedCase& prepared)
     prepared.run = prepare(question);
     prepared.stage = question.stage;
     if (!prepared.run->refusal.empty()) return prepared.run->refusal;
-    if (prepared.run->pools.size() > 1) return "its pools may be of several engines";
+    if (prepared.run->pools.size() > 1) return "its pools may have different engines";
   }
   const auto always = [](std::int64_t, std::int64_t) { return true; };
   const std::vector<MetricRow> predicted = predicted_rows(prepared, always);
@@ -122,7 +122,7 @@ std::string prepare_case(const ValidationCase& question, PreparedCase& prepared)
     });
     if (meets) prepared.measured.push_back(row);
   }
-  return prepared.measured.empty() ? "none of its figures tells of host time" : "";
+  return prepared.measured.empty() ? "none of its figures depends on host time" : "";
 }
 
 /// The cases that can be used; the others go to `left_out`.
@@ -145,7 +145,7 @@ std::vector<PreparedCase> prepare_cases(const std::vector<ValidationCase>& cases
   }
   if (!prepared.empty()) return prepared;
   throw Error(left_out.empty() ? "fit: there are no cases"
-                               : fmt::format("fit: no case can take part; the first: {}: {}",
+                               : fmt::format("fit: no case is usable; the first: {}: {}",
                                              left_out.front().name, left_out.front().reason));
 }
 
@@ -218,7 +218,7 @@ void check_one_engine(std::vector<PreparedCase>& cases) {
   for (PreparedCase& one : cases) {
     if (one.engine().name == first) continue;
     throw Error(
-        fmt::format("fit: the cases are of two engines, {} ({}) and {} ({}); --engine chooses one",
+        fmt::format("fit: the cases have two engines, {} ({}) and {} ({}); --engine selects one",
                     first, cases.front().name, one.engine().name, one.name));
   }
 }

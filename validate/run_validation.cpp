@@ -52,10 +52,10 @@ ValidatedCase validated(const ValidationCase& question, const ProgressFunction& 
     compared.model = result.prediction.run.row.model;
     if (compared.reason.empty()) compare(question.figures, result);
     if (compared.reason.empty() && compared.figures.empty()) {
-      compared.reason = "none of the measured figures is predicted";
+      compared.reason = "none of the measured figures can be predicted";
     }
   } catch (const std::bad_alloc&) {
-    compared.reason = "out of memory; a smaller workload may do";
+    compared.reason = "out of memory; try a smaller workload";
   } catch (const std::exception& error) {  // must not propagate to other threads
     compared.reason = error.what();
   }

@@ -121,7 +121,7 @@ std::vector<MetricRow> read_measured_figures(const json& measured, const std::st
         read_metric(item.key(), item.value(), place + "." + shown(item.key(), 40));
     metrics.insert(metrics.end(), rows.begin(), rows.end());
   }
-  if (metrics.empty()) throw Error(place + ": holds no metric");
+  if (metrics.empty()) throw Error(place + ": has no metric");
   return metrics;
 }
 
@@ -200,7 +200,7 @@ Scenario read_case_scenario(const json* given, const ValidationCase& question,
       !says_load(question.measured)) {
     throw Error(
         place.at("scenario") + ": " + question.measured.origin +
-        " does not say its load, expected \"max_concurrency\" or a \"workload\" with its rate");
+        " does not state its load, expected \"max_concurrency\" or a \"workload\" with its rate");
   }
   if (!needs_load && !filled.contains("workload")) filled["workload"] = {{"type", "synthetic"}};
   Scenario scenario = parse_scenario(text_of(filled), place.at("scenario"));
@@ -230,14 +230,14 @@ MeasuredRun read_result_file(const JsonObject& object, const CasePlace& place) {
   const auto number = object.integer("run", 1, std::ssize(runs));
   if (!number && runs.size() > 1) {
     object.fail_missing("run",
-                        fmt::format("1 to {}, since {} holds so many runs", runs.size(), path));
+                        fmt::format("1 to {}, because {} has that many runs", runs.size(), path));
   }
   return runs[static_cast<std::size_t>(number.value_or(1) - 1)];
 }
 
 void read_figures(const JsonObject& object, const CasePlace& place, ValidationCase& result) {
   const json* measured = object.find("measured");
-  if (measured == nullptr) object.fail_missing("measured", "metrics, or the file of a result");
+  if (measured == nullptr) object.fail_missing("measured", "metrics, or a result file");
   if (measured->is_object() && measured->contains("file")) {
     result.measured = read_result_file(*object.object("measured", kFileKeys), place);
     result.figures = comparable_figures(result.measured);
@@ -323,8 +323,8 @@ json parse_manifest(const std::string& path) {
     const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
     const std::size_t label = what.find("] ");
     throw Error(
-        fmt::format("{}: is no result of a known format (--format), nor a manifest, as it "
-                    "is not JSON: {}",
+        fmt::format("{}: is neither a result of a known format (--format) nor a manifest, because "
+                    "it is not JSON: {}",
                     path, label == std::string::npos ? what : what.substr(label + 2)));
   }
 }

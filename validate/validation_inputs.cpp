@@ -42,11 +42,12 @@ void take_load(MeasuredRun& run, const WorkloadOptions& given) {
 void check_load(const MeasuredRun& run) {
   if (!says_load(run)) {
     throw Error(run.origin +
-                ": does not say its load, expected --request-rate (inf: all at once) or "
+                ": does not state its load, expected --request-rate (inf: all at once) or "
                 "--max-concurrency");
   }
   if (says_requests(run)) return;
-  throw Error(run.origin + ": does not say how many requests came at once, expected --num-prompts");
+  throw Error(run.origin +
+              ": does not state the number of requests sent at once, expected --num-prompts");
 }
 
 /// The options that still apply to the scenario of `run`: a rate is already in its requests.
@@ -60,9 +61,9 @@ ScenarioOptions left_for(const MeasuredRun& run, ScenarioOptions given) {
 /// Lengths and arrivals, which the file or the flags must give.
 json load_of(const MeasuredRun& run, const json& scenario, const WorkloadOptions& given) {
   if (!scenario.contains("workload") && !says_lengths(run, given)) {
-    throw Error(run.origin +
-                ": does not say how long its requests were, expected --input-len "
-                "and --output-len");
+    throw Error(
+        run.origin +
+        ": does not state the lengths of its requests, expected --input-len and --output-len");
   }
   check_load(run);
   return scenario.contains("workload") ? scenario["workload"] : drawn_load(run);
@@ -85,7 +86,7 @@ Scenario base_scenario(const MeasuredRun& run, ValidationAsk ask, const Scenario
   if (!deployment.engine.empty()) scenario["engine"] = deployment.engine;
   for (const char* key : {"model", "gpu"}) {
     if (scenario.contains(key)) continue;
-    throw Error(fmt::format("{}: does not say its {}, expected --{}", run.origin, key, key));
+    throw Error(fmt::format("{}: does not state its {}, expected --{}", run.origin, key, key));
   }
   scenario["workload"] = ask == ValidationAsk::memory ? json{{"type", "synthetic"}}
                                                       : load_of(run, scenario, given.workload);
@@ -122,7 +123,7 @@ ValidationCase broken_case(const std::string& file, const std::string& problem) 
 /// A manifest states the hardware of its cases: an override would have no effect.
 void refuse_idle_override(const ValidationFiles& inputs, const std::string& manifest) {
   if (inputs.override_name.empty()) return;
-  throw UsageError(fmt::format("{}: {} is a manifest, which says what its cases ran on",
+  throw UsageError(fmt::format("{}: {} is a manifest, which already states what its cases ran on",
                                inputs.override_name, manifest));
 }
 
@@ -131,7 +132,7 @@ std::vector<std::string> idle_meta(const ImportOptions& options) {
   std::vector<std::string> lines;
   for (const auto& [key, value] : options.meta) {
     if (is_setting_key(key) || is_engine_option(key) || is_deployment_key(key)) continue;
-    lines.push_back(fmt::format("--meta: {} is not known here and changes nothing{}", shown(key),
+    lines.push_back(fmt::format("--meta: {} is unknown and has no effect{}", shown(key),
                                 did_you_mean(key, engine_option_names())));
   }
   return lines;
@@ -145,7 +146,7 @@ void add_runs(std::vector<MeasuredRun> runs, const ValidationFiles& inputs,
 void add_folder(const std::string& folder, const ValidationFiles& inputs, ValidationManifest& all) {
   FolderReading reading = read_folder(folder, inputs.import);
   if (reading.runs.empty() && reading.broken.empty()) {
-    throw Error(folder + ": holds no result of a known format");
+    throw Error(folder + ": contains no result of a known format");
   }
   add_runs(std::move(reading.runs), inputs, all);
   for (const BrokenFile& broken : reading.broken) {

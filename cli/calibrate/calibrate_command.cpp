@@ -31,28 +31,27 @@ Usage usage_of(Flags& flags, CalibrationQuestion& options) {
                               po::value(&options.device)->required()->value_name("DEVICE"),
                               "cpu, cuda (the first GPU) or cuda:N")(
       "quick", po::bool_switch(&flags.quick),
-      "about 10 s: as many sizes as there is time for, coarse ones first")(
+      "about 10 s: as many sizes as time allows, coarse ones first")(
       "full", po::bool_switch(&flags.full), "at most 5 minutes: shapes of many models")(
       "model", po::value(&options.model)->value_name("NAME|PATH"),
-      "this model's own shapes, about a minute (default: gpt2 on a CPU, llama-3.1-8b on a GPU)")(
+      "only this model's shapes, about a minute (default: gpt2 on a CPU, llama-3.1-8b on a GPU)")(
       "quantization",
       converted(options.weight_format, "--quantization", parse_text)->value_name("FORMAT"),
-      "its weights as fp8, int8, awq, ... (default: as the checkpoint)")(
+      "weight format: fp8, int8, awq, ... (default: the checkpoint's)")(
       "dtype", converted(options.weight_format, "--dtype", parse_text)->value_name("DTYPE"),
-      "its weights as bf16, fp16 or fp32")("kv-cache-dtype",
-                                           po::value(&flags.kv_cache_dtype)->value_name("DTYPE"),
-                                           "its keys and values as bf16, fp16 or fp8")(
+      "weight type: bf16, fp16 or fp32")("kv-cache-dtype",
+                                         po::value(&flags.kv_cache_dtype)->value_name("DTYPE"),
+                                         "KV cache type: bf16, fp16 or fp8")(
       "tensor-parallel-size",
       converted(flags.tensor_parallel, "--tensor-parallel-size", parse_positive)->value_name("N"),
-      "the shapes of one of N ranks, also --tp")(
+      "shapes of one of N tensor-parallel ranks, also --tp")(
       "threads", converted(flags.threads, "--threads", parse_positive)->value_name("N"),
-      "CPU: working threads (default: all cores)")(
+      "CPU: number of threads (default: all cores)")(
       "out", po::value(&options.out)->value_name("FILE"),
-      "the profile (default: the device's name + .json)")(
+      "profile to write (default: device name + .json)")(
       "store", po::value(&options.store_path)->value_name("FILE"),
-      "every sample goes here (default roofcast.db)")(
-      "resume", po::bool_switch(&options.resume),
-      "go on with this device's interrupted calibration");
+      "store for every sample (default roofcast.db)")(
+      "resume", po::bool_switch(&options.resume), "resume this device's interrupted calibration");
   return usage;
 }
 
@@ -89,15 +88,15 @@ int run_calibrate(CommandContext& context) {
   }
   if (!answer.finished) {
     context.err << fmt::format(
-        "interrupted: {} points are in {} (run {}); the same command with --resume goes on\n",
+        "interrupted: {} points are in {} (run {}); resume with the same command and --resume\n",
         answer.stored_points, question.store_path, answer.run_id);
     return kExitFailed;
   }
-  context.err << fmt::format("run {} kept in {} (roofcast runs {} --store {})\n", answer.run_id,
+  context.err << fmt::format("run {} stored in {} (roofcast runs {} --store {})\n", answer.run_id,
                              question.store_path, answer.run_id, question.store_path);
   if (!answer.known_gpu) {
-    context.err << "no datasheet of this device is known: its peaks and bandwidth in the profile "
-                   "are what was measured\n";
+    context.err << "no datasheet of this device is known: the profile's peaks and bandwidth are "
+                   "the measured ones\n";
   }
   write(calibration_document(answer), common->output, context.out);
   const std::optional<std::string> failure = failure_of(answer);

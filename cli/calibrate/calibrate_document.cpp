@@ -31,7 +31,7 @@ Section ceilings_section(const CalibrationAnswer& answer) {
   const double stated_bandwidth = answer.datasheet.memory_bandwidth.value;
   add_rate("device copy, read and written", ceilings.copy_bandwidth,
            share(ceilings.copy_bandwidth.value, stated_bandwidth));
-  add_rate("weights or KV read", ceilings.read_bandwidth,
+  add_rate("weights or KV, read only", ceilings.read_bandwidth,
            share(ceilings.read_bandwidth.value, stated_bandwidth));
   for (const auto& [dtype, rate] : ceilings.gemm) {
     const auto stated = answer.datasheet.peaks.find(dtype);
@@ -41,15 +41,15 @@ Section ceilings_section(const CalibrationAnswer& answer) {
   }
   add_time("empty kernel, back to back", ceilings.kernel_floor, "");
   add_time("launch outside a graph", ceilings.eager_launch, "of the host");
-  add_time("replay of a recording", ceilings.graph_launch, "of the host");
-  add_time("a step's arrays in and tokens out", ceilings.engine_step, "of the host");
+  add_time("replay of a recorded step", ceilings.graph_launch, "of the host");
+  add_time("copying a step's inputs in and tokens out", ceilings.engine_step, "of the host");
   add_rate("host to device", ceilings.upload_bandwidth, "");
   add_rate("device to host", ceilings.download_bandwidth, "");
   return {.heading = "", .lines = {}, .table = std::move(table)};
 }
 
 Section errors_section(const std::vector<FamilyError>& families) {
-  Table table{.title = "Answering each point from the others (leave one out)",
+  Table table{.title = "Each point predicted from the others (leave one out)",
               .columns = {{"Family", false},
                           {"Kernels", false},
                           {"Curves"},
@@ -95,8 +95,8 @@ Document calibration_document(const CalibrationAnswer& answer) {
 std::optional<std::string> failure_of(const CalibrationAnswer& answer) {
   if (answer.fault.empty()) return std::nullopt;
   return fmt::format(
-      "the device failed: {}; {} holds what was timed before and says that it is incomplete; the "
-      "same command with --resume goes on",
+      "the device failed: {}; {} holds the points timed before that and is marked incomplete; the "
+      "same command with --resume continues",
       answer.fault, answer.profile);
 }
 

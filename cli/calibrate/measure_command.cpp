@@ -37,19 +37,18 @@ Usage measure_usage(MeasureOptions& target) {
   usage.options.add_options()("device", po::value(&target.device)->value_name("DEVICE"),
                               "cpu, cuda or cuda:N (default cpu)")(
       "threads", converted(target.threads, "--threads", parse_positive)->value_name("N"),
-      "of the CPU (default: all cores)")(
+      "CPU: number of threads (default: all cores)")(
       "layers", converted(target.layers, "--layers", parse_positive)->value_name("N"),
-      "run the first N layers")(
-      "batch", converted(target.batch, "--batch", parse_positive)->value_name("N"),
-      "N equal requests at once, as a textbook profiler does (default 1; prompts of 128 and "
-      "outputs of 32 tokens unless given)")(
-      "naive", po::bool_switch(&target.naive),
-      "the loop without a KV cache beside the cached one: the staircase")(
+      "run the first N layers")("batch",
+                                converted(target.batch, "--batch", parse_positive)->value_name("N"),
+                                "N equal requests at once, like a textbook profiler (default 1; "
+                                "prompts of 128 and outputs of 32 tokens by default)")(
+      "naive", po::bool_switch(&target.naive), "also run without a KV cache: the staircase")(
       "store", po::value(&target.store_path)->value_name("FILE"),
       "the SQLite store (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
-      "keep nothing")("keep-requests", po::bool_switch(&target.keep_requests),
-                      "store every request as well");
+      "do not store the run")("keep-requests", po::bool_switch(&target.keep_requests),
+                              "store every request too");
   usage.options.add(machine_options(target.deployment))
       .add(synthetic_options(target.workload))
       .add(trace_options(target.workload))
@@ -81,7 +80,7 @@ void apply_textbook(std::int64_t batch, const WorkloadOptions& given, Scenario& 
   if (!given.output) synthetic->output = fixed_length(kOutput);
   if (synthetic->input.kind != LengthDistribution::Kind::fixed ||
       synthetic->output.kind != LengthDistribution::Kind::fixed) {
-    throw UsageError("--batch takes requests of one length: --input-len N --output-len N");
+    throw UsageError("--batch needs requests of one length: --input-len N --output-len N");
   }
   synthetic->num_prompts = batch;
   synthetic->request_rate = kAllAtOnce;
@@ -92,7 +91,7 @@ MeasureQuestion question_of(const MeasureOptions& options) {
     throw UsageError("--model is missing (a name such as gpt2; roofcast models)");
   }
   if (with_given({}, options.deployment.parallel).gpus() > 1) {
-    throw UsageError("measure runs on one device: parallelism of 1 (--tp, --pp, --dp)");
+    throw UsageError("measure runs on a single device: parallelism must be 1 (--tp, --pp, --dp)");
   }
   MeasureQuestion question;
   question.device = options.device;
@@ -112,7 +111,7 @@ MeasureQuestion question_of(const MeasureOptions& options) {
   }
   if (own_load == nullptr) {
     question.batch = options.batch.value_or(1);
-    if (options.naive && *question.batch != 1) throw UsageError("--naive runs one request");
+    if (options.naive && *question.batch != 1) throw UsageError("--naive runs a single request");
     apply_textbook(*question.batch, options.workload, scenario);
   }
   if (options.layers) question.layers = static_cast<int>(*options.layers);
@@ -142,7 +141,7 @@ int run_measure(CommandContext& context) {
   if (store) {
     const auto id =
         store->add(measure_row(outcome->measurement, context.command_line, options.keep_requests));
-    context.err << "run " << id << " kept in " << options.store_path << " (roofcast runs " << id
+    context.err << "run " << id << " stored in " << options.store_path << " (roofcast runs " << id
                 << " --store " << options.store_path << ")\n";
   }
   write(measure_document(outcome->answer), common->output, context.out);

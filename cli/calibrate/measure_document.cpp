@@ -33,7 +33,7 @@ Section textbook_section(const MeasureAnswer& answer) {
         {"  p10 to p90", as_time(profile.decode_p10) + " to " + as_time(profile.decode_p90)});
     table.rows.push_back({"  tokens/s", fixed(batch / profile.decode_step.value, 1)});
     table.rows.push_back(
-        {"  least, by weights, KV and bandwidth", as_time(profile.decode_minimum)});
+        {"  minimum, from weights, KV and bandwidth", as_time(profile.decode_minimum)});
     table.rows.push_back({"  hardware efficiency", as_percent(profile.decode_efficiency)});
   }
   return {.heading = fmt::format(
@@ -56,18 +56,18 @@ Section latency_section(const MeasureAnswer& answer) {
   add("TPOT", answer.tpot);
   add("E2E", answer.e2e);
   std::vector<std::string> lines{fmt::format(
-      "{} requests served in {} steps, {} output tokens/s; waiting for arrivals took no time",
+      "{} requests served in {} steps, {} output tokens/s; idle time between arrivals is skipped",
       with_separators(answer.completed), with_separators(answer.steps),
       fixed(answer.output_tokens_per_s, 1))};
   if (answer.rejected > 0) {
     lines.push_back(with_separators(answer.rejected) +
-                    " rejected: longer than the engine or its cache takes");
+                    " rejected: longer than the engine or its cache allows");
   }
   return {.heading = answer.workload, .lines = std::move(lines), .table = std::move(table)};
 }
 
 Section comparison_section(const MeasureAnswer& answer) {
-  Table table{.title = "Each step beside the estimate of " + answer.inputs.deployment.gpu,
+  Table table{.title = "Each step against the estimate of " + answer.inputs.deployment.gpu,
               .columns = {{"Steps", false},
                           {"Number"},
                           {"Measured"},
@@ -112,7 +112,7 @@ Section staircase_section(const MeasuredStaircase& times) {
     table.rows.push_back(std::move(row));
   }
   return {.heading = "",
-          .lines = {"The first token of the cached loop is its prefill."},
+          .lines = {"With a cache, the first token is the prefill."},
           .table = std::move(table)};
 }
 

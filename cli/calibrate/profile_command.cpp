@@ -27,9 +27,9 @@ Usage usage_of(Flags& flags) {
       .positional = {},
       .subcommands = {"import"}};
   usage.options.add_options()("gpu", po::value(&flags.gpu)->required()->value_name("NAME|FILE"),
-                              "the GPU of the tables: its facts are kept")(
+                              "the GPU of the tables; its datasheet facts are kept")(
       "out", po::value(&flags.out)->value_name("FILE"),
-      "the profile (default: the GPU's name + -imported.json)");
+      "profile to write (default: GPU name + -imported.json)");
   usage.unlisted.add_options()("words", po::value(&flags.words)->value_name("PATH"),
                                "import, and the paths");
   usage.positional.add("words", -1);
@@ -51,8 +51,8 @@ int run_profile(CommandContext& context) {
   const auto common = parse(context, usage_of(flags));
   if (!common) return kExitDone;
   if (!flags.out.empty() && !is_profile_path(flags.out)) {
-    throw UsageError(fmt::format(
-        "--out: '{}' reads like the name of a GPU; a profile ends in .json", flags.out));
+    throw UsageError(
+        fmt::format("--out: '{}' looks like a GPU name; a profile ends in .json", flags.out));
   }
   const TablesAnswer answer =
       import_tables({.paths = paths_of(flags), .gpu = flags.gpu, .out = flags.out});

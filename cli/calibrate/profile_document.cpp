@@ -42,7 +42,7 @@ Section families_section(const std::vector<TablesFamily>& families) {
                           judged ? as_percent(family.p90_error) : "-"});
   }
   return {.heading = "Curves",
-          .lines = {"Errors: each point answered from the others of its curve."},
+          .lines = {"Errors: each point predicted from the others of its curve."},
           .table = std::move(table)};
 }
 
@@ -54,21 +54,21 @@ Document import_document(const TablesAnswer& answer) {
                .lines = {},
                .table = {}};
   head.lines.push_back(fmt::format(
-      "{} rows: {} refused, {} of no use here; {} points in {}", with_separators(answer.rows),
+      "{} rows: {} rejected, {} not usable here; {} points in {}", with_separators(answer.rows),
       with_separators(total_of(answer.refused)), with_separators(total_of(answer.unused)),
       with_separators(answer.points), counted(answer.curves, "curve")));
   if (answer.mixed > 0) {
-    head.lines.push_back(fmt::format("{} rows of prefill and decode in one call made one curve",
+    head.lines.push_back(fmt::format("{} rows with prefill and decode in one call made one curve",
                                      with_separators(answer.mixed)));
   }
-  head.lines.push_back(fmt::format("use it as --gpu {}", answer.inputs.out));
+  head.lines.push_back(fmt::format("use it with --gpu {}", answer.inputs.out));
   document.sections.push_back(std::move(head));
   document.sections.push_back(families_section(answer.families));
   if (!answer.refused.empty()) {
-    document.sections.push_back(unused_section("Refused", answer.refused));
+    document.sections.push_back(unused_section("Rejected", answer.refused));
   }
   if (!answer.unused.empty()) {
-    document.sections.push_back(unused_section("Of no use here", answer.unused));
+    document.sections.push_back(unused_section("Not usable here", answer.unused));
   }
   return document;
 }

@@ -26,18 +26,18 @@ Usage fit_usage(FitOptions& target) {
               .options = option_group("Options"),
               .unlisted = {},
               .positional = {}};
-  usage.options.add_options()("file", po::value(&target.question.files)->value_name("FILE"),
-                              "manifests: measured runs and what they ran on "
-                              "(reports/validation.schema.json)")(
+  usage.options.add_options()(
+      "file", po::value(&target.question.files)->value_name("FILE"),
+      "manifests: measured runs and their deployments (reports/validation.schema.json)")(
       "out", po::value(&target.question.out)->required()->value_name("FILE"),
-      "the engine profile, for --engine FILE; ends in .json")(
+      "engine profile to write, for --engine FILE; ends in .json")(
       "name",
       po::value(&target.question.name)->value_name("NAME")->default_value(target.question.name),
-      "of the engine profile, shown with its results")(
+      "name of the engine profile, shown with its results")(
       "engine", po::value(&target.question.engine)->value_name("ERA"),
-      "only the cases of this engine, as they spell it")(
+      "only cases of this engine, as spelled in the manifest")(
       "terms", po::value(&target.terms)->value_name("TERM,..."),
-      "host terms to learn, the surest first (default: all)");
+      "host terms to fit, most identifiable first (default: all)");
   usage.positional.add("file", -1);
   return usage;
 }
@@ -54,7 +54,7 @@ std::vector<const HostTerm*> parse_terms(const std::string& text) {
                                     [&](const HostTerm& term) { return term.name == word; });
     if (found == host_terms().end()) {
       throw UsageError(
-          fmt::format("--terms: '{}' is no host term{}", word, did_you_mean(word, names)));
+          fmt::format("--terms: '{}' is not a host term{}", word, did_you_mean(word, names)));
     }
     if (std::find(terms.begin(), terms.end(), &*found) != terms.end()) {
       throw UsageError(fmt::format("--terms: {} is given twice", word));

@@ -15,7 +15,7 @@ namespace {
 
 Table metric_table(const FitAnswer& answer) {
   Table table{.title = "MAPE by metric",
-              .columns = {{"", false}, {"Figures"}, {"Era"}, {"Fitted"}, {"Leave one run out"}},
+              .columns = {{"", false}, {"Figures"}, {"Preset"}, {"Fitted"}, {"Leave one run out"}},
               .rows = {}};
   for (const FittedMetric& metric : answer.metrics) {
     table.rows.push_back({metric.name, with_separators(metric.figures), as_percent(metric.preset),
@@ -35,7 +35,7 @@ std::string meaning_of(const std::string& name) {
 
 Table term_table(const FitAnswer& answer) {
   Table table{.title = "Host terms",
-              .columns = {{"Term", false}, {"Era"}, {"Fitted"}, {"+-"}, {"", false}},
+              .columns = {{"Term", false}, {"Preset"}, {"Fitted"}, {"+-"}, {"", false}},
               .rows = {}};
   for (const TermAnswer& term : answer.terms) {
     table.rows.push_back({term.name, as_time(Seconds{term.preset_value}),
@@ -54,7 +54,7 @@ Table error_table(const FitErrors& all) {
     table.rows.push_back(
         {name, as_percent(errors.mean), as_percent(errors.median), as_percent(errors.p90)});
   };
-  add("with the era's terms", all.preset);
+  add("with the preset's terms", all.preset);
   add("fitted", all.fitted);
   if (all.leave_one_run_out) add("leave one run out", *all.leave_one_run_out);
   return table;
@@ -66,12 +66,12 @@ std::vector<std::string> verdict(const FitAnswer& answer) {
   const auto& left_out = answer.errors.leave_one_run_out;
   if (!left_out) {
     lines.emplace_back(
-        "No run can be left out: the others would not tell the terms, so what these are worth for "
-        "another run is not known.");
+        "No run can be left out, because the others do not determine the terms; so their error for "
+        "another run is unknown.");
   } else if (left_out->mean >= answer.errors.preset.mean) {
     lines.push_back(fmt::format(
-        "These runs do not improve on the terms of {}: each by the others' terms is off by {}, "
-        "with the era's by {}.",
+        "These runs do not improve on the terms of {}: with terms fitted to the other runs, each "
+        "is off by {}; with the preset's terms, by {}.",
         answer.engine.preset, as_percent(left_out->mean), as_percent(answer.errors.preset.mean)));
   }
   lines.push_back(fmt::format("Written to {}: use it as --engine {}.", out, out));

@@ -30,7 +30,7 @@ Usage import_usage(ImportCommand& target) {
               .positional = {}};
   usage.options.add_options()(
       "path", po::value(&target.question.paths)->value_name("PATH"),
-      "results of vLLM, SGLang, aiperf, guidellm and others, told by what they hold")(
+      "results of vLLM, SGLang, aiperf, guidellm and others, recognised by content")(
       "format", po::value(&target.question.options.format)->value_name("NAME"),
       fmt::format("one of {}", fmt::join(measured_formats(), ", ")).c_str())(
       "meta",
@@ -40,16 +40,16 @@ Usage import_usage(ImportCommand& target) {
           ->notifier([&target](const std::vector<std::string>& pairs) {
             take_meta(target.question.options, pairs);
           }),
-      "what the files do not say, and wins over what they say: gpu=h100 tp=2 engine=vllm "
+      "settings that the files do not state, or to override theirs: gpu=h100 tp=2 engine=vllm "
       "vllm_version=0.19.0 dtype=fp8")(
       "since", po::value(&target.question.options.since)->value_name("FILE"),
-      "an earlier Prometheus scrape of the same server: what came after it is imported")(
+      "an earlier Prometheus scrape of the same server, to be subtracted")(
       "keep-requests", po::bool_switch(&target.keep_requests),
-      "store a row per request, of results that have them")(
+      "store one row per request, if the result has them")(
       "store", po::value(&target.store_path)->value_name("FILE"),
       "the SQLite store (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
-      "keep nothing");
+      "do not store the runs");
   usage.positional.add("path", -1);
   return usage;
 }
@@ -69,7 +69,7 @@ void keep(ImportAnswer& answer, const ImportCommand& options, CommandContext& co
         store.add(measured_row(imported.run, context.command_line, options.keep_requests));
   }
   answer.inputs.store = options.store_path;
-  context.err << fmt::format("{} kept in {} (roofcast runs --store {})\n",
+  context.err << fmt::format("{} stored in {} (roofcast runs --store {})\n",
                              counted(std::ssize(answer.runs), "run"), options.store_path,
                              options.store_path);
 }
@@ -80,7 +80,7 @@ int run_import(CommandContext& context) {
   ImportCommand options;
   const auto common = parse(context, import_usage(options));
   if (!common) return kExitDone;
-  if (options.question.paths.empty()) throw UsageError("runs import takes a file or a folder");
+  if (options.question.paths.empty()) throw UsageError("runs import needs a file or a folder");
   check_format(options.question.options.format);
   ImportAnswer answer = import_runs(options.question);
   for (const std::string& problem : answer.problems) context.err << "roofcast: " << problem << "\n";

@@ -34,7 +34,7 @@ struct ValidateOptions {
 
 /// Flags for results: --format, --meta, and what they ran on.
 void add_result_options(Usage& usage, ValidationFiles& target) {
-  po::options_description results = option_group("Results of benchmarks (no manifest)");
+  po::options_description results = option_group("Benchmark results (not manifests)");
   results.add_options()("format", po::value(&target.import.format)->value_name("FORMAT"),
                         "the tool's format (default: by content)")(
       "meta",
@@ -44,7 +44,7 @@ void add_result_options(Usage& usage, ValidationFiles& target) {
           ->notifier([&target](const std::vector<std::string>& pairs) {
             take_meta(target.import, pairs);
           }),
-      "what the files do not say of their setting, as gpu=h100 tp=2");
+      "settings that the files do not state, such as gpu=h100 tp=2");
   usage.options.add(results).add(machine_options(target.given.deployment));
   usage.unlisted.add(engine_options(target.given.deployment))
       .add(scheduler_options(target.given.deployment))
@@ -54,8 +54,8 @@ void add_result_options(Usage& usage, ValidationFiles& target) {
       "max-concurrency",
       converted(target.given.workload.max_concurrency, "--max-concurrency", parse_positive)
           ->value_name("N"),
-      "requests in flight at once");
-  usage.more = "More: the engine and its knobs, the load that a result does not say";
+      "maximum requests in flight");
+  usage.more = "More: the engine and its knobs, and load settings that a result does not state";
 }
 
 /// The flag for results in `arguments`, in the user's spelling; empty: none.
@@ -81,19 +81,19 @@ Usage validate_usage(ValidateOptions& target) {
               .positional = {}};
   usage.options.add_options()("file", po::value(&target.question.files.files)->value_name("FILE"),
                               "manifests of measured runs (reports/validation.schema.json), "
-                              "results of benchmarks, folders of those")(
+                              "benchmark results, or folders of these")(
       "ledger", po::bool_switch(&target.ledger),
-      "sum up by engine, GPU, model and group instead of listing every case")(
+      "summarise by engine, GPU, model and group instead of listing every case")(
       "plot", po::value(&target.plot_path)->value_name("FILE.svg"),
-      "a figure of predicted against measured, a panel a metric")(
+      "write a figure of predicted against measured values, one panel per metric")(
       "threshold",
       po::value(&target.thresholds)->multitoken()->value_name("[METRIC[:STATISTIC]=]SHARE"),
-      "exit 3 where the mean absolute error of a metric is past it (10%, ttft_s=15%, "
-      "ttft_s:p99=30%), 1 where a case or a named metric has no figure to judge")(
+      "exit code 3 if the mean absolute error of a metric exceeds it (10%, ttft_s=15%, "
+      "ttft_s:p99=30%), 1 if a case or a named metric has no figure to judge")(
       "store", po::value(&target.store_path)->value_name("FILE"),
-      "the SQLite store of both sides (default roofcast.db)")(
+      "the SQLite store for both sides (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
-      "keep nothing");
+      "do not store the runs");
   add_result_options(usage, target.question.files);
   usage.positional.add("file", -1);
   return usage;
@@ -103,7 +103,7 @@ void check_metric(const std::string& name, const std::string& text) {
   const std::vector<std::string>& known = comparable_metrics();
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   throw UsageError(
-      fmt::format("--threshold: '{}' names no metric{}", text, did_you_mean(name, known)));
+      fmt::format("--threshold: '{}' is not a metric{}", text, did_you_mean(name, known)));
 }
 
 /// "10%" for every metric, "ttft_s=15%", "ttft_s:p99=0.3".
@@ -130,7 +130,7 @@ void check_plot_path(const ValidateOptions& options) {
   std::vector<std::string> used = options.question.files.files;
   if (options.store) used.push_back(options.store_path);
   check_not_among(options.plot_path, "--plot", used);
-  if (!has_charts()) throw Error("--plot: this build draws no pictures (ROOFCAST_CHARTS=OFF)");
+  if (!has_charts()) throw Error("--plot: this build cannot draw charts (ROOFCAST_CHARTS=OFF)");
   check_writable(options.plot_path);
 }
 
@@ -139,7 +139,7 @@ void draw(const std::string& path, const ValidationAnswer& answer) {
   std::vector<ComparedCase> cases;
   for (const CaseAnswer& one : answer.cases) cases.push_back(one.compared);
   const std::vector<Figure> figures = predicted_over_measured(cases);
-  if (figures.empty()) throw Error(path + ": nothing to draw, no case has a figure");
+  if (figures.empty()) throw Error(path + ": nothing to draw: no case has a figure");
   const std::string& name = answer.inputs.name;
   write_whole(path, stacked_svg(name.empty() ? "Predicted against measured" : name, figures));
 }
@@ -162,7 +162,7 @@ int run_validate(CommandContext& context) {
   if (!common) return kExitDone;
   question.files.override_name = result_flag_in(context.arguments);
   if (question.files.files.empty()) {
-    throw UsageError("validate: expected a manifest or the result of a benchmark");
+    throw UsageError("validate: expected a manifest or a benchmark result");
   }
   for (const std::string& text : options.thresholds) {
     question.limits.push_back(parse_error_limit(text));
@@ -181,7 +181,7 @@ int run_validate(CommandContext& context) {
   if (store) {
     const auto runs = validation_runs(*outcome, context.command_line);
     store->add_validations(runs);
-    context.err << counted(std::ssize(runs), "case") << " kept in " << options.store_path
+    context.err << counted(std::ssize(runs), "case") << " stored in " << options.store_path
                 << ", both sides (roofcast runs --store " << options.store_path << ")\n";
   }
   const ValidationAnswer& answer = outcome->answer;

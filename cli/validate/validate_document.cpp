@@ -34,7 +34,7 @@ Table case_table(const ValidationAnswer& answer) {
                           {"Predicted"},
                           {"Error"},
                           {"80 % interval"},
-                          {"Holds", false}},
+                          {"In interval", false}},
               .rows = {}};
   for (const CaseAnswer& one : answer.cases) {
     for (const ComparedFigure& figure : one.compared.figures) {
@@ -111,8 +111,8 @@ void add_ledger(Document& document, const ValidationAnswer& answer) {
 }
 
 void add_unanswered(Document& document, const ValidationAnswer& answer) {
-  Table table{.title = "Not answered", .columns = {{"Case", false}, {"Why", false}}, .rows = {}};
-  Table figures{.title = "Measured and not predicted",
+  Table table{.title = "Not predicted", .columns = {{"Case", false}, {"Why", false}}, .rows = {}};
+  Table figures{.title = "Measured but not predicted",
                 .columns = {{"Case", false}, {"Metric", false}},
                 .rows = {}};
   for (const CaseAnswer& one : answer.cases) {
@@ -149,8 +149,9 @@ void add_remarks(Document& document, const ValidationAnswer& answer) {
     }
   }
   if (order.empty()) return;
-  Table table{
-      .title = "Of the measured files", .columns = {{"Case", false}, {"What", false}}, .rows = {}};
+  Table table{.title = "Remarks on measured files",
+              .columns = {{"Case", false}, {"What", false}},
+              .rows = {}};
   for (const std::string& line : order) table.rows.push_back({first_of(cases[line]), line});
   document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
 }
@@ -164,7 +165,7 @@ std::string heading_of(const ValidationAnswer& answer) {
 std::vector<std::string> verdict(const ValidationAnswer& answer) {
   std::vector<std::string> lines;
   for (const ExceededLimit& exceeded : answer.exceeded) {
-    lines.push_back(fmt::format("Past the threshold: {}, MAPE {} over {}.",
+    lines.push_back(fmt::format("Above the threshold: {}, MAPE {} over {}.",
                                 metric_of(exceeded.name, exceeded.statistic),
                                 as_percent(exceeded.mape), as_percent(exceeded.limit)));
   }
@@ -184,7 +185,7 @@ std::vector<std::string> verdict(const ValidationAnswer& answer) {
   }
   const std::int64_t unanswered = answer.unanswered;
   lines.push_back(
-      fmt::format("{} of {} answered{}; {} of {} within the 80 % interval.",
+      fmt::format("{} of {} predicted{}; {} of {} within the 80 % interval.",
                   with_separators(answer.answered), counted(std::ssize(answer.cases), "case"),
                   unanswered > 0 ? fmt::format(", {} not", with_separators(unanswered)) : "",
                   with_separators(held), counted(figures, "figure")));

@@ -42,13 +42,13 @@ std::int64_t resolve_max_model_len(const EnginePreset& preset, const EngineOverr
   if (!given.max_model_len) {
     if (limit > 0) return limit;
     throw Error(
-        fmt::format("{}: the model states no longest context; give max_model_len (--max-model-len)",
+        fmt::format("{}: the model states no maximum context; give max_model_len (--max-model-len)",
                     model.name));
   }
   const std::int64_t length = *given.max_model_len;
   if (limit > 0 && length > limit && preset.refuses_longer_than_model) {
-    throw UsageError(fmt::format("max_model_len: {} given, but {} states at most {} tokens", length,
-                                 model.name, limit));
+    throw UsageError(fmt::format("max_model_len: {} given, but {} supports at most {} tokens",
+                                 length, model.name, limit));
   }
   return length;
 }

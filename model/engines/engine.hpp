@@ -105,7 +105,7 @@ struct MemoryConstants {
   double relative_residual = 0;  // instead of it: a share of the KV budget
   Bytes residual_other_links{};  // in addition, with TP on GPUs other than Hopper
   std::string_view residual_source =  // a string literal, like `source`
-      "an assumption: no start-up logs with every term were there to compare with";
+      "an assumption: there were no start-up logs with every term to compare with";
   std::string_view source{};
 };
 

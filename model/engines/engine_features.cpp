@@ -25,24 +25,24 @@ std::vector<double> acceptance_of_rate(double rate, std::int64_t drafts) {
 
 std::vector<double> resolve_acceptance(const EngineOverrides& overrides, std::int64_t drafts) {
   if (overrides.acceptance_rate && overrides.acceptance_by_position) {
-    throw UsageError("acceptance_rate: given with acceptance_by_position, expected one of them");
+    throw UsageError("acceptance_rate: excludes acceptance_by_position; give one of them");
   }
   if (overrides.acceptance_rate) {
     return acceptance_of_rate(*overrides.acceptance_rate, drafts);
   }
   if (!overrides.acceptance_by_position) {
     throw UsageError(
-        "num_speculative_tokens: given without acceptance_rate or acceptance_by_position, which "
-        "depend on the text and have no default");
+        "num_speculative_tokens: requires acceptance_rate or acceptance_by_position, which depend "
+        "on the text and have no default");
   }
   const std::vector<double>& acceptance = *overrides.acceptance_by_position;
   const bool falls = std::is_sorted(acceptance.rbegin(), acceptance.rend());
   if (std::ssize(acceptance) != drafts || !falls ||
       !std::all_of(acceptance.begin(), acceptance.end(), is_share)) {
-    throw UsageError(fmt::format(
-        "acceptance_by_position: expected {} shares from 0 to 1, none above the one before it "
-        "(num_speculative_tokens)",
-        drafts));
+    throw UsageError(
+        fmt::format("acceptance_by_position: expected {} non-increasing shares from 0 to 1 (one "
+                    "per num_speculative_tokens)",
+                    drafts));
   }
   return acceptance;
 }
@@ -74,8 +74,8 @@ Speculation resolve_speculation(const EngineOverrides& overrides, const Transfor
     speculation.draft_pass = one_layer_pass(model, gpu, parallel);
   } else if (speculation.method == DraftMethod::draft_model) {
     throw UsageError(
-        "draft_pass_time: missing, expected the seconds that the draft model takes for one token "
-        "(roofcast estimate gives them)");
+        "draft_pass_time: missing, expected the draft model's seconds per token (see roofcast "
+        "estimate)");
   }
   return speculation;
 }
@@ -90,10 +90,9 @@ KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& 
                           .bandwidth = overrides.kv_offloading_bandwidth.value_or(host.bandwidth),
                           .latency = overrides.kv_offloading_latency.value_or(host.latency)};
   if (!(offloading.bandwidth >= kSlowestLink && std::isfinite(offloading.bandwidth.value))) {
-    throw UsageError(
-        fmt::format("kv_offloading_bandwidth: {} bytes/s, expected at least {:g} ({} {} host_link)",
-                    offloading.bandwidth.value, kSlowestLink.value, gpu.name,
-                    gpu.host ? "has a" : "states no"));
+    throw UsageError(fmt::format(
+        "kv_offloading_bandwidth: {} bytes/s, expected at least {:g} ({} {} host_link)",
+        offloading.bandwidth.value, kSlowestLink.value, gpu.name, gpu.host ? "has a" : "has no"));
   }
   return offloading;
 }
@@ -109,13 +108,13 @@ void resolve_features(Engine& engine, const EngineOverrides& given, const Transf
   engine.kv_offloading = resolve_kv_offloading(given, gpu, parallel);
   if (engine.kv_offloading.on() && !engine.prefix_caching) {
     throw UsageError(
-        "kv_offloading_size: given without prefix caching, by which K and V are found");
+        "kv_offloading_size: requires prefix caching, which finds the offloaded K and V");
   }
   if (!engine.speculation.on()) return;
   // The accepted drafts decide what the next step computes (asynchronous scheduling with drafts
   // came to vLLM in 2026 and is not simulated).
   if (given.async_scheduling.value_or(false)) {
-    throw UsageError("async_scheduling: on, expected off with num_speculative_tokens");
+    throw UsageError("async_scheduling: must be off with num_speculative_tokens");
   }
   engine.async_scheduling = false;
 }

@@ -144,7 +144,7 @@ std::vector<EngineKnob> memory_knobs() {
        .kind = length,
        .range = kAnyCount,
        .aliases = {"--context-length"},
-       .help = "longest sequence, tokens (default the model's); auto: that fits",
+       .help = "longest sequence in tokens (default the model's); auto: longest that fits",
        .effect = "Longest sequence, prompt and output together, in tokens; auto: the model's "
                  "longest, or the longest that fits.",
        .examples = {std::int64_t{8192}, "auto"},
@@ -183,8 +183,8 @@ std::vector<EngineKnob> memory_knobs() {
            .key = "num_gpu_blocks_override",
            .kind = count,
            .range = kAnyCount,
-           .help = "KV blocks as given",
-           .effect = "Number of KV cache blocks, instead of what the memory rule finds.",
+           .help = "number of KV blocks",
+           .effect = "Number of KV cache blocks, instead of the number from the memory rule.",
            .examples = {std::int64_t{2588}}}),
       unshown<&O::kv_cache_memory, &Engine::kv_cache_memory>(
           {.flag = "kv-cache-memory-bytes",
@@ -193,7 +193,8 @@ std::vector<EngineKnob> memory_knobs() {
            .range = kSomeBytes,
            .owner = vllm_memory,
            .help = "KV budget per GPU, as 40GB or 40GiB; ignores utilisation",
-           .effect = "Bytes for the KV cache on each GPU, instead of what the memory rule finds.",
+           .effect =
+               "Bytes for the KV cache on each GPU, instead of the amount from the memory rule.",
            .examples = {8589934592.0}}),
       knob<&O::kv_cache_dtype, &Engine::kv_cache_dtype>({.flag = "kv-cache-dtype",
                                                          .key = "kv_cache_dtype",
@@ -216,7 +217,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "enable_chunked_prefill",
            .group = scheduler,
            .kind = on_off,
-           .help = "prompts in chunks (default on)",
+           .help = "chunked prefill (default on)",
            .effect = "Whether a prompt may be computed over several steps.",
            .examples = {true}}),
       knob<&O::enable_prefix_caching, &Engine::prefix_caching>(
@@ -224,15 +225,15 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "enable_prefix_caching",
            .group = scheduler,
            .kind = on_off,
-           .help = "equal beginnings computed once (default on)",
-           .effect = "Whether equal prompt beginnings are computed once.",
+           .help = "reuse common prompt prefixes (default on)",
+           .effect = "Whether common prompt prefixes are computed only once.",
            .examples = {false}}),
       knob<&O::enforce_eager>(
           {.flag = "enforce-eager",
            .key = "enforce_eager",
            .kind = on_off,
            .aliases = {"--disable-cuda-graph"},
-           .help = "no CUDA graphs",
+           .help = "disable CUDA graphs",
            .effect = "Whether CUDA graphs are off.",
            .examples = {true},
            .resolved = [](const Engine& engine) -> KnobValue { return !engine.cuda_graphs; }}),
@@ -240,7 +241,7 @@ std::vector<EngineKnob> scheduler_knobs() {
           {.flag = "async-scheduling",
            .key = "async_scheduling",
            .kind = on_off,
-           .help = "host work hidden behind the GPU",
+           .help = "overlap host work with the GPU",
            .effect = "Whether the next step is scheduled while the current one runs.",
            .examples = {true}}),
       knob<&O::reserve_full_sequence, &Engine::reserve_full_sequence>(
@@ -249,7 +250,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = on_off,
            .owner = vllm_scheduler,
-           .help = "admit only when the whole prompt's blocks are free",
+           .help = "admit a request only when all blocks of its prompt are free",
            .effect = "Whether a request is admitted only when blocks for its whole sequence are "
                      "free, not only for its first chunk.",
            .examples = {true}}),
@@ -260,8 +261,9 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = count,
            .range = {.min = 0, .max = kAnyCount.max},
            .owner = vllm_scheduler,
-           .help = "most prompt tokens of one request a step; 0 off",
-           .effect = "Most tokens of one prompt in a step; 0 is no limit beside the budget.",
+           .help = "maximum tokens of one prompt per step; 0: off",
+           .effect =
+               "Maximum tokens of one prompt per step; 0: limited only by the step's token budget.",
            .examples = {std::int64_t{1024}}}),
       knob<&O::watermark, &Engine::watermark>(
           {.flag = "watermark",
@@ -271,8 +273,8 @@ std::vector<EngineKnob> scheduler_knobs() {
            .range = {.min = 0, .max = 1, .max_open = true},
            .owner = vllm_scheduler,
            .help = "KV blocks kept free at admission",
-           .effect = "Share of the KV cache blocks kept free when a request is "
-                     "admitted beside running ones.",
+           .effect = "Share of the KV cache blocks kept free when a request is admitted while "
+                     "others run.",
            .examples = {0.01}}),
       knob<&O::scheduling_policy, &Engine::order>(
           {.flag = "scheduling-policy",
@@ -293,8 +295,8 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = count,
            .range = kAnyCount,
            .owner = sglang,
-           .help = "SGLang: input tokens of a prefill batch (default 16384)",
-           .effect = "SGLang: input tokens of a prefill batch.",
+           .help = "SGLang: input tokens per prefill batch (default 16384)",
+           .effect = "SGLang: input tokens per prefill batch.",
            .examples = {std::int64_t{16384}}}),
       knob<&O::schedule_conservativeness, &Engine::schedule_conservativeness>(
           {.flag = "schedule-conservativeness",
@@ -303,7 +305,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = number,
            .range = {.min = 0, .min_open = true},
            .owner = sglang,
-           .help = "SGLang: more reserves more for output (default 1)",
+           .help = "SGLang: higher reserves more for output (default 1)",
            .effect = "SGLang: factor on the share of the allowed output that is reserved at "
                      "admission.",
            .examples = {0.3}}),
@@ -313,7 +315,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = on_off,
            .owner = sglang,
-           .help = "SGLang: decodes go along with prefills",
+           .help = "SGLang: decodes run together with prefill",
            .effect = "SGLang: decodes run together with prefill batches.",
            .examples = {true}}),
       knob<&O::capacity_scheduler_policy, &Engine::capacity_policy>(
@@ -324,7 +326,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .owner = tensorrt_llm,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = kCapacityPolicies},
            .help = "TensorRT-LLM: GUARANTEED_NO_EVICT (default), MAX_UTILIZATION, STATIC_BATCH",
-           .effect = "TensorRT-LLM: which requests may be active, given the KV blocks.",
+           .effect = "TensorRT-LLM: how the KV blocks limit which requests are active.",
            .examples = {"MAX_UTILIZATION"}}),
       knob<&O::context_chunking_policy, &Engine::chunking_policy>(
           {.flag = "context-chunking-policy",
@@ -334,8 +336,8 @@ std::vector<EngineKnob> scheduler_knobs() {
            .owner = tensorrt_llm,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = kChunkingPolicies},
            .help = "TensorRT-LLM: FIRST_COME_FIRST_SERVED (default) or EQUAL_PROGRESS",
-           .effect = "TensorRT-LLM with chunked prefill: how prompts that do not fit a step share "
-                     "it.",
+           .effect = "TensorRT-LLM with chunked prefill: how prompts that exceed a step's budget "
+                     "share it.",
            .examples = {"EQUAL_PROGRESS"}}),
       unshown<&O::overhead, &Engine::overhead>(
           {.flag = "overhead",
@@ -350,9 +352,9 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "weight_bytes",
            .kind = bytes,
            .range = kSomeBytes,
-           .help = "memory plan only: checkpoint size, instead of the formula",
-           .effect = "Bytes of the whole checkpoint, instead of counting them "
-                     "from the model's shape.",
+           .help = "memory plan only: checkpoint size, instead of the computed size",
+           .effect = "Bytes of the whole checkpoint, instead of the size computed from the model's "
+                     "shape.",
            .examples = {140e9}}),
   };
 }
@@ -364,12 +366,12 @@ std::vector<EngineKnob> feature_knobs() {
            .key = "sampling",
            .group = features,
            .kind = choice,
-           .choice = {.placeholder = "KIND", .noun = "kind of sampling", .names = kSamplings},
-           .help = "plain, top_p or penalty (default: as the model asks)",
-           .effect = "How requests are sampled, as far as it takes time: plain (greedy, or "
-                     "temperature alone), top_p (with or without top-k) or penalty (with a "
-                     "repetition, presence or frequency penalty besides). Default: as the model's "
-                     "generation_config.json asks.",
+           .choice = {.placeholder = "KIND", .noun = "sampling method", .names = kSamplings},
+           .help = "plain, top_p or penalty (default: from the model's generation_config.json)",
+           .effect =
+               "How requests are sampled, where it affects time: plain (greedy, or temperature "
+               "only), top_p (with or without top-k) or penalty (also with a repetition, presence "
+               "or frequency penalty). Default: from the model's generation_config.json.",
            .examples = {"plain"}}),
       knob<&O::num_speculative_tokens>({.flag = "num-speculative-tokens",
                                         .key = "num_speculative_tokens",
@@ -377,8 +379,8 @@ std::vector<EngineKnob> feature_knobs() {
                                         .kind = count,
                                         .range = {.min = 1, .max = static_cast<double>(kMaxDrafts)},
                                         .owner = vllm_scheduler,
-                                        .help = "drafts that each decode verifies",
-                                        .effect = "vLLM: draft tokens that each decode verifies.",
+                                        .help = "draft tokens verified per decode step",
+                                        .effect = "vLLM: draft tokens verified per decode step.",
                                         .examples = {std::int64_t{3}}}),
       knob<&O::speculative_method>(
           {.flag = "speculative-method",
@@ -389,7 +391,7 @@ std::vector<EngineKnob> feature_knobs() {
            .partner = "num-speculative-tokens",
            .choice = {.placeholder = "METHOD", .noun = "method", .names = kDraftMethods},
            .help = "ngram (default), eagle, mtp or draft_model",
-           .effect = "vLLM: who drafts.",
+           .effect = "vLLM: method that proposes draft tokens.",
            .examples = {"eagle"}}),
       knob<&O::acceptance_rate>(
           {.flag = "acceptance-rate",
@@ -399,8 +401,9 @@ std::vector<EngineKnob> feature_knobs() {
            .range = kAnyShare,
            .owner = vllm_scheduler,
            .partner = "num-speculative-tokens",
-           .help = "of each draft, those before it being accepted",
-           .effect = "Chance that a draft is accepted, those before it being accepted.",
+           .help = "of each draft token, given that those before it are accepted",
+           .effect = "Probability that a draft token is accepted, given that those before it are "
+                     "accepted.",
            .examples = {0.7}}),
       knob<&O::acceptance_by_position>(
           {.flag = "acceptance-by-position",
@@ -410,9 +413,9 @@ std::vector<EngineKnob> feature_knobs() {
            .range = kAnyShare,
            .owner = vllm_scheduler,
            .partner = "num-speculative-tokens",
-           .help = "instead: share of decodes that accept so many",
-           .effect = "Instead: by position, the share of decodes that accept all drafts up to it "
-                     "(vLLM's per-position acceptance rate).",
+           .help = "alternatively: share of decodes that accept each position",
+           .effect = "Alternatively, by position: the share of decodes that accept all draft "
+                     "tokens up to it (vLLM's per-position acceptance rate).",
            .examples = {std::vector<double>{0.8, 0.6, 0.4}}}),
       knob<&O::draft_pass_time>(
           {.flag = "draft-pass-time",
@@ -422,16 +425,17 @@ std::vector<EngineKnob> feature_knobs() {
            .range = kUpToAnHour,
            .owner = vllm_scheduler,
            .partner = "num-speculative-tokens",
-           .help = "the draft's time for one token (default: ngram none, eagle and mtp by weights)",
-           .effect = "Time that the draft takes for one token, the whole batch at once.",
+           .help =
+               "draft model's time per token (default: ngram 0, eagle and mtp from their weights)",
+           .effect = "Time of the draft model for one token of the whole batch.",
            .examples = {0.0005}}),
       knob<&O::max_loras>({.flag = "max-loras",
                            .key = "max_loras",
                            .group = features,
                            .kind = count,
                            .range = {.min = 1, .max = kMaxAdapters},
-                           .help = "distinct adapters of a step (default 1)",
-                           .effect = "vLLM: distinct LoRA adapters in one step.",
+                           .help = "distinct adapters per step (default 1)",
+                           .effect = "vLLM: distinct LoRA adapters per step.",
                            .examples = {std::int64_t{4}}}),
       knob<&O::lora_step_time>({.flag = "lora-step-time",
                                 .key = "lora_step_time_s",
@@ -439,17 +443,16 @@ std::vector<EngineKnob> feature_knobs() {
                                 .kind = time,
                                 .range = kUpToAnHour,
                                 .help = "added to steps with adapters (default 0)",
-                                .effect = "Time added to a step in which adapters run.",
+                                .effect = "Time added to a step with adapters.",
                                 .examples = {0.0005}}),
-      knob<&O::lora_adapter_time>(
-          {.flag = "lora-adapter-time",
-           .key = "lora_adapter_time_s",
-           .group = features,
-           .kind = time,
-           .range = kUpToAnHour,
-           .help = "and for each distinct adapter (default 0)",
-           .effect = "Time added to a step for each distinct adapter in it.",
-           .examples = {0.0001}}),
+      knob<&O::lora_adapter_time>({.flag = "lora-adapter-time",
+                                   .key = "lora_adapter_time_s",
+                                   .group = features,
+                                   .kind = time,
+                                   .range = kUpToAnHour,
+                                   .help = "added per distinct adapter (default 0)",
+                                   .effect = "Time added to a step per distinct adapter in it.",
+                                   .examples = {0.0001}}),
       knob<&O::kv_offloading_size>(
           {.flag = "kv-offloading-size",
            .key = "kv_offloading_size_bytes",
@@ -457,8 +460,8 @@ std::vector<EngineKnob> feature_knobs() {
            .kind = bytes,
            .range = kSomeBytes,
            .owner = vllm_scheduler,
-           .help = "host memory for K and V, all ranks, as 64GiB",
-           .effect = "vLLM: host memory that keeps K and V, of all ranks together.",
+           .help = "host memory for the KV cache, all ranks together, such as 64GiB",
+           .effect = "vLLM: host memory for offloaded KV cache, all ranks together.",
            .examples = {64e9}}),
       knob<&O::kv_offloading_bandwidth>(
           {.flag = "kv-offloading-bandwidth",
@@ -468,8 +471,8 @@ std::vector<EngineKnob> feature_knobs() {
            .range = {.min = kSlowestLink.value},
            .owner = vllm_scheduler,
            .partner = "kv-offloading-size",
-           .help = "per second and GPU (default: its host link)",
-           .effect = "Of one GPU's link to the host; unset: as its profile states.",
+           .help = "bytes per second and GPU (default: its host link)",
+           .effect = "Bandwidth of one GPU's host link for offloading; default: the profile's.",
            .examples = {25e9}}),
       knob<&O::kv_offloading_latency>(
           {.flag = "kv-offloading-latency",
@@ -479,8 +482,8 @@ std::vector<EngineKnob> feature_knobs() {
            .range = kUpToAnHour,
            .owner = vllm_scheduler,
            .partner = "kv-offloading-size",
-           .help = "of one request's load (default: its host link)",
-           .effect = "Of one request's load; unset: as the GPU's profile states.",
+           .help = "per loaded request (default: the host link's)",
+           .effect = "Latency per loaded request; default: that of the profile's host link.",
            .examples = {0.00001}}),
   };
 }
@@ -534,12 +537,12 @@ void check_order(const EngineOverrides& overrides, const EnginePreset& preset) {
 void check_use(const EngineKnob& knob, const EngineOverrides& overrides,
                const EnginePreset& preset) {
   if (!owns(knob.owner, preset.defaults.scheduler, preset.defaults.memory_rule)) {
-    throw UsageError(fmt::format("{}: given for {}, expected {}", knob_name(knob), preset.name,
-                                 engines_of(knob.owner)));
+    throw UsageError(fmt::format("{}: not supported by {}, expected {}", knob_name(knob),
+                                 preset.name, engines_of(knob.owner)));
   }
   const EngineKnob* partner = find_knob_by_flag(knob.partner);
   if (partner != nullptr && !partner->get(overrides)) {
-    throw UsageError(fmt::format("{}: given without {}", knob_name(knob), knob_name(*partner)));
+    throw UsageError(fmt::format("{}: requires {}", knob_name(knob), knob_name(*partner)));
   }
 }
 

@@ -21,7 +21,7 @@ constexpr Bytes kOwnOverhead{1.02 * kGiB};
 /// graphs, fragmentation: several GiB per GPU) is an assumption.
 MemoryConstants memory_of_textbook() {
   return {.relative_residual = 0.2,
-          .residual_source = "what the textbook's rule leaves out (assumption)"};
+          .residual_source = "terms that the textbook rule leaves out (assumption)"};
 }
 
 /// Host time of this project's own engine: only what was measured for it. The kernels of a step are
@@ -86,7 +86,7 @@ EnginePreset own_preset() {
 
 EnginePreset textbook_preset() {
   return {.name = "textbook",
-          .summary = "no engine: memory - weights - a fixed overhead, all left to KV",
+          .summary = "no engine: memory - weights - a fixed overhead, the rest is KV cache",
           .refuses_longer_than_model = false,
           .defaults = {.memory_rule = MemoryRule::textbook,
                        .gpu_memory_utilization = 1.0,
@@ -111,7 +111,8 @@ EnginePreset loop_preset(SchedulerKind scheduler, std::int64_t sequences) {
 EnginePreset static_preset() {
   EnginePreset preset = loop_preset(SchedulerKind::static_batch, 32);
   preset.name = "static";
-  preset.summary = "static batching: a batch starts together, the next when all of it is done";
+  preset.summary =
+      "static batching: a batch starts together; the next starts when all of it has finished";
   preset.resolve = resolve_static;
   return preset;
 }
@@ -119,7 +120,7 @@ EnginePreset static_preset() {
 EnginePreset naive_preset() {
   EnginePreset preset = loop_preset(SchedulerKind::naive, 1);
   preset.name = "naive";
-  preset.summary = "no KV cache: one request at a time, its whole sequence for every token";
+  preset.summary = "no KV cache: one request at a time, recomputed as a whole for every token";
   preset.resolve = resolve_naive;
   return preset;
 }

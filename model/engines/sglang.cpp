@@ -83,10 +83,10 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
   const SglangTier& tier = tier_of(setting.gpu);
   if (!given.max_num_batched_tokens) engine.max_num_batched_tokens = tier.chunked_prefill / ranks;
   if (engine.chunked_prefill && engine.max_num_batched_tokens % engine.block_size != 0) {
-    throw UsageError(fmt::format(
-        "max_num_batched_tokens: {}, expected a multiple of block_size ({}): SGLang cuts prompts "
-        "at chunked_prefill_size, by whole pages",
-        engine.max_num_batched_tokens, engine.block_size));
+    throw UsageError(
+        fmt::format("max_num_batched_tokens: {}, expected a multiple of block_size ({}): SGLang "
+                    "splits prompts at chunked_prefill_size, in whole pages",
+                    engine.max_num_batched_tokens, engine.block_size));
   }
   if (ranks > 1 && !given.schedule_conservativeness) engine.schedule_conservativeness = 0.3;
   const std::int64_t largest_graph =
@@ -111,7 +111,7 @@ const EngineDescription& sglang_description() {
   static const EngineDescription sglang{
       .names = {"sglang", "sgl"},
       .presets = {{.name = "sglang",
-                   .summary = "SGLang: token pages, prefill first, static memory fraction",
+                   .summary = "SGLang: one-token pages, prefill first, static memory fraction",
                    .orders = {QueueOrder::fcfs, QueueOrder::longest_prefix,
                               QueueOrder::longest_output},
                    .defaults = {.memory_rule = MemoryRule::sglang,

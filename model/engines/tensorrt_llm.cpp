@@ -30,7 +30,7 @@ MemoryConstants memory_of_tensorrt_llm() {
           .non_torch_doubling = gib(0.8),
           .whole_blocks = true,
           .residual = gib(1.0),
-          .source = "concurrency of 12 starts on H100, aiconfigurator 095f58a"};
+          .source = "max concurrency of 12 starts on H100, aiconfigurator 095f58a"};
 }
 
 /// TensorRT-LLM's PyTorch loop. Fitted to 176 closed-loop runs of Qwen3-32B on one to eight H100
@@ -49,10 +49,10 @@ HostOverhead host_of_tensorrt_llm() {
 
 void resolve_tensorrt_llm(Engine& engine, const EngineSetting&) {
   if (engine.chunked_prefill && engine.max_num_batched_tokens < engine.block_size) {
-    throw UsageError(fmt::format(
-        "max_num_batched_tokens: {} given, expected at least tokens_per_block ({}), in whose "
-        "multiples prompts are cut",
-        engine.max_num_batched_tokens, engine.block_size));
+    throw UsageError(
+        fmt::format("max_num_batched_tokens: {} given, expected at least tokens_per_block ({}): "
+                    "prompts are split in multiples of it",
+                    engine.max_num_batched_tokens, engine.block_size));
   }
 }
 
@@ -100,16 +100,17 @@ const EnginePreset* find_tensorrt_llm_preset(const EngineDescription& tensorrt_l
 const EngineDescription& tensorrt_llm_description() {
   static const EngineDescription tensorrt_llm{
       .names = {"trtllm", "tensorrtllm"},
-      .presets = {{.name = "trtllm",
-                   .summary =
-                       "TensorRT-LLM 0.19 on, PyTorch: no-evict scheduler, share of free memory",
-                   .first_minor = kFirstMinorOfPyTorch,
-                   .defaults = pytorch_defaults(),
-                   .resolve = resolve_tensorrt_llm},
-                  {.name = "trtllm-0.18",
-                   .summary = "TensorRT-LLM up to 0.18: built engines, their C++ loop",
-                   .defaults = compiled_defaults(),
-                   .resolve = resolve_tensorrt_llm}},
+      .presets =
+          {{.name = "trtllm",
+            .summary =
+                "TensorRT-LLM 0.19 and later, PyTorch: no-evict scheduler, share of free memory",
+            .first_minor = kFirstMinorOfPyTorch,
+            .defaults = pytorch_defaults(),
+            .resolve = resolve_tensorrt_llm},
+           {.name = "trtllm-0.18",
+            .summary = "TensorRT-LLM up to 0.18: built engines with the C++ loop",
+            .defaults = compiled_defaults(),
+            .resolve = resolve_tensorrt_llm}},
       .find = find_tensorrt_llm_preset};
   return tensorrt_llm;
 }

@@ -157,7 +157,7 @@ void resolve_vllm_to_0_13(Engine& engine, const EngineSetting& setting) {
 std::vector<EnginePreset> vllm_presets() {
   return {
       {.name = "vllm-0.29",
-       .summary = "vLLM 0.21 and later (2026): CUDA graphs counted, utilisation 0.92",
+       .summary = "vLLM 0.21 and later (2026): CUDA graphs counted in memory, utilisation 0.92",
        .first_minor = 21,
        .defaults = {.gpu_memory_utilization = 0.92,
                     .memory = memory_of_vllm_0_29(),
@@ -234,11 +234,11 @@ void resolve_vllm_batch(Engine& engine, const EngineSetting& setting) {
     engine.max_num_seqs = std::min(engine.max_num_seqs, engine.max_num_batched_tokens);
   }
   if (engine.max_num_batched_tokens < engine.max_num_seqs) {
-    throw UsageError(fmt::format(
-        "max_num_batched_tokens: {} {}, expected at least max_num_seqs ({}), so that every "
-        "running sequence gets a token in a step",
-        engine.max_num_batched_tokens, given.max_num_batched_tokens ? "given" : "by default",
-        engine.max_num_seqs));
+    throw UsageError(
+        fmt::format("max_num_batched_tokens: {} {}, expected at least max_num_seqs ({}), so that "
+                    "every running sequence gets a token per step",
+                    engine.max_num_batched_tokens,
+                    given.max_num_batched_tokens ? "given" : "by default", engine.max_num_seqs));
   }
   if (!engine.chunked_prefill && engine.max_num_batched_tokens < engine.max_model_len) {
     throw UsageError(fmt::format(

@@ -112,9 +112,9 @@ ActivationPeak vllm_activation_peak(const Transformer& model, const Engine& engi
                               engine.max_num_batched_tokens, constants.forward_intermediate,
                               constants.forward_hidden);
   } else {
-    peak.detail = fmt::format(
-        "cold torch.compile (warm start: {:.2f} GiB, what the larger of both passes needs)",
-        to_gib(std::max(sampler, forward)));
+    peak.detail =
+        fmt::format("cold torch.compile (warm start: {:.2f} GiB, the larger of the two passes)",
+                    to_gib(std::max(sampler, forward)));
   }
   return peak;
 }

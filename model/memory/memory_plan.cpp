@@ -90,9 +90,9 @@ MemoryTerm cache_term(const MemoryPlan& plan) {
 /// The part of the budget that is not in blocks; negative if memory is short.
 MemoryTerm remainder_term(Bytes left) {
   if (left.value < 0) {
-    return {.name = "shortfall", .detail = "missing: the rows above need more", .bytes = left};
+    return {.name = "shortfall", .detail = "missing: the terms above need more", .bytes = left};
   }
-  return {.name = "unused", .detail = "less than one more block", .bytes = left};
+  return {.name = "unused", .detail = "less than one block", .bytes = left};
 }
 
 /// What vLLM prints as "GPU KV cache size": the blocks divided among the groups.
@@ -117,16 +117,17 @@ std::string shortage(const Deployment& deployment, const MemoryPlan& plan, Bytes
                      Bytes one_sequence) {
   if (budget.value <= 0) {
     return fmt::format(
-        "weights and overheads leave no room for KV cache: {:.2f} GiB short on each GPU",
+        "weights and overheads leave no room for the KV cache: {:.2f} GiB short on each GPU",
         to_gib(Bytes{} - budget));
   }
   const Bytes usable = usable_cache(deployment, plan);
   if (one_sequence <= usable) {
-    return fmt::format("the KV cache as given does not fit beside the rest: {:.2f} GiB short",
-                       to_gib(beyond_memory(plan)));
+    return fmt::format(
+        "the requested KV cache does not fit in addition to the rest: {:.2f} GiB short",
+        to_gib(beyond_memory(plan)));
   }
   return fmt::format(
-      "one sequence of {} tokens needs {:.2f} GiB of KV cache, {:.2f} GiB are left: {:.2f} GiB "
+      "one sequence of {} tokens needs {:.2f} GiB of KV cache, but {:.2f} GiB are left: {:.2f} GiB "
       "short on each GPU",
       deployment.engine.max_model_len, to_gib(one_sequence), to_gib(usable),
       to_gib(one_sequence - usable));

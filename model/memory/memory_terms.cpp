@@ -117,18 +117,18 @@ MemoryDivision divide_for_vllm(const Deployment& deployment) {
     const Bytes room = std::clamp(reserve, Bytes{}, graphs);
     division.after.push_back(
         {.name = "cuda_graphs",
-         .detail = fmt::format("about {:.2f} GiB, captured later out of the reserve{}",
-                               to_gib(graphs), room < graphs ? ": more than there is" : ""),
+         .detail = fmt::format("about {:.2f} GiB, captured later from the reserve{}",
+                               to_gib(graphs), room < graphs ? ": more than is left" : ""),
          .bytes = room});
     reserve -= room;
   }
   const std::string why =
       engine.kv_cache_memory
-          ? std::string("left by the KV budget as given")
+          ? std::string("left over by the given KV budget")
           : fmt::format("left to others: (1 - {:g}) of the GPU", engine.gpu_memory_utilization);
   if (reserve.value < 0) {
     division.after.push_back({.name = "shortfall",
-                              .detail = "missing: the KV budget as given is more than is left",
+                              .detail = "missing: the given KV budget exceeds what is left",
                               .bytes = reserve});
   } else {
     division.after.push_back({.name = "reserve", .detail = why, .bytes = reserve});
@@ -142,7 +142,7 @@ MemoryDivision divide_for_sglang(const Deployment& deployment) {
   const Engine& engine = deployment.engine;
   MemoryDivision division{.total = deployment.gpu.memory_visible};
   MemoryTerm context = non_torch_term(deployment);
-  context.detail = "CUDA context and NCCL, gone before free memory is measured";
+  context.detail = "CUDA context and NCCL, allocated before free memory is measured";
   const Bytes free_at_start = division.total - context.bytes;
   division.before = weight_terms(deployment);
   division.before.push_back(context);
@@ -199,7 +199,7 @@ std::vector<MemoryTerm> weight_terms(const Deployment& deployment) {
   if (deployment.engine.weight_bytes) {
     const double ranks = parallel.tensor * parallel.pipeline;
     return {{.name = "weights",
-             .detail = "checkpoint size as stated" + share,
+             .detail = "checkpoint size as given" + share,
              .bytes = *deployment.engine.weight_bytes / ranks}};
   }
   std::vector<MemoryTerm> terms;
@@ -214,7 +214,7 @@ std::vector<MemoryTerm> weight_terms(const Deployment& deployment) {
   const Bytes difference = weight_bytes(deployment.model, parallel) - sum(terms);
   if (std::abs(difference.value) > kNegligible.value) {
     terms.push_back({.name = "weights.not_itemised",
-                     .detail = "checkpoint files against the count above",
+                     .detail = "difference between checkpoint files and the count above",
                      .bytes = difference});
   }
   return terms;

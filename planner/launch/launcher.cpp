@@ -19,7 +19,7 @@ using Words = std::vector<std::string>;
 
 constexpr const char* kExpected =
     "expected vllm serve, python -m vllm.entrypoints.openai.api_server, python -m "
-    "sglang.launch_server, sglang serve, trtllm-serve, or docker run of an image of theirs";
+    "sglang.launch_server, sglang serve, trtllm-serve, or docker run of one of their images";
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -127,7 +127,7 @@ class LaunchFinder {
 
   Launch result() {
     if (found_.empty()) {
-      throw UsageError(fmt::format("no engine is started in the command ({})", kExpected));
+      throw UsageError(fmt::format("the command starts no engine ({})", kExpected));
     }
     if (found_.size() > 1) {
       throw UsageError(fmt::format("the command starts {} servers, expected one", found_.size()));

@@ -36,11 +36,11 @@ std::optional<ServeLine> serve_line_of(const PlanCatalogue& catalogue, const Sha
 std::vector<std::string> launch_lines(const PlanCatalogue& catalogue, const Shape& shape,
                                       std::int64_t units) {
   const std::optional<ServeLine> line = serve_line_of(catalogue, shape);
-  if (!line) return {fmt::format("{} is no server: nothing starts it", shape.engine)};
+  if (!line) return {fmt::format("{} is not a server and cannot be started", shape.engine)};
   std::vector<std::string> lines;
   if (shape.split.apart()) {
     lines.push_back(fmt::format(
-        "{} for prompts and {} for decoding, each:", counted(units * shape.split.prefill, "server"),
+        "{} for prefill and {} for decode, each:", counted(units * shape.split.prefill, "server"),
         counted(units * shape.split.decode, "server")));
   } else {
     lines.push_back(counted(units, "server") + (units > 1 ? ", each:" : ":"));
@@ -48,7 +48,8 @@ std::vector<std::string> launch_lines(const PlanCatalogue& catalogue, const Shap
   lines.push_back(line->text);
   lines.insert(lines.end(), line->notes.begin(), line->notes.end());
   if (shape.split.apart()) {
-    lines.emplace_back("how K and V move between them (--kv-transfer-config ...) is left to you");
+    lines.emplace_back(
+        "configure the transfer of K and V between them yourself (--kv-transfer-config ...)");
   }
   return lines;
 }

@@ -116,11 +116,11 @@ std::optional<std::string> manifest_problem(const PlanCatalogue& catalogue, cons
   const Gpu& gpu = catalogue.gpus.at(shape.gpu).gpu;
   const std::string& preset = catalogue.engines.at(shape.engine).preset;
   const std::optional<ServeEngine> engine = serve_engine_of(preset);
-  if (!engine) return "its engine has no server";
-  if (shape.split.apart()) return "it has pools for prompts and for decoding";
+  if (!engine) return "its engine is not a server";
+  if (shape.split.apart()) return "it has separate prefill and decode pools";
   if (shape.parallel.gpus() > gpu.gpus_per_node) return "a replica spans several nodes";
   if (!image_of(*engine, preset, vendor_of(gpu))) {
-    return fmt::format("no container image of {} for it is known", preset);
+    return fmt::format("no container image of {} is known for it", preset);
   }
   return std::nullopt;
 }
@@ -134,7 +134,7 @@ void check_manifest_possible(const PlanCatalogue& catalogue, const SearchSpace& 
     if (problem.empty()) problem = fmt::format("{}: {}", short_name(shape), *found);
   }
   throw UsageError(
-      fmt::format("--kubernetes: nothing that is searched is a plain Deployment ({})", problem));
+      fmt::format("--kubernetes: no searched deployment is a plain Deployment ({})", problem));
 }
 
 std::string kubernetes_manifest(const PlanCatalogue& catalogue, const Shape& shape,

@@ -114,8 +114,8 @@ class ServeReader {
       return;
     }
     if (value.find('$') != std::string::npos || value.find('`') != std::string::npos) {
-      throw UsageError(
-          fmt::format("{}: '{}' has no value in the command; write it out", name, shown(value)));
+      throw UsageError(fmt::format("{}: '{}' is not set in the command; write the value out", name,
+                                   shown(value)));
     }
     row.knob->read(words_, value, name);
   }
@@ -140,7 +140,8 @@ class ServeReader {
 
   void take_model(const std::string& word) {
     if (word.find('$') != std::string::npos) {
-      throw UsageError(fmt::format("'{}' has no value in the command; write it out", shown(word)));
+      throw UsageError(
+          fmt::format("'{}' is not set in the command; write the value out", shown(word)));
     }
     serve_knobs::kModel.read(words_, word, "its arguments");
   }
@@ -236,7 +237,7 @@ class ServeReader {
       const auto text = file_text(path);
       if (!text) {
         command_.notes.push_back(fmt::format(
-            "{} {}: the file is not at hand, and what it says is not counted", name, shown(path)));
+            "{} {}: the file is not available, so its settings are ignored", name, shown(path)));
         continue;
       }
       for (auto& value : read_serve_yaml(*text, shown(path)))

@@ -34,7 +34,7 @@ void put_weight_format(ServeEngine engine, const std::string& name, ServeWords& 
   }
   words.weight_format = format;
   if (!is_made_on_loading(engine, format)) {
-    notes.push_back(fmt::format("weights as {}: name a checkpoint in that format", format));
+    notes.push_back(fmt::format("weights as {}: give a checkpoint in that format", format));
   }
 }
 
@@ -133,7 +133,7 @@ void note_draft(const EngineOverrides& knobs, std::vector<std::string>& notes) {
   const bool drafts = knobs.num_speculative_tokens.value_or(0) > 0;
   const DraftMethod method = knobs.speculative_method.value_or(DraftMethod::ngram);
   if (!drafts || (method != DraftMethod::eagle && method != DraftMethod::draft_model)) return;
-  notes.emplace_back("--speculative-config: add \"model\", the draft's checkpoint");
+  notes.emplace_back("--speculative-config: add \"model\", the checkpoint of the draft model");
 }
 
 /// "--disable-radix-cache" turns it off; on is the engine's default and needs no flag.
@@ -163,8 +163,8 @@ ServeLine serve_command_line(const DeploymentOptions& options, bool has_experts)
   const auto engine =
       serve_engine_of(options.engine.empty() ? std::string(kDefaultEngine) : options.engine);
   if (!engine) {
-    throw UsageError(fmt::format("no command starts engine '{}', expected vllm, sglang or trtllm",
-                                 options.engine));
+    throw UsageError(fmt::format(
+        "engine '{}' has no start command, expected vllm, sglang or trtllm", options.engine));
   }
   ServeLine line;
   ServeWords words{.model = options.model, .overrides = options.overrides};
@@ -180,7 +180,7 @@ ServeLine serve_command_line(const DeploymentOptions& options, bool has_experts)
   note_draft(options.overrides, line.notes);
   for (const std::string& knob : writer.unsaid()) {
     if (is_default(knob, words, *engine)) continue;
-    line.notes.push_back(fmt::format("{}: no flag of the engine says it", knob));
+    line.notes.push_back(fmt::format("{}: the engine has no flag for it", knob));
   }
   return line;
 }

@@ -15,7 +15,7 @@ std::optional<bool> all_experts(const ServeWords& words, int ranks,
   const int asked = *words.expert_ranks;
   if (asked > 1 && asked != ranks) {
     notes.push_back(
-        fmt::format("experts over {} of {} ranks are counted as over all of them", asked, ranks));
+        fmt::format("experts over {} of {} ranks are modelled as over all of them", asked, ranks));
   }
   return asked > 1;
 }
@@ -29,9 +29,9 @@ constexpr double kSharedDenominator = 10;
 /// `all` over `ranks`, rounded down as SGLang does. Throws UsageError if the result is 0.
 std::int64_t divided(const char* flag, std::int64_t all, int ranks) {
   if (all > 0 && all < ranks) {
-    throw UsageError(fmt::format(
-        "{}: {} leaves none to each of the {} ranks of --enable-dp-attention, which share them",
-        flag, all, ranks));
+    throw UsageError(
+        fmt::format("{}: {} is too few for the {} ranks of --enable-dp-attention, which share them",
+                    flag, all, ranks));
   }
   return all / ranks;
 }
@@ -80,15 +80,15 @@ ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
   if (!shared) {
     if (parallel.data.value_or(1) > 1) {
       notes.push_back(
-          "--dp-size without --enable-dp-attention starts servers that share nothing; if the model "
-          "has experts, they are counted here as shared");
+          "--dp-size without --enable-dp-attention starts independent servers; if the model has "
+          "experts, they are modelled as shared");
     }
     return parallel;
   }
   if (ranks % data != 0) {
     throw UsageError(
-        fmt::format("--dp-size: {} does not divide the {} ranks of --tp-size, expected with "
-                    "--enable-dp-attention",
+        fmt::format("--dp-size: {} does not divide the {} ranks of --tp-size, as "
+                    "--enable-dp-attention requires",
                     data, ranks));
   }
   parallel.tensor = ranks / data;
@@ -112,10 +112,10 @@ void put_parallelism(ServeEngine engine, const ParallelismOptions& parallel, boo
   if (engine == ServeEngine::tensorrt_llm) {
     words.data.reset();
     if (parallel.tensor.value_or(1) > 1 || !(has_experts || experts)) {
-      notes.push_back(fmt::format(
-          "TensorRT-LLM has no flags for {} data-parallel ranks of TP {}: start {} such servers "
-          "behind one address",
-          data, parallel.tensor.value_or(1), data));
+      notes.push_back(
+          fmt::format("TensorRT-LLM has no flags for {} data-parallel ranks with TP {}: start {} "
+                      "such servers behind a load balancer",
+                      data, parallel.tensor.value_or(1), data));
       if (experts) words.expert_ranks = parallel.tensor.value_or(1);
       return;
     }

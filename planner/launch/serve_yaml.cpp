@@ -139,7 +139,7 @@ class YamlReader {
     const std::size_t first = number_;
     int depth = depth_after(value);
     while (depth > 0) {
-      if (!next_line()) refuse(first, "the brackets of the value to close");
+      if (!next_line()) refuse(first, "closing brackets");
       depth = depth_after(line_, depth);
       value += ' ';
       value += trimmed(line_);

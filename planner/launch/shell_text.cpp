@@ -43,7 +43,7 @@ class ShellReader {
     end_command();
     if (!documents_.empty()) {
       throw UsageError(
-          fmt::format("the here-document '{}' has no end", shown(documents_.front().end)));
+          fmt::format("the here-document '{}' is not terminated", shown(documents_.front().end)));
     }
     return std::move(script_);
   }
@@ -62,7 +62,7 @@ class ShellReader {
   void append(std::string_view part) {
     grown_ += part.size();
     // A variable that contains itself would double with every line.
-    if (grown_ > 4 * kLongestScript) throw UsageError("the command's variables have no end");
+    if (grown_ > 4 * kLongestScript) throw UsageError("the command's variables expand without end");
     word_ += part;
     in_word_ = true;
   }
@@ -113,7 +113,7 @@ class ShellReader {
   std::string_view read_until(char quote) {
     const std::size_t end = text_.find(quote, at_);
     if (end == std::string_view::npos) {
-      throw UsageError(fmt::format("a quote ({}) is not closed in the command", quote));
+      throw UsageError(fmt::format("unclosed quote ({}) in the command", quote));
     }
     const std::string_view inside = text_.substr(at_, end - at_);
     at_ = end + 1;
@@ -124,7 +124,7 @@ class ShellReader {
     ++at_;
     in_word_ = true;
     while (peek() != '"') {
-      if (at_ >= text_.size()) throw UsageError("a quote (\") is not closed in the command");
+      if (at_ >= text_.size()) throw UsageError("unclosed quote (\") in the command");
       const char c = peek();
       const char next = peek(1);
       if (c == '\\' && next == '\n') {

@@ -71,7 +71,7 @@ Table finalist_table(const std::vector<RankedPlan>& ranked) {
                           {"$ per million output tokens"},
                           {"TTFT p95 (ms)"},
                           {"TPOT p95 (ms)"},
-                          {"P(holds)"},
+                          {"P(SLO met)"},
                           {"Breaks at (requests/s)"},
                           {"Pareto", false}},
               .rows = {}};

@@ -213,7 +213,7 @@ void write_requests(const SimulationRun& run, const std::string& path) {
           : write_csv_row(out, i, records[i], slo_class);
   }
   out.flush();
-  if (!out) throw Error(path + ": not written whole (disk full?)");
+  if (!out) throw Error(path + ": written incompletely (disk full?)");
 }
 
 }  // namespace roofcast

@@ -20,8 +20,8 @@ std::string expected_number(const KnobRange& range) {
     return fmt::format("a number {} {:g}", range.min_open ? "above" : "of at least", range.min);
   }
   if (range.min_open) return fmt::format("a number above {:g}, up to {:g}", range.min, range.max);
-  return fmt::format("a number from {:g} to {:g}{}", range.min, range.max,
-                     range.max_open ? ", that excluded" : "");
+  return fmt::format("a number from {:g} to {}{:g}", range.min, range.max_open ? "below " : "",
+                     range.max);
 }
 
 bool is_in(const KnobRange& range, const nlohmann::json& value) {
@@ -161,8 +161,8 @@ Json engine_options_schema() {
     }
   }
   return {{"description",
-           "Knobs of the engine, spelled as vLLM spells them. What is left out follows the "
-           "engine's version, the model and the GPU."},
+           "Engine knobs, spelled as in vLLM. Missing ones follow the engine's version, the model "
+           "and the GPU."},
           {"type", "object"},
           {"additionalProperties", false},
           {"dependentRequired", partners},

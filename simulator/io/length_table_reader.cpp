@@ -52,10 +52,10 @@ Columns find_columns(const std::vector<std::string>& header, const std::string& 
   const auto single = named("tokens");
   const bool paired = input && output;
   if (!paired && !single) {
-    throw Error(fmt::format(
-        "{}:1: no columns of lengths, expected a header with input and output, or with tokens; "
-        "found {}",
-        file, shown(fmt::format("{}", fmt::join(header, ", ")), 200)));
+    throw Error(
+        fmt::format("{}:1: no length columns, expected a header with input and output, or with "
+                    "tokens; found {}",
+                    file, shown(fmt::format("{}", fmt::join(header, ", ")), 200)));
   }
   return {.input = paired ? *input : *single,
           .output = paired ? *output : *single,
@@ -67,8 +67,9 @@ std::int64_t read_integer(const std::string& text, std::int64_t min, std::int64_
                           const std::string& where) {
   const auto number = to_number<std::int64_t>(text);
   if (!number || *number < min || *number > max) {
-    throw Error(fmt::format("{}: '{}' is no length or count, expected a whole number from {} to {}",
-                            where, text.substr(0, 40), min, max));
+    throw Error(
+        fmt::format("{}: '{}' is not a length or count, expected a whole number from {} to {}",
+                    where, text.substr(0, 40), min, max));
   }
   return *number;
 }
@@ -118,7 +119,7 @@ LengthTable read_length_table(const std::string& file) {
       throw Error(fmt::format("{}: more than {} rows of lengths", where, kMaxRows));
     }
   }
-  if (table.rows.empty()) throw Error(fmt::format("{}: holds no lengths", file));
+  if (table.rows.empty()) throw Error(fmt::format("{}: contains no lengths", file));
   return table;
 }
 

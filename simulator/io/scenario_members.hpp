@@ -44,7 +44,7 @@ inline std::optional<LengthDistribution> read_lengths(const JsonObject& object, 
   try {
     return parse_length_distribution(*text);
   } catch (const Error&) {
-    object.fail(key, std::string("a number of tokens, or a text ") + kLengthForms);
+    object.fail(key, std::string("a number of tokens, or a string ") + kLengthForms);
   }
 }
 inline Json lengths_json(const LengthDistribution& lengths) {
@@ -61,7 +61,7 @@ inline std::optional<ThinkTime> read_think_time(const JsonObject& object, const 
     return parse_think_time(value->is_string() ? value->get<std::string>() : value->dump());
   } catch (const Error&) {
     object.fail(key,
-                "seconds, or a text uniform:LOW:HIGH, exponential:MEAN, normal:MEAN:SD or "
+                "seconds, or a string uniform:LOW:HIGH, exponential:MEAN, normal:MEAN:SD or "
                 "lognormal:MEDIAN:SIGMA");
   }
 }
@@ -85,8 +85,8 @@ void members(auto& visit, RampUp& ramp) {
   static constexpr NameTable<RampUp::Strategy, 2> kStrategies{
       {{RampUp::Strategy::linear, "linear"}, {RampUp::Strategy::exponential, "exponential"}}};
   visit("strategy", ramp.strategy, Choice{kStrategies});
-  visit("start_rps", ramp.start, Required{AboveZero{}, "requests per second at first"});
-  visit("end_rps", ramp.end, Required{AboveZero{}, "requests per second at last"});
+  visit("start_rps", ramp.start, Required{AboveZero{}, "initial requests per second"});
+  visit("end_rps", ramp.end, Required{AboveZero{}, "final requests per second"});
 }
 
 struct PhaseMembers {
@@ -103,7 +103,7 @@ void members(auto& visit, RateStage& stage) {
 
 void members(auto& visit, DiurnalRate& rate) {
   visit("low", rate.low, Required{Rate{}, "requests per second"});
-  visit("high", rate.high, Required{AboveZero{}, "requests per second at the peak"});
+  visit("high", rate.high, Required{AboveZero{}, "peak requests per second"});
   visit("period_s", rate.period, AboveZero{});
 }
 
@@ -159,11 +159,12 @@ inline void refuse_two_patterns(const JsonObject& object) {
   const char* found = nullptr;
   for (const char* key : kPatterns) {
     if (object.find(key) == nullptr) continue;
-    if (found != nullptr) object.fail(key, fmt::format("no {} beside {}", key, found));
+    if (found != nullptr) object.fail(key, fmt::format("no {} together with {}", key, found));
     found = key;
   }
   if (object.find("stages") != nullptr && object.find("num_prompts") != nullptr) {
-    object.fail("num_prompts", "no num_prompts beside stages, whose rates and durations decide");
+    object.fail("num_prompts",
+                "no num_prompts together with stages, whose rates and durations decide");
   }
 }
 
@@ -272,7 +273,7 @@ void members(auto& visit, Autoscaling& scaling) {
       {{Metric::queue, "queue"}, {Metric::utilisation, "utilisation"}}};
   visit("min_replicas", scaling.min_replicas, Whole{1, kMaxReplicas});
   visit("max_replicas", scaling.max_replicas,
-        Required{Whole{1, kMaxReplicas}, "the most replicas of the pool"});
+        Required{Whole{1, kMaxReplicas}, "the maximum number of replicas of the pool"});
   visit("metric", scaling.metric, Choice{kMetrics});
   visit("target", scaling.target, AboveZero{});
   visit("interval_s", scaling.interval, Time{});

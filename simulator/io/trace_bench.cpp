@@ -143,9 +143,9 @@ double spacing(const ResultHandler& result, const std::string& path) {
   if (rate == "null" || rate == "inf") return 0;
   const auto per_second = parse_seconds(rate);  // a plain number
   if (!per_second || *per_second == 0) {
-    throw Error(fmt::format(
-        "{}: has no start_times, and request_rate is '{}': nothing says when requests arrive", path,
-        shown(rate)));
+    throw Error(
+        fmt::format("{}: has no start_times, and request_rate is '{}': arrival times are unknown",
+                    path, shown(rate)));
   }
   return 1 / to_seconds(*per_second).value;
 }
@@ -178,7 +178,7 @@ Workload read_trace_bench(ByteSource& bytes, const TraceWorkload& spec) {
   JsonBuffer text(bytes, NumberWords::become_null);
   const ResultHandler result = read_result(text, spec.path);
   if (spec.columns != TraceColumnNames{}) {
-    throw Error(spec.path + ": is a benchmark result, which has no columns to be named");
+    throw Error(spec.path + ": is a benchmark result, which has no columns to name");
   }
   TraceBuilder trace(spec, TraceBuilder::Places::entries);
   trace.name_column(TraceColumn::time, "start_times");
@@ -187,23 +187,23 @@ Workload read_trace_bench(ByteSource& bytes, const TraceWorkload& spec) {
   const auto& times = result.arrays[kStartTimes];
   const double gap = times ? 0 : spacing(result, spec.path);
   if (!times) {
-    trace.note(gap > 0 ? fmt::format("the result does not say when requests were sent: they are "
+    trace.note(gap > 0 ? fmt::format("the result does not state when requests were sent: they are "
                                      "spaced evenly at its request_rate, {}/s",
                                      *result.request_rate)
-                       : "the result does not say when requests were sent: all arrive at once");
+                       : "the result does not state when requests were sent: all arrive at once");
   }
   if (const auto limit = concurrency_limit(result, spec.path)) {
     // Start times already reflect the limit.
     if (times) {
       trace.note(
-          fmt::format("the run had at most {} in flight; requests are sent when they were "
-                      "sent then, however many are in flight now",
+          fmt::format("the run had at most {} in flight; the replay sends requests at the recorded "
+                      "times, however many are in flight",
                       counted(*limit, "request")));
     } else {
       trace.limit_concurrency(*limit);
     }
   }
-  if (has_more(text)) trace.note("the file holds further results: only the first is replayed");
+  if (has_more(text)) trace.note("the file contains further results: only the first is replayed");
   const std::size_t count = result.arrays[kInputLens]->size();
   TraceRow row;
   for (std::size_t i = 0; i < count; ++i) {

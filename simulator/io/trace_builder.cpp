@@ -97,7 +97,7 @@ void TraceBuilder::add(const TraceRow& row, std::int64_t place) {
   if (row.has(TraceColumn::session)) {
     Session& session = sessions_[row.text(TraceColumn::session)];
     if (delay > kLongestSpan - session.paused) {
-      return reject(place, fmt::format("with this {} the pauses of the session are over ten years",
+      return reject(place, fmt::format("with this {} the pauses of the session exceed ten years",
                                        name(TraceColumn::delay)));
     }
     session.paused += delay;
@@ -155,7 +155,7 @@ TraceBuilder::Problem TraceBuilder::read_time(const TraceRow& row, Nanoseconds& 
 TraceBuilder::Problem TraceBuilder::read_delay(const TraceRow& row, Nanoseconds& delay) const {
   if (!row.has(TraceColumn::delay)) return std::nullopt;
   if (!row.has(TraceColumn::session)) {
-    return fmt::format("{} is given without a session_id", name(TraceColumn::delay));
+    return fmt::format("{} requires a session_id", name(TraceColumn::delay));
   }
   const auto parsed = parse_duration(row.text(TraceColumn::delay), TraceTimeUnit::milliseconds);
   if (!parsed || *parsed > kLongestSpan) {
@@ -199,8 +199,7 @@ TraceBuilder::Problem TraceBuilder::read_class(const TraceRow& row, std::int32_t
   }
   const auto found = std::find(names.begin(), names.end(), text);
   if (found == names.end() && names.size() == kMaxClasses) {
-    return fmt::format("class '{}' is one too many, expected at most {} classes", shown(text),
-                       kMaxClasses);
+    return fmt::format("class '{}' exceeds the limit of {} classes", shown(text), kMaxClasses);
   }
   slo_class = static_cast<std::int32_t>(found - names.begin());
   if (found == names.end()) names.push_back(text);
@@ -221,7 +220,7 @@ TraceBuilder::Problem TraceBuilder::read_contents(const TraceRow& row, Request& 
         "hash_ids has {} entries, expected at most {}: {} input tokens in blocks of {}",
         row.hash_ids.size(), blocks, request.input_tokens, block);
   }
-  if (contents.size() + row.hash_ids.size() > kMaxSpans) return "more hash ids than can be held";
+  if (contents.size() + row.hash_ids.size() > kMaxSpans) return "too many hash ids";
   std::int64_t left = request.input_tokens;
   for (std::uint64_t id : row.hash_ids) {
     contents.push_back({.content = id, .tokens = std::min(block, left)});
@@ -263,7 +262,7 @@ void TraceBuilder::note_extremes(Nanoseconds time, std::int64_t place) {
 Workload TraceBuilder::finish(bool stopped_early) {
   auto& requests = workload_.requests;
   if (requests.empty()) {
-    throw Error(fmt::format("{}: no row could be read, {}", spec_.path,
+    throw Error(fmt::format("{}: no row could be read; {}", spec_.path,
                             !first_skipped_.empty() ? "the first: " + first_skipped_
                             : dropped_ > 0          ? "all " + counted(dropped_, "row") + " failed"
                                                     : std::string("the file has no rows")));
@@ -340,9 +339,8 @@ void TraceBuilder::note_unit() {
   const bool unix_time = earliest_ >= kFirstUnix && earliest_ <= kLastUnix;
   if (!unix_time && !fractions_) return;
   note(fmt::format(
-      "{} is taken as milliseconds, yet {}: if it counts seconds, say so "
-      "(--trace-time-unit s)",
-      shown(name(TraceColumn::time)), unix_time ? "begins like a Unix time" : "has fractions"));
+      "{} is read as milliseconds, but {}: if it is in seconds, set --trace-time-unit s",
+      shown(name(TraceColumn::time)), unix_time ? "looks like a Unix time" : "has fractions"));
 }
 
 void TraceBuilder::add_notes(bool stopped_early) {
@@ -355,14 +353,13 @@ void TraceBuilder::add_notes(bool stopped_early) {
   }
   note_count(dropped_, "row", "with 0 output tokens left out as failed");
   note_count(zero_outputs_, "row",
-             "with 0 output tokens taken as 1: an engine generates at least one");
-  note_count(zero_inputs_, "row", "with 0 input tokens taken as 1: a prompt is not empty");
+             "with 0 output tokens changed to 1: an engine generates at least one");
+  note_count(zero_inputs_, "row", "with 0 input tokens changed to 1: a prompt is not empty");
   if (out_of_order_ > 0) {
-    note(fmt::format("rows were not in order of time ({} steps back) and were sorted",
-                     out_of_order_));
+    note(fmt::format("rows were not in time order ({} steps back) and were sorted", out_of_order_));
   }
   note_unit();
-  note_count(std::ssize(untimed_), "session", "without a time begin with the trace");
+  note_count(std::ssize(untimed_), "session", "without a time start with the trace");
   if (stopped_early) {
     note(fmt::format("read only the first {} (max_requests)",
                      counted(std::ssize(workload_.requests), "row")));

@@ -27,11 +27,11 @@ Header read_header(LineReader& lines, const TraceWorkload& spec) {
   std::string_view line;
   if (!lines.next_filled(line)) {
     throw Error(
-        fmt::format("{}: is empty, expected a header line and one row a request", spec.path));
+        fmt::format("{}: is empty, expected a header line and one row per request", spec.path));
   }
   Header header;
   if (!split_csv(line, header)) {
-    throw Error(fmt::format("{}:{}: a quote is left open", spec.path, lines.line_number()));
+    throw Error(fmt::format("{}:{}: unclosed quote", spec.path, lines.line_number()));
   }
   return header;
 }
@@ -46,9 +46,9 @@ void refuse_absent(const Places& places, const Header& header, const TraceWorklo
   for (std::size_t i = 0; i < kTraceColumns; ++i) {
     const std::string& name = name_given(static_cast<TraceColumn>(i), spec.columns);
     if (name.empty() || places[i]) continue;
-    throw Error(
-        fmt::format("{}:{}: no column '{}', as the trace's columns are said to be; found {}",
-                    spec.path, line, shown(name), shown_header(header)));
+    throw Error(fmt::format(
+        "{}:{}: no column '{}', as named by --trace-columns or workload.columns; found {}",
+        spec.path, line, shown(name), shown_header(header)));
   }
 }
 
@@ -83,12 +83,11 @@ void note_unused(const Header& header, const Places& places, const TraceColumnNa
     const bool used = std::find(places.begin(), places.end(), i) != places.end();
     if (used) continue;
     if (name == "numimages") {  // Azure LMM 2025
-      trace.note("column " + header[i] +
-                 " is not used: images cost nothing beyond their tokens in the prompt");
+      trace.note("column " + header[i] + " is not used: images count only as prompt tokens");
     }
     if (column_called(header[i], renamed) == TraceColumn::hash_ids) {
       trace.note("column " + shown(header[i]) +
-                 " is not used: blocks are shared in JSONL alone, here no two prompts share one");
+                 " is not used: only JSONL traces share blocks; here no two prompts share one");
     }
     if (name == "session_id") {  // BurstGPT, third file
       trace.note("column " + header[i] +
@@ -129,7 +128,7 @@ Workload read_trace_csv(ByteSource& bytes, const TraceWorkload& spec) {
     if (trace.is_full()) return trace.finish(true);
     const std::int64_t place = lines.line_number();
     if (!split_csv(line, fields)) {
-      trace.reject(place, "a quote is left open");
+      trace.reject(place, "unclosed quote");
     } else if (fields.size() != header.size()) {
       trace.reject(place, fmt::format("{} fields, expected {}", fields.size(), header.size()));
     } else {

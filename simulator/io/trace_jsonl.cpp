@@ -91,15 +91,16 @@ class RowHandler {
     const bool fed = row.has(TraceColumn::input);
     if (timed && fed && row.has(TraceColumn::output)) return;
     if (!fed && has_text_input_) {
-      problem = "text_input takes the model's tokenizer, expected input_length";
+      problem = "text_input requires the model's tokenizer, expected input_length";
       return;
     }
     const TraceColumn missing = !timed ? TraceColumn::time
                                 : !fed ? TraceColumn::input
                                        : TraceColumn::output;
     if (const std::string& name = name_given(missing, spec_.columns); !name.empty()) {
-      problem = fmt::format("no key '{}', as the trace's columns are said to be; found {}",
-                            shown(name), shown(keys_, kKeysShown));
+      problem =
+          fmt::format("no key '{}', as named by --trace-columns or workload.columns; found {}",
+                      shown(name), shown(keys_, kKeysShown));
       return;
     }
     problem =
@@ -210,8 +211,9 @@ Workload read_trace_jsonl(ByteSource& bytes, const TraceWorkload& spec) {
     }
   }
   if (const auto name = handler.absent_column(); name && !trace.is_empty()) {
-    throw Error(fmt::format("{}: no row has the key '{}', as the trace's columns are said to be",
-                            spec.path, shown(*name)));
+    throw Error(
+        fmt::format("{}: no row has the key '{}', as named by --trace-columns or workload.columns",
+                    spec.path, shown(*name)));
   }
   return trace.finish(false);
 }

@@ -25,8 +25,9 @@ void check(const TraceWorkload& spec) {
   const int scales =
       (spec.time_scale != 1.0 ? 1 : 0) + (spec.rate_scale ? 1 : 0) + (spec.request_rate ? 1 : 0);
   if (scales > 1) {
-    throw Error(fmt::format("{}: expected one of time_scale, rate_scale and request_rate, not {}",
-                            spec.path, scales));
+    throw Error(
+        fmt::format("{}: expected at most one of time_scale, rate_scale and request_rate, not {}",
+                    spec.path, scales));
   }
   if (spec.max_requests < 0) {
     throw Error(fmt::format("{}: max_requests is {}, expected 0 (all) or more", spec.path,

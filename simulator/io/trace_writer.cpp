@@ -71,16 +71,18 @@ std::string class_json(const Workload& workload, const Request& request) {
 
 std::vector<std::string> lost_in_any(const Workload& workload) {
   std::vector<std::string> lost;
-  if (!workload.stages.empty()) lost.emplace_back("the file does not keep the stages of the load");
+  if (!workload.stages.empty()) {
+    lost.emplace_back("the file does not record the stages of the load");
+  }
   if (workload.max_concurrency) {
-    lost.push_back(fmt::format("the file does not keep that at most {} were in flight",
+    lost.push_back(fmt::format("the file does not record the limit of {} in flight",
                                counted(*workload.max_concurrency, "request")));
   }
   if (any_request(workload, [](const Request& r) { return r.adapter >= 0; })) {
-    lost.emplace_back("the file does not keep which adapter a request uses");
+    lost.emplace_back("the file does not record which adapter a request uses");
   }
   if (any_request(workload, [](const Request& r) { return r.output_continues_prompt; })) {
-    lost.emplace_back("the file does not keep that turns repeat the answers before them");
+    lost.emplace_back("the file does not record that turns repeat the answers before them");
   }
   return lost;
 }
@@ -146,7 +148,7 @@ void write_trace_jsonl(const Workload& workload, std::ostream& out) {
 std::vector<std::string> lost_in_csv(const Workload& workload) {
   auto lost = lost_in_any(workload);
   if (!workload.contents.empty()) {
-    lost.emplace_back("CSV does not keep which prompts share a prefix: write a .jsonl");
+    lost.emplace_back("CSV does not record which prompts share a prefix: write a .jsonl");
   }
   return lost;
 }
@@ -155,8 +157,7 @@ std::vector<std::string> lost_in_jsonl(const Workload& workload) {
   auto lost = lost_in_any(workload);
   if (!is_in_blocks(workload)) {
     lost.emplace_back(
-        "the file does not keep which prompts share a prefix: their parts are not blocks of 512 "
-        "tokens");
+        "the file does not record shared prefixes: they are not blocks of 512 tokens");
   }
   return lost;
 }

@@ -100,10 +100,10 @@ TEST(SimulateCommand, ATargetWithoutAUnitIsMisuse) {
 }
 
 TEST(SimulateCommand, FlagsThatWouldChangeNothingAreMisuse) {
-  expect_misuse(kBase + "--acceptance-rate 0.7", "acceptance_rate: given without");
-  expect_misuse(kBase + "--draft-pass-time 1ms", "draft_pass_time: given without");
+  expect_misuse(kBase + "--acceptance-rate 0.7", "acceptance_rate: requires");
+  expect_misuse(kBase + "--draft-pass-time 1ms", "draft_pass_time: requires");
   expect_misuse(kBase + "--kv-offloading-bandwidth 25GB",
-                "kv_offloading_bandwidth: given without kv_offloading_size");
+                "kv_offloading_bandwidth: requires kv_offloading_size");
   expect_misuse(kBase + "--max-loras 4", "max_loras: requires lora_adapters");
   expect_misuse(kBase + "--lora-step-time 1ms", "lora_step_time: requires lora_adapters");
   expect_misuse(kBase + "--lora-zipf 1", "--lora-zipf: needs --lora-adapters");

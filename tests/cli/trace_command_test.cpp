@@ -34,7 +34,7 @@ TEST(TraceCommand, CsvSaysThatItKeepsNoSharedPrefixes) {
   std::ofstream("in.jsonl") << kMooncake;
   const CommandResult result = run_command("trace --trace in.jsonl --out out.csv");
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("CSV does not keep which prompts share a prefix"));
+  EXPECT_THAT(result.out, HasSubstr("CSV does not record which prompts share a prefix"));
   EXPECT_THAT(content_of("out.csv"), HasSubstr("1.500000000,512,6"));
 }
 

@@ -102,7 +102,7 @@ TEST(Capacity, LeavesItsFiguresInTheStore) {
   const roofcast::Run run = capacity_row(answer, "roofcast capacity");
   EXPECT_EQ(run.row.kind, "capacity");
   EXPECT_EQ(run.row.gpu, "nvidia-h100-sxm");
-  EXPECT_THAT(run.row.summary, HasSubstr("carries "));
+  EXPECT_THAT(run.row.summary, HasSubstr("capacity "));
   ASSERT_FALSE(run.metrics.empty());
   EXPECT_EQ(run.metrics.front().name, "capacity_rate_per_s");
   EXPECT_EQ(run.metrics.front().value, answer.capacity);

@@ -89,7 +89,7 @@ TEST(SimulationAnswer, SaysThatLimitsAreLeftOutWhenTheyWereInterrupted) {
                [](std::int64_t, std::int64_t total) { return total == 40; });
   EXPECT_FALSE(answer.stopped);
   EXPECT_FALSE(answer.limits);
-  EXPECT_THAT(answer.notes.back(), HasSubstr("what limits the run is left out"));
+  EXPECT_THAT(answer.notes.back(), HasSubstr("the limits of the run are left out"));
 }
 
 TEST(SimulationAnswer, IsAYesWhenThePromiseIsKept) {

@@ -240,7 +240,7 @@ TEST(Api, AReportPastItsTimeEndsInAnAnswer) {
   const ApiAnswer answer =
       Api({.longest_run = std::chrono::milliseconds(0)}, store).report("1", page);
   EXPECT_EQ(answer.status, 504);
-  EXPECT_THAT(line_of(answer), HasSubstr("took longer"));
+  EXPECT_THAT(line_of(answer), HasSubstr("exceeded the server's limit"));
   EXPECT_EQ(page, "");
 }
 

@@ -69,7 +69,7 @@ TEST(Questions, EachHasItsOwnKeys) {
   EXPECT_TRUE(capacity.lose_one);
   EXPECT_TRUE(capacity.free_length);
   EXPECT_FALSE(asked_capacity(Json{{"num_prompts", 100}}, {}).free_length);
-  EXPECT_THAT(refusal("memory", R"({"num_prompts": 5})"), HasSubstr("no key 'num_prompts'"));
+  EXPECT_THAT(refusal("memory", R"({"num_prompts": 5})"), HasSubstr("unknown key 'num_prompts'"));
 }
 
 TEST(Questions, ListsHaveSeveralValues) {
@@ -100,7 +100,7 @@ TEST(Questions, AKeyIsGivenOnce) {
 TEST(Questions, RefusalsNameTheKey) {
   EXPECT_THAT(refusal("simulate", R"({"num_prompts": "many"})"), HasSubstr("num_prompts: 'many'"));
   EXPECT_THAT(refusal("simulate", R"({"burstiness": 2})"), HasSubstr("burstiness"));
-  EXPECT_EQ(with_keys("--from: given without --growth (10%--20%, a - b, --)"),
+  EXPECT_EQ(with_keys("--from: needs --growth (10%--20%, a - b, --)"),
             "from: given without growth (10%--20%, a - b, --)");
   EXPECT_EQ(with_keys("--max-num-seqs: 0"), "max_num_seqs: 0");
   EXPECT_EQ(with_keys("no run (roofcast runs --store x) for --tp"),
@@ -121,7 +121,7 @@ TEST(Questions, NoKeyReadsOrWritesAFile) {
                            "scenario", "from-cmd", "output", "help", "help-all", "trace-columns",
                            "stages", "turns", "lora-adapters", "speculative-config"}) {
     EXPECT_THAT(refusal("simulate", std::string("{\"") + flag + "\": \"x\"}"),
-                HasSubstr("no key '" + std::string(flag) + "'"));
+                HasSubstr("unknown key '" + std::string(flag) + "'"));
   }
 }
 

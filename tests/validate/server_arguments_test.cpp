@@ -104,8 +104,8 @@ TEST(ServerArguments, WhatIsNotModelledIsTold) {
   EXPECT_THAT(taken_for_granted(setting), IsEmpty());
   setting.other["server_info"] = R"({"enable_torch_compile": true, "enable_eplb": true})";
   EXPECT_THAT(taken_for_granted(setting),
-              ElementsAre("the server ran with enable_eplb, enable_torch_compile, not modelled: "
-                          "predicted without"));
+              ElementsAre("the server ran with enable_eplb, enable_torch_compile, which is not "
+                          "modelled: predicted without it"));
   EXPECT_TRUE(is_server_argument("mem_fraction_static"));
   EXPECT_TRUE(is_server_argument("scheduling_policy"));
   EXPECT_FALSE(is_server_argument("mem_fraction"));

@@ -77,7 +77,7 @@ TEST_F(Manifest, AFigureThatCannotBeReadIsTheCasesProblemAndNamesItsKey) {
   EXPECT_THAT(measured(R"({"ttft_s": {"p91": 1}})").problem, HasSubstr("ttft_s.p91"));
   EXPECT_THAT(measured(R"({"ttft_s": {"mean": -1}})").problem, HasSubstr("at least 0"));
   EXPECT_THAT(measured(R"({"ttft_s": {"mean": "5 parsecs"}})").problem, HasSubstr("ttft_s.mean"));
-  EXPECT_THAT(measured("{}").problem, HasSubstr("holds no metric"));
+  EXPECT_THAT(measured("{}").problem, HasSubstr("has no metric"));
   EXPECT_THAT(measured("[]").problem, HasSubstr("expected an object"));
 }
 

@@ -219,8 +219,8 @@ TEST_F(Calibrate, OneGpuSaysWhyNoCollectiveIsTimed) {
   FakeBackend backend;
   backend.peers_.why_not = "there is one Fake Accelerator in this machine";
   run(backend);
-  EXPECT_THAT(told, Contains("collectives are not timed: there is one Fake Accelerator in this "
-                             "machine"));
+  EXPECT_THAT(
+      told, Contains("collectives were not timed: there is one Fake Accelerator in this machine"));
   EXPECT_THAT(test::run_command("gpus " + options.out).out,
               HasSubstr("not timed: there is one Fake Accelerator"));
 }

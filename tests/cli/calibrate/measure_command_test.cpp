@@ -103,12 +103,12 @@ TEST(Measure, RefusesInALine) {
   EXPECT_THAT(refusal("measure --model gpt2 --layers 99 --no-store"), HasSubstr("12 layers"));
   EXPECT_THAT(refusal("measure --model gpt2 --device tpu --no-store"), HasSubstr("--device"));
   EXPECT_THAT(refusal("measure --model gpt2 --naive --batch 2 --no-store"),
-              HasSubstr("--naive runs one request"));
+              HasSubstr("--naive runs a single request"));
   EXPECT_THAT(refusal("measure --model deepseek-v3 --layers 1 --no-store"),
               HasSubstr("latent attention"));
   EXPECT_THAT(refusal("measure --model gpt2 --batch 1 --input-len uniform:1:5 --no-store"),
               HasSubstr("one length"));
-  EXPECT_THAT(refusal(kTiny + "--no-store --tp 2"), HasSubstr("one device"));
+  EXPECT_THAT(refusal(kTiny + "--no-store --tp 2"), HasSubstr("single device"));
   EXPECT_THAT(refusal(kTiny + "--no-store --quantization fp8"), HasSubstr("fp32, fp16 or bf16"));
   EXPECT_THAT(refusal(kTiny + "--no-store --kv-cache-dtype fp8"), HasSubstr("cannot be run"));
   // GPT-2 has 1,024 positions.

@@ -37,7 +37,7 @@ TEST_F(ProfileCommand, ImportedTableAnswersAsTheGpu) {
       test::run_command("profile import " + folder_.path().string() + " --gpu h200 --out " + out);
   ASSERT_EQ(imported.exit_code, 0) << imported.err;
   EXPECT_THAT(imported.out,
-              HasSubstr("4 rows: 1 refused, 0 of no use here; 3 points in 1 curve\n"));
+              HasSubstr("4 rows: 1 rejected, 0 not usable here; 3 points in 1 curve\n"));
   EXPECT_THAT(imported.out, HasSubstr("gemm.csv line 4"));
   const auto shown = test::run_command("gpus " + out);
   EXPECT_EQ(shown.exit_code, 0) << shown.err;

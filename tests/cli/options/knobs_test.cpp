@@ -177,7 +177,7 @@ TEST(EngineKnobs, AreRefusedByEnginesThatDoNotHaveThem) {
     for (const EnginePreset& preset : engine_presets()) {
       SCOPED_TRACE(preset.name + " " + knob.key);
       const std::string message = refusal(preset.name, knob, knob.examples.front());
-      const std::string complaint = knob_name(knob) + ": given for " + preset.name;
+      const std::string complaint = knob_name(knob) + ": not supported by " + preset.name;
       if (owns(knob.owner, preset.defaults.scheduler, preset.defaults.memory_rule)) {
         EXPECT_THAT(message, Not(HasSubstr(complaint)));
       } else {
@@ -193,7 +193,7 @@ TEST(EngineKnobs, AreNothingWithoutThePartnerThatSwitchesThemOn) {
   for (const EngineKnob& knob : engine_knobs()) {
     if (*knob.partner == '\0') continue;
     EXPECT_THAT(refusal("vllm-0.19", knob, knob.examples.front()),
-                HasSubstr(knob_name(knob) + ": given without "))
+                HasSubstr(knob_name(knob) + ": requires "))
         << knob.key;
   }
 }

@@ -64,7 +64,7 @@ TEST(PlanCommand, NamesTheLimitThatContradicts) {
 }
 
 TEST(PlanCommand, RefusesWhatIsMissingOrIdle) {
-  expect_misuse("--gpu h100", "what is promised");
+  expect_misuse("--gpu h100", "plan needs an SLO");
   expect_misuse(kPromise, "--gpu is missing");
   expect_misuse("--gpu h100 --available l40s=2 " + kPromise, "not among the GPUs");
   expect_misuse("--gpu h100 --available h100 " + kPromise, "expected GPU=NUMBER");
@@ -98,7 +98,7 @@ TEST(PlanCommand, SaysWhenABreakingPointRestsOnFewRequests) {
       "plan --model llama-3.1-8b --gpu h100 --request-rate 10 --search tp=1 "
       "--max-replicas 1 --output-len 32 --no-store " +
       kPromise;
-  const std::string warning = "few requests: a load that lasts may break it sooner";
+  const std::string warning = "few requests: a sustained load may break it sooner";
   const CommandResult few = run_command(line + "--num-prompts 20");
   EXPECT_NE(few.out.find(warning), std::string::npos) << few.out;
   const CommandResult many = run_command(line + "--num-prompts 1000");

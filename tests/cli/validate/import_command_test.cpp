@@ -30,7 +30,7 @@ TEST_F(Import, StoresMeasuredRunsAndPrintsWhatItUnderstood) {
   const CommandResult result =
       run_command("runs import bench.json --meta gpu=h100 tp=2 vllm_version=0.19.0 -o json");
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("1 run kept in roofcast.db"));
+  EXPECT_THAT(result.err, HasSubstr("1 run stored in roofcast.db"));
   const auto run = nlohmann::json::parse(result.out)["runs"][0];
   EXPECT_EQ(run["setting"]["tensor"], 2);
   EXPECT_EQ(run["setting"]["request_rate"], "inf");
@@ -82,7 +82,7 @@ TEST_F(Import, RefusesWhatItCannotUse) {
   std::ofstream("notes.txt") << "hello";
   const CommandResult result = run_command("runs import notes.txt");
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("notes.txt: holds no result of a known format"));
+  EXPECT_THAT(result.err, HasSubstr("notes.txt: contains no result of a known format"));
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ TEST_F(Validate, AStageOfTheLoadIsComparedByItself) {
   const json beyond = json::parse(validate("--no-store -o json").out);
   EXPECT_EQ(beyond["answered"], 0);
   EXPECT_THAT(beyond["cases"][0]["reason"].get<std::string>(),
-              HasSubstr("stage 3 was measured, but the load reports 2"));
+              HasSubstr("stage 3 was measured, but the load has only 2"));
   first["stage"] = 1;
   first["ask"] = "memory";
   const json memory = json::parse(validate("--no-store -o json").out);
@@ -107,7 +107,7 @@ TEST_F(Validate, PutsWhatSimulateSaysBesideWhatWasMeasured) {
 TEST_F(Validate, ACaseWithoutAnAnswerIsARowWithItsReason) {
   const CommandResult result = validate();
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("Not answered"));
+  EXPECT_THAT(result.out, HasSubstr("Not predicted"));
   EXPECT_THAT(result.out, HasSubstr("'no-such-model' is no file"));
   EXPECT_THAT(result.out, HasSubstr("1 of 2 cases answered, 1 not"));
 }
@@ -136,7 +136,7 @@ TEST_F(Validate, PastTheThresholdTheAnswerIsNo) {
   EXPECT_EQ(validate("--threshold kv_blocks=1e6%").exit_code, 0);
   const CommandResult result = validate("--threshold kv_blocks=10%");
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.out, HasSubstr("Past the threshold: kv_blocks"));
+  EXPECT_THAT(result.out, HasSubstr("Above the threshold: kv_blocks"));
 }
 
 TEST_F(Validate, TheLedgerStandsInsteadOfTheCases) {
@@ -154,7 +154,7 @@ TEST_F(Validate, IsTheSameEveryTime) {
 TEST_F(Validate, BothSidesAreKeptAndCanBeCompared) {
   const CommandResult result = validate("--store runs.db");
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("1 case kept in runs.db"));
+  EXPECT_THAT(result.err, HasSubstr("1 case stored in runs.db"));
   // The measured side comes first.
   const json compared = json::parse(run_command("compare 1 2 --store runs.db -o json").out);
   EXPECT_EQ(compared["a"]["kind"], "measured");
@@ -240,7 +240,7 @@ bool is_refused_as_idle(const std::string& flag, const std::string& manifest) {
         " max_utilization", " equal_progress", " plain", " '{\"num_speculative_tokens\":3}'"}) {
     const CommandResult result = run_command("validate " + manifest + " " + flag + value);
     if (result.exit_code == 0) return false;
-    if (result.err.find("is a manifest, which says") != std::string::npos) return true;
+    if (result.err.find("is a manifest, which already states") != std::string::npos) return true;
   }
   return false;
 }
@@ -271,7 +271,7 @@ TEST_F(Validate, WhatIsNeitherManifestNorResultIsCalledSo) {
     const CommandResult result = run_command("validate x.json --model llama-3.1-8b --gpu h100");
     EXPECT_EQ(result.exit_code, 1) << text;
     EXPECT_THAT(result.err, HasSubstr("x.json")) << text;
-    EXPECT_THAT(result.err, Not(HasSubstr("which says what its cases ran on"))) << text;
+    EXPECT_THAT(result.err, Not(HasSubstr("which already states what its cases ran on"))) << text;
   }
 }
 

@@ -53,7 +53,7 @@ TEST_P(ResultWithoutLoad, IsNotJudgedUntilItsLoadIsGiven) {
   const json unsaid = case_of(text, "", file);
   EXPECT_EQ(unsaid["answered"], false);
   EXPECT_THAT(unsaid["reason"].get<std::string>(),
-              HasSubstr("does not say its load, expected --request-rate (inf: all at once) or "
+              HasSubstr("does not state its load, expected --request-rate (inf: all at once) or "
                         "--max-concurrency"));
   EXPECT_EQ(case_of(text, "--request-rate 2", file)["answered"], true);
   EXPECT_EQ(case_of(text, "--max-concurrency 1", file)["answered"], true);
@@ -101,8 +101,9 @@ TEST_F(ValidateResult, WhatIsAllAtOnceByDefinitionNeedsNoRate) {
                                   "--input-len 100 --output-len 10");
   EXPECT_EQ(throughput["answered"], true) << throughput["reason"];
   const std::string latency = R"({"avg_latency": 0.1, "latencies": [0.1], "percentiles": {}})";
-  EXPECT_THAT(case_of(latency, "--input-len 100 --output-len 10")["reason"].get<std::string>(),
-              HasSubstr("does not say how many requests came at once, expected --num-prompts"));
+  EXPECT_THAT(
+      case_of(latency, "--input-len 100 --output-len 10")["reason"].get<std::string>(),
+      HasSubstr("does not state the number of requests sent at once, expected --num-prompts"));
   EXPECT_EQ(case_of(latency, "--meta batch_size=8 input_len=100 output_len=10")["answered"], true);
   const json unlimited = case_of(R"({"engine": {"model": "llama-3.1-8b"},
       "world_info": {"tp_size": 1, "pp_size": 1, "world_size": 1, "issue_rate": -1},
@@ -162,8 +163,7 @@ TEST_F(ValidateResult, AMetaKeyThatChangesNothingIsTold) {
       "--meta max_num_seq=2 tp=1");
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err,
-            "--meta: max_num_seq is not known here and changes nothing, did you mean "
-            "'max_num_seqs'?\n");
+            "--meta: max_num_seq is unknown and has no effect, did you mean 'max_num_seqs'?\n");
 }
 
 TEST_F(ValidateResult, ADeploymentThatIsNotUnderstoodIsNotJudged) {
@@ -171,8 +171,8 @@ TEST_F(ValidateResult, ADeploymentThatIsNotUnderstoodIsNotJudged) {
     const char *keys, *reason;
   };
   for (const Case& tried : std::vector<Case>{
-           {R"(, "disagg": true)", "prefills and decodes on GPUs of their own"},
-           {R"(, "disaggregation_mode": "decode")", "prefills and decodes on GPUs of their own"},
+           {R"(, "disagg": true)", "prefills and decodes on separate GPUs"},
+           {R"(, "disaggregation_mode": "decode")", "prefills and decodes on separate GPUs"},
            {R"(, "is_multinode": "True")", "ran on several nodes"},
            {R"(, "spec_decoding": "mtp")", "ran with speculative decoding"},
            {R"(, "spec_decode_acceptance_length": 2.4)", "ran with speculative decoding"},
@@ -200,7 +200,7 @@ TEST_F(ValidateResult, WhatTheFileLeavesOutOfItsEngineIsNoted) {
         .dump();
   };
   EXPECT_THAT(notes(R"(, "backend": "openai-chat")"),
-              HasSubstr("engine not said: taken as vllm-0.19 (--engine)"));
+              HasSubstr("engine not stated: assumed vllm-0.19 (--engine)"));
   EXPECT_THAT(notes(R"(, "backend": "vllm")"), HasSubstr("version of vllm not said"));
   EXPECT_THAT(notes(R"(, "backend": "vllm", "vllm_version": "0.19.0")"),
               Not(HasSubstr("not said")));
@@ -212,7 +212,7 @@ TEST_F(ValidateResult, ContradictionsOfTheFileStandBesideItsErrors) {
   const CommandResult table =
       run_command("validate r.json --model llama-3.1-8b --gpu h100 --no-store");
   EXPECT_THAT(table.out, HasSubstr("40 requests failed"));
-  EXPECT_THAT(table.out, HasSubstr("engine not said"));
+  EXPECT_THAT(table.out, HasSubstr("engine not stated"));
 }
 
 TEST_F(ValidateResult, AStartUpLogIsAboutMemoryAndNeedsNoLoad) {

@@ -70,7 +70,7 @@ TEST(Speculation, SaysWhatIsMissingOrContradicts) {
       HasSubstr("expected 2 shares"));
   EXPECT_THAT(message_of({.num_speculative_tokens = 2,
                           .acceptance_by_position = std::vector<double>{0.5, 0.6}}),
-              HasSubstr("none above the one before it"));
+              HasSubstr("non-increasing shares"));
   EXPECT_THAT(message_of({.num_speculative_tokens = 2,
                           .speculative_method = DraftMethod::draft_model,
                           .acceptance_rate = 0.5}),
@@ -84,20 +84,20 @@ TEST(Speculation, SaysWhatIsMissingOrContradicts) {
 
 TEST(Speculation, WhatDescribesDraftsNeedsDrafts) {
   EXPECT_EQ(message_of({.speculative_method = DraftMethod::eagle}),
-            "speculative_method: given without num_speculative_tokens");
+            "speculative_method: requires num_speculative_tokens");
   EXPECT_EQ(message_of({.acceptance_rate = 0.5}),
-            "acceptance_rate: given without num_speculative_tokens");
+            "acceptance_rate: requires num_speculative_tokens");
   EXPECT_EQ(message_of({.acceptance_by_position = std::vector<double>{0.5}}),
-            "acceptance_by_position: given without num_speculative_tokens");
+            "acceptance_by_position: requires num_speculative_tokens");
   EXPECT_EQ(message_of({.draft_pass_time = Seconds{0.001}}),
-            "draft_pass_time: given without num_speculative_tokens");
+            "draft_pass_time: requires num_speculative_tokens");
 }
 
 TEST(KvOffloading, ItsLinkNeedsMemoryToLinkTo) {
   EXPECT_EQ(message_of({.kv_offloading_bandwidth = BytesPerSecond{25e9}}),
-            "kv_offloading_bandwidth: given without kv_offloading_size");
+            "kv_offloading_bandwidth: requires kv_offloading_size");
   EXPECT_EQ(message_of({.kv_offloading_latency = Seconds{1e-4}}),
-            "kv_offloading_latency: given without kv_offloading_size");
+            "kv_offloading_latency: requires kv_offloading_size");
 }
 
 TEST(EngineFeatures, TimesAndRatesBeyondAnyMachineAreRefusedByName) {

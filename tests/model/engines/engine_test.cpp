@@ -296,7 +296,7 @@ TEST(SglangDefaults, KnobsOfOtherEnginesAreRefusedAndOthersRefuseSglangs) {
   EXPECT_THAT(refusal("vllm-0.19", {.scheduling_policy = QueueOrder::longest_prefix}),
               HasSubstr("lpm given for vllm-0.19, expected fcfs or priority"));
   EXPECT_THAT(refusal("vllm-0.19", {.enable_mixed_chunk = true}),
-              HasSubstr("enable_mixed_chunk: given for vllm-0.19, expected engine sglang"));
+              HasSubstr("enable_mixed_chunk: not supported by vllm-0.19, expected engine sglang"));
   EXPECT_THAT(refusal("trtllm", {.max_prefill_tokens = 8192}), HasSubstr("expected engine sglang"));
   EXPECT_THAT(refusal("sglang", {.schedule_conservativeness = 0.0}), HasSubstr("more than 0"));
   EXPECT_THAT(refusal("sglang", {.max_num_batched_tokens = 1000, .block_size = 16}),

@@ -312,7 +312,7 @@ TEST(MemoryPlan, WhatDoesNotFitSaysWhatIsShort) {
   const MemoryPlan heavy =
       plan_memory(test::deploy(test::llama_3_1_70b(), test::h100(), "vllm-0.19"));
   EXPECT_FALSE(heavy.fits);
-  EXPECT_THAT(heavy.reason, HasSubstr("leave no room for KV cache"));
+  EXPECT_THAT(heavy.reason, HasSubstr("leave no room for the KV cache"));
   EXPECT_EQ(heavy.kv_blocks, 0);
   EXPECT_LT(term(heavy, "shortfall").value, 0.0);
   const MemoryPlan tight =
@@ -341,7 +341,7 @@ TEST(MemoryPlan, AStatedCacheBeyondTheGpuDoesNotFit) {
         plan_memory(test::deploy(test::llama_3_1_8b(), test::h100(), "vllm", stated));
     EXPECT_FALSE(plan.fits);
     EXPECT_EQ(plan.max_batch, 0);
-    EXPECT_NE(plan.reason.find("the KV cache as given"), std::string::npos) << plan.reason;
+    EXPECT_NE(plan.reason.find("the requested KV cache"), std::string::npos) << plan.reason;
   }
 }
 

@@ -39,7 +39,7 @@ TEST(PlanManifest, WhatCannotBeOneIsRefusedBeforeTheSearch) {
         "--gpu mi300x --objective gpus --engine sglang", "--gpu h100 --search tp=16"}) {
     const CommandResult result = run_command(kLoad + kPromise + shapes);
     EXPECT_EQ(result.exit_code, 2) << shapes;
-    EXPECT_NE(result.err.find("--kubernetes: nothing that is searched is a plain Deployment"),
+    EXPECT_NE(result.err.find("--kubernetes: no searched deployment is a plain Deployment"),
               std::string::npos)
         << result.err;
     EXPECT_EQ(result.out, "");

@@ -212,7 +212,7 @@ TEST(ServeCommand, SglangsDataParallelAttentionDividesItsTensorRanks) {
   EXPECT_EQ(apart.deployment.overrides.max_num_seqs, 256);  // of each server
   EXPECT_EQ(apart.deployment.parallel.tensor, 2);
   EXPECT_EQ(apart.deployment.parallel.data, 4);
-  EXPECT_THAT(apart.notes, ElementsAre(HasSubstr("share nothing")));
+  EXPECT_THAT(apart.notes, ElementsAre(HasSubstr("independent servers")));
 }
 
 // 256 and 8,200 of all ranks are 32 and 1,025 of each of the eight, and a conservativeness of 2 is
@@ -336,10 +336,10 @@ TEST(ServeCommand, AMapInBracesSaysWhatItsKeysSay) {
 // ---- bad input
 
 TEST(ServeCommand, BadLinesAreRefusedInALine) {
-  expect_refused("vllm serve 'm", "is not closed");
-  expect_refused("", "no engine is started");
-  expect_refused("llama-server -m x.gguf", "no engine is started");
-  expect_refused("vllm bench serve --model m", "no engine is started");
+  expect_refused("vllm serve 'm", "unclosed quote");
+  expect_refused("", "starts no engine");
+  expect_refused("llama-server -m x.gguf", "starts no engine");
+  expect_refused("vllm bench serve --model m", "starts no engine");
   expect_refused("vllm serve m & vllm serve n", "2 servers");
   expect_refused("vllm serve m --model n", "two models");
   expect_refused("vllm serve m n", "two models");

@@ -99,15 +99,15 @@ void expect_refused(const std::string& text, const std::string& part) {
 
 TEST(ShellText, OpenQuotesAndDocumentsAreRefused) {
   expect_refused("vllm serve 'x", "a quote (') is not closed");
-  expect_refused("vllm serve \"x", "a quote (\") is not closed");
-  expect_refused("cat <<EOF > a\nx", "the here-document 'EOF' has no end");
+  expect_refused("vllm serve \"x", "unclosed quote (\")");
+  expect_refused("cat <<EOF > a\nx", "the here-document 'EOF' is not terminated");
 }
 
 TEST(ShellText, WhatIsTooLongIsRefused) {
   expect_refused(std::string(std::size_t{1} << 20, 'a'), "1048576 bytes long");
   std::string doubling = "A=xxxxxxxx\n";
   for (int i = 0; i < 40; ++i) doubling += "A=$A$A\n";
-  expect_refused(doubling, "have no end");
+  expect_refused(doubling, "expand without end");
 }
 
 TEST(ShellText, AQuotedWordIsReadBack) {

@@ -152,10 +152,10 @@ TEST_F(LengthTables, WhatTheyCannotHoldIsNamedByLine) {
   };
   for (const Case& c : std::initializer_list<Case>{
            {"", "has no header"},
-           {"a,b\n1,2\n", ":1: no columns of lengths"},
-           {"tokens\n", "holds no lengths"},
-           {"tokens\n1\n-1\n", ":3: '-1' is no length or count, expected a whole number from 0"},
-           {"tokens\n0\n", "holds no lengths"},
+           {"a,b\n1,2\n", ":1: no length columns"},
+           {"tokens\n", "contains no lengths"},
+           {"tokens\n1\n-1\n", ":3: '-1' is not a length or count, expected a whole number from 0"},
+           {"tokens\n0\n", "contains no lengths"},
            {"tokens\n1.5\n", ":2: '1.5'"},
            {"tokens\n99999999999\n", ":2: '99999999999'"},
            {"tokens,count\n5\n", ":2: has 1 fields, expected 2"},

@@ -117,7 +117,7 @@ TEST(TraceBench, WhatCannotBeReplayedSaysWhy) {
 TEST(TraceBench, HasNoColumnsToName) {
   EXPECT_THAT(error_in(R"({"input_lens": [1], "output_lens": [1]})",
                        {.columns = parse_trace_columns("input=prompt_lens")}),
-              HasSubstr("has no columns to be named"));
+              HasSubstr("has no columns to name"));
 }
 
 TEST(TraceBench, BadEntriesAreSkippedAndCountedWhenAsked) {

@@ -118,8 +118,10 @@ TEST(TraceJsonl, KeysCanBeRenamed) {
 
 TEST(TraceJsonl, AKeyThatTheUserNamesHasToBeThere) {
   const std::string row = "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1}\n";
-  EXPECT_THAT(error_in(row, {.columns = parse_trace_columns("time=begin")}),
-              HasSubstr("no key 'begin', as the trace's columns are said to be; found timestamp"));
+  EXPECT_THAT(
+      error_in(row, {.columns = parse_trace_columns("time=begin")}),
+      HasSubstr(
+          "no key 'begin', as named by --trace-columns or workload.columns; found timestamp"));
   EXPECT_THAT(error_in(row, {.columns = parse_trace_columns("class=kind")}),
               HasSubstr("no row has the key 'kind'"));
   const std::string with_class =
@@ -300,7 +302,7 @@ TEST(TraceJsonl, ABadLineIsNamedAndCanBeSkipped) {
            {R"({"timestamp": 1, "input_length": 5, "output_length": 1, "hash_ids": [1, 2]})",
             "hash_ids has 2 entries, expected at most 1"},
            {R"({"timestamp": 1, "input_length": 5, "output_length": 1, "delay": 3})",
-            "delay is given without a session_id"},
+            "delay requires a session_id"},
            {R"({"session_id": 1, "input_length": 5, "output_length": 1, "delay": -3})",
             "delay is '-3'"},
            {R"({"timestamp": 1, "input_length": 5, "output_length": 1, "priority": 1e12})",

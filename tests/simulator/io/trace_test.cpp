@@ -154,7 +154,7 @@ TEST_F(TraceFile, ABadRowIsNamedByItsLine) {
            {"2023-11-16 18:15:46,374,1,1", "4 fields, expected 3"},
            {"2023-13-16 18:15:46,374,1", "TIMESTAMP is '2023-13-16 18:15:46'"},
            {"12.5,374,1", "a date and time, as in the rows before"},
-           {"\"2023-11-16 18:15:46,374,1", "a quote is left open"},
+           {"\"2023-11-16 18:15:46,374,1", "unclosed quote"},
            {"2099-11-16 18:15:46,374,1", "arrives 76"}}) {
     EXPECT_THAT(error_of(fmt::format("{}{}{}\n", header, good, c.row)),
                 AllOf(HasSubstr(".csv:3: "), HasSubstr(c.message)));
