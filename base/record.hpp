@@ -168,7 +168,7 @@ namespace record_detail {
 template <class T>
 void integer_from_json(const Json& json, T& value, const std::string& path) {
   const auto take = [&](auto number) {
-    if (!std::in_range<T>(number)) refuse(path, "a whole number in its range");
+    if (!std::in_range<T>(number)) refuse(path, "a whole number within range");
     value = static_cast<T>(number);
   };
   if (!json.is_number_integer()) refuse(path, "a whole number");
@@ -177,7 +177,7 @@ void integer_from_json(const Json& json, T& value, const std::string& path) {
 
 template <class T>
 void enum_from_json(const Json& json, T& value, const std::string& path) {
-  if (!json.is_string()) refuse(path, "a text");
+  if (!json.is_string()) refuse(path, "a string");
   std::string known;
   for (const auto& [one, name] : EnumNames<T>::values) {
     if (json.get_ref<const std::string&>() == name) {
@@ -199,7 +199,9 @@ struct RecordReader {
   template <class T>
   void operator()(const char* key, T& member, const char*) {
     const auto found = object.find(key);
-    if (found == object.end()) record_detail::refuse(path_of(key), "a value, the key is missing");
+    if (found == object.end()) {
+      record_detail::refuse(path_of(key), "a value, but the key is missing");
+    }
     value_from_json(*found, member, path_of(key));
   }
   template <class T>
@@ -231,7 +233,7 @@ void value_from_json(const Json& json, T& value, const std::string& path) {
     if (!json.is_number() && !json.is_null()) refuse(path, "a number");
     value = json.is_null() ? std::numeric_limits<T>::quiet_NaN() : json.get<T>();
   } else if constexpr (std::same_as<T, std::string>) {
-    if (!json.is_string()) refuse(path, "a text");
+    if (!json.is_string()) refuse(path, "a string");
     value = json.get<std::string>();
   } else if constexpr (std::is_enum_v<T>) {
     enum_from_json(json, value, path);

@@ -29,8 +29,8 @@ TimingProtocol collective_protocol(TimingProtocol protocol) {
 std::string describe_collectives(const TimingProtocol& protocol) {
   const TimingProtocol own = collective_protocol(protocol);
   return fmt::format(
-      "collectives: all calls of a sample queued on all devices before the first is counted, out "
-      "of place, bf16, at most {:.3g} ms of warm-up and {:.3g} ms of samples",
+      "collectives: all calls of a sample are queued on all devices before the first one is timed; "
+      "out of place, bf16, at most {:.3g} ms of warm-up and {:.3g} ms of samples",
       own.warm_up_s * 1e3, own.stop.time_box_s * 1e3);
 }
 

@@ -14,7 +14,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::string_view kInstead =
-    "; `--device cpu` works anywhere, and `--gpu NAME` of the other commands takes a built-in "
+    "; `--device cpu` works anywhere, and `--gpu NAME` of the other commands uses a built-in "
     "profile (roofcast gpus lists them)";
 
 /// N of "cuda:N"; 0 for "cuda".
@@ -37,7 +37,7 @@ std::unique_ptr<kernels::Backend> open_cpu(int threads) {
   try {
     return kernels::make_cpu_backend(threads);
   } catch (const std::system_error& error) {
-    throw Error(fmt::format("--threads {}: the system refuses so many ({})", threads,
+    throw Error(fmt::format("--threads {}: the system cannot start that many ({})", threads,
                             error.code().message()));
   }
 }

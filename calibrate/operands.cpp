@@ -94,8 +94,9 @@ kernels::Memory Operands::take(double bytes) {
     std::erase_if(*pools, [&](const auto& pool) { return !in_use_.contains(pool.first); });
   }
   if (held() + size > memory_limit_) {
-    throw Error(fmt::format("needs {:.1f} GiB of device memory beside {:.1f}, the limit is {:.1f}",
-                            size / kGiB, held() / kGiB, memory_limit_ / kGiB));
+    throw Error(
+        fmt::format("needs {:.1f} GiB of device memory in addition to {:.1f}; the limit is {:.1f}",
+                    size / kGiB, held() / kGiB, memory_limit_ / kGiB));
   }
   return {backend_, static_cast<std::size_t>(size)};
 }

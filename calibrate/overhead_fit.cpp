@@ -99,12 +99,12 @@ std::optional<std::string> doubt_about(const Matrix& effects, std::size_t term,
                                        const std::vector<std::size_t>& before,
                                        const std::vector<OverheadTerm>& terms) {
   const Vector own = effects.col(static_cast<Eigen::Index>(term));
-  if (own.cwiseAbs().maxCoeff() < kMinEffect) return "moves no figure of these runs";
+  if (own.cwiseAbs().maxCoeff() < kMinEffect) return "does not affect any figure of these runs";
   if (before.empty()) return std::nullopt;
   const Matrix others = columns_of(effects, before);
   const Vector rest = own - others * others.colPivHouseholderQr().solve(own);
   if (rest.squaredNorm() > (1.0 - kMaxExplained) * own.squaredNorm()) return std::nullopt;
-  return fmt::format("these runs do not tell it from {}",
+  return fmt::format("these runs cannot distinguish it from {}",
                      terms[max_alike(effects, term, before)].name);
 }
 
@@ -291,7 +291,7 @@ OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,
   fit.rounds += descend(problem, search);
   set_standard_errors(problem, search, fit.terms);
   while (const auto vague = vaguest(problem, search, fit.terms)) {
-    fit.terms[*vague] = {.value = 0, .standard_error = 0, .doubt = "less than its own error"};
+    fit.terms[*vague] = {.value = 0, .standard_error = 0, .doubt = "smaller than its own error"};
     release(problem, search, *vague);
     fit.rounds += descend(problem, search);
     set_standard_errors(problem, search, fit.terms);

@@ -71,7 +71,7 @@ Gpu facts_of(const CalibrationData& data) {
   if (device.power_limit_w) gpu.board_power = Watts{*device.power_limit_w};
   for (const char* key :
        {"memory_bytes", "memory_visible_bytes", "l2_cache_bytes", "multiprocessors"}) {
-    gpu.sources[key] = "as the device says";
+    gpu.sources[key] = "as reported by the device";
   }
   return gpu;
 }
@@ -100,7 +100,7 @@ void set_ceilings(Gpu& gpu, const CalibrationData& data, const Ceilings& ceiling
       fmt::format("measured {}: the faster of copying and of reading weights or KV", data.date);
   gpu.dense_peak = ceilings.gemm;
   gpu.sources["dense_peak_flops_per_s"] =
-      fmt::format("measured {}: the fastest matrix product of each format", data.date);
+      fmt::format("measured {}: the fastest matrix product in each format", data.date);
   if (gpu.dense_peak.contains(DType::fp32)) return;
   const auto stated = data.device.peak_flops_per_s.find(kernels::Element::fp32);
   if (stated != data.device.peak_flops_per_s.end()) {
@@ -133,8 +133,8 @@ std::optional<Link> measured_link(const std::vector<TimedCase>& timed) {
 void set_link(Gpu& gpu, const CalibrationData& data) {
   gpu.peer = measured_link(data.timed);
   if (!gpu.peer) return;
-  gpu.sources["peer_link"] =
-      fmt::format("measured {}: the fastest collective, and the shortest", data.date);
+  gpu.sources["peer_link"] = fmt::format(
+      "measured {}: bandwidth of the fastest collective, latency of the shortest", data.date);
 }
 
 std::vector<TimedPoint> curve_points(const std::vector<TimedCase>& timed) {

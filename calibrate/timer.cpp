@@ -43,17 +43,17 @@ TimedSample per_call(const kernels::Sample& replay, int launches) {
 
 std::string describe(const TimingProtocol& protocol) {
   std::string text = fmt::format(
-      "random data; weights and KV rotated over {:.3g} times the last cache, or over the model's "
-      "size where that is less; recordings of about {:.3g} us replayed after {:.3g} ms of warm-up; "
-      "median of at least {} samples, until their deviation is below {:.3g} % or steady, or "
-      "{:.3g} ms are over; samples below {:.3g} % of the highest clock dropped",
+      "random data; weights and KV rotated over {:.3g} times the last-level cache, or over the "
+      "model's size if that is less; recordings of about {:.3g} us replayed after {:.3g} ms of "
+      "warm-up; median of at least {} samples, until their deviation is below {:.3g} % or stable, "
+      "or {:.3g} ms have passed; samples below {:.3g} % of the highest clock dropped",
       protocol.cold_factor, protocol.recording_s * 1e6, protocol.warm_up_s * 1e3,
       protocol.stop.min_samples_in_time_box, protocol.stop.quiet_deviation * 100,
       protocol.stop.time_box_s * 1e3, protocol.throttled_share * 100);
   if (protocol.written_places > 1) {
-    text += fmt::format("; outputs go to {} places in turn", protocol.written_places);
+    text += fmt::format("; outputs rotate over {} buffers", protocol.written_places);
   }
-  if (protocol.inputs_written) text += "; inputs of products are written before each call";
+  if (protocol.inputs_written) text += "; inputs of products are rewritten before each call";
   return text;
 }
 
@@ -159,7 +159,7 @@ Timing Timer::time(const TimedWork& work) {
   const double before_s = time_all(before).statistics.median;
   Timing timing = time_all(work);
   if (timing.statistics.median < before_s * (1 + kMinOwnShare)) {
-    throw std::invalid_argument("too short to be told from writing its input");
+    throw std::invalid_argument("too short to separate from writing its input");
   }
   for (TimedSample& sample : timing.samples) {
     sample.seconds = std::max(sample.seconds - before_s, kClockTick);

@@ -21,7 +21,7 @@ Run run_of(const Store& store, const std::string& path, std::int64_t id) {
 
 void check_count(std::size_t count) {
   if (count >= 2 && count <= kMaxRuns) return;
-  throw UsageError(fmt::format("compare takes 2 to {} runs, not {} (roofcast runs lists them)",
+  throw UsageError(fmt::format("compare needs 2 to {} runs, not {} (roofcast runs lists them)",
                                kMaxRuns, count));
 }
 
@@ -36,7 +36,7 @@ int run_compare(CommandContext& context) {
               .unlisted = {},
               .positional = {}};
   usage.options.add_options()("run", po::value(&ids)->value_name("ID"),
-                              "runs of the store: what changes from the first to each other one")(
+                              "runs of the store; each is compared with the first")(
       "store", po::value(&path)->value_name("FILE"), "the SQLite store (default roofcast.db)");
   usage.positional.add("run", -1);
   const auto common = parse(context, usage);

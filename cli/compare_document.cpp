@@ -240,7 +240,7 @@ Table metric_table(const std::vector<Run>& runs, const std::map<Key, Figures>& m
 }
 
 Section differences_of(const std::vector<Run>& runs, const std::vector<Compared>& compared) {
-  Section section{.heading = "By their requests",
+  Section section{.heading = "Compared by requests",
                   .lines = {},
                   .table = {.title = "",
                             .columns = {{"Run", false},
@@ -257,10 +257,10 @@ Section differences_of(const std::vector<Run>& runs, const std::vector<Compared>
     if (one == compared.end()) continue;
     section.lines.push_back(
         fmt::format("{} and {} served {}", name_of(runs[i]), name_of(runs.front()),
-                    one->paired ? "the same requests, compared in pairs" : "different requests"));
+                    one->paired ? "the same requests, compared pairwise" : "different requests"));
   }
   section.lines.push_back(fmt::format(
-      "95 % intervals, each by itself, from leaving out each of {} blocks of neighbouring requests",
+      "each at 95 %, from leaving out each of {} blocks of neighbouring requests in turn",
       kBlocks));
   for (const Compared& one : compared) {
     const Difference& difference = one.difference;
@@ -288,7 +288,7 @@ Document compare_document(const std::vector<Run>& runs, const std::string& path)
     head.lines.push_back(headline_of(run));
     if (&run != runs.data()) others += (others.empty() ? "" : ", ") + name_of(run);
   }
-  head.heading = fmt::format("{} against {}", others, name_of(runs.front()));
+  head.heading = fmt::format("{} compared with {}", others, name_of(runs.front()));
   head.table = metric_table(runs, metrics);
   document.sections.push_back(std::move(head));
   if (!compared.empty()) document.sections.push_back(differences_of(runs, compared));

@@ -29,14 +29,14 @@ int run_estimate(CommandContext& context) {
   usage.unlisted.add(scheduler_options(options));
   usage.options.add_options()("batch",
                               converted(question.batch, "--batch", parse_batch)->value_name("N"),
-                              "sequences at once (default 1)")(
+                              "number of sequences (default 1)")(
       "input-len",
       converted(question.input_tokens, "--input-len", parse_positive)->value_name("TOKENS"),
-      "prompt tokens each, also --isl (default 1024)")(
+      "prompt tokens per sequence, also --isl (default 1024)")(
       "output-len",
       converted(question.output_tokens, "--output-len", parse_positive)->value_name("TOKENS"),
-      "generated tokens each, also --osl (default 128)")("ops", po::bool_switch(&operators),
-                                                         "every operator of both steps");
+      "generated tokens per sequence, also --osl (default 128)")(
+      "ops", po::bool_switch(&operators), "list every operator of both steps");
   usage.options.add(machine_options(options)).add(engine_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;

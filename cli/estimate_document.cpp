@@ -19,7 +19,7 @@ std::string change(Seconds before, Seconds after) {
 }
 
 Table variant_table(const std::vector<FormatAnswer>& variants) {
-  Table table{.title = "What another number format would do",
+  Table table{.title = "Other number formats",
               .columns = {{"Format", false},
                           {"Prefill"},
                           {""},
@@ -53,13 +53,13 @@ Table answer_table(const EstimateAnswer& answer) {
   row("decode step, mean", as_time(answer.decode_step),
       source(answer.decode_relative_uncertainty, answer.operators.decode));
   row("output tokens/s", fixed(answer.output_tokens_per_s, 1), "prefill included");
-  row("decode tokens/s", fixed(answer.decode_tokens_per_s, 1), "once prefilled");
+  row("decode tokens/s", fixed(answer.decode_tokens_per_s, 1), "once prefill is done");
   row("MFU of prefill", as_percent(answer.mfu), "of the dense peak");
   row("MBU of decode", as_percent(answer.mbu), "of the memory bandwidth");
   row("ridge point", fixed(answer.ridge.value, 1), "FLOP/byte");
-  row("decode turns compute-bound",
+  row("decode becomes compute-bound at",
       answer.compute_bound_batch ? with_separators(*answer.compute_bound_batch) : "never",
-      "sequences at once");
+      "sequences");
   return table;
 }
 

@@ -12,7 +12,7 @@ int run_gpus(CommandContext& context) {
               .unlisted = {},
               .positional = {}};
   usage.options.add_options()("gpu", po::value(&gpu)->value_name("NAME|FILE"),
-                              "a GPU in any usual spelling, or a profile file");
+                              "GPU name in any usual spelling, or a profile file");
   usage.positional.add("gpu", 1);
   const auto common = parse(context, usage);
   if (!common) return kExitDone;

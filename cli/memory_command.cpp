@@ -30,13 +30,13 @@ int run_memory(CommandContext& context) {
       .unlisted = from_command_option(line),
       .positional = {}};
   usage.unlisted.add(scheduler_options(options));
-  usage.options.add_options()("solve",
-                              converted(question.solve, "--solve", parse_solve)->value_name("WHAT"),
-                              "batch (the largest), context (the longest) or tp (the least)")(
+  usage.options.add_options()(
+      "solve", converted(question.solve, "--solve", parse_solve)->value_name("WHAT"),
+      "solve for batch (the largest), context (the longest) or tp (the smallest)")(
       "context", converted(question.context, "--context", parse_token_count)->value_name("TOKENS"),
-      "for batch and tp: tokens each (default --max-model-len)")(
+      "for batch and tp: tokens per sequence (default --max-model-len)")(
       "batch", converted(question.batch, "--batch", parse_positive)->value_name("N"),
-      "for context and tp: sequences at once (default 1)");
+      "for context and tp: number of sequences (default 1)");
   usage.options.add(machine_options(options)).add(engine_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;

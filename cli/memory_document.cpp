@@ -20,7 +20,7 @@ Table term_table(const MemoryAnswer& answer) {
                           as_percent(term.bytes / answer.memory_visible), term.detail});
   }
   table.rows.push_back({"total", fixed(answer.memory_visible.value / kGiB, 2), as_percent(1.0),
-                        "what the driver reports"});
+                        "memory reported by the driver"});
   return table;
 }
 
@@ -58,7 +58,7 @@ std::string solution_text(const MemoryAnswer& answer) {
 Section batch_section(const std::vector<ContextBatch>& batches) {
   Section section{.heading = "",
                   .lines = {},
-                  .table = {.title = "Largest batch by context (memory alone)",
+                  .table = {.title = "Largest batch by context (limited by memory only)",
                             .columns = {{"Context"}, {"Sequences"}},
                             .rows = {}}};
   for (const ContextBatch& row : batches) {
@@ -69,7 +69,7 @@ Section batch_section(const std::vector<ContextBatch>& batches) {
 }
 
 Section remedy_section(const std::vector<Remedy>& remedies) {
-  Section section{.heading = "What would make it fit", .lines = {}, .table = {}};
+  Section section{.heading = "Changes that would make it fit", .lines = {}, .table = {}};
   for (const Remedy& remedy : remedies) section.lines.push_back(remedy.flag + ": " + remedy.effect);
   if (section.lines.empty()) {
     section.lines.emplace_back("no single change that was tried is enough");

@@ -15,7 +15,7 @@ int run_models(CommandContext& context) {
   usage.options.add_options()("model", po::value(&model)->value_name("NAME|PATH"),
                               "catalogue name, model folder, config.json or .gguf")(
       "quantization", po::value(&weight_format)->value_name("FORMAT"),
-      "weights as fp8, int8, awq, ... (default: as the checkpoint)");
+      "weight format: fp8, int8, awq, ... (default: the checkpoint's)");
   usage.positional.add("model", 1);
   const auto common = parse(context, usage);
   if (!common) return kExitDone;

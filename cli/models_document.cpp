@@ -19,10 +19,10 @@ Table size_table(const ModelAnswer& model) {
   };
   row("parameters", with_separators(model.parameters_total));
   row("active per token", with_separators(model.parameters_active));
-  row("active without input embedding",
+  row("active, without the input embedding",
       with_separators(model.parameters_active_without_input_embedding));
   if (model.vision_parameters > 0) {
-    row("vision tower, besides", with_separators(model.vision_parameters));
+    row("vision tower (not included)", with_separators(model.vision_parameters));
   }
   row("weights", as_bytes(bytes(model.weight_bytes)));
   row("KV cache per token (" + model.kv_cache_dtype + ")",

@@ -18,38 +18,38 @@ namespace roofcast {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"models", "models by name or path: parameters, weights, KV bytes per token", run_models},
-    {"gpus", "hardware profiles: peaks, bandwidth, memory, where each number comes from", run_gpus},
-    {"memory", "what fits: the GPU's memory term by term, KV blocks, largest batch", run_memory},
+    {"models", "models: parameters, weights, KV bytes per token", run_models},
+    {"gpus", "GPUs: peaks, bandwidth, memory, with the source of each number", run_gpus},
+    {"memory", "whether a model fits: GPU memory term by term, KV blocks, largest batch",
+     run_memory},
     {"estimate", "what a token costs: prefill and decode time from the roofline", run_estimate},
-    {"staircase", "what a KV cache saves: the naive loop against the cached one", run_staircase},
-    {"simulate", "will it hold the SLO: a trace or synthetic load through the engine",
+    {"staircase", "what a KV cache saves: generation with and without it", run_staircase},
+    {"simulate", "whether the SLO is met: a trace or synthetic load through the engine's scheduler",
      run_simulate},
-    {"capacity", "how much it carries within the SLO, how sure, what ends it, what a loss does",
+    {"capacity",
+     "the highest load within the SLO, its uncertainty, what limits it, loss of a replica",
      run_capacity},
-    {"plan", "the cheapest deployment that holds the SLO: which GPUs, how many, configured how",
-     run_plan},
-    {"whatif", "what a change does: knobs of a scenario varied, differences with significance",
-     run_whatif},
+    {"plan", "the cheapest deployment that meets the SLO: GPUs, replicas, configuration", run_plan},
+    {"whatif", "the effect of changes: knobs varied, with significance of differences", run_whatif},
     {"trace", "write a synthetic workload as a trace file", run_trace},
-    {"calibrate", "time this machine's kernels: its hardware profile, measured", run_calibrate},
-    {"profile", "kernel tables that others measured as a hardware profile", run_profile},
-    {"measure", "run a real model, random weights, on this machine: prefill, decode, a trace",
+    {"calibrate", "time this machine's kernels and write its hardware profile", run_calibrate},
+    {"profile", "import kernel timings by others as a hardware profile", run_profile},
+    {"measure", "run a real model with random weights on this machine: prefill, decode, a trace",
      run_measure},
-    {"validate", "how far off: predictions beside measured runs, metric by metric", run_validate},
-    {"fit", "what an engine adds to its kernels, learnt from measured runs", run_fit},
-    {"runs", "what the store holds", run_runs},
-    {"report", "a run, a plan, all validations or a GPU as a page with figures",
+    {"validate", "accuracy: predictions against measured runs, metric by metric", run_validate},
+    {"fit", "fit an engine's host overhead to measured runs", run_fit},
+    {"runs", "list the runs in the store", run_runs},
+    {"report", "report on a run, a plan, all validations or a GPU as a page with charts",
      run_report_command},
-    {"compare", "runs of the store against the first, metric by metric", run_compare},
-    {"serve", "all of this as a web page: choose, move sliders, save and compare runs", run_serve},
-    {"completion", "completion of all this in bash, zsh and fish", run_completion},
+    {"compare", "compare runs of the store, metric by metric", run_compare},
+    {"serve", "web page: choose a deployment, move sliders, save and compare runs", run_serve},
+    {"completion", "shell completion for bash, zsh and fish", run_completion},
     {"man", "the manual page: every command and flag", run_man},
 };
 
 void print_help(std::ostream& out) {
   out << "roofcast " << kVersion
-      << ": what fits on a GPU, what a token costs, whether it holds the SLO\n\n"
+      << ": whether a model fits on a GPU, what a token costs, whether the SLO is met\n\n"
          "usage: roofcast COMMAND [options]      roofcast COMMAND --help      roofcast "
          "--licenses\n\n";
   for (const Command& command : kCommands) {
@@ -57,7 +57,8 @@ void print_help(std::ostream& out) {
         << command.help << "\n";
   }
   out << "\nexample: roofcast memory --model llama-3.1-70b --gpu h200 --tp 2\n"
-         "exit codes: 0 done, 1 failed, 2 misuse, 3 answered \"no\" (does not fit, SLO not met)\n";
+         "exit codes: 0 success, 1 failure, 2 usage error, 3 the answer is \"no\" (does not fit, "
+         "SLO not met)\n";
 }
 
 const Command& find_command(const std::string& name) {
@@ -66,7 +67,7 @@ const Command& find_command(const std::string& name) {
     if (name == command.name) return command;
     names.emplace_back(command.name);
   }
-  std::string message = "no command '" + name + "'";
+  std::string message = "unknown command '" + name + "'";
   const auto near = nearest(name, names);
   if (!near.empty()) message += "; did you mean '" + near.front() + "'?";
   throw UsageError(message + " (roofcast --help lists them)");

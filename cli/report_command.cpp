@@ -34,16 +34,17 @@ Usage report_usage(ReportOptions& target) {
               .positional = {}};
   ReportFiles& files = target.files;
   usage.options.add_options()("what", po::value(&target.what)->value_name("WHAT"),
-                              "the number of a run of the store; 'ledger': all its validations; a "
-                              "GPU's name or profile file, also as profile:NAME")(
+                              "number of a run in the store; 'ledger': all its validations; or a "
+                              "GPU name or profile file, also as profile:NAME")(
       "store", po::value(&target.store_path)->value_name("FILE"),
       "the SQLite store (default roofcast.db)")(
       "html", po::value(&files.html)->value_name("FILE"),
-      "one page that opens offline: the answer, its figures, their numbers")(
+      "self-contained HTML page: the answer, charts and their numbers")(
       "md", po::value(&files.md)->value_name("FILE"), "Markdown; '-' is standard output")(
-      "csv", po::value(&files.csv)->value_name("FILE"), "every table; '-' is standard output")(
+      "csv", po::value(&files.csv)->value_name("FILE"),
+      "all tables as CSV; '-' is standard output")(
       "json", po::value(&files.json)->value_name("FILE"),
-      "every figure with all its points; '-' is standard output")(
+      "all figures with all points as JSON; '-' is standard output")(
       "svg", po::value(&files.svg)->value_name("FOLDER"), "every figure as an SVG file")(
       "png", po::value(&files.png)->value_name("FOLDER"), "every figure as a PNG file");
   usage.positional.add("what", 1);
@@ -57,7 +58,7 @@ std::optional<std::int64_t> run_id(const std::string& text) {
 
 Store open_store(const std::string& path) {
   if (!std::filesystem::exists(path)) {
-    throw Error(path + ": no such store (roofcast simulate makes one; --store names another)");
+    throw Error(path + ": no such store (roofcast simulate creates one; --store selects another)");
   }
   return {path, Store::Mode::read};
 }
@@ -107,7 +108,7 @@ Report report_of(ReportOptions options, std::ostream& err) {
          .progress = [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); }});
   }
   if (store_given) {
-    throw UsageError("--store: a hardware profile is in no store, expected a run or 'ledger'");
+    throw UsageError("--store: a hardware profile is not in a store, expected a run or 'ledger'");
   }
   const bool named = options.what.starts_with(kProfile);
   const std::string gpu = named ? options.what.substr(kProfile.size()) : options.what;
@@ -122,11 +123,11 @@ int run_report_command(CommandContext& context) {
   const auto common = parse(context, report_usage(options));
   if (!common) return kExitDone;
   if (options.what.empty()) {
-    throw UsageError("report: WHAT is missing, expected the number of a run, 'ledger' or a GPU");
+    throw UsageError("report: missing argument, expected the number of a run, 'ledger' or a GPU");
   }
   if (options.files.any() && gives_output(context.arguments)) {
     throw UsageError(
-        "--output: is of standard output, expected --md -, --csv - or --json - instead");
+        "--output: applies to standard output, expected --md -, --csv - or --json - instead");
   }
   const Report report = report_of(options, context.err);
   if (!options.files.any()) {

@@ -87,7 +87,7 @@ int answer_in_sql(CommandContext& context, const std::string& path, const std::s
   write(sql_document(answer, path, sql), output, context.out);
   if (answer.more) {
     context.err << fmt::format(
-        "the first {} rows: there are more (--max-rows, or LIMIT and OFFSET in the SQL)\n",
+        "only the first {} rows: there are more (--max-rows, or LIMIT and OFFSET in the SQL)\n",
         with_separators(static_cast<std::int64_t>(answer.rows.size())));
   }
   return kExitDone;
@@ -114,18 +114,18 @@ int run_runs(CommandContext& context) {
               .unlisted = {},
               .positional = {},
               .subcommands = {"import", "compare"}};
-  usage.options.add_options()("id", po::value(&id)->value_name("ID"), "one run in full")(
+  usage.options.add_options()("id", po::value(&id)->value_name("ID"), "show one run in full")(
       "store", po::value(&path)->value_name("FILE"), "the SQLite store (default roofcast.db)")(
       "sql", converted(sql, "--sql", parse_text)->value_name("SELECT|@FILE|-"),
-      "answer of a question in SQL (tables: reports/store.md); - reads it from stdin")(
+      "run an SQL query (tables: reports/store.md); - reads it from stdin")(
       "max-rows", converted(max_rows, "--max-rows", parse_positive)->value_name("N"),
-      "most rows that --sql gives (default 10000)");
+      "maximum rows of --sql (default 10000)");
   usage.positional.add("id", 1);
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
-  if (max_rows && !sql) throw UsageError("--max-rows is for --sql");
+  if (max_rows && !sql) throw UsageError("--max-rows: needs --sql");
   if (sql) {
-    if (id != 0) throw UsageError("--sql asks of all runs: no ID (WHERE run_id = 3 asks of one)");
+    if (id != 0) throw UsageError("--sql covers all runs: no ID (use WHERE run_id = 3)");
     QueryLimits limits;
     if (max_rows) limits.rows = static_cast<std::size_t>(*max_rows);
     return answer_in_sql(context, path, *sql, limits, common->output);

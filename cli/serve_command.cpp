@@ -55,7 +55,7 @@ Usage serve_usage(ServeOptions& target) {
               .unlisted = {},
               .positional = {}};
   usage.options.add_options()("host", po::value(&target.host)->value_name("ADDRESS"),
-                              "where to listen (default 127.0.0.1: this machine alone)")(
+                              "address to listen on (default 127.0.0.1: this machine only)")(
       "port",
       converted(target.port, "--port",
                 [](const std::string& text, const std::string& flag) {
@@ -64,16 +64,16 @@ Usage serve_usage(ServeOptions& target) {
                   return static_cast<int>(parse_count_by(rule, text, flag));
                 })
           ->value_name("N"),
-      "default 8090; 0: any that is free")("store", po::value(&target.store)->value_name("FILE"),
-                                           "the SQLite store (default roofcast.db)")(
+      "port (default 8090; 0: any free one)")("store", po::value(&target.store)->value_name("FILE"),
+                                              "the SQLite store (default roofcast.db)")(
       "token",
       converted(target.token, "--token",
                 [](const std::string& text, const std::string&) { return token_of(text); })
           ->value_name("T|@FILE"),
-      "asked of everyone; needed where others can reach --host")(
+      "required of every client; mandatory if others can reach --host")(
       "max-requests",
       converted(target.api.max_requests, "--max-requests", parse_positive)->value_name("N"),
-      "requests of a simulation at most (default 20000)")(
+      "maximum requests per simulation (default 20000)")(
       "threads",
       converted(
           target.api.runs_at_once, "--threads",
@@ -83,7 +83,7 @@ Usage serve_usage(ServeOptions& target) {
             return static_cast<int>(parse_count_by(rule, text, flag));
           })
           ->value_name("N"),
-      "questions answered at once (default: cores)");
+      "questions answered in parallel (default: cores)");
   return usage;
 }
 
@@ -91,7 +91,7 @@ Usage serve_usage(ServeOptions& target) {
 /// when the first run is saved. SQLite writes a journal next to the file.
 bool check_store(const std::string& path) {
   std::error_code ignored;
-  if (path.empty()) throw UsageError("--store: expected the name of a file");
+  if (path.empty()) throw UsageError("--store: expected a file name");
   const auto folder = std::filesystem::absolute(path).parent_path();
   if (std::filesystem::exists(path, ignored)) {
     const Store readable(path, Store::Mode::read);
@@ -111,7 +111,7 @@ void check_access(const ServeOptions& options) {
   if (options.token.empty() && !is_loopback(options.host)) {
     throw UsageError(
         "--host " + options.host +
-        ": others can reach it, so --token is needed (openssl rand -hex 16 makes one)");
+        ": reachable by other machines, so --token is required (openssl rand -hex 16 makes one)");
   }
 }
 
@@ -125,7 +125,7 @@ void say_where(std::ostream& out, OutputFormat format, const std::string& url) {
   if (format == OutputFormat::json || format == OutputFormat::jsonl) {
     out << Json{{"url", url}}.dump() << "\n" << std::flush;
   } else {
-    out << "roofcast serves " << url << " (Ctrl-C ends it)\n" << std::flush;
+    out << "roofcast serves " << url << " (Ctrl-C stops it)\n" << std::flush;
   }
 }
 
@@ -180,15 +180,15 @@ int run_serve(CommandContext& context) {
   add_routes(server, api, options);
   say_where(context.out, common->output, address(options, port));
   if (!options.api.saves) {
-    context.err << options.store << ": can only be read, so runs are not saved\n" << std::flush;
+    context.err << options.store << ": is read-only, so runs are not saved\n" << std::flush;
   }
   if (!options.token.empty()) {
-    context.err << "open it once as " << address(options, port) << "?token=...\n" << std::flush;
+    context.err << "open this once: " << address(options, port) << "?token=...\n" << std::flush;
   }
   answer_until_signal(server, api);
   std::error_code ignored;
   const bool kept = std::filesystem::exists(options.store, ignored);
-  context.err << (kept ? "stopped; what was kept is in " + options.store : "stopped") << "\n";
+  context.err << (kept ? "stopped; saved runs are in " + options.store : "stopped") << "\n";
   return kExitDone;
 }
 

@@ -12,7 +12,7 @@ int run_serve(CommandContext& context) {
                     .unlisted = {},
                     .positional = {}};
   if (!parse(context, usage)) return kExitDone;
-  throw Error("this build has no web server: libcpp-httplib-dev was absent when it was made");
+  throw Error("this build has no web server: it was built without libcpp-httplib-dev");
 }
 
 }  // namespace roofcast

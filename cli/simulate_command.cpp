@@ -104,7 +104,7 @@ int run_simulate(CommandContext& context) {
     const std::vector<MetricRow> costs = cost_metrics(outcome.run);
     row.metrics.insert(row.metrics.end(), costs.begin(), costs.end());
     const auto id = store->add(row);
-    context.err << "run " << id << " kept in " << options.store_path << " (roofcast runs " << id
+    context.err << "run " << id << " stored in " << options.store_path << " (roofcast runs " << id
                 << " --store " << options.store_path << ")\n";
   }
   if (options.explain) explain_with_progress(outcome, context);

@@ -24,9 +24,9 @@ int run_staircase(CommandContext& context) {
                                   ->value_name("TOKENS"),
                               "tokens generated")(
       "acceptance", converted(question.acceptance, "--acceptance", parse_share)->value_name("P"),
-      "speculative decoding: how likely a draft token is accepted")(
+      "speculative decoding: acceptance probability of a draft token")(
       "num-speculative-tokens", po::value(&question.drafts)->value_name("K"),
-      "draft tokens a step (default 4 with --acceptance)");
+      "draft tokens per step (default 4 with --acceptance)");
   usage.options.add(machine_options(deployment)).add(engine_options(deployment));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
@@ -34,8 +34,8 @@ int run_staircase(CommandContext& context) {
   if (!deployment.model.empty() || !deployment.gpu.empty()) {
     if (question.generate > kMaxTimedTokens) {
       throw UsageError(
-          "--generate: at most 1,000,000 tokens are timed one by one (counting alone, without "
-          "--model and --gpu, takes any number)");
+          "--generate: at most 1,000,000 tokens are timed individually (without --model and --gpu "
+          "they are only counted, in any number)");
     }
     question.deployment = deployment;
   }

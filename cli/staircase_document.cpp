@@ -27,10 +27,10 @@ Section count_section(const StaircaseAnswer& answer) {
                         with_separators(counts.cached_kv_computations)});
   table.rows.push_back({"waste factor", fixed(counts.waste_factor, 1) + "x", "1x"});
   table.rows.push_back(
-      {"attention positions of decode", "", with_separators(counts.attention_positions)});
+      {"attention positions in decode", "", with_separators(counts.attention_positions)});
   table.rows.push_back({"  per generated token", "", fixed(counts.mean_attention_positions, 1)});
   table.rows.push_back(
-      {"attention positions of prefill", "", with_separators(answer.prefill_attention_positions)});
+      {"attention positions in prefill", "", with_separators(answer.prefill_attention_positions)});
   return {.heading = fmt::format("Prompt of {} tokens, {} generated",
                                  with_separators(answer.inputs.prompt_tokens),
                                  with_separators(answer.inputs.generated_tokens)),
@@ -51,8 +51,8 @@ Table time_table(const StaircaseTimes& times) {
 }
 
 Table flattened_table(const std::vector<FlattenedToken>& tokens) {
-  Table table{.title = "What flattens it further",
-              .columns = {{"Batch"}, {"Drafts"}, {"Tokens a step"}, {"Step"}, {"Per token"}},
+  Table table{.title = "Further speed-ups",
+              .columns = {{"Batch"}, {"Drafts"}, {"Tokens per step"}, {"Step"}, {"Per token"}},
               .rows = {}};
   for (const FlattenedToken& token : tokens) {
     table.rows.push_back({with_separators(token.batch), with_separators(token.drafts),
@@ -68,7 +68,7 @@ Document staircase_document(const StaircaseAnswer& answer) {
   Document document{.machine = to_json(answer), .sections = {count_section(answer)}};
   if (!answer.times || !answer.inputs.deployment) return document;
   document.sections.push_back({.heading = "Time per token: " + headline(*answer.inputs.deployment),
-                               .lines = {"The first token of the cached loop is its prefill."},
+                               .lines = {"With a cache, the first token is the prefill."},
                                .table = time_table(answer.times->tokens)});
   document.sections.push_back(
       {.heading = "", .lines = {}, .table = flattened_table(answer.times->flattened)});

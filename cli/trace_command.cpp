@@ -74,7 +74,7 @@ void write_file(Workload& workload, const std::string& path) {
   const auto lost = lines ? lost_in_jsonl(workload) : lost_in_csv(workload);
   workload.notes.insert(workload.notes.end(), lost.begin(), lost.end());
   file.flush();
-  if (!file) throw Error(path + ": not written whole (disk full?)");
+  if (!file) throw Error(path + ": written incompletely (disk full?)");
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ int run_trace(CommandContext& context) {
               .unlisted = {},
               .positional = {}};
   usage.options.add_options()("out", po::value(&path)->value_name("FILE"),
-                              "where to write the requests: CSV, or Mooncake's JSONL for .jsonl");
+                              "trace file to write: CSV, or Mooncake's JSONL for .jsonl");
   usage.options.add(synthetic_options(options))
       .add(load_shape_options(options.shape))
       .add(trace_options(options))

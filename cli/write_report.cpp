@@ -39,7 +39,7 @@ void make_folder(const std::string& path, const char* flag) {
   std::error_code failure;
   fs::create_directories(path, failure);
   if (!fs::is_directory(path, failure)) {
-    throw Error(std::string(flag) + ": " + path + " is no folder and cannot be made one");
+    throw Error(std::string(flag) + ": " + path + " is not a folder and cannot be created");
   }
   check_writable((fs::path(path) / ".roofcast").string());
 }
@@ -89,7 +89,7 @@ void check_files(const ReportFiles& files, const std::vector<std::string>& read)
     if (file.path.empty()) continue;
     if (is_stdout(file.path)) {
       if (std::exchange(printed, true)) {
-        throw UsageError(std::string(file.flag) + ": standard output takes one form only");
+        throw UsageError(std::string(file.flag) + ": standard output takes only one format");
       }
       if (std::string(file.flag) == "--html") throw UsageError("--html: expected a file, not '-'");
       continue;
@@ -99,10 +99,10 @@ void check_files(const ReportFiles& files, const std::vector<std::string>& read)
     taken.push_back(file.path);
   }
   if ((!files.svg.empty() || !files.png.empty()) && !has_charts()) {
-    throw Error("this build draws no pictures: it was made with ROOFCAST_CHARTS=OFF");
+    throw Error("this build cannot draw charts (ROOFCAST_CHARTS=OFF)");
   }
   if (!files.png.empty() && !has_png()) {
-    throw Error("this build makes no PNG: it was made without librsvg (--svg works)");
+    throw Error("this build cannot write PNG: it was built without librsvg (--svg works)");
   }
   if (!files.svg.empty()) make_folder(files.svg, "--svg");
   if (!files.png.empty()) make_folder(files.png, "--png");

@@ -81,15 +81,15 @@ void check_parallelism(const Transformer& model, const Parallelism& parallel) {
   require_at_least_one(parallel.data, "data_parallel_size");
   if (const std::optional<Divided> found = obstacle(model, parallel.tensor)) {
     throw Error(fmt::format(
-        "tensor_parallel_size: {} does not divide the {} {} of {}; these do: {}", parallel.tensor,
-        found->count, found->what, model.name, working_degrees(model)));
+        "tensor_parallel_size: {} does not divide the {} {} of {}; possible values: {}",
+        parallel.tensor, found->count, found->what, model.name, working_degrees(model)));
   }
   if (static_cast<std::size_t>(parallel.pipeline) > model.layers.size()) {
     throw Error(fmt::format("pipeline_parallel_size: {} stages given, but {} has {} layers",
                             parallel.pipeline, model.name, model.layers.size()));
   }
   if (parallel.expert_parallel && !has_experts(model)) {
-    throw Error(fmt::format("enable_expert_parallel: {} has no experts to spread", model.name));
+    throw Error(fmt::format("enable_expert_parallel: {} has no experts", model.name));
   }
 }
 

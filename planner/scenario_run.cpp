@@ -40,7 +40,7 @@ void check_adapters(const Scenario& scenario, const PoolScenario& pool, const En
                      : overrides.lora_step_time    ? "lora_step_time"
                      : overrides.lora_adapter_time ? "lora_adapter_time"
                                                    : nullptr;
-  if (knob != nullptr) throw UsageError(fmt::format("{}: given without lora_adapters", knob));
+  if (knob != nullptr) throw UsageError(fmt::format("{}: requires lora_adapters", knob));
 }
 
 /// A closed loop is replayed as such, unless the user sets another limit.
@@ -48,8 +48,7 @@ void take_recorded_limit(SimulationRun& run) {
   if (!run.workload.max_concurrency || run.scenario.max_concurrency) return;
   run.scenario.max_concurrency = run.workload.max_concurrency;
   run.workload.notes.push_back(
-      fmt::format("at most {} in flight, as in the recorded run (--max-concurrency sets another "
-                  "limit)",
+      fmt::format("at most {} in flight, as in the recorded run (--max-concurrency overrides it)",
                   counted(*run.workload.max_concurrency, "request")));
 }
 

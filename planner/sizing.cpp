@@ -28,7 +28,7 @@ std::optional<Deployment> smallest_tensor_parallel(DeploymentOptions options,
 }
 
 std::vector<FormatVariant> format_variants(const DeploymentOptions& options) {
-  std::vector<FormatVariant> variants{{"as asked", options}};
+  std::vector<FormatVariant> variants{{"as given", options}};
   for (const std::string format : {"bf16", "fp8", "awq"}) {
     DeploymentOptions changed = options;
     changed.weight_format = format;

@@ -154,7 +154,7 @@ std::vector<RequestRow> request_rows(SQLite::Database& database, std::int64_t id
 }  // namespace
 
 std::int64_t Store::add(const Run& run) {
-  const char* consequence = "; the run was not stored and the store is as it was";
+  const char* consequence = "; the run was not stored, the store is unchanged";
   return explaining(impl_->path, impl_->wait, consequence, [&] {
     return in_one_transaction(impl_->database, [&] {
       const std::int64_t id = insert_run(impl_->database, run.row);

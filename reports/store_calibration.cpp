@@ -104,7 +104,7 @@ bool has_calibrations(SQLite::Database& database) { return database.tableExists(
 }  // namespace
 
 std::int64_t Store::begin_calibration(const RunRow& row, const CalibrationRow& calibration) {
-  const char* consequence = "; the calibration was not begun";
+  const char* consequence = "; the calibration was not started";
   return explaining(impl_->path, impl_->wait, consequence, [&] {
     SQLite::Database& database = impl_->database;
     return in_one_transaction(database, [&] {
@@ -133,7 +133,7 @@ void Store::add_points(std::int64_t run, std::span<const TimedPointRow> points) 
 }
 
 void Store::end_calibration(std::int64_t run, const CalibrationEnd& end) {
-  const char* consequence = "; the points are stored, the end of the calibration is not";
+  const char* consequence = "; the points are stored, but not the end of the calibration";
   explaining(impl_->path, impl_->wait, consequence, [&] {
     SQLite::Database& database = impl_->database;
     return in_one_transaction(database, [&] {

@@ -25,7 +25,7 @@ std::string explain(const std::string& path, std::chrono::milliseconds wait,
     case SQLITE_READONLY:
       return path + ": cannot be written (read-only)";
     case SQLITE_CORRUPT:
-      return fmt::format("{}: damaged ({}); `sqlite3 FILE .recover` saves what can be read", path,
+      return fmt::format("{}: damaged ({}); `sqlite3 FILE .recover` rescues what is readable", path,
                          error.what());
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
@@ -91,12 +91,13 @@ std::int32_t version_of(SQLite::Database& database, const std::string& path) {
   const std::int32_t version = number(database, "PRAGMA user_version");
   if (application == kApplicationId) {
     if (version > kSchemaVersion) {
-      throw Error(fmt::format("{}: written by a newer roofcast (schema {}, this program knows {})",
-                              path, version, kSchemaVersion));
+      throw Error(
+          fmt::format("{}: written by a newer roofcast (schema {}, this version reads up to {})",
+                      path, version, kSchemaVersion));
     }
     if (version >= 1) return version;
-    throw Error(fmt::format("{}: schema {} is none that roofcast has had (1 to {})", path, version,
-                            kSchemaVersion));
+    throw Error(
+        fmt::format("{}: unknown schema {} (known: 1 to {})", path, version, kSchemaVersion));
   }
   const std::int32_t objects = number(database, "SELECT count(*) FROM sqlite_master");
   if (application == 0 && objects == 0) return 0;
@@ -122,7 +123,7 @@ void bring_up(SQLite::Database& database, const std::string& path) {
 void prepare(SQLite::Database& database, const std::string& path, Store::Mode mode) {
   const std::int32_t version = version_of(database, path);
   if (mode == Store::Mode::read) {
-    if (version == 0) throw Error(path + ": an empty database, no store");
+    if (version == 0) throw Error(path + ": an empty database, not a store");
     return;
   }
   if (sqlite3_db_readonly(database.getHandle(), "main") != 0) {

@@ -79,7 +79,7 @@ void update_run(SQLite::Database& database, std::int64_t plan, const PlanEnd& en
 }  // namespace
 
 std::int64_t Store::begin_plan(const RunRow& row) {
-  return explaining(impl_->path, impl_->wait, "; the plan was not begun", [&] {
+  return explaining(impl_->path, impl_->wait, "; the plan was not started", [&] {
     SQLite::Database& database = impl_->database;
     return in_one_transaction(database, [&] {
       const std::optional<std::int64_t> earlier = unfinished_plan(database, row);
@@ -115,7 +115,7 @@ std::optional<std::string> Store::evaluation(const std::string& tool_version,
 }
 
 void Store::end_plan(std::int64_t plan, const PlanEnd& end, const std::vector<MetricRow>& metrics) {
-  const char* consequence = "; the evaluations are stored, the end of the plan is not";
+  const char* consequence = "; the evaluations are stored, but not the end of the plan";
   explaining(impl_->path, impl_->wait, consequence, [&] {
     SQLite::Database& database = impl_->database;
     return in_one_transaction(database, [&] {

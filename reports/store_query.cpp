@@ -123,15 +123,15 @@ bool is_of_the_text(int code) {
 }
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw UsageError(fmt::format("SQL: {} is refused: questions only read the store", what));
+  throw UsageError(fmt::format("SQL: {} is not allowed: queries are read-only", what));
 }
 
 /// Views are added by schema versions, and a reader does not upgrade a store.
 std::string hint_for(const std::string& explanation, SQLite::Database& database) {
   const int version = database.execAndGet("PRAGMA user_version").getInt();
   if (version >= store_detail::kSchemaVersion || !explanation.starts_with("no such")) return "";
-  return fmt::format("; the store is at schema {} of {}, the next run kept in it brings it up",
-                     version, store_detail::kSchemaVersion);
+  return fmt::format("; the store has schema {} of {}; storing the next run upgrades it", version,
+                     store_detail::kSchemaVersion);
 }
 
 // ---- one statement
@@ -166,7 +166,7 @@ Statement question(SQLite::Database& database, const std::string& sql) {
   if (sql.size() > kLongestQuery) {
     throw UsageError(fmt::format("SQL: longer than {} bytes", kLongestQuery));
   }
-  if (sql.find('\0') != std::string::npos) throw UsageError("SQL: not a text (a zero byte)");
+  if (sql.find('\0') != std::string::npos) throw UsageError("SQL: contains a zero byte");
   Prepared first = prepared(database, sql);
   if (first.statement == nullptr) {
     throw UsageError("SQL: no statement (for example SELECT * FROM run_summary)");
@@ -179,7 +179,7 @@ Statement question(SQLite::Database& database, const std::string& sql) {
   }
   const bool reads = sqlite3_stmt_readonly(first.statement.get()) != 0;
   if (!reads || sqlite3_column_count(first.statement.get()) == 0) {
-    throw UsageError("SQL: not a question: only statements that give rows are run");
+    throw UsageError("SQL: not a query: only statements that return rows are run");
   }
   return std::move(first.statement);
 }
@@ -252,7 +252,7 @@ QueryAnswer query_store(const std::string& path, const std::string& sql,
   } catch (const SQLite::Exception& error) {
     if (primary_code(error) == SQLITE_AUTH) refuse(refused);
     if (primary_code(error) == SQLITE_INTERRUPT) {
-      throw Error(fmt::format("SQL: stopped after {:g} s without its end",
+      throw Error(fmt::format("SQL: stopped after {:g} s, unfinished",
                               std::chrono::duration<double>(limits.time).count()));
     }
     if (is_of_the_text(primary_code(error))) throw Error("SQL: " + in_a_line(error.what()));

@@ -51,7 +51,7 @@ std::int64_t insert_validation(SQLite::Database& database, const ValidationRuns&
 }  // namespace
 
 std::vector<std::int64_t> Store::add_validations(std::span<const ValidationRuns> validations) {
-  const char* consequence = "; nothing was stored and the store is as it was";
+  const char* consequence = "; nothing was stored, the store is unchanged";
   return explaining(impl_->path, impl_->wait, consequence, [&] {
     return in_one_transaction(impl_->database, [&] {
       std::vector<std::int64_t> ids;

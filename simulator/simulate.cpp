@@ -45,13 +45,13 @@ void note_failures(SimulationResult& result, std::int64_t without_effect) {
   const auto retried = std::count_if(result.requests.begin(), result.requests.end(),
                                      [](const RequestRecord& record) { return record.retried; });
   if (retried > 0) {
-    result.notes.push_back(counted(retried, "request") +
-                           " sent again when their replica was lost: what they lost counts as "
-                           "waiting in the queue");
+    result.notes.push_back(
+        counted(retried, "request") +
+        " sent again after their replica failed: the lost time counts as queueing");
   }
   if (without_effect > 0) {
     result.notes.push_back(counted(without_effect, "failure") +
-                           " hit no replica: it was off, or the run was over");
+                           " hit no replica: it was not running, or the run was over");
   }
 }
 
@@ -59,10 +59,10 @@ void note_failures(SimulationResult& result, std::int64_t without_effect) {
 void note_unserved(SimulationResult& result) {
   if (result.lost > 0)
     result.notes.push_back(counted(result.lost, "request") +
-                           " lost with their replica, or when none was left");
+                           " lost with their replica, or because none was left");
   if (result.unfinished > 0) {
     result.notes.push_back(counted(result.unfinished, "request") +
-                           " had not finished when the run was stopped");
+                           " unfinished when the run was stopped");
   }
 }
 

@@ -60,7 +60,7 @@ class BoundedJson {
  private:
   void check_depth() const {
     if (open_.size() > kDeepestJson) {
-      throw Error(fmt::format("{}: nests deeper than {} levels", where_, kDeepestJson));
+      throw Error(fmt::format("{}: nested deeper than {} levels", where_, kDeepestJson));
     }
   }
 

@@ -54,7 +54,7 @@ ByteSource::ByteSource(const std::string& path)
   if (starts_as_gzip(*raw_)) {
     unzipped_ = unzip(*raw_);
   } else if (path.ends_with(".gz")) {
-    throw Error(fmt::format("{}: is not gzip data, though its name ends in .gz", path));
+    throw Error(fmt::format("{}: is not gzip data, although its name ends in .gz", path));
   }
 }
 
@@ -70,7 +70,7 @@ std::size_t ByteSource::read_source(char* to, std::size_t max) {
   try {
     return static_cast<std::size_t>(source.sgetn(to, static_cast<std::streamsize>(max)));
   } catch (const std::exception&) {
-    throw Error(fmt::format("{}: gzip data is damaged or cut off", name_));
+    throw Error(fmt::format("{}: gzip data is damaged or truncated", name_));
   }
 }
 

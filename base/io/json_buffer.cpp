@@ -34,7 +34,8 @@ JsonBuffer::int_type JsonBuffer::underflow() {
     at_end_ = chunk_.empty();
     at_end_ ? words_.finish(piece_) : words_.append(chunk_, piece_);
     if (words_.open_text() > kLongestText) {
-      throw Error(bytes_.name() + ": holds a text of over 16 MiB, expected a benchmark result");
+      throw Error(bytes_.name() +
+                  ": contains a string of over 16 MiB, expected a benchmark result");
     }
   }
   setg(piece_.data(), piece_.data(), piece_.data() + piece_.size());

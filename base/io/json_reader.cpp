@@ -141,7 +141,7 @@ std::optional<bool> JsonReader::flag(std::string_view key) const {
 std::optional<std::string> JsonReader::text(std::string_view key) const {
   const json* value = find(key);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_string()) refuse(key, "a text");
+  if (!value->is_string()) refuse(key, "a string");
   return value->get<std::string>();
 }
 

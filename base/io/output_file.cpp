@@ -63,8 +63,7 @@ void check_not_among(const std::string& path, const std::string& flag,
                      const std::vector<std::string>& kept) {
   for (const std::string& file : kept) {
     if (file.empty() || !same_file(path, file)) continue;
-    throw UsageError(
-        fmt::format("{}: '{}' would be written over, which this run uses", flag, path));
+    throw UsageError(fmt::format("{}: would overwrite '{}', which this run uses", flag, path));
   }
 }
 

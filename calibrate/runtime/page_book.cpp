@@ -23,7 +23,7 @@ std::span<const std::int32_t> PageBook::reserve(std::int32_t request, std::int64
   std::vector<std::int32_t>& pages = pages_[request];
   const auto needed = static_cast<std::size_t>((tokens + page_size_ - 1) / page_size_);
   while (pages.size() < needed) {
-    if (free_.empty()) throw std::logic_error("no page of the KV cache is free");
+    if (free_.empty()) throw std::logic_error("the KV cache has no free page");
     pages.push_back(free_.back());
     free_.pop_back();
   }

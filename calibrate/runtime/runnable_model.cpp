@@ -15,13 +15,12 @@ using kernels::Element;
 
 [[noreturn]] void cannot_run(const Transformer& model, const std::string& what) {
   throw Error("model " + model.name + ": " + what +
-              " cannot be run by roofcast's own engine, which has attention with a KV cache per "
-              "head (full or sliding window) and dense or routed feed-forward blocks");
+              " cannot be run by roofcast's own engine, which supports attention with a KV cache "
+              "per head (full or sliding window) and dense or routed feed-forward blocks");
 }
 
 int as_int(const Transformer& model, std::int64_t size) {
-  if (size < 0 || size > std::numeric_limits<int>::max() / 4)
-    cannot_run(model, "a size this large");
+  if (size < 0 || size > std::numeric_limits<int>::max() / 4) cannot_run(model, "sizes this large");
   return static_cast<int>(size);
 }
 
@@ -36,7 +35,7 @@ RunnableAttention runnable_attention(const Transformer& model, const Layer& laye
     cannot_run(model, "chunked or sparse attention");
   }
   if (attention->value_head_dim != attention->head_dim) {
-    cannot_run(model, "attention whose values are narrower than its keys");
+    cannot_run(model, "attention with values narrower than keys");
   }
   if (attention->keys_are_values || attention->cache_compression > 1) {
     cannot_run(model, "attention with a compressed cache");
@@ -53,7 +52,7 @@ RunnableLayer runnable_layer(const Transformer& model, const Layer& layer) {
     result.intermediate = as_int(model, dense->intermediate);
     result.gated = dense->gated;
   } else if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) {
-    if (moe->latent > 0) cannot_run(model, "experts at a width of their own");
+    if (moe->latent > 0) cannot_run(model, "experts with a width of their own");
     if (!moe->gated) cannot_run(model, "experts without a gate");
     result.intermediate = as_int(model, moe->shared_intermediate);
     result.experts = {.count = as_int(model, moe->experts),
@@ -72,7 +71,7 @@ void note_left_out(const Layer& layer, std::set<std::string>& left_out) {
   if (attention.qk_norm_elements > 0) left_out.insert("norms of queries and keys");
   if (attention.output_gate) left_out.insert("the gate on attention's output");
   if (attention.sink_elements > 0) left_out.insert("attention sinks");
-  if (attention.reuses_earlier_cache) left_out.insert("the sharing of caches between layers");
+  if (attention.reuses_earlier_cache) left_out.insert("caches shared between layers");
   if (!layer.extra.empty()) left_out.insert("the " + layer.extra.front().name + " weights");
   if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
     if (dense->bias) left_out.insert("biases");

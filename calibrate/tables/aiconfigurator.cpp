@@ -104,7 +104,9 @@ std::optional<DType> cache_of(const std::string& name) {
 /// Why an attention row cannot be used; nullopt if it can.
 std::optional<std::string> attention_of_no_use(const TableFile& table, bool context) {
   const std::string& window = table.text("window_size");
-  if (!window.empty() && window != "0") return "sliding windows: they follow from full attention";
+  if (!window.empty() && window != "0") {
+    return "sliding windows: derived from full attention instead";
+  }
   const std::string& beams = table.text("beam_width");
   if (!beams.empty() && beams != "1") return "beam search";
   if (!cache_of(table.text("kv_cache_dtype"))) {
@@ -114,7 +116,7 @@ std::optional<std::string> attention_of_no_use(const TableFile& table, bool cont
   if (arithmetic != "bfloat16" && arithmetic != "float16") {
     return "attention computed in " + arithmetic;
   }
-  if (context && table.text("batch_size") != "1") return "several prompts of one length at once";
+  if (context && table.text("batch_size") != "1") return "several prompts of equal length at once";
   return std::nullopt;
 }
 
@@ -153,11 +155,12 @@ void read_moe(const TableFile& table, ImportedRows& rows) {
     return;
   }
   if (table.text("distribution") != "balanced") {
-    leave_out(rows.unused, "experts picked unevenly: the model's are balanced", table.place());
+    leave_out(rows.unused, "unevenly chosen experts: the model assumes balanced ones",
+              table.place());
     return;
   }
   if (table.text("moe_ep_size") != "1") {
-    leave_out(rows.unused, "experts spread over GPUs: one rank's tokens are not stated",
+    leave_out(rows.unused, "experts spread over GPUs: tokens per rank are not stated",
               table.place());
     return;
   }
@@ -185,7 +188,7 @@ void read_moe(const TableFile& table, ImportedRows& rows) {
 
 void read_latent(const TableFile& table, ImportedRows& rows) {
   if (!table.text("op_name").starts_with("generation")) {
-    leave_out(rows.unused, "prefill of latent attention: keys and values are rebuilt apart",
+    leave_out(rows.unused, "prefill of latent attention: keys and values are expanded separately",
               table.place());
     return;
   }
@@ -256,7 +259,7 @@ struct Kind {
 };
 
 void leave_module(const TableFile& table, ImportedRows& rows) {
-  leave_out(rows.unused, "whole attention modules: their projections stand in the gemm table",
+  leave_out(rows.unused, "whole attention modules: their projections are in the gemm table",
             table.place());
 }
 
@@ -286,7 +289,7 @@ const Kind& kind_of(const TableFile& table, const std::string& path) {
     if (all && table.has("latency") && table.has("version")) return kind;
   }
   throw Error(fmt::format(
-      "{}: no table of kernel times: it has the columns {}; expected those of aiconfigurator's "
+      "{}: not a table of kernel times: it has the columns {}; expected those of aiconfigurator's "
       "gemm, context or generation attention, moe, generation MLA, all-reduce or NCCL",
       path, fmt::join(table.columns(), ", ")));
 }
@@ -299,14 +302,14 @@ void read_aiconfigurator(const std::string& path, ImportedRows& rows) {
   while (table.next()) {
     ++rows.rows;
     if (!table.whole()) {
-      leave_out(rows.refused, "not as many fields as columns", table.place());
+      leave_out(rows.refused, "number of fields differs from the header's", table.place());
       continue;
     }
     if (!table.text("device").empty()) ++rows.devices[table.text("device")];
     add_version(rows, framework_of(table.text("framework")), table.text("version"));
     kind.read(table, rows);
   }
-  if (rows.rows == 0) throw Error(path + ": a head without rows");
+  if (rows.rows == 0) throw Error(path + ": a header without rows");
 }
 
 }  // namespace roofcast

@@ -37,8 +37,8 @@ Measured provenance_of(const ImportedRows& rows, const ImportRecord& record) {
                     .date = record.date,
                     .tool = record.tool,
                     .protocol =
-                        "imported from kernel tables that others measured, on the date of "
-                        "the import; each curve names its kernel and engine"};
+                        "imported from kernel tables measured by others, on the date of the "
+                        "import; each curve names its kernel and engine"};
   for (const auto& [what, version] : rows.versions) measured.versions.emplace_back(what, version);
   for (const auto& [reason, left_out] : rows.refused) {
     measured.rejected.push_back(fmt::format(
@@ -76,7 +76,7 @@ Gpu import_profile(ImportedRows& rows, const Gpu& known, const ImportRecord& rec
   refuse_cached_reads(rows, known);
   settle_duplicates(rows);
   if (rows.points.empty()) {
-    throw Error(fmt::format("none of {} rows is of use: no profile", rows.rows));
+    throw Error(fmt::format("no profile: none of {} rows is usable", rows.rows));
   }
   Gpu gpu = known;
   Measured measured = provenance_of(rows, record);

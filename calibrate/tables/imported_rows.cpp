@@ -52,7 +52,7 @@ void leave_out(std::map<std::string, LeftOut>& list, const std::string& reason,
 void add_point(ImportedRows& rows, TimedPoint point) {
   const double time = point.point.time.value;
   if (!std::isfinite(time) || time <= 0) {
-    leave_out(rows.refused, "time is not above 0", point.name);
+    leave_out(rows.refused, "time is not positive", point.name);
     return;
   }
   if (time < kShortestCall || time > kLongestCall) {
@@ -101,7 +101,7 @@ void settle_duplicates(ImportedRows& rows) {
     }
     if (max > min * kMaxDisagreement) {
       for (auto i = first; i != last; ++i) {
-        leave_out(rows.refused, "rows of one size that disagree", rows.points[*i].name);
+        leave_out(rows.refused, "contradicting rows of one size", rows.points[*i].name);
       }
     } else {
       point.point.time = sum / count;

@@ -63,7 +63,7 @@ std::string table_path(const std::string& folder, const std::string& name) {
   const std::string packed = plain.string() + ".gz";
   if (std::filesystem::exists(packed)) return packed;
   throw Error(folder + ": no " + name + ".csv or " + name +
-              ".csv.gz, which a profiler's folder has");
+              ".csv.gz, as found in a profiler's folder");
 }
 
 void check_columns(const TableFile& table, const std::string& path,
@@ -129,7 +129,7 @@ void read_layers(const Reading& reading, const std::string& path, const std::str
     // Memory-bound operators are identified by their bytes alone, so another tensor parallelism
     // would add different rows for the same ones.
     if (op->work.family == OperatorFamily::memory_bound && reading.known.contains(op->shape)) {
-      leave_out(rows.unused, "token operators of a second tensor parallelism", table.place());
+      leave_out(rows.unused, "token operators at a second tensor-parallel degree", table.place());
       continue;
     }
     reading.add(op->shape, static_cast<double>(*count) * op->shape_each, 0, *time, table.place());
@@ -156,8 +156,9 @@ std::optional<AttentionCall> call_of(const TableFile& table) {
 const AttentionOperator& attention_of(const Reading& reading, const std::string& path) {
   const auto& all = reading.operators.attention;
   if (all.size() == 1 && all[0].decode_shape && all[0].prefill_shape) return all[0];
-  throw Error(path + ": the attention of " + reading.meta.model +
-              " differs between layers, or is not over a plain cache: one table cannot tell");
+  throw Error(
+      path + ": the attention of " + reading.meta.model +
+      " differs between layers, or does not use a plain cache: one table cannot describe it");
 }
 
 /// Adds the cost of decoding beside prefill.
@@ -223,7 +224,8 @@ ProfilerMeta read_profiler_meta(const std::string& path) {
     if (const auto eager = value_of(line, "enforce_eager")) meta.eager = *eager != "false";
   }
   if (meta.model.empty() || meta.gpu.empty() || meta.vllm_version.empty()) {
-    throw Error(path + ": does not state model, gpu and vllm_version, as a profiler's meta.yaml");
+    throw Error(path +
+                ": does not state model, gpu and vllm_version, expected a profiler's meta.yaml");
   }
   return meta;
 }

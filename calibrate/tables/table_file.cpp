@@ -23,8 +23,8 @@ constexpr double kLargestCount = 1e9;
 TableFile::TableFile(const std::string& path)
     : bytes_(path), lines_(bytes_), name_(std::filesystem::path(path).filename().string()) {
   std::string_view line;
-  if (!lines_.next_filled(line)) throw Error(path + ": empty, expected a table with a head");
-  if (!split_csv(line, columns_)) throw Error(path + ": a quote is left open in the head");
+  if (!lines_.next_filled(line)) throw Error(path + ": empty, expected a table with a header");
+  if (!split_csv(line, columns_)) throw Error(path + ": unclosed quote in the header");
 }
 
 bool TableFile::next() {

@@ -52,7 +52,7 @@ void print_more(const Usage& usage, const std::string& command, std::ostream& ou
 
 [[noreturn]] void refuse_unknown(const std::string& option, const po::options_description& options,
                                  const std::string& command) {
-  std::string message = "no option '" + option + "'";
+  std::string message = "unknown option '" + option + "'";
   const auto near = nearest(option, option_names(options));
   if (!near.empty()) message += "; did you mean '" + near.front() + "'?";
   throw UsageError(message + " (" + command + " --help lists them)");
@@ -93,15 +93,15 @@ std::vector<std::string> normalise(const std::vector<std::string>& arguments,
 std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) {
   CommonOptions common;
   po::options_description general = option_group("Output");
-  general.add_options()("output,o",
-                        converted(common.output, "--output",
-                                  [](const std::string& text, const std::string&) {
-                                    return parse_output_format(text);
-                                  })
-                            ->value_name("FORMAT"),
-                        "table, json, jsonl, csv or md (default table)")("help,h", "this text");
+  general.add_options()(
+      "output,o",
+      converted(
+          common.output, "--output",
+          [](const std::string& text, const std::string&) { return parse_output_format(text); })
+          ->value_name("FORMAT"),
+      "table, json, jsonl, csv or md (default table)")("help,h", "show this help");
   const bool more = !usage.unlisted.options().empty();
-  if (more) general.add_options()("help-all", "every option");
+  if (more) general.add_options()("help-all", "show every option");
   if (context.describe) {
     Usage described = usage;
     described.options.add(general);
@@ -127,7 +127,7 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
   } catch (const po::unknown_option& error) {
     refuse_unknown(error.get_option_name(), all, command);
   } catch (const po::too_many_positional_options_error&) {
-    throw UsageError("too many arguments (" + command + " --help shows what it takes)");
+    throw UsageError("too many arguments (" + command + " --help shows its arguments)");
   }
   if (values.contains("help-all")) {
     print_usage(usage, all, context.out);

@@ -10,19 +10,20 @@ po::options_description machine_options(DeploymentOptions& target) {
 
 po::options_description engine_options(DeploymentOptions& target) {
   po::options_description options =
-      flag_options("Engine (unset: as the engine would choose)", engine_choice_flags(), target);
+      flag_options("Engine (default: the engine's own choice)", engine_choice_flags(), target);
   add_flags(options, knob_flags(KnobGroup::memory_and_batch), target.overrides);
   return options;
 }
 
 po::options_description scheduler_options(DeploymentOptions& target) {
-  return flag_options("Scheduler (unset: as the engine would choose)",
+  return flag_options("Scheduler (default: the engine's own choice)",
                       knob_flags(KnobGroup::scheduler), target.overrides);
 }
 
 po::options_description feature_options(EngineOverrides& target) {
-  return flag_options("Sampling, drafts, adapters, K and V in host memory (vLLM)",
-                      knob_flags(KnobGroup::features), target);
+  return flag_options(
+      "Sampling, speculative decoding, LoRA adapters, KV offloading to host memory (vLLM)",
+      knob_flags(KnobGroup::features), target);
 }
 
 }  // namespace roofcast

@@ -43,7 +43,7 @@ Line line_of(const std::string& given) {
   if (!given.starts_with('@')) {
     const bool is_path = given.find_first_of(" \n") == std::string::npos;
     if (is_path && fs::is_regular_file(given)) {
-      throw UsageError(fmt::format("--from-cmd: a file is given as --from-cmd @{}", given));
+      throw UsageError(fmt::format("--from-cmd: to read a file, write --from-cmd @{}", given));
     }
     return {given, {}};
   }
@@ -80,8 +80,8 @@ ServeCommand read_line(const std::string& given) {
 po::options_description from_command_option(std::string& line) {
   po::options_description options = option_group("Instead of the flags below");
   options.add_options()("from-cmd", po::value(&line)->value_name("LINE|@FILE"),
-                        "vllm serve ..., sglang ..., trtllm-serve ... or docker run of one; flags "
-                        "given besides win");
+                        "command line: vllm serve ..., sglang ..., trtllm-serve ... or docker run "
+                        "of one; other flags override it");
   return options;
 }
 
@@ -96,10 +96,10 @@ void take_from_command(DeploymentOptions& options, const std::string& line, std:
   take_overrides(said.overrides, options.overrides);
   options.overrides = std::move(said.overrides);
 
-  tell(err, "--from-cmd: ignored, as it cannot change performance", command.ignored);
-  tell(err, "--from-cmd: warning: not modelled, though it may change performance",
+  tell(err, "--from-cmd: ignored, no effect on performance", command.ignored);
+  tell(err, "--from-cmd: warning: may affect performance but is not modelled",
        command.not_modelled);
-  tell(err, "--from-cmd: warning: not known, and not counted", command.unknown);
+  tell(err, "--from-cmd: warning: unknown flags, ignored", command.unknown);
   for (const std::string& note : command.notes) err << "--from-cmd: note: " << note << "\n";
 }
 
@@ -108,7 +108,8 @@ void leave_out_drafts(DeploymentOptions& options, std::ostream& err) {
   if (!knobs.num_speculative_tokens) return;
   knobs.num_speculative_tokens.reset();
   knobs.speculative_method.reset();
-  err << "--from-cmd: note: drafts are not counted here (roofcast simulate counts them)\n";
+  err << "--from-cmd: note: speculative decoding is not modelled here (roofcast simulate models "
+         "it)\n";
 }
 
 std::string without_secrets(std::string_view line) {

@@ -37,16 +37,17 @@ Usage simulate_usage(SimulateOptions& target) {
       "store", po::value(&target.store_path)->value_name("FILE"),
       "the SQLite store (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
-      "keep nothing")("keep-requests", po::bool_switch(&target.keep_requests),
-                      "store every request as well")(
+      "do not store the run")("keep-requests", po::bool_switch(&target.keep_requests),
+                              "store every request too")(
       "requests-out", po::value(&target.requests_out)->value_name("FILE"),
-      "one row per request, .csv or .jsonl")("explain", po::bool_switch(&target.explain),
-                                             "which limit binds, what a tenth more of each gains");
+      "one row per request, .csv or .jsonl")(
+      "explain", po::bool_switch(&target.explain),
+      "which limit binds, and the gain from 10 % more of each");
   add_scenario_options(target, usage.options, usage.unlisted);
   usage.more =
-      "More: --from-cmd LINE, load shapes (--stages, --turns ...), forms of traces, the "
-      "scheduler's "
-      "knobs,\ndrafts, LoRA adapters, K and V in host memory";
+      "More: --from-cmd LINE, load shapes (--stages, --turns ...), trace formats, scheduler "
+      "knobs,\n"
+      "speculative decoding, LoRA adapters, KV offloading to host memory";
   usage.positional.add("scenario", 1);
   return usage;
 }
@@ -57,7 +58,7 @@ namespace {
 void refuse_trace(const std::string& path) {
   const bool trace = path.ends_with(".csv") || path.ends_with(".jsonl") || path.ends_with(".gz");
   if (!trace) return;
-  throw UsageError(path + ": is no scenario file (JSON); a trace is given as --trace " + path);
+  throw UsageError(path + ": is not a scenario file (JSON); to replay a trace use --trace " + path);
 }
 
 }  // namespace

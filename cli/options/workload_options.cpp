@@ -17,7 +17,7 @@ po::options_description trace_options(WorkloadOptions& target) {
 }
 
 po::options_description trace_form_options(WorkloadOptions& target) {
-  return flag_options("More of the trace", trace_form_flags(), target);
+  return flag_options("More trace options", trace_form_flags(), target);
 }
 
 po::options_description objective_options(WorkloadOptions& target) {

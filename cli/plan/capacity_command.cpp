@@ -32,7 +32,7 @@ int run_capacity(CommandContext& context) {
   }();
   if (store) {
     const auto id = store->add(capacity_row(answer, context.command_line));
-    context.err << "run " << id << " kept in " << options.simulate.store_path << "\n";
+    context.err << "run " << id << " stored in " << options.simulate.store_path << "\n";
   }
   write({.machine = to_json(answer), .sections = capacity_sections(answer)}, common->output,
         context.out);

@@ -15,25 +15,25 @@ po::options_description capacity_options(CapacityOptions& target) {
                         "scenario file; flags override it")(
       "least-goodput",
       converted(target.min_goodput, "--least-goodput", parse_share)->value_name("SHARE"),
-      "of the requests, within all limits of --goodput, as 99%")(
-      "explain", po::bool_switch(&target.explain), "the capacity with each limit a tenth wider")(
+      "minimum share of requests within all limits of --goodput, such as 99%")(
+      "explain", po::bool_switch(&target.explain), "also the capacity with each limit 10 % wider")(
       "growth",
       converted(target.growth, "--growth", naming_flag(parse_growth))->value_name("P%/PERIOD"),
-      "of the load asked for, as 10%/month: when it fails")(
+      "growth of the requested load, such as 10%/month: shows when the SLO fails")(
       "from", converted(target.from, "--from", naming_flag(parse_date))->value_name("DATE"),
-      "the day that the growth begins, as 2026-11-22")(
-      "lose-one", po::bool_switch(&target.lose_one), "what is left with one replica fewer")(
+      "start date of the growth, such as 2026-11-22")("lose-one", po::bool_switch(&target.lose_one),
+                                                      "also the capacity with one replica fewer")(
       "store", po::value(&simulate.store_path)->value_name("FILE"),
       "the SQLite store (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&simulate](bool off) { simulate.store = !off; }),
-      "keep nothing");
+      "do not store the run");
   return options;
 }
 
 void refuse_idle_flags(const CapacityOptions& options, const Scenario& scenario) {
-  if (options.from && !options.growth) throw UsageError("--from: given without --growth");
+  if (options.from && !options.growth) throw UsageError("--from: needs --growth");
   if (options.min_goodput && scenario.slo.goodput.empty()) {
-    throw UsageError("--least-goodput: given without --goodput, the limits of a good request");
+    throw UsageError("--least-goodput: needs --goodput, the limits of a good request");
   }
 }
 
@@ -64,7 +64,7 @@ Usage capacity_usage(CapacityOptions& target) {
       .add(trace_form_options(simulate.workload))
       .add(scheduler_options(simulate.deployment))
       .add(feature_options(simulate.deployment.overrides));
-  usage.more = "More: --from-cmd LINE, engine knobs, load shapes, forms of traces";
+  usage.more = "More: --from-cmd LINE, engine knobs, load shapes, trace formats";
   usage.positional.add("scenario", 1);
   return usage;
 }

@@ -49,12 +49,12 @@ KeptAnswers kept_in(std::optional<PlanStore>& kept) {
 void write_manifest(const PreparedPlan& prepared, const PlanAnswer& answer, const std::string& path,
                     std::ostream& err) {
   if (answer.ranked.empty()) {
-    err << "--kubernetes: no manifest is written: nothing that was searched holds\n";
+    err << "--kubernetes: no manifest written: no deployment that was searched meets the SLO\n";
     return;
   }
   const RankedPlan& best = answer.ranked.front();
   if (const auto problem = manifest_problem(prepared.catalogue, best.shape)) {
-    err << fmt::format("--kubernetes: no manifest is written: {} is no plain Deployment: {}\n",
+    err << fmt::format("--kubernetes: no manifest written: {} cannot be a plain Deployment: {}\n",
                        short_name(best.shape), *problem);
     return;
   }
@@ -157,12 +157,12 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
   const Document document = plan_document(answer);
   write(document, common->output, context.out);
   if (answer.stopped) {
-    context.err << "interrupted" << (kept ? "; the same command goes on from here" : "") << "\n";
+    context.err << "interrupted" << (kept ? "; run the same command to resume" : "") << "\n";
     return kExitFailed;
   }
   if (kept) {
     kept->store.end_plan(kept->id, plan_end(answer, prepared), plan_metrics(answer));
-    context.err << fmt::format("run {} kept in {}\n", kept->id, options.simulate.store_path);
+    context.err << fmt::format("run {} stored in {}\n", kept->id, options.simulate.store_path);
   }
   if (!options.kubernetes.empty()) {
     write_manifest(prepared, answer, options.kubernetes, context.err);

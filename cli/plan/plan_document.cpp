@@ -43,7 +43,7 @@ Table ranked_table(const PlanAnswer& answer) {
                           {"TTFT p95 (ms)"},
                           {"TPOT p95 (ms)"},
                           {"Margin"},
-                          {"P(holds)"},
+                          {"P(SLO met)"},
                           {"Breaks at"},
                           {"Pareto", false}},
               .rows = {}};
@@ -62,15 +62,15 @@ Table ranked_table(const PlanAnswer& answer) {
 
 /// What the best achieves per limit, and how far off inputs would have to be to flip the verdict.
 Section spare_section(const RankedPlan& best) {
-  Section section{.heading = "What the first has to spare",
+  Section section{.heading = "Margins of the first",
                   .lines = causes_of(best),
                   .table = {.title = "",
                             .columns = {{"Target", false}, {"Limit"}, {"Achieved"}, {"Margin"}},
                             .rows = {}}};
   if (section.lines.empty()) {
     section.lines.emplace_back(
-        "Neither step times, host work nor KV capacity turn the verdict within 4 standard "
-        "deviations.");
+        "No error of step times, host work or KV capacity within 4 standard deviations would "
+        "reverse the verdict.");
   }
   for (const TargetMargin& margin : best.result.verdict.margins) {
     section.table.rows.push_back({margin.what, duration(margin.limit_s),
@@ -82,17 +82,17 @@ Section spare_section(const RankedPlan& best) {
 /// How much more than the first a rejected candidate that holds takes.
 std::string surplus_of(const PlanAnswer& answer, const RejectedPlan& one) {
   if (answer.ranked.empty()) return {};
-  if (one.beyond_first <= 0) return ", with less to spare";
+  if (one.beyond_first <= 0) return ", but with less margin";
   switch (answer.inputs.objective) {
     case PlanObjective::cost:
       return fmt::format(", and costs {} per hour more than the first", dollars(one.beyond_first));
     case PlanObjective::gpus:
-      return fmt::format(", and takes {} more than the first",
+      return fmt::format(", and needs {} more than the first",
                          counted(std::llround(one.beyond_first), "GPU"));
     case PlanObjective::power:
       break;
   }
-  return fmt::format(", and takes {} W more than the first", fixed(one.beyond_first, 0));
+  return fmt::format(", and draws {} W more than the first", fixed(one.beyond_first, 0));
 }
 
 std::string rejected_text(const PlanAnswer& answer, const RejectedPlan& one) {
@@ -105,9 +105,10 @@ std::string rejected_text(const PlanAnswer& answer, const RejectedPlan& one) {
 
 /// Counts by reason, and the nearest candidate of each GPU that is not in the answer.
 Section rejected_section(const PlanAnswer& answer) {
-  Section section{.heading = answer.stopped ? "Shapes so far" : "Why the others lost",
-                  .lines = {},
-                  .table = {.title = "", .columns = {{"Shapes"}, {"that", false}}, .rows = {}}};
+  Section section{
+      .heading = answer.stopped ? "Shapes searched so far" : "Why the others were rejected",
+      .lines = {},
+      .table = {.title = "", .columns = {{"Shapes"}, {"Outcome", false}}, .rows = {}}};
   for (const auto& [outcome, count] : answer.shapes) {
     section.table.rows.push_back({with_separators(count), reason_text(outcome)});
   }
@@ -119,10 +120,10 @@ Section rejected_section(const PlanAnswer& answer) {
 
 /// --explain: every shape with its outcome.
 Section explained(const PlanAnswer& answer) {
-  Section section{.heading = "Every shape",
+  Section section{.heading = "All shapes",
                   .lines = {},
                   .table = {.title = "",
-                            .columns = {{"Shape", false}, {"Bound"}, {"Limit"}, {"Fate", false}},
+                            .columns = {{"Shape", false}, {"Bound"}, {"Limit"}, {"Outcome", false}},
                             .rows = {}}};
   for (const PlanShape& one : answer.every_shape) {
     section.table.rows.push_back({one.title, with_separators(one.min_units),
@@ -136,10 +137,9 @@ std::string searched_text(const PlanAnswer& answer) {
   std::int64_t shapes = 0;
   for (const auto& [outcome, count] : answer.shapes) shapes += count;
   return fmt::format(
-      "Searched: {} of {}; {} simulated, each with {}; {} more for probabilities and breaking "
-      "points.",
+      "Searched: {} of {}; {} of {} each; {} more for probabilities and breaking points.",
       counted(answer.candidates, "candidate"), counted(shapes, "shape"),
-      with_separators(answer.simulations), counted(answer.requests, "request"),
+      counted(answer.simulations, "simulation"), counted(answer.requests, "request"),
       with_separators(answer.finalist_simulations));
 }
 
@@ -161,7 +161,7 @@ Document plan_document(const PlanAnswer& answer) {
   if (!answer.every_shape.empty()) document.sections.push_back(explained(answer));
   if (!answer.ranked.empty()) {
     document.sections.push_back(
-        {.heading = "How to run the first", .lines = answer.ranked.front().launch, .table = {}});
+        {.heading = "How to start the first", .lines = answer.ranked.front().launch, .table = {}});
   }
   return document;
 }

@@ -64,17 +64,16 @@ std::map<std::string, Value> by_gpu(const std::vector<std::string>& texts, const
 double parse_share_above_zero(const std::string& text, const std::string& flag) {
   const double share = parse_share(text, flag);
   if (share > 0) return share;
-  throw UsageError(fmt::format("{}: '{}' promises nothing, expected a share above 0", flag, text));
+  throw UsageError(fmt::format("{}: '{}' requires nothing, expected a share above 0", flag, text));
 }
 
 /// Rejects a probability beyond what can be computed: no plan would ever hold.
 double parse_probability(const std::string& text, const std::string& flag) {
   const double probability = parse_share(text, flag);
   if (probability <= greatest_probability()) return probability;
-  throw UsageError(
-      fmt::format("{}: {} given, expected at most {:.4f} (nothing is looked at beyond 4 standard "
-                  "deviations)",
-                  flag, text, std::floor(greatest_probability() * 1e4) / 1e4));
+  throw UsageError(fmt::format(
+      "{}: {} given, expected at most {:.4f} (the search stops at 4 standard deviations)", flag,
+      text, std::floor(greatest_probability() * 1e4) / 1e4));
 }
 
 PlanObjective parse_objective(const std::string& text, const std::string& flag) {
@@ -99,53 +98,55 @@ po::options_description plan_flags(PlanOptions& target) {
   options.add_options()("scenario", po::value(&target.simulate.scenario_path)->value_name("FILE"),
                         "scenario file; flags override it")(
       "search", list(target.search, "KEY=A,B ...")->multitoken(),
-      "values of a knob, as kv_cache_dtype=auto,fp8 (default tp=1,2,4,8)")(
+      "values of a knob, such as kv_cache_dtype=auto,fp8 (default tp=1,2,4,8)")(
       "objective", converted(target.objective, "--objective", parse_objective)->value_name("WHAT"),
-      "what is least: cost (default), gpus, power (watts of the boards)")(
-      "available", list(target.available, "GPU=N,..."), "GPUs that there are (default: no limit)")(
-      "price", list(target.prices, "GPU=X,..."), "$ per GPU and hour, in place of the profile's")(
-      "budget", number(target.budget, "--budget"), "most $ per hour")(
+      "what to minimise: cost (default), gpus, power (board power in watts)")(
+      "available", list(target.available, "GPU=N,..."), "GPUs available (default: unlimited)")(
+      "price", list(target.prices, "GPU=X,..."), "$ per GPU and hour, instead of the profile's")(
+      "budget", number(target.budget, "--budget"), "highest cost in $ per hour")(
       "goodput-share",
       converted(target.goodput_share, "--goodput-share", parse_share_above_zero)->value_name("X"),
-      "least share of requests within --goodput, as 95%")(
+      "minimum share of requests within --goodput, such as 95%")(
       "kubernetes", po::value(&target.kubernetes)->value_name("FILE"),
-      "write a manifest of the best")("explain", po::bool_switch(&target.explain),
-                                      "what binds the best; every shape with its fate");
+      "write a manifest of the best deployment")(
+      "explain", po::bool_switch(&target.explain),
+      "what limits the best one, and the outcome of every shape");
   return options;
 }
 
 po::options_description more_plan_flags(PlanOptions& target) {
-  po::options_description options = option_group("More of the plan");
+  po::options_description options = option_group("More options of plan");
   options.add_options()("power", number(target.power, "--power"),
-                        "most watts, boards at their limit")(
+                        "highest power in watts, boards at their limit")(
       "probability",
       converted(target.probability, "--probability", parse_probability)->value_name("X"),
-      "least probability that the answer holds (default: as predicted)")(
+      "minimum probability that the SLO is met (default: any; the prediction alone decides)")(
       "least-goodput",
       converted(target.min_goodput, "--least-goodput", parse_share_above_zero)->value_name("X"),
-      "the same as --goodput-share")("max-replicas", count(target.max_replicas, "--max-replicas"),
-                                     "of a shape (default 64)")(
-      "top", count(target.top, "--top"), "placements in the answer (default 5)")(
-      "threads", count(target.threads, "--threads"), "default: all cores; the answer is the same")(
+      "alias of --goodput-share")("max-replicas", count(target.max_replicas, "--max-replicas"),
+                                  "maximum units of a shape (default 64)")(
+      "top", count(target.top, "--top"), "deployments in the answer (default 5)")(
+      "threads", count(target.threads, "--threads"),
+      "threads (default: all cores); the answer does not depend on it")(
       "store", po::value(&target.simulate.store_path)->value_name("FILE"),
       "the SQLite store (default roofcast.db)")(
       "no-store",
       po::bool_switch()->notifier([&target](bool off) { target.simulate.store = !off; }),
-      "keep nothing: an interrupted plan starts anew");
+      "do not store anything: an interrupted plan cannot be resumed");
   return options;
 }
 
 /// --goodput-share under either name.
 std::optional<double> goodput_share_of(const PlanOptions& options) {
   if (options.goodput_share && options.min_goodput) {
-    throw UsageError("--least-goodput is --goodput-share by another name: give one of them");
+    throw UsageError("--least-goodput is an alias of --goodput-share: give only one");
   }
   return options.goodput_share ? options.goodput_share : options.min_goodput;
 }
 
 void refuse_idle_share(const PlanOptions& options, const Slo& slo) {
   if (!goodput_share_of(options) || !slo.goodput.empty()) return;
-  throw UsageError(fmt::format("{}: given without --goodput",
+  throw UsageError(fmt::format("{}: needs --goodput",
                                options.goodput_share ? "--goodput-share" : "--least-goodput"));
 }
 
@@ -167,7 +168,7 @@ void refuse_searched_flags(const DeploymentOptions& given, const std::vector<Kno
     std::string flag = dimension.key;
     std::replace(flag.begin(), flag.end(), '_', '-');
     throw UsageError(
-        fmt::format("--search {}: replaces what --{} says; give one of them", dimension.key, flag));
+        fmt::format("--search {}: conflicts with --{}; give only one", dimension.key, flag));
   }
 }
 
@@ -199,8 +200,9 @@ Usage plan_usage(PlanOptions& target) {
       .add(scheduler_options(simulate.deployment))
       .add(feature_options(simulate.deployment.overrides));
   usage.more =
-      "--gpu lists several (h100,h200,l40s), or any: all with a price. More: the load as in "
-      "simulate,\n--power, --top, --max-replicas, --store, engine flags (they hold for all)";
+      "--gpu takes several (h100,h200,l40s) or any (all with a price). More: load flags as in "
+      "simulate,\n"
+      "--power, --top, --max-replicas, --store, engine flags (they apply to all candidates)";
   usage.positional.add("scenario", 1);
   return usage;
 }
@@ -209,11 +211,11 @@ PlanQuestion plan_question(const PlanOptions& options) {
   PlanQuestion question{.scenario = simulate_scenario(options.simulate)};
   refuse_idle_share(options, question.scenario.slo);
   if (question.scenario.gpu.empty()) {
-    throw UsageError("--gpu is missing (several, as h100,h200,l40s, or any)");
+    throw UsageError("--gpu is missing (one or more, such as h100,h200,l40s, or any)");
   }
   question.gpus = gpus_of(question.scenario.gpu);
   if (question.gpus.empty()) {
-    throw UsageError(fmt::format("--gpu: '{}' names none (as h100,h200,l40s, or any)",
+    throw UsageError(fmt::format("--gpu: '{}' contains no GPU (such as h100,h200,l40s, or any)",
                                  shown(question.scenario.gpu)));
   }
   std::vector<std::string> keys;

@@ -57,27 +57,28 @@ Usage whatif_usage(WhatIfOptions& target) {
   usage.options.add_options()("scenario", po::value(&scenario.scenario_path)->value_name("FILE"),
                               "the baseline: a scenario file; flags of simulate override it")(
       "vary", po::value(&target.vary)->multitoken()->value_name("KEY=VALUES ..."),
-      "a flag of simulate or a place in a scenario file, and what to set it to: gpu=h100,l40s, "
-      "request_rate=2-10+2, max_num_seqs=64-512*2; against the baseline replicas=-1, "
+      "flag of simulate or key of a scenario file, and its values: gpu=h100,l40s, "
+      "request_rate=2-10+2, max_num_seqs=64-512*2; relative to the baseline: replicas=-1, "
       "request_rate=*2, input_len=*1.5, num_prompts=+20%")(
       "one-at-a-time", po::bool_switch(&target.one_at_a_time),
-      "each value by itself, instead of every combination")(
+      "vary one key at a time, instead of all combinations")(
       "seeds", converted(target.seeds, "--seeds", count_up_to(kMaxSeeds))->value_name("N"),
-      "repeat with N seeds, the same for every variant (default 5; of a trace 1)")(
+      "repeat with N seeds, the same for every variant (default 5; 1 for a trace)")(
       "metric", po::value(&target.metrics)->multitoken()->value_name("NAME[:STATISTIC] ..."),
-      "what to compare: ttft:p95, tpot:mean, output_tokens, goodput, cost_usd_per_h ... (default "
-      "ttft, tpot and e2e at p95, output tokens a second, and what the SLO is about)")(
+      "metrics to compare: ttft:p95, tpot:mean, output_tokens, goodput, cost_usd_per_h ... "
+      "(default ttft, tpot and e2e at p95, output tokens per second, and the SLO's metrics)")(
       "explain", po::bool_switch(&target.explain),
-      "which limit binds each variant, and what a tenth more of it would bring")(
-      "plot", po::value(&target.plot_path)->value_name("FILE.svg"), "a figure, a panel a metric")(
+      "which limit binds each variant, and the gain from 10 % more of it")(
+      "plot", po::value(&target.plot_path)->value_name("FILE.svg"),
+      "write a figure with one panel per metric")(
       "threads", converted(target.threads, "--threads", count_up_to(kMaxThreads))->value_name("N"),
-      "simulations at once (default: all cores); the answer is the same")(
+      "parallel simulations (default: all cores); the answer does not depend on it")(
       "store", po::value(&scenario.store_path)->value_name("FILE"),
-      "the SQLite store, a run a variant (default roofcast.db)")(
+      "the SQLite store, one run per variant (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&scenario](bool off) { scenario.store = !off; }),
-      "keep nothing");
+      "do not store the runs");
   add_scenario_options(scenario, usage.unlisted, usage.unlisted);
-  usage.more = "Flags of the baseline, as of roofcast simulate";
+  usage.more = "Baseline: flags of roofcast simulate";
   usage.positional.add("scenario", 1);
   return usage;
 }
@@ -89,7 +90,7 @@ std::vector<Settings> settings_of(const WhatIfOptions& options) {
   std::vector<Knob> knobs;
   for (const std::string& text : options.vary) knobs.push_back(parse_knob(text, "--vary"));
   if (options.one_at_a_time && knobs.size() == 1) {
-    throw UsageError("--one-at-a-time: given with one knob, of which there are no combinations");
+    throw UsageError("--one-at-a-time: needs at least two knobs");
   }
   return options.one_at_a_time ? one_at_a_time(knobs) : grid_of(knobs);
 }
@@ -111,7 +112,7 @@ void check_plot_path(const WhatIfOptions& options, const Scenario& baseline) {
   used.push_back(options.scenario.scenario_path);
   if (options.scenario.store) used.push_back(options.scenario.store_path);
   check_not_among(options.plot_path, "--plot", used);
-  if (!has_charts()) throw Error("--plot: this build draws no pictures (ROOFCAST_CHARTS=OFF)");
+  if (!has_charts()) throw Error("--plot: this build cannot draw charts (ROOFCAST_CHARTS=OFF)");
   check_writable(options.plot_path);
 }
 
@@ -126,14 +127,14 @@ void keep(Store& store, const std::string& path, const WhatIfAnswer& answer,
           CommandContext& context) {
   const std::vector<Run> runs = what_if_runs(answer, context.command_line);
   for (const Run& run : runs) store.add(run);
-  context.err << counted(std::ssize(runs), "run") << " kept in " << path
+  context.err << counted(std::ssize(runs), "run") << " stored in " << path
               << " (roofcast runs --store " << path << ")\n";
 }
 
 /// One figure per metric that any variant has.
 void draw(const std::string& path, const WhatIfAnswer& answer) {
   const std::vector<Figure> figures = what_if_figures(answer);
-  if (figures.empty()) throw Error(path + ": nothing to draw, no variant has figures");
+  if (figures.empty()) throw Error(path + ": nothing to draw: no variant has figures");
   write_whole(path, stacked_svg("What if: " + answer.variants.front().labels.headline, figures));
 }
 

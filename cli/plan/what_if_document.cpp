@@ -19,7 +19,7 @@ std::string verdict_of(const VariantAnswer& row, bool promised) {
   if (row.held == row.runs) return good;
   if (row.held > 0) return fmt::format("{} in {} of {}", good, row.held, row.runs);
   if (row.saturated == row.runs) return "saturated";
-  const char* bad = promised ? "MISSED" : "not all served";
+  const char* bad = promised ? "MISSED" : "not all requests served";
   if (row.saturated == 0) return bad;
   return fmt::format("{}, saturated in {} of {}", bad, row.saturated, row.runs);
 }
@@ -90,7 +90,7 @@ std::vector<std::string> difference_cells(const MetricAnswer& metric) {
 }
 
 Table difference_table(const WhatIfAnswer& answer) {
-  Table table{.title = "Against the baseline",
+  Table table{.title = "Compared with the baseline",
               .columns = {{"Variant", false},
                           {"Metric", false},
                           {"Difference"},
@@ -134,18 +134,19 @@ std::string gain_of(const LimitsAnswer& limits, LimitKind kind) {
 /// The binding limit of each variant, from the first seed.
 Section limits_of(const WhatIfAnswer& answer) {
   const std::vector<LimitKind> kinds = kinds_of(answer);
-  Section section{.heading = "Which limit binds",
-                  .lines = {"What changes with a tenth more of each (of queueing: with evenly "
-                            "spaced arrivals), in the latency that is nearest to failing."},
-                  .table = {.title = "",
-                            .columns = {{"Variant", false}, {"Binds", false}, {"Latency", false}},
-                            .rows = {}}};
+  Section section{
+      .heading = "Which limit binds",
+      .lines = {"Change with 10 % more of each (queueing: with evenly spaced arrivals), in the "
+                "latency with the smallest margin."},
+      .table = {.title = "",
+                .columns = {{"Variant", false}, {"Binding limit", false}, {"Latency", false}},
+                .rows = {}}};
   for (const LimitKind kind : kinds) section.table.columns.push_back({title_of(kind)});
   for (const VariantAnswer& row : answer.variants) {
     if (!row.limits) continue;
     const LimitsAnswer& limits = *row.limits;
     std::vector<std::string> cells = {name_of(row),
-                                      limits.binding ? title_of(*limits.binding) : "none by itself",
+                                      limits.binding ? title_of(*limits.binding) : "no single one",
                                       limits.yardstick};
     for (const LimitKind kind : kinds) cells.push_back(gain_of(limits, kind));
     section.table.rows.push_back(std::move(cells));
@@ -190,17 +191,19 @@ Section curve_of(const WhatIfAnswer& answer, std::size_t metric) {
 std::string method_of(const WhatIfAnswer& answer) {
   if (answer.by_blocks) {
     return fmt::format(
-        "The trace is the same whatever the seed, so each variant ran once. Intervals leave out "
-        "each of {} blocks of its requests in turn: what hangs on parts of this trace, not how "
-        "another day would fare.",
+        "A trace does not depend on the seed, so each variant ran once. Intervals leave out each "
+        "of {} blocks of its requests in turn: they show how much depends on parts of this trace, "
+        "not how another day would differ.",
         kBlocks);
   }
-  if (answer.seeds == 1) return "One seed: nothing tells a difference from chance (--seeds 5).";
+  if (answer.seeds == 1) {
+    return "One seed cannot separate a difference from chance (use --seeds 5).";
+  }
   const std::uint64_t first = answer.baseline.seed;
   return fmt::format(
       "Means over {} seeds ({} to {}); a seed gives every variant the same arrivals and lengths, "
-      "and differences are taken within it. Intervals are Student's, of 95 % each by itself: of "
-      "20 comparisons without effect one looks significant.",
+      "and differences are taken within a seed. Intervals are Student's t, each at 95 %: of 20 "
+      "comparisons without effect, one looks significant.",
       answer.seeds, first, first + static_cast<std::uint64_t>(answer.seeds) - 1);
 }
 
@@ -226,11 +229,11 @@ std::vector<std::string> notes_of(const WhatIfAnswer& answer) {
   for (const VariantAnswer& row : answer.variants) {
     const bool shown = row.reason.empty() && !row.settings.empty();
     if (!shown || baseline.all_figures.empty() || !same_figures(row, baseline)) continue;
-    notes.push_back(name_of(row) + ": no figure differs from the baseline's");
+    notes.push_back(name_of(row) + ": all figures equal the baseline's");
   }
   for (const VariantAnswer& row : answer.variants) {
     if (row.reason.empty() && !row.cost_per_hour) {
-      notes.push_back("no cost where a GPU's profile states no price");
+      notes.push_back("no cost, because a GPU's profile has no price");
       break;
     }
   }

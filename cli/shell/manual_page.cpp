@@ -79,7 +79,9 @@ void add_head(std::string& page) {
            fmt::format(".TH ROOFCAST 1 {} {} {}", fmt::format("\"{}\"", kReleaseDate),
                        argument(fmt::format("roofcast {}", kVersion)), argument("User Commands")));
   add_line(page, ".SH NAME");
-  add_line(page, "roofcast \\- what fits on a GPU, what a token costs, whether it holds the SLO");
+  add_line(
+      page,
+      "roofcast \\- whether a model fits on a GPU, what a token costs, whether the SLO is met");
   add_line(page, ".SH SYNOPSIS");
   add_line(page, bold("roofcast") + " " + italic("COMMAND") + " [" + italic("options") + "]");
   add_line(page, ".br");
@@ -87,17 +89,19 @@ void add_head(std::string& page) {
   add_line(page, ".br");
   add_line(page, bold("roofcast") + " " + bold("--version") + " | " + bold("--licenses"));
   add_line(page, ".SH DESCRIPTION");
-  add_line(page, escaped("Roofcast answers questions about serving large language models before "
-                         "anyone buys or configures a GPU: the memory of a model on a GPU term by "
-                         "term, time and cost of a token from the roofline, latencies under a load "
-                         "from a simulation of the serving engine's scheduler, the cheapest "
-                         "deployment that holds a service level objective (SLO)."));
-  add_line(page, escaped("Every answer says where its numbers come from."));
+  add_line(
+      page,
+      escaped(
+          "Roofcast answers questions about serving large language models before you buy or "
+          "configure a GPU: the memory of a model on a GPU term by term, time and cost of a token "
+          "from the roofline, latencies under a load from a simulation of the serving engine's "
+          "scheduler, and the cheapest deployment that meets a service level objective (SLO)."));
+  add_line(page, escaped("Every answer states the source of its numbers."));
   add_line(page, escaped("It works offline and needs no GPU."));
   add_line(page, ".PP");
-  add_line(page, escaped("Flags are spelled as vLLM, SGLang and TensorRT-LLM spell them; "
-                         "underscores stand for dashes, and --no-x turns a switch x off."));
-  add_line(page, escaped("Numbers take units: 32k tokens, 40GiB, 50ms."));
+  add_line(page, escaped("Flags are spelled as in vLLM, SGLang and TensorRT-LLM; underscores and "
+                         "dashes are equivalent, and --no-x turns a switch x off."));
+  add_line(page, escaped("Numbers accept units: 32k tokens, 40GiB, 50ms."));
 }
 
 void add_commands(std::string& page, std::span<const CommandFacts> commands) {
@@ -113,7 +117,7 @@ void add_commands(std::string& page, std::span<const CommandFacts> commands) {
 
 void add_common(std::string& page, const CommandFacts& command) {
   add_line(page, ".SH COMMON OPTIONS");
-  add_line(page, "Of every command:");
+  add_line(page, "All commands accept:");
   for (const OptionFacts& option : command.options) {
     if (is_common(option)) add_option(page, option);
   }
@@ -135,16 +139,15 @@ void add_entries(std::string& page, const char* heading, std::span<const Entry> 
 
 constexpr Entry kExitCodes[] = {
     {"0", "done"},
-    {"1", "failed: a file, a store or a device; one line on standard error says why"},
-    {"2", "misuse: an unknown flag, or a value that cannot be"},
-    {"3", "answered \"no\": it does not fit, or the SLO is not met"}};
+    {"1", "failure: a file, a store or a device; one line on standard error states the reason"},
+    {"2", "usage error: an unknown flag or an invalid value"},
+    {"3", "the answer is \"no\": it does not fit, or the SLO is not met"}};
 
 constexpr Entry kFiles[] = {
     {"roofcast.db",
-     "the store, in the working directory unless --store says otherwise: a SQLite file of all "
-     "runs; "
-     "store.md in the documentation describes its tables, roofcast runs --sql asks it"},
-    {"*.json", "scenarios, hardware profiles and engine profiles of one's own"}};
+     "the store, in the working directory unless --store is given: a SQLite file of all runs; "
+     "store.md in the documentation describes its tables, roofcast runs --sql queries it"},
+    {"*.json", "your own scenarios, hardware profiles and engine profiles"}};
 
 void add_examples(std::string& page, std::span<const CommandFacts> commands) {
   add_line(page, ".SH EXAMPLES");

@@ -31,7 +31,7 @@ std::int64_t grain_of(double row_bytes) {
 }
 
 void require_own(KernelSource source, std::string_view family) {
-  require(source == KernelSource::own, family, "the CPU has own kernels only");
+  require(source == KernelSource::own, family, "the CPU has only Roofcast's kernels");
 }
 
 class CpuBackend final : public Backend {

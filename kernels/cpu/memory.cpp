@@ -69,7 +69,7 @@ void fill(T* data, std::int64_t count, std::uint64_t seed, float deviation, Thre
 void check_free(std::size_t bytes) {
   const auto free_bytes = static_cast<std::size_t>(free_memory_bytes());
   if (free_bytes == 0 || bytes <= free_bytes) return;
-  throw std::runtime_error("there is no memory for " + std::to_string(bytes) + " bytes, " +
+  throw std::runtime_error("not enough memory for " + std::to_string(bytes) + " bytes, " +
                            std::to_string(free_bytes) + " are free");
 }
 
@@ -82,7 +82,7 @@ void* allocate(std::size_t bytes, ThreadPool& pool) {
   if (bytes >= kHugePage) check_free(bytes);
   void* data = std::aligned_alloc(alignment, rounded);
   if (data == nullptr) {
-    throw std::runtime_error("there is no memory for " + std::to_string(bytes) + " bytes");
+    throw std::runtime_error("not enough memory for " + std::to_string(bytes) + " bytes");
   }
   if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);  // a hint only
   const auto pages = static_cast<std::int64_t>((rounded + kPage - 1) / kPage);

@@ -67,8 +67,8 @@ void launch_decode_attention(const DecodeAttention& attention, int multiprocesso
                              CUstream_st* stream) {
   check(attention);
   require(supports_decode_attention(attention), "decode attention",
-          "the own CUDA kernel takes bf16 or fp16, a cache of the same or fp8, head dim 64, 128 or "
-          "256");
+          "Roofcast's CUDA kernel supports bf16 or fp16, a cache of the same format or fp8, head "
+          "dim 64, 128 or 256");
   require(multiprocessors > 0, "decode attention", "multiprocessors > 0");
   if (attention.sequences == 0) return;
   const bool eight_bits = attention.cache.element == Element::fp8_e4m3;

@@ -86,7 +86,7 @@ bool supports_latent_decode(const LatentDecode& attention) { return takes(attent
 void launch_latent_decode(const LatentDecode& attention, int multiprocessors, CUstream_st* stream) {
   check(attention);
   require(supports_latent_decode(attention), "latent decode",
-          "the own CUDA kernel takes bf16 or fp16, 512 latent and 64 rotary elements");
+          "Roofcast's CUDA kernel supports bf16 or fp16, 512 latent and 64 rotary elements");
   require(multiprocessors > 0, "latent decode", "multiprocessors > 0");
   if (attention.sequences == 0) return;
   if (attention.element == Element::bf16) {

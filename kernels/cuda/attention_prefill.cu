@@ -63,8 +63,8 @@ bool supports_prefill_attention(const PrefillAttention& attention) {
 void launch_prefill_attention(const PrefillAttention& attention, CUstream_st* stream) {
   check(attention);
   require(supports_prefill_attention(attention), "prefill attention",
-          "the own CUDA kernel takes bf16 or fp16, a cache of the same or fp8, head dim 64, 128 or "
-          "256, and 2^30 rows of tokens and heads");
+          "Roofcast's CUDA kernel supports bf16 or fp16, a cache of the same format or fp8, head "
+          "dim 64, 128 or 256, and up to 2^30 rows of tokens and heads");
   if (attention.sequences == 0 || attention.tokens == 0) return;
   const bool eight_bits = attention.cache.element == Element::fp8_e4m3;
   if (attention.element == Element::bf16) {

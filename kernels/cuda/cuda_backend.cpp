@@ -33,7 +33,7 @@ std::string own_name(const std::string& kernel) {
 }
 
 void require_own(KernelSource source, std::string_view family) {
-  require(source == KernelSource::own, family, "this GPU has own kernels only");
+  require(source == KernelSource::own, family, "this GPU has only Roofcast's kernels");
 }
 
 bool is_attention(KernelFamily family) {

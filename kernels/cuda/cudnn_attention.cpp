@@ -61,7 +61,7 @@ bool is_plain_attention(const Attention& attention) {
 template <class Attention>
 void require_plain(const Attention& attention) {
   require(is_plain_attention(attention), "attention by cuDNN",
-          "no window, and keys and values in the query's fp16 or bf16");
+          "no window, and keys and values in the query's format, fp16 or bf16");
 }
 
 template <class Attention>
@@ -184,7 +184,7 @@ struct CudnnAttention::Implementation {
       : library(open_cudnn(places)), version(library.cudnnGetVersion()) {
     if (version < kFirstWithPages || (version >= kFirstBroken && version <= kLastBroken)) {
       throw std::runtime_error("cuDNN " + cudnn_version_text(version) +
-                               " has no attention over paged caches that can be relied on");
+                               " has no reliable attention over paged caches");
     }
     library.check(library.cudnnCreate(&handle), "cudnnCreate");
   }
@@ -238,7 +238,7 @@ struct CudnnAttention::Implementation {
 
   Prepared& find_or_throw(const Key& key) {
     Prepared* const found = find(key);
-    require(found != nullptr, "attention by cuDNN", "no engine takes these sizes");
+    require(found != nullptr, "attention by cuDNN", "no engine supports these sizes");
     return *found;
   }
 

@@ -35,7 +35,7 @@ std::optional<std::string> why_no_device(const DriverAnswer& answer) {
       if (answer.devices > 0) return std::nullopt;
       return "the NVIDIA driver sees no GPU";
     case cudaErrorStubLibrary:
-      return "the program found the CUDA toolkit's stub in place of the NVIDIA driver";
+      return "the program found the CUDA toolkit's stub instead of the NVIDIA driver";
     case cudaErrorInsufficientDriver:
       if (answer.driver_version == 0) return "there is no NVIDIA driver on this machine";
       return "the NVIDIA driver is too old: it supports CUDA " +
@@ -58,8 +58,8 @@ std::optional<std::string> why_no_device(int device) {
   cudaGetLastError();  // reported here; clear it for later checks
   if (std::optional<std::string> why = why_no_device(answer)) return why;
   if (device < 0 || device >= answer.devices) {
-    return "there is no GPU number " + std::to_string(device) + ": " +
-           std::to_string(answer.devices) + " found";
+    return "no GPU number " + std::to_string(device) + ": " + std::to_string(answer.devices) +
+           " found";
   }
   const int capability = compute_capability(device);
   if (capability >= kMinCapability) return std::nullopt;

@@ -39,7 +39,7 @@ void GraphTimer::capture(const std::function<void()>& launches) {
 }
 
 std::unique_ptr<Graph> GraphTimer::record(const std::function<void()>& launches) {
-  if (recording_) throw std::logic_error("a recording within a recording");
+  if (recording_) throw std::logic_error("nested recording");
   // Relaxed: a kernel's first launch loads it, which stricter modes do not allow during capture.
   ROOFCAST_CUDA_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed));
   recording_ = true;

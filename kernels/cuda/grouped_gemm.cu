@@ -345,7 +345,7 @@ bool supports_dense_gemm(const Gemm& gemm) {
 
 void launch_dense_gemm(const Gemm& gemm, int multiprocessors, CUstream_st* stream) {
   check(gemm);
-  require(supports_dense_gemm(gemm), "GEMM by own kernel on CUDA",
+  require(supports_dense_gemm(gemm), "GEMM by Roofcast's kernel on CUDA",
           "input and output must be fp16 or bf16, n and k multiples of 8");
   if (gemm.element == Element::fp16) return launch_typed<__half>(gemm, multiprocessors, stream);
   launch_typed<__nv_bfloat16>(gemm, multiprocessors, stream);

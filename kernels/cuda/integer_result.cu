@@ -60,7 +60,7 @@ void launch(const IntegerResult& integers, cudaStream_t stream) {
 void launch_integer_result(const IntegerResult& integers, CUstream_st* stream) {
   require(integers.count >= 0 && integers.count % kSums == 0, "int8 result",
           "the count must be a multiple of 4");
-  require(integers.result != Element::fp8_e4m3, "int8 result", "fp8 is no result of int8");
+  require(integers.result != Element::fp8_e4m3, "int8 result", "int8 products have no fp8 result");
   if (integers.count == 0) return;
   require(all_given(integers.sums, integers.input_scale, integers.weight_scale, integers.output) &&
               all_aligned(integers.sums, integers.output),

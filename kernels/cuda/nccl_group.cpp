@@ -86,7 +86,7 @@ class NcclGroup final : public DeviceGroup {
   void synchronize() override { collectives_.synchronize(); }
 
   std::unique_ptr<Recording> record(const std::function<void()>& launches) override {
-    if (recorder_ != nullptr) throw std::logic_error("a recording within a recording");
+    if (recorder_ != nullptr) throw std::logic_error("nested recording");
     auto list = std::make_unique<CallList>();
     recorder_ = list.get();
     try {
@@ -96,7 +96,7 @@ class NcclGroup final : public DeviceGroup {
       throw;
     }
     recorder_ = nullptr;
-    require(!list->calls.empty(), kFamily, "a recording must have a call");
+    require(!list->calls.empty(), kFamily, "a recording must contain a call");
     const std::uint64_t calls = list->calls.size() + 1;
     list->queue_nanoseconds =
         kQueueNanoseconds + kQueueNanosecondsPerCall * calls * devices_.size();
@@ -116,7 +116,7 @@ class NcclGroup final : public DeviceGroup {
     while (!queue(list)) {
       if (list.queue_nanoseconds >= kMaxQueueNanoseconds) {
         throw std::runtime_error(
-            "NCCL: calls cannot be queued ahead of the GPUs (CUDA_LAUNCH_BLOCKING forbids it)");
+            "NCCL: calls cannot be queued ahead of the GPUs (CUDA_LAUNCH_BLOCKING prevents it)");
       }
       list.queue_nanoseconds *= 2;
     }

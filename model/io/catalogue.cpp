@@ -30,7 +30,7 @@ CatalogueEntry read_entry(const json& document, const EmbeddedText& text) {
   CatalogueEntry entry{.name = fields.text({"name"}),
                        .aliases = fields.texts("aliases"),
                        .source = fields.text({"source"})};
-  if (entry.name != text.name) fields.fail("name", "differs from the file's name");
+  if (entry.name != text.name) fields.fail("name", "differs from the file name");
   return entry;
 }
 
@@ -51,8 +51,8 @@ bool is_called(const CatalogueEntry& entry, std::string_view name) {
 [[noreturn]] void fail_unknown(const std::string& name, const std::vector<std::string>& known) {
   const std::string hint = did_you_mean(without_organisation(name), known);
   throw Error(
-      fmt::format("'{}' is no file or folder and no model of the catalogue (a config.json, its "
-                  "folder or a .gguf file works, or a name that `roofcast models` lists){}",
+      fmt::format("'{}' is neither a file or folder nor a model of the catalogue (give a "
+                  "config.json, its folder or a .gguf file, or a name from `roofcast models`){}",
                   name, hint));
 }
 

@@ -88,7 +88,9 @@ std::vector<std::string> Fields::texts(std::string_view key) const {
   const json* const items = list(key);
   if (items == nullptr) return values;
   for (const json& item : *items) {
-    if (!item.is_string()) fail(key, fmt::format("must list texts, not {}", shown_value(item)));
+    if (!item.is_string()) {
+      fail(key, fmt::format("must be a list of strings, not {}", shown_value(item)));
+    }
     values.push_back(item.get<std::string>());
   }
   return values;

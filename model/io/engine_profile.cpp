@@ -40,7 +40,7 @@ bool is_engine_profile_path(const std::string& engine) {
 
 EngineProfile load_engine_profile(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) {
-    throw Error(fmt::format("{} {}: there is no such file", kKind, path));
+    throw Error(fmt::format("{} {}: no such file", kKind, path));
   }
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -61,7 +61,7 @@ void build_deepseek(const Fields& config, Transformer& model) {
   const bool any_shared = std::count(indexers.begin(), indexers.end(), "shared") > 0;
   if (any_shared) {
     model.notes.push_back(
-        "layers whose indexer type is 'shared' reuse an earlier choice of tokens: counted without "
+        "layers with indexer type 'shared' reuse an earlier selection of tokens: counted without "
         "an indexer");
   }
   model.final_norm_elements = model.hidden;

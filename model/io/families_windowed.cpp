@@ -156,7 +156,7 @@ Attention step3_windowed(const Fields& config, const Attention& full, Transforme
   const auto other = config.object("attention_other_setting");
   if (!other) {
     model.notes.push_back(
-        "no 'attention_other_setting' in the config: windowed layers are counted with the heads "
+        "no 'attention_other_setting' in the config: windowed layers are assumed to have the heads "
         "of full layers");
     return a;
   }

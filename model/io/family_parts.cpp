@@ -26,9 +26,9 @@ std::int64_t head_dim_of(const Fields& config, std::int64_t query_heads) {
   }
   const std::int64_t hidden = config.size({"hidden_size", "n_embd", "d_model", "n_embed"});
   if (hidden % query_heads != 0) {
-    config.fail("head_dim", fmt::format("is missing, and the hidden size {} does not divide by {} "
-                                        "attention heads",
-                                        hidden, query_heads));
+    config.fail("head_dim",
+                fmt::format("is missing, and hidden size {} is not divisible by {} attention heads",
+                            hidden, query_heads));
   }
   return hidden / query_heads;
 }
@@ -40,8 +40,8 @@ Attention grouped_attention(const Fields& config) {
   a.query_heads = config.size({"num_attention_heads", "n_head", "num_heads", "n_heads"}, kMaxHeads);
   a.kv_heads = kv_heads_of(config, a.query_heads);
   if (a.query_heads % a.kv_heads != 0) {
-    config.fail("num_attention_heads",
-                fmt::format("is {}, which {} KV heads do not divide", a.query_heads, a.kv_heads));
+    config.fail("num_attention_heads", fmt::format("is {}, which is not divisible by {} KV heads",
+                                                   a.query_heads, a.kv_heads));
   }
   a.head_dim = head_dim_of(config, a.query_heads);
   a.value_head_dim = a.head_dim;
@@ -79,8 +79,8 @@ MoeFfn routed_experts(const Fields& config, Names width) {
                    "top_k_experts", "moe_topk", "moe_top_k", "num_selected_experts"},
                   kMaxExperts);
   if (moe.experts_per_token > moe.experts) {
-    config.fail("num_experts_per_tok", fmt::format("is {}, more than the {} experts there are",
-                                                   moe.experts_per_token, moe.experts));
+    config.fail("num_experts_per_tok",
+                fmt::format("is {}, more than the {} experts", moe.experts_per_token, moe.experts));
   }
   moe.expert_intermediate = config.size(width, kWidestFfn);
   return moe;

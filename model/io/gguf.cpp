@@ -244,7 +244,7 @@ void read_values(Stream& stream, std::uint64_t count, GgufFile& file) {
     GgufValue value =
         type == kList ? GgufValue{read_list(stream, shown)} : read_scalar(stream, type, shown);
     if (!file.values.emplace(key, std::move(value)).second) {
-      stream.fail(fmt::format("key {} is there twice", shown));
+      stream.fail(fmt::format("key {} is duplicated", shown));
     }
   }
 }
@@ -255,7 +255,7 @@ void size_tensor(const Stream& stream, const BlockType& type, GgufTensor& tensor
   for (const std::int64_t size : tensor.shape) {
     const auto factor = static_cast<std::uint64_t>(size);
     if (size <= 0 || elements > kMaxElements / factor) {
-      stream.fail(fmt::format("tensor {} has an impossible size", quoted_name(tensor.name)));
+      stream.fail(fmt::format("tensor {} has an invalid size", quoted_name(tensor.name)));
     }
     elements *= factor;
   }
@@ -280,7 +280,7 @@ PlacedTensor read_tensor(Stream& stream) {
   tensor.name = stream.text(kLongestName, "a tensor name");
   const auto dimensions = stream.number<std::uint32_t>("a tensor's dimensions");
   if (dimensions > kMaxDimensions) {
-    stream.fail(fmt::format("tensor {} has {} dimensions; at most {} are possible",
+    stream.fail(fmt::format("tensor {} has {} dimensions; at most {} are supported",
                             quoted_name(tensor.name), dimensions, kMaxDimensions));
   }
   for (std::uint32_t i = 0; i < dimensions; ++i) {
@@ -339,15 +339,15 @@ GgufFile read_part(const std::string& path) {
   const auto version = stream.number<std::uint32_t>("the version");
   if (version != 2 && version != 3) {
     const bool swapped = (version & 0xffffU) == 0;
-    stream.fail(swapped ? std::string("big-endian GGUF; only little-endian is read")
-                        : fmt::format("GGUF version {}; 2 and 3 are read", version));
+    stream.fail(swapped ? std::string("big-endian GGUF; only little-endian is supported")
+                        : fmt::format("GGUF version {}; only 2 and 3 are supported", version));
   }
   file.version = version;
   const auto tensors = stream.number<std::uint64_t>("the tensor count");
   const auto values = stream.number<std::uint64_t>("the key count");
   if (values > stream.left() / kSmallestValue || tensors > stream.left() / kSmallestTensor) {
-    stream.fail(fmt::format("claims {} keys and {} tensors, more than its {} bytes hold", values,
-                            tensors, stream.size()));
+    stream.fail(fmt::format("claims {} keys and {} tensors, more than its {} bytes can hold",
+                            values, tensors, stream.size()));
   }
   read_values(stream, values, file);
   read_tensors(stream, tensors, file);

@@ -50,7 +50,7 @@ class Keys {
       }
     }
     if (!value || *value < 0 || *value > kWidest) {
-      throw Error(fmt::format("{}: {} is not a size", file_.path, quoted_name(name)));
+      throw Error(fmt::format("{}: {} is not a valid size", file_.path, quoted_name(name)));
     }
     return value;
   }
@@ -256,10 +256,9 @@ void check_layer_size(const GgufFile& file, const Layer& layer, const Tensors& t
   double stored = 0;
   for (const auto& [name, tensor] : tensors.all()) stored += static_cast<double>(tensor->elements);
   if (std::abs(stored - expected) > kSizeTolerance * expected) {
-    throw Error(
-        fmt::format("{}: layer {} stores {} elements where its keys give {}; a variant of "
-                    "{} that is not known",
-                    file.path, index, stored, expected, quoted_name(file.architecture)));
+    throw Error(fmt::format(
+        "{}: layer {} stores {} elements, but its keys imply {}; an unknown variant of {}",
+        file.path, index, stored, expected, quoted_name(file.architecture)));
   }
 }
 
@@ -284,7 +283,7 @@ SortedTensors sort_tensors(const GgufFile& file, std::int64_t layers) {
                         number.find_first_not_of("0123456789") == std::string::npos;
     const std::int64_t layer = digits ? std::stoll(number) : layers;
     if (dot == std::string::npos || layer >= layers) {
-      throw Error(fmt::format("{}: tensor {} is of no layer below {}", file.path,
+      throw Error(fmt::format("{}: tensor {} does not belong to any layer below {}", file.path,
                               quoted_name(tensor.name), layers));
     }
     sorted.layers[static_cast<std::size_t>(layer)].add(tensor.name.substr(dot + 1), tensor);
@@ -294,18 +293,17 @@ SortedTensors sort_tensors(const GgufFile& file, std::int64_t layers) {
 
 const Family& family_of(const GgufFile& file) {
   if (file.architecture.empty()) {
-    throw Error(fmt::format("{}: no 'general.architecture'; of several parts, the first has it",
-                            file.path));
+    throw Error(fmt::format(
+        "{}: no 'general.architecture'; in a split model, the first part has it", file.path));
   }
   const auto same = [&](const Family& f) { return f.name == file.architecture; };
   const auto found = std::find_if(kFamilies.begin(), kFamilies.end(), same);
   if (found != kFamilies.end()) return *found;
   std::string known;
   for (const Family& family : kFamilies) known += fmt::format(" {}", family.name);
-  throw Error(
-      fmt::format("{}: architecture {} is not read from GGUF; known:{}; its config.json "
-                  "may be",
-                  file.path, quoted_name(file.architecture), known));
+  throw Error(fmt::format(
+      "{}: architecture {} is not supported in GGUF; supported:{}; its config.json may be",
+      file.path, quoted_name(file.architecture), known));
 }
 
 const GgufTensor& require_tensor(const GgufFile& file, const Tensors& tensors,
@@ -313,7 +311,7 @@ const GgufTensor& require_tensor(const GgufFile& file, const Tensors& tensors,
   const GgufTensor* tensor = tensors.find(name);
   if (tensor == nullptr || tensor->shape.size() != dimensions) {
     throw Error(
-        fmt::format("{}: tensor '{}' of {} dimensions is missing", file.path, name, dimensions));
+        fmt::format("{}: tensor '{}' with {} dimensions is missing", file.path, name, dimensions));
   }
   return *tensor;
 }
@@ -329,7 +327,7 @@ std::string model_name(const GgufFile& file) {
 void read_ends(const GgufFile& file, const Tensors& ends, Transformer& model) {
   const GgufTensor& embedding = require_tensor(file, ends, "token_embd.weight", 2);
   if (embedding.shape[0] != model.hidden) {
-    throw Error(fmt::format("{}: 'token_embd.weight' is {} wide, 'embedding_length' says {}",
+    throw Error(fmt::format("{}: 'token_embd.weight' has width {}, but 'embedding_length' is {}",
                             file.path, embedding.shape[0], model.hidden));
   }
   model.vocabulary = embedding.shape[1];
@@ -347,10 +345,8 @@ void read_ends(const GgufFile& file, const Tensors& ends, Transformer& model) {
 Transformer to_transformer(const GgufFile& file) {
   const Family& family = family_of(file);
   if (!file.complete) {
-    throw Error(
-        fmt::format("{}: one of {} parts; all of them are needed, side by side, and the "
-                    "first is to be named",
-                    file.path, file.parts));
+    throw Error(fmt::format("{}: one of {} parts; put them all in one folder and name the first",
+                            file.path, file.parts));
   }
   const Keys keys(file);
   Transformer model;
@@ -363,8 +359,8 @@ Transformer to_transformer(const GgufFile& file) {
   model.source = file.path;
   const std::int64_t layers = keys.require("block_count");
   if (layers > kMaxLayers) {
-    throw Error(fmt::format("{}: '{}.block_count' of {} is more than any model has", file.path,
-                            file.architecture, layers));
+    throw Error(fmt::format("{}: '{}.block_count' of {} is too large", file.path, file.architecture,
+                            layers));
   }
   const SortedTensors tensors = sort_tensors(file, layers);
   read_ends(file, tensors.ends, model);

@@ -24,7 +24,7 @@ std::string fnv1a_hex(std::string_view text) { return fmt::format("{:016x}", fnv
 
 GpuProfile load_file(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) {
-    throw Error(fmt::format("hardware profile {}: there is no such file", path));
+    throw Error(fmt::format("hardware profile {}: no such file", path));
   }
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -97,8 +97,8 @@ GpuProfile load_gpu(const std::string& gpu) {
   }
   const std::vector<std::string> near = nearest_profiles(key, gpus);
   throw Error(
-      fmt::format("unknown GPU '{}'{}; 'roofcast gpus' lists all, or give the path of a "
-                  "hardware profile ending in .json",
+      fmt::format("unknown GPU '{}'{}; 'roofcast gpus' lists all, or give the path of a hardware "
+                  "profile (.json)",
                   gpu, near.empty() ? "" : ", did you mean " + quoted_list(near) + "?"));
 }
 

@@ -58,7 +58,7 @@ Curve read_curve(const ProfileSection& parent, const std::string& key, const Ran
   curve.source = text(section, "source");
   const Json& points = section.required("points");
   if (!points.is_array() || points.empty()) {
-    section.fail("points", "must be a list of [x, y] that is not empty");
+    section.fail("points", "must be a non-empty list of [x, y]");
   }
   for (const Json& point : points) {
     if (!point.is_array() || point.size() != 2) {
@@ -100,7 +100,7 @@ std::map<int, Curve> read_all_reduce(const ProfileSection& section) {
   for (auto& [name, curve] : read_curves(section, "all_reduce_s", kTime)) {
     const Json ranks = Json::parse(name, nullptr, false);
     if (!ranks.is_number_integer() || ranks < 2 || ranks > 4096) {
-      section.fail("all_reduce_s." + name, "is not a number of GPUs, 2 or more");
+      section.fail("all_reduce_s." + name, "is not a number of GPUs of at least 2");
     }
     result.emplace(ranks.get<int>(), std::move(curve));
   }

@@ -128,7 +128,7 @@ std::string read_text_file(const std::string& path) {
   const std::uintmax_t size = std::filesystem::file_size(path, failure);
   if (failure) throw Error(fmt::format("{}: cannot read: {}", path, failure.message()));
   if (size > kLargestFile) {
-    throw Error(fmt::format("{}: {} MiB is too large for a JSON description", path, size >> 20));
+    throw Error(fmt::format("{}: {} MiB is too large for a JSON file", path, size >> 20));
   }
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

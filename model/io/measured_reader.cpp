@@ -76,9 +76,9 @@ auto one_of(const ProfileSection& section, const std::string& key, const Values&
     if (name_of(value) == given) return value;
     names.emplace_back(name_of(value));
   }
-  section.fail(key,
-               fmt::format("{} is none of {}", section.shown_value(given), fmt::join(names, ", ")) +
-                   did_you_mean(given, names));
+  section.fail(
+      key, fmt::format("{} is not one of {}", section.shown_value(given), fmt::join(names, ", ")) +
+               did_you_mean(given, names));
 }
 
 bool flag(const ProfileSection& section, const std::string& key) {
@@ -91,7 +91,7 @@ std::string format_at(const ProfileSection& section) {
   std::string name = text(section, "format");
   if (kernel_format(name) == nullptr) {
     const std::vector<std::string> known = kernel_format_names();
-    section.fail("format", fmt::format("{} is none of {}", section.shown_value(name),
+    section.fail("format", fmt::format("{} is not one of {}", section.shown_value(name),
                                        fmt::join(known, ", ")) +
                                did_you_mean(name, known));
   }
@@ -104,7 +104,7 @@ void check_shape(const ProfileSection& section, const OperatorShape& shape) {
   }
   if (shape.kv_heads > shape.query_heads) section.fail("kv_heads", "is more than query_heads");
   if (shape.latent && shape.value_dim > shape.head_dim) {
-    section.fail("value_dim", "is more than head_dim, of which it is a part");
+    section.fail("value_dim", "is more than head_dim, which includes it");
   }
 }
 
@@ -180,17 +180,16 @@ void check_point(const ProfileSection& section, const std::string& where,
     }
   }
   if (!(base_time(curve, point.x, point.y, gpu.multiprocessors).value > 0)) {
-    section.fail(where, "the curve's terms give no time here");
+    section.fail(where, "the curve's terms give no time at this size");
   }
   if (!beats_physics(curve.shape, point, gpu)) return;
   const Seconds limit = physical_limit(work_of(curve.shape, point.x, point.y), gpu);
   const std::string path = section.path() + where;
   const std::string line = fmt::format("line {}: {}", line_of(section.source.text, path), path);
   ProfileSection(section.value(), "", section.source)
-      .fail(line,
-            fmt::format("{:.4g} s is faster than physics: the profile's peaks and bandwidths allow "
-                        "{:.4g} s",
-                        point.time.value, limit.value));
+      .fail(line, fmt::format("{:.4g} s is faster than physics: the profile's peaks and bandwidths "
+                              "allow at least {:.4g} s",
+                              point.time.value, limit.value));
 }
 
 void read_points(const ProfileSection& section, const Gpu& gpu, MeasuredCurve& curve) {
@@ -229,7 +228,7 @@ MeasuredCurve read_curve(const ProfileSection& section, const Gpu& gpu) {
   read_points(section, gpu, curve);
   for (const MeasuredPoint& point : curve.points) {
     if (curve.graph_saving <= point.time) continue;
-    section.fail("graph_saving_s", "is more than a point's time, of which it is a part");
+    section.fail("graph_saving_s", "is more than a point's time, which includes it");
   }
   return curve;
 }
@@ -246,7 +245,7 @@ std::vector<MeasuredCurve> read_curves(const ProfileSection& measured, const Gpu
     if (!list[i].is_object()) measured.fail(key, "must be an object");
     curves.push_back(read_curve({list[i], measured.path() + key + ".", measured.source}, gpu));
     if (!seen.emplace(curves.back().shape, curves.back().kernel).second) {
-      measured.fail(key, "is a second curve of the same operator and kernel");
+      measured.fail(key, "is a duplicate curve of one operator and kernel");
     }
   }
   return curves;
@@ -268,7 +267,7 @@ void read_provenance(const ProfileSection& section, Measured& measured) {
     if (key.required || section.has(key.key)) measured.*key.field = text(section, key.key);
   }
   if (!is_utc_time(measured.date)) {
-    section.fail("date", fmt::format("{} is not like 2026-11-21T10:15:00Z",
+    section.fail("date", fmt::format("{} is not of the form 2026-11-21T10:15:00Z",
                                      section.shown_value(measured.date)));
   }
   if (section.has("versions")) {

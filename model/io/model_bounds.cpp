@@ -84,7 +84,7 @@ void check_bounds(const Transformer& model, const std::string& where) {
   if (model.layers.empty()) throw Error(fmt::format("{}: the model has no layers", where));
   const double estimate = upper_estimate(model);
   if (estimate > kMaxParameters) {
-    throw Error(fmt::format("{}: sizes multiply to about {:.1g} parameters, more than any model",
+    throw Error(fmt::format("{}: the sizes imply about {:.1g} parameters, more than any model",
                             where, estimate));
   }
 }

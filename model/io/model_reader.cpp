@@ -61,9 +61,9 @@ const Family& family_of(const Fields& top, const Fields& text) {
   }
   if (const Family* const family = find_family({}, architecture)) return *family;
   if (architecture.empty() && outer.empty() && inner.empty()) {
-    throw Error(fmt::format("{}: neither 'model_type' nor 'architectures' is there", top.where()));
+    throw Error(fmt::format("{}: has neither 'model_type' nor 'architectures'", top.where()));
   }
-  throw Error(fmt::format("{}: architecture '{}' (model_type '{}') is not known; known: {}",
+  throw Error(fmt::format("{}: architecture '{}' (model_type '{}') is unknown; known: {}",
                           top.where(), architecture, outer.empty() ? inner : outer,
                           known_families()));
 }
@@ -78,7 +78,7 @@ DType activation_of(const Fields& top, const Fields& text, Transformer& model) {
     top.fail("dtype", fmt::format("is '{}', expected bfloat16, float16 or float32", name));
   }
   if (*dtype != DType::fp32) return *dtype;
-  model.notes.push_back("the checkpoint is fp32; counted in bf16, as engines serve it by default");
+  model.notes.push_back("the checkpoint is fp32; counted in bf16, which engines serve by default");
   return DType::bf16;
 }
 
@@ -133,7 +133,7 @@ void read_formats(const Fields& top, const Fields& text, const std::optional<Fie
 void read_vision(const Fields& top, Transformer& model) {
   const auto parameters = vision_parameters(top, model.hidden);
   model.vision_parameters = parameters.value_or(0);
-  if (!parameters) model.notes.push_back("the vision tower is not counted: its shape is not known");
+  if (!parameters) model.notes.push_back("the vision tower is not counted: its shape is unknown");
   if (top.has("audio_config")) model.notes.push_back("the audio encoder is not counted");
 }
 
@@ -189,16 +189,16 @@ void use_checkpoint(const fs::path& folder, Transformer& model) {
   const double ratio = checkpoint->bytes / formula;
   if (ratio > 1.0 && holds_what_is_not_loaded(*checkpoint, model)) {
     model.notes.push_back(
-        fmt::format("the checkpoint ({}) holds {:.3f} GB; counted are the {:.3f} GB that an engine "
-                    "loads, without draft blocks, second copies or fp32 where 16 bits are served",
+        fmt::format("the checkpoint ({}) has {:.3f} GB; counted are the {:.3f} GB that an engine "
+                    "loads, without draft blocks, duplicates, or fp32 copies of 16-bit weights",
                     checkpoint->source, checkpoint->bytes.value / 1e9, formula.value / 1e9));
     return;
   }
   model.checkpoint_bytes = checkpoint->bytes;
   if (std::abs(ratio - 1.0) <= kTolerance) return;
   model.notes.push_back(
-      fmt::format("the checkpoint ({}) holds {:.3f} GB, the formula gives {:.3f} GB: draft blocks, "
-                  "untied copies or another format make the difference",
+      fmt::format("the checkpoint ({}) has {:.3f} GB, the formula gives {:.3f} GB: the difference "
+                  "is draft blocks, untied copies or another format",
                   checkpoint->source, checkpoint->bytes.value / 1e9, formula.value / 1e9));
 }
 

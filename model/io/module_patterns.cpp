@@ -87,8 +87,7 @@ void ModulePatterns::add_expression(const std::string& expression, const std::st
   try {
     expressions_.push_back(compile(expression));
   } catch (const std::regex_error&) {
-    throw Error(
-        fmt::format("{}: '{}' is not a regular expression that can be read", where, expression));
+    throw Error(fmt::format("{}: '{}' is not a supported regular expression", where, expression));
   }
 }
 

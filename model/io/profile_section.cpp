@@ -38,9 +38,9 @@ Json parse_profile_json(const ProfileText& source) {
         std::count(source.text.begin(), source.text.begin() + static_cast<long>(end), '\n');
     throw Error(fmt::format("{}: line {}: is not JSON", place, lines + 1));
   } catch (const Json::exception&) {
-    throw Error(place + ": holds a number that no double can");
+    throw Error(place + ": contains a number too large for a double");
   }
-  if (!json.is_object()) throw Error(place + ": must be one JSON object");
+  if (!json.is_object()) throw Error(place + ": must be a single JSON object");
   return json;
 }
 
@@ -88,18 +88,18 @@ std::int64_t whole_number(const ProfileSection& section, const std::string& key,
 std::string text(const ProfileSection& section, const std::string& key) {
   const Json& value = section.required(key);
   if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
-    section.refuse(key, "a text that is not empty");
+    section.refuse(key, "a non-empty string");
   }
   return value.get<std::string>();
 }
 
 std::vector<std::string> texts(const ProfileSection& section, const std::string& key) {
   const Json& list = section.required(key);
-  if (!list.is_array()) section.refuse(key, "a list of texts");
+  if (!list.is_array()) section.refuse(key, "a list of strings");
   std::vector<std::string> result;
   for (const Json& one : list) {
     if (!one.is_string() || one.get_ref<const std::string&>().empty()) {
-      section.fail(key, fmt::format("{} is not a text", section.shown_value(one)));
+      section.fail(key, fmt::format("{} is not a string", section.shown_value(one)));
     }
     result.push_back(one.get<std::string>());
   }

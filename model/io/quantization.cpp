@@ -82,9 +82,9 @@ WeightFormat format_of_algorithm(const Fields& q, const std::string& algorithm, 
     return grouped("int8", 8, 0, false, DType::int8);
   }
   q.fail("quant_algo",
-         fmt::format("is '{}', which is not known; known: FP8, FP8_PB_WO, "
-                     "FP8_PER_CHANNEL_PER_TOKEN, MXFP8, NVFP4, W4A16_NVFP4, MXFP4, W4A16_AWQ, "
-                     "W4A8_AWQ, W4A16_GPTQ, W8A16, W8A8_SQ_*, MIXED_PRECISION",
+         fmt::format("is '{}', which is unknown; known: FP8, FP8_PB_WO, FP8_PER_CHANNEL_PER_TOKEN, "
+                     "MXFP8, NVFP4, W4A16_NVFP4, MXFP4, W4A16_AWQ, W4A8_AWQ, W4A16_GPTQ, W8A16, "
+                     "W8A8_SQ_*, MIXED_PRECISION",
                      algorithm));
 }
 
@@ -123,7 +123,7 @@ WeightFormat format_of_group(const Fields& group, const Fields& weights, DType a
     const bool zero_points = !weights.flag({"symmetric"}, true);
     return grouped(bits == 8 ? "int8" : "int4", bits, per, zero_points, compute);
   }
-  weights.fail("num_bits", fmt::format("is {} of type '{}', which is not known", bits, type));
+  weights.fail("num_bits", fmt::format("is {} of unknown type '{}'", bits, type));
 }
 
 void add_patterns(const Fields& q, std::string_view key, ModulePatterns& patterns) {
@@ -253,10 +253,10 @@ void read_method(const Fields& q, DType activation, QuantizationScheme& scheme) 
   } else if (method == "bitsandbytes") {
     read_bitsandbytes(q, activation, scheme);
   } else {
-    q.fail("quant_method", fmt::format("is '{}', which is not known; known: fp8, fbgemm_fp8, "
-                                       "compressed-tensors, awq, gptq, auto-round, mxfp4, "
-                                       "modelopt, bitsandbytes",
-                                       method));
+    q.fail("quant_method",
+           fmt::format("is '{}', which is unknown; known: fp8, fbgemm_fp8, compressed-tensors, "
+                       "awq, gptq, auto-round, mxfp4, modelopt, bitsandbytes",
+                       method));
   }
 }
 

@@ -232,8 +232,8 @@ void apply_quantization(const QuantizationScheme& scheme, const ModuleNames& nam
   if (scheme.kv_cache) model.kv_cache_dtype = scheme.kv_cache;
   if (resolver.mixed()) {
     model.notes.push_back(
-        "some blocks mix weight formats: they carry the name of the commonest and the average "
-        "bits per weight");
+        "some blocks mix weight formats: shown with the name of the most common one and the "
+        "average bits per weight");
   }
 }
 

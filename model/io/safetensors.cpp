@@ -102,7 +102,7 @@ void complete(Entry& entry, std::uint64_t data_bytes, const std::string& where) 
   }
   if (entry.offsets[1] > data_bytes) {
     fail(where, tensor.name,
-         fmt::format("ends at byte {} of {} bytes of data: is the file complete?", entry.offsets[1],
+         fmt::format("ends at byte {} of {} data bytes: is the file complete?", entry.offsets[1],
                      data_bytes));
   }
   const std::uint64_t stored = entry.offsets[1] - entry.offsets[0];
@@ -112,8 +112,8 @@ void complete(Entry& entry, std::uint64_t data_bytes, const std::string& where) 
   // For a dtype newer than this list, only the offsets give the size.
   if (width != kWidths.end() && (elements * width->bits + 7) / 8 != stored) {
     fail(where, tensor.name,
-         fmt::format("takes {} bytes where {} elements of {} are {}", stored, elements,
-                     tensor.dtype, (elements * width->bits + 7) / 8));
+         fmt::format("has {} bytes, but {} elements of {} have {}", stored, elements, tensor.dtype,
+                     (elements * width->bits + 7) / 8));
   }
   tensor.elements = static_cast<std::int64_t>(elements);
   tensor.bytes = Bytes{static_cast<double>(stored)};
@@ -168,7 +168,7 @@ std::string read_index_text(const std::string& path) {
   const std::uintmax_t size = fs::file_size(path, error);
   if (error) throw Error(fmt::format("{}: cannot be read: {}", path, error.message()));
   if (size > kLongestIndex) {
-    throw Error(fmt::format("{}: {} bytes, longer than any index", path, size));
+    throw Error(fmt::format("{}: {} bytes, too large for an index", path, size));
   }
   std::ifstream file(path, std::ios::binary);
   std::string text(size, '\0');
@@ -210,7 +210,7 @@ Checkpoint checkpoint_of(const fs::path& folder, const std::vector<std::string>&
   for (const std::string& file : files) {
     const std::string path = (folder / file).string();
     for (StoredTensor& tensor : read_safetensors_header(path)) {
-      if (!names.insert(tensor.name).second) fail(path, tensor.name, "is in another file too");
+      if (!names.insert(tensor.name).second) fail(path, tensor.name, "is also in another file");
       StoredBytes& sum = by_dtype[tensor.dtype];
       sum.dtype = tensor.dtype;
       sum.elements += tensor.elements;

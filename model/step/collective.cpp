@@ -73,7 +73,7 @@ const Link& link_between(const Gpu& gpu, int ranks) {
   }
   if (gpu.network) return *gpu.network;
   throw Error(gpu.name + ": " + std::to_string(ranks) +
-              " GPUs must exchange data, but the profile " + "states no " +
+              " GPUs must exchange data, but the profile has no " +
               (within_node(gpu, ranks) ? "peer_link or host_link" : "network_link"));
 }
 

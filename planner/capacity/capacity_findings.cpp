@@ -174,7 +174,7 @@ void add_losses(CapacityFindings& answer, Execution& execution) {
     const auto& cluster = answer.study.run.scenario.cluster;
     if (cluster && i < cluster->pools.size() && cluster->pools[i].autoscaling) {
       answer.notes.push_back("pool " + cluster->pools[i].name +
-                             " scales by itself: the loss of one of its replicas is not looked at");
+                             " autoscales: the loss of a replica is not simulated");
       continue;
     }
     answer.lost.push_back(lose(answer, i, execution));
@@ -185,10 +185,10 @@ void add_notes(CapacityFindings& answer) {
   const LoadPoint& point = point_of(answer.capacity);
   const auto requests = std::ssize(answer.study.run.workload.requests);
   if (answer.capacity.load && requests < requests_needed(point)) {
-    answer.notes.push_back(fmt::format(
-        "{} are few beside the {:.0f} that are there at a time: the engine has hardly filled, and "
-        "a load that lasts may break it sooner",
-        counted(requests, "request"), point.request_rate_per_s * point.e2e.mean));
+    answer.notes.push_back(
+        fmt::format("{} are few compared with the {:.0f} in flight at a time: the engine barely "
+                    "fills, and a sustained load may break it sooner",
+                    counted(requests, "request"), point.request_rate_per_s * point.e2e.mean));
   }
 }
 

@@ -37,10 +37,10 @@ const Period* find_period(std::string_view name) {
 }
 
 [[noreturn]] void refuse_growth(const std::string& text) {
-  throw Error(fmt::format(
-      "growth '{}': expected PERCENT%/PERIOD above -100 %, the period day, week, month, quarter or "
-      "year, such as 10%/month",
-      text));
+  throw Error(
+      fmt::format("growth '{}': expected PERCENT%/PERIOD above -100 %, with PERIOD day, week, "
+                  "month, quarter or year, such as 10%/month",
+                  text));
 }
 
 }  // namespace

@@ -127,11 +127,11 @@ LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, 
   if (has_rate) return study;
   if (!study.run.scenario.max_concurrency) {
     if (std::ssize(study.run.workload.requests) < 2) {
-      throw Error("one request has no rate; expected two at least (--num-prompts)");
+      throw Error("a single request has no rate; expected at least two (--num-prompts)");
     }
     throw Error(
-        "the requests come all at once, which is no rate that could be more or less; expected "
-        "arrivals at different times, or --max-concurrency");
+        "all requests arrive at once, so there is no rate to vary; expected arrivals at different "
+        "times, or --max-concurrency");
   }
   study.kind = LoadKind::concurrency;
   study.load_of_run = static_cast<double>(*study.run.scenario.max_concurrency);
@@ -154,7 +154,7 @@ SimulationResult simulate_plainly(const SimulationRun& run) {
   return simulate_deviating(run, step_times_of(run), {}, {});
 }
 
-void throw_interrupted() { throw Error("interrupted: there is no answer yet, nothing is stored"); }
+void throw_interrupted() { throw Error("interrupted before an answer; nothing was stored"); }
 
 void throw_if_stopped(const SimulationRun& run) {
   if (run.stopped && run.stopped()) throw_interrupted();

@@ -40,11 +40,11 @@ Workload at_factor(const Workload& workload, double factor) {
   assert(std::isfinite(factor) && factor > 0);
   const Starts starts = starts_of(workload);
   if (starts.last <= starts.first) {
-    throw Error("the load has no rate that could be scaled: expected arrivals at different times");
+    throw Error("the load has no rate to scale: expected arrivals at different times");
   }
   if (static_cast<double>(starts.last) / factor > kLatestArrival) {
-    throw Error(
-        fmt::format("the load at {:g} times its rate would last beyond simulated time", factor));
+    throw Error(fmt::format("at {:g} times its rate the load would exceed the simulated time range",
+                            factor));
   }
   Workload scaled = workload;
   for (Request& request : scaled.requests) {

@@ -48,7 +48,7 @@ struct ScaleRates {
 
 LengthDistribution scaled_lengths(const LengthDistribution& lengths, double factor) {
   if (lengths.kind == Kind::empirical) {
-    throw Error("lengths from a file (" + lengths.file + ") have no factor; give another file");
+    throw Error("lengths from a file (" + lengths.file + ") cannot be scaled; give another file");
   }
   LengthDistribution scaled = lengths;
   scaled.a = whole(lengths.a * factor);

@@ -26,8 +26,8 @@ KvLink parse_link(const std::string& text, const std::string& flag) {
   const Bytes bytes = number ? parse_bytes(text, flag) : Bytes{};
   if (bytes.value < kSlowestLink.value) {
     throw UsageError(fmt::format(
-        "{}: '{}' given, expected bytes a second such as 50GB (at least {:g}), or one of {}", flag,
-        text, kSlowestLink.value, fmt::join(names, ", ")));
+        "{}: '{}' given, expected bytes per second such as 50GB (at least {:g}), or one of {}",
+        flag, text, kSlowestLink.value, fmt::join(names, ", ")));
   }
   KvLink link;
   link.bandwidth = BytesPerSecond{bytes.value};
@@ -87,15 +87,15 @@ const Flags<ClusterOptions>& cluster_flags() {
        .place = "cluster.router"},
       {.name = "prefill-replicas",
        .placeholder = "N",
-       .help = "replicas that compute prompts alone",
+       .help = "replicas that only prefill",
        .read = into(&C::prefill_replicas, parse_replicas)},
       {.name = "decode-replicas",
        .placeholder = "N",
-       .help = "replicas that take over after the first token",
+       .help = "replicas that only decode, after the first token",
        .read = into(&C::decode_replicas, parse_replicas)},
       {.name = "kv-link",
        .placeholder = "LINK",
-       .help = "nvlink4 ... or bytes a second (default infiniband-ndr)",
+       .help = "nvlink4 ... or bytes per second (default infiniband-ndr)",
        .read = into(&C::kv_link, parse_link),
        .place = "cluster.kv_link.bandwidth_bytes_per_s"}};
   return flags;
@@ -105,8 +105,7 @@ void apply(const ClusterOptions& options, Scenario& scenario) {
   const bool apart = options.prefill_replicas || options.decode_replicas;
   if (!options.replicas && !apart && !options.router && !options.kv_link) return;
   if (options.router && !scenario.cluster && !options.replicas && !apart) {
-    throw UsageError(
-        "--router: given without --replicas, --prefill-replicas or the pools of a scenario");
+    throw UsageError("--router: needs --replicas, --prefill-replicas or pools in the scenario");
   }
   if (options.replicas && apart) {
     throw UsageError("--replicas excludes --prefill-replicas and --decode-replicas");
@@ -123,7 +122,7 @@ void apply(const ClusterOptions& options, Scenario& scenario) {
   if (options.router) cluster.router.policy = cluster.decode_router.policy = *options.router;
   if (options.kv_link) {
     if (!has_decode_pool(cluster)) {
-      throw UsageError("--kv-link: given without --prefill-replicas and --decode-replicas");
+      throw UsageError("--kv-link: needs --prefill-replicas and --decode-replicas");
     }
     KvLink& link = cluster.link;
     link.name = options.kv_link->name;

@@ -143,22 +143,22 @@ Flags<EngineOverrides> other_flags(KnobGroup group) {
   if (group == KnobGroup::scheduler) {
     return {{.name = "chunked-prefill-size",
              .placeholder = "N",
-             .help = "SGLang: tokens of a chunk; -1: prompts are not cut",
+             .help = "SGLang: tokens per chunk; -1: no chunking",
              .read = read_chunk_size,
              .place = "engine_options.max_num_batched_tokens"},
             {.name = "disable-radix-cache",
-             .help = "SGLang: no prefix caching",
+             .help = "SGLang: disables prefix caching",
              .read = set_to(&O::enable_prefix_caching, false),
              .form = FlagForm::toggle},
             {.name = "disable-overlap-schedule",
-             .help = "SGLang: host work after the GPU's",
+             .help = "SGLang: no overlap of host work with the GPU",
              .read = set_to(&O::async_scheduling, false),
              .form = FlagForm::toggle}};
   }
   if (group == KnobGroup::features) {
     return {{.name = "speculative-config",
              .placeholder = "JSON",
-             .help = "its method and num_speculative_tokens are taken",
+             .help = "JSON, of which method and num_speculative_tokens are used",
              .read = read_speculative_config}};
   }
   return {};
@@ -241,7 +241,7 @@ const Flags<DeploymentOptions>& machine_flags() {
        .aliases = {"-dp", "--dp", "--dp-size"}},
       {.name = "enable-expert-parallel",
        .placeholder = "[=off]",
-       .help = "experts sharded over TP x DP ranks, also --ep",
+       .help = "shard experts over TP x DP ranks, also --ep",
        .read =
            [](D& target, const std::string& text, const std::string& flag) {
              target.parallel.expert_parallel = parse_switch(text, flag);

@@ -85,7 +85,7 @@ void apply_ranges(const LoadShapeOptions& options, RangeRatio& range) {
                      "' is not a style (vllm, sglang)");
   }
   if (!range.input && !range.output) {
-    throw UsageError("--range-ratio-style: given without --random-range-ratio");
+    throw UsageError("--range-ratio-style: needs --random-range-ratio");
   }
   range.style =
       *options.range_ratio_style == "vllm" ? RangeRatio::Style::vllm : RangeRatio::Style::sglang;
@@ -123,56 +123,57 @@ void apply_sessions(const LoadShapeOptions& options, SyntheticWorkload& workload
 using L = LoadShapeOptions;
 
 Flags<L> rate_flags() {
-  return {{.name = "normalised",
-           .placeholder = "[=off]",
-           .help = "last arrival at num-prompts / request-rate, as vLLM (default on)",
-           .read = into(&L::normalised, parse_switch),
-           .form = FlagForm::on_off,
-           .place = "workload.normalised"},
-          {.name = "ramp-up-strategy",
-           .placeholder = "S",
-           .help = "linear or exponential, instead of --request-rate",
-           .read = into(&L::ramp_up_strategy, parse_text),
-           .place = "workload.ramp_up.strategy"},
-          {.name = "ramp-up-start-rps",
-           .placeholder = "R",
-           .help = "rate of the first request",
-           .read = into(&L::ramp_up_start, parse_rate),
-           .place = "workload.ramp_up.start_rps"},
-          {.name = "ramp-up-end-rps",
-           .placeholder = "R",
-           .help = "rate of the last",
-           .read = into(&L::ramp_up_end, parse_rate),
-           .place = "workload.ramp_up.end_rps"},
-          {.name = "stages",
-           .placeholder = "RATE:SECONDS ...",
-           .help = "each reported by itself; 5:30:warm-up is not reported",
-           .read = added_to(&L::stages),
-           .form = FlagForm::list,
-           .place = "workload.stages"},
-          {.name = "cycle",
-           .placeholder = "RATE:SECONDS ...",
-           .help = "repeated, as 20:10 0:50 for bursts",
-           .read = added_to(&L::cycle),
-           .form = FlagForm::list,
-           .place = "workload.cycle"},
-          {.name = "diurnal",
-           .placeholder = "LOW:HIGH",
-           .help = "a cosine, with :SECONDS of the period (default a day)",
-           .read = into(&L::diurnal, naming_flag(parse_diurnal)),
-           .place = "workload.diurnal"},
-          {.name = "num-warmups",
-           .placeholder = "N",
-           .help = "first requests that no statistic counts (default 0)",
-           .read = into(&L::num_warmups, parse_from_zero),
-           .place = "workload.num_warmups"}};
+  return {
+      {.name = "normalised",
+       .placeholder = "[=off]",
+       .help = "the last request arrives at num-prompts / request-rate, as in vLLM (default on)",
+       .read = into(&L::normalised, parse_switch),
+       .form = FlagForm::on_off,
+       .place = "workload.normalised"},
+      {.name = "ramp-up-strategy",
+       .placeholder = "S",
+       .help = "linear or exponential, instead of --request-rate",
+       .read = into(&L::ramp_up_strategy, parse_text),
+       .place = "workload.ramp_up.strategy"},
+      {.name = "ramp-up-start-rps",
+       .placeholder = "R",
+       .help = "initial rate",
+       .read = into(&L::ramp_up_start, parse_rate),
+       .place = "workload.ramp_up.start_rps"},
+      {.name = "ramp-up-end-rps",
+       .placeholder = "R",
+       .help = "final rate",
+       .read = into(&L::ramp_up_end, parse_rate),
+       .place = "workload.ramp_up.end_rps"},
+      {.name = "stages",
+       .placeholder = "RATE:SECONDS ...",
+       .help = "stages, each reported separately; 5:30:warm-up is not reported",
+       .read = added_to(&L::stages),
+       .form = FlagForm::list,
+       .place = "workload.stages"},
+      {.name = "cycle",
+       .placeholder = "RATE:SECONDS ...",
+       .help = "repeated, such as 20:10 0:50 for bursts",
+       .read = added_to(&L::cycle),
+       .form = FlagForm::list,
+       .place = "workload.cycle"},
+      {.name = "diurnal",
+       .placeholder = "LOW:HIGH",
+       .help = "cosine between two rates, optionally with :SECONDS of its period (default a day)",
+       .read = into(&L::diurnal, naming_flag(parse_diurnal)),
+       .place = "workload.diurnal"},
+      {.name = "num-warmups",
+       .placeholder = "N",
+       .help = "initial requests left out of all statistics (default 0)",
+       .read = into(&L::num_warmups, parse_from_zero),
+       .place = "workload.num_warmups"}};
 }
 
 Flags<L> prompt_flags() {
   return {
       {.name = "random-range-ratio",
        .placeholder = "R",
-       .help = "spreads fixed lengths; or '{\"input\": R, \"output\": R}'",
+       .help = "randomises fixed lengths; or '{\"input\": R, \"output\": R}'",
        .read = into(&L::range_ratio, parse_text),
        .place = "workload.range_ratio"},
       {.name = "range-ratio-style",
@@ -189,13 +190,13 @@ Flags<L> prompt_flags() {
                    "--prefix-repetition-prefix-len"}},
       {.name = "prefix-groups",
        .placeholder = "N",
-       .help = "different system prompts (default 1)",
+       .help = "distinct system prompts (default 1)",
        .read = into(&L::prefix_groups, parse_positive),
        .place = "workload.shared_prefix.num_groups",
        .aliases = {"--gsp-num-groups", "--prefix-repetition-num-prefixes"}},
       {.name = "prompts-per-group",
        .placeholder = "N",
-       .help = "questions of a group; 0: none twice (default 0)",
+       .help = "distinct questions per group; 0: all distinct (default 0)",
        .read = into(&L::prompts_per_group, parse_from_zero),
        .place = "workload.shared_prefix.num_prompts_per_group",
        .aliases = {"--gsp-prompts-per-group"}}};
@@ -204,32 +205,32 @@ Flags<L> prompt_flags() {
 Flags<L> session_flags() {
   return {{.name = "turns",
            .placeholder = "LENGTHS",
-           .help = "makes each arrival a session of so many turns (3 with the flags below)",
+           .help = "each arrival starts a session with this many turns (3 with the flags below)",
            .read = into(&L::turns, naming_flag(parse_length_distribution)),
            .place = "workload.sessions.turns"},
           {.name = "think-time",
            .placeholder = "TIMES",
-           .help = "seconds between turns; or exponential:mean, uniform:a:b ...",
+           .help = "think time between turns in seconds; or exponential:mean, uniform:a:b ...",
            .read = into(&L::think_time, naming_flag(parse_think_time)),
            .place = "workload.sessions.think_time_s"},
           {.name = "first-input-len",
            .placeholder = "LENGTHS",
-           .help = "the first question (default as --input-len)",
+           .help = "length of the first question (default --input-len)",
            .read = into(&L::first_input, naming_flag(parse_length_distribution)),
            .place = "workload.sessions.first_input_len"},
           {.name = "max-session-tokens",
            .placeholder = "N",
-           .help = "a session ends before it passes them (default no limit)",
+           .help = "a session ends before exceeding this many tokens (default no limit)",
            .read = into(&L::max_session_tokens, parse_from_zero),
            .place = "workload.sessions.max_session_tokens"},
           {.name = "lora-adapters",
            .placeholder = "N",
-           .help = "requests are for one of N LoRA adapters (default none)",
+           .help = "number of LoRA adapters that requests use (default none)",
            .read = into(&L::lora_adapters, parse_from_zero),
            .place = "workload.lora_adapters"},
           {.name = "lora-zipf",
            .placeholder = "S",
-           .help = "adapter k in proportion to 1 / k^S (default all alike)",
+           .help = "adapter k with probability proportional to 1 / k^S (default uniform)",
            .read = into(&L::lora_zipf, parse_positive_number),
            .place = "workload.lora_zipf"}};
 }
@@ -263,7 +264,7 @@ void apply(const LoadShapeOptions& options, bool count_given, SyntheticWorkload&
   if (options.normalised) workload.normalised = *options.normalised;
   apply_pattern(options, workload);
   if (count_given && !options.stages.empty()) {
-    throw UsageError("--num-prompts does not go with --stages: rates and durations decide");
+    throw UsageError("--num-prompts excludes --stages: rates and durations decide");
   }
   if (options.num_warmups) workload.num_warmups = *options.num_warmups;
   apply_ranges(options, workload.range_ratio);
@@ -272,7 +273,7 @@ void apply(const LoadShapeOptions& options, bool count_given, SyntheticWorkload&
   if (options.lora_adapters) workload.lora.count = *options.lora_adapters;
   if (options.lora_zipf) workload.lora.zipf = *options.lora_zipf;
   if (options.lora_zipf && workload.lora.count == 0) {
-    throw UsageError("--lora-zipf: given without --lora-adapters");
+    throw UsageError("--lora-zipf: needs --lora-adapters");
   }
 }
 

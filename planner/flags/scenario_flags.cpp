@@ -42,8 +42,8 @@ void visit_flags(Visit visit) {
 
 [[noreturn]] void refuse_for_pool(const std::string& flag, const PoolScenario& pool,
                                   const char* key) {
-  throw UsageError(flag + ": pool '" + pool.name + "' of the scenario has its own " + key +
-                   "; set it in the file");
+  throw UsageError(flag + ": pool '" + pool.name + "' of the scenario already has its own " + key +
+                   "; change it in the file");
 }
 
 /// The key of the first knob that is set; null if none is.

@@ -85,7 +85,7 @@ void apply_trace(const WorkloadOptions& options, Scenario& scenario) {
   if (const auto* given = std::get_if<TraceWorkload>(&scenario.workload)) trace = *given;
   if (options.trace) trace.path = *options.trace;
   if (trace.path.empty()) {
-    throw UsageError(fmt::format("{}: given without --trace", trace_flag(options)));
+    throw UsageError(fmt::format("{}: needs --trace", trace_flag(options)));
   }
   if (options.max_requests) trace.max_requests = *options.max_requests;
   if (options.trace_format) trace.format = *options.trace_format;
@@ -103,7 +103,8 @@ void refuse_idle_burstiness(const WorkloadOptions& options, const SyntheticWorkl
   const bool at_once =
       std::holds_alternative<SteadyRate>(synthetic.pattern) && std::isinf(synthetic.request_rate);
   if (at_once && options.burstiness.value_or(1) != 1) {
-    throw UsageError("--burstiness: given without a rate (--request-rate): all arrive at once");
+    throw UsageError(
+        "--burstiness: needs a rate (--request-rate); otherwise all requests arrive at once");
   }
 }
 
@@ -114,8 +115,8 @@ void apply_synthetic(const WorkloadOptions& options, Scenario& scenario) {
   if (options.request_rate) {
     if (has_pattern(options.shape)) {
       throw UsageError(
-          "--request-rate and a rate that changes (--ramp-up-strategy, --stages, --cycle, "
-          "--diurnal) exclude each other");
+          "--request-rate excludes a varying rate (--ramp-up-strategy, --stages, --cycle, "
+          "--diurnal)");
     }
     synthetic.request_rate = *options.request_rate;
     synthetic.pattern = SteadyRate{};
@@ -136,18 +137,18 @@ const Flags<WorkloadOptions>& synthetic_flags() {
   static const Flags<W> flags = {
       {.name = "num-prompts",
        .placeholder = "N",
-       .help = "requests, or sessions (default 1000)",
+       .help = "number of requests, or of sessions (default 1000)",
        .read = into(&W::num_prompts, parse_positive),
        .place = "workload.num_prompts",
        .aliases = {"--num-requests"}},
       {.name = "request-rate",
        .placeholder = "R",
-       .help = "requests a second; inf: all at once (default inf)",
+       .help = "requests per second; inf: all at once (default inf)",
        .read = into(&W::request_rate, parse_rate),
        .place = "workload.request_rate"},
       {.name = "burstiness",
        .placeholder = "B",
-       .help = "gamma shape of gaps; 1 Poisson, below burstier (default 1)",
+       .help = "gamma shape of the gaps; 1: Poisson, less: burstier (default 1)",
        .read = into(&W::burstiness, parse_burstiness),
        .place = "workload.burstiness"},
       {.name = "input-len",
@@ -160,7 +161,7 @@ const Flags<WorkloadOptions>& synthetic_flags() {
                    "--prefix-repetition-suffix-len"}},
       {.name = "output-len",
        .placeholder = "LENGTHS",
-       .help = "likewise (default 128)",
+       .help = "same forms as --input-len (default 128)",
        .read = into(&W::output, naming_flag(parse_length_distribution)),
        .place = "workload.output_len",
        .aliases = {"--osl", "--random-output-len", "--gsp-output-len",
@@ -177,22 +178,22 @@ const Flags<WorkloadOptions>& trace_flags() {
   static const Flags<W> flags = {
       {.name = "trace",
        .placeholder = "FILE",
-       .help = "CSV, JSONL or benchmark result; more: roofcast trace --help",
+       .help = "trace file: CSV, JSONL or benchmark result; more: roofcast trace --help",
        .read = into(&W::trace, parse_text),
        .place = "workload.path"},
       {.name = "max-requests",
        .placeholder = "N",
-       .help = "the first N of the trace (default: all)",
+       .help = "only the first N requests of the trace (default: all)",
        .read = into(&W::max_requests, parse_positive),
        .place = "workload.max_requests"},
       {.name = "time-scale",
        .placeholder = "X",
-       .help = "factor on arrival times, not on pauses within sessions; 0.5: twice the rate "
+       .help = "factor on arrival times, not on think times of sessions; 0.5 doubles the rate "
                "(default 1)",
        .read = into(&W::time_scale, parse_positive_number),
        .place = "workload.time_scale"},
       {.name = "skip-bad-rows",
-       .help = "count and skip rows that cannot be read",
+       .help = "skip and count unreadable rows",
        .read = set_to(&W::skip_bad_rows, true),
        .form = FlagForm::toggle,
        .place = "workload.skip_bad_rows"}};
@@ -202,12 +203,12 @@ const Flags<WorkloadOptions>& trace_flags() {
 const Flags<WorkloadOptions>& trace_form_flags() {
   static const Flags<W> flags = {{.name = "rate-scale",
                                   .placeholder = "X",
-                                  .help = "factor on the request rate, in place of --time-scale",
+                                  .help = "factor on the request rate, instead of --time-scale",
                                   .read = into(&W::rate_scale, parse_positive_number),
                                   .place = "workload.rate_scale"},
                                  {.name = "trace-rate",
                                   .placeholder = "R",
-                                  .help = "scale to R requests a second on average",
+                                  .help = "rescale to R requests per second on average",
                                   .read = into(&W::trace_rate, parse_positive_number),
                                   .place = "workload.request_rate"},
                                  {.name = "trace-format",
@@ -217,7 +218,7 @@ const Flags<WorkloadOptions>& trace_form_flags() {
                                   .place = "workload.format"},
                                  {.name = "trace-columns",
                                   .placeholder = "KEY=NAME,...",
-                                  .help = "what columns are called, as time=Start,class=Type",
+                                  .help = "names of the columns, such as time=Start,class=Type",
                                   .read = into(&W::trace_columns, naming_flag(parse_trace_columns)),
                                   .place = "workload.columns"},
                                  {.name = "trace-time-unit",
@@ -227,11 +228,11 @@ const Flags<WorkloadOptions>& trace_form_flags() {
                                   .place = "workload.time_unit"},
                                  {.name = "trace-block-size",
                                   .placeholder = "N",
-                                  .help = "tokens of one hash id (default 512; weka 64)",
+                                  .help = "tokens per hash id (default 512; weka 64)",
                                   .read = into(&W::trace_block_size, parse_positive),
                                   .place = "workload.trace_block_size"},
                                  {.name = "drop-failed",
-                                  .help = "leave out requests that generated nothing",
+                                  .help = "leave out requests without output tokens",
                                   .read = set_to(&W::drop_failed, true),
                                   .form = FlagForm::toggle,
                                   .place = "workload.drop_failed"}};
@@ -239,25 +240,24 @@ const Flags<WorkloadOptions>& trace_form_flags() {
 }
 
 const Flags<WorkloadOptions>& objective_flags() {
-  static const Flags<W> flags = {
-      {.name = "max-concurrency",
-       .placeholder = "N",
-       .help = "requests in flight at once (default: no limit)",
-       .read = into(&W::max_concurrency, parse_positive),
-       .place = "max_concurrency"},
-      {.name = "goodput",
-       .placeholder = "METRIC:MS ...",
-       .help = "limits of a good request, as ttft:500 tpot:50",
-       .read = added_to(&W::goodput),
-       .form = FlagForm::list,
-       .place = "slo.goodput"},
-      {.name = "slo",
-       .placeholder = "pNN:METRIC:TIME ...",
-       .help = "targets of all requests, as p95:ttft:500ms p95:tpot:50ms; exit 3 when missed or "
-               "saturated",
-       .read = added_to(&W::slo),
-       .form = FlagForm::list,
-       .place = "slo.targets"}};
+  static const Flags<W> flags = {{.name = "max-concurrency",
+                                  .placeholder = "N",
+                                  .help = "maximum requests in flight (default: no limit)",
+                                  .read = into(&W::max_concurrency, parse_positive),
+                                  .place = "max_concurrency"},
+                                 {.name = "goodput",
+                                  .placeholder = "METRIC:MS ...",
+                                  .help = "limits of a good request, such as ttft:500 tpot:50",
+                                  .read = added_to(&W::goodput),
+                                  .form = FlagForm::list,
+                                  .place = "slo.goodput"},
+                                 {.name = "slo",
+                                  .placeholder = "pNN:METRIC:TIME ...",
+                                  .help = "SLO over all requests, such as p95:ttft:500ms "
+                                          "p95:tpot:50ms; exit code 3 if missed or saturated",
+                                  .read = added_to(&W::slo),
+                                  .form = FlagForm::list,
+                                  .place = "slo.targets"}};
   return flags;
 }
 

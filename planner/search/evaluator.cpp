@@ -12,7 +12,7 @@ FinishedEvaluation evaluated(const Evaluator& evaluate, std::int64_t id,
     one.figures = evaluate(question);
   } catch (const std::bad_alloc&) {
     one.failed = true;
-    one.failure = "out of memory; a smaller workload may do";
+    one.failure = "out of memory; try a smaller workload";
   } catch (const std::exception& error) {
     one.failed = true;
     one.failure = error.what();

@@ -42,14 +42,14 @@ std::optional<Deployment> deployed(const PlanCatalogue& catalogue, PlannedShape&
 }
 
 std::string too_slow_text(const ShapeBound& bound) {
-  return fmt::format("{} of {} at least, even unloaded; the limit is {}", bound.what,
+  return fmt::format("{} is at least {}, even unloaded; the limit is {}", bound.what,
                      duration(bound.at_least_s), duration(bound.limit_s));
 }
 
 std::string beyond_limits_text(const PlannedShape& planned) {
   const std::string units = planned.shape.split.apart() ? "unit" : "replica";
   const std::string by = planned.limit.by.empty() ? "the search" : planned.limit.by;
-  return fmt::format("needs {} at least; {} allows {}", counted(planned.bound.min_units, units), by,
+  return fmt::format("needs at least {}; {} allows {}", counted(planned.bound.min_units, units), by,
                      planned.limit.units);
 }
 

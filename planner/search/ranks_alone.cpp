@@ -10,8 +10,8 @@ struct Ranks::Impl {};
 Ranks::Ranks(bool started_together) {
   if (!started_together) return;
   throw Error(
-      "mpirun started this program, which was built without MPI: each process would do all of the "
-      "work (Debian's libopenmpi-dev must be there when it is configured, ROOFCAST_MPI on)");
+      "mpirun started this program, but it was built without MPI, so each process would do all of "
+      "the work (install Debian's libopenmpi-dev before configuring, with ROOFCAST_MPI on)");
 }
 
 Ranks::~Ranks() = default;

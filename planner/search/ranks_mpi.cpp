@@ -41,8 +41,8 @@ enum class Kind : int {
 constexpr const char* kAllFinished = "all finished";
 
 constexpr const char* kOtherInputs =
-    "mpirun's processes read different inputs: a model, profile, scenario, trace or the program "
-    "itself is not the same for all";
+    "the processes of mpirun read different inputs: a model, profile, scenario, trace or the "
+    "program itself is not the same for all";
 
 struct Message {
   Kind kind{};
@@ -59,7 +59,7 @@ std::string with_id(std::int64_t id, const std::string& text) {
 
 std::pair<std::int64_t, std::string> id_and_text(const std::string& bytes) {
   std::int64_t id = 0;
-  if (bytes.size() < sizeof id) throw Error("MPI: a message of another program");
+  if (bytes.size() < sizeof id) throw Error("MPI: received a message of another program");
   std::memcpy(&id, bytes.data(), sizeof id);
   return {id, bytes.substr(sizeof id)};
 }
@@ -209,7 +209,7 @@ void Ranks::Impl::look() {
   for (Peer& peer : peers) {
     if (peer.threads == 0 || peer.finished || Clock::now() - peer.heard <= kRankSilence) continue;
     peer.given_up = true;
-    peer.reason = "silent, given up";
+    peer.reason = "no answer, given up";
   }
 }
 

@@ -169,8 +169,8 @@ Knob parse_dimension(const std::string& text) {
   Knob knob = parse_knob(text, "--search", kKnobForms);
   const auto index = knob_index(knob.key);
   if (!index) {
-    throw UsageError(
-        fmt::format("--search: '{}' cannot be searched ({})", shown(knob.key), searchable_keys()));
+    throw UsageError(fmt::format("--search: '{}' is not a knob that can be searched ({})",
+                                 shown(knob.key), searchable_keys()));
   }
   knob.key = std::string(kKnobs[*index].key);
   for (const std::string& value : knob.values) {

@@ -39,13 +39,14 @@ std::optional<Range> range_in(const std::string& value, const std::string& text)
   const std::optional<double> high = take_amount(rest);
   if (!high) return std::nullopt;
   if (rest.empty()) {
-    refuse(text, fmt::format("has a range without a step, expected as {0}+1 or {0}*2", value));
+    refuse(text,
+           fmt::format("has a range without a step, expected for example {0}+1 or {0}*2", value));
   }
   const char operation = rest[0];
   if (operation != '+' && operation != '*') return std::nullopt;
   rest.remove_prefix(1);
   const std::optional<double> step = take_amount(rest);
-  if (!step || !rest.empty()) refuse(text, "has a range whose step is no number");
+  if (!step || !rest.empty()) refuse(text, "has a range whose step is not a number");
   return Range{.low = *low, .high = *high, .operation = operation, .step = *step};
 }
 
@@ -53,11 +54,11 @@ std::optional<Range> range_in(const std::string& value, const std::string& text)
 double steps_of(const Range& range, const std::string& text) {
   if (range.high < range.low) refuse(text, "has a range that runs backwards");
   if (range.operation == '+') {
-    if (range.step <= 0) refuse(text, "has a range that never ends: its step is 0");
+    if (range.step <= 0) refuse(text, "has an endless range: its step is 0");
     return std::floor((range.high - range.low) / range.step + kSlack);
   }
-  if (range.step <= 1) refuse(text, "has a range that never ends: its factor is not above 1");
-  if (range.low <= 0) refuse(text, "has a range that never ends: it begins at 0");
+  if (range.step <= 1) refuse(text, "has an endless range: its factor must be above 1");
+  if (range.low <= 0) refuse(text, "has an endless range: it starts at 0");
   return std::floor(std::log(range.high / range.low) / std::log(range.step) + kSlack);
 }
 
@@ -104,15 +105,17 @@ void refuse_repetition(const std::vector<std::string>& values, const std::string
   std::vector<std::string> sorted = values;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) refuse(text, fmt::format("has the value {} twice", shown(*twice)));
+  if (twice != sorted.end()) {
+    refuse(text, fmt::format("contains the value {} twice", shown(*twice)));
+  }
 }
 
 void refuse_same_keys(const std::vector<Knob>& knobs) {
   for (std::size_t i = 0; i < knobs.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (knobs[i].key != knobs[j].key) continue;
-      throw UsageError(
-          fmt::format("--vary: {} is given twice; its values go in one list", shown(knobs[i].key)));
+      throw UsageError(fmt::format("--vary: {} is given twice; put its values in one list",
+                                   shown(knobs[i].key)));
     }
   }
 }
@@ -120,7 +123,7 @@ void refuse_same_keys(const std::vector<Knob>& knobs) {
 void check_count(std::int64_t variants) {
   if (variants <= kMaxVariants) return;
   throw UsageError(fmt::format(
-      "--vary: more than {} combinations; fewer values, or --one-at-a-time", kMaxVariants));
+      "--vary: more than {} combinations; use fewer values, or --one-at-a-time", kMaxVariants));
 }
 
 /// Messages do not name the text: the caller adds it.
@@ -134,7 +137,7 @@ Knob read_knob(const std::string& text, const char* forms) {
     refuse(text, std::string("is not of the form ") + forms);
   }
   Knob knob{.key = normalised(text.substr(0, equals)), .values = {}};
-  if (knob.key.empty()) refuse(text, "names no key");
+  if (knob.key.empty()) refuse(text, "has no key");
   for (const std::string& value : split_values(text.substr(equals + 1))) {
     if (value.empty()) refuse(text, "has an empty value");
     if (const auto range = range_in(value, text)) {

@@ -35,10 +35,10 @@ std::string flag_named(std::string key) {
 [[noreturn]] void refuse_unknown(const std::string& key) {
   std::vector<std::string> names = scenario_flag_names();
   for (std::string& name : names) std::ranges::replace(name, '-', '_');
-  throw UsageError(fmt::format(
-      "no such key{}; a key is a flag of roofcast simulate or a place in a scenario file, as "
-      "workload.request_rate",
-      did_you_mean(key, names)));
+  throw UsageError(
+      fmt::format("unknown key{}; a key is a flag of roofcast simulate or a place in a scenario "
+                  "file, such as workload.request_rate",
+                  did_you_mean(key, names)));
 }
 
 // ---- changes relative to the baseline
@@ -136,7 +136,7 @@ Scenario with_change(const Scenario& baseline, const Scenario& scenario, const s
   }
   const std::optional<double> number = number_of(baseline, flag);
   if (!number) {
-    throw UsageError("the baseline has no number there to go from; give the value itself");
+    throw UsageError("the baseline has no number there to change; give the value itself");
   }
   return with_flag(scenario, flag_for_load(flag, scenario), number_text(changed(*number, change)));
 }
@@ -147,7 +147,7 @@ Scenario with_place(const Scenario& baseline, const Scenario& scenario, const Se
   const auto change = relative_change(setting.value);
   if (!change) return with_value_at(scenario, setting.key, setting.value);
   const std::optional<double> number = number_at(baseline, setting.key);
-  if (!number) throw UsageError("the baseline has no number there to go from");
+  if (!number) throw UsageError("the baseline has no number there to change");
   return with_value_at(scenario, setting.key, number_text(changed(*number, *change)));
 }
 
@@ -155,7 +155,7 @@ Scenario with_setting(const Scenario& baseline, const Scenario& scenario, const 
   if (setting.key.find('.') != std::string::npos) return with_place(baseline, scenario, setting);
   const std::string flag = flag_named(setting.key);
   if (flag.empty()) refuse_unknown(setting.key);
-  if (flag == "seed") throw UsageError("seeds are repeated with --seeds");
+  if (flag == "seed") throw UsageError("to repeat with other seeds use --seeds");
   const auto change = relative_change(setting.value);
   if (change) return with_change(baseline, scenario, flag, *change);
   return with_flag(scenario, flag_for_load(flag, scenario), setting.value);

@@ -6,9 +6,7 @@ namespace roofcast {
 
 struct ChartRenderer::Impl {};
 
-ChartRenderer::ChartRenderer() {
-  throw Error("this roofcast was built without charts (ROOFCAST_CHARTS=OFF)");
-}
+ChartRenderer::ChartRenderer() { throw Error("this build has no charts (ROOFCAST_CHARTS=OFF)"); }
 
 ChartRenderer::~ChartRenderer() = default;
 

@@ -7,7 +7,7 @@ namespace roofcast {
 bool has_png() { return false; }
 
 std::string png_of(const std::string&, double) {
-  throw Error("this roofcast was built without librsvg (Debian: librsvg2-dev); SVG it can write");
+  throw Error("this build has no librsvg (Debian: librsvg2-dev) and cannot write PNG; SVG works");
 }
 
 }  // namespace roofcast

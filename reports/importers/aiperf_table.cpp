@@ -69,7 +69,7 @@ MeasuredRuns read_aiperf_table(ByteSource& bytes, const ImportOptions&) {
   std::string_view line;
   while (lines.next(line)) {
     const std::string origin = fmt::format("{}, line {}", bytes.name(), lines.line_number());
-    if (!split_csv(line, fields)) throw Error(origin + ": a quote is left open");
+    if (!split_csv(line, fields)) throw Error(origin + ": unclosed quote");
     const bool blank = std::all_of(fields.begin(), fields.end(),
                                    [](const std::string& field) { return field.empty(); });
     if (blank) {

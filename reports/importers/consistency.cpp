@@ -69,9 +69,8 @@ void check_concurrency(MeasuredRun& run) {
   if (!e2e || !rate || !limit) return;
   const double in_flight = *e2e * *rate;
   if (in_flight <= static_cast<double>(*limit) * (1 + kCountTolerance)) return;
-  run.warnings.push_back(
-      fmt::format("{} requests in flight on average, but at most {} were allowed",
-                  fixed(in_flight, 1), *limit));
+  run.warnings.push_back(fmt::format("{} requests in flight on average, but the limit was {}",
+                                     fixed(in_flight, 1), *limit));
 }
 
 void check_requests(MeasuredRun& run) {
@@ -103,7 +102,7 @@ void check_setting(MeasuredRun& run) {
   for (const auto& [key, text] : run.setting.other) {
     if (key == "dtype" || !is_setting_key(key)) continue;
     run.warnings.push_back(
-        fmt::format("{} is {}, no number, and says nothing", shown(key), shown(text)));
+        fmt::format("{} is {}, which is not a number, and is ignored", shown(key), shown(text)));
   }
 }
 

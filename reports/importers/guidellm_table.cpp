@@ -101,11 +101,11 @@ bool next_row(LineReader& lines, const std::string& name, std::size_t columns, F
   std::string_view line;
   if (!lines.next_filled(line)) return false;
   const std::string origin = fmt::format("{}, line {}", name, lines.line_number());
-  if (!split_csv(line, fields)) throw Error(origin + ": a quote is left open");
+  if (!split_csv(line, fields)) throw Error(origin + ": unclosed quote");
   if (columns != 0 && fields.size() != columns) {
     throw Error(
-        fmt::format("{}: has {} fields, expected {} as the head has (benchmarks with failed "
-                    "requests have more; guidellm's JSON says which)",
+        fmt::format("{}: has {} fields, expected {} as in the header (benchmarks with failed "
+                    "requests have more; guidellm's JSON names them)",
                     origin, fields.size(), columns));
   }
   return true;
@@ -126,7 +126,9 @@ MeasuredRuns read_guidellm_table(ByteSource& bytes, const ImportOptions&) {
   const std::size_t columns = head.group.size();
   const bool complete = next_row(lines, bytes.name(), columns, head.field) &&
                         next_row(lines, bytes.name(), columns, head.unit);
-  if (!complete) throw Error(bytes.name() + ": ends in its head, expected three lines of it");
+  if (!complete) {
+    throw Error(bytes.name() + ": ends inside its header, expected three header lines");
+  }
   MeasuredRuns runs;
   Fields fields;
   while (next_row(lines, bytes.name(), columns, fields)) {

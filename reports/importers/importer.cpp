@@ -89,7 +89,7 @@ MeasuredRuns read_as(const std::string& name, ByteSource& bytes, const ImportOpt
   if (const TextFormat* text = named(text_formats(), name)) return text->read(bytes, options);
   const JsonFormat* format = named(json_formats(), name);
   if (format == nullptr) {
-    throw Error(fmt::format("format '{}' is not known, expected one of {}", shown(name),
+    throw Error(fmt::format("unknown format '{}', expected one of {}", shown(name),
                             fmt::join(measured_formats(), ", ")));
   }
   ResultObjects objects(bytes);
@@ -172,7 +172,7 @@ std::vector<MeasuredRun> read_measured(const std::string& path, const ImportOpti
   FolderReading reading = read_folder(path, options);
   if (!reading.broken.empty()) throw Error(reading.broken.front().problem);
   if (!reading.runs.empty()) return std::move(reading.runs);
-  throw Error(fmt::format("{}: holds no result of a known format, expected one of {}", path,
+  throw Error(fmt::format("{}: contains no result of a known format, expected one of {}", path,
                           fmt::join(measured_formats(), ", ")));
 }
 
@@ -182,8 +182,8 @@ std::string passed_over_note(const FolderReading& reading) {
   if (all.empty()) return {};
   std::string note =
       all.size() == 1
-          ? "1 file repeats runs of another and is passed over: "
-          : fmt::format("{} files repeat runs of others and are passed over: ", all.size());
+          ? "1 file skipped, because it repeats the runs of another: "
+          : fmt::format("{} files skipped, because they repeat the runs of others: ", all.size());
   for (std::size_t i = 0; i < std::min(all.size(), kNamed); ++i) {
     note += fmt::format("{}{} ({})", i == 0 ? "" : ", ", all[i].path, all[i].original);
   }

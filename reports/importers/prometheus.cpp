@@ -202,19 +202,19 @@ MeasuredRuns read_prometheus(ByteSource& bytes, const ImportOptions& options) {
         "percentiles are interpolated inside the histogram's buckets: see p99_lower and p99_upper");
     if (options.since.empty()) {
       run.warnings.emplace_back(
-          "all since the server started, warm-up and idle time too: --since takes an earlier "
-          "scrape");
+          "counters since the server started, including warm-up and idle time: give an earlier "
+          "scrape with --since");
     }
     if (restarts > 0) {
-      run.warnings.push_back(fmt::format(
-          "{} restarted since the earlier scrape: all that {} counted is taken, and nothing of "
-          "before",
-          restarts == 1 ? "a server was" : fmt::format("{} servers were", restarts),
-          restarts == 1 ? "it" : "they"));
+      run.warnings.push_back(
+          fmt::format("{} restarted since the earlier scrape: everything {} counted after that is "
+                      "included, nothing from before",
+                      restarts == 1 ? "a server was" : fmt::format("{} servers were", restarts),
+                      restarts == 1 ? "it" : "they"));
     }
     runs.push_back(std::move(run));
   }
-  if (runs.empty()) throw Error(bytes.name() + ": holds no vllm: or sglang: metrics");
+  if (runs.empty()) throw Error(bytes.name() + ": contains no vllm: or sglang: metrics");
   return runs;
 }
 

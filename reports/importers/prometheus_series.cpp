@@ -84,8 +84,8 @@ Scrape read_text(ByteSource& bytes) {
   while (lines.next(line)) {
     line = trimmed(line);
     if (!is_ours(line) || read_sample(line, scrape)) continue;
-    throw Error(fmt::format("{}:{}: '{}' is no sample, expected NAME{{LABELS}} VALUE", bytes.name(),
-                            lines.line_number(), shown(line)));
+    throw Error(fmt::format("{}:{}: '{}' is not a sample, expected NAME{{LABELS}} VALUE",
+                            bytes.name(), lines.line_number(), shown(line)));
   }
   return scrape;
 }

@@ -60,14 +60,14 @@ Totals totals_of(const std::vector<RequestRow>& requests) {
 void check_requests(MeasuredRun& run) {
   for (RequestRow& request : run.requests) {
     if (!std::isfinite(request.arrival_s)) {
-      throw Error(run.origin + ": holds a request that arrives at no time");
+      throw Error(run.origin + ": contains a request without an arrival time");
     }
     drop_unreal_times(request);
   }
 }
 
 void finish_request_run(MeasuredRun& run) {
-  if (run.requests.empty()) throw Error(run.origin + ": holds no requests");
+  if (run.requests.empty()) throw Error(run.origin + ": contains no requests");
   check_requests(run);
   order_by_arrival(run.requests);
   const Totals totals = totals_of(run.requests);

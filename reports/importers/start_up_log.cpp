@@ -223,7 +223,8 @@ MeasuredRuns read_start_up_log(ByteSource& bytes, const ImportOptions&) {
   }
   if (!run.metrics.empty()) runs.push_back(std::move(run));
   if (runs.empty()) {
-    throw Error(bytes.name() + ": says nothing of memory, expected a vLLM or SGLang start-up log");
+    throw Error(bytes.name() +
+                ": contains nothing about memory, expected a vLLM or SGLang start-up log");
   }
   for (MeasuredRun& found : runs) finish(found);
   return runs;

@@ -34,10 +34,10 @@ void check_token_times(MeasuredRun& run) {
   rename(run, "tpot_s", "reported_tpot_s");
   rename(run, "itl_s", "reported_itl_s");
   add_metric(run, "tpot_s", "mean", defined);
-  run.warnings.push_back(fmt::format(
-      "the file's TPOT, {}, is not (E2E - TTFT) / (n - 1): that, {}, is taken; older releases "
-      "counted two events a token",
-      as_time(Seconds{*told}), as_time(Seconds{defined})));
+  run.warnings.push_back(
+      fmt::format("the file's TPOT, {}, is not (E2E - TTFT) / (n - 1), which is {} and is used "
+                  "instead; older releases counted two events per token",
+                  as_time(Seconds{*told}), as_time(Seconds{defined})));
 }
 
 }  // namespace roofcast

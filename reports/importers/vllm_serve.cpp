@@ -57,7 +57,7 @@ void derive_e2e(MeasuredRun& run) {
   if (find_metric(run, "e2e_s", "mean") || !ttft || !tpot || !tokens || *tokens < 1) return;
   add_metric(run, "derived_e2e_s", "mean", *ttft + *tpot * (*tokens - 1));
   run.warnings.emplace_back(
-      "the file has no E2E: derived_e2e_s is TTFT + TPOT x (n - 1) of the means, inexact where "
+      "the file has no E2E: derived_e2e_s is TTFT + TPOT x (n - 1) of the means, inexact if "
       "lengths differ");
 }
 

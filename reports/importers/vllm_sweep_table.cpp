@@ -43,7 +43,7 @@ MeasuredRuns read_vllm_sweep_table(ByteSource& bytes, const ImportOptions&) {
   std::string_view line;
   while (lines.next_filled(line)) {
     const std::string origin = fmt::format("{}, line {}", bytes.name(), lines.line_number());
-    if (!split_csv(line, fields)) throw Error(origin + ": a quote is left open");
+    if (!split_csv(line, fields)) throw Error(origin + ": unclosed quote");
     if (header.empty()) {
       header = fields;
       continue;

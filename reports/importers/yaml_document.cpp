@@ -53,7 +53,7 @@ class Converter {
     if (node.IsMap()) {
       nlohmann::json object = nlohmann::json::object();
       for (const auto& entry : node) {
-        if (!entry.first.IsScalar()) throw Error(name_ + ": has a key that is no text");
+        if (!entry.first.IsScalar()) throw Error(name_ + ": has a key that is not a string");
         object[entry.first.Scalar()] = convert(entry.second, depth + 1);
       }
       return object;
@@ -85,8 +85,7 @@ nlohmann::json read_yaml(ByteSource& bytes) {
 #else
 
 nlohmann::json read_yaml(ByteSource& bytes) {
-  throw Error(bytes.name() +
-              ": is YAML, and this roofcast was built without libyaml-cpp: convert it to JSON");
+  throw Error(bytes.name() + ": is YAML, but this build has no libyaml-cpp: convert it to JSON");
 }
 
 #endif

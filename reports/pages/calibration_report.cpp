@@ -54,7 +54,7 @@ std::vector<FigureSeries> timed_series(const Rows& rows, const SizeUnit& size,
   std::map<std::string, FigureSeries> kernels;
   for (const TimedPointRow* row : rows) {
     FigureSeries& series = kernels[row->kernel];
-    series.name = row->kernel.empty() ? "kernel not named" : row->kernel;
+    series.name = row->kernel.empty() ? "unnamed kernel" : row->kernel;
     series.mark = Mark::points;
     series.points.push_back({.x = size.of(row->x),
                              .y = time.of(row->median_s),
@@ -122,16 +122,17 @@ Figure timed_figure(const std::string& family, const Rows& rows, const Gpu* gpu)
   const TimeUnit time = unit_for(longest);
   const SizeUnit size = unit_of(family, rows);
   const std::string along = size_of(family);
-  Figure figure{.key = "timed_" + family,
-                .title = "Timed: " + family_title(family),
-                .caption =
-                    "Points: median time of one call by size and kernel, with the tenth and "
-                    "ninetieth percentile of its samples.",
-                .x = {.title = along == "bytes" ? fmt::format("moved ({})", size.name) : along,
-                      .scale = AxisScale::logarithmic},
-                .y = {.title = with_unit("time of a call", time), .scale = AxisScale::logarithmic},
-                .series = timed_series(rows, size, time),
-                .table = point_table(rows)};
+  Figure figure{
+      .key = "timed_" + family,
+      .title = "Timed: " + family_title(family),
+      .caption =
+          "Points: median time of one call by size and kernel, with the 10th and 90th percentiles "
+          "of its samples.",
+      .x = {.title = along == "bytes" ? fmt::format("bytes moved ({})", size.name) : along,
+            .scale = AxisScale::logarithmic},
+      .y = {.title = with_unit("time of a call", time), .scale = AxisScale::logarithmic},
+      .series = timed_series(rows, size, time),
+      .table = point_table(rows)};
   const auto known = family_named(family);
   if (gpu == nullptr || !known) return figure;
   const std::vector<const MeasuredCurve*> curves = curves_of(*gpu, *known);
@@ -141,9 +142,8 @@ Figure timed_figure(const std::string& family, const Rows& rows, const Gpu* gpu)
   }
   if (shown == 0) return figure;
   figure.caption += fmt::format(
-      " Lines: what the profile answers from them, between points by the fitted base of the "
-      "kernel; "
-      "{} of {} drawn, those with most points.",
+      " Lines: the profile's answers, interpolated with the kernel's fitted model; {} of {} drawn, "
+      "those with the most points.",
       shown, counted(std::ssize(curves), "curve"));
   return figure;
 }
@@ -171,7 +171,9 @@ std::string timed_text(const std::vector<TimedPointRow>& rows) {
   });
   const auto others = std::ssize(rows) - operators;
   std::string text = counted(operators, "point") + " of operators timed on this device";
-  if (others > 0) text += fmt::format(", and {} of memory, launches and steadiness", others);
+  if (others > 0) {
+    text += fmt::format(", and {} of memory, launches and the steadiness check", others);
+  }
   return text + ".";
 }
 
@@ -179,7 +181,7 @@ std::string steadiness_text(const Rows& rows) {
   const auto [min, max] = std::minmax_element(
       rows.begin(), rows.end(),
       [](const auto* one, const auto* other) { return one->median_s < other->median_s; });
-  return fmt::format("The same product, timed {} from the start to the end, took {} to {}.",
+  return fmt::format("The same product, timed {} during the calibration, took {} to {}.",
                      counted(std::ssize(rows), "time"), as_time(Seconds{(*min)->median_s}),
                      as_time(Seconds{(*max)->median_s}));
 }
@@ -201,8 +203,7 @@ Report calibration_report(const Store& store, const Run& run, bool opens_files) 
   }
   if (!gpu) {
     section.lines.emplace_back(
-        "The profile that was written is not where it was, or has changed: its curves are not "
-        "drawn.");
+        "The profile that was written has moved or changed: its curves are not drawn.");
   }
   for (const auto& [family, points] : families) {
     Figure figure = timed_figure(family, points, gpu ? &*gpu : nullptr);

@@ -35,7 +35,7 @@ bool same(const std::optional<double>& stored, const std::optional<double>& foun
 
 Report from_store(const Run& run, const std::string& why) {
   Report report = stored_report(run);
-  report.sections.front().lines.push_back(why + " What follows is what the store holds.");
+  report.sections.front().lines.push_back(why + " The report shows what the store holds.");
   return report;
 }
 
@@ -52,13 +52,14 @@ std::string promise_text(const Slo& slo) {
   return text;
 }
 
-/// "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19, for p95 TTFT ≤ 500 ms: carries ...": the question,
+/// "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19, for p95 TTFT ≤ 500 ms: the capacity is ...": the
+/// question,
 /// then the command's own sentences.
 std::string answer_text(const CapacityAnswer& answer) {
   const std::string promise = promise_text(answer.inputs.scenario.slo);
-  std::string text = answer.headline + (promise.empty() ? "" : ", for " + promise) + ":";
+  std::string text = answer.headline + (promise.empty() ? "" : ", with SLO " + promise) + ":";
   std::vector<std::string> sentences = capacity_sentences(answer);
-  if (sentences.front().starts_with("Carries")) sentences.front().front() = 'c';
+  if (sentences.front().starts_with("The capacity")) sentences.front().front() = 't';
   for (const std::string& sentence : sentences) text += " " + sentence;
   return text;
 }
@@ -90,7 +91,8 @@ std::optional<CapacityAnswer> found_again(const Run& run, const Scenario& scenar
 Report capacity_report(const Run& run, const ReportEffort& effort) {
   // Only the command line states the required share of good requests.
   if (run.row.command_line.find("--least-goodput") != std::string::npos) {
-    return from_store(run, "A capacity for a share of good requests is not searched again.");
+    return from_store(run,
+                      "A capacity with a required share of good requests is not searched again.");
   }
   std::optional<CapacityAnswer> found;
   try {
@@ -105,7 +107,7 @@ Report capacity_report(const Run& run, const ReportEffort& effort) {
   } catch (const Error& error) {
     return from_store(run, fmt::format("The capacity cannot be searched again: {}.", error.what()));
   }
-  if (!found) return from_store(run, "Searched again, the capacity came out otherwise.");
+  if (!found) return from_store(run, "The repeated search found another capacity.");
   const CapacityAnswer& answer = *found;
   Report report = stored_report(run);
   report.sections.clear();
@@ -114,15 +116,15 @@ Report capacity_report(const Run& run, const ReportEffort& effort) {
   ReportSection curve{.heading = "Throughput against latency",
                       .figures = load_figures(answer.inputs.scenario.slo, answer.curve)};
   if (answer.capacity && answer.low && answer.high) {
-    curve.lines.push_back(
-        fmt::format("The capacity is {}; with steps 1.28 standard deviations slower {}, faster {}.",
-                    load_text(answer.load, *answer.capacity), load_text(answer.load, *answer.low),
-                    load_text(answer.load, *answer.high)));
+    curve.lines.push_back(fmt::format(
+        "The capacity is {}; with steps 1.28 standard deviations slower it is {}, faster {}.",
+        load_text(answer.load, *answer.capacity), load_text(answer.load, *answer.low),
+        load_text(answer.load, *answer.high)));
   }
   report.sections.push_back(std::move(curve));
   for (const Section& section : capacity_sections(answer)) {
     report.sections.push_back(
-        {.heading = report.sections.size() == 1 ? "The answer in full" : section.heading,
+        {.heading = report.sections.size() == 1 ? "Full answer" : section.heading,
          .lines = section.lines});
     if (!section.table.columns.empty()) report.sections.back().tables.push_back(section.table);
   }

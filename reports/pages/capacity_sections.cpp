@@ -14,12 +14,15 @@ namespace {
 
 // ---- words
 
+/// False if the search is only for the load at which the engine still keeps up.
+bool has_slo(const CapacityAnswer& answer) {
+  const Slo& slo = answer.inputs.scenario.slo;
+  return !slo.targets.empty() || !slo.classes.empty() || answer.inputs.min_goodput_share;
+}
+
 /// The requirement, in a few words.
 std::string promise(const CapacityAnswer& answer) {
-  const Slo& slo = answer.inputs.scenario.slo;
-  const bool promised =
-      !slo.targets.empty() || !slo.classes.empty() || answer.inputs.min_goodput_share;
-  return promised ? "within the SLO" : "before the backlog grows (nothing is promised, see --slo)";
+  return has_slo(answer) ? "within the SLO" : "before the backlog grows (no SLO given, see --slo)";
 }
 
 /// "p95 ttft is 530 ms of 500 ms", "saturated: ...".
@@ -29,7 +32,8 @@ std::string binding_of(const CapacityAnswer& answer, const LoadPoint& point) {
     if (margin.what != verdict.binding) continue;
     const std::string limit = as_time(Seconds{margin.limit_s});
     if (margin.achieved_s <= margin.limit_s && margin.margin < 0) {
-      return fmt::format("{} falls on requests that are not served (limit {})", margin.what, limit);
+      return fmt::format("{} is missed because of requests that are not served (limit {})",
+                         margin.what, limit);
     }
     return fmt::format("{} is {} of {}", margin.what, as_time(Seconds{margin.achieved_s}), limit);
   }
@@ -41,16 +45,28 @@ std::string binding_of(const CapacityAnswer& answer, const LoadPoint& point) {
   return verdict.binding.substr(0, verdict.binding.find(';'));
 }
 
+const char* met_text(const CapacityAnswer& answer) {
+  return has_slo(answer) ? "the SLO is met" : "the engine keeps up";
+}
+
+std::string verdict_at(const CapacityAnswer& answer, const LoadPoint& point) {
+  if (point.verdict.holds) return met_text(answer);
+  return (has_slo(answer) ? "the SLO is missed: " : "the engine does not keep up: ") +
+         binding_of(answer, point);
+}
+
 std::string capacity_line(const CapacityAnswer& answer) {
   if (!answer.capacity) {
     const CapacityPoint& min = answer.points.front();
-    return fmt::format("No load holds: at {}, {}.", as_load(min.kind, min.load),
-                       binding_of(answer, min));
+    return fmt::format(
+        "{}: at {}, {}.",
+        has_slo(answer) ? "No load meets the SLO" : "The engine keeps up with no load",
+        as_load(min.kind, min.load), binding_of(answer, min));
   }
-  std::string line = fmt::format("Carries {}{} {}", answer.bounded ? "" : "at least ",
+  std::string line = fmt::format("The capacity is {}{} {}", answer.bounded ? "" : "at least ",
                                  as_load(answer.load, *answer.capacity), promise(answer));
   if (answer.low && answer.high) {
-    line += fmt::format("; {} to {} in 80 % of cases, by what step times may be off",
+    line += fmt::format("; {} to {} in 80 % of cases, from the uncertainty of step times",
                         as_number(*answer.low), as_number(*answer.high));
   }
   return line + ".";
@@ -66,11 +82,12 @@ void add_end(std::vector<std::string>& lines, const CapacityAnswer& answer) {
   }
   if (!answer.bounded) {
     lines.emplace_back(
-        "No load that was tried fails: more requests (--num-prompts) would tell more.");
+        "No load that was tried fails: give more requests (--num-prompts) to find the capacity.");
   }
   if (!answer.monotone) {
     lines.emplace_back(
-        "Greater loads hold again, see the curve: the capacity is where the first one fails.");
+        "Some higher loads pass again (see the curve): the capacity is the load before the first "
+        "failure.");
   }
 }
 
@@ -84,22 +101,22 @@ std::string as_probability(double probability) {
 
 std::string asked_line(const CapacityAnswer& answer) {
   const AskedLoad& asked = *answer.asked;
-  std::string line = fmt::format(
-      "The {} asked for {}; probability that they do: {}", as_load(asked.kind, asked.load),
-      asked.verdict.holds ? "hold" : "do not hold, " + binding_of(answer, asked),
-      as_probability(asked.probability));
+  std::string line = fmt::format("At the requested {}, {}; probability that {}: {}",
+                                 as_load(asked.kind, asked.load), verdict_at(answer, asked),
+                                 met_text(answer), as_probability(asked.probability));
   if (answer.headroom) {
-    line += fmt::format("; capacity is {} times as much", fixed(*answer.headroom, 2));
+    line +=
+        fmt::format("; the capacity is {} times the requested load", fixed(*answer.headroom, 2));
   }
   return line + ".";
 }
 
 std::string growth_line(const CapacityAnswer& answer, const CapacityGrowth& growth) {
-  const std::string rate = fmt::format("At {:+g} % a {}", 100 * growth.rate, growth.period);
-  if (!answer.asked->verdict.holds) return rate + " it fails already.";
-  if (!growth.periods) return rate + " it never fails.";
-  std::string line =
-      fmt::format("{} it holds for {} {}s", rate, fixed(*growth.periods, 1), growth.period);
+  const std::string rate = fmt::format("At {:+g} % per {}", 100 * growth.rate, growth.period);
+  if (!answer.asked->verdict.holds) return rate + ", the load is too high from the start.";
+  if (!growth.periods) return rate + ", the load never exceeds the capacity.";
+  std::string line = fmt::format("{}, {} for {} {}s", rate, met_text(answer),
+                                 fixed(*growth.periods, 1), growth.period);
   if (growth.date) line += ", until " + *growth.date;
   return line + ".";
 }
@@ -107,15 +124,12 @@ std::string growth_line(const CapacityAnswer& answer, const CapacityGrowth& grow
 std::string loss_line(const CapacityAnswer& answer, const LostReplicaAnswer& lost) {
   const std::string whose =
       fmt::format("With one replica fewer in pool {} ({} left)", lost.pool, lost.replicas_left);
-  if (lost.replicas_left == 0) return whose + " nothing is served.";
-  std::string line = whose + " it ";
-  line += lost.capacity ? "carries " + as_load(answer.load, *lost.capacity)
-                        : std::string("holds no load");
+  if (lost.replicas_left == 0) return whose + ", nothing is served.";
+  std::string line = whose + ", ";
+  line += lost.capacity ? "the capacity is " + as_load(answer.load, *lost.capacity)
+                        : std::string("no load passes");
   if (lost.asked) {
-    line += fmt::format(", the load asked for {}",
-                        lost.asked->verdict.holds
-                            ? "still holds"
-                            : "does not hold: " + binding_of(answer, *lost.asked));
+    line += "; at the requested load, " + verdict_at(answer, *lost.asked);
   }
   return line + ".";
 }
@@ -123,11 +137,11 @@ std::string loss_line(const CapacityAnswer& answer, const LostReplicaAnswer& los
 // ---- tables
 
 std::string state_of(const CapacityAnswer& answer, const LoadPoint& point) {
-  std::string state = point.verdict.holds       ? "holds"
+  std::string state = point.verdict.holds       ? "passes"
                       : point.verdict.saturated ? "saturated"
                                                 : "fails: " + point.verdict.binding;
   if (point.load == answer.capacity) state += " (capacity)";
-  if (answer.asked && point.load == answer.asked->load) state += " (asked)";
+  if (answer.asked && point.load == answer.asked->load) state += " (requested)";
   return state;
 }
 
@@ -138,9 +152,9 @@ std::string as_latency(const Distribution& distribution) {
 Table curve_table(const CapacityAnswer& answer) {
   const bool rate = answer.load == LoadKind::rate;
   Table table{.title = "Saturation curve",
-              .columns = {{rate ? "Rate /s" : "In flight"},
-                          {"Served /s"},
-                          {"Tokens /s out"},
+              .columns = {{rate ? "Requests/s offered" : "In flight"},
+                          {"Requests/s served"},
+                          {"Output tokens/s"},
                           {"TTFT p95"},
                           {"TPOT p95"},
                           {"E2E p95"},
@@ -202,7 +216,7 @@ std::vector<Section> capacity_sections(const CapacityAnswer& answer) {
   if (!answer.fits) {
     return {{.heading = answer.headline,
              .lines = {answer.reason + ".",
-                       "roofcast memory shows every term, and what would make it fit."},
+                       "roofcast memory shows every term, and changes that would make it fit."},
              .table = {}}};
   }
   Section first{

@@ -106,7 +106,7 @@ Table curve_table(const MeasuredFacts& measured) {
                           {"Points"},
                           {"Error"},
                           {"p90"},
-                          {"Reached at the smallest, middle and largest size", false}},
+                          {"Share reached at the smallest, middle and largest size", false}},
               .rows = {}};
   for (const MeasuredCurveFacts& curve : measured.curves) {
     const bool known = curve.p90_error > 0;
@@ -125,9 +125,10 @@ std::string rate_text(const MeasuredCeiling& ceiling, double rate) {
 }
 
 Table ceiling_table(const MeasuredFacts& measured) {
-  Table table{.title = "Roofline",
-              .columns = {{"Ceiling", false}, {"Stated"}, {"Reached"}, {"Share"}, {"By", false}},
-              .rows = {}};
+  Table table{
+      .title = "Roofline",
+      .columns = {{"Limit", false}, {"Datasheet"}, {"Reached"}, {"Share"}, {"Operation", false}},
+      .rows = {}};
   for (const MeasuredCeiling& one : measured.ceilings) {
     table.rows.push_back({one.name, rate_text(one, one.stated.value_or(0)),
                           rate_text(one, one.reached),
@@ -171,7 +172,7 @@ void add_measured(std::vector<Section>& sections, const MeasuredFacts& measured)
   if (measured.curves.empty()) return;
   sections.push_back(
       {.heading = "",
-       .lines = {"Error: of answering each point from the others (median and 90th percentile)."},
+       .lines = {"Error: each point predicted from the others (median and 90th percentile)."},
        .table = curve_table(measured)});
 }
 

@@ -75,7 +75,7 @@ std::string table_html(const Table& table, const std::string& caption) {
   }
   html += "</tbody></table></div>\n";
   if (shown == count) return html;
-  return html + fmt::format("<p>The first {} of {} rows; roofcast report --csv has all.</p>\n",
+  return html + fmt::format("<p>The first {} of {} rows; roofcast report --csv has them all.</p>\n",
                             shown, with_separators(count));
 }
 
@@ -101,10 +101,9 @@ void add_figure(Page& page, const Figure& whole) {
       id, html_escaped(figure.title));
   if (drawn) add_chart(page, figure, id);
   page.html += fmt::format(
-      "<figcaption>{}</figcaption>\n<details{}><summary>Numbers of this figure"
-      "</summary>\n{}</details>\n</figure>\n",
+      "<figcaption>{}</figcaption>\n<details{}><summary>Data</summary>\n{}</details>\n</figure>\n",
       html_escaped(figure.caption), drawn ? "" : " open",
-      table_html(figure_table(figure), "Numbers: " + figure.title));
+      table_html(figure_table(figure), "Data: " + figure.title));
 }
 
 void add_section(Page& page, const ReportSection& section, std::size_t index) {

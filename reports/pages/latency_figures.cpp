@@ -69,14 +69,14 @@ std::optional<Figure> latency_figure(const LatencyQuestion& question,
   constexpr double kWide = 30;
   const bool wide = min > 0 && longest > kWide * percentile(samples.front().values_s, 50);
   const TimeUnit unit = unit_for(longest);
-  Figure figure{
-      .key = "latency_" + question.key,
-      .title = question.words + " (" + question.name + ")",
-      .caption = fmt::format("Share of the finished requests whose {} was at most so long.{}",
-                             question.name, limits.empty() ? "" : " Upright lines: the SLO."),
-      .x = {.title = with_unit(question.name, unit),
-            .scale = wide ? AxisScale::logarithmic : AxisScale::linear},
-      .y = {.title = "requests (%)", .low = 0, .high = kPercent}};
+  Figure figure{.key = "latency_" + question.key,
+                .title = question.words + " (" + question.name + ")",
+                .caption = fmt::format(
+                    "Share of finished requests whose {} was at most the value on the axis.{}",
+                    question.name, limits.empty() ? "" : " Vertical lines: the SLO."),
+                .x = {.title = with_unit(question.name, unit),
+                      .scale = wide ? AxisScale::logarithmic : AxisScale::linear},
+                .y = {.title = "requests (%)", .low = 0, .high = kPercent}};
   for (const LatencySample& sample : samples) figure.series.push_back(curve_of(sample, unit));
   for (const LatencyLimit& limit : limits) {
     figure.marked.push_back(

@@ -65,7 +65,7 @@ void keep_latest(StoredCases& stored) {
   std::reverse(stored.cases.begin(), stored.cases.end());
   const auto older = static_cast<std::int64_t>(all - stored.cases.size());
   if (older == 0) return;
-  stored.notes.push_back(fmt::format("{} of cases that were validated again left out.",
+  stored.notes.push_back(fmt::format("{} of cases that were validated again are left out.",
                                      counted(older, "older validation")));
 }
 
@@ -80,8 +80,9 @@ StoredCases stored_cases(const std::string& path, std::optional<std::int64_t> on
                   kLimits);
   StoredCases stored;
   if (answer.more) {
-    stored.notes.push_back(fmt::format("The store holds more: of the newest {} figures.",
-                                       with_separators(std::ssize(answer.rows))));
+    stored.notes.push_back(
+        fmt::format("The store holds more: only the newest {} figures are shown.",
+                    with_separators(std::ssize(answer.rows))));
   }
   std::vector<ComparedCase>& cases = stored.cases;
   double last = -1;
@@ -148,7 +149,7 @@ std::vector<Figure> scatters(const std::vector<ComparedCase>& cases,
   for (std::size_t i = kMaxScatters; i < figures.size(); ++i) {
     left_out += (left_out.empty() ? "" : ", ") + figures[i].title;
   }
-  lines.push_back(fmt::format("Not drawn, in the tables alone: {}.", left_out));
+  lines.push_back(fmt::format("Not drawn, only in the tables: {}.", left_out));
   figures.resize(kMaxScatters);
   return figures;
 }
@@ -184,8 +185,8 @@ std::string sum_of(std::vector<ComparedCase> cases) {
   if (ledger.empty()) return counted(std::ssize(cases), "case") + " without a figure to compare.";
   const ErrorSummary& all = ledger.front().errors;  // the line of LedgerBy::all comes first
   return fmt::format(
-      "{} of {}: predictions are off by {} on average (bias {:+.1f} %); {} of the figures lie in "
-      "their 80 % interval.",
+      "{} of {}: predictions are off by {} on average (bias {:+.1f} %); {} of the figures are "
+      "within their 80 % interval.",
       counted(all.figures, "figure"), counted(std::ssize(cases), "case"), as_percent(all.mape),
       100 * all.bias, as_percent(all.coverage, 0));
 }
@@ -199,7 +200,7 @@ Report ledger_report(const std::string& store_path) {
     throw Error(store_path + ": holds no validations (roofcast validate makes them)");
   }
   const std::vector<LedgerLine> ledger = ledger_of(cases);
-  Report report{.title = "How far off: predicted against measured",
+  Report report{.title = "Accuracy: predicted against measured",
                 .answer = sum_of(cases),
                 .footer = "Errors are predicted / measured - 1.",
                 .machine = envelope("report", {{"what", "ledger"}})};

@@ -35,7 +35,7 @@ std::string use_in_words(const LimitsAnswer& limits, const LimitAnswer& limit) {
   const std::string share = as_percent(limit.used_share);
   switch (limit.limit) {
     case LimitKind::kv_memory:
-      return fmt::format("{} of the blocks at the peak, {}", share,
+      return fmt::format("peak: {} of the blocks, {}", share,
                          counted(limits.preemptions, "preemption"));
     case LimitKind::token_budget:
       return fmt::format("{} of step time at {} tokens", share,
@@ -43,7 +43,7 @@ std::string use_in_words(const LimitsAnswer& limits, const LimitAnswer& limit) {
     case LimitKind::max_num_seqs:
       return fmt::format("{} of step time at {} sequences", share, value_text(limits.max_num_seqs));
     case LimitKind::queueing:
-      return share + " of mean TTFT is waiting";
+      return share + " of mean TTFT is queueing";
     default:
       return share + " of step time";
   }
@@ -51,13 +51,13 @@ std::string use_in_words(const LimitsAnswer& limits, const LimitAnswer& limit) {
 
 std::string binding_line(const LimitsAnswer& limits) {
   if (!limits.binding) {
-    return fmt::format("No limit binds by itself: a tenth more of any changes {} by less than 1 %.",
+    return fmt::format("No single limit binds: 10 % more of any changes {} by less than 1 %.",
                        limits.yardstick);
   }
   for (const LimitAnswer& limit : limits.limits) {
     if (limit.limit != *limits.binding) continue;
-    return fmt::format("What binds: {}. With {} {} changes by {}.", words_of(limit.limit).title,
-                       words_of(limit.limit).wider, limits.yardstick,
+    return fmt::format("The binding limit is {}. With {}, {} changes by {}.",
+                       words_of(limit.limit).title, words_of(limit.limit).wider, limits.yardstick,
                        gain_text(limit.relative_gain));
   }
   return {};
@@ -82,7 +82,7 @@ Section limits_section(const LimitsAnswer& limits) {
                                         {limits.yardstick},
                                         {"Change"}},
                             .rows = {}}};
-  section.table.rows.push_back({"", "", "as it is", as_time(Seconds{limits.as_is_s}), ""});
+  section.table.rows.push_back({"", "", "unchanged", as_time(Seconds{limits.as_is_s}), ""});
   for (const LimitAnswer& limit : limits.limits) {
     const LimitWords& words = words_of(limit.limit);
     section.table.rows.push_back({words.title, use_in_words(limits, limit), words.wider,

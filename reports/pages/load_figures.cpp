@@ -102,7 +102,7 @@ std::vector<Figure> load_figures(const Slo& slo, std::span<const CapacityPoint> 
     Figure figure{.key = fmt::format("load_{}", latency.key),
                   .title = fmt::format("Throughput against {}", latency.name),
                   .caption =
-                      "The same requests, faster and slower: each point is a simulation at "
+                      "The same requests at higher and lower rates: each point is a simulation at "
                       "another load; the curve turns up where the engine saturates.",
                   .x = {.title = "output throughput (tokens/s)"},
                   .y = {.title = with_unit(latency.name, unit),

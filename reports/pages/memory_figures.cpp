@@ -22,7 +22,8 @@ FigureSeries& series_of(std::vector<FigureSeries>& all, const std::string& name)
 
 /// The memory that the terms divide up.
 const char* total_of(const MemoryBar& bar) {
-  return bar.rule == MemoryRule::textbook ? "the datasheet's memory" : "what the driver reports";
+  return bar.rule == MemoryRule::textbook ? "the datasheet's memory"
+                                          : "memory reported by the driver";
 }
 
 /// Whether the terms exceed the memory: a shortfall cannot be drawn as a term.
@@ -35,12 +36,12 @@ bool is_beyond(const MemoryBar& bar) {
 
 std::string caption_of(const std::vector<MemoryBar>& bars) {
   const std::string rule = bars.front().rule == MemoryRule::textbook
-                               ? "Every term of the textbook's rule, stacked; "
-                               : "Every term of the engine's own rule, stacked; ";
+                               ? "All terms of the textbook rule, stacked; "
+                               : "All terms of the engine's memory rule, stacked; ";
   if (std::any_of(bars.begin(), bars.end(), is_beyond)) {
-    return rule + "they need more than there is: the upright line is the GPU's memory.";
+    return rule + "they exceed the memory: the vertical line is the GPU's memory.";
   }
-  return rule + "they sum to " + total_of(bars.front()) + ".";
+  return rule + "they add up to " + total_of(bars.front()) + ".";
 }
 
 Table term_table(const std::vector<MemoryBar>& bars) {

@@ -25,8 +25,8 @@ Table operator_table(const ListedStep& step, const std::string& title) {
                           std::string(name_of(part.bound)), std::string(name_of(part.provenance)),
                           as_percent(part.relative_uncertainty, 0)});
   }
-  table.rows.push_back({"host, not hidden", "", as_time(step.host),
-                        as_percent(step.host / step.total), "", "", "", "", "", ""});
+  table.rows.push_back({"host, exposed", "", as_time(step.host), as_percent(step.host / step.total),
+                        "", "", "", "", "", ""});
   return table;
 }
 

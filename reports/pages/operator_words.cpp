@@ -40,7 +40,7 @@ std::string operator_label(const OperatorShape& shape) {
     case OperatorFamily::decode_attention:
       return fmt::format("{} {}/{} heads of {}{}", name_of(shape.cache), shape.query_heads,
                          shape.kv_heads, shape.head_dim,
-                         shape.beside_prefill ? ", beside prefill" : "");
+                         shape.beside_prefill ? ", in a call with prefill" : "");
     case OperatorFamily::collective:
       return fmt::format("{} over {}", name_of(shape.exchange), shape.ranks);
     case OperatorFamily::memory_bound:

@@ -46,7 +46,7 @@ std::vector<FigureSeries> series_of(const std::vector<RankedPlan>& ranked, const
   const Price price(ranked);
   std::vector<FigureSeries> series{{.name = "chosen", .mark = Mark::points},
                                    {.name = "in the Pareto set", .mark = Mark::points},
-                                   {.name = "beaten by another", .mark = Mark::points}};
+                                   {.name = "dominated", .mark = Mark::points}};
   for (const RankedPlan& one : ranked) {
     const double x = price.of(one), y = drawn.value(one);
     series[&one == ranked.data() ? 0
@@ -92,7 +92,7 @@ Table finalist_table(const std::vector<RankedPlan>& ranked) {
 
 /// The errors that would reverse the verdict on the first, and its margins.
 ReportSection spare_section(const RankedPlan& best) {
-  ReportSection section{.heading = "What the first has to spare", .lines = causes_of(best)};
+  ReportSection section{.heading = "Margins of the first", .lines = causes_of(best)};
   Table table{
       .title = "", .columns = {{"Target", false}, {"Limit"}, {"Achieved"}, {"Margin"}}, .rows = {}};
   for (const TargetMargin& target : best.result.verdict.margins) {
@@ -104,7 +104,7 @@ ReportSection spare_section(const RankedPlan& best) {
 }
 
 ReportSection launch_section(const RankedPlan& best) {
-  ReportSection section{.heading = "How to run the first"};
+  ReportSection section{.heading = "How to start the first"};
   std::string script;
   for (const std::string& line : best.launch) {
     // A line that names the server of the lines below becomes a comment.
@@ -116,11 +116,10 @@ ReportSection launch_section(const RankedPlan& best) {
 
 /// Why nothing meets the SLO: what the limits rule out, and the closest candidates.
 std::vector<std::string> refusal_lines(const PlanAnswer& answer) {
-  std::vector<std::string> lines{"Nothing that was searched holds what was promised."};
+  std::vector<std::string> lines{"No deployment that was searched meets the SLO."};
   for (const RejectedPlan& one : answer.rejected) {
     if (one.outcome != ShapeOutcome::beyond_limits || one.why.empty()) continue;
-    lines.push_back(
-        fmt::format("What the limits allow rules out {}, which {}.", one.shape.name, one.why));
+    lines.push_back(fmt::format("The limits rule out {}, which {}.", one.shape.name, one.why));
   }
   for (const PlanCandidate& one : answer.closest) {
     lines.push_back(fmt::format("Closest: {}: {}.", one.title, miss_of(one.result)));
@@ -129,18 +128,19 @@ std::vector<std::string> refusal_lines(const PlanAnswer& answer) {
 }
 
 ReportSection searched_section(const PlanAnswer& answer) {
-  ReportSection section{.heading = "What was searched"};
+  ReportSection section{.heading = "Search"};
   const auto count = [](std::int64_t number) { return fixed(static_cast<double>(number), 0); };
   section.lines.push_back(fmt::format(
       "{} candidates, {} simulations, {} more for probabilities and breaking points.",
       count(answer.candidates), count(answer.simulations), count(answer.finalist_simulations)));
-  Table outcomes{.title = "Shapes by fate", .columns = {{"They", false}, {"Shapes"}}, .rows = {}};
+  Table outcomes{
+      .title = "Shapes by outcome", .columns = {{"Outcome", false}, {"Shapes"}}, .rows = {}};
   for (const auto& [outcome, shapes] : answer.shapes) {
     outcomes.rows.push_back({reason_text(outcome), count(shapes)});
   }
   section.tables.push_back(std::move(outcomes));
-  Table rejected{.title = "Why the others lost",
-                 .columns = {{"GPU", false}, {"Shape", false}, {"Fate", false}, {"Why", false}},
+  Table rejected{.title = "Why the others were rejected",
+                 .columns = {{"GPU", false}, {"Shape", false}, {"Outcome", false}, {"Why", false}},
                  .rows = {}};
   for (const RejectedPlan& one : answer.rejected) {
     rejected.rows.push_back({one.gpu, one.shape.name, reason_text(one.outcome), one.why});
@@ -156,8 +156,8 @@ Json stored_answer(const std::string& store_path, std::int64_t id) {
   const std::string* found =
       rows.rows.empty() ? nullptr : std::get_if<std::string>(&rows.rows.front().front());
   if (found == nullptr || found->empty()) {
-    throw Error(fmt::format("{}: plan {} did not come to its end: run the same command again",
-                            store_path, id));
+    throw Error(
+        fmt::format("{}: plan {} is unfinished: run the same command again", store_path, id));
   }
   try {
     Json answer = parse_bounded<Json>(*found, store_path);
@@ -165,7 +165,7 @@ Json stored_answer(const std::string& store_path, std::int64_t id) {
   } catch (const Json::exception&) {
     // reported below, like any other text that is not an object
   }
-  throw Error(fmt::format("{}: the answer of plan {} is no JSON object", store_path, id));
+  throw Error(fmt::format("{}: the answer of plan {} is not a JSON object", store_path, id));
 }
 
 /// Draws the scenario's p95 limits on a metric.
@@ -204,25 +204,25 @@ std::vector<Figure> plan_figures(const PlanAnswer& answer) {
   if (ranked.empty()) return {};
   const Price price(ranked);
   const bool few = std::any_of(ranked.begin(), ranked.end(), breaks_on_few);
-  Figure latency{.key = "plan_price_latency",
-                 .title = "Price against latency",
-                 .caption =
-                     "Every finalist holds the SLO; lower and further left is better. What "
-                     "no other beats in cost, in what it has to spare and in what it carries is "
-                     "the Pareto set.",
-                 .x = {.title = price.title(), .low = 0},
-                 .y = {.title = "TTFT p95 (ms)", .low = 0}};
+  Figure latency{
+      .key = "plan_price_latency",
+      .title = "Price against latency",
+      .caption =
+          "Every finalist meets the SLO; lower and further left is better. The Pareto set has the "
+          "finalists that no other beats in cost, margin and capacity at once.",
+      .x = {.title = price.title(), .low = 0},
+      .y = {.title = "TTFT p95 (ms)", .low = 0}};
   latency.series = series_of(
       ranked, {[](const RankedPlan& one) { return kMilliseconds.of(one.result.ttft_p95_s); },
                [](double value) { return "TTFT p95 " + fixed(value, 0) + " ms"; }});
   mark_limits(latency, ranked.front(), "p95 ttft", kMilliseconds);
   Figure capacity{
       .key = "plan_price_capacity",
-      .title = "Price against what each carries",
-      .caption = few ? "The load at which each finalist breaks. The requests of some end before "
-                       "their engine has filled there (few): a load that lasts may break them "
-                       "sooner."
-                     : "The greatest load that each finalist still holds: its breaking point.",
+      .title = "Price against capacity",
+      .caption =
+          few ? "The load at which each finalist breaks. For some (few), the requests end before "
+                "their engine has filled: a sustained load may break them sooner."
+              : "The highest load at which each finalist still meets the SLO: its breaking point.",
       .x = {.title = price.title(), .low = 0},
       .y = {.title = "breaking point (requests/s)", .low = 0}};
   capacity.series = series_of(
@@ -247,13 +247,13 @@ Report plan_report(const std::string& store_path, const Run& run) {
   report.answer = answer.headline;
   report.facts = plan_facts(run.row, answer.inputs);
   report.verdict = answer.holds;
-  report.sections = {{.heading = "What it costs", .figures = plan_figures(answer)}};
+  report.sections = {{.heading = "Cost", .figures = plan_figures(answer)}};
   if (!answer.ranked.empty()) {
     report.sections[0].tables.push_back(finalist_table(answer.ranked));
     report.sections.push_back(spare_section(answer.ranked.front()));
     report.sections.push_back(launch_section(answer.ranked.front()));
   } else {
-    report.sections[0].heading = "Why nothing holds";
+    report.sections[0].heading = "Why nothing meets the SLO";
     report.sections[0].lines = refusal_lines(answer);
   }
   report.sections.push_back(searched_section(answer));

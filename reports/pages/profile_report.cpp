@@ -65,7 +65,7 @@ void in_units(Figure& figure) {
   for (FigureSeries& series : figure.series) {
     for (FigurePoint& point : series.points) point.x = unit.of(point.x);
   }
-  figure.x.title = fmt::format("moved ({})", unit.name);
+  figure.x.title = fmt::format("bytes moved ({})", unit.name);
 }
 
 Figure family_figure(OperatorFamily family, std::vector<const MeasuredCurve*> curves,
@@ -75,15 +75,15 @@ Figure family_figure(OperatorFamily family, std::vector<const MeasuredCurve*> cu
                      return one->points.size() > other->points.size();
                    });
   const std::size_t shown = std::min(kMaxLines, curves.size());
-  Figure figure{.key = fmt::format("measured_{}", name_of(family)),
-                .title = "Measured: " + family_words(family),
-                .caption = fmt::format(
-                    "Share of the roofline's limit that kernels reach by size; {} of {} drawn, "
-                    "those with most points. Errors in the table: each point answered from the "
-                    "others.",
-                    shown, counted(std::ssize(curves), "curve")),
-                .x = {.title = family_size(family), .scale = AxisScale::logarithmic},
-                .y = {.title = "share of the limit (%)", .low = 0}};
+  Figure figure{
+      .key = fmt::format("measured_{}", name_of(family)),
+      .title = "Measured: " + family_words(family),
+      .caption = fmt::format(
+          "Share of the roofline's limit that kernels reach, by size; {} of {} drawn, those with "
+          "the most points. Errors in the table: each point predicted from the others.",
+          shown, counted(std::ssize(curves), "curve")),
+      .x = {.title = family_size(family), .scale = AxisScale::logarithmic},
+      .y = {.title = "share of the limit (%)", .low = 0}};
   for (std::size_t i = 0; i < shown; ++i) figure.series.push_back(series_of(*curves[i], gpu));
   if (figure.x.title == kBytes) in_units(figure);
   figure.table = curve_table(curves);
@@ -112,8 +112,7 @@ std::optional<Figure> curves_figure(const std::string& key, const std::string& t
       .key = key,
       .title = title,
       .caption =
-          "Share of the datasheet's limit that kernels of this family are taken "
-          "to reach, by size.",
+          "Assumed share of the datasheet's limit that kernels of this family reach, by size.",
       .x = {.title = size.bytes ? fmt::format("{} ({})", size.title, unit.name) : size.title,
             .scale = AxisScale::logarithmic},
       .y = {.title = "share of the limit (%)", .low = 0, .high = kPercent},
@@ -172,9 +171,9 @@ std::vector<Figure> efficiency_figures(const Gpu& gpu) {
   };
   add(curves_figure("efficiency_gemm", "Efficiency: matrix products", {"tokens"}, gemm));
   add(curves_figure("efficiency_moe", "Efficiency: experts", {"tokens"}, moe));
-  add(curves_figure("efficiency_prefill", "Efficiency: attention of prompts", {"tokens attended"},
+  add(curves_figure("efficiency_prefill", "Efficiency: prefill attention", {"tokens attended"},
                     prefill));
-  add(curves_figure("efficiency_decode", "Efficiency: attention of decoding", {"KV read", true},
+  add(curves_figure("efficiency_decode", "Efficiency: decode attention", {"KV read", true},
                     decode));
   add(curves_figure("efficiency_memory", "Efficiency: memory-bound operators", {"moved", true},
                     moved));
@@ -201,17 +200,16 @@ Report profile_report(const std::string& name) {
       gpu.measured
           ? fmt::format("; {} of operators were timed on {}.",
                         counted(std::ssize(gpu.measured->curves), "curve"), gpu.measured->device)
-          : "; kernels' shares of these are fitted or the families' defaults.";
+          : "; the shares that kernels reach are fitted, or defaults of the operator families.";
   ReportSection roofline{.heading = "Roofline"};
   if (!gpu.dense_peak.empty()) roofline.figures.push_back(roofline_figure(gpu));
   report.sections.push_back(std::move(roofline));
-  ReportSection kernels{.heading = "What kernels reach", .figures = measured_figures(gpu)};
+  ReportSection kernels{.heading = "Measured kernels", .figures = measured_figures(gpu)};
   for (Figure& figure : efficiency_figures(gpu)) kernels.figures.push_back(std::move(figure));
   if (kernels.figures.empty()) {
     kernels.lines.emplace_back(
         "The profile has neither timed nor fitted curves: the defaults of each operator family "
-        "hold, "
-        "with their wider uncertainty.");
+        "apply, with wider uncertainty.");
   }
   report.sections.push_back(std::move(kernels));
   ReportSection numbers{.heading = "Numbers and their sources"};

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kMaxRequests = 20'000;
 
 Table uncertainty_table(const SimulationRun& run) {
-  Table table{.title = "How far off the run's foundations may be (one standard deviation)",
+  Table table{.title = "Uncertainty of the run's inputs (one standard deviation)",
               .columns = {{"What", false}, {"±"}, {"From", false}},
               .rows = {}};
   for (const PoolRun& pool : run.pools) {
@@ -29,14 +29,14 @@ Table uncertainty_table(const SimulationRun& run) {
                           std::string(pool.deployment.engine.memory.residual_source)});
   }
   table.rows.push_back({"host work per request", as_percent(kHostUncertainty, 0),
-                        "times of other machines' CPUs (assumption)"});
+                        "host times of other machines' CPUs (assumption)"});
   return table;
 }
 
 /// Sources of time: one row per operator of both steps.
 Table source_table(const GenerationEstimate& estimate) {
-  Table table{.title = "Where step times come from",
-              .columns = {{"Step", false}, {"Share of its time by source", false}, {"±"}},
+  Table table{.title = "Sources of step times",
+              .columns = {{"Step", false}, {"Share of step time by source", false}, {"±"}},
               .rows = {}};
   table.rows.push_back({"prefill", describe_provenance(estimate.prefill),
                         as_percent(estimate.prefill.relative_uncertainty, 0)});
@@ -57,7 +57,7 @@ std::vector<std::string> confidence_lines(const SimulationRun& run, const Report
   if (run.result.slo.empty()) return {};
   if (std::ssize(run.workload.requests) > kMaxRequests) {
     return {
-        fmt::format("The probability that the SLO holds is not given for {}: it takes up to 25 "
+        fmt::format("The probability that the SLO is met is not computed for {}: it takes up to 25 "
                     "simulations.",
                     counted(std::ssize(run.workload.requests), "request"))};
   }
@@ -67,13 +67,13 @@ std::vector<std::string> confidence_lines(const SimulationRun& run, const Report
   const auto confidence = confidence_of(verdict, effort.threads, effort.progress);
   if (!confidence) throw_interrupted();
   std::vector<std::string> lines{
-      fmt::format("With what these foundations may be off, the SLO holds with probability {}.",
+      fmt::format("With this uncertainty, the SLO is met with probability {}.",
                   confidence->probability > 0.999   ? "over 0.999"
                   : confidence->probability < 0.001 ? "under 0.001"
                                                     : fixed(confidence->probability, 3))};
   for (const Cause& cause : confidence->causes) {
     if (!cause.flips_at) continue;
-    lines.push_back(fmt::format("{}: {:+.1f} standard deviations alone turn the verdict.",
+    lines.push_back(fmt::format("{}: {:+.1f} standard deviations alone would reverse the verdict.",
                                 cause.name, *cause.flips_at));
   }
   return lines;
@@ -83,7 +83,7 @@ std::vector<std::string> confidence_lines(const SimulationRun& run, const Report
 
 ReportSection provenance_section(const SimulationRun& run, const GenerationEstimate& estimate,
                                  const ReportEffort& effort) {
-  ReportSection section{.heading = "What the numbers rest on",
+  ReportSection section{.heading = "Sources and uncertainty",
                         .lines = confidence_lines(run, effort)};
   section.lines.insert(section.lines.end(), run.notes.begin(), run.notes.end());
   section.tables = {uncertainty_table(run), source_table(estimate)};

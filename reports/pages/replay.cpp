@@ -48,7 +48,7 @@ std::string by_version(const Run& stored) {
 }
 
 Replay not_the_same(const std::string& why) {
-  return {.run = {}, .remark = why + " What follows is what the store holds."};
+  return {.run = {}, .remark = why + " The report shows what the store holds."};
 }
 
 }  // namespace
@@ -73,14 +73,14 @@ Replay replayed(const Run& stored, const ReportEffort& effort) {
   run_simulation(run, effort.progress);
   if (run.result.stopped) throw_interrupted();
   if (const std::int64_t others = differing(stored, run); others > 0) {
-    return not_the_same(fmt::format("Simulated again, {} of {} came out otherwise{}.", others,
+    return not_the_same(fmt::format("The repeated simulation differs in {} of {}{}.", others,
                                     counted(std::ssize(stored.metrics), "stored figure"),
                                     by_version(stored)));
   }
   return {.run = std::move(run),
-          .remark = fmt::format("Simulated again for this report: all stored figures came out the "
-                                "same{}.",
-                                by_version(stored))};
+          .remark =
+              fmt::format("Simulated again for this report: all stored figures were reproduced{}.",
+                          by_version(stored))};
 }
 
 }  // namespace roofcast

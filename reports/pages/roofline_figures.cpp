@@ -106,11 +106,11 @@ Table operators_of(const std::vector<RooflineStep>& steps, const Gpu& gpu) {
 Figure roofline_figure(const Gpu& gpu, const std::vector<RooflineStep>& steps) {
   Figure figure = empty_roofline(gpu);
   figure.caption =
-      "Each operator of a step at its arithmetic intensity and the rate that is expected of it, "
-      "under the memory slope of " +
+      "Each operator of a step at its arithmetic intensity and expected rate, under the memory "
+      "slope of " +
       as_rate(gpu.memory_bandwidth) +
       " and the peaks. Bytes that stay in the L2 cache do not count; collectives and operators "
-      "without FLOPs or memory traffic are in the table alone.";
+      "without FLOPs or memory traffic are only in the table.";
   std::vector<DType> formats;
   std::vector<FigureSeries> points;
   Span span;
@@ -142,9 +142,9 @@ Figure roofline_figure(const Gpu& gpu, const std::vector<RooflineStep>& steps) {
 Figure roofline_figure(const Gpu& gpu) {
   Figure figure = empty_roofline(gpu);
   figure.caption =
-      "What no kernel can beat: below a format's ridge the memory's " +
+      "Limits that no kernel can exceed: below a format's ridge point the memory bandwidth of " +
       as_rate(gpu.memory_bandwidth) +
-      " are the limit, beyond it the format's dense peak. Upright lines: the ridges, in FLOP/byte.";
+      ", above it the format's dense peak. Vertical lines: the ridge points, in FLOP/byte.";
   figure.table = {.title = "",
                   .columns = {{"Format", false}, {"Dense peak"}, {"Ridge (FLOP/byte)"}},
                   .rows = {}};

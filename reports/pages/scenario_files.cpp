@@ -51,7 +51,7 @@ bool opens_files(const Scenario& scenario) {
 
 std::string beyond_effort(const Scenario& scenario, const ReportEffort& effort) {
   if (!effort.opens_files && opens_files(scenario)) {
-    return "The run's scenario names files, which are not opened here: roofcast report does.";
+    return "The run's scenario names files, which are not opened here; roofcast report opens them.";
   }
   const auto* drawn = std::get_if<SyntheticWorkload>(&scenario.workload);
   const std::vector<PoolScenario> pools = pools_of(scenario);
@@ -61,7 +61,8 @@ std::string beyond_effort(const Scenario& scenario, const ReportEffort& effort) 
   });
   if (!many_requests && !many_replicas) return "";
   return fmt::format(
-      "The run has more than the {} that are simulated again here: roofcast report does.",
+      "The run has more than the {} that are simulated again here; roofcast report has no such "
+      "limit.",
       many_requests ? counted(effort.max_requests, "request")
                     : counted(effort.max_replicas, "replica"));
 }

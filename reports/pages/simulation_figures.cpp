@@ -57,9 +57,9 @@ Table level_table(const LevelTimeline& timeline, const TimeUnit& unit) {
   Table table{.title = "",
               .columns = {{fmt::format("From ({})", unit.name)},
                           {fmt::format("To ({})", unit.name)},
-                          {"Running, at most"},
-                          {"Waiting, at most"},
-                          {"KV blocks in use, at most"}},
+                          {"Running, max"},
+                          {"Waiting, max"},
+                          {"KV blocks in use, max"}},
               .rows = {}};
   const std::vector<Levels>& max = timeline.max();
   const double stretch = unit.of(to_seconds(timeline.stretch()).value);
@@ -112,20 +112,20 @@ std::vector<Figure> simulation_figures(const SimulationRun& run) {
     LatencyQuestion question;
   };
   const std::array shown = {
-      Shown{LatencyPart::ttft, LatencyMetric::ttft, {"ttft", "TTFT", "Time to the first token"}},
+      Shown{LatencyPart::ttft, LatencyMetric::ttft, {"ttft", "TTFT", "Time to first token"}},
       Shown{LatencyPart::tpot,
             LatencyMetric::tpot,
-            {"tpot", "TPOT", "Time per output token after it"}},
-      Shown{LatencyPart::e2e, LatencyMetric::e2e, {"e2e", "E2E", "Time to the last token"}}};
+            {"tpot", "TPOT", "Time per output token after the first"}},
+      Shown{LatencyPart::e2e, LatencyMetric::e2e, {"e2e", "E2E", "Time to last token"}}};
   std::vector<Figure> figures;
   for (const Shown& one : shown) {
     auto figure = latency_figure(one.question, samples_of(run, one.part),
                                  limits_of(run.scenario.slo, one.metric));
     if (!figure) continue;
     if (run.result.rejected > 0 && !run.scenario.slo.targets.empty()) {
-      figure->caption += fmt::format(
-          " To the SLO the {} that were rejected count as never served; they are not drawn.",
-          with_separators(run.result.rejected));
+      figure->caption +=
+          fmt::format(" The {} that were rejected count against the SLO; they are not drawn.",
+                      with_separators(run.result.rejected));
     }
     figures.push_back(*std::move(figure));
   }
@@ -137,15 +137,14 @@ std::vector<Figure> timeline_figures(const LevelTimeline& timeline) {
   const Seconds whole = to_seconds(timeline.stretch()) * static_cast<double>(timeline.max().size());
   const TimeUnit unit = unit_for(whole.value);
   const std::string stretch = as_time(to_seconds(timeline.stretch()));
-  const FigureAxis time{.title = with_unit("time since the run began", unit), .low = 0};
-  Figure requests{.key = "requests_over_time",
-                  .title = "Requests in the engine over time",
-                  .caption =
-                      "Requests in a step of the engine and requests waiting for one, at "
-                      "most, in each " +
-                      stretch + ".",
-                  .x = time,
-                  .y = {.title = "requests", .low = 0}};
+  const FigureAxis time{.title = with_unit("time since the start of the run", unit), .low = 0};
+  Figure requests{
+      .key = "requests_over_time",
+      .title = "Requests in the engine over time",
+      .caption = "Requests in an engine step and requests waiting for one: the maximum in each " +
+                 stretch + ".",
+      .x = time,
+      .y = {.title = "requests", .low = 0}};
   requests.series = {
       level_series("running", timeline, unit,
                    [](const Levels& levels) { return static_cast<double>(levels.running); }),
@@ -154,7 +153,7 @@ std::vector<Figure> timeline_figures(const LevelTimeline& timeline) {
   requests.table = level_table(timeline, unit);
   Figure cache{.key = "kv_cache_over_time",
                .title = "KV cache over time",
-               .caption = "Share of the KV cache's blocks in use, at most, in each " + stretch +
+               .caption = "Share of the KV cache's blocks in use: the maximum in each " + stretch +
                           "; at 100 % requests wait or are preempted.",
                .x = time,
                .y = {.title = "KV blocks in use (%)", .low = 0, .high = 100}};

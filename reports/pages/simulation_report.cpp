@@ -58,7 +58,7 @@ std::string load_text(const SimulationRun& run) {
 }
 
 ReportSection latency_section(const SimulationRun& run) {
-  ReportSection section{.heading = "What users feel", .figures = simulation_figures(run)};
+  ReportSection section{.heading = "Latency", .figures = simulation_figures(run)};
   const std::vector<Section> sections = simulation_sections(answer_of(run));
   section.lines = sections.front().lines;
   for (const Section& part : sections) {
@@ -81,11 +81,10 @@ constexpr std::int64_t kMaxSwept = 50'000;
 std::string no_sweep(const SimulationRun& run) {
   const std::int64_t requests = std::ssize(run.workload.requests);
   if (requests > kMaxSwept) {
-    return fmt::format("Not drawn for {}: roofcast capacity draws it.",
-                       counted(requests, "request"));
+    return fmt::format("Not drawn for {}: use roofcast capacity.", counted(requests, "request"));
   }
   if (run.result.offered_rate_per_s <= 0 && !run.scenario.max_concurrency) {
-    return "Not drawn: the requests come all at once, so that there is no rate to vary.";
+    return "Not drawn: all requests arrive at once, so there is no rate to vary.";
   }
   return "";
 }
@@ -129,9 +128,9 @@ ReportSection load_section(const SimulationRun& run, const ReportEffort& effort)
   }
   const std::vector<LoadPoint> points = trial_of(*study, simulate_plainly, execution)(loads);
   section.figures = load_figures(run.scenario.slo, capacity_points(study->kind, points));
-  section.lines.push_back(
-      fmt::format("The run's own load is {}. roofcast capacity finds the most that holds.",
-                  load_text(study->kind, study->load_of_run)));
+  section.lines.push_back(fmt::format(
+      "The run's own load is {}. roofcast capacity finds the highest load that meets the SLO.",
+      load_text(study->kind, study->load_of_run)));
   return section;
 }
 
@@ -151,10 +150,10 @@ ReportSection memory_section(const SimulationRun& run) {
 
 ReportSection roofline_section(const SimulationRun& run, const TypicalLoad& load,
                                const GenerationEstimate& estimate) {
-  ReportSection section{.heading = "Why a step takes so long"};
+  ReportSection section{.heading = "Time of a step"};
   section.lines.push_back(fmt::format(
-      "Requests of this run have {} and {} on average. A step that prefills {} of one takes {}, a "
-      "step that decodes {}, as many as a replica runs on average, {}.",
+      "Requests of this run have {} and {} on average. A step that prefills {} of one prompt takes "
+      "{}; a step that decodes {} (the mean number running per replica) takes {}.",
       counted(load.input_tokens, "prompt token"), counted(load.output_tokens, "output token"),
       load.prefill_tokens < load.input_tokens ? counted(load.prefill_tokens, "token") : "all",
       as_time(estimate.prefill_time), counted(load.batch, "sequence"),
@@ -166,7 +165,7 @@ ReportSection roofline_section(const SimulationRun& run, const TypicalLoad& load
 ReportSection staircase_section(const PoolRun& pool, const TypicalLoad& load) {
   // Longer outputs add nothing to the picture.
   constexpr std::int64_t kMaxTokens = 4096;
-  return {.heading = "What the KV cache saves",
+  return {.heading = "KV cache savings",
           .figures = staircase_figures(staircase_on(
               pool.deployment, {.prompt = load.input_tokens,
                                 .generate = std::min(load.output_tokens, kMaxTokens)}))};
@@ -183,7 +182,7 @@ std::string simulation_answer(const SimulationRun& run) {
         "{} serves {} requests/s {}: TTFT p95 {}, TPOT p95 {}, {} output tokens/s{}.", where,
         fixed(result.request_rate_per_s, 2), load_text(run), as_time(Seconds{result.ttft.p95}),
         as_time(Seconds{result.tpot.p95}), fixed(result.output_tokens_per_s, 0),
-        result.saturation.saturated ? "; it does not keep up" : "");
+        result.saturation.saturated ? "; the engine does not keep up" : "");
   }
   std::string outcomes;
   for (const TargetOutcome& outcome : result.slo) {
@@ -191,8 +190,9 @@ std::string simulation_answer(const SimulationRun& run) {
   }
   const SloVerdict verdict = judge(result);
   return fmt::format(
-      "{} {} the SLO {}: {}{}.", where, verdict.holds ? "holds" : "does not hold", load_text(run),
-      outcomes, verdict.saturated ? "; saturated, latencies grow as long as the load lasts" : "");
+      "{} {} the SLO {}: {}{}.", where, verdict.holds ? "meets" : "misses", load_text(run),
+      outcomes,
+      verdict.saturated ? "; saturated, so latencies grow for as long as the load lasts" : "");
 }
 
 Report simulation_report(const Run& stored, const SimulationRun& run, const ReportEffort& effort) {
@@ -202,8 +202,8 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
   Report report{.title = report_title(stored.row),
                 .answer = simulation_answer(run),
                 .footer = report_footer(stored.row) +
-                          " Times are simulated, from models of the hardware and the engine; the "
-                          "section on what the numbers rest on says how far off they may be.",
+                          " Times are simulated, from models of the hardware and the engine; see "
+                          "the section on sources and uncertainty.",
                 .machine = report_machine(stored.row)};
   if (!run.result.slo.empty() || run.result.completed == 0)
     report.verdict = judge(run.result).holds;
@@ -219,7 +219,7 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
     report.sections.push_back(load_section(run, effort));
   } else {
     report.sections.front().lines.emplace_back(
-        "No request finished, so that nothing is drawn of latencies, loads and steps.");
+        "No request finished, so latencies, loads and steps are not drawn.");
   }
   report.sections.push_back(memory_section(run));
   if (run.result.completed > 0) {

@@ -50,7 +50,7 @@ std::string outcomes(const LoadResult& result) {
 }
 
 std::string offered(const LoadResult& result) {
-  return result.offered_rate_per_s > 0 ? fixed(result.offered_rate_per_s, 2) + " /s offered"
+  return result.offered_rate_per_s > 0 ? fixed(result.offered_rate_per_s, 2) + " requests/s offered"
                                        : "offered all at once";
 }
 
@@ -92,8 +92,8 @@ Table load_table(const SimulationAnswer& answer) {
   };
   row("requests", outcomes(result));
   row("makespan", as_time(result.makespan));
-  row("request rate",
-      fmt::format("{} /s served, {}", fixed(result.request_rate_per_s, 2), offered(result)));
+  row("request rate", fmt::format("{} requests/s served, {}", fixed(result.request_rate_per_s, 2),
+                                  offered(result)));
   row("tokens", fmt::format("{} /s in, {} /s out", fixed(result.input_tokens_per_s, 0),
                             fixed(result.output_tokens_per_s, 0)));
   row("steps", with_separators(use.steps));
@@ -108,7 +108,7 @@ Table load_table(const SimulationAnswer& answer) {
     row("host memory", counted(use.offload_hits, "token") + " loaded");
   }
   if (use.mean_acceptance_length > 0) {
-    row("drafts", fmt::format("{} accepted, {} tokens a decode", as_percent(use.draft_acceptance),
+    row("drafts", fmt::format("{} accepted, {} tokens per decode", as_percent(use.draft_acceptance),
                               fixed(use.mean_acceptance_length, 2)));
   }
   row("preemptions", fmt::format("{} ({} recomputed)", with_separators(use.preemptions),
@@ -125,8 +125,8 @@ Table stage_table(const SimulationAnswer& answer) {
   Table table{.title = "Stages",
               .columns = {{"Stage", false},
                           {"Requests"},
-                          {"Offered /s"},
-                          {"Served /s"},
+                          {"Offered/s"},
+                          {"Served/s"},
                           {"TTFT p50"},
                           {"TTFT p95"},
                           {"TPOT p50"},
@@ -160,7 +160,7 @@ Table stage_table(const SimulationAnswer& answer) {
 Table replica_table(const SimulationAnswer& answer) {
   Table table{.title = "Replicas",
               .columns = {{"Replica", false},
-                          {"Paid for"},
+                          {"Billed"},
                           {"Requests"},
                           {"Prefill tokens"},
                           {"Decode tokens"},
@@ -233,15 +233,14 @@ std::vector<std::string> verdict(const SimulationAnswer& answer) {
                                     : "all " + counted(load.rejected, "request") + " are"));
   }
   if (answer.stopped) {
-    lines.emplace_back(
-        "Stopped before the end: neither the SLO nor whether the engine keeps up is judged.");
+    lines.emplace_back("Stopped early: neither the SLO nor saturation is judged.");
     return lines;
   }
   if (!answer.slo.targets.empty()) {
     const std::string& why = answer.slo.why_not;
     lines.push_back(answer.slo.met.value_or(false)
-                        ? "The SLO holds."
-                        : "The SLO does not hold" + (why.empty() ? why : ": " + why) + ".");
+                        ? "The SLO is met."
+                        : "The SLO is not met" + (why.empty() ? why : ": " + why) + ".");
   }
   lines.push_back(capitalised(answer.saturation.reason) + ".");
   return lines;
@@ -252,7 +251,7 @@ std::vector<std::string> left_out(const SimulationAnswer& answer) {
   std::vector<std::string> lines = answer.unserved;
   if (answer.workload.requests_unreported > 0) {
     lines.push_back("warm-up: " + counted(answer.workload.requests_unreported, "request") +
-                    ", left out of all that follows but the engine's counts");
+                    ", left out of everything below except the engine's counts");
   }
   return lines;
 }
@@ -263,8 +262,7 @@ std::vector<Section> simulation_sections(const SimulationAnswer& answer) {
   if (!answer.fits) {
     return {{.heading = answer.headline,
              .lines = {answer.reason.value_or("") + ".",
-                       "roofcast memory shows every term, and "
-                       "what would make it fit."},
+                       "roofcast memory shows every term, and changes that would make it fit."},
              .table = {}}};
   }
   Section head{.heading = answer.headline, .lines = {}, .table = {}};

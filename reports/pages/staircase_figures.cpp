@@ -57,9 +57,8 @@ std::vector<Figure> staircase_figures(const StaircaseAnswer& answer) {
   Figure each{.key = "staircase_token",
               .title = "The staircase: time of each token",
               .caption = sequence +
-                         ": without a KV cache every token computes the whole sequence "
-                         "again, with one only itself. The first token of both is the "
-                         "prompt's prefill.",
+                         ": without a KV cache, every token recomputes the whole sequence; with "
+                         "one, only itself. The first token of both is the prefill of the prompt.",
               .x = {.title = "generated token"},
               .y = {.title = with_unit("time of the token", unit), .low = 0}};
   each.series = {series_of("without a cache (naive)", times.naive, unit),

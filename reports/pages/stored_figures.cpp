@@ -21,13 +21,13 @@ struct Shown {
 double begin_of(const RequestRow& row) { return row.sent_s.value_or(row.arrival_s); }
 
 std::vector<Shown> shown() {
-  return {{{"ttft", "TTFT", "Time to the first token"},
+  return {{{"ttft", "TTFT", "Time to first token"},
            "ttft_s",
            [](const RequestRow& row) -> std::optional<double> {
              if (!row.first_token_s) return std::nullopt;
              return *row.first_token_s - begin_of(row);
            }},
-          {{"tpot", "TPOT", "Time per output token after it"},
+          {{"tpot", "TPOT", "Time per output token after the first"},
            "tpot_s",
            [](const RequestRow& row) -> std::optional<double> {
              if (!row.finished_s || !row.first_token_s || row.output_tokens < 2)
@@ -35,7 +35,7 @@ std::vector<Shown> shown() {
              return (*row.finished_s - *row.first_token_s) /
                     static_cast<double>(row.output_tokens - 1);
            }},
-          {{"e2e", "E2E", "Time to the last token"},
+          {{"e2e", "E2E", "Time to last token"},
            "e2e_s",
            [](const RequestRow& row) -> std::optional<double> {
              if (!row.finished_s) return std::nullopt;
@@ -47,7 +47,7 @@ std::vector<Shown> shown() {
 std::optional<Figure> percentile_figure(const Run& stored, const Shown& one) {
   Figure figure{.key = "latency_" + one.question.key,
                 .title = one.question.words + " (" + one.question.name + ")",
-                .caption = "The percentiles that the store holds; the requests were not kept.",
+                .caption = "The stored percentiles; the requests were not kept.",
                 .x = {.title = "percentile of the requests", .scale = AxisScale::category},
                 .y = {.low = 0}};
   FigureSeries series{.name = one.question.name, .mark = Mark::bars};

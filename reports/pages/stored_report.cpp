@@ -82,9 +82,9 @@ Json report_machine(const RunRow& row) {
 }
 
 ReportSection input_section(const RunRow& row) {
-  ReportSection section{.heading = "To run it again"};
+  ReportSection section{.heading = "Run it again"};
   if (is_measured_elsewhere(row)) {
-    section.heading = "Where it is from";
+    section.heading = "Origin";
     section.lines = {fmt::format("Run {} ({}) of {}, read by roofcast {}.", row.id,
                                  kind_text(row.kind), row.created_at, row.tool_version)};
     section.commands.push_back(row.command_line);

@@ -57,13 +57,13 @@ Figure& figure_of(std::vector<Figure>& figures, const ComparedFigure& compared) 
                                   [&](const Figure& figure) { return figure.key == key; });
   if (found != figures.end()) return *found;
   const std::string title = title_of(compared);
-  figures.push_back({.key = key,
-                     .title = title,
-                     .caption = "Each point is a case: on the dashed line the prediction is what "
-                                "was measured.",
-                     .x = {.title = "measured " + title, .scale = AxisScale::logarithmic},
-                     .y = {.title = "predicted " + title, .scale = AxisScale::logarithmic},
-                     .diagonal = true});
+  figures.push_back(
+      {.key = key,
+       .title = title,
+       .caption = "Each point is a case; on the dashed line the prediction equals the measurement.",
+       .x = {.title = "measured " + title, .scale = AxisScale::logarithmic},
+       .y = {.title = "predicted " + title, .scale = AxisScale::logarithmic},
+       .diagonal = true});
   return figures.back();
 }
 
@@ -145,9 +145,7 @@ FigureSeries& bars_of(Figure& figure, const std::string& engine) {
 std::vector<Figure> error_histogram(const std::vector<ComparedCase>& cases) {
   Figure figure{.key = "validation_errors",
                 .title = "Errors of the predictions",
-                .caption =
-                    "Figures by how far the prediction is off: above 0 it is more than was "
-                    "measured.",
+                .caption = "Figures by prediction error: above 0 the prediction is too high.",
                 .x = {.title = "error (% of what was measured)", .scale = AxisScale::category},
                 .y = {.title = "figures", .low = 0},
                 .horizontal = true};
@@ -167,10 +165,10 @@ std::vector<Figure> error_histogram(const std::vector<ComparedCase>& cases) {
 
 std::vector<Figure> interval_coverage(const std::vector<LedgerLine>& ledger) {
   Figure figure{.key = "validation_coverage",
-                .title = "Do the intervals hold what was measured?",
-                .caption = fmt::format("Share of each metric's figures that lie in their interval; "
-                                       "{:.0f} % are meant to.",
-                                       kPercent * kIntervalShare),
+                .title = "Do the intervals contain the measured values?",
+                .caption = fmt::format(
+                    "Share of each metric's figures within their interval; {:.0f} % is nominal.",
+                    kPercent * kIntervalShare),
                 .x = {.title = "metric", .scale = AxisScale::category},
                 .y = {.title = "figures in their interval (%)", .low = 0, .high = kPercent},
                 .horizontal = true};
@@ -185,7 +183,7 @@ std::vector<Figure> interval_coverage(const std::vector<LedgerLine>& ledger) {
   figure.series = {std::move(series)};
   figure.marked = {{.axis = MarkedValue::Across::y,
                     .value = kPercent * kIntervalShare,
-                    .name = fmt::format("meant: {:.0f} %", kPercent * kIntervalShare)}};
+                    .name = fmt::format("nominal: {:.0f} %", kPercent * kIntervalShare)}};
   return {std::move(figure)};
 }
 

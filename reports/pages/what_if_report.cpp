@@ -126,7 +126,7 @@ Figure metric_figure(const std::vector<Run>& runs, const MetricName& metric) {
                                       {"Difference"},
                                       {"Low"},
                                       {"High"},
-                                      {"More than chance", false}},
+                                      {"Significant", false}},
                           .rows = {}}};
   FigureSeries series{.name = title_of(metric), .mark = Mark::points};
   double max = 0;
@@ -169,8 +169,8 @@ const Run* best_of(const std::vector<Run>& runs, const MetricName& metric) {
 /// Whether the SLO held: the store has the share of seeds in which it did.
 std::string held_text(const std::optional<double>& share) {
   if (!share) return "";
-  if (*share >= 1) return "holds";
-  return *share > 0 ? fmt::format("holds in {} of the seeds", as_percent(*share, 0)) : "missed";
+  if (*share >= 1) return "met";
+  return *share > 0 ? fmt::format("met in {} of the seeds", as_percent(*share, 0)) : "missed";
 }
 
 /// " 3 of 4 hold the SLO."; empty without an SLO.
@@ -182,7 +182,7 @@ std::string slo_text(const std::vector<Run>& runs) {
     met += value && *value >= 1 ? 1 : 0;
   }
   if (promised == 0) return "";
-  return fmt::format(" {} of {} hold the SLO.", met, counted(promised, "variant"));
+  return fmt::format(" {} of {} meet the SLO.", met, counted(promised, "variant"));
 }
 
 /// For a difference whose interval contains 0.
@@ -190,7 +190,7 @@ std::string chance_text(const Run& run, const MetricName& metric) {
   const auto low = value_of(run, metric, "_difference_low");
   const auto high = value_of(run, metric, "_difference_high");
   if (!low || !high || *low > 0 || *high < 0) return "";
-  return ", which may be chance: the 95 % interval of the difference holds 0";
+  return ", which may be chance: the 95 % interval of the difference contains 0";
 }
 
 std::string answer_of(const std::vector<Run>& runs, const MetricName& metric) {
@@ -201,10 +201,10 @@ std::string answer_of(const std::vector<Run>& runs, const MetricName& metric) {
   const auto before = value_of(runs.front(), metric);
   if (best == nullptr || !before) return base.summary;
   if (is_baseline(best->row)) {
-    return fmt::format("None of {} betters its {} of {}.{}", of, title_of(metric),
+    return fmt::format("None of {} improves its {} of {}.{}", of, title_of(metric),
                        metric_text(metric, *before), slo_text(runs));
   }
-  return fmt::format("Of {}, {} does most for {}: {} instead of {}{}.{}", of, name_of(*best),
+  return fmt::format("Of {}, {} improves {} most: {} instead of {}{}.{}", of, name_of(*best),
                      title_of(metric), metric_text(metric, *value_of(*best, metric)),
                      metric_text(metric, *before), chance_text(*best, metric), slo_text(runs));
 }
@@ -243,7 +243,7 @@ Report what_if_report(const Store& store, const Run& run) {
   // With several deployments there is no single verdict.
   report.verdict.reset();
   if (!metrics.empty()) report.answer = answer_of(runs, metrics.front());
-  ReportSection differences{.heading = "What each change does",
+  ReportSection differences{.heading = "Effect of each change",
                             .tables = {variant_table(runs, metrics)}};
   for (const MetricName& metric : metrics) {
     Figure figure = metric_figure(runs, metric);

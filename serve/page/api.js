@@ -8,7 +8,7 @@ async function answered(response) {
     if (error.name === "AbortError") throw error; // superseded: no caller waits for it
     throw new Refusal("the server's answer cannot be read");
   });
-  if (!response.ok) throw new Refusal(body.error || `the server answers ${response.status}`);
+  if (!response.ok) throw new Refusal(body.error || `the server answered ${response.status}`);
   return body;
 }
 

@@ -97,22 +97,22 @@ export async function startPlan(values, changed) {
     }),
   );
   function carriedWords(found) {
-    if (!found.fits) return ["It does not fit."];
+    if (!found.fits) return ["The model does not fit."];
     const promised = values.ttft !== "" || values.tpot !== "";
-    const holds = promised ? "within the SLO" : "before the backlog grows (no SLO was asked for)";
-    if (!found.capacity) return [`No load is carried ${holds}.`];
+    const holds = promised ? "within the SLO" : "before the backlog grows (no SLO was given)";
+    if (!found.capacity) return [`No load can be served ${holds}.`];
     const asked = Number(values.request_rate);
     const sure =
       found.capacity_low && found.capacity_high
-        ? ` (${fixed(found.capacity_low, 2)} to ${fixed(found.capacity_high, 2)} in 80 % of cases, by what step times may be off)`
+        ? ` (${fixed(found.capacity_low, 2)} to ${fixed(found.capacity_high, 2)} in 80 % of cases, from the uncertainty of step times)`
         : "";
     const limits = found.limits
-      ? ` What ends it: ${found.limits.binding.replaceAll("_", " ")}.`
+      ? ` Binding limit: ${found.limits.binding.replaceAll("_", " ")}.`
       : "";
     return [
       found.bounded ? "" : "At least ",
       data(found.capacity, fixed(found.capacity, 2)),
-      ` requests/s ${holds}${sure}: ${fixed(found.capacity / asked, 2)} times the ${fixed(asked, 2)} asked for.${limits}`,
+      ` requests/s ${holds}${sure}: ${fixed(found.capacity / asked, 2)} times the requested ${fixed(asked, 2)}.${limits}`,
     ];
   }
 
@@ -140,7 +140,7 @@ export async function startPlan(values, changed) {
   });
   if (!limits.saves) {
     byId("save").hidden = true;
-    byId("save").after(element("span", { class: "small" }, "The store can only be read."));
+    byId("save").after(element("span", { class: "small" }, "The store is read-only."));
   }
   byId("copy").addEventListener("click", async () => {
     await navigator.clipboard.writeText(byId("line").textContent);

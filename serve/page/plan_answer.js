@@ -20,21 +20,21 @@ function memoryCard(memory) {
   return card(
     "Memory",
     data(memory.kv_tokens, count(memory.kv_tokens) + " tokens"),
-    "of KV cache in a replica",
+    "of KV cache per replica",
     element(
       "p",
       { class: "small" },
       data(memory.max_concurrency, fixed(memory.max_concurrency, 2)),
       ` sequences of ${count(memory.inputs.engine.max_model_len)} tokens; `,
       data(memory.memory_visible_bytes, gib(memory.memory_visible_bytes)),
-      " a GPU",
+      " per GPU",
     ),
   );
 }
 
 const LATENCIES = [
   ["ttft_s", "First token (TTFT)"],
-  ["tpot_s", "Each further (TPOT)"],
+  ["tpot_s", "Each further token (TPOT)"],
   ["e2e_s", "Whole answer (E2E)"],
 ];
 
@@ -68,10 +68,10 @@ function costCard(run, values) {
   return card(
     "Cost",
     data(run.cost_usd_per_h, dollars(run.cost_usd_per_h) + " /h"),
-    `for ${gpus_of(values)}, typical rent on demand`,
+    `for ${gpus_of(values)}, typical on-demand rent`,
     each === null
       ? null
-      : element("p", { class: "small" }, data(each, dollars(each)), " a million output tokens"),
+      : element("p", { class: "small" }, data(each, dollars(each)), " per million output tokens"),
   );
 }
 
@@ -86,7 +86,7 @@ function throughputCard(run) {
       data(run.request_rate_per_s, fixed(run.request_rate_per_s, 2)),
       " requests/s served, ",
       data(run.engine.kv_use_peak, percent(run.engine.kv_use_peak)),
-      " of the KV cache at most",
+      " of the KV cache at peak",
     ),
   );
 }
@@ -103,7 +103,7 @@ function sentence(words) {
 
 /// "on 2 GPUs for $9.00 an hour"
 function placeWords(run, values) {
-  const price = run.cost_usd_per_h === null ? "" : ` for ${dollars(run.cost_usd_per_h)} an hour`;
+  const price = run.cost_usd_per_h === null ? "" : ` for ${dollars(run.cost_usd_per_h)} per hour`;
   return `on ${gpus_of(values)}${price}`;
 }
 
@@ -112,18 +112,18 @@ export function showVerdict(run, code, values) {
   box.className = "verdict " + (code === 0 ? "yes" : "no");
   if (!run.fits) {
     return box.replaceChildren(
-      element("p", { class: "said" }, "No: it does not fit."),
+      element("p", { class: "said" }, "No: the model does not fit."),
       element("p", {}, run.reason),
     );
   }
   const targets = run.slo.targets || [];
   const said = !targets.length
     ? code === 0
-      ? `It runs ${placeWords(run, values)}; no SLO was asked for.`
+      ? `It runs ${placeWords(run, values)}; no SLO was given.`
       : "No: no request finished."
     : code === 0
-      ? `Yes: the SLO holds ${placeWords(run, values)}.`
-      : `No: the SLO does not hold ${placeWords(run, values)}.`;
+      ? `Yes: the SLO is met ${placeWords(run, values)}.`
+      : `No: the SLO is missed ${placeWords(run, values)}.`;
   box.replaceChildren(
     element("p", { class: "said" }, said),
     ...(targets.length ? [element("p", {}, targets.map(targetWords).join("; "))] : []),
@@ -151,10 +151,10 @@ export function showRemedies(memory, tried) {
     element(
       "section",
       { class: "card two" },
-      element("h2", {}, "What would help"),
+      element("h2", {}, "Possible changes"),
       items.length
         ? element("ul", { class: "remedies" }, ...items)
-        : element("p", {}, "A larger GPU, more of them, or smaller weights."),
+        : element("p", {}, "Use a larger GPU, more GPUs, or smaller weights."),
     ),
   );
 }

@@ -20,7 +20,7 @@ export function controlsOf(lists, changed) {
         "GPU",
         lists.gpus.map((gpu) => [gpu.name, gpu.display_name]),
       ),
-      tp: move({ key: "tp", label: "GPUs a replica (TP)", choices: POWERS }),
+      tp: move({ key: "tp", label: "GPUs per replica (TP)", choices: POWERS }),
       replicas: move({ key: "replicas", label: "Replicas", low: 1, high: 32 }),
     },
     Load: {
@@ -60,7 +60,7 @@ export function controlsOf(lists, changed) {
         least: 1,
       }),
     },
-    "SLO (95 of 100 requests)": {
+    "SLO (95 % of requests)": {
       ttft: move({
         key: "ttft",
         label: "First token within",
@@ -85,13 +85,13 @@ export function controlsOf(lists, changed) {
     Engine: {
       engine: select("engine", "Engine", [["", "vllm-0.19 (default)"], ...engines]),
       quantization: select("quantization", "Weights", [
-        ["", "as the checkpoint"],
+        ["", "checkpoint's format"],
         ["fp8", "fp8"],
         ["int8", "int8"],
         ["awq", "awq (4 bit)"],
       ]),
       kv_cache_dtype: select("kv_cache_dtype", "KV cache", [
-        ["", "as the model"],
+        ["", "model's format"],
         ["fp8", "fp8"],
         ["bf16", "bf16"],
       ]),

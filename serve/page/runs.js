@@ -8,15 +8,15 @@ const SHOWN = new Set(["mean", "p50", "p95", "p99", "value"]);
 // Titles of the main metrics, which come first; the others follow under their stored names.
 const NAMES = new Map([
   ["ttft_s", "First token (TTFT)"],
-  ["tpot_s", "Each further (TPOT)"],
+  ["tpot_s", "Each further token (TPOT)"],
   ["e2e_s", "Whole answer (E2E)"],
   ["request_rate_per_s", "Requests/s"],
   ["output_tokens_per_s", "Output tokens/s"],
   ["cost_usd_per_h", "Cost ($/h)"],
-  ["cost_usd_per_million_output_tokens", "Cost of a million output tokens ($)"],
+  ["cost_usd_per_million_output_tokens", "Cost per million output tokens ($)"],
   ["itl_s", "Between tokens (ITL)"],
   ["queue_s", "Waiting in the queue"],
-  ["kv_use_peak", "Share of the KV cache in use at the peak"],
+  ["kv_use_peak", "Peak share of the KV cache in use"],
   ["requests_completed", "Requests finished"],
   ["offered_rate_per_s", "Requests/s offered"],
   ["input_tokens_per_s", "Input tokens/s"],
@@ -63,7 +63,7 @@ function comparisonOf(found) {
   return [
     element("p", {}, line(found.a)),
     element("p", {}, line(found.b)),
-    table("Metrics of both, change from the first to the second", columns, rows),
+    table("Metrics of both runs, and the change from the first to the second", columns, rows),
   ];
 }
 
@@ -109,14 +109,14 @@ export function startRuns() {
       chosen.clear();
       button.disabled = true;
       byId("comparison").replaceChildren();
-      const columns = ["Run", "When (UTC)", "Kind", "Model", "GPU", "Engine", "Result", "More"].map(
+      const columns = ["Run", "Time (UTC)", "Kind", "Model", "GPU", "Engine", "Result", "More"].map(
         (title) => ({ title }),
       );
       try {
         const { runs, runs_total: total } = await get("/api/runs");
         byId("runs-told").textContent =
           total === 0
-            ? "None yet: save one under Deployment."
+            ? "None yet: save one on the Deployment page."
             : total > runs.length
               ? `The newest ${runs.length} of ${total}.`
               : "";

@@ -12,15 +12,15 @@ function verdictOn(guess, truth) {
   const off = Math.max(guess / truth, truth / guess);
   if (off < 1.15) return "Very close.";
   if (off < 1.6) return "Not far off.";
-  return guess > truth ? "It is less than you thought." : "It is more than you thought.";
+  return guess > truth ? "Less than you guessed." : "More than you guessed.";
 }
 
 // Explains why the ratio of times is not the ratio of work.
 function explanation(found) {
   const waste = found.waste_factor;
   const ratio = found.naive_total_s / found.cached_total_s;
-  if (waste / ratio < 2) return "The work that is done again is what takes the time.";
-  return `The loop without a cache computes ${count(waste)} times as many keys and values, but a short step takes as long as reading the weights, however little it computes. Longer prompts and answers show more of the difference.`;
+  if (waste / ratio < 2) return "The repeated work is what takes the time.";
+  return `The loop without a cache computes ${count(waste)} times as many keys and values, but a short step takes as long as reading the weights, however little it computes. The difference grows with longer prompts and answers.`;
 }
 
 export function startStaircase(values, changed) {
@@ -49,7 +49,7 @@ export function startStaircase(values, changed) {
   const guess = slider(
     {
       key: "guess",
-      label: "Without a cache it takes",
+      label: "Without a cache, generation takes",
       unit: "times as long",
       low: 1,
       high: 200,
@@ -66,7 +66,7 @@ export function startStaircase(values, changed) {
     byId("lesson-answer").hidden = true;
     showFigures([]);
     byId("lesson-on").textContent =
-      `On ${values.model}, ${values.gpu}, as chosen under Deployment.`;
+      `On ${values.model}, ${values.gpu}, as chosen on the Deployment page.`;
   }
 
   const reveal = newestOf(async (flags, signal) => {
@@ -84,7 +84,7 @@ export function startStaircase(values, changed) {
           "h2",
           { class: "said" },
           data(ratio, fixed(ratio, 1)),
-          ` times as long. You said ${guessed}. ${verdictOn(Number(guessed), ratio)}`,
+          ` times as long. You guessed ${guessed}. ${verdictOn(Number(guessed), ratio)}`,
         ),
         element(
           "p",

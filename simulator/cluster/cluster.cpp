@@ -53,8 +53,8 @@ void check_pool(const Pool& pool) {
   }
   if (pool.role != PoolRole::both && pool.replica.engine.scheduler == SchedulerKind::naive) {
     throw Error(
-        fmt::format("pool {}: an engine without a KV cache has no K and V to move, expected "
-                    "another for prefill and decode pools",
+        fmt::format("pool {}: an engine without a KV cache has no K and V to transfer, expected "
+                    "another engine for prefill and decode pools",
                     pool.name));
   }
   if (pool.autoscaling) check_autoscaling(pool);
@@ -85,10 +85,10 @@ void check_cluster(const Cluster& cluster) {
   if (cluster.pools.empty()) throw Error("cluster: no pools, expected at least one");
   for (const Pool& pool : cluster.pools) check_pool(pool);
   if (has_role(cluster, PoolRole::prefill) != has_role(cluster, PoolRole::decode)) {
-    throw Error("cluster: pools of role prefill and of role decode need each other");
+    throw Error("cluster: pools with role prefill and with role decode require each other");
   }
   if (has_role(cluster, PoolRole::decode) && !(cluster.link.bandwidth.value > 0)) {
-    throw Error("cluster: the link for K and V has no bandwidth, expected bytes per second");
+    throw Error("cluster: the KV link has no bandwidth, expected bytes per second");
   }
   for (const Failure& failure : cluster.failures) check_failure(cluster, failure);
 }

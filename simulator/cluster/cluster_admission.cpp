@@ -61,7 +61,7 @@ void admit_to_pools(std::vector<RequestRecord>& records, const Cluster& cluster,
                     ClusterAdmission& admission) {
   for (const Pool& pool : cluster.pools) {
     for (const Refusal& refusal : mark_refused(records, pool)) {
-      admission.notes.push_back("pool " + pool.name + " cannot take " +
+      admission.notes.push_back("pool " + pool.name + " cannot accept " +
                                 counted(refusal.requests, "request") + ": " + refusal.reason);
     }
     admission.refused.push_back(take_marks(records));
@@ -95,7 +95,7 @@ ClusterAdmission admit(std::vector<RequestRecord>& records, const Cluster& clust
   const std::int64_t followers = reject_followers(records);
   if (followers > 0) {
     admission.notes.push_back(counted(followers, "request") +
-                              " rejected: an earlier turn of the session was");
+                              " rejected because an earlier turn of their session was");
   }
   return admission;
 }

@@ -21,7 +21,7 @@ constexpr Nanoseconds kLongestRun = 10 * kLongestSpan;
 
 [[noreturn]] void refuse_endless() {
   throw Error(
-      "the run passes a hundred simulated years: expected shorter steps, pauses or outputs");
+      "the run exceeds a hundred simulated years: expected shorter steps, pauses or outputs");
 }
 
 }  // namespace

@@ -28,10 +28,9 @@ Bytes group_bytes(const CacheLayout& layout, const CacheGroup& group, std::int64
 /// Rejects transfers that would exceed the range of simulated time.
 void refuse_endless(const KvLink& link, Seconds transfer, const LinkUse& use) {
   if (transfer <= to_seconds(kLongestSpan) && use.busy_until <= 2 * kLongestSpan) return;
-  throw Error(
-      fmt::format("kv_link: at {:g} bytes/s K and V are on their way for over ten years, expected "
-                  "more bandwidth",
-                  link.bandwidth.value));
+  throw Error(fmt::format(
+      "kv_link: at {:g} bytes/s a KV transfer takes over ten years, expected more bandwidth",
+      link.bandwidth.value));
 }
 
 }  // namespace

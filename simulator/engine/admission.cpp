@@ -75,11 +75,11 @@ std::string too_many_reason(const Engine& engine, const KvBlocks& blocks) {
                        engine.max_num_batched_tokens, blocks.layout().block_tokens);
   }
   if (engine.scheduler != SchedulerKind::tensorrt_llm) {
-    return fmt::format("without chunked prefill a step takes at most max_num_batched_tokens {}",
+    return fmt::format("without chunked prefill a step holds at most max_num_batched_tokens {}",
                        engine.max_num_batched_tokens);
   }
   if (!engine.chunked_prefill) {
-    return fmt::format("without chunked context an iteration takes at most max_num_tokens {}",
+    return fmt::format("without chunked context an iteration holds at most max_num_tokens {}",
                        engine.max_num_batched_tokens);
   }
   return fmt::format("max_num_tokens {} is less than a context chunk, tokens_per_block {}",

@@ -22,10 +22,10 @@ inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
     {"ttft_s", "TTFT", &LoadResult::ttft, "time to first token, from when the client sent it"},
     {"tpot_s", "TPOT", &LoadResult::tpot, "mean time between the tokens of a request"},
     {"itl_s", "ITL", &LoadResult::itl, "every gap between two tokens"},
-    {"e2e_s", "E2E", &LoadResult::e2e, "until the last token, from when the client sent it"},
+    {"e2e_s", "E2E", &LoadResult::e2e, "time to the last token, from when the client sent it"},
     {"queue_s", "queue", &LoadResult::queue, "in the engine's queue"},
     {"client_queue_s", "client queue", &LoadResult::client_queue,
-     "waiting for the client's limit on requests in flight"},
+     "waiting for the client's concurrency limit"},
 });
 
 /// "TTFT"

@@ -72,12 +72,12 @@ double late_wait_s(const std::vector<RequestRecord>& records, std::span<const Lo
 
 std::string where_ttft_goes(const SimulationResult& result, double queueing_share) {
   const bool queueing = queueing_share >= kQueueingDominates;
-  std::string text = fmt::format(
-      "{:.0f} % of the mean TTFT of {} is {}",
-      100 * (queueing ? queueing_share : 1 - queueing_share), duration(result.ttft.mean),
-      queueing ? "waiting in the queue" : "service, not waiting in the queue");
+  std::string text = fmt::format("{:.0f} % of the mean TTFT of {} is {}",
+                                 100 * (queueing ? queueing_share : 1 - queueing_share),
+                                 duration(result.ttft.mean),
+                                 queueing ? "waiting in the queue" : "service time, not queueing");
   if (result.client_queue.mean > result.queue.mean) {
-    text += fmt::format("; the client's concurrency limit holds requests back for {} on average",
+    text += fmt::format("; the client's concurrency limit delays requests by {} on average",
                         duration(result.client_queue.mean));
   }
   return text;
@@ -86,13 +86,13 @@ std::string where_ttft_goes(const SimulationResult& result, double queueing_shar
 std::string verdict_in_words(const SimulationResult& result, bool backlog_grew, bool saturated,
                              double service_s) {
   if (saturated && result.client_queue.mean > result.queue.mean) {
-    return "beyond what the client's concurrency limit lets through, the backlog grows there as "
-           "long as the load lasts";
+    return "beyond the client's concurrency limit, where the backlog grows for as long as the load "
+           "lasts";
   }
-  if (saturated) return "beyond saturation, the backlog grows as long as the load lasts";
+  if (saturated) return "beyond saturation, the backlog grows for as long as the load lasts";
   if (!backlog_grew) return "keeps up";
   return fmt::format(
-      "too short to tell, arrivals end before the engine has filled (a request takes {})",
+      "too short to tell: arrivals end before the engine has filled (a request takes {})",
       duration(service_s));
 }
 
@@ -102,7 +102,7 @@ SaturationVerdict judge_saturation(const SimulationResult& result, double median
                                    std::span<const LoadStage> stages) {
   SaturationVerdict verdict;
   if (result.stopped) {
-    verdict.reason = "stopped before the end, which says nothing of the load";
+    verdict.reason = "stopped early: no statement about the load";
     return verdict;
   }
   if (result.completed == 0) {
@@ -114,8 +114,8 @@ SaturationVerdict judge_saturation(const SimulationResult& result, double median
   const Window window = second_half(result.requests, stages);
   if (window.arrived < 2) {
     const bool single = result.completed + result.rejected + result.lost + result.unfinished == 1;
-    verdict.reason = (single ? "a single request, no rate; "
-                             : "all requests arrive at once, a batch and not a rate; ") +
+    verdict.reason = (single ? "a single request has no rate; "
+                             : "all requests arrive at once, so there is no rate; ") +
                      ttft;
     return verdict;
   }

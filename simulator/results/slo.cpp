@@ -86,8 +86,8 @@ PercentileTarget parse_percentile_target(const std::string& text) {
     }
   }
   throw Error(
-      fmt::format("target '{}': expected pPERCENTILE:METRIC:LIMIT, the limit with its unit, such "
-                  "as p95:ttft:500ms or p99:e2e:2s",
+      fmt::format("target '{}': expected pPERCENTILE:METRIC:LIMIT, with the limit's unit, such as "
+                  "p95:ttft:500ms or p99:e2e:2s",
                   text));
 }
 

@@ -36,7 +36,7 @@ void consider(SloVerdict& verdict, double margin, std::string what) {
 void judge_goodput(SloVerdict& verdict, const SloRequirement& requirement) {
   if (!requirement.min_goodput_share) return;
   if (!verdict.goodput_share) {
-    throw Error("a least goodput share is required of a load without goodput limits (--goodput)");
+    throw Error("a minimum goodput share requires goodput limits (--goodput)");
   }
   const double min = *requirement.min_goodput_share;
   consider(verdict, (*verdict.goodput_share - min) / std::max(min, 1e-9), "goodput");
@@ -44,7 +44,7 @@ void judge_goodput(SloVerdict& verdict, const SloRequirement& requirement) {
 
 /// Returns a reason to fail that no latency within its limit can offset, or an empty string.
 std::string no_service(const SimulationResult& result, const SloRequirement& requirement) {
-  if (result.stopped) return "stopped before the end";
+  if (result.stopped) return "stopped early";
   if (result.completed == 0) return "nothing is served";
   const bool has_to_keep_up =
       requirement.must_keep_up || requirement.min_goodput_share || !result.slo.empty();
@@ -84,7 +84,7 @@ std::string why_not(const SloVerdict& verdict) {
   if (missed > 0) {
     return fmt::format("{} of {} missed", missed, counted(std::ssize(verdict.margins), "target"));
   }
-  if (verdict.saturated) return "saturated, its latencies grow as long as the load lasts";
+  if (verdict.saturated) return "saturated, so latencies grow for as long as the load lasts";
   return verdict.binding;
 }
 

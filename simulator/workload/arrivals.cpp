@@ -73,8 +73,7 @@ std::vector<Nanoseconds> steady_arrivals(const SyntheticWorkload& spec, UnitGaps
 
 void refuse_empty(const Arrivals& arrivals) {
   if (arrivals.times.empty()) {
-    throw Error(
-        "stages: no request arrived in any of them, expected longer stages or higher rates");
+    throw Error("stages: no request arrived in any stage, expected longer stages or higher rates");
   }
   if (std::ssize(arrivals.times) > kMaxRequests) {
     throw Error(fmt::format("stages: more than {} requests arrived", kMaxRequests));

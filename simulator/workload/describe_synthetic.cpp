@@ -47,7 +47,7 @@ struct RateInWords {
                        spec.burstiness);
   }
   std::string operator()(const DiurnalRate& rate) const {
-    return fmt::format("at {} to {} /s, a cosine over {}", rate.low, rate.high,
+    return fmt::format("at {} to {} /s, a cosine of period {}", rate.low, rate.high,
                        duration(rate.period.value));
   }
 };

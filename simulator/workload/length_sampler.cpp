@@ -75,7 +75,7 @@ void note_clamped(const LengthSampler& sampler, std::string_view what,
                   std::vector<std::string>& notes) {
   if (sampler.clamped() == 0) return;
   const LengthDistribution& lengths = sampler.distribution();
-  notes.push_back(fmt::format("{} drawn outside {} to {} and moved to the nearer end",
+  notes.push_back(fmt::format("{} drawn outside {} to {} and clamped",
                               counted(sampler.clamped(), fmt::format("{} length", what)),
                               lengths.min, lengths.max));
 }

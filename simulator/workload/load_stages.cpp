@@ -57,7 +57,7 @@ StagePlan plan_stages(const SyntheticWorkload& spec, const Arrivals& arrivals) {
   StagePlan plan = without_warmups(spec, arrivals);
   if (spec.num_warmups > 0) put_warmups_first(plan, spec.num_warmups);
   if (!reports_something(plan)) {
-    throw Error("stages: all requests are warm-up, expected a stage to report");
+    throw Error("stages: all requests are warm-up, expected a stage that is reported");
   }
   return plan;
 }

@@ -34,8 +34,8 @@ LengthDistribution with_range(const LengthDistribution& lengths, const std::opti
   if (!ratio) return lengths;
   check(*ratio, style, knob);
   if (lengths.kind != LengthDistribution::Kind::fixed) {
-    throw Error(fmt::format("range_ratio of the {} length goes with a fixed length, not with {}",
-                            knob, to_text(lengths)));
+    throw Error(fmt::format("range_ratio of the {} length requires a fixed length, not {}", knob,
+                            to_text(lengths)));
   }
   const Range range = range_of(lengths.a, *ratio, style);
   const double low = std::max(range.low, 1.0);

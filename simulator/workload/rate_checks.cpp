@@ -62,7 +62,7 @@ void check(const RateCycle& cycle, std::int64_t requests) {
   double in_cycle = 0;
   double seconds = 0;
   for (const RateStage& phase : cycle.phases) {
-    if (phase.warm_up) throw Error("cycle: a phase cannot be a warm-up, it comes again and again");
+    if (phase.warm_up) throw Error("cycle: a phase cannot be a warm-up, because it repeats");
     in_cycle += phase.rate * phase.duration.value;
     seconds += phase.duration.value;
   }

@@ -19,10 +19,10 @@ RateStage parse_rate_stage(const std::string& text) {
       return {.rate = *rate, .duration = *time, .warm_up = warm_up};
     }
   }
-  throw Error(fmt::format(
-      "'{}': expected RATE:SECONDS or RATE:SECONDS:warm-up, as 10:60 for 10 requests a second "
-      "for 60 seconds",
-      text));
+  throw Error(
+      fmt::format("'{}': expected RATE:SECONDS or RATE:SECONDS:warm-up, such as 10:60 for 10 "
+                  "requests per second for 60 seconds",
+                  text));
 }
 
 DiurnalRate parse_diurnal(const std::string& text) {
@@ -35,8 +35,8 @@ DiurnalRate parse_diurnal(const std::string& text) {
     if (low && high && period) return {.low = *low, .high = *high, .period = *period};
   }
   throw Error(
-      fmt::format("'{}': expected LOW:HIGH or LOW:HIGH:PERIOD, as 2:20:86400 for 2 to 20 "
-                  "requests a second over 86400 seconds",
+      fmt::format("'{}': expected LOW:HIGH or LOW:HIGH:PERIOD, such as 2:20:86400 for 2 to 20 "
+                  "requests per second over 86400 seconds",
                   text));
 }
 

@@ -119,7 +119,7 @@ void draw_sessions(Workload& workload, const SyntheticWorkload& spec, const Arri
   if (ended_early > 0) {
     workload.notes.push_back(
         counted(ended_early, "session") +
-        fmt::format(" ended early: the next turn would have passed {} tokens", max_tokens));
+        fmt::format(" ended early: the next turn would have exceeded {} tokens", max_tokens));
   }
 }
 

@@ -49,7 +49,7 @@ void assign_slo_classes(Workload& workload, const Slo& slo, std::uint64_t seed) 
     }
     workload.notes.emplace_back(
         "the trace names classes but the scenario has no slo.classes: requests keep their class "
-        "and are treated alike");
+        "but are treated equally");
     return;
   }
   if (!workload.class_names.empty()) {

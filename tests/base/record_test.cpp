@@ -129,10 +129,10 @@ TEST(Record, NamesThePlaceOfWhatIsWrong) {
   EXPECT_EQ(refusal(json), "parts.1.bytes: expected a number");
   json = record_to_json(example());
   json.erase("count");
-  EXPECT_EQ(refusal(json), "count: expected a value, the key is missing");
+  EXPECT_EQ(refusal(json), "count: expected a value, but the key is missing");
   json = record_to_json(example());
   json["small"] = std::int64_t{1} << 40;
-  EXPECT_EQ(refusal(json), "small: expected a whole number in its range");
+  EXPECT_EQ(refusal(json), "small: expected a whole number within range");
   json = record_to_json(example());
   json["colour"] = "blue";
   EXPECT_EQ(refusal(json), "colour: expected one of red, green");

@@ -270,13 +270,13 @@ test("without an SLO nothing is said of one", async () => {
   const page = await opened(home + "#plan?ttft=&tpot=&num_prompts=200");
   await answered(page, 1);
   const verdict = await page.locator("#verdict").textContent();
-  assert.match(verdict, /^It runs on 1 GPU .*no SLO was asked for\./);
+  assert.match(verdict, /^It runs on 1 GPU .*no SLO was given\./);
   assert.doesNotMatch(verdict, /null/);
   await page.locator("#carry").press("Enter");
   await page.locator("#curves svg").first().waitFor();
   assert.match(
     await page.locator("#carried").textContent(),
-    /requests\/s before the backlog grows \(no SLO was asked for\)/,
+    /requests\/s before the backlog grows \(no SLO was given\)/,
   );
   await closed(page);
 });
@@ -440,7 +440,7 @@ test("the lesson shows its answer once one has guessed", async () => {
     assert.equal(await page.locator("#lesson-answer").isVisible(), false);
     await page.locator("#field-guess").fill("5");
     await page.getByRole("button", { name: "Show the answer" }).press("Enter");
-    await page.getByText("You said 5").waitFor();
+    await page.getByText("You guessed 5").waitFor();
     await page.locator("#lesson-figures svg").first().waitFor();
     await expectCharts(page, 1, "#lesson-figures");
     const found = JSON.parse(

@@ -71,7 +71,7 @@ TEST_F(KernelTables, ContextOfADecodeIsStepAndInput) {
   EXPECT_EQ(rows.points[0].shape.kv_heads, 8);  // 0: as many as query heads
   EXPECT_EQ(rows.points[1].point.x, 512);
   EXPECT_EQ(rows.points[1].point.y, 64);
-  EXPECT_EQ(rows.unused.at("several prompts of one length at once").rows, 1);
+  EXPECT_EQ(rows.unused.at("several prompts of equal length at once").rows, 1);
 }
 
 TEST_F(KernelTables, MessagesAreElementsOfTwoBytes) {
@@ -109,9 +109,10 @@ TEST_F(KernelTables, WhatCannotBeReadIsRefusedWithItsLine) {
                                  "VLLM,0.24.0,NVIDIA H200,gemm,cublas,int3,16,4096,1024,1\n");
   EXPECT_EQ(rows.rows, 6);
   EXPECT_EQ(rows.points.size(), 1u);
-  EXPECT_EQ(rows.refused.at("not as many fields as columns").first[0], "table.csv line 3");
+  EXPECT_EQ(rows.refused.at("number of fields differs from the header's").first[0],
+            "table.csv line 3");
   EXPECT_EQ(rows.refused.at("a size or time is not a number in its range").rows, 2);
-  EXPECT_EQ(rows.refused.at("time is not above 0").rows, 1);
+  EXPECT_EQ(rows.refused.at("time is not positive").rows, 1);
   EXPECT_EQ(rows.unused.at("number format int3").rows, 1);
 }
 
@@ -164,7 +165,7 @@ TEST(ImportedRowsTest, RowsOfOneSizeAreAveragedOrRefusedTogether) {
   ASSERT_EQ(rows.points.size(), 1u);
   EXPECT_DOUBLE_EQ(rows.points[0].point.time.value, 11e-6);
   EXPECT_EQ(rows.points[0].point.samples, 2);
-  EXPECT_EQ(rows.refused.at("rows of one size that disagree").rows, 2);
+  EXPECT_EQ(rows.refused.at("contradicting rows of one size").rows, 2);
 }
 
 TEST(ImportedRowsTest, ReadsThatTheCacheServedAreRefused) {

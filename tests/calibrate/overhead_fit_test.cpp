@@ -70,7 +70,7 @@ TEST(OverheadFit, SaysWhichTermTheRunsDoNotTell) {
   terms[1].start = 2e-6;
   const OverheadFit fit = fit_overheads(terms, measured(predict, {0.6e-3, 2e-6}), predict);
   EXPECT_EQ(fit.terms[1].value, 2e-6);
-  EXPECT_EQ(fit.terms[1].doubt, "these runs do not tell it from per step");
+  EXPECT_EQ(fit.terms[1].doubt, "these runs cannot distinguish it from per step");
   EXPECT_NEAR(fit.terms[0].value, 0.6e-3, 1e-9);
 }
 
@@ -81,7 +81,7 @@ TEST(OverheadFit, SaysWhichTermMovesNothing) {
     return time(used);
   };
   const OverheadFit fit = fit_overheads(kTerms, measured(predict, {0.6e-3, 0}), predict);
-  EXPECT_EQ(fit.terms[1].doubt, "moves no figure of these runs");
+  EXPECT_EQ(fit.terms[1].doubt, "does not affect any figure of these runs");
 }
 
 TEST(OverheadFit, WorksWhereHostTimeHidesBehindTheDevice) {
@@ -110,7 +110,7 @@ TEST(OverheadFit, ATermSmallerThanItsErrorIsNotIdentified) {
   std::vector<OverheadTerm> terms = kTerms;
   terms[1].start = 1e-7;
   const OverheadFit fit = fit_overheads(terms, figures, predict);
-  EXPECT_EQ(fit.terms[1].doubt, "less than its own error");
+  EXPECT_EQ(fit.terms[1].doubt, "smaller than its own error");
   EXPECT_EQ(fit.terms[1].value, 1e-7);
   // Of four figures with 1 % noise the step's time errs by some 0.5 % of 10 ms: half of 0.1 ms.
   EXPECT_NEAR(fit.terms[0].value, 1e-3, 0.1e-3);

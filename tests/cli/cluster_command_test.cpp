@@ -52,7 +52,7 @@ TEST(ClusterCommand, DataParallelRanksShareTheLoad) {
 TEST(ClusterCommand, ContradictionsAreNamed) {
   EXPECT_THAT(run_command(kLoad + "--replicas 2 --prefill-replicas 1").err,
               HasSubstr("--replicas excludes --prefill-replicas"));
-  EXPECT_THAT(run_command(kLoad + "--prefill-replicas 1").err, HasSubstr("need each other"));
+  EXPECT_THAT(run_command(kLoad + "--prefill-replicas 1").err, HasSubstr("require each other"));
   EXPECT_THAT(run_command(kLoad + "--router best").err, HasSubstr("expected one of round_robin"));
   EXPECT_THAT(run_command(kLoad + "--kv-link string").err, HasSubstr("infiniband-ndr"));
   EXPECT_THAT(run_command(kLoad + "--kv-link 1").err, HasSubstr("at least 1e+06"));

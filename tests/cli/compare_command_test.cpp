@@ -132,7 +132,7 @@ TEST_F(Compare, RunsThatKeptTheirRequestsHaveIntervals) {
   EXPECT_TRUE(paired["significant"]);
   EXPECT_FALSE(json["differences"][1]["same_requests"]);
   const CommandResult table = run_command("compare 3 4 --store " + path_);
-  EXPECT_THAT(table.out, HasSubstr("the same requests, compared in pairs"));
+  EXPECT_THAT(table.out, HasSubstr("the same requests, compared pairwise"));
   EXPECT_THAT(table.out, HasSubstr("yes"));
 }
 

@@ -89,7 +89,7 @@ TEST(Interruption, SaysWhatWasDoneAndKeepsNothingByHalves) {
       "--store runs.db --requests-out requests.csv");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, StartsWith("interrupted: "));
-  EXPECT_THAT(result.out, HasSubstr("neither the SLO nor whether the engine keeps up is judged"));
+  EXPECT_THAT(result.out, HasSubstr("neither the SLO nor saturation is judged"));
   EXPECT_THAT(result.err, HasSubstr(" of 20,000 requests had finished; requests.csv says which; "
                                     "nothing was stored"));
   EXPECT_THAT(run_command("runs --store runs.db").out, testing::Not(HasSubstr("llama")));

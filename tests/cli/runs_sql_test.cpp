@@ -78,10 +78,10 @@ TEST_F(RunsSql, RowsLeftOutAreSaid) {
 
 TEST_F(RunsSql, MisuseIsOneLine) {
   for (const auto& [result, about] :
-       {std::pair{ask("DROP TABLE runs"), "only read the store"},
+       {std::pair{ask("DROP TABLE runs"), "read-only"},
         {ask("SELEC"), "syntax error"},
         {ask("SELECT 1", "1"), "no ID"},
-        {run_command("runs --store s.db --max-rows 3"), "--max-rows is for --sql"},
+        {run_command("runs --store s.db --max-rows 3"), "--max-rows: needs --sql"},
         {run_command("runs --store s.db --sql ''"), "no statement"}}) {
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_EQ(result.out, "");

@@ -97,9 +97,9 @@ TEST(SimulateAnswer, AStoppedRunIsNotJudged) {
   run.result.unfinished = 7;
   run.result.slo = {{.slo_class = "all", .target = {}, .requests = 2, .achieved = 1, .met = true}};
   const std::string text = as_text(run);
-  EXPECT_THAT(text, HasSubstr("Stopped before the end: neither the SLO nor"));
+  EXPECT_THAT(text, HasSubstr("Stopped early: neither the SLO nor"));
   EXPECT_THAT(text, HasSubstr("not judged"));
-  EXPECT_THAT(text, Not(HasSubstr("The SLO holds")));
+  EXPECT_THAT(text, Not(HasSubstr("The SLO is met")));
   EXPECT_THAT(text, Not(HasSubstr("eeps up:")));
   const Json json = to_json(answer_of(run));
   EXPECT_TRUE(json["slo"]["met"].is_null());
@@ -114,8 +114,10 @@ TEST(SimulateAnswer, ASaturatedRunHoldsNoSlo) {
       "--input-len 2000 --output-len 200 --no-store ";
   const CommandResult promised = run_command(load + "--slo p95:tpot:500ms");
   EXPECT_EQ(promised.exit_code, 3);
-  EXPECT_THAT(promised.out, HasSubstr("The SLO does not hold: saturated, its latencies grow as "
-                                      "long as the load lasts.\n"));
+  EXPECT_THAT(
+      promised.out,
+      HasSubstr(
+          "The SLO is not met: saturated, so latencies grow for as long as the load lasts.\n"));
   EXPECT_THAT(promised.out, HasSubstr("met"));  // as far as this run goes
   // Without a promise there is none to break.
   const CommandResult plain = run_command(load);

@@ -96,7 +96,7 @@ TEST(SimulateCommand, TargetsHoldForAllRequestsWhateverTheirClass) {
 }
 
 TEST(SimulateCommand, ATargetWithoutAUnitIsMisuse) {
-  expect_misuse(kBase + "--slo p99:e2e:2", "the limit with its unit");
+  expect_misuse(kBase + "--slo p99:e2e:2", "with the limit's unit");
 }
 
 TEST(SimulateCommand, FlagsThatWouldChangeNothingAreMisuse) {
@@ -104,18 +104,18 @@ TEST(SimulateCommand, FlagsThatWouldChangeNothingAreMisuse) {
   expect_misuse(kBase + "--draft-pass-time 1ms", "draft_pass_time: given without");
   expect_misuse(kBase + "--kv-offloading-bandwidth 25GB",
                 "kv_offloading_bandwidth: given without kv_offloading_size");
-  expect_misuse(kBase + "--max-loras 4", "max_loras: given without lora_adapters");
-  expect_misuse(kBase + "--lora-step-time 1ms", "lora_step_time: given without lora_adapters");
-  expect_misuse(kBase + "--lora-zipf 1", "--lora-zipf: given without --lora-adapters");
+  expect_misuse(kBase + "--max-loras 4", "max_loras: requires lora_adapters");
+  expect_misuse(kBase + "--lora-step-time 1ms", "lora_step_time: requires lora_adapters");
+  expect_misuse(kBase + "--lora-zipf 1", "--lora-zipf: needs --lora-adapters");
   expect_misuse(kBase + "--lora-adapters 8 --engine sglang", "lora_adapters: given for sglang");
   expect_misuse(kBase + "--lora-adapters 8 --engine trtllm", "lora_adapters: given for trtllm");
-  expect_misuse(kBase + "--router random", "--router: given without");
-  expect_misuse(kBase + "--kv-link nvlink4", "--kv-link: given without");
-  expect_misuse(kBase + "--replicas 2 --kv-link nvlink4", "--kv-link: given without");
+  expect_misuse(kBase + "--router random", "--router: needs");
+  expect_misuse(kBase + "--kv-link nvlink4", "--kv-link: needs");
+  expect_misuse(kBase + "--replicas 2 --kv-link nvlink4", "--kv-link: needs");
   expect_misuse(kBase + "--overhead 1GB", "overhead: given for vllm-0.19");
-  expect_misuse(kBase + "--range-ratio-style sglang", "--range-ratio-style: given without");
+  expect_misuse(kBase + "--range-ratio-style sglang", "--range-ratio-style: needs");
   expect_misuse(kBase + "--engine sglang --watermark 0.01", "watermark: given for sglang");
-  expect_misuse(kMachine + "--no-store --burstiness 0.5", "--burstiness: given without a rate");
+  expect_misuse(kMachine + "--no-store --burstiness 0.5", "--burstiness: needs a rate");
 }
 
 TEST(SimulateCommand, TheSameFlagsAreTakenBesideWhatTheyDescribe) {
@@ -130,7 +130,7 @@ TEST(SimulateCommand, TraceFlagsNeedATrace) {
   for (const char* flag : {"--time-scale 2", "--skip-bad-rows", "--trace-time-unit ms",
                            "--trace-rate 3", "--drop-failed"}) {
     const std::string name = std::string(flag).substr(0, std::string(flag).find(' '));
-    expect_misuse(kMachine + "--no-store " + flag, name + ": given without --trace");
+    expect_misuse(kMachine + "--no-store " + flag, name + ": needs --trace");
   }
 }
 

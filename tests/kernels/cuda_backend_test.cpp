@@ -73,7 +73,7 @@ TEST(CudaUuid, IsWrittenAsNvmlDoes) {
 TEST(CudaBackend, KnowsNoMoreDevicesThanThereAre) {
   SKIP_WITHOUT_CUDA_DEVICE();
   EXPECT_EQ(why_no_cuda_device(0), std::nullopt);
-  EXPECT_THAT(why_no_cuda_device(1000).value(), HasSubstr("there is no GPU number 1000"));
+  EXPECT_THAT(why_no_cuda_device(1000).value(), HasSubstr("no GPU number 1000"));
   EXPECT_TRUE(why_no_cuda_device(-1).has_value());
 }
 

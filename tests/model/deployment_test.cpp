@@ -32,8 +32,8 @@ TEST(Parallelism, ThatShardsEveryLayerIsAccepted) {
 TEST(Parallelism, AMessageNamesTheDegreesThatWork) {
   // 32 query heads, 8 KV heads, FFN width 14336 = 2^11 * 7.
   EXPECT_EQ(refusal(test::llama_3_1_8b(), {.tensor = 3}),
-            "tensor_parallel_size: 3 does not divide the 32 query heads of llama-3.1-8b; these do: "
-            "1, 2, 4, 8, 16, 32");
+            "tensor_parallel_size: 3 does not divide the 32 query heads of llama-3.1-8b; possible "
+            "values: 1, 2, 4, 8, 16, 32");
   // 28 query heads, 4 KV heads: 14 would divide the query heads, but not share out the KV heads.
   EXPECT_THAT(refusal(test::qwen2_5_7b(), {.tensor = 8}), HasSubstr("these do: 1, 2, 4"));
   EXPECT_THAT(refusal(test::qwen2_5_7b(), {.tensor = 14}), HasSubstr("KV heads"));
@@ -48,7 +48,7 @@ TEST(Parallelism, ImpossibleDegreesAreRefused) {
   EXPECT_THAT(refusal(test::llama_3_1_8b(), {.data = -1}), HasSubstr("data_parallel_size"));
   EXPECT_THAT(refusal(test::llama_3_1_8b(), {.pipeline = 33}), HasSubstr("has 32 layers"));
   EXPECT_THAT(refusal(test::llama_3_1_8b(), {.expert_parallel = true}),
-              HasSubstr("no experts to spread"));
+              HasSubstr("has no experts"));
 }
 
 }  // namespace

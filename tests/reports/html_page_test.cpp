@@ -35,7 +35,7 @@ Figure line_figure(const std::string& key, int points) {
 
 Report small_report() {
   return {.title = "A run",
-          .answer = "The SLO holds.",
+          .answer = "The SLO is met.",
           .verdict = true,
           .facts = {{"Model", "m"}},
           .sections = {{.heading = "Latency",
@@ -47,7 +47,7 @@ Report small_report() {
 
 TEST(HtmlPage, HoldsTheAnswerTheFigureItsNumbersAndTheInput) {
   const std::string page = html_page(small_report());
-  for (const char* part : {"<h1>A run</h1>", "The SLO holds.", "<h2 id=\"heading-0\">Latency</h2>",
+  for (const char* part : {"<h1>A run</h1>", "The SLO is met.", "<h2 id=\"heading-0\">Latency</h2>",
                            "A line.", "TTFT of first", "<details", "How long it took.",
                            "roofcast simulate --model m", "Made by a test."}) {
     EXPECT_THAT(page, HasSubstr(part));

@@ -23,7 +23,7 @@ using test::run_of;
 using test::runs_in;
 using testing::HasSubstr;
 
-constexpr const char* kNotStored = "; the run was not stored and the store is as it was";
+constexpr const char* kNotStored = "; the run was not stored, the store is unchanged";
 
 class StoreFailure : public test::StoreTest {
  protected:
@@ -59,14 +59,14 @@ TEST_F(StoreFailure, SaysWhenTheStoreIsNewer) {
   Store(path(), Store::Mode::write).add(run_of(1));
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 6");
   EXPECT_EQ(open_message(),
-            path() + ": written by a newer roofcast (schema 6, this program knows 5)");
+            path() + ": written by a newer roofcast (schema 6, this version reads up to 5)");
   EXPECT_EQ(open_message(Store::Mode::read), open_message(Store::Mode::write));
 }
 
 TEST_F(StoreFailure, RefusesAVersionThatNeverWas) {
   open_store(path());
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 0");
-  EXPECT_EQ(open_message(), path() + ": schema 0 is none that roofcast has had (1 to 5)");
+  EXPECT_EQ(open_message(), path() + ": unknown schema 0 (known: 1 to 5)");
 }
 
 TEST_F(StoreFailure, SaysWhenTheStoreIsDamaged) {

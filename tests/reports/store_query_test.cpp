@@ -98,7 +98,7 @@ TEST_F(StoreQuery, NothingThatWouldChangeOrOpenAnythingIsRun) {
 
 TEST_F(StoreQuery, SaysWhatIsRefused) {
   EXPECT_EQ(refusal("DELETE FROM runs"),
-            "SQL: a change of the store is refused: questions only read the store");
+            "SQL: a change of the store is not allowed: queries are read-only");
   EXPECT_THAT(refusal("ATTACH 'o.db' AS o"), HasSubstr("another database is refused"));
   EXPECT_THAT(refusal("SELECT LOAD_EXTENSION('x')"), HasSubstr("the function load_extension"));
   EXPECT_EQ(refusal("SELECT 1; SELECT 2"), "SQL: more than one statement");
@@ -129,15 +129,15 @@ TEST_F(StoreQuery, RowsAndBytesAreBounded) {
 TEST_F(StoreQuery, WhatDoesNotEndIsStopped) {
   EXPECT_EQ(
       refusal(std::string("SELECT count(*) FROM (") + kEndless + ")", {.time = milliseconds(50)}),
-      "SQL: stopped after 0.05 s without its end");
+      "SQL: stopped after 0.05 s, unfinished");
 }
 
 TEST_F(StoreQuery, AViewThatAnOlderStoreDoesNotHaveIsExplained) {
   SQLite::Database(path(), SQLite::OPEN_READWRITE)
       .exec(std::string(test::kWithoutSchema5) + "PRAGMA user_version = 4");
   EXPECT_EQ(refusal("SELECT * FROM latest_runs"),
-            "SQL: no such table: latest_runs; the store is at schema 4 of 5, the next run kept in "
-            "it brings it up");
+            "SQL: no such table: latest_runs; the store has schema 4 of 5; storing the next run "
+            "upgrades it");
   EXPECT_EQ(refusal("SELECT 1 FROM (SELECT 1"), "SQL: incomplete input");
 }
 

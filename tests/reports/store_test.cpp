@@ -159,7 +159,7 @@ TEST_F(StoreFile, AnEmptyFileBecomesAStoreWhenWrittenTo) {
   // What is left when a program was stopped between creating the file and its first table.
   std::ofstream(path()).close();
   EXPECT_EQ(message_of([&] { open_store(path(), Store::Mode::read); }),
-            path() + ": an empty database, no store");
+            path() + ": an empty database, not a store");
   Store(path(), Store::Mode::write).add(run_of(1));
   EXPECT_EQ(runs_in(path()), 1u);
 }

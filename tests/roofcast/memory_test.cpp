@@ -162,7 +162,7 @@ TEST(Memory, RefusesAnotherQuestionsAnswer) {
   json["command"] = "memory";
   json["terms"][0].erase("bytes");
   EXPECT_EQ(test::complaint([&] { memory_answer_from_json(json); }),
-            "terms.0.bytes: expected a value, the key is missing");
+            "terms.0.bytes: expected a value, but the key is missing");
   json = to_json(memory(question_of("llama-3.1-8b", "h100")));
   json["schema_version"] = kOutputSchemaVersion + 1;
   EXPECT_THAT(test::complaint([&] { memory_answer_from_json(json); }),

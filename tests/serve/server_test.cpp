@@ -267,7 +267,7 @@ TEST(Server, APortInUseIsOneClearLine) {
 TEST(ServeCommand, NeedsATokenWhereOthersCanReachIt) {
   const CommandResult open = run_command("serve --host 0.0.0.0 --port 0");
   EXPECT_EQ(open.exit_code, 2);
-  EXPECT_THAT(open.err, HasSubstr("--token is needed"));
+  EXPECT_THAT(open.err, HasSubstr("--token is required"));
   const CommandResult weak = run_command("serve --host 0.0.0.0 --port 0 --token secret");
   EXPECT_EQ(weak.exit_code, 2);
   EXPECT_THAT(weak.err, HasSubstr("16 to 200"));

@@ -69,7 +69,7 @@ TEST(BoundedJson, NestsAsDeepAsItMayAndNoDeeper) {
   };
   EXPECT_EQ(parse_bounded<Json>(nested(kDeepestJson), "t"), Json::parse(nested(kDeepestJson)));
   EXPECT_THAT([&] { parse_bounded<Json>(nested(kDeepestJson + 1), "t"); },
-              testing::ThrowsMessage<Error>("t: nests deeper than 64 levels"));
+              testing::ThrowsMessage<Error>("t: nested deeper than 64 levels"));
   EXPECT_THROW(parse_bounded<Json>(std::string(1'000'000, '['), "t"), Error);
 }
 

@@ -26,7 +26,7 @@ TEST(FromCommand, AnswersAsTheFlagsDo) {
   EXPECT_EQ(line.out, flags.out);
   EXPECT_THAT(line.err, HasSubstr("ignored, as it cannot change performance: --port\n"));
   EXPECT_THAT(line.err, HasSubstr("may change performance: --attention-backend\n"));
-  EXPECT_THAT(line.err, HasSubstr("not known, and not counted: --new-flag\n"));
+  EXPECT_THAT(line.err, HasSubstr("unknown flags, ignored: --new-flag\n"));
 }
 
 TEST(FromCommand, FlagsBesidesWin) {
@@ -76,7 +76,8 @@ TEST(FromCommand, DraftsNeedTheirAcceptanceToBeSimulated) {
   EXPECT_THAT(without.err, HasSubstr("acceptance_rate"));
   EXPECT_EQ(
       run_command("simulate --num-prompts 1 --no-store --acceptance-rate 0.5" + line).exit_code, 0);
-  EXPECT_THAT(run_command("memory" + line).err, HasSubstr("drafts are not counted here"));
+  EXPECT_THAT(run_command("memory" + line).err,
+              HasSubstr("speculative decoding is not modelled here"));
 }
 
 }  // namespace

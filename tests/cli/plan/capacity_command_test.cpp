@@ -59,7 +59,7 @@ TEST(CapacityCommand, ALoadBeyondTheCapacityIsANo) {
 TEST(CapacityCommand, AnSloThatNothingHoldsNamesTheTargetAndTheFigure) {
   const CommandResult result = run_command(kDeployment + "--slo p95:ttft:1ms");
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.out, HasSubstr("No load holds: at "));
+  EXPECT_THAT(result.out, HasSubstr("No load meets the SLO: at "));
   EXPECT_THAT(result.out, HasSubstr("p95 ttft is "));
   EXPECT_THAT(result.out, HasSubstr("of 1.0 ms"));
 }
@@ -105,7 +105,7 @@ TEST(CapacityCommand, BadInputIsOneLine) {
   expect_one_line(run_command(kDeployment + "--least-goodput 2"), 2, "--least-goodput");
   expect_one_line(run_command("capacity --no-store --model llama-3.1-8b --gpu h100 --num-prompts 1 "
                               "--request-rate 1"),
-                  1, "two at least");
+                  1, "at least two");
 }
 
 TEST(CapacityCommand, ARateThatNobodyGaveIsNotNamed) {
@@ -127,7 +127,7 @@ TEST(CapacityCommand, KeepsARunOfItsOwnKind) {
       "capacity --model llama-3.1-8b --gpu h100 --input-len 1500 --output-len 20 --num-prompts 200 "
       "--request-rate 3 --slo p95:ttft:500ms");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("run 1 kept in roofcast.db"));
+  EXPECT_THAT(result.err, HasSubstr("run 1 stored in roofcast.db"));
   const json run = json::parse(run_command("runs 1 -o json").out);
   EXPECT_THAT(run.dump(), HasSubstr("capacity_rate_per_s"));
 }

@@ -29,7 +29,7 @@ TEST(PlanCommand, SaysTheCheapestAloudAndHowToRunIt) {
   const CommandResult result = plan("--gpu h100,l40s " + kPromise + "--no-store");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out.find("Cheapest: "), std::string::npos);
-  EXPECT_NE(result.out.find("holds with probability"), std::string::npos);
+  EXPECT_NE(result.out.find("meets the SLO with probability"), std::string::npos);
   EXPECT_NE(result.out.find("vllm serve meta-llama/Llama-3.1-8B"), std::string::npos);
 }
 
@@ -68,12 +68,12 @@ TEST(PlanCommand, RefusesWhatIsMissingOrIdle) {
   expect_misuse(kPromise, "--gpu is missing");
   expect_misuse("--gpu h100 --available l40s=2 " + kPromise, "not among the GPUs");
   expect_misuse("--gpu h100 --available h100 " + kPromise, "expected GPU=NUMBER");
-  expect_misuse("--gpu h100 --goodput-share 0.9 " + kPromise, "without --goodput");
+  expect_misuse("--gpu h100 --goodput-share 0.9 " + kPromise, "needs --goodput");
   expect_misuse("--gpu mi325x " + kPromise, "--price amd-mi325x=2.5");
   expect_misuse("--gpu h100 --objective joy " + kPromise, "cost, gpus or power");
   expect_misuse("--gpu h100 --probability 1 " + kPromise, "at most 0.9999");
   expect_misuse("--gpu h100 --budget -1 " + kPromise, "--budget");
-  expect_misuse("--gpu h100 --search speed=1,2 " + kPromise, "cannot be searched");
+  expect_misuse("--gpu h100 --search speed=1,2 " + kPromise, "is not a knob that can be searched");
 }
 
 TEST(PlanCommand, RefusesAMisspeltEngineAmongOthers) {

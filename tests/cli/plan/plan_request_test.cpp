@@ -36,7 +36,7 @@ TEST(PlanRequest, AProfileGivenByItsPathTakesAPriceByThatPath) {
 TEST(PlanRequest, NoGpuAtAllIsMisuse) { expect_misuse("--gpu ,", "--gpu: ',' names none"); }
 
 TEST(PlanRequest, SearchTakesSeveralKnobsAndIsNamedInItsErrors) {
-  expect_misuse("--gpu h100 --search tp=2,2", "--search: 'tp=2,2' has the value 2 twice");
+  expect_misuse("--gpu h100 --search tp=2,2", "--search: 'tp=2,2' contains the value 2 twice");
   expect_misuse("--gpu h100 --search tp", "--search: 'tp' is not of the form KEY=A,B,C, KEY=LOW");
   const CommandResult result = plan("--gpu h100 --search tp=1 kv=default,fp8 -o json");
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -56,8 +56,8 @@ TEST(PlanRequest, AShareOfGoodRequestsIsGivenInPercentAndUnderEitherName) {
   EXPECT_EQ(plan(load + "--goodput-share 95%").out, share.out);
   EXPECT_EQ(plan(load + "--least-goodput 95%").out, share.out);
   expect_misuse(load + "--least-goodput 0", "above 0");
-  expect_misuse(load + "--least-goodput 0.9 --goodput-share 0.9", "give one of them");
-  expect_misuse("--gpu h100 --least-goodput 0.9", "--least-goodput: given without --goodput");
+  expect_misuse(load + "--least-goodput 0.9 --goodput-share 0.9", "give only one");
+  expect_misuse("--gpu h100 --least-goodput 0.9", "--least-goodput: needs --goodput");
 }
 
 TEST(PlanRequest, AnEmptyStockIsNamedAsALimit) {

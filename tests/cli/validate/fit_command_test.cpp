@@ -100,7 +100,7 @@ TEST_F(Fit, SaysWhichTermsTheRunsDoNotTell) {
   const json answer = json::parse(fit("--out engine.json -o json").out);
   // Steps of some 6 ms on the device hide 0.3 ms of scheduling.
   EXPECT_EQ(term(answer, "step_base_s")["identified"], false);
-  EXPECT_EQ(term(answer, "step_base_s")["reason"], "moves no figure of these runs");
+  EXPECT_EQ(term(answer, "step_base_s")["reason"], "does not affect any figure of these runs");
 }
 
 TEST_F(Fit, LearnsOnlyTheTermsAskedFor) {

@@ -52,7 +52,7 @@ TEST(EngineProfile, IsReadBackAsItWasWritten) {
 
 TEST(EngineProfile, SaysInOneLineWhatIsWrong) {
   EXPECT_THAT(message_of("{"), HasSubstr("engine profile mine.json: line 1: is not JSON"));
-  EXPECT_THAT(message_of("[]"), HasSubstr("must be one JSON object"));
+  EXPECT_THAT(message_of("[]"), HasSubstr("must be a single JSON object"));
   EXPECT_THAT(message_of(R"({"schema_version": 2})"), HasSubstr("schema_version"));
   EXPECT_THAT(message_of(R"({"schema_version": 1, "kind": "gpu"})"), HasSubstr("kind"));
   const std::string start = R"({"schema_version": 1, "kind": "engine", "name": "a", "era": "b")";

@@ -186,7 +186,7 @@ TEST(GpuReader, SaysWhichLineIsNotJson) {
     parse_gpu("{\"memory_bytes\": " + deep + "}", "deep.json");
     FAIL() << "was read";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "hardware profile deep.json: nests deeper than 64 levels");
+    EXPECT_STREQ(error.what(), "hardware profile deep.json: nested deeper than 64 levels");
   }
   try {
     parse_gpu(R"({"name": "one", "name": "other"})", "double.json");
@@ -261,8 +261,8 @@ TEST(GpuNames, ReadsAProfileByItsPath) {
   std::ofstream(path) << valid_profile().dump();
   EXPECT_EQ(load_gpu(path.string()).gpu.name, "test-card");
   std::filesystem::remove(path);
-  EXPECT_THAT(unknown_gpu_error(path.string()), HasSubstr("there is no such file"));
-  EXPECT_THAT(unknown_gpu_error(testing::TempDir()), HasSubstr("there is no such file"));
+  EXPECT_THAT(unknown_gpu_error(path.string()), HasSubstr("no such file"));
+  EXPECT_THAT(unknown_gpu_error(testing::TempDir()), HasSubstr("no such file"));
 }
 
 TEST(GpuNames, HashesTheText) {

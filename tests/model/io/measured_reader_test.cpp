@@ -188,7 +188,7 @@ TEST(MeasuredReader, RejectsShapesThatCannotBe) {
   EXPECT_THAT(with(5, "exchange", "all_reduc"), HasSubstr("did you mean 'all_reduce'?"));
   EXPECT_THAT(with(5, "ranks", 0), HasSubstr("ranks"));
   EXPECT_THAT(error_after([](Json& m) { m["curves"].push_back(m["curves"][0]); }),
-              HasSubstr("measured.curves[6]: is a second curve of the same operator and kernel"));
+              HasSubstr("measured.curves[6]: is a duplicate curve of one operator and kernel"));
 }
 
 TEST(MeasuredReader, RejectsPointsThatCannotBe) {
@@ -214,7 +214,7 @@ TEST(MeasuredReader, RejectsPointsThatCannotBe) {
   EXPECT_THAT(error_after([](Json& m) {
                 for (auto& [key, value] : m["curves"][0]["terms"].items()) value = 0;
               }),
-              HasSubstr("points[0]: the curve's terms give no time here"));
+              HasSubstr("points[0]: the curve's terms give no time at this size"));
   Json many = Json::array();
   for (int i = 1; i <= 2001; ++i) many.push_back({i, 1e-3, 0, 1});
   EXPECT_THAT(with(many), HasSubstr("1 to 2000 points"));
@@ -230,7 +230,7 @@ TEST(MeasuredReader, RefusesPointsFasterThanPhysicsWithTheirLine) {
   replace("[64, 6e-6", "[64, 9e-7");
   EXPECT_EQ(error_of(text),
             "hardware profile one.json: line 41: measured.curves[0].points[1]: 9e-07 s is faster "
-            "than physics: the profile's peaks and bandwidths allow 1.049e-06 s");
+            "than physics: the profile's peaks and bandwidths allow at least 1.049e-06 s");
   replace("[64, 9e-7", "[64, 1e-6");
   EXPECT_EQ(error_of(text), "");
 }

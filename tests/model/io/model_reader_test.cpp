@@ -100,8 +100,8 @@ TEST(ModelReader, ANonFiniteSizeIsRefusedByName) {
 TEST(ModelReader, AnUnknownArchitectureIsNamed) {
   EXPECT_THAT(error_of(R"({"model_type": "foo", "architectures": ["FooForCausalLM"]})"),
               testing::StartsWith("config.json: architecture 'FooForCausalLM' (model_type 'foo') "
-                                  "is not known; known: llama, qwen2, "));
-  EXPECT_EQ(error_of("{}"), "config.json: neither 'model_type' nor 'architectures' is there");
+                                  "is unknown; known: llama, qwen2, "));
+  EXPECT_EQ(error_of("{}"), "config.json: has neither 'model_type' nor 'architectures'");
 }
 
 TEST(ModelReader, EveryMissingSizeIsNamed) {
@@ -152,7 +152,7 @@ TEST(ModelReader, SizesThatMultiplyBeyondReasonAreRefused) {
 
 TEST(ModelReader, HeadsThatDoNotDivideAreRefused) {
   EXPECT_THAT(error_with("num_key_value_heads", 3),
-              HasSubstr("'num_attention_heads' is 8, which 3 KV heads do not divide"));
+              HasSubstr("'num_attention_heads' is 8, which is not divisible by 3 KV heads"));
   EXPECT_THAT(error_with("num_attention_heads", 6), HasSubstr("512 does not divide by 6"));
   json config = small_llama();
   config["hidden_size"] = 500;

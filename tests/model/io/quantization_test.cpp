@@ -154,7 +154,7 @@ TEST(Quantization, ModeloptAlgorithms) {
   // Some files have quant_algo without quant_method.
   expect_format({{"quant_algo", "FP8"}},
                 {.name = "fp8", .bits_per_weight = 8, .compute = DType::fp8});
-  EXPECT_THAT(error_of(algorithm("FP3")), HasSubstr("'quant_algo' is 'FP3', which is not known"));
+  EXPECT_THAT(error_of(algorithm("FP3")), HasSubstr("'quant_algo' is 'FP3', which is unknown"));
 }
 
 TEST(Quantization, BitsAndBytes) {
@@ -165,10 +165,9 @@ TEST(Quantization, BitsAndBytes) {
 }
 
 TEST(Quantization, UnknownMethodsAreNamed) {
-  EXPECT_THAT(
-      error_of({{"quant_method", "quark"}}),
-      testing::StartsWith(
-          "config.json: quantization_config: 'quant_method' is 'quark', which is not known"));
+  EXPECT_THAT(error_of({{"quant_method", "quark"}}),
+              testing::StartsWith(
+                  "config.json: quantization_config: 'quant_method' is 'quark', which is unknown"));
   EXPECT_THAT(error_of(json::object()), HasSubstr("'quant_method' is ''"));
   EXPECT_THAT(error_of("fp8"), HasSubstr("expected a JSON object"));
 }
@@ -284,7 +283,8 @@ TEST(Quantization, HostileExpressionsAreRefusedOrHarmless) {
   };
   EXPECT_THAT(error_of(with("re:" + std::string(1'000, 'a'))), HasSubstr("too long"));
   EXPECT_THAT(error_of(with("re:(unclosed")), HasSubstr("ignore: '(unclosed' is not a regular"));
-  EXPECT_THAT(error_of(with("re:a{100000}{100000}")), HasSubstr("not a regular expression"));
+  EXPECT_THAT(error_of(with("re:a{100000}{100000}")),
+              HasSubstr("not a supported regular expression"));
   EXPECT_EQ(error_of(with("re:(.*.*.*)*x")), "accepted");  // must not take exponential time
   EXPECT_EQ(error_of(with("re:(m|o|d|e|l|.)+[0-9]+y")), "accepted");
   EXPECT_EQ(error_of(with(std::string(200, '*') + "z")), "accepted");

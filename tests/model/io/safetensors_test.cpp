@@ -204,7 +204,7 @@ TEST(Checkpoints, TheSameTensorInTwoFilesIsRefused) {
   folder.write("x.safetensors", two_tensors());
   folder.write("y.safetensors", two_tensors());
   EXPECT_THAT([&] { read_checkpoint(folder.path()); },
-              ThrowsMessage<Error>(HasSubstr("in another file too")));
+              ThrowsMessage<Error>(HasSubstr("also in another file")));
 }
 
 TEST(Checkpoints, AFolderWithoutOneIsNothing) {

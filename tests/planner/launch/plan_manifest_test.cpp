@@ -53,7 +53,7 @@ TEST(PlanManifest, ABestThatCannotBeOneKeepsItsAnswer) {
       kLoad + kPromise + "--gpu h100,mi300x --price h100=5,mi300x=1 --engine sglang --search tp=1");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out.find("Cheapest: "), std::string::npos);
-  EXPECT_NE(result.err.find("no manifest is written"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("no manifest written"), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("no container image of sglang"), std::string::npos) << result.err;
   EXPECT_FALSE(std::filesystem::exists("m.yaml"));
 }
@@ -62,7 +62,7 @@ TEST(PlanManifest, NoAnswerSaysThatNoneIsWritten) {
   const TemporaryFolder folder;
   const CommandResult result = run_command(kLoad + "--slo p95:tpot:1us --gpu h100 --search tp=1");
   EXPECT_EQ(result.exit_code, 3) << result.err;
-  EXPECT_NE(result.err.find("no manifest is written"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("no manifest written"), std::string::npos) << result.err;
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(Contradictions, OfAResultAreWarnings) {
             "44 output tokens in 4.00 s are 11.0/s, but the file says 20.0/s"},
            // Little: 1 request/s of 3 s each.
            {R"("mean_e2el_ms":3000,"max_concurrency":2)",
-            "3.0 requests in flight on average, but at most 2 were allowed"},
+            "3.0 requests in flight on average, but the limit was 2"},
            {R"("completed":3,"failed":0)", "3 completed and 0 failed of 4 requests"},
            {R"("completed":3,"failed":1)", "1 requests failed"},
            {R"("median_ttft_ms":50,"p99_ttft_ms":40)", "ttft_s: p50 is above p99"},

@@ -162,7 +162,7 @@ TEST(InferencePerf, TpotOfTwoEventsATokenIsTakenByItsDefinitionInstead) {
   EXPECT_NEAR(metric(run, "tpot_s", "mean"), 0.05, 1e-12);
   EXPECT_DOUBLE_EQ(metric(run, "reported_tpot_s", "mean"), 0.025);
   EXPECT_FALSE(has_metric(run, "itl_s", "mean"));
-  EXPECT_THAT(run.warnings, Contains(HasSubstr("two events a token")));
+  EXPECT_THAT(run.warnings, Contains(HasSubstr("two events per token")));
 }
 
 TEST(InferencePerf, FolderOfADemoIsReadStageByStage) {

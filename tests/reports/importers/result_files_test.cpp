@@ -95,7 +95,7 @@ TEST_F(ResultFiles, OneRunInSeveralFilesIsReadOnceFromTheRichest) {
   EXPECT_EQ(reading.runs[5].format, "llmperf");
   EXPECT_EQ(reading.passed_over.size(), 6U);
   EXPECT_THAT(passed_over_note(reading),
-              testing::StartsWith("6 files repeat runs of others and are passed over: "));
+              testing::StartsWith("6 files skipped, because they repeat the runs of others: "));
 }
 
 TEST_F(ResultFiles, ACopyCountsWhereItsOriginalCannotBeRead) {

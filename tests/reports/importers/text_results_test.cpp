@@ -257,7 +257,7 @@ results:
 
 TEST(LlmdYaml, IsReadAsItsJson) {
   const std::string error = import_error(kYaml);
-  if (error.find("without libyaml-cpp") != std::string::npos) GTEST_SKIP() << "no libyaml-cpp";
+  if (error.find("no libyaml-cpp") != std::string::npos) GTEST_SKIP() << "no libyaml-cpp";
   const MeasuredRun run = import_one(kYaml);
   EXPECT_EQ(run.format, "llm-d-report");
   EXPECT_EQ(run.setting.tensor, 8);

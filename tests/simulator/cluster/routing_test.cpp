@@ -168,7 +168,7 @@ TEST(Routing, AClusterThatCannotServeIsRefusedByName) {
   EXPECT_THAT(refusal(cluster), HasSubstr("pool replicas: 0 replicas given"));
   cluster = cluster_of(replica, 1);
   cluster.pools[0].role = PoolRole::prefill;
-  EXPECT_THAT(refusal(cluster), HasSubstr("need each other"));
+  EXPECT_THAT(refusal(cluster), HasSubstr("require each other"));
   cluster.pools[0].replica.engine.scheduler = SchedulerKind::naive;
   EXPECT_THAT(refusal(cluster), HasSubstr("pool replicas: an engine without a KV cache"));
   cluster = cluster_of(replica, 2);

@@ -126,7 +126,7 @@ TEST(Scenario, ValuesNestedTooDeepAreRefused) {
   // Deep enough to take the whole stack of whoever writes such a value by recursion.
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   EXPECT_THAT([&] { parse_scenario("{\"name\": " + deep + "}", "s.json"); },
-              ThrowsMessage<Error>(testing::StrEq("s.json: nests deeper than 64 levels")));
+              ThrowsMessage<Error>(testing::StrEq("s.json: nested deeper than 64 levels")));
 }
 
 TEST(Scenario, AKeyGivenTwiceIsRefusedWhereverItStands) {

@@ -107,7 +107,8 @@ TEST(TraceBench, WhatCannotBeReplayedSaysWhy) {
            {"[]", "is a list, expected a JSON object"},
            {"", "is not JSON"},
            {R"({"a": )" + std::string(40, '['), "nests deeper than 32 levels"},
-           {R"({"generated_texts": [")" + std::string((17 << 20), 'x'), "a text of over 16 MiB"}}) {
+           {R"({"generated_texts": [")" + std::string((17 << 20), 'x'),
+            "a string of over 16 MiB"}}) {
     EXPECT_THAT(error_in(c.text, bench), AllOf(HasSubstr("r.json: "), HasSubstr(c.message)))
         << c.text.substr(0, 100);
   }

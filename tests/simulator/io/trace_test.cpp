@@ -199,14 +199,14 @@ TEST_F(TraceFile, MissingColumnsAreNamedWithThoseFound) {
 TEST_F(TraceFile, DamagedGzipIsOneClearLine) {
   const std::string whole = gzip("arrival,input,output\n0,1,1\n1,1,1\n");
   EXPECT_THAT(error_of(whole.substr(0, whole.size() - 12), ".csv.gz"),
-              HasSubstr("damaged or cut off"));
+              HasSubstr("damaged or truncated"));
   EXPECT_THAT(error_of(whole.substr(0, whole.size() - 3), ".csv.gz"),
-              HasSubstr("damaged or cut off"));
+              HasSubstr("damaged or truncated"));
   std::string flipped = whole;
   flipped[whole.size() / 2] = static_cast<char>(~flipped[whole.size() / 2]);
-  EXPECT_THAT(error_of(flipped, ".csv.gz"), HasSubstr("damaged or cut off"));
+  EXPECT_THAT(error_of(flipped, ".csv.gz"), HasSubstr("damaged or truncated"));
   EXPECT_THAT(error_of("arrival,input,output\n0,1,1\n", ".csv.gz"), HasSubstr("is not gzip"));
-  EXPECT_THAT(error_of("\x1f\x8b", ".csv.gz"), HasSubstr("damaged or cut off"));
+  EXPECT_THAT(error_of("\x1f\x8b", ".csv.gz"), HasSubstr("damaged or truncated"));
 }
 
 TEST_F(TraceFile, ALineWithoutEndStopsAtAMegabyte) {

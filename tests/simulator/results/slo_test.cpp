@@ -56,7 +56,7 @@ TEST(PercentileTarget, TakesTheUnitsOfEveryOtherTime) {
 
 TEST(PercentileTarget, ALimitWithoutAUnitIsRefused) {
   EXPECT_THAT([] { parse_percentile_target("p99:e2e:2"); },
-              ThrowsMessage<Error>(HasSubstr("the limit with its unit")));
+              ThrowsMessage<Error>(HasSubstr("with the limit's unit")));
   EXPECT_DOUBLE_EQ(parse_percentile_target("p99:e2e:2S").limit.value, 2);
 }
 

@@ -96,7 +96,7 @@ TEST(SloVerdict, SaysWhyItDoesNotHold) {
   result.saturation.saturated = true;
   EXPECT_EQ(why_not(judge(result)), "1 of 2 targets missed");
   result.slo = {kept};
-  EXPECT_EQ(why_not(judge(result)), "saturated, its latencies grow as long as the load lasts");
+  EXPECT_EQ(why_not(judge(result)), "saturated, so latencies grow for as long as the load lasts");
   EXPECT_EQ(why_not(judge(SimulationResult{})), "nothing is served");
 }
 
