@@ -66,7 +66,7 @@ std::int64_t longest_request(const Workload& workload) {
 }
 
 void check_runs(const Measurement& m, DType format) {
-  if (const auto asked = m.question.scenario.overrides.kv_cache_dtype; asked && *asked != format) {
+  if (const auto asked = m.task.scenario.overrides.kv_cache_dtype; asked && *asked != format) {
     throw UsageError(
         fmt::format("--kv-cache-dtype: '{}' cannot be run, the cache is {} as all else",
                     name_of(*asked), name_of(format)));
@@ -87,12 +87,12 @@ std::int64_t prompt_tokens(const Workload& workload) {
 }
 
 /// Engine knobs that this workload needs, unless the user has set them.
-EngineOverrides knobs_for(const MeasureQuestion& question, const Workload& workload) {
-  EngineOverrides knobs = question.scenario.overrides;
+EngineOverrides knobs_for(const MeasurementTask& task, const Workload& workload) {
+  EngineOverrides knobs = task.scenario.overrides;
   const std::int64_t longest = longest_request(workload);
   if (!knobs.max_model_len) knobs.max_model_len = longest;
   const auto requests = static_cast<std::int64_t>(workload.requests.size());
-  if (question.batch) {
+  if (task.batch) {
     if (!knobs.max_num_seqs) knobs.max_num_seqs = requests;
     if (*knobs.max_num_seqs < requests) {
       throw UsageError(
@@ -116,7 +116,7 @@ runtime::ExecutorLimits limits_for(const Measurement& m) {
                                  .sequences = std::min(engine.max_num_seqs, requests),
                                  .context = longest_request(m.workload),
                                  .page_size = static_cast<int>(engine.block_size)};
-  limits.rows = std::max(limits.rows, m.question.naive ? limits.context : 0);
+  limits.rows = std::max(limits.rows, m.task.naive ? limits.context : 0);
   const double free = kUsableShare * static_cast<double>(m.device.free_memory_bytes);
   const double fixed = runtime::weight_bytes(m.model) + runtime::buffer_bytes(m.model, limits);
   const double page = runtime::kv_bytes_per_token(m.model) * static_cast<double>(limits.page_size);
@@ -147,7 +147,7 @@ MeasuredLoop run_loop(runtime::Executor& executor, const Measurement& m, Schedul
   MeasuredLoop loop{.run = runtime::serve(executor, m.workload,
                                           {.engine = engine,
                                            .spans = attention_spans(m.deployment.model),
-                                           .seed = m.question.scenario.seed,
+                                           .seed = m.task.scenario.seed,
                                            .simulation = simulation})};
   if (m.has_profile) {
     Deployment deployment = m.deployment;
@@ -169,11 +169,11 @@ void check_served(const Measurement& m) {
 
 /// Resolves model, profile and engine, and the layers that run.
 void resolve_question(Measurement& m) {
-  const Scenario& scenario = m.question.scenario;
+  const Scenario& scenario = m.task.scenario;
   DeploymentOptions options = deployment_options(scenario, PoolScenario{});
   options.weight_format.reset();  // number_format() decides
   options.engine = scenario.engine.empty() ? kOwnEngine : scenario.engine;
-  options.overrides = knobs_for(m.question, m.workload);
+  options.overrides = knobs_for(m.task, m.workload);
   m.has_profile = !scenario.gpu.empty();
   if (m.has_profile) {
     ResolvedDeployment resolved = resolve(options);
@@ -188,32 +188,32 @@ void resolve_question(Measurement& m) {
   requantise(model, std::string(name_of(format)));
   model.activation = format;
   m.deployment.engine.kv_cache_dtype = format;
-  m.model = runtime::runnable_model(model, runtime::element_of(format), m.question.layers);
+  m.model = runtime::runnable_model(model, runtime::element_of(format), m.task.layers);
   model.layers.resize(m.model.layers.size());
 }
 
 }  // namespace
 
-Measurement measure(kernels::Backend& backend, const MeasureQuestion& question,
-                    const std::function<bool(std::int64_t, std::int64_t)>& progress) {
+Measurement run_measurement(kernels::Backend& backend, const MeasurementTask& task,
+                            const std::function<bool(std::int64_t, std::int64_t)>& progress) {
   Measurement m;
-  m.question = question;
+  m.task = task;
   m.device = backend.facts();
-  m.workload = load_workload(question.scenario);
+  m.workload = load_workload(task.scenario);
   resolve_question(m);
   m.limits = limits_for(m);
   m.bandwidth = copy_bandwidth(backend);
-  runtime::Executor executor(backend, m.model, m.limits, question.scenario.seed);
-  const SimulationOptions simulation{.max_concurrency = question.scenario.max_concurrency,
-                                     .slo = question.scenario.slo,
+  runtime::Executor executor(backend, m.model, m.limits, task.scenario.seed);
+  const SimulationOptions simulation{.max_concurrency = task.scenario.max_concurrency,
+                                     .slo = task.scenario.slo,
                                      .progress = progress};
   m.cached = run_loop(executor, m, m.deployment.engine.scheduler, simulation);
   check_served(m);
-  if (question.naive) m.naive = run_loop(executor, m, SchedulerKind::naive, simulation);
-  if (question.batch && !m.cached.run.steps.empty()) {
+  if (task.naive) m.naive = run_loop(executor, m, SchedulerKind::naive, simulation);
+  if (task.batch && !m.cached.run.steps.empty()) {
     const Request& first = m.workload.requests.front();
     m.textbook = runtime::textbook_profile(m.cached.run.steps, m.model,
-                                           {.batch = *question.batch,
+                                           {.batch = *task.batch,
                                             .input_tokens = first.input_tokens,
                                             .output_tokens = first.output_tokens},
                                            m.bandwidth);

@@ -17,7 +17,7 @@
 
 namespace roofcast {
 
-struct MeasureQuestion {
+struct MeasurementTask {
   Scenario scenario{};  // model, workload, engine knobs; gpu: a profile to compare with, or ""
   std::optional<int> layers;          // use only this many first layers; unset: all
   std::optional<std::int64_t> batch;  // the textbook load: this many equal requests at once
@@ -32,7 +32,7 @@ struct MeasuredLoop {
 };
 
 struct Measurement {
-  MeasureQuestion question{};
+  MeasurementTask task{};
   kernels::DeviceFacts device{};
   runtime::RunnableModel model{};
   Deployment deployment{};     // of the layers that ran; its GPU is the profile, or the device's
@@ -49,7 +49,7 @@ struct Measurement {
 
 /// Throws Error if the model cannot be run here (an unsupported feature, too little memory) or the
 /// workload is longer than the model's context. `progress` as in SimulationOptions::progress.
-Measurement measure(kernels::Backend& backend, const MeasureQuestion& question,
-                    const std::function<bool(std::int64_t, std::int64_t)>& progress);
+Measurement run_measurement(kernels::Backend& backend, const MeasurementTask& task,
+                            const std::function<bool(std::int64_t, std::int64_t)>& progress);
 
 }  // namespace roofcast

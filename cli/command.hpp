@@ -17,7 +17,6 @@ struct CommandContext {
   std::string command_line;            // as it could be typed again, for provenance
   std::ostream& out;
   std::ostream& err;
-  std::function<bool()> stopped = {};  // if set, long work checks this instead of Ctrl-C
   /// If set, parse() passes it the command's description and the command ends.
   std::function<void(const Usage&)> describe{};
 };
@@ -44,6 +43,7 @@ int run_staircase(CommandContext&);
 int run_simulate(CommandContext&);
 int run_capacity(CommandContext&);
 int run_plan(CommandContext&);
+int run_whatif(CommandContext&);
 int run_trace(CommandContext&);
 int run_calibrate(CommandContext&);
 int run_profile(CommandContext&);
@@ -54,12 +54,11 @@ int run_measure(CommandContext&);
 int run_validate(CommandContext&);
 int run_fit(CommandContext&);
 int run_report_command(CommandContext&);
+int run_serve(CommandContext&);
 int run_completion(CommandContext&);
 int run_man(CommandContext&);
 
-/// Finds and runs the command; the only place where errors become messages and exit codes. With
-/// `stopped`, it may run on several threads at once for commands that receive it (serve/).
-int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
-                const std::function<bool()>& stopped = {});
+/// Finds and runs the command; the only place where errors become messages and exit codes.
+int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
 
 }  // namespace roofcast

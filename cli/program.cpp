@@ -10,8 +10,6 @@
 #include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/options/from_command.hpp"
-#include "cli/plan/what_if_command.hpp"
-#include "cli/serve_command.hpp"
 #include "embedded_licences.hpp"
 
 namespace roofcast {
@@ -89,8 +87,7 @@ std::string joined(int argc, const char* const* argv) {
   return line;
 }
 
-int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
-             const std::function<bool()>& stopped) {
+int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   const std::string first = argc > 1 ? argv[1] : "--help";
   if (first == "--help" || first == "-h" || first == "help") {
     print_help(argc > 1 ? out : err);
@@ -105,7 +102,7 @@ int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream&
     return kExitDone;
   }
   const Command& command = find_command(first);
-  CommandContext context{{argv + 2, argv + argc}, joined(argc, argv), out, err, stopped};
+  CommandContext context{{argv + 2, argv + argc}, joined(argc, argv), out, err};
   return command.run(context);
 }
 
@@ -113,10 +110,9 @@ int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream&
 
 std::span<const Command> commands() { return kCommands; }
 
-int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
-                const std::function<bool()>& stopped) {
+int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   try {
-    const int code = dispatch(argc, argv, out, err, stopped);
+    const int code = dispatch(argc, argv, out, err);
     out.flush();
     if (!out) throw Error("cannot write to standard output");
     return code;

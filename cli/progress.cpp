@@ -37,25 +37,19 @@ std::string progress_line(std::int64_t done, std::int64_t total, const std::stri
                             as_time(Seconds{elapsed_s * (1 - share) / share}));
 }
 
-ProgressBar::ProgressBar(std::ostream& err, std::string what)
-    : ProgressBar(CommandContext{{}, {}, err, err}, std::move(what)) {}
-
-ProgressBar::ProgressBar(const CommandContext& context, std::string what)
-    : err_(context.err), what_(std::move(what)), stopped_(context.stopped) {
+ProgressBar::ProgressBar(std::ostream& err, std::string what) : err_(err), what_(std::move(what)) {
   start_ = last_ = std::chrono::steady_clock::now();
-  if (stopped_) return;
   terminal_ = isatty(STDERR_FILENO) == 1;
   interrupt_seen = 0;
   std::signal(SIGINT, on_interrupt);
 }
 
 ProgressBar::~ProgressBar() {
-  if (stopped_) return;
   std::signal(SIGINT, SIG_DFL);
   if (drawn_) err_ << "\r\033[K" << std::flush;
 }
 
-bool ProgressBar::interrupted() const { return stopped_ ? stopped_() : interrupt_seen != 0; }
+bool ProgressBar::interrupted() const { return interrupt_seen != 0; }
 
 bool ProgressBar::show(std::int64_t done, std::int64_t total) {
   using namespace std::chrono_literals;

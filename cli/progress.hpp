@@ -1,14 +1,11 @@
 // A progress bar on stderr, only on a terminal and only once the work takes over a second; and
-// Ctrl-C (or a server's equivalent) as a request to stop cleanly.
+// Ctrl-C as a request to stop cleanly.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <iosfwd>
 #include <string>
-
-#include "cli/command.hpp"
 
 namespace roofcast {
 
@@ -21,9 +18,6 @@ class ProgressBar {
  public:
   /// `what` is the unit counted: "requests". Draws nothing if stderr is not a terminal.
   ProgressBar(std::ostream& err, std::string what);
-  /// The same on the command's stderr. If context.stopped is set, it handles no signals and draws
-  /// nothing, so that bars may exist on several threads at once.
-  ProgressBar(const CommandContext& context, std::string what);
   ~ProgressBar();  // clears the line
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -36,7 +30,6 @@ class ProgressBar {
  private:
   std::ostream& err_;
   std::string what_;
-  std::function<bool()> stopped_;  // empty: Ctrl-C
   bool terminal_ = false;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point start_;

@@ -3,22 +3,141 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iosfwd>
 #include <optional>
 #include <ostream>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
+#include "base/io/output_file.hpp"
 #include "base/quantity.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/progress.hpp"
-#include "cli/write_report.hpp"
 #include "planner/evaluate_all.hpp"
+#include "reports/figures/chart_option.hpp"
+#include "reports/figures/chart_renderer.hpp"
+#include "reports/figures/drawn_series.hpp"
+#include "reports/figures/png.hpp"
+#include "reports/pages/html_page.hpp"
+#include "reports/pages/report.hpp"
 #include "reports/pages/report_document.hpp"
 #include "reports/pages/reports.hpp"
+#include "roofcast/stored_runs.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast {
 namespace {
+
+/// Paths; empty: not requested. "-" for md, csv and json is standard output.
+struct ReportFiles {
+  std::string html{}, md{}, csv{}, json{};
+  std::string svg{}, png{};  // folders, one file per figure
+
+  bool any() const;
+};
+
+namespace fs = std::filesystem;
+
+// PNG pixels per CSS pixel.
+constexpr double kScale = 2;
+
+struct Flagged {
+  const char* flag;
+  const std::string& path;
+};
+
+std::vector<Flagged> single_files(const ReportFiles& files) {
+  return {{"--html", files.html}, {"--md", files.md}, {"--csv", files.csv}, {"--json", files.json}};
+}
+
+bool is_stdout(const std::string& path) { return path == "-"; }
+
+void make_folder(const std::string& path, const char* flag) {
+  std::error_code failure;
+  fs::create_directories(path, failure);
+  if (!fs::is_directory(path, failure)) {
+    throw Error(std::string(flag) + ": " + path + " is not a folder and cannot be created");
+  }
+  check_writable((fs::path(path) / ".roofcast").string());
+}
+
+void write_form(const Report& report, const std::string& path, OutputFormat format,
+                std::ostream& out) {
+  if (path.empty()) return;
+  std::ostringstream text;
+  write(report, format, text);
+  if (is_stdout(path)) {
+    out << text.str();
+  } else {
+    write_whole(path, text.str());
+  }
+}
+
+void write_pictures(const Report& report, const ReportFiles& files) {
+  if (files.svg.empty() && files.png.empty()) return;
+  ChartRenderer renderer;
+  for (const ReportSection& section : report.sections) {
+    for (const Figure& figure : section.figures) {
+      if (!can_be_drawn(figure)) continue;
+      const std::string svg =
+          renderer.svg(chart_option(figure, ChartTitle::inside), chart_size(figure), "c");
+      if (!files.svg.empty()) {
+        write_whole((fs::path(files.svg) / (figure_id(figure) + ".svg")).string(), svg);
+      }
+      if (!files.png.empty()) {
+        write_whole((fs::path(files.png) / (figure_id(figure) + ".png")).string(),
+                    png_of(svg, kScale));
+      }
+    }
+  }
+}
+
+bool ReportFiles::any() const {
+  return !html.empty() || !md.empty() || !csv.empty() || !json.empty() || !svg.empty() ||
+         !png.empty();
+}
+
+/// Call before the work starts: throws UsageError if a file would overwrite one that the report
+/// reads or another output, Error if one cannot be written or this build cannot draw.
+void check_files(const ReportFiles& files, const std::vector<std::string>& read) {
+  std::vector<std::string> taken = read;
+  bool printed = false;
+  for (const Flagged& file : single_files(files)) {
+    if (file.path.empty()) continue;
+    if (is_stdout(file.path)) {
+      if (std::exchange(printed, true)) {
+        throw UsageError(std::string(file.flag) + ": standard output takes only one format");
+      }
+      if (std::string(file.flag) == "--html") throw UsageError("--html: expected a file, not '-'");
+      continue;
+    }
+    check_not_among(file.path, file.flag, taken);
+    check_writable(file.path);
+    taken.push_back(file.path);
+  }
+  if ((!files.svg.empty() || !files.png.empty()) && !has_charts()) {
+    throw Error("this build cannot draw charts (ROOFCAST_CHARTS=OFF)");
+  }
+  if (!files.png.empty() && !has_png()) {
+    throw Error("this build cannot write PNG: it was built without librsvg (--svg works)");
+  }
+  if (!files.svg.empty()) make_folder(files.svg, "--svg");
+  if (!files.png.empty()) make_folder(files.png, "--png");
+}
+
+/// Writes each file completely or not at all.
+void write_report(const Report& report, const ReportFiles& files, std::ostream& out) {
+  if (!files.html.empty()) write_whole(files.html, html_page(report));
+  write_form(report, files.md, OutputFormat::md, out);
+  write_form(report, files.csv, OutputFormat::csv, out);
+  write_form(report, files.json, OutputFormat::json, out);
+  write_pictures(report, files);
+}
 
 struct ReportOptions {
   std::string what{};
@@ -63,12 +182,6 @@ Store open_store(const std::string& path) {
   return {path, Store::Mode::read};
 }
 
-Run find_run(const Store& store, const std::string& path, std::int64_t id) {
-  auto run = store.run(id);
-  if (!run) throw Error(fmt::format("{}: no run {} (roofcast runs lists them)", path, id));
-  return *std::move(run);
-}
-
 /// Files that the report reads: the store and the inputs of the run.
 std::vector<std::string> files_read(const ReportOptions& options, const Run& run) {
   std::vector<std::string> files{options.store_path};
@@ -99,7 +212,7 @@ Report report_of(ReportOptions options, std::ostream& err) {
   }
   if (const auto id = run_id(options.what)) {
     const Store store = open_store(options.store_path);
-    const Run run = find_run(store, options.store_path, *id);
+    const Run run = stored_run(store, options.store_path, *id);
     check_files(options.files, files_read(options, run));
     ProgressBar bar(err, "steps of the work");
     return run_report(

@@ -2,36 +2,118 @@
 // and `runs compare`.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/io/bounded_json.hpp"
+#include "base/io/named_pipe.hpp"
 #include "base/numbers.hpp"
 #include "cli/options/arguments.hpp"
-#include "cli/runs_sql.hpp"
 #include "planner/flags/flag_values.hpp"
-#include "reports/store.hpp"
+#include "reports/document.hpp"
+#include "reports/store_query.hpp"
 #include "roofcast/envelope.hpp"
+#include "roofcast/stored_runs.hpp"
 
 namespace roofcast {
 namespace {
 
-Json row_json(const RunRow& row) {
-  return {{"id", row.id},
-          {"kind", row.kind},
-          {"created_at", row.created_at},
-          {"model", row.model},
-          {"gpu", row.gpu},
-          {"engine", row.engine},
-          {"seed", row.seed},
-          {"summary", row.summary},
-          {"tool_version", row.tool_version},
-          {"command_line", row.command_line}};
+/// Reads one byte more than a query may have, so that longer ones are detected.
+std::string text_of(std::istream& in) {
+  std::string text(kLongestQuery + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+struct CellText {
+  std::string operator()(std::monostate) const { return ""; }
+  std::string operator()(std::int64_t number) const { return std::to_string(number); }
+  std::string operator()(double number) const { return fmt::format("{}", number); }
+  std::string operator()(const std::string& text) const { return text; }
+};
+
+/// JSON has no infinity: null.
+struct CellJson {
+  Json operator()(std::monostate) const { return nullptr; }
+  Json operator()(std::int64_t number) const { return number; }
+  Json operator()(double number) const { return std::isfinite(number) ? Json(number) : nullptr; }
+  Json operator()(const std::string& text) const { return text; }
+};
+
+/// Column names as keys of an object: a second "name" becomes "name_2".
+std::vector<std::string> keys_of(const std::vector<std::string>& columns) {
+  std::set<std::string> taken(columns.begin(), columns.end());
+  std::set<std::string> used;
+  std::vector<std::string> keys;
+  for (const std::string& column : columns) {
+    std::string key = column;
+    for (int i = 2; used.contains(key) || (key != column && taken.contains(key)); ++i) {
+      key = fmt::format("{}_{}", column, i);
+    }
+    used.insert(key);
+    keys.push_back(key);
+  }
+  return keys;
+}
+
+bool is_text(const QueryValue& value) { return std::holds_alternative<std::string>(value); }
+
+std::vector<Column> columns_of(const QueryAnswer& answer) {
+  std::vector<Column> columns;
+  for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+    const bool has_text = std::any_of(answer.rows.begin(), answer.rows.end(),
+                                      [i](const auto& row) { return is_text(row[i]); });
+    columns.push_back({.title = answer.columns[i], .right = !has_text});
+  }
+  return columns;
+}
+
+std::string sql_text(const std::string& given) {
+  if (given == "-") return text_of(std::cin);
+  if (!given.starts_with('@')) return given;
+  const std::string path = given.substr(1);
+  refuse_named_pipe(path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) {
+    throw Error(path + ": cannot be read (--sql @FILE)");
+  }
+  return text_of(file);
+}
+
+/// Column names as titles, numbers as SQLite prints them, NULL as empty; in JSON one object per
+/// row.
+Document sql_document(const QueryAnswer& answer, const std::string& path, const std::string& sql) {
+  Document document{.machine = envelope("runs", {{"store", path}, {"sql", sql}}), .sections = {}};
+  Table table{.title = "", .columns = columns_of(answer), .rows = {}};
+  const std::vector<std::string> keys = keys_of(answer.columns);
+  Json rows = Json::array();
+  for (const auto& row : answer.rows) {
+    Json object = Json::object();
+    std::vector<std::string>& cells = table.rows.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      object[keys[i]] = std::visit(CellJson{}, row[i]);
+      cells.push_back(std::visit(CellText{}, row[i]));
+    }
+    rows.push_back(std::move(object));
+  }
+  document.machine["columns"] = keys;
+  document.machine["rows"] = std::move(rows);
+  document.machine["more"] = answer.more;
+  document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
+  return document;
 }
 
 Document list_document(const Store& store, const std::string& path) {
-  Document document{.machine = envelope("runs", {{"store", path}}), .sections = {}};
+  const std::vector<RunRow> rows = store.runs();
+  Document document{.machine = runs_json(rows, path), .sections = {}};
   Table table{.title = "",
               .columns = {{"Run"},
                           {"When", false},
@@ -41,34 +123,22 @@ Document list_document(const Store& store, const std::string& path) {
                           {"Engine", false},
                           {"Result", false}},
               .rows = {}};
-  Json runs = Json::array();
-  for (const RunRow& row : store.runs()) {
+  for (const RunRow& row : rows) {
     table.rows.push_back({std::to_string(row.id), row.created_at, row.kind, row.model, row.gpu,
                           row.engine, row.summary});
-    runs.push_back(row_json(row));
   }
-  document.machine["runs"] = std::move(runs);
   document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
   return document;
 }
 
 Document run_document(const Run& run, const std::string& path) {
-  Document document{.machine = envelope("runs", {{"store", path}, {"id", run.row.id}}),
-                    .sections = {}};
-  document.machine.update(row_json(run.row));
-  document.machine["profile_hash"] = run.row.profile_hash;
-  document.machine["scenario"] = parse_bounded<Json>(run.row.scenario_json, path);
-  Json metrics = Json::array();
+  Document document{.machine = run_json(run, path), .sections = {}};
   Table table{.title = "Metrics",
               .columns = {{"Metric", false}, {"Statistic", false}, {"Value"}},
               .rows = {}};
   for (const MetricRow& metric : run.metrics) {
-    metrics.push_back(
-        {{"name", metric.name}, {"statistic", metric.statistic}, {"value", metric.value}});
     table.rows.push_back({metric.name, metric.statistic, fmt::format("{:.6g}", metric.value)});
   }
-  document.machine["metrics"] = std::move(metrics);
-  document.machine["requests_stored"] = run.requests.size();
   document.sections.push_back(
       {.heading = fmt::format("Run {}: {} of {} on {}, {}", run.row.id, run.row.kind, run.row.model,
                               run.row.gpu, run.row.engine),
@@ -136,10 +206,7 @@ int run_runs(CommandContext& context) {
     write(list_document(store, path), common->output, context.out);
     return kExitDone;
   }
-  const auto run = store.run(id);
-  if (!run)
-    throw Error(fmt::format("{}: no run {} (roofcast runs --store {} lists them)", path, id, path));
-  write(run_document(*run, path), common->output, context.out);
+  write(run_document(stored_run(store, path, id), path), common->output, context.out);
   return kExitDone;
 }
 

@@ -1,5 +1,4 @@
-#include "cli/serve_command.hpp"
-
+// roofcast serve: the web page and its API, until Ctrl-C or SIGTERM.
 #include <fmt/format.h>
 #include <pthread.h>
 #include <unistd.h>

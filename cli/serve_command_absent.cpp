@@ -1,7 +1,6 @@
 // A build without the HTTP library.
 #include "base/error.hpp"
 #include "cli/options/arguments.hpp"
-#include "cli/serve_command.hpp"
 
 namespace roofcast {
 

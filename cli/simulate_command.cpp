@@ -16,15 +16,16 @@
 #include "cli/progress.hpp"
 #include "reports/pages/limits_section.hpp"
 #include "reports/pages/simulation_sections.hpp"
+#include "reports/rows/simulation_rows.hpp"
 #include "roofcast/simulate.hpp"
-#include "roofcast/simulation_rows.hpp"
+#include "roofcast/stored_runs.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast {
 namespace {
 
 SimulationOutcome simulate_with_progress(SimulationRun run, const CommandContext& context) {
-  ProgressBar bar(context, "requests");
+  ProgressBar bar(context.err, "requests");
   return simulate_prepared(
       std::move(run), [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
 }
@@ -32,7 +33,7 @@ SimulationOutcome simulate_with_progress(SimulationRun run, const CommandContext
 void explain_with_progress(SimulationOutcome& outcome, const CommandContext& context) {
   bool complete = true;
   {
-    ProgressBar bar(context, "simulations");
+    ProgressBar bar(context.err, "simulations");
     complete = explain(
         outcome, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
   }
@@ -100,14 +101,12 @@ int run_simulate(CommandContext& context) {
     return kExitFailed;
   }
   if (store) {
-    Run row = simulation_row(outcome.run, context.command_line, options.keep_requests);
-    const std::vector<MetricRow> costs = cost_metrics(outcome.run);
-    row.metrics.insert(row.metrics.end(), costs.begin(), costs.end());
-    const auto id = store->add(row);
+    const auto id =
+        store_simulation(*store, outcome.run, context.command_line, options.keep_requests);
     context.err << "run " << id << " stored in " << options.store_path << " (roofcast runs " << id
                 << " --store " << options.store_path << ")\n";
   }
-  if (options.explain) explain_with_progress(outcome, context);
+  if (options.question.explain) explain_with_progress(outcome, context);
   write(document_of(outcome), common->output, context.out);
   return is_yes(outcome.answer) ? kExitDone : kExitNo;
 }

@@ -7,8 +7,9 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(rooms libroofcast roofcast_launch roofcast_planner roofcast_simulator_io roofcast_simulator roofcast_model_io
-  roofcast_gpu_io roofcast_model roofcast_reports roofcast_text roofcast_base)
+set(rooms libroofcast roofcast_validate roofcast_device_runs roofcast_runtime roofcast_kernel_tables roofcast_calibrate
+  roofcast_report_rows roofcast_importers roofcast_launch roofcast_planner roofcast_simulator_io roofcast_simulator
+  roofcast_model_io roofcast_gpu_io roofcast_model roofcast_reports roofcast_text roofcast_base)
 set(archives)
 foreach(room ${rooms})
   list(APPEND archives $<TARGET_FILE:${room}>)
@@ -21,7 +22,8 @@ add_dependencies(roofcast_library ${rooms})
 target_link_options(roofcast_library PRIVATE -Wl,--no-undefined)
 target_link_libraries(roofcast_library
   PRIVATE -Wl,--whole-archive ${archives} -Wl,--no-whole-archive
-    Boost::iostreams fmt::fmt SQLiteCpp TBB::tbb Threads::Threads
+    roofcast_kernels_cpu roofcast_kernels_cuda Boost::iostreams fmt::fmt SQLiteCpp TBB::tbb Threads::Threads
+    $<TARGET_NAME_IF_EXISTS:yaml-cpp>
   INTERFACE nlohmann_json::nlohmann_json)
 if(ROOFCAST_HAS_MPI)
   target_link_libraries(roofcast_library PRIVATE MPI::MPI_CXX)
@@ -34,7 +36,7 @@ target_include_directories(roofcast_library INTERFACE $<INSTALL_INTERFACE:${CMAK
 
 install(TARGETS roofcast_library EXPORT RoofcastTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-foreach(room base model simulator planner reports roofcast)
+foreach(room base model kernels simulator planner reports calibrate validate roofcast)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/roofcast
     COMPONENT development FILES_MATCHING PATTERN *.hpp)
 endforeach()

@@ -165,14 +165,24 @@ std::int64_t Store::add(const Run& run) {
   });
 }
 
-std::vector<RunRow> Store::runs() const {
+std::vector<RunRow> Store::runs(std::int64_t max) const {
   return explaining(impl_->path, impl_->wait, "", [&] {
     SQLite::Statement query(impl_->database,
                             "SELECT id, kind, created_at, tool_version, command_line, model, gpu, "
-                            "engine, '', profile_hash, seed, summary FROM runs ORDER BY id DESC");
+                            "engine, '', profile_hash, seed, summary FROM runs ORDER BY id DESC "
+                            "LIMIT ?");
+    query.bind(1, max);
     std::vector<RunRow> rows;
     while (query.executeStep()) rows.push_back(run_row(query));
     return rows;
+  });
+}
+
+std::int64_t Store::run_count() const {
+  return explaining(impl_->path, impl_->wait, "", [&] {
+    SQLite::Statement query(impl_->database, "SELECT count(*) FROM runs");
+    query.executeStep();
+    return query.getColumn(0).getInt64();
   });
 }
 

@@ -99,7 +99,9 @@ class Store {
 
   /// All or nothing; returns the run's id.
   std::int64_t add(const Run& run);
-  std::vector<RunRow> runs() const;               // newest first, without scenario_json
+  /// Newest first, without scenario_json; at most `max`, or all if that is negative.
+  std::vector<RunRow> runs(std::int64_t max = -1) const;
+  std::int64_t run_count() const;
   std::optional<Run> run(std::int64_t id) const;  // metrics by name and statistic; requests too
 
   // ---- calibrations, stored while they run (store_calibration.cpp)

@@ -163,9 +163,7 @@ std::optional<CapacityPoint> point_of(LoadKind kind, const std::optional<LoadPoi
 std::optional<AskedLoad> asked_of(const CapacityFindings& found) {
   if (!found.asked) return std::nullopt;
   AskedLoad asked{point_of(found.study.kind, *found.asked), found.confidence->probability};
-  for (const Cause& cause : found.confidence->causes) {
-    asked.causes.push_back({cause.name, cause.flips_at});
-  }
+  for (const Cause& cause : found.confidence->causes) asked.causes.push_back({cause});
   return asked;
 }
 
@@ -290,9 +288,7 @@ CapacityAnswer capacity(const CapacityQuestion& question, const Progress& progre
 Json to_json(const CapacityAnswer& answer) { return record_to_json(answer); }
 
 CapacityAnswer capacity_answer_from_json(const Json& json) {
-  CapacityAnswer answer = record_from_json<CapacityAnswer>(json);
-  check_head(answer.head, "capacity");
-  return answer;
+  return answer_from_json<CapacityAnswer>(json, "capacity");
 }
 
 Json capacity_answer_schema() {

@@ -13,11 +13,12 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "planner/capacity/confidence.hpp"
 #include "planner/capacity/growth.hpp"
 #include "planner/capacity/load_study.hpp"
+#include "planner/pool_description.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
-#include "roofcast/pool_description.hpp"
 #include "roofcast/progress.hpp"
 
 namespace roofcast {
@@ -50,10 +51,7 @@ struct CapacityInputs {
 };
 
 /// An uncertain input of the simulation.
-struct CapacityCause {
-  std::string name{};                // "step time", "host work per request", "KV capacity"
-  std::optional<double> flips_at{};  // its standard deviations that flip the verdict; unset: none
-};
+struct CapacityCause : Cause {};
 
 /// The load that was asked for.
 struct AskedLoad : CapacityPoint {

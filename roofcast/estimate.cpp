@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/record.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/generation_estimate.hpp"
 #include "planner/sizing.hpp"
+#include "roofcast/answer_json.hpp"
 
 namespace roofcast {
 
@@ -103,8 +103,7 @@ EstimateAnswer estimate(const EstimateQuestion& question) {
 Json to_json(const EstimateAnswer& answer) { return record_to_json(answer); }
 
 EstimateAnswer estimate_answer_from_json(const Json& json) {
-  auto answer = record_from_json<EstimateAnswer>(json);
-  check_head(answer.head, kCommand);
+  auto answer = answer_from_json<EstimateAnswer>(json, kCommand);
   answer.step = {step_time(answer.operators.prefill, answer.host.prefill),
                  step_time(answer.operators.decode, answer.host.decode)};
   return answer;

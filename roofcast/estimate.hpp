@@ -18,9 +18,9 @@
 #include "base/json.hpp"
 #include "base/units.hpp"
 #include "planner/deploy.hpp"
-#include "roofcast/deployment_description.hpp"
+#include "planner/deployment_description.hpp"
+#include "planner/step_description.hpp"
 #include "roofcast/envelope.hpp"
-#include "roofcast/step_description.hpp"
 
 namespace roofcast {
 

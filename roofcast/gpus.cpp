@@ -2,23 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <string_view>
-#include <tuple>
 
 #include "base/numbers.hpp"
-#include "base/record.hpp"
 #include "model/step/roofline.hpp"
+#include "roofcast/record_parts.hpp"
 
 namespace roofcast {
-
-template <>
-struct EnumNames<OperatorFamily> {
-  static inline const std::array values = names_of(
-      OperatorFamily::gemm, OperatorFamily::moe, OperatorFamily::prefill_attention,
-      OperatorFamily::decode_attention, OperatorFamily::memory_bound, OperatorFamily::collective);
-  static_assert(std::tuple_size_v<decltype(values)> == kOperatorFamilies);
-};
 
 namespace {
 
@@ -207,15 +197,11 @@ Json to_json(const GpuListAnswer& answer) { return record_to_json(answer); }
 Json to_json(const GpuAnswer& answer) { return record_to_json(answer); }
 
 GpuListAnswer gpu_list_answer_from_json(const Json& json) {
-  auto answer = record_from_json<GpuListAnswer>(json);
-  check_head(answer.head, kCommand);
-  return answer;
+  return answer_from_json<GpuListAnswer>(json, kCommand);
 }
 
 GpuAnswer gpu_answer_from_json(const Json& json) {
-  auto answer = record_from_json<GpuAnswer>(json);
-  check_head(answer.head, kCommand);
-  return answer;
+  return answer_from_json<GpuAnswer>(json, kCommand);
 }
 
 Json gpu_list_answer_schema() { return schema_document<GpuListAnswer>("roofcast gpus"); }

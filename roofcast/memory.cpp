@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/record.hpp"
 #include "planner/sizing.hpp"
+#include "roofcast/answer_json.hpp"
 
 namespace roofcast {
 namespace {
@@ -180,8 +180,7 @@ bool is_yes(const MemoryAnswer& answer) {
 Json to_json(const MemoryAnswer& answer) { return record_to_json(answer); }
 
 MemoryAnswer memory_answer_from_json(const Json& json) {
-  auto answer = record_from_json<MemoryAnswer>(json);
-  check_head(answer.head, kCommand);
+  auto answer = answer_from_json<MemoryAnswer>(json, kCommand);
   if (!answer.solution) return answer;
   const MemorySolution& solution = *answer.solution;
   if (solution.tensor_parallel) {

@@ -21,7 +21,7 @@
 #include "base/units.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "planner/deploy.hpp"
-#include "roofcast/deployment_description.hpp"
+#include "planner/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
 
 namespace roofcast {

@@ -6,11 +6,11 @@
 #include <utility>
 #include <variant>
 
-#include "base/record.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"
 #include "model/io/model_reader.hpp"
 #include "planner/deploy.hpp"
+#include "roofcast/answer_json.hpp"
 
 namespace roofcast {
 namespace {
@@ -152,15 +152,11 @@ Json to_json(const ModelListAnswer& answer) { return record_to_json(answer); }
 Json to_json(const ModelAnswer& answer) { return record_to_json(answer); }
 
 ModelListAnswer model_list_answer_from_json(const Json& json) {
-  auto answer = record_from_json<ModelListAnswer>(json);
-  check_head(answer.head, kCommand);
-  return answer;
+  return answer_from_json<ModelListAnswer>(json, kCommand);
 }
 
 ModelAnswer model_answer_from_json(const Json& json) {
-  auto answer = record_from_json<ModelAnswer>(json);
-  check_head(answer.head, kCommand);
-  return answer;
+  return answer_from_json<ModelAnswer>(json, kCommand);
 }
 
 Json model_list_answer_schema() { return schema_document<ModelListAnswer>("roofcast models"); }

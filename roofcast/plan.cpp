@@ -1,12 +1,11 @@
 #include "roofcast/plan.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/launch/plan_launch.hpp"
 #include "planner/search/plan_digest.hpp"
@@ -211,7 +210,7 @@ PlanTask task_of(const PlanQuestion& question) {
   auto* synthetic = std::get_if<SyntheticWorkload>(&task.base.workload);
   if (synthetic != nullptr && question.free_length) synthetic->num_prompts = kDefaultPrompts;
   // A scenario names a GPU; that of a plan all that were searched.
-  if (task.base.gpu.empty()) task.base.gpu = fmt::format("{}", fmt::join(question.gpus, ","));
+  if (task.base.gpu.empty()) task.base.gpu = joined(question.gpus, ",");
   task.space = {.gpus = question.gpus,
                 .dimensions = completed(question.search, question.fixed_tensor ||
                                                              question.scenario.parallel.tensor > 1),
@@ -243,23 +242,12 @@ std::string title_of(const Shape& shape, std::int64_t units) {
       short_name(Candidate{.shape = shape, .units = static_cast<std::int32_t>(units)}), shape);
 }
 
+/// The keys of a deployment are those of a scenario.
 PlanDeployment deployment_of(const Shape& shape) {
-  PlanDeployment deployment{.gpu = shape.gpu, .name = short_name(shape)};
-  const Json scenario = Json::parse(to_json(scenario_of({}, {.shape = shape, .units = 1})));
-  const auto text = [&](const char* key) -> std::optional<std::string> {
-    if (!scenario.contains(key)) return std::nullopt;
-    return scenario[key].get<std::string>();
-  };
-  const auto json = [&](const char* key) -> std::optional<std::shared_ptr<const Json>> {
-    if (!scenario.contains(key)) return std::nullopt;
-    return std::make_shared<const Json>(scenario[key]);
-  };
-  deployment.engine = text("engine");
-  deployment.quantization = text("quantization");
-  deployment.parallel = json("parallel");
-  deployment.engine_options = json("engine_options");
-  deployment.cluster = json("cluster");
-  return deployment;
+  Json json = value_to_json(scenario_of({}, {.shape = shape, .units = 1}));
+  record_detail::put(json, "gpu", value_to_json(shape.gpu));
+  record_detail::put(json, "name", value_to_json(short_name(shape)));
+  return record_from_json<PlanDeployment>(json);
 }
 
 PlanCandidate candidate_of(const PlanFindings& found, const TriedCandidate& tried) {
@@ -289,9 +277,7 @@ RankedPlan ranked_of(const PreparedPlan& prepared, const PlanFindings& found,
   ranked.power_w = one.needs.power_w;
   ranked.pareto = one.pareto;
   ranked.probability = one.finalist.confidence.probability;
-  for (const Cause& cause : one.finalist.confidence.causes) {
-    ranked.causes.push_back({cause.name, cause.flips_at});
-  }
+  for (const Cause& cause : one.finalist.confidence.causes) ranked.causes.push_back({cause});
   ranked.capacity_factor = one.finalist.capacity_factor;
   ranked.capacity_bounded = one.finalist.capacity_bounded;
   ranked.capacity_monotone = one.finalist.capacity_monotone;
@@ -458,9 +444,7 @@ Json to_json(const PlanInputs& inputs) { return record_to_json(inputs); }
 Json to_json(const PlanAnswer& answer) { return record_to_json(answer); }
 
 PlanAnswer plan_answer_from_json(const Json& json) {
-  PlanAnswer answer = record_from_json<PlanAnswer>(json);
-  check_head(answer.head, "plan");
-  return answer;
+  return answer_from_json<PlanAnswer>(json, "plan");
 }
 
 Json plan_answer_schema() { return schema_document<PlanAnswer>("What roofcast plan answers"); }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "planner/capacity/confidence.hpp"
 #include "planner/search/evaluations.hpp"
 #include "planner/search/plan.hpp"
 #include "roofcast/envelope.hpp"
@@ -70,10 +71,7 @@ struct PlanCandidate {
 };
 
 /// An uncertain input of the simulations.
-struct PlanCause {
-  std::string name{};
-  std::optional<double> flips_at{};  // its standard deviations that flip the verdict; unset: none
-};
+struct PlanCause : Cause {};
 
 struct RankedPlan : PlanCandidate {
   std::int64_t gpus = 0;

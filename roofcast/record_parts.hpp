@@ -7,10 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/record.hpp"
+#include "calibrate/curve_errors.hpp"
+#include "roofcast/answer_json.hpp"
 #include "roofcast/limits.hpp"
 #include "simulator/cluster/cluster.hpp"
-#include "simulator/io/scenario_reader.hpp"
+#include "simulator/scenario.hpp"
 
 namespace roofcast {
 
@@ -36,23 +37,32 @@ struct EnumNames<PoolRole> {
       names_of_first<PoolRole>(static_cast<int>(PoolRole::decode) + 1);
 };
 
+template <>
+struct EnumNames<OperatorFamily> {
+  static inline const auto values = names_of_first<OperatorFamily>(kOperatorFamilies);
+};
+
+/// Errors of points that were answered from the others of their curve. `judged`: and how many
+/// points had neighbours for it.
+template <class Visitor>
+void visit_family(Visitor& visit, FamilyError& family, bool judged) {
+  visit("family", family.family, "of operators");
+  visit("kernel", family.kernel, "source of the kernels");
+  visit("curves", family.curves, "how many");
+  visit("points", family.points, "on them");
+  if (judged) visit("judged_points", family.judged, "with neighbours on both sides");
+  visit("median_error", family.median_error, "relative; 0 without judged points");
+  visit("p90_error", family.p90_error, "relative; 0 without judged points");
+}
+
 // A scenario appears in an answer as in its file (simulator/io/scenario.schema.json).
 
 template <>
-inline Json value_to_json<Scenario>(const Scenario& scenario) {
-  return Json::parse(to_json(scenario));
-}
-
+Json value_to_json<Scenario>(const Scenario& scenario);
 template <>
-inline void value_from_json<Scenario>(const Json& json, Scenario& scenario,
-                                      const std::string& path) {
-  scenario = parse_scenario(json.dump(), path);
-}
-
+void value_from_json<Scenario>(const Json& json, Scenario& scenario, const std::string& path);
 template <>
-inline Json value_schema<Scenario>() {
-  return {{"type", "object"}};
-}
+Json value_schema<Scenario>();
 
 template <class Visitor>
 void members(Visitor& visit, LimitAnswer& limit) {

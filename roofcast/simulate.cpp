@@ -5,8 +5,8 @@
 #include "base/error.hpp"
 #include "planner/cost.hpp"
 #include "planner/evaluate_all.hpp"
+#include "planner/run_simulation.hpp"
 #include "roofcast/record_parts.hpp"
-#include "roofcast/run_simulation.hpp"
 #include "simulator/results/figures.hpp"
 #include "simulator/results/verdict.hpp"
 
@@ -138,21 +138,13 @@ void members(Visitor& visit, ReplicaResult& replica) {
   visit("engine", replica.use, "over its part of the makespan");
 }
 
-namespace {
-
-constexpr const char* kCommand = "simulate";
-
 template <class Visitor>
-void members_of_question(Visitor& visit, SimulationAnswer& answer) {
+void members(Visitor& visit, SimulationAnswer& answer) {
   members(visit, answer.head);
   visit("inputs", answer.inputs, "the question as understood");
   visit("fits", answer.fits, "whether every pool fits in memory");
   visit.if_set("reason", answer.reason, "what does not; then nothing else follows");
-}
-
-/// Fields of a deployment that fits.
-template <class Visitor>
-void members_of_run(Visitor& visit, SimulationAnswer& answer) {
+  if (!answer.fits) return;
   visit("workload", answer.workload, "what arrived");
   members(visit, answer.load);
   visit("preemptions", answer.engine.preemptions, "as engine.preemptions");
@@ -168,6 +160,10 @@ void members_of_run(Visitor& visit, SimulationAnswer& answer) {
         "at the rate of this run");
   visit.if_set("limits", answer.limits, "what limits it, when asked for");
 }
+
+namespace {
+
+constexpr const char* kCommand = "simulate";
 
 /// A stopped run has no verdict.
 std::optional<bool> unless_stopped(const SimulationResult& result, bool verdict) {
@@ -277,25 +273,12 @@ bool is_yes(const SimulationAnswer& answer) {
   return answer.fits && answer.slo.met.value_or(false);
 }
 
-Json to_json(const SimulationAnswer& answer) {
-  Json json = Json::object();
-  RecordWriter writer{json};
-  auto& read = const_cast<SimulationAnswer&>(answer);  // as in record_to_json: only read
-  members_of_question(writer, read);
-  if (answer.fits) members_of_run(writer, read);
-  return json;
-}
+Json to_json(const SimulationAnswer& answer) { return record_to_json(answer); }
 
 SimulationAnswer simulation_answer_from_json(const Json& json) {
-  if (!json.is_object()) throw Error("the answer: expected an object");
-  SimulationAnswer answer;
-  const std::string path;
-  RecordReader reader{json, path};
-  members_of_question(reader, answer);
-  check_head(answer.head, kCommand);
+  auto answer = answer_from_json<SimulationAnswer>(json, kCommand);
   answer.headline = answer.inputs.model;
   if (!answer.fits) return answer;
-  members_of_run(reader, answer);
   answer.stopped = !answer.saturation.saturated;
   answer.shares_prefixes = answer.engine.prefix_hits > 0;
   const LoadResult& load = answer.load;
@@ -305,17 +288,9 @@ SimulationAnswer simulation_answer_from_json(const Json& json) {
 }
 
 Json simulation_answer_schema() {
-  SimulationAnswer answer;
-  RecordDescriber always;
-  members_of_question(always, answer);
-  RecordDescriber when_it_fits;
-  members_of_run(when_it_fits, answer);
-  always.properties.update(when_it_fits.properties);
-  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-          {"title", "What roofcast simulate answers"},
-          {"type", "object"},
-          {"properties", std::move(always.properties)},
-          {"required", std::move(always.required)}};
+  Json schema = schema_document<SimulationAnswer>("What roofcast simulate answers");
+  schema["required"] = record_schema(SimulationAnswer{.fits = false})["required"];
+  return schema;
 }
 
 }  // namespace roofcast

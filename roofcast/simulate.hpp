@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "planner/deployment_description.hpp"
+#include "planner/pool_description.hpp"
 #include "planner/scenario_run.hpp"
-#include "roofcast/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
-#include "roofcast/pool_description.hpp"
 #include "roofcast/progress.hpp"
 
 namespace roofcast {

@@ -1,7 +1,7 @@
 #include "roofcast/staircase.hpp"
 
 #include "base/error.hpp"
-#include "base/record.hpp"
+#include "roofcast/answer_json.hpp"
 
 namespace roofcast {
 namespace {
@@ -50,9 +50,7 @@ StaircaseAnswer staircase(const StaircaseQuestion& question) {
 Json to_json(const StaircaseAnswer& answer) { return record_to_json(answer); }
 
 StaircaseAnswer staircase_answer_from_json(const Json& json) {
-  auto answer = record_from_json<StaircaseAnswer>(json);
-  check_head(answer.head, kCommand);
-  return answer;
+  return answer_from_json<StaircaseAnswer>(json, kCommand);
 }
 
 Json staircase_answer_schema() { return schema_document<StaircaseAnswer>("roofcast staircase"); }

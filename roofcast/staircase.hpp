@@ -18,7 +18,7 @@
 #include "base/units.hpp"
 #include "model/step/staircase.hpp"
 #include "planner/deploy.hpp"
-#include "roofcast/deployment_description.hpp"
+#include "planner/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
 
 namespace roofcast {

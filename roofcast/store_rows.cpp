@@ -7,16 +7,12 @@
 
 #include "base/dates.hpp"
 #include "base/version.hpp"
-#include "roofcast/pool_description.hpp"
-#include "roofcast/simulation_rows.hpp"
+#include "planner/pool_description.hpp"
+#include "reports/rows/simulation_rows.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
 namespace {
-
-const std::string& gpu_of(const PoolRun& pool) { return pool.deployment.gpu.name; }
-const std::string& engine_of(const PoolRun& pool) { return pool.deployment.engine.name; }
-const std::string& hash_of(const PoolRun& pool) { return pool.profile_hash; }
 
 /// Columns common to all kinds of rows.
 RunRow row_of(const std::string& kind, const std::string& command_line, const Scenario& scenario) {
@@ -71,9 +67,9 @@ Run capacity_row(const CapacityAnswer& answer, const std::string& command_line) 
   Run run;
   run.row = row_of("capacity", command_line, answer.inputs.scenario);
   run.row.model = answer.inputs.model;
-  run.row.gpu = joined(answer.pools, gpu_of);
-  run.row.engine = joined(answer.pools, engine_of);
-  run.row.profile_hash = joined(answer.pools, hash_of);
+  run.row.gpu = gpus_of(answer.pools);
+  run.row.engine = engines_of(answer.pools);
+  run.row.profile_hash = profile_hashes_of(answer.pools);
   run.row.summary = summary_of(answer);
   const auto add = [&](const std::string& name, const std::string& statistic,
                        const std::optional<double>& value) {

@@ -10,9 +10,9 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "planner/evaluate_all.hpp"
-#include "roofcast/pool_description.hpp"
+#include "planner/pool_description.hpp"
+#include "reports/rows/simulation_rows.hpp"
 #include "roofcast/record_parts.hpp"
-#include "roofcast/simulation_rows.hpp"
 
 namespace roofcast {
 
@@ -88,15 +88,11 @@ std::vector<RunFigure> figures_of(const SimulationRun& run) {
   return figures;
 }
 
-const std::string& gpu_of(const PoolRun& pool) { return pool.deployment.gpu.name; }
-const std::string& engine_of(const PoolRun& pool) { return pool.deployment.engine.name; }
-const std::string& hash_of(const PoolRun& pool) { return pool.profile_hash; }
-
 RunLabels labels_of(const SimulationRun& run) {
   return {.model = run.pools.front().deployment.model.name,
-          .gpu = joined(run.pools, gpu_of),
-          .engine = joined(run.pools, engine_of),
-          .profile_hash = joined(run.pools, hash_of),
+          .gpu = gpus_of(run.pools),
+          .engine = engines_of(run.pools),
+          .profile_hash = profile_hashes_of(run.pools),
           .headline = headline(run.pools),
           .workload = run.workload.description};
 }
@@ -185,9 +181,7 @@ std::optional<WhatIfAnswer> what_if(const WhatIfQuestion& question, const Progre
 Json to_json(const WhatIfAnswer& answer) { return record_to_json(answer); }
 
 WhatIfAnswer what_if_answer_from_json(const Json& json) {
-  WhatIfAnswer answer = record_from_json<WhatIfAnswer>(json);
-  check_head(answer.head, "whatif");
-  return answer;
+  return answer_from_json<WhatIfAnswer>(json, "whatif");
 }
 
 Json what_if_answer_schema() {

@@ -9,10 +9,10 @@
 namespace roofcast {
 namespace {
 
-constexpr std::size_t kShortestToken = 16;
-constexpr std::size_t kLongestToken = 200;
+constexpr std::size_t kMinToken = 16;
+constexpr std::size_t kMaxToken = 200;
 
-/// "127.0.0.1" and its neighbours; not "127.0.0.1.example.org".
+/// 127.0.0.0/8; not "127.0.0.1.example.org".
 bool is_loopback_v4(std::string_view host) {
   return host.starts_with("127.") && std::count(host.begin(), host.end(), '.') == 3 &&
          host.find_first_not_of("0123456789.") == std::string_view::npos;
@@ -68,7 +68,7 @@ void check_token(const std::string& token) {
     return std::isalnum(letter) != 0 ||
            std::string_view("-._~").find(static_cast<char>(letter)) != std::string_view::npos;
   });
-  if (plain && token.size() >= kShortestToken && token.size() <= kLongestToken) return;
+  if (plain && token.size() >= kMinToken && token.size() <= kMaxToken) return;
   throw UsageError(
       "--token: expected 16 to 200 letters, digits and -._~ (openssl rand -hex 16 makes one)");
 }

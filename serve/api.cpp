@@ -3,37 +3,46 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <sstream>
+#include <new>
+#include <optional>
+#include <string_view>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
-#include "base/quantity.hpp"
-#include "cli/command.hpp"
-#include "model/engines/engine.hpp"
-#include "reports/store_query.hpp"
-#include "serve/answer_figures.hpp"
-#include "serve/api_flags.hpp"
+#include "reports/pages/load_figures.hpp"
+#include "reports/pages/simulation_report.hpp"
+#include "reports/pages/staircase_figures.hpp"
+#include "roofcast/built_in.hpp"
+#include "roofcast/compare.hpp"
+#include "roofcast/gpus.hpp"
+#include "roofcast/models.hpp"
+#include "roofcast/stored_runs.hpp"
+#include "serve/figures_json.hpp"
 #include "serve/http_status.hpp"
 #include "serve/process_memory.hpp"
+#include "serve/questions.hpp"
 #include "serve/report_page.hpp"
+#include "serve/without_paths.hpp"
 
 namespace roofcast {
 namespace {
 
-struct CommandOutput {
-  int code = kExitDone;
-  std::string out, err;
-};
+// "code" of an answer: the exit code of the command line.
+constexpr int kYes = 0;
+constexpr int kNo = 3;
 
-/// A question that took long was a large one: at its end what it took goes back to the system.
+constexpr std::array<std::string_view, 6> kCommands = {"memory",   "estimate", "staircase",
+                                                       "simulate", "capacity", "compare"};
+constexpr std::array<std::string_view, 3> kDrawn = {"simulate", "staircase", "capacity"};
+
+/// Returns freed memory to the system after long work, which took a lot of it.
 class FreedMemory {
  public:
   FreedMemory() = default;
@@ -48,53 +57,7 @@ class FreedMemory {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
 
-/// The program's own way from words to an answer, in this process.
-CommandOutput run_words(std::vector<std::string> words, const std::function<bool()>& stopped) {
-  words.insert(words.begin(), "roofcast");
-  words.emplace_back("--output=json");
-  std::vector<const char*> argv;
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run_program(static_cast<int>(argv.size()), argv.data(), out, err, stopped);
-  return {code, out.str(), err.str()};
-}
-
-/// The first line that the program said, without its name and without paths.
-std::string error_line(const std::string& err, const KnownPaths& known) {
-  std::string line = err.substr(0, err.find('\n'));
-  constexpr std::string_view kName = "roofcast: ";
-  if (line.starts_with(kName)) line.erase(0, kName.size());
-  return without_paths(line, known);
-}
-
-/// 0 and 3 are answers; the rest is an error.
-ApiAnswer to_answer(const CommandOutput& output, const KnownPaths& known) {
-  if (output.code != kExitDone && output.code != kExitNo) {
-    const int status =
-        output.code == kExitUsage ? http_status::kBadRequest : http_status::kUnprocessableContent;
-    return api_error(status, error_line(output.err, known));
-  }
-  return {.body = {{"code", output.code},
-                   {"document", without_paths_in(Json::parse(output.out), known)}}};
-}
-
-/// The document of `command`, made once.
-const Json& document_once(std::once_flag& once, Json& document, const std::string& command) {
-  std::call_once(once,
-                 [&] { document = Json::parse(run_words({command}, [] { return false; }).out); });
-  return document;
-}
-
-Json engine_list() {
-  Json engines = Json::array();
-  for (const EnginePreset& preset : engine_presets()) {
-    engines.push_back({{"name", preset.name}, {"summary", preset.summary}});
-  }
-  return {{"engines", std::move(engines)}};
-}
-
-Json flags_in(const std::string& body) {
+Json parsed(const std::string& body) {
   try {
     return parse_bounded<Json>(body, "the question", RepeatedKeys::refused);
   } catch (const Json::exception&) {
@@ -102,53 +65,64 @@ Json flags_in(const std::string& body) {
   }
 }
 
-/// The client is gone: this answer is not read.
-ApiAnswer nobody() { return api_error(http_status::kServiceUnavailable, "given up"); }
-
-ApiAnswer busy() {
-  return api_error(http_status::kServiceUnavailable, "the server is busy: ask again in a moment");
+ApiAnswer verdict(bool yes, Json document) {
+  return {.body = {{"code", yes ? kYes : kNo}, {"document", std::move(document)}}};
 }
 
-ApiAnswer too_long(const ApiLimits& limits) {
-  return api_error(http_status::kGatewayTimeout,
-                   fmt::format("took longer than the {:g} s that this server allows; nothing was "
-                               "stored: ask for fewer requests or shorter answers",
-                               std::chrono::duration<double>(limits.longest_run).count()));
+Progress until(const GivenUp& stopped) {
+  return [stopped](std::int64_t, std::int64_t) { return !stopped(); };
 }
 
-ApiAnswer refused(const std::exception& error, const KnownPaths& known) {
-  return api_error(http_status::kBadRequest, without_paths(error.what(), known));
+[[noreturn]] void throw_stopped() { throw Error("stopped before its end"); }
+
+/// Stored in `store_path` unless that is empty.
+ApiAnswer simulated(const AskedSimulation& asked, const std::string& store_path,
+                    const GivenUp& stopped) {
+  SimulationRun run = prepare_simulation(asked.question.scenario);
+  if (!run.refusal.empty()) return verdict(false, to_json(answer_of(run)));
+  // Opened before the work: an unwritable file should not cost a simulation.
+  std::optional<Store> store;
+  if (!store_path.empty()) store.emplace(store_path, Store::Mode::write);
+  SimulationOutcome outcome = simulate_prepared(std::move(run), until(stopped));
+  if (outcome.answer.stopped) throw_stopped();
+  std::optional<std::int64_t> id;
+  if (store) id = store_simulation(*store, outcome.run, asked.command_line);
+  if (asked.question.explain) explain(outcome, until(stopped));
+  ApiAnswer answer = verdict(is_yes(outcome.answer), to_json(outcome.answer));
+  if (id) answer.body["run"] = *id;
+  return answer;
 }
 
-Json value_json(const QueryValue& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  return nullptr;
-}
-
-/// Kept as text, since SQLite's own numbers are signed.
-Json seed_json(const Json& text) {
-  if (!text.is_string()) return text;
-  return to_number<std::uint64_t>(text.get_ref<const std::string&>()).value_or(0);
-}
-
-/// Runs, an object a row, keyed by column.
-Json rows_json(const QueryAnswer& answer) {
-  Json rows = Json::array();
-  for (const std::vector<QueryValue>& row : answer.rows) {
-    Json object = Json::object();
-    for (std::size_t i = 0; i < row.size(); ++i) object[answer.columns[i]] = value_json(row[i]);
-    object["seed"] = seed_json(object["seed"]);
-    rows.push_back(std::move(object));
+ApiAnswer simulation_drawn(const SimulationQuestion& question, const GivenUp& stopped) {
+  SimulationRun run = prepare_simulation(question.scenario);
+  if (run.refusal.empty()) {
+    SimulationOutcome outcome = simulate_prepared(std::move(run), until(stopped));
+    if (outcome.answer.stopped) throw_stopped();
+    run = std::move(outcome.run);
   }
-  return rows;
+  return {.body = {{"figures", figures_json(run_figures(run, until(stopped)))}}};
 }
 
-/// "run 12 kept in ..." to 12.
-std::int64_t kept_run(const std::string& err) {
-  const auto at = err.find("run ");
-  return at == std::string::npos ? 0 : std::stoll(err.substr(at + 4));
+ApiAnswer capacity_drawn(const CapacityQuestion& question, const GivenUp& stopped) {
+  const CapacityAnswer answer = capacity(question, until(stopped), stopped);
+  ApiAnswer result = verdict(answer.holds, to_json(answer));
+  if (answer.fits) {
+    result.body["figures"] = figures_json(load_figures(answer.inputs.scenario.slo, answer.curve));
+  }
+  return result;
+}
+
+Json engines_json() {
+  Json engines = Json::array();
+  for (const EngineListEntry& engine : list_engines()) {
+    engines.push_back({{"name", engine.name}, {"summary", engine.summary}});
+  }
+  return {{"engines", std::move(engines)}};
+}
+
+template <std::size_t N>
+bool is_among(const std::array<std::string_view, N>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
 }
 
 }  // namespace
@@ -160,87 +134,147 @@ ApiAnswer api_error(int status, const std::string& line) {
 Api::Api(ApiLimits limits, std::string store)
     : limits_(limits),
       store_(std::move(store)),
-      known_(known_paths(store_)),
+      store_name_(std::filesystem::path(store_).filename().string()),
       slots_(limits.runs_at_once, limits.runs_waiting),
       quick_slots_(limits.runs_at_once, limits.runs_waiting) {}
 
-ApiAnswer Api::ask(const std::string& name, std::vector<std::string> arguments,
-                   const GivenUp& given_up) {
-  const auto is_abandoned = [&] { return stopping_ || given_up(); };
-  WorkSlots& slots = name == "memory" || name == "estimate" ? quick_slots_ : slots_;
+/// Errors of the store name its file.
+ApiAnswer Api::error_answer(int status, const std::exception& error) const {
+  std::string line = with_keys(error.what());
+  for (auto at = line.find(store_); at != std::string::npos;
+       at = line.find(store_, at + store_name_.size())) {
+    line.replace(at, store_.size(), store_name_);
+  }
+  return api_error(status, without_paths(line));
+}
+
+ApiAnswer Api::answered(WorkSlots& slots, const GivenUp& given_up,
+                        const std::function<Work()>& make) {
+  Work work;
+  try {
+    work = make();
+  } catch (const Error& error) {
+    return error_answer(http_status::kBadRequest, error);
+  }
+  return worked(slots, given_up, work);
+}
+
+ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& work) {
+  const GivenUp is_abandoned = [&] { return stopping_ || given_up(); };
   const auto place = slots.take(limits_.patience, is_abandoned);
-  if (!place) return busy();
-  const FreedMemory given_back;
+  if (!place) {
+    return api_error(http_status::kServiceUnavailable, "the server is busy: ask again in a moment");
+  }
+  const FreedMemory freed;
   const auto end = std::chrono::steady_clock::now() + limits_.longest_run;
   const auto is_late = [end] { return std::chrono::steady_clock::now() >= end; };
-  arguments.insert(arguments.begin(), name);
-  const CommandOutput output =
-      run_words(std::move(arguments), [&] { return is_abandoned() || is_late(); });
-  if (output.code == kExitFailed && stopping_) {
-    return api_error(http_status::kServiceUnavailable,
-                     "the server is stopping: nothing was stored");
+  try {
+    return work([&] { return is_abandoned() || is_late(); });
+  } catch (const UsageError& error) {
+    return error_answer(http_status::kBadRequest, error);
+  } catch (const std::bad_alloc&) {
+    return api_error(http_status::kUnprocessableContent, "out of memory; try a smaller workload");
+  } catch (const std::exception& error) {
+    if (stopping_) {
+      return api_error(http_status::kServiceUnavailable,
+                       "the server is stopping: nothing was stored");
+    }
+    if (given_up()) return api_error(http_status::kServiceUnavailable, "given up");
+    if (!is_late()) return error_answer(http_status::kUnprocessableContent, error);
+    return api_error(http_status::kGatewayTimeout,
+                     fmt::format("took longer than the {:g} s that this server allows; nothing "
+                                 "was stored: ask for fewer requests or shorter answers",
+                                 std::chrono::duration<double>(limits_.longest_run).count()));
   }
-  if (output.code == kExitFailed && given_up()) return nobody();
-  if (output.code == kExitFailed && is_late()) return too_long(limits_);
-  ApiAnswer answer = to_answer(output, known_);
-  if (answer.status == http_status::kOk && output.err.starts_with("run ")) {
-    answer.body["run"] = kept_run(output.err);
+}
+
+Api::Work Api::work_of(const std::string& command, const Json& question) const {
+  if (command == "memory") {
+    return [asked = asked_memory(question, limits_)](const GivenUp&) {
+      const MemoryAnswer answer = memory(asked);
+      return verdict(is_yes(answer), to_json(answer));
+    };
   }
-  return answer;
+  if (command == "estimate") {
+    return [asked = asked_estimate(question, limits_)](const GivenUp&) {
+      return verdict(true, to_json(estimate(asked)));
+    };
+  }
+  if (command == "staircase") {
+    return [asked = asked_staircase(question, limits_)](const GivenUp&) {
+      return verdict(true, to_json(staircase(asked)));
+    };
+  }
+  if (command == "simulate") {
+    return [asked = asked_simulation(question, limits_)](const GivenUp& stopped) {
+      return simulated(asked, "", stopped);
+    };
+  }
+  if (command == "capacity") {
+    return [asked = asked_capacity(question, limits_)](const GivenUp& stopped) {
+      const CapacityAnswer answer = capacity(asked, until(stopped), stopped);
+      return verdict(answer.holds, to_json(answer));
+    };
+  }
+  return [this, ids = asked_runs(question)](const GivenUp&) {
+    check_compared(ids.size());
+    const Store store(store_, Store::Mode::read);
+    CompareQuestion asked{.store = store_name_};
+    for (const std::int64_t id : ids) asked.runs.push_back(stored_run(store, store_name_, id));
+    return verdict(true, without_paths_in(to_json(compare(asked))));
+  };
 }
 
 ApiAnswer Api::command(const std::string& name, const std::string& body, const GivenUp& given_up) {
-  const auto& names = api_commands();
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    return api_error(http_status::kNotFound, "no such question");
+  if (!is_among(kCommands, name)) return api_error(http_status::kNotFound, "no such question");
+  const bool is_quick = name == "memory" || name == "estimate";
+  return answered(is_quick ? quick_slots_ : slots_, given_up,
+                  [&] { return work_of(name, parsed(body)); });
+}
+
+Api::Work Api::figures_of(const std::string& command, const Json& question) const {
+  if (command == "capacity") {
+    return [asked = asked_capacity(question, limits_)](const GivenUp& stopped) {
+      return capacity_drawn(asked, stopped);
+    };
   }
-  try {
-    std::vector<std::string> arguments = api_arguments(name, flags_in(body), limits_);
-    if (name == "simulate" || name == "capacity") arguments.emplace_back("--no-store");
-    if (name == "compare") arguments.push_back("--store=" + store_);
-    return ask(name, std::move(arguments), given_up);
-  } catch (const Error& error) {
-    return refused(error, known_);
+  if (command == "simulate") {
+    return [asked = asked_simulation(question, limits_)](const GivenUp& stopped) {
+      return simulation_drawn(asked.question, stopped);
+    };
   }
+  return [asked = asked_staircase(question, limits_)](const GivenUp&) mutable {
+    if (!asked.deployment) asked.deployment.emplace();  // refused: figures are of times
+    return ApiAnswer{.body = {{"figures", figures_json(staircase_figures(staircase(asked)))}}};
+  };
 }
 
 ApiAnswer Api::figures(const std::string& name, const std::string& body, const GivenUp& given_up) {
-  const auto& names = figure_commands();
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    return api_error(http_status::kNotFound, "no such figures");
-  }
-  try {
-    const std::vector<std::string> arguments = api_arguments(name, flags_in(body), limits_);
-    return drawn(given_up, [&](const GivenUp& stopped) {
-      Json found = answer_figures(name, arguments, stopped);
-      // Figures are of numbers and of names that were checked; a document repeats what was asked.
-      if (found.contains("document")) {
-        found["document"] = without_paths_in(found["document"], known_);
-      }
-      return ApiAnswer{.body = std::move(found)};
-    });
-  } catch (const Error& error) {
-    return refused(error, known_);
-  }
+  if (!is_among(kDrawn, name)) return api_error(http_status::kNotFound, "no such figures");
+  return answered(slots_, given_up, [&] { return figures_of(name, parsed(body)); });
 }
 
 ApiAnswer Api::save(const std::string& body, const GivenUp& given_up) {
   if (!limits_.saves)
     return api_error(http_status::kForbidden, "the store can only be read: no run is saved");
-  try {
-    std::vector<std::string> arguments = api_arguments("simulate", flags_in(body), limits_);
-    arguments.push_back("--store=" + store_);
-    return ask("simulate", std::move(arguments), given_up);
-  } catch (const Error& error) {
-    return refused(error, known_);
-  }
+  return answered(slots_, given_up, [&]() -> Work {
+    return [this, asked = asked_simulation(parsed(body), limits_)](const GivenUp& stopped) {
+      return simulated(asked, store_, stopped);
+    };
+  });
 }
 
 ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
   constexpr std::string_view kRun = "runs/";
-  if (what == "models") return {.body = document_once(models_once_, models_, what)};
-  if (what == "gpus") return {.body = document_once(gpus_once_, gpus_, what)};
-  if (what == "engines") return {.body = engine_list()};
+  if (what == "models") {
+    std::call_once(models_once_, [this] { models_ = to_json(list_models()); });
+    return {.body = models_};
+  }
+  if (what == "gpus") {
+    std::call_once(gpus_once_, [this] { gpus_ = to_json(list_gpus()); });
+    return {.body = gpus_};
+  }
+  if (what == "engines") return {.body = engines_json()};
   if (what == "limits") {
     return {.body = {{"requests", limits_.max_requests},
                      {"tokens", limits_.max_tokens},
@@ -258,14 +292,13 @@ ApiAnswer Api::runs(const GivenUp& given_up) {
   if (!std::filesystem::exists(store_, ignored)) {
     return {.body = {{"runs", Json::array()}, {"runs_total", 0}}};
   }
-  return drawn(given_up, [&](const GivenUp&) {
-    const QueryAnswer newest = query_store(
-        store_, fmt::format("SELECT id, kind, created_at, model, gpu, engine, seed, summary, "
-                            "tool_version, command_line FROM runs ORDER BY id DESC LIMIT {}",
-                            kMaxListed));
-    const QueryAnswer all = query_store(store_, "SELECT count(*) FROM runs");
-    return ApiAnswer{.body = {{"runs", without_paths_in(rows_json(newest), known_)},
-                              {"runs_total", std::get<std::int64_t>(all.rows.at(0).at(0))}}};
+  return worked(slots_, given_up, [&](const GivenUp&) {
+    const Store store(store_, Store::Mode::read);
+    Json runs = Json::array();
+    for (const RunRow& row : store.runs(kMaxListed)) {
+      runs.push_back(without_paths_in(to_json(row)));
+    }
+    return ApiAnswer{.body = {{"runs", std::move(runs)}, {"runs_total", store.run_count()}}};
   });
 }
 
@@ -280,38 +313,25 @@ bool Api::may_have(const std::string& id) const {
 
 ApiAnswer Api::run(const std::string& id) {
   if (!may_have(id)) return api_error(http_status::kNotFound, "no such run");
-  ApiAnswer answer = ask("runs", {id, "--store=" + store_}, [] { return false; });
+  ApiAnswer answer = worked(slots_, never, [&](const GivenUp&) {
+    const Store store(store_, Store::Mode::read);
+    const Run run = stored_run(store, store_name_, std::stoll(id));
+    return verdict(true, without_paths_in(run_json(run, store_name_)));
+  });
   if (answer.status == http_status::kUnprocessableContent) answer.status = http_status::kNotFound;
   return answer;
 }
 
 ApiAnswer Api::report(const std::string& id, std::string& page, const GivenUp& given_up) {
   if (!may_have(id)) return api_error(http_status::kNotFound, "no such run");
-  return drawn(given_up, [&](const GivenUp& stopped) {
-    auto found = report_page(store_, std::stoll(id), known_, limits_, stopped);
-    if (!found) return api_error(http_status::kNotFound, "no such run");
-    page = *std::move(found);
-    return ApiAnswer{};
+  return answered(slots_, given_up, [&]() -> Work {
+    return [&](const GivenUp& stopped) {
+      auto found = report_page(store_, std::stoll(id), limits_, stopped);
+      if (!found) return api_error(http_status::kNotFound, "no such run");
+      page = *std::move(found);
+      return ApiAnswer{};
+    };
   });
-}
-
-ApiAnswer Api::drawn(const GivenUp& given_up,
-                     const std::function<ApiAnswer(const GivenUp&)>& draw) {
-  const auto is_abandoned = [&] { return stopping_ || given_up(); };
-  const auto place = slots_.take(limits_.patience, is_abandoned);
-  if (!place) return busy();
-  const FreedMemory given_back;
-  const auto end = std::chrono::steady_clock::now() + limits_.longest_run;
-  const auto is_late = [end] { return std::chrono::steady_clock::now() >= end; };
-  try {
-    return draw([&] { return is_abandoned() || is_late(); });
-  } catch (const UsageError& error) {
-    return refused(error, known_);
-  } catch (const Error& error) {
-    if (is_abandoned()) return nobody();
-    if (is_late()) return too_long(limits_);
-    return api_error(http_status::kUnprocessableContent, without_paths(error.what(), known_));
-  }
 }
 
 }  // namespace roofcast

@@ -1,17 +1,16 @@
-// Backend of the web page: runs commands of the program in this process, with the same checks,
-// words and digits as `roofcast COMMAND --output json`. Of HTTP it only uses status codes.
+// Backend of the web page: asks the library, with the same checks, words and digits as `roofcast
+// COMMAND --output json`. Of HTTP it only uses status codes.
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "reports/document.hpp"
 #include "serve/http_status.hpp"
 #include "serve/serve_options.hpp"
-#include "serve/without_paths.hpp"
 #include "serve/work_slots.hpp"
 
 namespace roofcast {
@@ -24,8 +23,8 @@ struct ApiAnswer {
 
 ApiAnswer api_error(int status, const std::string& line);
 
-/// Whether the client no longer waits for the answer: work for it ends. Called often, from any
-/// thread.
+/// Whether the answer is no longer wanted: work for it ends. Called often, from any thread; stays
+/// true once it is.
 using GivenUp = std::function<bool()>;
 
 inline bool never() { return false; }
@@ -36,11 +35,12 @@ class Api {
   /// `store` need not exist: it is created when the first run is saved.
   Api(ApiLimits limits, std::string store);
 
-  /// POST /api/COMMAND with the flags as a JSON object.
+  /// POST /api/COMMAND with the question as a JSON object (serve/questions.hpp).
   ApiAnswer command(const std::string& name, const std::string& body,
                     const GivenUp& given_up = never);
 
-  /// POST /api/figures/COMMAND: pictures of what the command answers, for the page to draw.
+  /// POST /api/figures/COMMAND: figures of the answer, for the page to draw. A capacity's search
+  /// also gives its "code" and "document", so that it need not run twice.
   ApiAnswer figures(const std::string& name, const std::string& body,
                     const GivenUp& given_up = never);
 
@@ -57,21 +57,25 @@ class Api {
   void stop() { stopping_ = true; }
 
  private:
-  /// `draw` in a place and a time of its own; it throws Error once asked to stop.
-  ApiAnswer drawn(const GivenUp& given_up, const std::function<ApiAnswer(const GivenUp&)>& draw);
+  /// Answers within a time limit; `stopped` turns true when it must end.
+  using Work = std::function<ApiAnswer(const GivenUp& stopped)>;
+  /// `make` reads the question, which may throw Error; its work then runs in a slot.
+  ApiAnswer answered(WorkSlots& slots, const GivenUp& given_up, const std::function<Work()>& make);
+  ApiAnswer worked(WorkSlots& slots, const GivenUp& given_up, const Work& work);
+  ApiAnswer error_answer(int status, const std::exception& error) const;
+  Work work_of(const std::string& command, const Json& question) const;
+  Work figures_of(const std::string& command, const Json& question) const;
   bool may_have(const std::string& id) const;
   ApiAnswer runs(const GivenUp& given_up);
   ApiAnswer run(const std::string& id);
-  ApiAnswer ask(const std::string& name, std::vector<std::string> arguments,
-                const GivenUp& given_up);
 
   const ApiLimits limits_;
   const std::string store_;
-  const KnownPaths known_;
+  const std::string store_name_;  // without its folder, for answers
   WorkSlots slots_;
   WorkSlots quick_slots_;  // for what takes milliseconds: it does not wait behind simulations
   std::atomic<bool> stopping_{false};
-  // They do not change while the program runs; made when they are first asked for.
+  // Constant; made at the first request.
   std::once_flag models_once_, gpus_once_;
   Json models_, gpus_;
 };

@@ -16,20 +16,21 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kLongestHead = 2048;  // of an answer
-constexpr auto kLook = 50ms;                // between looks at what may end a wait
+constexpr std::size_t kMaxHead = 2048;  // of an answer
+constexpr auto kPollInterval = 50ms;    // between checks of what may end a wait
 
-/// Whether `events` come within the time until `end`, at most `kLook`.
+/// Whether `events` occur before `end`; waits for kPollInterval at most.
 bool ready(socket_t socket, short events, Clock::time_point end) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
   if (left <= 0ms) return false;
   pollfd asked{.fd = socket, .events = events, .revents = 0};
   return poll(&asked, 1,
-              static_cast<int>(std::min<std::chrono::milliseconds>(left, kLook).count())) > 0;
+              static_cast<int>(std::min<std::chrono::milliseconds>(left, kPollInterval).count())) >
+         0;
 }
 
-/// What is still on its way is read and dropped for a moment: closing with unread bytes would take
-/// the answer back from a client that has not read it yet.
+/// Reads and drops what still arrives for a moment: closing a socket with unread bytes resets the
+/// connection, and the client would lose an answer that it has not read yet.
 void drain(socket_t socket) {
   constexpr auto kLongest = 300ms;
   constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
@@ -102,8 +103,8 @@ bool ConnectionStream::is_writable() const {
   return false;
 }
 
-/// From the head's end on the body's bytes count. After a line that others may read otherwise
-/// nothing more is read, so that the request is refused as one without an end.
+/// The body's limit applies from the end of the head. After a line that a proxy may read
+/// differently nothing more is read, so that the request is refused as incomplete.
 void ConnectionStream::count_head(std::string_view read) {
   for (const char letter : read) {
     const HeadLines::Found found = head_.take(letter);
@@ -130,14 +131,14 @@ ssize_t ConnectionStream::write(const char* text, size_t size) {
   const bool is_answer = !std::string_view(text, size).starts_with(kGoOn);
   if (is_answer && answer_ends_ == Clock::time_point::max()) {  // its head
     answer_ends_ = Clock::now() + limits_.longest_answer;
-    const std::string_view head = std::string_view(text, size).substr(0, kLongestHead);
+    const std::string_view head = std::string_view(text, size).substr(0, kMaxHead);
     said_close_ = head.find("\r\nConnection: close\r\n") != std::string_view::npos;
   }
   if (!is_writable()) return -1;
   return send(socket_, text, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// Nobody is told who asked: there is no log of addresses.
+// Addresses of clients are not passed on: nothing logs them.
 void ConnectionStream::get_remote_ip_and_port(std::string& ip, int& port) const {
   ip.clear();
   port = 0;

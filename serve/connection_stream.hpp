@@ -1,5 +1,5 @@
-// A client's connection as the HTTP library reads and writes it, with an end to everything: bytes
-// of a request, time of a request, time of an answer, time between the two.
+// A client's connection for the HTTP library, with a limit on everything: bytes and time of a
+// request, time of an answer, idle time between them.
 #pragma once
 
 #include <httplib.h>
@@ -18,17 +18,17 @@ namespace roofcast {
 
 class ConnectionStream final : public httplib::Stream {
  public:
-  /// `crowded` tells whether others wait for a place. Closes `socket` when it goes.
+  /// `crowded` says whether other connections wait for a thread. The destructor closes `socket`.
   ConnectionStream(socket_t socket, const ConnectionLimits& limits, std::function<bool()> crowded);
   ~ConnectionStream() override;
   ConnectionStream(const ConnectionStream&) = delete;
   ConnectionStream& operator=(const ConnectionStream&) = delete;
 
-  /// Waits for the first byte of a request; false when there is none within the idle time, others
-  /// wait for the place, or `stopping` says so. From here on the request has its own limits.
+  /// Waits for the first byte of a request, from which on the limits of a request apply. False if
+  /// none arrives within the idle time, if other connections wait, or once `stopping` returns true.
   bool next_request(const std::function<bool()>& stopping);
 
-  /// Whether the last answer said that the connection ends with it.
+  /// Whether the last answer announced the end of the connection.
   bool said_close() const { return said_close_; }
 
   bool is_readable() const override;
@@ -51,9 +51,9 @@ class ConnectionStream final : public httplib::Stream {
   const ConnectionLimits limits_;
   std::function<bool()> crowded_;
   std::array<char, kBufferBytes> buffer_{};
-  std::size_t begin_ = 0, end_ = 0;  // of what was received and not yet read
+  std::size_t begin_ = 0, end_ = 0;  // of bytes received but not yet read
   bool said_close_ = false;
-  std::size_t bytes_left_ = 0;  // that the head, and after it the body, may still have
+  std::size_t bytes_left_ = 0;  // that the head, then the body, may still have
   bool in_head_ = true;
   HeadLines head_{};
   Clock::time_point request_began_{};

@@ -25,8 +25,8 @@
 namespace roofcast {
 namespace {
 
-/// Threads that each serve one connection at a time. What finds no place to wait runs in the thread
-/// that accepts, which turns it away.
+/// Threads that each serve one connection at a time. A connection that finds the queue full runs in
+/// the accepting thread, which turns it away.
 class Places final : public httplib::TaskQueue {
  public:
   Places(const ConnectionLimits& limits, std::atomic<int>& waiting)
@@ -77,7 +77,7 @@ class Places final : public httplib::TaskQueue {
     }
   }
 
-  /// Without those that an idle thread is about to take. Precondition: the mutex is held.
+  /// Does not count those that an idle thread is about to take. Precondition: the mutex is held.
   void count_waiting() { waiting_ = std::max(0, static_cast<int>(connections_.size()) - idle_); }
 
   const int max_waiting_;
@@ -90,7 +90,7 @@ class Places final : public httplib::TaskQueue {
   bool ended_ = false;
 };
 
-/// Without waiting for the request: the thread that accepts has no time to lose.
+/// Does not wait for the request, which would block the accepting thread.
 void turn_away(socket_t socket) {
   constexpr std::string_view kAnswer =
       "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
@@ -99,7 +99,7 @@ void turn_away(socket_t socket) {
   close(socket);
 }
 
-/// The connection that this thread serves; -1: none.
+/// The connection that this thread serves; -1 if none.
 thread_local socket_t served = -1;
 
 bool has_hung_up(socket_t socket) {
@@ -112,25 +112,25 @@ bool has_hung_up(socket_t socket) {
 std::function<bool()> client_gone() {
   using namespace std::chrono_literals;
   using Clock = std::chrono::steady_clock;
-  struct Look {
+  struct Poll {
     std::atomic<Clock::rep> next{0};
     std::atomic<bool> gone{false};
   };
-  return [socket = served, look = std::make_shared<Look>()] {
-    constexpr Clock::duration kBetweenLooks = 50ms;
+  return [socket = served, poll = std::make_shared<Poll>()] {
+    constexpr Clock::duration kPollInterval = 50ms;
     const Clock::rep now = Clock::now().time_since_epoch().count();
-    if (!look->gone && now >= look->next && socket >= 0) {
-      look->next = now + kBetweenLooks.count();
-      if (has_hung_up(socket)) look->gone = true;
+    if (!poll->gone && now >= poll->next && socket >= 0) {
+      poll->next = now + kPollInterval.count();
+      if (has_hung_up(socket)) poll->gone = true;
     }
-    return look->gone.load();
+    return poll->gone.load();
   };
 }
 
 HttpServer::HttpServer(const ConnectionLimits& limits) : limits_(limits) {
   new_task_queue = [this] { return new Places(limits_, waiting_); };
   set_payload_max_length(limits.largest_body);
-  // What clients are told; the limits themselves are kept below.
+  // Announced to clients; the limits are enforced below.
   set_keep_alive_max_count(static_cast<std::size_t>(limits.requests_each));
   set_keep_alive_timeout(
       std::chrono::duration_cast<std::chrono::seconds>(limits.longest_idle).count());
@@ -178,7 +178,7 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
     if (!stream.next_request([this] { return stopping_.load(); })) return true;
     bool closed = false;
     const auto plain = [](httplib::Request& request) {
-      request.ranges.clear();  // answers are whole, and sent as they are
+      request.ranges.clear();  // answers are always sent whole
       request.headers.erase("Range");
       request.headers.erase("Content-Encoding");  // a few bytes would unpack to gigabytes
       request.headers.erase("Accept-Encoding");

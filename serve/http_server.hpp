@@ -1,5 +1,5 @@
-// The HTTP library's server with places that are counted and connections that end
-// (connection_stream.hpp): no client can hold it up for longer than the limits say.
+// The HTTP library's server with a bounded number of connections, each with time limits
+// (connection_stream.hpp): no client can block it for longer than those.
 #pragma once
 
 #include <httplib.h>
@@ -12,19 +12,19 @@
 
 namespace roofcast {
 
-/// Call within a handler: returns a function that tells, from any thread until the handler returns,
-/// whether the client has closed the connection. Checks at most every 50 ms.
+/// Call within a handler. Returns a function that says whether the client has closed the
+/// connection; it may be called from any thread until the handler returns, and checks at most every
+/// 50 ms.
 std::function<bool()> client_gone();
 
 class HttpServer final : public httplib::Server {
  public:
   explicit HttpServer(const ConnectionLimits& limits);
 
-  /// Throws Error in one line: the port is in use, the host is not this machine's ... Returns the
-  /// port.
+  /// Returns the port. Throws Error if it is in use or `host` is not an address of this machine.
   int bind(const std::string& host, int port);
 
-  /// Answers until stop(); then ends the connections.
+  /// Answers until stop_running(), then closes all connections.
   void run();
 
   /// From any thread.
@@ -35,7 +35,7 @@ class HttpServer final : public httplib::Server {
 
   const ConnectionLimits limits_;
   std::atomic<bool> stopping_{false};
-  std::atomic<int> waiting_{0};  // connections without a place
+  std::atomic<int> waiting_{0};  // connections without a thread
   std::thread::id accepting_{};
 };
 

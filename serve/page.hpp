@@ -11,7 +11,7 @@ struct PageFile {
   std::string_view type{};  // as in Content-Type
 };
 
-/// "/" is the page itself; then what it names: "/app.js", "/app.css", "/charts.js".
+/// "/" is the page itself; the rest is what it loads: "/app.js", "/app.css", "/charts.js".
 PageFile page_file(std::string_view path);
 
 }  // namespace roofcast

@@ -1,4 +1,4 @@
-// A build without charts has no page: what it would ask can be asked all the same.
+// A build without charts has no page; the API works all the same.
 #include "serve/page.hpp"
 
 namespace roofcast {

@@ -1,6 +1,6 @@
 #include "serve/process_memory.hpp"
 
-#include <cstdlib>  // says which C library this is
+#include <cstdlib>  // defines __GLIBC__
 
 #ifdef __GLIBC__
 #include <malloc.h>

@@ -1,5 +1,5 @@
-// Memory that answered questions leave behind. The C library keeps what is freed, in a heap of each
-// of a server's many threads, for later: after a few large questions that is most of the process.
+// Memory that questions leave behind: the C library keeps what is freed in heaps of the server's
+// many threads, which after a few large questions is most of the process.
 #pragma once
 
 namespace roofcast {

@@ -12,44 +12,43 @@
 namespace roofcast {
 namespace {
 
-void clean(std::string& text, const KnownPaths& known) { text = without_paths(text, known); }
+void clean(std::string& text) { text = without_paths(text); }
 
-void clean(std::vector<std::string>& texts, const KnownPaths& known) {
-  for (std::string& text : texts) clean(text, known);
+void clean(std::vector<std::string>& texts) {
+  for (std::string& text : texts) clean(text);
 }
 
-void clean(Table& table, const KnownPaths& known) {
-  clean(table.title, known);
-  for (std::vector<std::string>& row : table.rows) clean(row, known);
+void clean(Table& table) {
+  clean(table.title);
+  for (std::vector<std::string>& row : table.rows) clean(row);
 }
 
-/// Figures are of numbers, and of names that the run was given.
-void clean(Figure& figure, const KnownPaths& known) {
-  clean(figure.title, known);
-  clean(figure.caption, known);
-  clean(figure.x.names, known);
-  clean(figure.table, known);
-  for (FigureSeries& series : figure.series) clean(series.name, known);
+void clean(Figure& figure) {
+  clean(figure.title);
+  clean(figure.caption);
+  clean(figure.x.names);
+  clean(figure.table);
+  for (FigureSeries& series : figure.series) clean(series.name);
 }
 
-void clean(Report& report, const KnownPaths& known) {
-  clean(report.title, known);
-  clean(report.answer, known);
-  clean(report.footer, known);
-  for (auto& [name, value] : report.facts) clean(value, known);
+void clean(Report& report) {
+  clean(report.title);
+  clean(report.answer);
+  clean(report.footer);
+  for (auto& [name, value] : report.facts) clean(value);
   for (ReportSection& section : report.sections) {
-    clean(section.heading, known);
-    clean(section.lines, known);
-    clean(section.commands, known);
-    for (Figure& figure : section.figures) clean(figure, known);
-    for (Table& table : section.tables) clean(table, known);
+    clean(section.heading);
+    clean(section.lines);
+    clean(section.commands);
+    for (Figure& figure : section.figures) clean(figure);
+    for (Table& table : section.tables) clean(table);
   }
 }
 
 }  // namespace
 
 std::optional<std::string> report_page(const std::string& store_path, std::int64_t id,
-                                       const KnownPaths& known, const ApiLimits& limits,
+                                       const ApiLimits& limits,
                                        const std::function<bool()>& stopped) {
   const Store store(store_path, Store::Mode::read);
   const auto run = store.run(id);
@@ -62,7 +61,7 @@ std::optional<std::string> report_page(const std::string& store_path, std::int64
                               .max_requests = limits.max_requests,
                               .max_replicas = limits.max_replicas});
   if (stopped()) throw Error("stopped before its end");
-  clean(report, known);
+  clean(report);
   return html_page(report);
 }
 

@@ -17,7 +17,7 @@ std::optional<std::uint64_t> length_in(const std::string& text) {
     return letter >= '0' && letter <= '9';
   });
   if (!digits) return std::nullopt;
-  // More digits than 64 bits hold are a number all the same: one that is too large.
+  // A number beyond 64 bits is still a length: one that is too large.
   return to_number<std::uint64_t>(text).value_or(UINT64_MAX);
 }
 
@@ -43,7 +43,7 @@ std::optional<FramingRefusal> framing_refusal(const RequestFraming& framing,
     return FramingRefusal{http_status::kMethodNotAllowed, "expected GET, HEAD or POST"};
   }
   if (framing.lengths.size() + framing.encodings.size() > 1) {
-    return FramingRefusal{http_status::kBadRequest, "the request says twice where it ends"};
+    return FramingRefusal{http_status::kBadRequest, "the request states its length twice"};
   }
   if (!framing.lengths.empty()) return length_refusal(framing, largest_body);
   if (framing.encodings.empty()) {
@@ -68,7 +68,7 @@ HeadLines::Found HeadLines::take(char letter) {
                                                                                  : Found::more;
 }
 
-/// A line that ends within a field's name has no value.
+/// A line that ends within the name of a field is malformed.
 HeadLines::Found HeadLines::take_return() const {
   return part_ == Part::name && line_bytes_ > 0 ? Found::unclear : Found::more;
 }
@@ -80,8 +80,7 @@ HeadLines::Found HeadLines::take_line_end() {
   return Found::more;
 }
 
-/// A token of RFC 9110, section 5.6.2, up to its colon: no blank stands in it, before it or after
-/// it.
+/// A token of RFC 9110, section 5.6.2, up to its colon, without blanks in, before or after it.
 HeadLines::Found HeadLines::take_name(char letter) {
   if (letter == ':') {
     part_ = Part::value;

@@ -1,6 +1,6 @@
-// How a request says where it ends. A server and a proxy before it that see two ends of one request
-// can be made to take a part of its body for another request ("request smuggling"): what is not
-// said in the one plain way is refused, with the connection's end. Pure.
+// Where a request ends. If a server and the proxy before it disagree on that, part of a body can be
+// passed off as another request ("request smuggling"), so anything but the one plain form is
+// refused and the connection closed. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace roofcast {
 
-/// What the head says, each field as often as it stands there.
+/// What the head says; each field as often as it occurs.
 struct RequestFraming {
   std::string method{};
   std::vector<std::string> lengths{};    // Content-Length
@@ -24,13 +24,13 @@ struct FramingRefusal {
   const char* line = "";
 };
 
-/// Nothing: the request may be read on. RFC 9112, sections 6.1 to 6.3 and 11.2.
+/// Nullopt if the request can be read. RFC 9112, sections 6.1 to 6.3 and 11.2.
 std::optional<FramingRefusal> framing_refusal(const RequestFraming& framing,
                                               std::size_t largest_body);
 
-/// The lines of a request's head, a letter at a time. The HTTP library passes over a line that does
-/// not end in CR LF, and takes "Content-Length " for a field of another name; a proxy may read
-/// either as a length. RFC 9112, sections 2.2, 5.1 and 5.2.
+/// Checks the lines of a request's head, letter by letter. The HTTP library skips lines that do not
+/// end in CR LF, and takes "Content-Length " for a field of another name; a proxy may read either
+/// as a length. RFC 9112, sections 2.2, 5.1 and 5.2.
 class HeadLines {
  public:
   enum class Found { more, end, unclear };

@@ -16,12 +16,12 @@ namespace {
 using httplib::Request;
 using httplib::Response;
 
-constexpr std::size_t kLongestPath = 512;
+constexpr std::size_t kMaxPath = 512;
 constexpr const char* kTokenCookie = "roofcast_token";
 constexpr std::string_view kApi = "/api/";
 constexpr std::string_view kReport = "/report/";
 
-/// Nothing from elsewhere, nothing inline, in no frame. Charts set styles of what they draw.
+/// Nothing from other origins, nothing inline, not within frames. Charts set style attributes.
 constexpr const char* kContentPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -54,15 +54,15 @@ std::vector<std::string> values_of(const Request& request, const char* name) {
   return values;
 }
 
-/// Whether the request was refused for how it says where it ends; what follows is then not known to
-/// be another one.
+/// Refuses a request whose end is unclear and closes the connection: what follows it may not be
+/// another request.
 bool is_refused_by_framing(const Request& request, Response& response, std::size_t largest_body) {
-  const auto no = framing_refusal({.method = request.method,
-                                   .lengths = values_of(request, "Content-Length"),
-                                   .encodings = values_of(request, "Transfer-Encoding")},
-                                  largest_body);
-  if (!no) return false;
-  refuse(no->status, no->line, response);
+  const auto refusal = framing_refusal({.method = request.method,
+                                        .lengths = values_of(request, "Content-Length"),
+                                        .encodings = values_of(request, "Transfer-Encoding")},
+                                       largest_body);
+  if (!refusal) return false;
+  refuse(refusal->status, refusal->line, response);
   response.set_header("Connection", "close");
   return true;
 }
@@ -73,8 +73,8 @@ bool has_token(const Request& request, const std::string& token) {
   return is_token(cookie_named(kTokenCookie, request.get_header_value("Cookie")), token);
 }
 
-/// The link with ?token= opens the page once and leaves a cookie, so that the token stands in no
-/// address bar and no history.
+/// The link with ?token= sets a cookie and redirects, so that the token stays out of the address
+/// bar and the history.
 bool takes_token(const Request& request, Response& response, const std::string& token) {
   if (request.method != "GET" || request.path != "/" || !request.has_param("token")) return false;
   if (!is_token(request.get_param_value("token"), token)) return false;
@@ -84,7 +84,7 @@ bool takes_token(const Request& request, Response& response, const std::string& 
   return true;
 }
 
-/// Another site that a browser was led to take for this one has another name.
+/// Against DNS rebinding: a site that a browser was made to take for this server has another name.
 bool has_own_name(const Request& request, const ServeOptions& options) {
   if (!is_loopback(options.host)) return true;  // the token guards it
   return request.get_header_value_count("Host") == 1 &&
@@ -94,17 +94,17 @@ bool has_own_name(const Request& request, const ServeOptions& options) {
 bool is_from_own_page(const Request& request) {
   const std::string site = request.get_header_value("Sec-Fetch-Site");
   if (!site.empty() && site != "same-origin" && site != "none") return false;
-  if (!request.has_header("Origin")) return true;  // no browser, or a page's own address typed
+  if (!request.has_header("Origin")) return true;  // not a browser, or the address was typed
   return is_same_origin(request.get_header_value("Origin"), request.get_header_value("Host"));
 }
 
-/// The status and line to refuse with; 0: go on.
+/// The answer that refuses the request; status 0: it is accepted.
 ApiAnswer refusal(const Request& request, const ServeOptions& options) {
-  if (request.target.size() > kLongestPath)
+  if (request.target.size() > kMaxPath)
     return api_error(http_status::kUriTooLong, "the address is too long");
   if (!has_own_name(request, options)) {
     return api_error(http_status::kForbidden,
-                     "this server answers to the name of its own machine only");
+                     "this server only answers to the name of its own machine");
   }
   if (!options.token.empty() && !has_token(request, options.token)) {
     return api_error(
@@ -113,7 +113,7 @@ ApiAnswer refusal(const Request& request, const ServeOptions& options) {
   }
   if (request.method != "POST") return {.status = 0};
   if (!is_from_own_page(request))
-    return api_error(http_status::kForbidden, "another site's page may not ask here");
+    return api_error(http_status::kForbidden, "pages of other sites may not ask here");
   const std::string type = request.get_header_value("Content-Type");
   if (!type.starts_with("application/json")) {
     return api_error(http_status::kUnsupportedMediaType, "expected Content-Type: application/json");
@@ -121,7 +121,7 @@ ApiAnswer refusal(const Request& request, const ServeOptions& options) {
   return {.status = 0};
 }
 
-/// A report is one file with all that it needs inside.
+/// A report is one self-contained file.
 void answer_report(const std::string& id, Response& response, Api& api) {
   constexpr const char* kReportPolicy =
       "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
@@ -144,7 +144,7 @@ void answer_get(const Request& request, Response& response, Api& api) {
   const PageFile file = page_file(request.path);
   if (file.text.empty())
     return refuse(http_status::kNotFound, "nothing of that name here", response);
-  // Asked again each time, so that a newer program's page is never mixed with an older one's.
+  // Never cached: files of a newer program must not be mixed with those of an older one.
   response.headers.erase("Cache-Control");
   response.set_header("Cache-Control", "no-cache");
   response.set_content(file.text.data(), file.text.size(), std::string(file.type));
@@ -152,8 +152,8 @@ void answer_get(const Request& request, Response& response, Api& api) {
 
 void answer_post(const Request& request, Response& response, Api& api,
                  const ServeOptions& options) {
-  const ApiAnswer no = refusal(request, options);
-  if (no.status != 0) return send(no, response);
+  const ApiAnswer refused = refusal(request, options);
+  if (refused.status != 0) return send(refused, response);
   if (!std::string_view(request.path).starts_with(kApi)) {
     return refuse(http_status::kNotFound, "nothing of that name here", response);
   }
@@ -166,7 +166,7 @@ void answer_post(const Request& request, Response& response, Api& api,
   send(api.command(what, request.body, client_gone()), response);
 }
 
-/// What the HTTP library refuses by itself has no words of its own.
+/// The message for what the HTTP library itself refuses, which has none.
 std::string words_for(int status) {
   if (status == http_status::kContentTooLarge) return "the question is too large";
   if (status == http_status::kUriTooLong) return "the address is too long";
@@ -189,17 +189,17 @@ void add_routes(HttpServer& server, Api& api, const ServeOptions& options) {
     if (has_own_name(request, options) && takes_token(request, response, options.token)) {
       return Outcome::Handled;
     }
-    // A question is refused once it was read, or its rest would be taken for the next one.
+    // A POST is refused after its body was read, or the rest would be taken for another request.
     if (request.method != "GET" && request.method != "HEAD") return Outcome::Unhandled;
-    const ApiAnswer no = refusal(request, options);
-    if (no.status == 0) return Outcome::Unhandled;
-    send(no, response);
+    const ApiAnswer refused = refusal(request, options);
+    if (refused.status == 0) return Outcome::Unhandled;
+    send(refused, response);
     return Outcome::Handled;
   });
   server.set_error_handler([](const Request&, Response& response) {
     if (!response.body.empty()) return;
     refuse(response.status, words_for(response.status), response);
-    // It may not have been read to its end: what follows is not known to be another request.
+    // It may not have been read completely, so what follows may not be another request.
     response.set_header("Connection", "close");
   });
   server.set_exception_handler([](const Request&, Response& response, const std::exception_ptr&) {

@@ -11,37 +11,37 @@ namespace roofcast {
 /// What one question may ask for and cost.
 struct ApiLimits {
   std::int64_t max_requests = 20'000;  // of a simulation
-  std::int64_t max_tokens = 100'000;   // timed one by one by the staircase
-  std::int64_t max_replicas = 1'000;   // of a pool: each takes memory
+  std::int64_t max_tokens = 100'000;   // of the staircase, timed one by one
+  std::int64_t max_replicas = 1'000;   // of a pool; each takes memory
   // Every running sequence lists the blocks of the prefix that it shares with others: with blocks
-  // of one token these two make some hundred MiB.
+  // of one token, these two limits amount to some hundred MiB.
   std::int64_t max_sequences = 4'096;       // at once in an engine
   std::int64_t max_prefix_tokens = 16'384;  // of a system prompt
-  bool saves = true;                        // runs, where the store can be written
+  bool saves = true;                        // whether runs can be saved: the store is writable
   std::chrono::milliseconds longest_run{10'000};
   int runs_at_once = 1;
   int runs_waiting = 64;                      // more are turned away
-  std::chrono::milliseconds patience{5'000};  // of one that waits for its turn
+  std::chrono::milliseconds patience{5'000};  // how long one of them waits
 };
 
-/// What a connection may take: bytes, time, places.
+/// Limits of connections.
 struct ConnectionLimits {
   std::size_t largest_body = std::size_t{64} << 10;
   std::size_t largest_head = std::size_t{16} << 10;     // request line and header fields
   std::chrono::milliseconds longest_request{10'000};    // from its first byte to its last
-  std::chrono::milliseconds request_under_load{2'000};  // the same while others wait for a place
+  std::chrono::milliseconds request_under_load{2'000};  // the same while other connections wait
   std::chrono::milliseconds longest_answer{30'000};
   std::chrono::milliseconds longest_idle{10'000};
-  int requests_each = 1'000;
-  int at_once = 96;
-  int waiting = 256;  // for a place; more are turned away
+  int requests_each = 1'000;  // of one connection
+  int at_once = 96;           // connections, each with a thread
+  int waiting = 256;          // for a thread; more are turned away
 };
 
 struct ServeOptions {
   std::string host = "127.0.0.1";
   int port = 8090;  // 0: any that is free
   std::string store = "roofcast.db";
-  std::string token;  // empty: none is asked for
+  std::string token;  // empty: none is required
   ApiLimits api{};
   ConnectionLimits connections{};
 };

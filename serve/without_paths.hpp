@@ -1,30 +1,23 @@
-// Answers that leave this machine say nothing of its folders: a path in any text of a document is
-// cut down to its last name.
+// Stored runs name files of whoever made them: traces, stores, models. What leaves this machine
+// names no folder: a path in a text is cut down to its last name.
+//
+// Questions of clients need none of this, since they cannot name a file (serve/questions.hpp).
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "reports/document.hpp"
+#include "base/json.hpp"
 
 namespace roofcast {
 
-/// Paths that the program knows to the letter, with what they are called instead: the longest
-/// first. Only these are found whole where names have spaces, or where a path is relative.
-using KnownPaths = std::vector<std::pair<std::string, std::string>>;
+/// "--store /home/ana/runs.db" becomes "--store runs.db"; "../x/runs.db", "~/x" and "C:\x" are cut
+/// likewise, and relative files after a flag ("--store x/runs.db"). Links ("://"), units
+/// ("tokens/s", "10 /s") and names ("meta-llama/Llama-3.1-8B") are kept.
+std::string without_paths(std::string_view text);
 
-/// Of the file at `path`: itself as given and absolute, its folder, the current folder and $HOME.
-KnownPaths known_paths(const std::string& path);
-
-/// "--store /home/ana/runs.db" to "--store runs.db", and likewise "../x/y", "~/x" and "C:\x". What
-/// holds "://" is a link and stays; so do units ("tokens/s", "10 /s") and names
-/// ("meta-llama/Llama-3.1-8B").
-std::string without_paths(std::string_view text, const KnownPaths& known = {});
-
-/// The same for every string of `json`, keys included. A value that is a path and nothing else may
-/// have spaces.
-Json without_paths_in(const Json& json, const KnownPaths& known = {});
+/// The same for every string of `json`, including keys. A value that is only a path may have
+/// spaces.
+Json without_paths_in(const Json& json);
 
 }  // namespace roofcast

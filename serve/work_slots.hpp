@@ -1,5 +1,5 @@
-// Places for work that takes a core: so many at once, some more that wait a moment, the rest turned
-// away.
+// Slots for work that takes a core: a fixed number at once, some more that wait for a moment, the
+// rest turned away.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ namespace roofcast {
 
 class WorkSlots {
  public:
-  /// A place, free again when this goes.
+  /// A slot, freed by the destructor.
   class Place {
    public:
     explicit Place(WorkSlots& slots) : slots_(&slots) {}
@@ -26,7 +26,7 @@ class WorkSlots {
     WorkSlots* slots_;
   };
 
-  /// Counts are one and zero at least.
+  /// `at_once` is at least 1, `waiting` at least 0.
   WorkSlots(int at_once, int waiting) : free_(at_once), may_wait_(waiting) {}
 
   /// Nullopt if too many wait already, after `patience`, or once `stopped` returns true.

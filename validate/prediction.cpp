@@ -15,9 +15,9 @@
 #include "base/version.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/step_work.hpp"
+#include "planner/pool_description.hpp"
 #include "planner/scenario_run.hpp"
-#include "roofcast/pool_description.hpp"
-#include "roofcast/simulation_rows.hpp"
+#include "reports/rows/simulation_rows.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "planner/deploy.hpp"
+#include "planner/run_simulation.hpp"
 #include "reports/store.hpp"
 #include "reports/validation.hpp"
-#include "roofcast/run_simulation.hpp"
 #include "validate/validate_manifest.hpp"
 
 namespace roofcast {

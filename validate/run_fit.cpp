@@ -265,22 +265,22 @@ EngineProfile profile_of(const EngineFit& fit, const std::string& name, const st
 
 }  // namespace
 
-std::optional<EngineFit> fit_engine(const FitQuestion& question, const ProgressFunction& progress) {
-  EngineFit result{.terms = question.terms};
-  std::vector<PreparedCase> cases = prepare_cases(question.cases, result.left_out);
+std::optional<EngineFit> fit_engine(const EngineFitTask& task, const ProgressFunction& progress) {
+  EngineFit result{.terms = task.terms};
+  std::vector<PreparedCase> cases = prepare_cases(task.cases, result.left_out);
   check_one_engine(cases);
-  const std::vector<OverheadTerm> terms = overhead_terms(question.terms, cases.front().engine());
+  const std::vector<OverheadTerm> terms = overhead_terms(task.terms, cases.front().engine());
   for (const OverheadTerm& term : terms) result.preset_values.push_back(term.start);
   const std::vector<MeasuredFigure> measured = measured_figures(cases, result);
   result.cases = cases.size();
   result.values = measured.size();
-  CasePredictions predictions(cases, question.terms, progress);
+  CasePredictions predictions(cases, task.terms, progress);
   try {
     result.fit = fit_overheads(terms, measured, std::ref(predictions));
   } catch (const Interrupted&) {
     return std::nullopt;
   }
-  result.profile = profile_of(result, question.name, preset_of(cases.front()));
+  result.profile = profile_of(result, task.name, preset_of(cases.front()));
   return result;
 }
 

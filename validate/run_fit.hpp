@@ -8,12 +8,12 @@
 
 #include "calibrate/overhead_fit.hpp"
 #include "model/engines/host_terms.hpp"
-#include "roofcast/run_simulation.hpp"
+#include "planner/run_simulation.hpp"
 #include "validate/validate_manifest.hpp"
 
 namespace roofcast {
 
-struct FitQuestion {
+struct EngineFitTask {
   std::vector<ValidationCase> cases{};
   std::vector<const HostTerm*> terms{};  // to fit, the surest first
   std::string name{};                    // of the engine profile
@@ -41,6 +41,6 @@ struct EngineFit {
 /// value, or by their median if there is no other. `progress` receives the predictions made and
 /// their maximum number; if it returns false, returns nullopt. Throws Error if the cases use
 /// several engines, or if none can be used.
-std::optional<EngineFit> fit_engine(const FitQuestion& question, const ProgressFunction& progress);
+std::optional<EngineFit> fit_engine(const EngineFitTask& task, const ProgressFunction& progress);
 
 }  // namespace roofcast

@@ -1,12 +1,10 @@
 // roofcast calibrate: times this machine's kernels and writes its hardware profile.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <optional>
 #include <ostream>
 
 #include "base/error.hpp"
-#include "calibrate/device_choice.hpp"
 #include "cli/calibrate/calibrate_document.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/progress.hpp"
@@ -15,13 +13,7 @@
 namespace roofcast {
 namespace {
 
-double steady_s() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
-
 struct Flags {
-  std::string device;
   bool quick = false;
   bool full = false;
   std::int64_t threads = 0;
@@ -29,13 +21,14 @@ struct Flags {
   std::string kv_cache_dtype;
 };
 
-Usage usage_of(Flags& flags, CalibrateOptions& options) {
+Usage usage_of(Flags& flags, CalibrationQuestion& options) {
   Usage usage{.synopsis = "roofcast calibrate --device cpu|cuda[:N] [options]",
               .example = "roofcast calibrate --device cpu --quick --out my-cpu.json",
               .options = option_group("Options"),
               .unlisted = {},
               .positional = {}};
-  usage.options.add_options()("device", po::value(&flags.device)->required()->value_name("DEVICE"),
+  usage.options.add_options()("device",
+                              po::value(&options.device)->required()->value_name("DEVICE"),
                               "cpu, cuda (the first GPU) or cuda:N")(
       "quick", po::bool_switch(&flags.quick),
       "about 10 s: as many sizes as there is time for, coarse ones first")(
@@ -63,11 +56,12 @@ Usage usage_of(Flags& flags, CalibrateOptions& options) {
   return usage;
 }
 
-void set_extent(const Flags& flags, CalibrateOptions& options) {
+void set_extent(const Flags& flags, CalibrationQuestion& options) {
   if (flags.quick && flags.full) throw UsageError("--quick and --full exclude each other");
   if (flags.quick) options.extent = ExtentKind::quick;
   if (flags.full) options.extent = ExtentKind::full;
   options.tensor_parallel = static_cast<int>(flags.tensor_parallel);
+  options.threads = static_cast<int>(flags.threads);
   if (flags.kv_cache_dtype.empty() || flags.kv_cache_dtype == "auto") return;
   options.kv_cache_dtype = parse_dtype(flags.kv_cache_dtype);
   if (!options.kv_cache_dtype) {
@@ -80,36 +74,33 @@ void set_extent(const Flags& flags, CalibrateOptions& options) {
 
 int run_calibrate(CommandContext& context) {
   Flags flags;
-  CalibrateOptions options;
-  options.command_line = context.command_line;
-  const auto common = parse(context, usage_of(flags, options));
+  CalibrationQuestion question;
+  question.command_line = context.command_line;
+  const auto common = parse(context, usage_of(flags, question));
   if (!common) return kExitDone;
-  set_extent(flags, options);
+  set_extent(flags, question);
 
-  const auto backend = open_device(flags.device, static_cast<int>(flags.threads));
-  CalibrationOutcome outcome;
+  CalibrationAnswer answer;
   {
     ProgressBar bar(context.err, "points");
-    const CalibrateHooks hooks{
-        .now_s = steady_s,
-        .go_on = [&](int done, int total) { return bar.show(done, total); },
-        .tell = [&](const std::string& line) { context.err << line << "\n"; }};
-    outcome = run_calibration(*backend, options, hooks);
+    answer = calibrate(
+        question, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); },
+        [&](const std::string& line) { context.err << line << "\n"; });
   }
-  if (!outcome.gpu) {
+  if (!answer.finished) {
     context.err << fmt::format(
         "interrupted: {} points are in {} (run {}); the same command with --resume goes on\n",
-        outcome.stored_points, options.store_path, outcome.run_id);
+        answer.stored_points, question.store_path, answer.run_id);
     return kExitFailed;
   }
-  context.err << fmt::format("run {} kept in {} (roofcast runs {} --store {})\n", outcome.run_id,
-                             options.store_path, outcome.run_id, options.store_path);
-  if (!outcome.known_gpu) {
+  context.err << fmt::format("run {} kept in {} (roofcast runs {} --store {})\n", answer.run_id,
+                             question.store_path, answer.run_id, question.store_path);
+  if (!answer.known_gpu) {
     context.err << "no datasheet of this device is known: its peaks and bandwidth in the profile "
                    "are what was measured\n";
   }
-  write(calibration_document(outcome), common->output, context.out);
-  const std::optional<std::string> failure = failure_of(outcome);
+  write(calibration_document(answer), common->output, context.out);
+  const std::optional<std::string> failure = failure_of(answer);
   if (!failure) return kExitDone;
   context.err << "roofcast: " << *failure << "\n";
   return kExitFailed;

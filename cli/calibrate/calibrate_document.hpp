@@ -4,15 +4,15 @@
 #include <optional>
 #include <string>
 
-#include "calibrate/run_calibration.hpp"
 #include "reports/document.hpp"
+#include "roofcast/calibrate.hpp"
 
 namespace roofcast {
 
-/// Precondition: the outcome has a profile.
-Document calibration_document(const CalibrationOutcome& outcome);
+/// Precondition: the calibration is finished.
+Document calibration_document(const CalibrationAnswer& answer);
 
 /// A line for stderr if the device was lost during calibration; else nullopt.
-std::optional<std::string> failure_of(const CalibrationOutcome& outcome);
+std::optional<std::string> failure_of(const CalibrationAnswer& answer);
 
 }  // namespace roofcast

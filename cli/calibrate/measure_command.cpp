@@ -6,7 +6,6 @@
 #include <ostream>
 
 #include "base/error.hpp"
-#include "calibrate/device_choice.hpp"
 #include "cli/calibrate/measure_document.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/workload_options.hpp"
@@ -96,6 +95,8 @@ MeasureQuestion question_of(const MeasureOptions& options) {
     throw UsageError("measure runs on one device: parallelism of 1 (--tp, --pp, --dp)");
   }
   MeasureQuestion question;
+  question.device = options.device;
+  question.threads = static_cast<int>(options.threads.value_or(0));
   Scenario& scenario = question.scenario;
   scenario.model = options.deployment.model;
   scenario.gpu = options.deployment.gpu;
@@ -128,25 +129,23 @@ int run_measure(CommandContext& context) {
   const MeasureQuestion question = question_of(options);
   std::optional<Store> store;
   if (options.store) store.emplace(options.store_path, Store::Mode::write);
-  const auto backend = open_device(options.device, static_cast<int>(options.threads.value_or(0)));
-  std::optional<Measurement> measurement;
+  std::optional<MeasureOutcome> outcome;
   {
     ProgressBar bar(context.err, "requests");
-    measurement = measure(*backend, question, [&](std::int64_t done, std::int64_t total) {
-      return bar.show(done, total);
-    });
-    if (bar.interrupted()) {
+    outcome = measure_with_requests(
+        question, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+    if (!outcome || bar.interrupted()) {
       context.err << "interrupted: nothing was stored\n";
       return kExitFailed;
     }
   }
   if (store) {
     const auto id =
-        store->add(measure_row(*measurement, context.command_line, options.keep_requests));
+        store->add(measure_row(outcome->measurement, context.command_line, options.keep_requests));
     context.err << "run " << id << " kept in " << options.store_path << " (roofcast runs " << id
                 << " --store " << options.store_path << ")\n";
   }
-  write(measure_document(*measurement), common->output, context.out);
+  write(measure_document(outcome->answer), common->output, context.out);
   return kExitDone;
 }
 

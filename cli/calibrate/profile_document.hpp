@@ -1,22 +1,11 @@
 // The output of `roofcast profile import`.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "calibrate/tables/imported_rows.hpp"
-#include "model/hardware/gpu.hpp"
 #include "reports/document.hpp"
+#include "roofcast/import.hpp"
 
 namespace roofcast {
 
-struct ProfileImport {
-  std::vector<std::string> files{};  // tables and folders read
-  std::string out{};                 // the profile's file
-  ImportedRows rows{};
-  Gpu gpu{};  // measured
-};
-
-Document import_document(const ProfileImport& import);
+Document import_document(const TablesAnswer& answer);
 
 }  // namespace roofcast

@@ -30,6 +30,7 @@ po::value_semantic* value_of(const Flag<Target>& flag, Target& target) {
         });
   }
   auto* value = po::value<std::string>()->value_name(placeholder)->notifier(read);
+  if (flag.required) value->required();
   return flag.form == FlagForm::on_off ? value->implicit_value("true", "") : value;
 }
 

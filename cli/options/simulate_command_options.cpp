@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
 #include "planner/flags/scenario_flags.hpp"
 #include "simulator/io/scenario_reader.hpp"
@@ -40,9 +41,8 @@ Usage simulate_usage(SimulateOptions& target) {
       "do not store the run")("keep-requests", po::bool_switch(&target.keep_requests),
                               "store every request too")(
       "requests-out", po::value(&target.requests_out)->value_name("FILE"),
-      "one row per request, .csv or .jsonl")(
-      "explain", po::bool_switch(&target.explain),
-      "which limit binds, and the gain from 10 % more of each");
+      "one row per request, .csv or .jsonl");
+  add_flags(usage.options, simulation_flags(), target.question);
   add_scenario_options(target, usage.options, usage.unlisted);
   usage.more =
       "More: --from-cmd LINE, load shapes (--stages, --turns ...), trace formats, scheduler "

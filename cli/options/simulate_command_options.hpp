@@ -5,6 +5,7 @@
 
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/workload_options.hpp"
+#include "roofcast/question_flags.hpp"
 
 namespace roofcast {
 
@@ -18,7 +19,7 @@ struct SimulateOptions {
   std::string store_path = "roofcast.db";
   bool keep_requests = false;
   std::string requests_out;
-  bool explain = false;
+  SimulationQuestion question;  // the rest; its scenario stays empty
 };
 
 /// The flags for deployment, cluster, load and SLO: the most common ones, and the rest. They fill

@@ -3,20 +3,77 @@
 #include <ostream>
 #include <utility>
 
+#include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
-#include "cli/plan/capacity_command_options.hpp"
+#include "cli/options/simulate_command_options.hpp"
 #include "cli/progress.hpp"
 #include "reports/pages/capacity_sections.hpp"
 #include "roofcast/store_rows.hpp"
 
 namespace roofcast {
+namespace {
+
+struct CapacityCommandOptions {
+  SimulateOptions simulate{};
+  CapacityOptions capacity{};
+};
+
+po::options_description capacity_options(CapacityCommandOptions& target) {
+  po::options_description options = option_group("Capacity");
+  SimulateOptions& simulate = target.simulate;
+  options.add_options()("scenario", po::value(&simulate.scenario_path)->value_name("FILE"),
+                        "scenario file; flags override it");
+  add_flags(options, capacity_flags(), target.capacity);
+  options.add_options()("store", po::value(&simulate.store_path)->value_name("FILE"),
+                        "the SQLite store (default roofcast.db)")(
+      "no-store", po::bool_switch()->notifier([&simulate](bool off) { simulate.store = !off; }),
+      "do not store the run");
+  return options;
+}
+
+/// Whether no number of requests was given: a scenario file gives one, even if by default.
+bool has_free_length(const SimulateOptions& options) {
+  return options.scenario_path.empty() && !options.workload.num_prompts;
+}
+
+Usage capacity_usage(CapacityCommandOptions& target) {
+  SimulateOptions& simulate = target.simulate;
+  Usage usage{.synopsis = "roofcast capacity [SCENARIO.json] [options]",
+              .example =
+                  "roofcast capacity --model llama-3.1-8b --gpu h100 --request-rate 10 "
+                  "--slo p95:ttft:500ms",
+              .options = capacity_options(target),
+              .unlisted = {},
+              .positional = {}};
+  usage.options.add(machine_options(simulate.deployment))
+      .add(synthetic_options(simulate.workload))
+      .add(trace_options(simulate.workload))
+      .add(objective_options(simulate.workload))
+      .add(cluster_options(simulate.cluster));
+  usage.unlisted.add(from_command_option(simulate.from_command))
+      .add(engine_options(simulate.deployment))
+      .add(load_shape_options(simulate.workload.shape))
+      .add(trace_form_options(simulate.workload))
+      .add(scheduler_options(simulate.deployment))
+      .add(feature_options(simulate.deployment.overrides));
+  usage.more = "More: --from-cmd LINE, engine knobs, load shapes, trace formats";
+  usage.positional.add("scenario", 1);
+  return usage;
+}
+
+CapacityQuestion question_of(const CapacityCommandOptions& options) {
+  return capacity_question(simulate_scenario(options.simulate), options.capacity,
+                           has_free_length(options.simulate));
+}
+
+}  // namespace
 
 int run_capacity(CommandContext& context) {
-  CapacityOptions options;
+  CapacityCommandOptions options;
   const auto common = parse(context, capacity_usage(options));
   if (!common) return kExitDone;
   take_from_command(options.simulate.deployment, options.simulate.from_command, context.err);
-  const CapacityQuestion question = capacity_question(options);
+  const CapacityQuestion question = question_of(options);
   LoadStudy study = capacity_study(question);
   // Opened before the work: an unwritable file should not cost the simulations.
   std::optional<Store> store;
@@ -24,7 +81,7 @@ int run_capacity(CommandContext& context) {
     store.emplace(options.simulate.store_path, Store::Mode::write);
   }
   const CapacityAnswer answer = [&] {
-    ProgressBar bar(context, "simulations");
+    ProgressBar bar(context.err, "simulations");
     return capacity(
         question, std::move(study),
         [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); },

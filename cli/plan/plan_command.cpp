@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -13,7 +14,6 @@
 #include "base/version.hpp"
 #include "cli/plan/plan_document.hpp"
 #include "cli/plan/plan_options.hpp"
-#include "cli/plan/started_together.hpp"
 #include "cli/progress.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/launch/plan_manifest.hpp"
@@ -23,6 +23,11 @@
 
 namespace roofcast {
 namespace {
+
+/// From the environment set by OpenMPI's mpirun, or by a launcher with PMIx (`srun --mpi=pmix`).
+bool started_together() {
+  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMIX_RANK") != nullptr;
+}
 
 /// Stores a plan and its answers.
 struct PlanStore {

@@ -1,6 +1,4 @@
 // roofcast whatif: a scenario with one or more knobs varied, and the effect of each change.
-#include "cli/plan/what_if_command.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

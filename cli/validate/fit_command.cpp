@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <ostream>
 #include <sstream>
 
@@ -12,17 +11,13 @@
 #include "cli/options/arguments.hpp"
 #include "cli/progress.hpp"
 #include "cli/validate/fit_document.hpp"
-#include "model/io/engine_profile.hpp"
 
 namespace roofcast {
 namespace {
 
 struct FitOptions {
-  std::vector<std::string> files;
-  std::string engine;
-  std::string name = "fitted";
+  FitQuestion question;
   std::string terms;
-  std::string out;
 };
 
 Usage fit_usage(FitOptions& target) {
@@ -31,14 +26,15 @@ Usage fit_usage(FitOptions& target) {
               .options = option_group("Options"),
               .unlisted = {},
               .positional = {}};
-  usage.options.add_options()("file", po::value(&target.files)->value_name("FILE"),
+  usage.options.add_options()("file", po::value(&target.question.files)->value_name("FILE"),
                               "manifests: measured runs and what they ran on "
                               "(reports/validation.schema.json)")(
-      "out", po::value(&target.out)->required()->value_name("FILE"),
+      "out", po::value(&target.question.out)->required()->value_name("FILE"),
       "the engine profile, for --engine FILE; ends in .json")(
-      "name", po::value(&target.name)->value_name("NAME")->default_value(target.name),
+      "name",
+      po::value(&target.question.name)->value_name("NAME")->default_value(target.question.name),
       "of the engine profile, shown with its results")(
-      "engine", po::value(&target.engine)->value_name("ERA"),
+      "engine", po::value(&target.question.engine)->value_name("ERA"),
       "only the cases of this engine, as they spell it")(
       "terms", po::value(&target.terms)->value_name("TERM,..."),
       "host terms to learn, the surest first (default: all)");
@@ -51,7 +47,6 @@ std::vector<const HostTerm*> parse_terms(const std::string& text) {
   std::vector<std::string> names;
   for (const HostTerm& term : host_terms()) {
     names.emplace_back(term.name);
-    if (text.empty()) terms.push_back(&term);
   }
   std::istringstream words(text);
   for (std::string word; std::getline(words, word, ',');) {
@@ -69,51 +64,37 @@ std::vector<const HostTerm*> parse_terms(const std::string& text) {
   return terms;
 }
 
-FitQuestion question_of(const FitOptions& options) {
-  FitQuestion question{.cases = {}, .terms = parse_terms(options.terms), .name = options.name};
-  for (const std::string& file : options.files) {
-    ValidationManifest manifest = read_manifest(file);
-    std::copy_if(std::make_move_iterator(manifest.cases.begin()),
-                 std::make_move_iterator(manifest.cases.end()), std::back_inserter(question.cases),
-                 [&](const ValidationCase& one) {
-                   return options.engine.empty() || one.scenario.engine == options.engine;
-                 });
-  }
-  return question;
-}
-
-void check(const FitOptions& options) {
-  if (options.files.empty()) {
+void check(const FitQuestion& question) {
+  if (question.files.empty()) {
     throw UsageError("fit: expected a manifest of measured runs (roofcast fit --help)");
   }
-  if (!options.out.ends_with(".json")) {
+  if (!question.out.ends_with(".json")) {
     throw UsageError(
-        fmt::format("--out: '{}' given, expected a name that ends in .json", options.out));
+        fmt::format("--out: '{}' given, expected a name that ends in .json", question.out));
   }
-  check_not_among(options.out, "--out", options.files);
-  check_writable(options.out);
+  check_not_among(question.out, "--out", question.files);
 }
 
 }  // namespace
 
 int run_fit(CommandContext& context) {
   FitOptions options;
+  FitQuestion& question = options.question;
   const auto common = parse(context, fit_usage(options));
   if (!common) return kExitDone;
-  check(options);
-  const FitQuestion question = question_of(options);
-  std::optional<EngineFit> fit;
+  check(question);
+  question.terms = parse_terms(options.terms);
+  std::optional<FitAnswer> answer;
   {
     ProgressBar bar(context.err, "predictions");
-    fit = fit_engine(question,
-                     [&](std::int64_t done, std::int64_t max) { return bar.show(done, max); });
+    answer =
+        fit(question, [&](std::int64_t done, std::int64_t max) { return bar.show(done, max); });
   }
-  if (!fit) {
+  if (!answer) {
     context.err << "interrupted\n";
     return kExitFailed;
   }
-  write_whole(options.out, write_engine_profile(fit->profile));
-  write(fit_document(*fit, options.files, options.out), common->output, context.out);
+  write(fit_document(*answer), common->output, context.out);
   return kExitDone;
 }
 

@@ -1,25 +1,30 @@
 // roofcast validate: compares predictions with measured runs, metric by metric.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <optional>
 #include <ostream>
-#include <thread>
 
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
+#include "base/suggest.hpp"
 #include "base/wording.hpp"
-#include "cli/options/arguments.hpp"
+#include "cli/options/deployment_options.hpp"
+#include "cli/options/workload_options.hpp"
 #include "cli/progress.hpp"
+#include "cli/validate/meta_option.hpp"
 #include "cli/validate/validate_document.hpp"
-#include "cli/validate/validate_inputs.hpp"
-#include "cli/validate/validation_limits.hpp"
+#include "planner/flags/flag_values.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/stacked_svg.hpp"
 #include "reports/pages/validation_figures.hpp"
+#include "validate/measured_case.hpp"
 
 namespace roofcast {
 namespace {
 
 struct ValidateOptions {
-  ValidationInputs inputs;
+  ValidationQuestion question;
   bool store = true;
   std::string store_path = "roofcast.db";
   bool ledger = false;
@@ -27,13 +32,54 @@ struct ValidateOptions {
   std::vector<std::string> thresholds;
 };
 
+/// Flags for results: --format, --meta, and what they ran on.
+void add_result_options(Usage& usage, ValidationFiles& target) {
+  po::options_description results = option_group("Results of benchmarks (no manifest)");
+  results.add_options()("format", po::value(&target.import.format)->value_name("FORMAT"),
+                        "the tool's format (default: by content)")(
+      "meta",
+      po::value<std::vector<std::string>>()
+          ->multitoken()
+          ->value_name("KEY=VALUE ...")
+          ->notifier([&target](const std::vector<std::string>& pairs) {
+            take_meta(target.import, pairs);
+          }),
+      "what the files do not say of their setting, as gpu=h100 tp=2");
+  usage.options.add(results).add(machine_options(target.given.deployment));
+  usage.unlisted.add(engine_options(target.given.deployment))
+      .add(scheduler_options(target.given.deployment))
+      .add(synthetic_options(target.given.workload))
+      .add(feature_options(target.given.deployment.overrides));
+  usage.unlisted.add_options()(
+      "max-concurrency",
+      converted(target.given.workload.max_concurrency, "--max-concurrency", parse_positive)
+          ->value_name("N"),
+      "requests in flight at once");
+  usage.more = "More: the engine and its knobs, the load that a result does not say";
+}
+
+/// The flag for results in `arguments`, in the user's spelling; empty: none.
+std::string result_flag_in(const std::vector<std::string>& arguments) {
+  ValidationFiles unused;
+  Usage usage{.synopsis = "", .example = "", .options = {}, .unlisted = {}, .positional = {}};
+  add_result_options(usage, unused);
+  usage.options.add(usage.unlisted);
+  for (const std::string& argument : normalise(arguments, usage.options)) {
+    if (!argument.starts_with('-')) continue;
+    const std::string flag = argument.substr(0, argument.find('='));
+    const std::string name = flag.starts_with("--") ? flag.substr(2) : flag;  // short ones: "-q"
+    if (usage.options.find_nothrow(name, false) != nullptr) return flag;
+  }
+  return {};
+}
+
 Usage validate_usage(ValidateOptions& target) {
   Usage usage{.synopsis = "roofcast validate FILE|FOLDER ... [options]",
               .example = "roofcast validate my-runs.json --ledger --threshold 10% ttft_s=15%",
               .options = option_group("Options"),
               .unlisted = {},
               .positional = {}};
-  usage.options.add_options()("file", po::value(&target.inputs.files)->value_name("FILE"),
+  usage.options.add_options()("file", po::value(&target.question.files.files)->value_name("FILE"),
                               "manifests of measured runs (reports/validation.schema.json), "
                               "results of benchmarks, folders of those")(
       "ledger", po::bool_switch(&target.ledger),
@@ -48,13 +94,40 @@ Usage validate_usage(ValidateOptions& target) {
       "the SQLite store of both sides (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
       "keep nothing");
-  add_result_options(usage, target.inputs);
+  add_result_options(usage, target.question.files);
   usage.positional.add("file", -1);
   return usage;
 }
 
+void check_metric(const std::string& name, const std::string& text) {
+  const std::vector<std::string>& known = comparable_metrics();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw UsageError(
+      fmt::format("--threshold: '{}' names no metric{}", text, did_you_mean(name, known)));
+}
+
+/// "10%" for every metric, "ttft_s=15%", "ttft_s:p99=0.3".
+ErrorLimit parse_error_limit(const std::string& text) {
+  ErrorLimit limit;
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos) {
+    const std::string metric = text.substr(0, equals);
+    const std::size_t colon = std::min(metric.find(':'), metric.size());
+    limit.name = metric.substr(0, colon);
+    if (colon < metric.size()) limit.statistic = metric.substr(colon + 1);
+    check_metric(limit.name, text);
+  }
+  const std::string share = equals == std::string::npos ? text : text.substr(equals + 1);
+  const bool is_percent = share.ends_with('%');
+  limit.share =
+      parse_number_by({.what = "share", .examples = "10%, 0.1", .min = 0},
+                      is_percent ? share.substr(0, share.size() - 1) : share, "--threshold") /
+      (is_percent ? 100 : 1);
+  return limit;
+}
+
 void check_plot_path(const ValidateOptions& options) {
-  std::vector<std::string> used = options.inputs.files;
+  std::vector<std::string> used = options.question.files.files;
   if (options.store) used.push_back(options.store_path);
   check_not_among(options.plot_path, "--plot", used);
   if (!has_charts()) throw Error("--plot: this build draws no pictures (ROOFCAST_CHARTS=OFF)");
@@ -62,76 +135,60 @@ void check_plot_path(const ValidateOptions& options) {
 }
 
 /// One figure per metric.
-void draw(const std::string& path, const ValidationReport& report) {
+void draw(const std::string& path, const ValidationAnswer& answer) {
   std::vector<ComparedCase> cases;
-  for (const ValidatedCase& validated : report.cases) cases.push_back(validated.compared);
+  for (const CaseAnswer& one : answer.cases) cases.push_back(one.compared);
   const std::vector<Figure> figures = predicted_over_measured(cases);
   if (figures.empty()) throw Error(path + ": nothing to draw, no case has a figure");
-  write_whole(
-      path, stacked_svg(report.name.empty() ? "Predicted against measured" : report.name, figures));
+  const std::string& name = answer.inputs.name;
+  write_whole(path, stacked_svg(name.empty() ? "Predicted against measured" : name, figures));
 }
 
 /// Nullopt if the user interrupted it.
-std::optional<std::vector<ValidatedCase>> validate_with_progress(
-    const std::vector<ValidationCase>& cases, std::ostream& err) {
+std::optional<ValidationOutcome> validate_with_progress(const ValidationQuestion& question,
+                                                        ValidationManifest manifest,
+                                                        std::ostream& err) {
   ProgressBar bar(err, "cases");
-  return run_validation(
-      cases, static_cast<int>(std::thread::hardware_concurrency()),
-      [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
-}
-
-void sum_up(ValidationReport& report) {
-  std::vector<ComparedCase> compared;
-  for (const ValidatedCase& one : report.cases) compared.push_back(one.compared);
-  report.ledger = ledger_of(compared);
-  report.exceeded = exceeded_limits(report.ledger, report.limits);
-  report.unjudged = unjudged_limits(report.ledger, report.limits);
-}
-
-int exit_code(const ValidationReport& report) {
-  if (answered(report) == 0) return kExitFailed;
-  if (!report.limits.empty() && !is_judged_whole(report)) return kExitFailed;
-  return report.exceeded.empty() ? kExitDone : kExitNo;
+  return validate(question, std::move(manifest),
+                  [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
 }
 
 }  // namespace
 
 int run_validate(CommandContext& context) {
   ValidateOptions options;
+  ValidationQuestion& question = options.question;
   const auto common = parse(context, validate_usage(options));
   if (!common) return kExitDone;
-  options.inputs.arguments = context.arguments;
-  if (options.inputs.files.empty()) {
+  question.files.override_name = result_flag_in(context.arguments);
+  if (question.files.files.empty()) {
     throw UsageError("validate: expected a manifest or the result of a benchmark");
   }
-  ValidationReport report{.files = options.inputs.files, .sum_up = options.ledger};
-  for (const std::string& text : options.thresholds)
-    report.limits.push_back(parse_error_limit(text));
-  const ValidationManifest asked = read_inputs(options.inputs);
-  report.name = asked.name;
-  for (const std::string& line : asked.remarks) context.err << line << "\n";
+  for (const std::string& text : options.thresholds) {
+    question.limits.push_back(parse_error_limit(text));
+  }
+  ValidationManifest manifest = read_inputs(question.files);
+  for (const std::string& line : manifest.remarks) context.err << line << "\n";
   // Opened before the work: an unwritable file should not cost a validation.
   if (!options.plot_path.empty()) check_plot_path(options);
   std::optional<Store> store;
   if (options.store) store.emplace(options.store_path, Store::Mode::write);
-  auto validated = validate_with_progress(asked.cases, context.err);
-  if (!validated) {
+  const auto outcome = validate_with_progress(question, std::move(manifest), context.err);
+  if (!outcome) {
     context.err << "interrupted; nothing was stored\n";
     return kExitFailed;
   }
-  report.cases = *std::move(validated);
-  sum_up(report);
   if (store) {
-    const auto runs = validation_runs(report, asked.cases, context.command_line);
+    const auto runs = validation_runs(*outcome, context.command_line);
     store->add_validations(runs);
     context.err << counted(std::ssize(runs), "case") << " kept in " << options.store_path
                 << ", both sides (roofcast runs --store " << options.store_path << ")\n";
   }
-  if (!options.plot_path.empty()) {
-    draw(options.plot_path, report);
-  }
-  write(validation_document(report), common->output, context.out);
-  return asked.whole ? exit_code(report) : kExitFailed;
+  const ValidationAnswer& answer = outcome->answer;
+  if (!options.plot_path.empty()) draw(options.plot_path, answer);
+  write(validation_document(answer, options.ledger), common->output, context.out);
+  if (is_yes(answer)) return kExitDone;
+  return is_judged(answer) ? kExitNo : kExitFailed;
 }
 
 }  // namespace roofcast

@@ -7,15 +7,12 @@
 #include <utility>
 
 #include "base/numbers.hpp"
-#include "base/statistics.hpp"
 #include "base/units.hpp"
 #include "base/wording.hpp"
-#include "roofcast/envelope.hpp"
+#include "validate/validation_rows.hpp"
 
 namespace roofcast {
 namespace {
-
-// ---- words
 
 /// "ttft_s p99"; just the name for a single figure.
 std::string metric_of(const std::string& name, const std::string& statistic) {
@@ -29,94 +26,7 @@ std::string interval_of(const ComparedFigure& figure) {
          measured_text(figure.name, figure.interval.high);
 }
 
-// ---- JSON
-
-Json figure_json(const ComparedFigure& figure) {
-  const std::optional<double> error = relative_error(figure);
-  return {{"name", figure.name},
-          {"statistic", figure.statistic},
-          {"measured", figure.measured},
-          {"predicted", figure.predicted},
-          {"relative_error", error ? Json(*error) : Json(nullptr)},
-          {"interval_low", figure.interval.low},
-          {"interval_high", figure.interval.high},
-          {"covered", is_covered(figure)}};
-}
-
-Json case_json(const ValidatedCase& validated) {
-  const ComparedCase& compared = validated.compared;
-  Json figures = Json::array();
-  for (const ComparedFigure& figure : compared.figures) figures.push_back(figure_json(figure));
-  std::vector<std::string> notes = validated.assumed;
-  notes.insert(notes.end(), validated.prediction.notes.begin(), validated.prediction.notes.end());
-  return {{"name", compared.name},
-          {"group", compared.group},
-          {"engine", compared.engine},
-          {"gpu", compared.gpu},
-          {"model", compared.model},
-          {"answered", compared.reason.empty()},
-          {"reason", compared.reason.empty() ? Json(nullptr) : Json(compared.reason)},
-          {"figures", std::move(figures)},
-          {"not_predicted", validated.unpredicted},
-          {"warnings", validated.warnings},
-          {"notes", std::move(notes)}};
-}
-
-Json ledger_json(const std::vector<LedgerLine>& ledger) {
-  Json lines = Json::array();
-  for (const LedgerLine& line : ledger) {
-    const ErrorSummary& errors = line.errors;
-    lines.push_back({{"by", name_of(line.by)},
-                     {"key", line.key},
-                     {"name", line.name},
-                     {"statistic", line.statistic},
-                     {"figures", errors.figures},
-                     {"bias", errors.bias},
-                     {"mape", errors.mape},
-                     {"median", errors.median},
-                     {"p90", errors.p90},
-                     {"coverage", errors.coverage}});
-  }
-  return lines;
-}
-
-Json limits_json(const std::vector<ErrorLimit>& limits) {
-  Json list = Json::array();
-  for (const ErrorLimit& limit : limits) {
-    list.push_back({{"name", limit.name}, {"statistic", limit.statistic}, {"share", limit.share}});
-  }
-  return list;
-}
-
-Json inputs_json(const ValidationReport& report) {
-  return {
-      {"files", report.files}, {"name", report.name}, {"threshold", limits_json(report.limits)}};
-}
-
-Json machine_of(const ValidationReport& report) {
-  Json json = envelope("validate", inputs_json(report));
-  json["interval_share"] = kIntervalShare;
-  json["cases"] = Json::array();
-  for (const ValidatedCase& validated : report.cases) {
-    json["cases"].push_back(case_json(validated));
-  }
-  json["answered"] = answered(report);
-  json["unanswered"] = std::ssize(report.cases) - answered(report);
-  json["ledger"] = ledger_json(report.ledger);
-  json["exceeded"] = Json::array();
-  for (const ExceededLimit& exceeded : report.exceeded) {
-    json["exceeded"].push_back({{"name", exceeded.name},
-                                {"statistic", exceeded.statistic},
-                                {"mape", exceeded.mape},
-                                {"limit", exceeded.limit}});
-  }
-  json["unjudged"] = limits_json(report.unjudged);
-  return json;
-}
-
-// ---- text
-
-Table case_table(const ValidationReport& report) {
+Table case_table(const ValidationAnswer& answer) {
   Table table{.title = "",
               .columns = {{"Case", false},
                           {"Metric", false},
@@ -126,10 +36,10 @@ Table case_table(const ValidationReport& report) {
                           {"80 % interval"},
                           {"Holds", false}},
               .rows = {}};
-  for (const ValidatedCase& validated : report.cases) {
-    for (const ComparedFigure& figure : validated.compared.figures) {
+  for (const CaseAnswer& one : answer.cases) {
+    for (const ComparedFigure& figure : one.compared.figures) {
       const std::optional<double> error = relative_error(figure);
-      table.rows.push_back({validated.compared.name, metric_of(figure.name, figure.statistic),
+      table.rows.push_back({one.compared.name, metric_of(figure.name, figure.statistic),
                             measured_text(figure.name, figure.measured),
                             measured_text(figure.name, figure.predicted),
                             error ? signed_percent(*error) : "-", interval_of(figure),
@@ -188,9 +98,9 @@ Table ledger_table(const std::vector<LedgerLine>& lines) {
 }
 
 /// One table for all cases, and one for what distinguishes them.
-void add_ledger(Document& document, const ValidationReport& report) {
-  for (auto begin = report.ledger.begin(); begin != report.ledger.end();) {
-    const auto end = std::find_if(begin, report.ledger.end(),
+void add_ledger(Document& document, const ValidationAnswer& answer) {
+  for (auto begin = answer.ledger.begin(); begin != answer.ledger.end();) {
+    const auto end = std::find_if(begin, answer.ledger.end(),
                                   [&](const LedgerLine& line) { return line.by != begin->by; });
     const std::vector<LedgerLine> lines(begin, end);
     if (begin->by == LedgerBy::all || has_several_keys(lines)) {
@@ -200,15 +110,15 @@ void add_ledger(Document& document, const ValidationReport& report) {
   }
 }
 
-void add_unanswered(Document& document, const ValidationReport& report) {
+void add_unanswered(Document& document, const ValidationAnswer& answer) {
   Table table{.title = "Not answered", .columns = {{"Case", false}, {"Why", false}}, .rows = {}};
   Table figures{.title = "Measured and not predicted",
                 .columns = {{"Case", false}, {"Metric", false}},
                 .rows = {}};
-  for (const ValidatedCase& validated : report.cases) {
-    const ComparedCase& compared = validated.compared;
+  for (const CaseAnswer& one : answer.cases) {
+    const ComparedCase& compared = one.compared;
     if (!compared.reason.empty()) table.rows.push_back({compared.name, compared.reason});
-    for (const std::string& metric : validated.unpredicted) {
+    for (const std::string& metric : one.unpredicted) {
       figures.rows.push_back({compared.name, metric});
     }
   }
@@ -227,14 +137,14 @@ std::string first_of(const std::vector<std::string>& names) {
 
 /// What measured files leave out, and where they contradict themselves: one line per kind, with the
 /// first case it applies to.
-void add_remarks(Document& document, const ValidationReport& report) {
+void add_remarks(Document& document, const ValidationAnswer& answer) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<std::string>> cases;  // keyed by remark
-  for (const ValidatedCase& validated : report.cases) {
-    for (const auto* lines : {&validated.assumed, &validated.warnings}) {
+  for (const CaseAnswer& one : answer.cases) {
+    for (const auto* lines : {&one.assumed, &one.warnings}) {
       for (const std::string& line : *lines) {
         if (cases[line].empty()) order.push_back(line);
-        cases[line].push_back(validated.compared.name);
+        cases[line].push_back(one.compared.name);
       }
     }
   }
@@ -245,38 +155,37 @@ void add_remarks(Document& document, const ValidationReport& report) {
   document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
 }
 
-std::string heading_of(const ValidationReport& report) {
-  return report.name.empty() ? "Predicted against measured"
-                             : "Predicted against measured: " + report.name;
+std::string heading_of(const ValidationAnswer& answer) {
+  return answer.inputs.name.empty() ? "Predicted against measured"
+                                    : "Predicted against measured: " + answer.inputs.name;
 }
 
 /// The last lines: limits, and how much of the question the figures cover.
-std::vector<std::string> verdict(const ValidationReport& report) {
+std::vector<std::string> verdict(const ValidationAnswer& answer) {
   std::vector<std::string> lines;
-  for (const ExceededLimit& exceeded : report.exceeded) {
+  for (const ExceededLimit& exceeded : answer.exceeded) {
     lines.push_back(fmt::format("Past the threshold: {}, MAPE {} over {}.",
                                 metric_of(exceeded.name, exceeded.statistic),
                                 as_percent(exceeded.mape), as_percent(exceeded.limit)));
   }
-  for (const ErrorLimit& limit : report.unjudged) {
+  for (const ErrorLimit& limit : answer.unjudged) {
     lines.push_back(fmt::format(
         "Not judged: no case has a figure{}{} to compare.", limit.name.empty() ? "" : " of ",
         limit.statistic.empty() ? limit.name : metric_of(limit.name, limit.statistic)));
   }
-  if (!report.limits.empty() && report.exceeded.empty() && is_judged_whole(report)) {
+  if (!answer.inputs.limits.empty() && answer.exceeded.empty() && is_judged_whole(answer)) {
     lines.emplace_back("Every metric is within its threshold.");
   }
   std::int64_t figures = 0;
   std::int64_t held = 0;
-  for (const ValidatedCase& validated : report.cases) {
-    figures += std::ssize(validated.compared.figures);
-    held += std::count_if(validated.compared.figures.begin(), validated.compared.figures.end(),
-                          is_covered);
+  for (const CaseAnswer& one : answer.cases) {
+    figures += std::ssize(one.compared.figures);
+    held += std::count_if(one.compared.figures.begin(), one.compared.figures.end(), is_covered);
   }
-  const std::int64_t unanswered = std::ssize(report.cases) - answered(report);
+  const std::int64_t unanswered = answer.unanswered;
   lines.push_back(
       fmt::format("{} of {} answered{}; {} of {} within the 80 % interval.",
-                  with_separators(answered(report)), counted(std::ssize(report.cases), "case"),
+                  with_separators(answer.answered), counted(std::ssize(answer.cases), "case"),
                   unanswered > 0 ? fmt::format(", {} not", with_separators(unanswered)) : "",
                   with_separators(held), counted(figures, "figure")));
   return lines;
@@ -284,17 +193,17 @@ std::vector<std::string> verdict(const ValidationReport& report) {
 
 }  // namespace
 
-Document validation_document(const ValidationReport& report) {
-  Document document{.machine = machine_of(report), .sections = {}};
-  document.sections.push_back({.heading = heading_of(report), .lines = {}, .table = {}});
-  if (report.sum_up) {
-    add_ledger(document, report);
-  } else if (answered(report) > 0) {
-    document.sections.back().table = case_table(report);
+Document validation_document(const ValidationAnswer& answer, bool sum_up) {
+  Document document{.machine = to_json(answer), .sections = {}};
+  document.sections.push_back({.heading = heading_of(answer), .lines = {}, .table = {}});
+  if (sum_up) {
+    add_ledger(document, answer);
+  } else if (answer.answered > 0) {
+    document.sections.back().table = case_table(answer);
   }
-  add_remarks(document, report);
-  add_unanswered(document, report);
-  document.sections.push_back({.heading = "", .lines = verdict(report), .table = {}});
+  add_remarks(document, answer);
+  add_unanswered(document, answer);
+  document.sections.push_back({.heading = "", .lines = verdict(answer), .table = {}});
   return document;
 }
 

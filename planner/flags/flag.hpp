@@ -2,6 +2,7 @@
 // it in the manual and set it in a what-if question.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -34,10 +35,37 @@ struct Flag {
   FlagForm form = FlagForm::value;
   std::string_view place{};        // in a scenario file: "workload.request_rate"; empty: none
   Aliases aliases = no_aliases();  // other tools' spellings: "-tp", "--tp"
+  bool required = false;           // the question makes no sense without it
 };
 
 template <class Target>
 using Flags = std::vector<Flag<Target>>;
+
+/// The flag with that name; null if there is none.
+template <class Target>
+const Flag<Target>* find_flag(const Flags<Target>& flags, std::string_view name) {
+  const auto found = std::ranges::find(flags, name, &Flag<Target>::name);
+  return found == flags.end() ? nullptr : &*found;
+}
+
+/// Appends flags of a part of Whole as flags of the whole. `part` is a member pointer, or a
+/// function from Whole& to Part&.
+template <class Whole, class Part, class PartOf>
+void append(Flags<Whole>& all, const Flags<Part>& flags, PartOf part) {
+  for (const Flag<Part>& flag : flags) {
+    all.push_back(
+        {.name = flag.name,
+         .placeholder = flag.placeholder,
+         .help = flag.help,
+         .read = [read = flag.read, part](
+                     Whole& whole, const std::string& text,
+                     const std::string& name) { read(std::invoke(part, whole), text, name); },
+         .form = flag.form,
+         .place = flag.place,
+         .aliases = flag.aliases,
+         .required = flag.required});
+  }
+}
 
 /// A reader that sets a member to `parse(text, flag)`.
 template <class Target, class Member, class Parse>

@@ -10,36 +10,6 @@
 namespace roofcast {
 namespace {
 
-/// Calls `visit` with each table and the part of ScenarioOptions that its flags set.
-template <class Visit>
-void visit_tables(Visit visit) {
-  using S = ScenarioOptions;
-  const auto deployment = [](S& o) -> DeploymentOptions& { return o.deployment; };
-  const auto overrides = [](S& o) -> EngineOverrides& { return o.deployment.overrides; };
-  const auto workload = [](S& o) -> WorkloadOptions& { return o.workload; };
-  const auto shape = [](S& o) -> LoadShapeOptions& { return o.workload.shape; };
-  const auto cluster = [](S& o) -> ClusterOptions& { return o.cluster; };
-  visit(machine_flags(), deployment);
-  visit(synthetic_flags(), workload);
-  visit(trace_flags(), workload);
-  visit(objective_flags(), workload);
-  visit(cluster_flags(), cluster);
-  visit(engine_choice_flags(), deployment);
-  visit(knob_flags(KnobGroup::memory_and_batch), overrides);
-  visit(load_shape_flags(), shape);
-  visit(trace_form_flags(), workload);
-  visit(knob_flags(KnobGroup::scheduler), overrides);
-  visit(knob_flags(KnobGroup::features), overrides);
-}
-
-/// Calls `visit` with each flag.
-template <class Visit>
-void visit_flags(Visit visit) {
-  visit_tables([&](const auto& flags, auto) {
-    for (const auto& flag : flags) visit(flag);
-  });
-}
-
 [[noreturn]] void refuse_for_pool(const std::string& flag, const PoolScenario& pool,
                                   const char* key) {
   throw UsageError(flag + ": pool '" + pool.name + "' of the scenario already has its own " + key +
@@ -90,45 +60,58 @@ Scenario with_options(Scenario scenario, const ScenarioOptions& options) {
   return scenario;
 }
 
+const Flags<ScenarioOptions>& scenario_flags() {
+  using S = ScenarioOptions;
+  static const Flags<S> flags = [] {
+    const auto overrides = [](S& o) -> EngineOverrides& { return o.deployment.overrides; };
+    const auto shape = [](S& o) -> LoadShapeOptions& { return o.workload.shape; };
+    Flags<S> all;
+    append(all, machine_flags(), &S::deployment);
+    append(all, synthetic_flags(), &S::workload);
+    append(all, trace_flags(), &S::workload);
+    append(all, objective_flags(), &S::workload);
+    append(all, cluster_flags(), &S::cluster);
+    append(all, engine_choice_flags(), &S::deployment);
+    append(all, knob_flags(KnobGroup::memory_and_batch), overrides);
+    append(all, load_shape_flags(), shape);
+    append(all, trace_form_flags(), &S::workload);
+    append(all, knob_flags(KnobGroup::scheduler), overrides);
+    append(all, knob_flags(KnobGroup::features), overrides);
+    return all;
+  }();
+  return flags;
+}
+
 std::vector<std::string> scenario_flag_names() {
   std::vector<std::string> names;
-  visit_flags([&](const auto& flag) { names.emplace_back(flag.name); });
+  for (const auto& flag : scenario_flags()) names.emplace_back(flag.name);
   return names;
 }
 
 std::string_view flag_with_alias(std::string_view word) {
-  std::string_view name;
-  visit_flags([&](const auto& flag) {
-    if (std::ranges::find(flag.aliases, word) != flag.aliases.end()) name = flag.name;
-  });
-  return name;
+  for (const auto& flag : scenario_flags()) {
+    if (std::ranges::find(flag.aliases, word) != flag.aliases.end()) return flag.name;
+  }
+  return {};
 }
 
 std::vector<std::string> aliases_of_flag(std::string_view flag) {
-  std::vector<std::string> aliases;
-  visit_flags([&](const auto& one) {
-    if (one.name == flag) aliases.assign(one.aliases.begin(), one.aliases.end());
-  });
-  return aliases;
+  const auto* found = find_flag(scenario_flags(), flag);
+  if (found == nullptr) return {};
+  return {found->aliases.begin(), found->aliases.end()};
 }
 
 std::string_view place_of_flag(std::string_view flag) {
-  std::string_view place;
-  visit_flags([&](const auto& one) {
-    if (one.name == flag) place = one.place;
-  });
-  return place;
+  const auto* found = find_flag(scenario_flags(), flag);
+  return found == nullptr ? std::string_view{} : found->place;
 }
 
 Scenario with_flag(const Scenario& scenario, const std::string& flag, const std::string& text) {
+  const auto* found = find_flag(scenario_flags(), flag);
   ScenarioOptions options;
-  visit_tables([&](const auto& flags, auto part) {
-    for (const auto& one : flags) {
-      if (one.name != flag) continue;
-      if (one.form == FlagForm::toggle && !parse_switch(text, "--" + flag)) continue;
-      one.read(part(options), text, "--" + flag);
-    }
-  });
+  if (found->form != FlagForm::toggle || parse_switch(text, "--" + flag)) {
+    found->read(options, text, "--" + flag);
+  }
   return with_options(scenario, options);
 }
 

@@ -24,7 +24,10 @@ struct ScenarioOptions {
 /// or that a pool of the scenario would not follow.
 Scenario with_options(Scenario scenario, const ScenarioOptions& options);
 
-/// Names of all flags, without dashes.
+/// All of them.
+const Flags<ScenarioOptions>& scenario_flags();
+
+/// Their names, without dashes.
 std::vector<std::string> scenario_flag_names();
 
 /// The flag that `word` is an alias of: "tensor-parallel-size" for "--tp"; empty if none. Aliases

@@ -15,7 +15,7 @@
 #include "reports/validation.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/what_if.hpp"
-#include "validate/validation_report.hpp"
+#include "validate/validation_rows.hpp"
 
 namespace roofcast {
 namespace {

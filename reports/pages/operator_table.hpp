@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "planner/step_description.hpp"
 #include "reports/document.hpp"
-#include "roofcast/step_description.hpp"
 
 namespace roofcast {
 

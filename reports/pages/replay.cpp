@@ -9,16 +9,14 @@
 #include "base/version.hpp"
 #include "base/wording.hpp"
 #include "planner/capacity/load_study.hpp"
+#include "planner/pool_description.hpp"
+#include "planner/run_simulation.hpp"
 #include "reports/pages/scenario_files.hpp"
-#include "roofcast/pool_description.hpp"
-#include "roofcast/run_simulation.hpp"
-#include "roofcast/simulation_rows.hpp"
+#include "reports/rows/simulation_rows.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
 namespace {
-
-const std::string& hash_of(const PoolRun& pool) { return pool.profile_hash; }
 
 const MetricRow* find(const std::vector<MetricRow>& rows, const MetricRow& like) {
   for (const MetricRow& row : rows) {
@@ -67,7 +65,7 @@ Replay replayed(const Run& stored, const ReportEffort& effort) {
   if (!run.refusal.empty()) {
     return not_the_same(fmt::format("The run cannot be simulated again: {}.", run.refusal));
   }
-  if (joined(run.pools, hash_of) != stored.row.profile_hash) {
+  if (profile_hashes_of(run.pools) != stored.row.profile_hash) {
     return not_the_same("The hardware profile has changed since the run.");
   }
   run_simulation(run, effort.progress);

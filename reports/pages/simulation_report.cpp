@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "planner/capacity/level_recording.hpp"
+#include "planner/deployment_description.hpp"
+#include "planner/pool_description.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/memory_figures.hpp"
 #include "reports/pages/provenance_section.hpp"
@@ -21,8 +24,6 @@
 #include "reports/pages/staircase_figures.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "reports/pages/typical_steps.hpp"
-#include "roofcast/deployment_description.hpp"
-#include "roofcast/pool_description.hpp"
 #include "simulator/results/figures.hpp"
 #include "simulator/results/verdict.hpp"
 
@@ -172,6 +173,18 @@ ReportSection staircase_section(const PoolRun& pool, const TypicalLoad& load) {
 }
 
 }  // namespace
+
+std::vector<Figure> run_figures(const SimulationRun& run, const ProgressFunction& progress) {
+  if (!run.refusal.empty()) return {memory_figure(run.pools)};
+  std::vector<Figure> figures = simulation_figures(run);
+  std::ranges::move(timeline_figures(levels_of(run, progress)), std::back_inserter(figures));
+  figures.push_back(memory_figure(run.pools));
+  if (run.result.completed > 0) {
+    const TypicalLoad load = typical_load(run);
+    figures.push_back(steps_figure(run, load, typical_steps(run, load)));
+  }
+  return figures;
+}
 
 std::string simulation_answer(const SimulationRun& run) {
   const SimulationResult& result = run.result;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "planner/scenario_run.hpp"
 #include "reports/pages/report.hpp"
@@ -23,6 +24,11 @@ struct ReportEffort {
 
 /// `run` must have its result, which must reproduce `stored`.
 Report simulation_report(const Run& stored, const SimulationRun& run, const ReportEffort& effort);
+
+/// Figures of the run itself: latencies, levels over time, memory, typical steps. A run that was
+/// refused has its memory alone. Simulates again for the levels; throws Error if `progress`
+/// cancels.
+std::vector<Figure> run_figures(const SimulationRun& run, const ProgressFunction& progress = {});
 
 /// "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19: the SLO does not hold: p95 TTFT is 1.30 s of 1 s
 /// (missed), p95 TPOT 43.1 ms of 50 ms."

@@ -27,18 +27,6 @@ struct KnownException {
 };
 
 constexpr KnownException kKnownExceptions[] = {
-    {"serve/", "cli/command.hpp"},
-    {"serve/", "cli/options/simulate_command_options.hpp"},
-    {"serve/", "cli/plan/capacity_command_options.hpp"},
-    {"serve/", "model/engines/engine.hpp"},
-    {"serve/", "model/engines/knobs.hpp"},
-    {"serve/", "model/io/gpu_reader.hpp"},
-    {"serve/", "model/io/model_reader.hpp"},
-    {"serve/", "planner/capacity/level_recording.hpp"},
-    {"serve/", "planner/flags/flag_values.hpp"},
-    {"validate/", "roofcast/pool_description.hpp"},
-    {"validate/", "roofcast/run_simulation.hpp"},
-    {"validate/", "roofcast/simulation_rows.hpp"},
 };
 
 struct Room {

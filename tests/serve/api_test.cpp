@@ -75,7 +75,7 @@ TEST(Api, AnEstimateOfMoreSequencesThanFitAnywhereIsRefused) {
   const ApiAnswer answer =
       api.command("estimate", R"({"model": "llama-3.1-8b", "gpu": "h100", "batch": 1000000000})");
   EXPECT_EQ(answer.status, 400);
-  EXPECT_THAT(line_of(answer), HasSubstr("--batch"));
+  EXPECT_THAT(line_of(answer), HasSubstr("batch: "));
 }
 
 TEST(Api, WhatIsNoQuestionIsRefusedInALine) {
@@ -182,6 +182,17 @@ TEST(Api, SaysNothingOfTheFoldersOfTheMachine) {
   EXPECT_THAT(all, Not(HasSubstr(secret)));
   EXPECT_THAT(all, Not(HasSubstr("secret dir")));
   EXPECT_THAT(all, HasSubstr("kept.db"));  // the file that is meant is named all the same
+}
+
+TEST(Api, ARelativeStoreIsNamedWithoutItsFolder) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory("inner");
+  Api api(unhurried(), "inner/kept.db");
+  ASSERT_EQ(api.save(kSimulation).status, 200);
+  EXPECT_EQ(line_of(api.get("runs/7")),
+            "kept.db: no run 7 (roofcast runs --store kept.db lists them)");
+  std::ofstream("inner/kept.db") << "no store";
+  EXPECT_EQ(line_of(api.get("runs")), "kept.db: not a SQLite database");
 }
 
 TEST(Api, ASimulationEndsAtItsTimeAndLeavesNothing) {

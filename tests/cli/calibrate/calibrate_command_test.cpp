@@ -179,7 +179,7 @@ TEST_F(Calibrate, ADeviceThatIsLostLeavesAProfileThatSaysSo) {
   const Gpu written = load_gpu(options.out).gpu;
   EXPECT_THAT(written.measured->incomplete, HasSubstr("illegal memory access"));
   EXPECT_GT(written.measured->curves.size(), 0u);
-  EXPECT_THAT(failure_of(outcome).value(),
+  EXPECT_THAT(failure_of(answer_of(outcome)).value(),
               HasSubstr("the device failed: an illegal memory access"));
   EXPECT_THAT(test::run_command("gpus " + options.out).out, HasSubstr("incomplete"));
   EXPECT_THAT(runs().at(0).summary, HasSubstr("the device failed after"));
@@ -188,7 +188,7 @@ TEST_F(Calibrate, ADeviceThatIsLostLeavesAProfileThatSaysSo) {
   options.resume = true;
   const CalibrationOutcome whole = run(healthy);
   EXPECT_GT(whole.resumed_points, 0);
-  EXPECT_EQ(failure_of(whole), std::nullopt);
+  EXPECT_EQ(failure_of(answer_of(whole)), std::nullopt);
   EXPECT_EQ(load_gpu(options.out).gpu.measured->incomplete, "");
   EXPECT_EQ(runs().size(), 1u);
 }
@@ -316,7 +316,7 @@ TEST_F(Calibrate, StaysWithinItsBudget) {
 
 TEST_F(Calibrate, TheAnswerHasCeilingsErrorsAndWorstPoints) {
   FakeBackend backend;
-  const Document document = calibration_document(run(backend));
+  const Document document = calibration_document(answer_of(run(backend)));
   std::ostringstream text;
   write(document, OutputFormat::table, text);
   for (const char* part : {"Ceilings", "device copy", "matrix product, bf16", "leave one out",

@@ -1,0 +1,108 @@
+#include "planner/deployment_description.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "base/record.hpp"
+#include "model/engines/knobs.hpp"
+
+namespace roofcast {
+namespace {
+
+void describe_features(const Engine& engine, Json& json) {
+  if (const Speculation& speculation = engine.speculation; speculation.on()) {
+    json["speculation"] = {{"method", name_of(speculation.method)},
+                           {"num_speculative_tokens", speculation.draft_tokens},
+                           {"acceptance_by_position", speculation.acceptance},
+                           {"draft_pass_s", speculation.draft_pass.value}};
+  }
+  if (const KvOffloading& offloading = engine.kv_offloading; offloading.on()) {
+    json["kv_offloading"] = {{"size_bytes", offloading.size.value},
+                             {"bandwidth_bytes_per_s", offloading.bandwidth.value},
+                             {"latency_s", offloading.latency.value}};
+  }
+}
+
+/// Null if there is no such knob.
+Json knob(const DeploymentInputs& inputs, const char* key) {
+  if (!inputs.engine || !inputs.engine->is_object()) return nullptr;
+  const auto found = inputs.engine->find(key);
+  return found == inputs.engine->end() ? Json(nullptr) : *found;
+}
+
+std::string placement(const Parallelism& parallel, const std::string& gpu,
+                      const std::string& engine) {
+  std::string text = gpu;
+  if (parallel.gpus() > 1) {
+    std::string degrees;
+    auto degree = [&](const char* name, int value) {
+      if (value > 1) degrees += fmt::format("{}{} {}", degrees.empty() ? "" : ", ", name, value);
+    };
+    degree("TP", parallel.tensor);
+    degree("PP", parallel.pipeline);
+    degree("DP", parallel.data);
+    text = fmt::format("{}x {} ({}{})", parallel.gpus(), text, degrees,
+                       parallel.expert_parallel ? ", EP" : "");
+  }
+  return text + ", " + engine;
+}
+
+/// Knobs of vLLM's scheduler are shown for every engine, since for others they amount to "off".
+/// Those of SGLang and TensorRT-LLM have no such value for other engines.
+bool is_described(const EngineKnob& knob, const Engine& engine) {
+  return knob.owner == KnobOwner::vllm_scheduler ||
+         owns(knob.owner, engine.scheduler, engine.memory_rule);
+}
+
+}  // namespace
+
+Json describe(const Deployment& deployment) {
+  const Engine& engine = deployment.engine;
+  const Parallelism& parallel = deployment.parallel;
+  Json json;
+  json["model"] = deployment.model.name;
+  json["gpu"] = deployment.gpu.name;
+  json["parallel"] = {{"tensor", parallel.tensor},
+                      {"pipeline", parallel.pipeline},
+                      {"data", parallel.data},
+                      {"expert", parallel.expert_parallel}};
+  json["engine"] = {{"name", engine.name}};
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (knob.resolved == nullptr || !is_described(knob, engine)) continue;
+    json["engine"][knob.key] =
+        std::visit([](const auto& value) { return Json(value); }, knob.resolved(engine));
+  }
+  describe_features(engine, json["engine"]);
+  return json;
+}
+
+DeploymentInputs inputs_of(const Deployment& deployment) {
+  auto inputs = record_from_json<DeploymentInputs>(describe(deployment));
+  inputs.gpu_display_name = deployment.gpu.display_name;
+  return inputs;
+}
+
+std::int64_t max_model_len(const DeploymentInputs& inputs) {
+  std::int64_t tokens = 0;
+  value_from_json(knob(inputs, "max_model_len"), tokens, "inputs.engine.max_model_len");
+  return tokens;
+}
+
+std::string placement(const Deployment& deployment) {
+  return placement(deployment.parallel, deployment.gpu.display_name, deployment.engine.name);
+}
+
+std::string headline(const Deployment& deployment) {
+  return deployment.model.name + " on " + placement(deployment);
+}
+
+std::string headline(const DeploymentInputs& inputs) {
+  const std::string& gpu = inputs.gpu_display_name.empty() ? inputs.gpu : inputs.gpu_display_name;
+  std::string engine;
+  value_from_json(knob(inputs, "name"), engine, "inputs.engine.name");
+  return inputs.model + " on " + placement(inputs.parallel, gpu, engine);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,97 @@
+#include "planner/run_simulation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "base/numbers.hpp"
+#include "planner/step_description.hpp"
+
+namespace roofcast {
+namespace {
+
+/// States how precise a pool's numbers are; names the pool if there are several.
+void note_precision(std::vector<std::string>& notes, const SimulationRun& run, const PoolRun& pool,
+                    const StepEstimate& steps) {
+  const std::string whose = run.pools.size() > 1 ? "pool " + pool.name + ": " : "";
+  const char* source = pool.deployment.gpu.measured ? "calibrated profile" : "roofline";
+  if (steps.total.value > 0) {  // else nothing was served
+    notes.push_back(fmt::format("{}step times: {}, {}; ±{} (one standard deviation)", whose, source,
+                                describe_provenance(steps),
+                                as_percent(steps.relative_uncertainty, 0)));
+  }
+  notes.push_back(
+      fmt::format("{}KV capacity: ±{}", whose, as_percent(pool.plan.relative_uncertainty)));
+}
+
+bool is_apart(std::span<const PoolScenario> pools) {
+  return std::any_of(pools.begin(), pools.end(),
+                     [](const PoolScenario& pool) { return pool.role == PoolRole::decode; });
+}
+
+std::string describe_link(const KvLink& link) {
+  const std::string rate =
+      fmt::format("K and V move at {:g} GB/s a GPU", link.bandwidth.value / 1e9);
+  if (link.name.empty()) return rate + ", as stated";
+  return fmt::format("{}, the peak of {}; real networks reach less", rate, link.name);
+}
+
+/// What the numbers for several replicas assume and leave out.
+std::vector<std::string> notes_on_cluster(const Scenario& scenario,
+                                          std::span<const PoolRun> pools) {
+  std::vector<std::string> notes;
+  const std::vector<PoolScenario> named = pools_of(scenario);
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (pools[i].deployment.parallel.data == 1) continue;
+    const bool lockstep = steps_in_lockstep(named[i], pools[i].deployment.model);
+    notes.push_back(
+        fmt::format("pool {}: {} data-parallel ranks a replica, {}; its KV blocks are "
+                    "those of a rank",
+                    named[i].name, pools[i].deployment.parallel.data,
+                    lockstep ? "in lockstep" : "each for itself"));
+  }
+  if (is_apart(named)) {
+    notes.push_back(describe_link(scenario.cluster->link));
+    notes.emplace_back(
+        "a prefill replica's blocks are free as soon as the prompt is computed, before K and V "
+        "have been read");
+  }
+  return notes;
+}
+
+/// What the numbers assume and leave out.
+std::vector<std::string> notes_on(const SimulationRun& run,
+                                  const std::vector<StepEstimate>& steps) {
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < run.pools.size(); ++i) {
+    note_precision(notes, run, run.pools[i], steps[i]);
+  }
+  const auto caches = [](const PoolRun& pool) { return pool.deployment.engine.prefix_caching; };
+  const auto staged = [](const PoolRun& pool) { return pool.deployment.parallel.pipeline > 1; };
+  if (run.workload.contents.empty() && std::any_of(run.pools.begin(), run.pools.end(), caches)) {
+    notes.emplace_back("prefix caching: no two prompts of this workload share a prefix");
+  }
+  if (std::any_of(run.pools.begin(), run.pools.end(), staged)) {
+    notes.emplace_back("pipeline stages run one batch at a time: throughput is a lower bound");
+  }
+  const std::vector<std::string> of_cluster = notes_on_cluster(run.scenario, run.pools);
+  notes.insert(notes.end(), of_cluster.begin(), of_cluster.end());
+  const std::vector<std::string>& of_model = run.pools.front().deployment.model.notes;
+  notes.insert(notes.end(), of_model.begin(), of_model.end());
+  return notes;
+}
+
+}  // namespace
+
+void run_simulation(SimulationRun& run, const PoolStepTimes& step_times,
+                    const ProgressFunction& progress) {
+  const std::vector<StepEstimate> steps = simulate_sampled(run, step_times, progress);
+  run.notes = notes_on(run, steps);
+}
+
+void run_simulation(SimulationRun& run, const ProgressFunction& progress) {
+  run_simulation(run, step_times_of(run), progress);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,254 @@
+#include "roofcast/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "base/statistics.hpp"
+#include "base/text.hpp"
+#include "calibrate/device_choice.hpp"
+#include "reports/rows/simulation_rows.hpp"
+#include "roofcast/record_parts.hpp"
+
+namespace roofcast {
+
+// ---- the record
+
+namespace runtime {
+
+template <class Visitor>
+void members(Visitor& visit, TextbookProfile& profile) {
+  visit("prefill_s", profile.prefill, "all prompts of the batch");
+  visit("decode_step_s", profile.decode_step, "of the whole batch, median");
+  visit("decode_step_p10_s", profile.decode_p10, "of the whole batch");
+  visit("decode_step_p90_s", profile.decode_p90, "of the whole batch");
+  visit("decode_steps", profile.decode_steps, "of the whole batch");
+  visit("decode_minimum_s", profile.decode_minimum,
+        "to read weights and KV once at the copy bandwidth");
+  visit("decode_efficiency", profile.decode_efficiency, "decode_minimum_s / decode_step_s");
+}
+
+template <class Visitor>
+void members(Visitor& visit, ErrorSummary& errors) {
+  visit("steps", errors.steps, "compared");
+  visit("median_error", errors.median_error, "of the absolute relative errors");
+  visit("p95_error", errors.p95_error, "of the absolute relative errors");
+  visit("bias", errors.bias, "predicted_s / measured_s - 1");
+  visit("measured_s", errors.measured, "sum");
+  visit("predicted_s", errors.predicted, "sum");
+}
+
+template <class Visitor>
+void members(Visitor& visit, StepComparison& comparison) {
+  visit("decode", comparison.decode, "steps without prompt tokens");
+  visit("prefill", comparison.prefill, "the others");
+}
+
+}  // namespace runtime
+
+template <class Visitor>
+void members(Visitor& visit, MeasureInputs& inputs) {
+  members(visit, inputs.deployment);
+  visit("device", inputs.device, "that the model ran on");
+  visit("layers", inputs.layers, "that ran");
+  visit("element", inputs.element, "number format of weights and KV");
+  visit("kv_pages", inputs.kv_pages, "of the KV cache");
+}
+
+template <class Visitor>
+void members(Visitor& visit, MeasuredLatency& latency) {
+  visit("mean", latency.mean, "seconds");
+  visit("p50", latency.p50, "seconds");
+  visit("p90", latency.p90, "seconds");
+  visit("p99", latency.p99, "seconds");
+}
+
+template <class Visitor>
+void members(Visitor& visit, MeasuredStaircase& staircase) {
+  visit("naive_token_s", staircase.naive, "time of each token without a KV cache");
+  visit("cached_token_s", staircase.cached, "with one; of the first token, its prefill");
+  visit("naive_predicted_s", staircase.naive_predicted, "empty without a profile");
+  visit("cached_predicted_s", staircase.cached_predicted, "empty without a profile");
+}
+
+template <class Visitor>
+void members(Visitor& visit, MeasureAnswer& answer) {
+  members(visit, answer.head);
+  visit("inputs", answer.inputs, "the question as understood, every knob resolved");
+  visit("copy_bandwidth_bytes_per_s", answer.copy_bandwidth, "of the device, read and written");
+  visit.if_set("textbook", answer.textbook, "of equal requests at once");
+  visit("requests_completed", answer.completed, "requests");
+  visit("requests_rejected", answer.rejected, "longer than the engine or its cache takes");
+  visit("steps", answer.steps, "of the engine");
+  visit("output_tokens_per_s", answer.output_tokens_per_s, "over the run");
+  visit("preemptions", answer.preemptions, "requests that lost their KV blocks");
+  visit.if_set("ttft_s", answer.ttft, "time to the first token");
+  visit.if_set("tpot_s", answer.tpot, "time per output token after the first");
+  visit.if_set("e2e_s", answer.e2e, "from sent to finished");
+  visit.if_set("staircase", answer.staircase, "the same request without and with a KV cache");
+  visit.if_set("prediction", answer.prediction, "each step beside the estimate of the profile");
+  visit("notes", answer.notes, "for people");
+}
+
+namespace {
+
+constexpr const char* kCommand = "measure";
+
+std::string headline_of(const Measurement& m) {
+  const std::size_t layers = m.model.layers.size();
+  const std::string part = m.task.layers ? fmt::format(", {} of its layers", layers)
+                                         : fmt::format(", {} layers", layers);
+  return fmt::format("{}{}, {} random weights, run on {}", m.model.name, part,
+                     name_of(m.model.element), m.device.name);
+}
+
+MeasureInputs inputs_of(const Measurement& m) {
+  return {.deployment = inputs_of(m.deployment),
+          .device = m.device.name,
+          .layers = std::ssize(m.model.layers),
+          .element = std::string(name_of(m.model.element)),
+          .kv_pages = m.limits.pages};
+}
+
+std::optional<MeasuredLatency> latency_of(const Distribution& d) {
+  if (d.count == 0) return std::nullopt;
+  return MeasuredLatency{d.mean, d.p50, d.p90, d.p99};
+}
+
+std::vector<Seconds> times_of(const std::vector<runtime::TimedStep>& steps) {
+  std::vector<Seconds> times;
+  for (const runtime::TimedStep& step : steps) times.push_back(step.time);
+  return times;
+}
+
+std::optional<MeasuredStaircase> staircase_of(const Measurement& m) {
+  if (!m.naive) return std::nullopt;
+  return MeasuredStaircase{.naive = times_of(m.naive->run.steps),
+                           .cached = times_of(m.cached.run.steps),
+                           .naive_predicted = m.naive->predicted,
+                           .cached_predicted = m.cached.predicted};
+}
+
+/// The prediction for the same steps: total for prefill, median for decode.
+void predict_textbook(const MeasuredLoop& loop, MeasureAnswer& answer) {
+  if (!loop.comparison) return;
+  answer.predicted_prefill = loop.comparison->prefill.predicted;
+  std::vector<double> decodes;
+  for (std::size_t i = 0; i < loop.predicted.size(); ++i) {
+    if (!runtime::decodes_whole_batch(loop.run.steps[i], {.batch = answer.batch})) continue;
+    decodes.push_back(loop.predicted[i].value);
+  }
+  if (!decodes.empty()) answer.predicted_decode = Seconds{median(decodes)};
+}
+
+std::vector<std::string> notes_of(const Measurement& m) {
+  std::vector<std::string> notes;
+  if (!m.model.left_out.empty()) {
+    notes.push_back("not run, being small beside the rest: " + joined(m.model.left_out));
+  }
+  notes.push_back(
+      fmt::format("copy bandwidth of {} just before: {}", m.device.name, as_rate(m.bandwidth)));
+  notes.emplace_back(
+      "time is of whole steps: laying out, copying in, all kernels, sampling, copying out");
+  const bool decoded = m.textbook && m.textbook->decode_steps > 0;
+  if (m.textbook && !decoded && m.workload.requests.front().output_tokens > 1) {
+    notes.emplace_back("no decode step had the whole batch in it: the KV cache has room for fewer");
+  }
+  if (!m.has_profile) {
+    notes.emplace_back("--gpu PROFILE.json (of roofcast calibrate) puts the estimate beside it");
+  }
+  return notes;
+}
+
+MeasureAnswer answer_of(const Measurement& m) {
+  const SimulationResult& result = m.cached.run.result;
+  const Request first = m.workload.requests.empty() ? Request{} : m.workload.requests.front();
+  MeasureAnswer answer{.head = answer_head(kCommand),
+                       .inputs = inputs_of(m),
+                       .copy_bandwidth = m.bandwidth,
+                       .textbook = m.textbook,
+                       .completed = result.completed,
+                       .rejected = result.rejected,
+                       .steps = result.use.steps,
+                       .output_tokens_per_s = result.output_tokens_per_s,
+                       .preemptions = result.use.preemptions,
+                       .ttft = latency_of(result.ttft),
+                       .tpot = latency_of(result.tpot),
+                       .e2e = latency_of(result.e2e),
+                       .staircase = staircase_of(m),
+                       .prediction = m.cached.comparison,
+                       .notes = notes_of(m),
+                       .headline = headline_of(m),
+                       .workload = m.workload.description,
+                       .batch = m.task.batch.value_or(0),
+                       .prompt_tokens = first.input_tokens,
+                       .output_tokens = first.output_tokens};
+  if (answer.textbook) predict_textbook(m.cached, answer);
+  return answer;
+}
+
+/// The measurement in the form of a simulation of the same scenario.
+SimulationRun as_simulation(const Measurement& m) {
+  SimulationRun run;
+  run.scenario = m.task.scenario;
+  PoolRun& pool = run.pools.front();
+  pool.deployment = m.deployment;
+  pool.profile_hash = m.profile_hash;
+  pool.plan.kv_blocks = m.limits.pages + 1;
+  run.workload = m.workload;
+  run.result = m.cached.run.result;
+  return run;
+}
+
+}  // namespace
+
+std::optional<MeasureOutcome> measure_with_requests(const MeasureQuestion& question,
+                                                    const Progress& progress) {
+  const auto backend = open_device(question.device, question.threads);
+  bool goes_on = true;
+  MeasureOutcome outcome{.measurement = run_measurement(
+                             *backend, question, [&](std::int64_t done, std::int64_t total) {
+                               goes_on = goes_on && (!progress || progress(done, total));
+                               return goes_on;
+                             })};
+  const std::int64_t requests = std::ssize(outcome.measurement.workload.requests);
+  if (!goes_on || (progress && !progress(requests, requests))) return std::nullopt;
+  outcome.answer = answer_of(outcome.measurement);
+  return outcome;
+}
+
+std::optional<MeasureAnswer> measure(const MeasureQuestion& question, const Progress& progress) {
+  auto outcome = measure_with_requests(question, progress);
+  if (!outcome) return std::nullopt;
+  return std::move(outcome->answer);
+}
+
+Run measure_row(const Measurement& m, const std::string& command_line, bool keep_requests) {
+  Run run = simulation_row(as_simulation(m), command_line, keep_requests);
+  run.row.kind = "measure";
+  run.row.engine = "roofcast";
+  const auto add = [&](const char* name, double value) {
+    run.metrics.push_back({name, "value", value});
+  };
+  add("copy_bandwidth_bytes_per_s", m.bandwidth.value);
+  if (m.textbook) {
+    add("prefill_s", m.textbook->prefill.value);
+    add("decode_step_s", m.textbook->decode_step.value);
+    add("decode_minimum_s", m.textbook->decode_minimum.value);
+    add("decode_efficiency", m.textbook->decode_efficiency);
+  }
+  return run;
+}
+
+Json to_json(const MeasureAnswer& answer) { return record_to_json(answer); }
+
+MeasureAnswer measure_answer_from_json(const Json& json) {
+  return answer_from_json<MeasureAnswer>(json, kCommand);
+}
+
+Json measure_answer_schema() {
+  return schema_document<MeasureAnswer>("What roofcast measure answers");
+}
+
+}  // namespace roofcast

@@ -1,0 +1,53 @@
+// The flags of each question beside those that say what runs where and under which load
+// (planner/flags/), and the step from their values to the question. Every face that takes values by
+// name reads these tables: the command line as --NAME, the web server as keys of a JSON object.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "planner/flags/engine_flags.hpp"
+#include "planner/flags/scenario_flags.hpp"
+#include "roofcast/capacity.hpp"
+#include "roofcast/estimate.hpp"
+#include "roofcast/memory.hpp"
+#include "roofcast/simulate.hpp"
+#include "roofcast/staircase.hpp"
+
+namespace roofcast {
+
+/// solve, context, batch.
+const Flags<MemoryQuestion>& memory_flags();
+
+/// batch, input-len, output-len.
+const Flags<EstimateQuestion>& estimate_flags();
+
+/// prompt, generate, acceptance, num-speculative-tokens.
+const Flags<StaircaseQuestion>& staircase_flags();
+
+/// `question`, timed on `deployment` if that names a model or a GPU. Throws UsageError if there are
+/// too many tokens to time.
+StaircaseQuestion staircase_question(StaircaseQuestion question,
+                                     const DeploymentOptions& deployment);
+
+/// explain.
+const Flags<SimulationQuestion>& simulation_flags();
+
+/// What a question of capacity adds to its scenario.
+struct CapacityOptions {
+  std::optional<double> min_goodput{};          // share of requests, 0 to 1
+  std::optional<Growth> growth{};               // of the load asked for
+  std::optional<std::chrono::sys_days> from{};  // when the growth begins
+  bool explain = false;
+  bool lose_one = false;
+};
+
+/// least-goodput, explain, growth, from, lose-one.
+const Flags<CapacityOptions>& capacity_flags();
+
+/// `free_length`: the caller gave no number of requests. Throws UsageError for options that
+/// contradict each other or the scenario.
+CapacityQuestion capacity_question(Scenario scenario, const CapacityOptions& options,
+                                   bool free_length);
+
+}  // namespace roofcast

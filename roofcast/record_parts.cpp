@@ -1,0 +1,22 @@
+#include "roofcast/record_parts.hpp"
+
+#include "simulator/io/scenario_reader.hpp"
+
+namespace roofcast {
+
+template <>
+Json value_to_json<Scenario>(const Scenario& scenario) {
+  return Json::parse(to_json(scenario));
+}
+
+template <>
+void value_from_json<Scenario>(const Json& json, Scenario& scenario, const std::string& path) {
+  scenario = parse_scenario(json.dump(), path);
+}
+
+template <>
+Json value_schema<Scenario>() {
+  return {{"type", "object"}};
+}
+
+}  // namespace roofcast

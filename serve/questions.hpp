@@ -1,0 +1,43 @@
+// Questions as clients ask them: {"model": "llama-3.1-8b", "tp": 2} to the question structs of
+// roofcast/. A key is the name of a flag or an alias of it, with '_' or '-'. Keys that read or
+// write a file, name a store or take another program's command line do not exist here, and no value
+// can name a file.
+//
+// All functions throw UsageError naming the key.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "roofcast/capacity.hpp"
+#include "roofcast/estimate.hpp"
+#include "roofcast/memory.hpp"
+#include "roofcast/simulate.hpp"
+#include "roofcast/staircase.hpp"
+#include "serve/serve_options.hpp"
+
+namespace roofcast {
+
+MemoryQuestion asked_memory(const Json& body, const ApiLimits& limits);
+EstimateQuestion asked_estimate(const Json& body, const ApiLimits& limits);
+StaircaseQuestion asked_staircase(const Json& body, const ApiLimits& limits);
+CapacityQuestion asked_capacity(const Json& body, const ApiLimits& limits);
+
+struct AskedSimulation {
+  SimulationQuestion question{};
+  std::string command_line{};  // that asks the same: "roofcast simulate --model=llama-3.1-8b"
+};
+
+/// The default number of requests is limits.max_requests if that is smaller.
+AskedSimulation asked_simulation(const Json& body, const ApiLimits& limits);
+
+/// The ids of {"runs": [1, 2]}.
+std::vector<std::int64_t> asked_runs(const Json& body);
+
+/// Flags in a message of the library as keys: "--max-num-seqs" becomes "max_num_seqs". Command
+/// lines ("roofcast runs --store FILE") stay.
+std::string with_keys(const std::string& message);
+
+}  // namespace roofcast
