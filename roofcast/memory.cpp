@@ -15,6 +15,10 @@ using Solve = MemoryQuestion::Solve;
 
 constexpr const char* kCommand = "memory";
 
+bool asks_all_engines(const MemoryQuestion& question) {
+  return question.deployment.engine == "all";
+}
+
 void check(const MemoryQuestion& question) {
   if (question.context && *question.context < 0) {
     throw Error("context: expected 0 tokens or more");
@@ -26,8 +30,8 @@ void check(const MemoryQuestion& question) {
   if (question.context && question.solve == Solve::context) {
     throw Error("context: is what is solved for, and cannot be given");
   }
-  if (question.all_engines && question.solve != Solve::none) {
-    throw Error("all engines are compared only when nothing is solved for");
+  if (asks_all_engines(question) && question.solve != Solve::none) {
+    throw Error("engine: all are compared only when nothing is solved for");
   }
 }
 
@@ -144,16 +148,19 @@ MemorySolution solve_context(const Deployment& deployment, const MemoryPlan& pla
 
 }  // namespace
 
-MemoryAnswer memory(const MemoryQuestion& question) {
-  check(question);
+MemoryAnswer memory(const MemoryQuestion& asked) {
+  check(asked);
+  MemoryQuestion question = asked;
+  const bool all_engines = asks_all_engines(asked);
+  if (all_engines) question.deployment.engine.clear();
   if (question.solve == Solve::tensor_parallel) return solve_tensor_parallel(question);
   const Deployment deployment = resolve(question.deployment).deployment;
   const MemoryPlan plan = plan_memory(deployment);
   MemoryAnswer answer = answer_of(deployment, plan, question.solve);
-  if (question.solve == Solve::none && (question.batch || question.context)) {
+  if (question.solve == Solve::none && (question.batch || question.context || all_engines)) {
     answer.asked = batch_memory(deployment, plan, question);
   }
-  if (question.all_engines) answer.engines = engines_side_by_side(question);
+  if (all_engines) answer.engines = engines_side_by_side(question);
   if (question.solve == Solve::batch) {
     answer.solution =
         solve_batch(deployment, plan, question.context.value_or(deployment.engine.max_model_len));

@@ -30,7 +30,9 @@ struct MemoryQuestion {
   /// What to solve for. none: only whether it fits, and what would make it fit.
   enum class Solve { none, batch, context, tensor_parallel };
 
-  DeploymentOptions deployment{};  // what runs where: model and GPU are required
+  /// What runs where: model and GPU are required. Engine "all": answers by the default one, and
+  /// compares the batch under every engine's default version and by the textbook rule.
+  DeploymentOptions deployment{};
   Solve solve = Solve::none;
   /// Tokens per sequence, 0 up to the engine's max_model_len, which is also the default. Not given
   /// when solving for it.
@@ -38,9 +40,6 @@ struct MemoryQuestion {
   /// Sequences at once, 1 or more. Not given when solving for it. With `Solve::none` either asks
   /// whether so many sequences of that length fit; unset: 1.
   std::optional<std::int64_t> batch{};
-  /// With `Solve::none`: answers the same for the default version of every engine and by the
-  /// textbook rule.
-  bool all_engines = false;
 };
 
 /// Where the memory of one GPU goes when `batch` sequences hold `context_tokens` tokens each. The
