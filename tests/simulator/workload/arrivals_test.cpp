@@ -224,12 +224,12 @@ TEST(Arrivals, AscendWhateverThePattern) {
 }
 
 TEST(Arrivals, RatesOutOfRangeAreNamed) {
-  struct Case {
+  struct RefusedRate {
     RatePattern pattern;
     const char* message;
   };
   const RateStage good{.rate = 1, .duration = Seconds{10}};
-  for (const Case& c : std::initializer_list<Case>{
+  for (const RefusedRate& c : std::initializer_list<RefusedRate>{
            {RampUp{.start = 0, .end = 5}, "ramp_up.start_rps is 0"},
            {RampUp{.start = 5, .end = std::nan("")}, "ramp_up.end_rps is nan"},
            {RampUp{.start = 1e-9, .end = 1}, "over ten years"},
