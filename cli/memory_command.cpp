@@ -1,6 +1,7 @@
 // roofcast memory: what fits, term by term; --solve for the largest batch, context or smallest TP.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,8 @@
 
 namespace roofcast {
 namespace {
+
+std::string as_gigabytes(Bytes bytes) { return fixed(bytes.value / 1e9, 2) + " GB"; }
 
 Table term_table(const MemoryAnswer& answer) {
   Table table{.title = "One GPU",
@@ -82,17 +85,113 @@ Section remedy_section(const std::vector<Remedy>& remedies) {
   return section;
 }
 
+std::string asked_text(const BatchMemory& asked) {
+  const std::string batch = fmt::format("{} of {}", counted(asked.batch, "sequence"),
+                                        counted(asked.context_tokens, "token"));
+  const double gpus = asked.gpus;
+  const std::string where = asked.gpus == 1 ? "" : fmt::format(" on {} GPUs", asked.gpus);
+  if (asked.fits) {
+    return fmt::format("Fits: {} {} {} of KV cache{}; {} left for more ({} at most).", batch,
+                       asked.batch == 1 ? "takes" : "take", as_gigabytes(asked.kv_cache * gpus),
+                       where, as_gigabytes(asked.left * gpus),
+                       counted(asked.max_batch, "sequence"));
+  }
+  return fmt::format(
+      "Does not fit: {} {} {} of KV cache{}, {} more than there is ({} at most).", batch,
+      asked.batch == 1 ? "needs" : "need", as_gigabytes(asked.kv_cache * gpus), where,
+      as_gigabytes(Bytes{} - asked.left * gpus), counted(asked.max_batch, "sequence"));
+}
+
+std::vector<std::string> asked_lines(const BatchMemory& asked) {
+  std::vector<std::string> lines = {
+      asked_text(asked), fmt::format("K and V: {} bytes per token, {} per sequence of {}.",
+                                     with_separators(std::llround(asked.kv_bytes_per_token.value)),
+                                     as_gigabytes(asked.kv_bytes_per_sequence),
+                                     counted(asked.context_tokens, "token"))};
+  if (asked.batch > asked.max_num_seqs) {
+    lines.push_back(fmt::format("The scheduler runs {} at once (--max-num-seqs).",
+                                with_separators(asked.max_num_seqs)));
+  }
+  if (asked.needs_max_model_len && *asked.needs_max_model_len > 0) {
+    lines.push_back(fmt::format("The engine starts only with --max-model-len {} or less.",
+                                *asked.needs_max_model_len));
+  }
+  return lines;
+}
+
+/// Each part on one GPU, and on all GPUs of the replica in both units that people use.
+Table asked_table(const BatchMemory& asked) {
+  const bool several = asked.gpus > 1;
+  Table table{.title = "Where the memory goes",
+              .columns = {{"Part", false}, {several ? "One GPU (GiB)" : "GiB"}},
+              .rows = {}};
+  if (several) table.columns.push_back({fmt::format("{} GPUs (GiB)", asked.gpus)});
+  table.columns.push_back({several ? fmt::format("{} GPUs (GB)", asked.gpus) : "GB"});
+  const auto add = [&](const char* part, Bytes bytes) {
+    const Bytes all = bytes * static_cast<double>(asked.gpus);
+    std::vector<std::string> row = {part, fixed(to_gib(bytes), 2)};
+    if (several) row.push_back(fixed(to_gib(all), 2));
+    row.push_back(fixed(all.value / 1e9, 2));
+    table.rows.push_back(std::move(row));
+  };
+  add("weights", asked.weights);
+  add("activations", asked.activations);
+  add("overhead", asked.overhead);
+  add("reserve", asked.reserve);
+  add("KV cache of the batch", asked.kv_cache);
+  add(asked.left.value < 0 ? "missing" : "left", asked.left);
+  add("total", asked.memory);
+  return table;
+}
+
+Section engines_section(const std::vector<EngineMemory>& engines) {
+  Section section{.heading = "By each engine's rule (one GPU, GiB)",
+                  .lines = {},
+                  .table = {.title = "",
+                            .columns = {{"Engine", false},
+                                        {"Weights"},
+                                        {"Activations"},
+                                        {"Overhead"},
+                                        {"Reserve"},
+                                        {"KV cache"},
+                                        {"Left"},
+                                        {"Fits", false},
+                                        {"Largest batch"}},
+                            .rows = {}}};
+  for (const EngineMemory& row : engines) {
+    if (!row.memory) {
+      section.lines.push_back(row.engine + ": " + row.refused.value_or(""));
+      continue;
+    }
+    const BatchMemory& m = *row.memory;
+    section.table.rows.push_back(
+        {row.engine, fixed(to_gib(m.weights), 2), fixed(to_gib(m.activations), 2),
+         fixed(to_gib(m.overhead), 2), fixed(to_gib(m.reserve), 2), fixed(to_gib(m.kv_cache), 2),
+         fixed(to_gib(m.left), 2), m.fits ? "yes" : "no", with_separators(m.max_batch)});
+  }
+  return section;
+}
+
 /// The verdict or the solution in a sentence, every term, and the largest batch per context or what
 /// would make it fit.
 Document memory_document(const MemoryAnswer& answer) {
   Document document{.machine = to_json(answer), .sections = {}};
-  document.sections.push_back({.heading = headline(answer.inputs),
-                               .lines = {answer.solution ? solution_text(answer) : verdict(answer)},
-                               .table = term_table(answer)});
+  if (answer.asked) {
+    document.sections.push_back({.heading = headline(answer.inputs),
+                                 .lines = asked_lines(*answer.asked),
+                                 .table = asked_table(*answer.asked)});
+    document.sections.push_back({.heading = "", .lines = {}, .table = term_table(answer)});
+  } else {
+    document.sections.push_back(
+        {.heading = headline(answer.inputs),
+         .lines = {answer.solution ? solution_text(answer) : verdict(answer)},
+         .table = term_table(answer)});
+  }
+  if (answer.engines) document.sections.push_back(engines_section(*answer.engines));
   if (answer.max_batch_by_context) {
     document.sections.push_back(batch_section(*answer.max_batch_by_context));
   }
-  if (!answer.fits && !answer.solution) {
+  if (!is_yes(answer) && !answer.solution) {
     document.sections.push_back(remedy_section(answer.remedies));
   }
   return document;

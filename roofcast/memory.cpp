@@ -1,5 +1,7 @@
 #include "roofcast/memory.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/error.hpp"
@@ -13,11 +15,24 @@ using Solve = MemoryQuestion::Solve;
 
 constexpr const char* kCommand = "memory";
 
+bool asks_all_engines(const MemoryQuestion& question) {
+  return question.deployment.engine == "all";
+}
+
 void check(const MemoryQuestion& question) {
   if (question.context && *question.context < 0) {
     throw Error("context: expected 0 tokens or more");
   }
   if (question.batch && *question.batch < 1) throw Error("batch: expected 1 sequence or more");
+  if (question.batch && question.solve == Solve::batch) {
+    throw Error("batch: is what is solved for, and cannot be given");
+  }
+  if (question.context && question.solve == Solve::context) {
+    throw Error("context: is what is solved for, and cannot be given");
+  }
+  if (asks_all_engines(question) && question.solve != Solve::none) {
+    throw Error("engine: all are compared only when nothing is solved for");
+  }
 }
 
 MemoryAnswer answer_of(const Deployment& deployment, const MemoryPlan& plan, Solve solve) {
@@ -50,6 +65,66 @@ std::vector<ContextBatch> batches_by_context(const Deployment& deployment, const
   return rows;
 }
 
+Bytes sum_of(const MemoryPlan& plan, TermKind kind) {
+  Bytes total;
+  for (const MemoryTerm& term : plan.terms) {
+    if (kind_of(term) == kind) total += term.bytes;
+  }
+  return total;
+}
+
+BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
+                         const MemoryQuestion& question) {
+  const Engine& engine = deployment.engine;
+  const Parallelism& parallel = deployment.parallel;
+  const std::int64_t context = question.context.value_or(engine.max_model_len);
+  if (context > engine.max_model_len) {
+    throw Error(fmt::format("context: {} tokens are more than max_model_len, {}", context,
+                            engine.max_model_len));
+  }
+  BatchMemory asked{.engine = engine.name,
+                    .batch = question.batch.value_or(1),
+                    .context_tokens = context,
+                    .gpus = parallel.tensor * parallel.pipeline,
+                    .weights = sum_of(plan, TermKind::weights),
+                    .activations = sum_of(plan, TermKind::activations),
+                    .overhead = sum_of(plan, TermKind::overhead),
+                    .reserve = sum_of(plan, TermKind::reserve),
+                    .memory = plan.total,
+                    .max_batch = max_batch_at(deployment, plan, context),
+                    .max_num_seqs = engine.max_num_seqs};
+  const Bytes one = sequence_bytes(deployment, plan, context);
+  asked.kv_bytes_per_token =
+      kv_bytes_per_token(deployment.model, engine.kv_cache_dtype, parallel.tensor) *
+      static_cast<double>(parallel.tensor);
+  asked.kv_bytes_per_sequence = one * static_cast<double>(asked.gpus);
+  asked.kv_cache = one * static_cast<double>(asked.batch);
+  asked.left = asked.memory - asked.weights - asked.activations - asked.overhead - asked.reserve -
+               asked.kv_cache;
+  asked.fits = asked.max_batch >= asked.batch;
+  if (!plan.fits) asked.needs_max_model_len = max_context_at(deployment, plan, 1).value_or(0);
+  return asked;
+}
+
+/// Presets whose rules are compared: the default of each engine that serves, and the textbook's.
+std::vector<EngineMemory> engines_side_by_side(const MemoryQuestion& question) {
+  std::vector<EngineMemory> rows;
+  for (const char* name : {kDefaultEngine, "sglang", "trtllm", "textbook"}) {
+    DeploymentOptions options = question.deployment;
+    options.engine = name;
+    EngineMemory row{.engine = name};
+    try {
+      const Deployment deployment = resolve(options).deployment;
+      row.engine = deployment.engine.name;
+      row.memory = batch_memory(deployment, plan_memory(deployment), question);
+    } catch (const Error& error) {
+      row.refused = error.what();
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 MemoryAnswer solve_tensor_parallel(const MemoryQuestion& question) {
   const auto found =
       smallest_tensor_parallel(question.deployment, question.context, question.batch.value_or(1));
@@ -73,26 +148,35 @@ MemorySolution solve_context(const Deployment& deployment, const MemoryPlan& pla
 
 }  // namespace
 
-MemoryAnswer memory(const MemoryQuestion& question) {
-  check(question);
+MemoryAnswer memory(const MemoryQuestion& asked) {
+  check(asked);
+  MemoryQuestion question = asked;
+  const bool all_engines = asks_all_engines(asked);
+  if (all_engines) question.deployment.engine.clear();
   if (question.solve == Solve::tensor_parallel) return solve_tensor_parallel(question);
   const Deployment deployment = resolve(question.deployment).deployment;
   const MemoryPlan plan = plan_memory(deployment);
   MemoryAnswer answer = answer_of(deployment, plan, question.solve);
+  if (question.solve == Solve::none && (question.batch || question.context || all_engines)) {
+    answer.asked = batch_memory(deployment, plan, question);
+  }
+  if (all_engines) answer.engines = engines_side_by_side(question);
   if (question.solve == Solve::batch) {
     answer.solution =
         solve_batch(deployment, plan, question.context.value_or(deployment.engine.max_model_len));
   } else if (question.solve == Solve::context) {
     answer.solution = solve_context(deployment, plan, question.batch.value_or(1));
-  } else if (plan.fits) {
+  } else if (plan.fits && !answer.asked && !answer.engines) {
     answer.max_batch_by_context = batches_by_context(deployment, plan);
-  } else {
-    answer.remedies = remedies(deployment);
+  } else if (!is_yes(answer)) {
+    answer.remedies =
+        remedies(deployment, {.batch = question.batch.value_or(1), .context = question.context});
   }
   return answer;
 }
 
 bool is_yes(const MemoryAnswer& answer) {
+  if (answer.asked) return answer.asked->fits;
   if (!answer.solution) return answer.fits;
   const MemorySolution& solution = *answer.solution;
   if (solution.tensor_parallel) return solution.tensor_parallel->has_value();

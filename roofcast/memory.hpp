@@ -1,5 +1,6 @@
-// What fits: the memory of one GPU, term by term, by the engine's own rule; optionally the largest
-// batch, the longest context or the smallest tensor parallelism that fits.
+// What fits: the memory of one GPU, term by term, by the engine's own rule; optionally whether a
+// batch of sequences of some length fits, by one engine's rule or by several side by side, or the
+// largest batch, the longest context or the smallest tensor parallelism that fits.
 //
 //   MemoryQuestion question;
 //   question.deployment.model = "llama-3.1-70b";
@@ -29,13 +30,46 @@ struct MemoryQuestion {
   /// What to solve for. none: only whether it fits, and what would make it fit.
   enum class Solve { none, batch, context, tensor_parallel };
 
-  DeploymentOptions deployment{};  // what runs where: model and GPU are required
+  /// What runs where: model and GPU are required. Engine "all": answers by the default one, and
+  /// compares the batch under every engine's default version and by the textbook rule.
+  DeploymentOptions deployment{};
   Solve solve = Solve::none;
-  /// Tokens per sequence, 0 or more; for `batch` and `tensor_parallel`. Unset: the engine's
-  /// max_model_len.
+  /// Tokens per sequence, 0 up to the engine's max_model_len, which is also the default. Not given
+  /// when solving for it.
   std::optional<std::int64_t> context{};
-  /// Sequences at once, 1 or more; for `context` and `tensor_parallel`. Unset: 1.
+  /// Sequences at once, 1 or more. Not given when solving for it. With `Solve::none` either asks
+  /// whether so many sequences of that length fit; unset: 1.
   std::optional<std::int64_t> batch{};
+};
+
+/// Where the memory of one GPU goes when `batch` sequences hold `context_tokens` tokens each. The
+/// six parts sum to `memory`; the bytes of all GPUs are `gpus` times as many.
+struct BatchMemory {
+  std::string engine{};
+  std::int64_t batch = 1;
+  std::int64_t context_tokens = 0;
+  int gpus = 1;                   // of one replica: TP x PP
+  Bytes kv_bytes_per_token{};     // all layers, on all GPUs of the replica
+  Bytes kv_bytes_per_sequence{};  // of context_tokens, on all GPUs of the replica
+  Bytes weights{};
+  Bytes activations{};
+  Bytes overhead{};
+  Bytes reserve{};
+  Bytes kv_cache{};  // of the batch
+  Bytes left{};      // for more KV cache; negative: what is missing
+  Bytes memory{};    // that the engine's rule divides
+  bool fits = false;
+  std::int64_t max_batch = 0;     // sequences of context_tokens that fit, by memory alone
+  std::int64_t max_num_seqs = 0;  // sequences that the scheduler runs at once
+  /// Longest sequence with which the engine starts, if the default does not fit; 0: none does.
+  std::optional<std::int64_t> needs_max_model_len{};
+};
+
+/// One row of the comparison: `refused` where the engine does not take what was asked of it.
+struct EngineMemory {
+  std::string engine{};
+  std::optional<BatchMemory> memory{};
+  std::optional<std::string> refused{};
 };
 
 struct ContextBatch {
@@ -68,6 +102,8 @@ struct MemoryAnswer {
   std::optional<MemorySolution> solution{};
   std::vector<Remedy> remedies{};
   std::optional<std::vector<ContextBatch>> max_batch_by_context{};
+  std::optional<BatchMemory> asked{};
+  std::optional<std::vector<EngineMemory>> engines{};
   /// As asked. Not in the JSON: read back as `tensor_parallel`, or as `context` when no length
   /// fits, if the solution shows it, otherwise as `batch`.
   MemoryQuestion::Solve solve = MemoryQuestion::Solve::none;
@@ -77,7 +113,8 @@ struct MemoryAnswer {
 /// missing, unknown or incompatible, and for counts out of range.
 MemoryAnswer memory(const MemoryQuestion& question);
 
-/// Whether the answer is yes: the deployment fits, or what was solved for has a solution.
+/// Whether the answer is yes: the deployment fits, or the batch that was asked about, or what was
+/// solved for has a solution.
 bool is_yes(const MemoryAnswer& answer);
 
 /// What `roofcast memory -o json` prints.
@@ -121,6 +158,39 @@ void members(Visitor& visit, MemorySolution& solution) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, BatchMemory& asked) {
+  visit("engine", asked.engine, "whose rule divides the memory");
+  visit("batch", asked.batch, "sequences at once");
+  visit("context_tokens", asked.context_tokens, "tokens that each holds");
+  visit("gpus", asked.gpus, "of one replica, TP x PP; each holds as much as the fullest");
+  visit("kv_bytes_per_token", asked.kv_bytes_per_token,
+        "K and V of one token, all layers, on all GPUs of the replica");
+  visit("kv_bytes_per_sequence", asked.kv_bytes_per_sequence,
+        "of context_tokens, as the engine allocates them, on all GPUs of the replica");
+  visit("weights_bytes", asked.weights, "on one GPU");
+  visit("activations_bytes", asked.activations,
+        "on one GPU: the largest pass; 0 where the rule has them in the overhead or the reserve");
+  visit("overhead_bytes", asked.overhead, "on one GPU: contexts, communication, CUDA graphs");
+  visit("reserve_bytes", asked.reserve, "on one GPU: kept out of the cache by the rule");
+  visit("kv_cache_bytes", asked.kv_cache, "on one GPU, of the batch");
+  visit("left_bytes", asked.left, "on one GPU, for more KV cache; negative: missing");
+  visit("memory_bytes", asked.memory, "of one GPU: the sum of the six");
+  visit("fits", asked.fits, "whether the batch fits");
+  visit("max_batch", asked.max_batch, "sequences of that length that fit, by memory alone");
+  visit("max_num_seqs", asked.max_num_seqs, "sequences that the scheduler runs at once");
+  visit.if_set("needs_max_model_len", asked.needs_max_model_len,
+               "the longest max_model_len with which the engine starts here, when its default does "
+               "not fit; 0: none");
+}
+
+template <class Visitor>
+void members(Visitor& visit, EngineMemory& row) {
+  visit("engine", row.engine, "preset");
+  visit("memory", row.memory, "null when refused");
+  visit("refused", row.refused, "why this engine cannot be asked the same; null when it can");
+}
+
+template <class Visitor>
 void members(Visitor& visit, MemoryAnswer& answer) {
   members(visit, answer.head);
   visit("inputs", answer.inputs, "the deployment as parsed, every knob resolved");
@@ -149,7 +219,9 @@ void members(Visitor& visit, MemoryAnswer& answer) {
         "solved for");
   visit.if_set("max_batch_by_context", answer.max_batch_by_context,
                "largest batch at 1,024 tokens and at each fourfold length, up to max_model_len; if "
-               "it fits and nothing was solved for");
+               "it fits and nothing else was asked");
+  visit.if_set("asked", answer.asked, "the batch and context that were asked about");
+  visit.if_set("engines", answer.engines, "the same by every engine's rule, if asked for");
 }
 
 }  // namespace roofcast

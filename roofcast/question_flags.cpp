@@ -44,11 +44,11 @@ const Flags<MemoryQuestion>& memory_flags() {
        .read = into(&Q::solve, parse_solve)},
       {.name = "context",
        .placeholder = "TOKENS",
-       .help = "for batch and tp: tokens per sequence (default --max-model-len)",
+       .help = "tokens of each sequence (default --max-model-len)",
        .read = into(&Q::context, parse_token_count)},
       {.name = "batch",
        .placeholder = "N",
-       .help = "for context and tp: number of sequences (default 1)",
+       .help = "sequences at once: whether they fit, and what is left (default 1)",
        .read = into(&Q::batch, parse_positive)}};
   return flags;
 }
@@ -119,26 +119,27 @@ const Flags<SimulationQuestion>& simulation_flags() {
 
 const Flags<CapacityOptions>& capacity_flags() {
   using O = CapacityOptions;
-  static const Flags<O> flags = {{.name = "least-goodput",
-                                  .placeholder = "SHARE",
-                                  .help = "minimum share of requests within all limits of --goodput, such as 99%",
-                                  .read = into(&O::min_goodput, parse_share)},
-                                 {.name = "explain",
-                                  .help = "also the capacity with each limit 10 % wider",
-                                  .read = set_to(&O::explain, true),
-                                  .form = FlagForm::toggle},
-                                 {.name = "growth",
-                                  .placeholder = "P%/PERIOD",
-                                  .help = "growth of the requested load, such as 10%/month: shows when the SLO fails",
-                                  .read = into(&O::growth, naming_flag(parse_growth))},
-                                 {.name = "from",
-                                  .placeholder = "DATE",
-                                  .help = "start date of the growth, such as 2026-11-22",
-                                  .read = into(&O::from, naming_flag(parse_date))},
-                                 {.name = "lose-one",
-                                  .help = "also the capacity with one replica fewer",
-                                  .read = set_to(&O::lose_one, true),
-                                  .form = FlagForm::toggle}};
+  static const Flags<O> flags = {
+      {.name = "least-goodput",
+       .placeholder = "SHARE",
+       .help = "minimum share of requests within all limits of --goodput, such as 99%",
+       .read = into(&O::min_goodput, parse_share)},
+      {.name = "explain",
+       .help = "also the capacity with each limit 10 % wider",
+       .read = set_to(&O::explain, true),
+       .form = FlagForm::toggle},
+      {.name = "growth",
+       .placeholder = "P%/PERIOD",
+       .help = "growth of the requested load, such as 10%/month: shows when the SLO fails",
+       .read = into(&O::growth, naming_flag(parse_growth))},
+      {.name = "from",
+       .placeholder = "DATE",
+       .help = "start date of the growth, such as 2026-11-22",
+       .read = into(&O::from, naming_flag(parse_date))},
+      {.name = "lose-one",
+       .help = "also the capacity with one replica fewer",
+       .read = set_to(&O::lose_one, true),
+       .form = FlagForm::toggle}};
   return flags;
 }
 

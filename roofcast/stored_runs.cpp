@@ -7,8 +7,8 @@
 
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
-#include "roofcast/envelope.hpp"
 #include "reports/rows/simulation_rows.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 

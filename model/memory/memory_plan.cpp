@@ -24,10 +24,10 @@ bool counts_blocks(const Engine& engine) {
   return engine.memory.whole_blocks || engine.num_gpu_blocks_override.has_value();
 }
 
-/// Bytes that one sequence of `tokens` tokens takes on the fullest rank. Engines with blocks count
-/// whole rows: those reserved for the longest sequence, those held by a shorter one. SGLang (token
-/// pages) and the textbook rule count tokens.
-Bytes sequence_bytes(const Deployment& deployment, const CacheLayout& layout, std::int64_t tokens) {
+/// Engines with blocks count whole rows: those reserved for the longest sequence, those held by a
+/// shorter one. SGLang (token pages) and the textbook rule count tokens.
+Bytes bytes_of_sequence(const Deployment& deployment, const CacheLayout& layout,
+                        std::int64_t tokens) {
   const Engine& engine = deployment.engine;
   if (engine.memory.whole_blocks) {
     const std::int64_t in_flight = engine.max_num_batched_tokens;
@@ -52,14 +52,6 @@ Bytes sequence_bytes(const Deployment& deployment, const CacheLayout& layout, st
                    cache_bytes_per_sequence(part, engine.kv_cache_dtype, tokens, parallel.tensor));
   }
   return max;
-}
-
-/// Bytes of the cache that sequences can use.
-Bytes usable_cache(const Deployment& deployment, const MemoryPlan& plan) {
-  if (!counts_blocks(deployment.engine)) return plan.kv_budget;
-  const std::int64_t blocks =
-      std::max<std::int64_t>(0, plan.kv_blocks - deployment.engine.memory.null_blocks);
-  return plan.layout.row_bytes() * static_cast<double>(blocks);
 }
 
 std::int64_t count_blocks(const Engine& engine, const CacheLayout& layout, Bytes budget) {
@@ -148,6 +140,14 @@ double uncertainty(const Deployment& deployment, Bytes budget) {
 
 }  // namespace
 
+TermKind kind_of(const MemoryTerm& term) {
+  if (term.name.starts_with("weights")) return TermKind::weights;
+  if (term.name == "activation_peak") return TermKind::activations;
+  if (term.name == "reserve") return TermKind::reserve;
+  const bool cache = term.name == "kv_cache" || term.name == "unused" || term.name == "shortfall";
+  return cache ? TermKind::kv_cache : TermKind::overhead;
+}
+
 MemoryPlan plan_memory(const Deployment& deployment) {
   const Engine& engine = deployment.engine;
   MemoryDivision division = divide_memory(deployment);
@@ -165,7 +165,7 @@ MemoryPlan plan_memory(const Deployment& deployment) {
   plan.terms.push_back(remainder_term(division.kv_budget - plan.terms.back().bytes));
   for (MemoryTerm& term : division.after) plan.terms.push_back(std::move(term));
 
-  const Bytes one = sequence_bytes(deployment, plan.layout, engine.max_model_len);
+  const Bytes one = sequence_bytes(deployment, plan, engine.max_model_len);
   plan.max_batch = max_batch_at(deployment, plan, engine.max_model_len);
   if (one.value > 0) {
     const Bytes cache = counts_blocks(engine)
@@ -173,15 +173,26 @@ MemoryPlan plan_memory(const Deployment& deployment) {
                             : plan.kv_budget;
     plan.max_concurrency = cache / one;
   }
-  if (beyond_memory(plan).value > 0) plan.max_batch = 0;
   plan.fits = plan.max_batch >= 1;
   if (!plan.fits) plan.reason = shortage(deployment, plan, division.kv_budget, one);
   return plan;
 }
 
+Bytes usable_cache(const Deployment& deployment, const MemoryPlan& plan) {
+  if (!counts_blocks(deployment.engine)) return plan.kv_budget;
+  const std::int64_t blocks =
+      std::max<std::int64_t>(0, plan.kv_blocks - deployment.engine.memory.null_blocks);
+  return plan.layout.row_bytes() * static_cast<double>(blocks);
+}
+
+Bytes sequence_bytes(const Deployment& deployment, const MemoryPlan& plan, std::int64_t context) {
+  return bytes_of_sequence(deployment, plan.layout, context);
+}
+
 std::int64_t max_batch_at(const Deployment& deployment, const MemoryPlan& plan,
                           std::int64_t context) {
-  const Bytes one = sequence_bytes(deployment, plan.layout, context);
+  if (beyond_memory(plan).value > 0) return 0;
+  const Bytes one = sequence_bytes(deployment, plan, context);
   const Bytes usable = usable_cache(deployment, plan);
   // A model without a cache is limited only by the scheduler.
   if (one.value <= 0) return plan.kv_budget.value > 0 ? deployment.engine.max_num_seqs : 0;

@@ -17,6 +17,16 @@ struct MemoryTerm {
   Bytes bytes{};
 };
 
+enum class TermKind {
+  weights,
+  activations,  // the largest pass that the engine expects
+  overhead,     // contexts, communication buffers, CUDA graphs: what the engine takes besides
+  kv_cache,     // the blocks, and what is left over by them or missing for them
+  reserve,      // kept out of the cache by the rule
+};
+
+TermKind kind_of(const MemoryTerm& term);
+
 struct MemoryPlan {
   bool fits = false;                // at least one sequence of max_model_len
   std::string reason{};             // if it does not fit: what is short, and by how much
@@ -34,6 +44,13 @@ struct MemoryPlan {
 /// The plan for one GPU of the deployment (the fullest rank).
 MemoryPlan plan_memory(const Deployment& deployment);
 
+/// Bytes of the KV cache that sequences can use, on the fullest GPU.
+Bytes usable_cache(const Deployment& deployment, const MemoryPlan& plan);
+
+/// Bytes that one sequence of `context` tokens takes of it, as the engine counts: in whole blocks of
+/// all its groups of layers, or in tokens; recurrent state included.
+Bytes sequence_bytes(const Deployment& deployment, const MemoryPlan& plan, std::int64_t context);
+
 /// Sequences of `context` tokens that fit at once, limited by memory only.
 std::int64_t max_batch_at(const Deployment& deployment, const MemoryPlan& plan,
                           std::int64_t context);
@@ -48,8 +65,14 @@ struct Remedy {
   std::string effect{};  // what it gains, in words with numbers
 };
 
-/// Changes that would make it fit, tried one knob at a time: TP, weight dtype, KV dtype, context,
-/// utilisation. Empty if it fits already.
-std::vector<Remedy> remedies(const Deployment& deployment);
+/// Sequences at once, and the tokens that each holds; unset: the engine's max_model_len.
+struct BatchSize {
+  std::int64_t batch = 1;
+  std::optional<std::int64_t> context{};
+};
+
+/// Changes that would make `wanted` fit, tried one knob at a time: utilisation, KV dtype, context,
+/// batch, weight dtype, TP. Empty if it fits already.
+std::vector<Remedy> remedies(const Deployment& deployment, const BatchSize& wanted = {});
 
 }  // namespace roofcast

@@ -24,14 +24,15 @@ std::string holds(const MemoryPlan& plan, const Deployment& deployment) {
                      deployment.engine.max_model_len);
 }
 
-/// The plan of `candidate` if it fits.
-std::optional<MemoryPlan> fitting(const Deployment& candidate) {
+/// The plan of `candidate` if it holds the batch.
+std::optional<MemoryPlan> fitting(const Deployment& candidate, const BatchSize& wanted) {
   MemoryPlan plan = plan_memory(candidate);
-  if (!plan.fits) return std::nullopt;
+  const std::int64_t context = wanted.context.value_or(candidate.engine.max_model_len);
+  if (max_batch_at(candidate, plan, context) < wanted.batch) return std::nullopt;
   return plan;
 }
 
-std::optional<Remedy> try_utilization(const Deployment& deployment) {
+std::optional<Remedy> try_utilization(const Deployment& deployment, const BatchSize& wanted) {
   if (deployment.engine.memory_rule == MemoryRule::textbook) return std::nullopt;
   if (deployment.engine.kv_cache_memory) return std::nullopt;
   const long from = std::lround(std::floor(deployment.engine.gpu_memory_utilization * 100.0)) + 1;
@@ -39,7 +40,7 @@ std::optional<Remedy> try_utilization(const Deployment& deployment) {
   for (long percent = from; percent <= to; ++percent) {
     Deployment candidate = deployment;
     candidate.engine.gpu_memory_utilization = static_cast<double>(percent) / 100.0;
-    if (const auto plan = fitting(candidate)) {
+    if (const auto plan = fitting(candidate, wanted)) {
       return Remedy{.flag = fmt::format("--gpu-memory-utilization {:.2f}",
                                         static_cast<double>(percent) / 100.0),
                     .effect = fmt::format("{:.2f} GiB of KV cache per GPU: {}",
@@ -50,13 +51,13 @@ std::optional<Remedy> try_utilization(const Deployment& deployment) {
 }
 
 /// Fewer sequences shrink the sampler pass of the profile run.
-std::optional<Remedy> try_fewer_sequences(const Deployment& deployment) {
+std::optional<Remedy> try_fewer_sequences(const Deployment& deployment, const BatchSize& wanted) {
   if (deployment.engine.memory.logits_bytes == 0) return std::nullopt;
   for (std::int64_t sequences = deployment.engine.max_num_seqs / 2; sequences >= 1;
        sequences /= 2) {
     Deployment candidate = deployment;
     candidate.engine.max_num_seqs = sequences;
-    if (const auto plan = fitting(candidate)) {
+    if (const auto plan = fitting(candidate, wanted)) {
       return Remedy{.flag = fmt::format("--max-num-seqs {}", sequences),
                     .effect = "smaller sampler pass: " + holds(*plan, candidate)};
     }
@@ -64,39 +65,54 @@ std::optional<Remedy> try_fewer_sequences(const Deployment& deployment) {
   return std::nullopt;
 }
 
-std::optional<Remedy> try_cache_dtype(const Deployment& deployment) {
+std::optional<Remedy> try_cache_dtype(const Deployment& deployment, const BatchSize& wanted) {
   if (bits_of(deployment.engine.kv_cache_dtype) <= 8) return std::nullopt;
   Deployment candidate = deployment;
   candidate.engine.kv_cache_dtype = DType::fp8;
-  const auto plan = fitting(candidate);
+  const auto plan = fitting(candidate, wanted);
   if (!plan) return std::nullopt;
   return Remedy{.flag = "--kv-cache-dtype fp8",
                 .effect = "half the bytes per token: " + holds(*plan, candidate)};
 }
 
-std::optional<Remedy> try_shorter_context(const Deployment& deployment) {
+std::optional<Remedy> try_shorter_context(const Deployment& deployment, const BatchSize& wanted) {
+  const auto longest = max_context_at(deployment, plan_memory(deployment), wanted.batch);
+  if (longest && wanted.context) {
+    if (*longest >= *wanted.context) return std::nullopt;
+    return Remedy{
+        .flag = fmt::format("--context {}", *longest),
+        .effect = fmt::format("the most tokens that {} sequences can hold each", wanted.batch)};
+  }
   Deployment candidate = deployment;
-  const auto longest = max_context_at(deployment, plan_memory(deployment), 1);
   if (!longest || *longest >= deployment.engine.max_model_len) return std::nullopt;
   candidate.engine.max_model_len = *longest;
-  if (!fitting(candidate)) return std::nullopt;
+  if (!fitting(candidate, wanted)) return std::nullopt;
   return Remedy{.flag = fmt::format("--max-model-len {}", *longest),
                 .effect = fmt::format("the longest sequence that fits, instead of {} tokens",
                                       deployment.engine.max_model_len)};
 }
 
-std::optional<Remedy> try_weights(const Deployment& deployment, const std::string& format) {
+std::optional<Remedy> try_weights(const Deployment& deployment, const BatchSize& wanted,
+                                  const std::string& format) {
   if (deployment.engine.weight_bytes) return std::nullopt;
   Deployment candidate = deployment;
   requantise(candidate.model, format);
   const Bytes before = weight_bytes(deployment.model, deployment.parallel);
   const Bytes after = weight_bytes(candidate.model, candidate.parallel);
   if (after >= before) return std::nullopt;
-  const auto plan = fitting(candidate);
+  const auto plan = fitting(candidate, wanted);
   if (!plan) return std::nullopt;
   return Remedy{.flag = "--quantization " + format,
                 .effect = fmt::format("weights {:.1f} instead of {:.1f} GiB per GPU: {}",
                                       to_gib(after), to_gib(before), holds(*plan, candidate))};
+}
+
+std::optional<Remedy> try_smaller_batch(const Deployment& deployment, const BatchSize& wanted) {
+  const std::int64_t context = wanted.context.value_or(deployment.engine.max_model_len);
+  const std::int64_t batch = max_batch_at(deployment, plan_memory(deployment), context);
+  if (batch < 1 || batch >= wanted.batch) return std::nullopt;
+  return Remedy{.flag = fmt::format("--batch {}", batch),
+                .effect = fmt::format("the most sequences of {} tokens that fit", context)};
 }
 
 bool can_run(const Deployment& deployment) {
@@ -109,12 +125,12 @@ bool can_run(const Deployment& deployment) {
 }
 
 /// The smallest TP, a power of two within one node, that fits.
-std::optional<Remedy> try_tensor_parallel(const Deployment& deployment) {
+std::optional<Remedy> try_tensor_parallel(const Deployment& deployment, const BatchSize& wanted) {
   Deployment candidate = deployment;
   for (candidate.parallel.tensor *= 2; candidate.parallel.tensor <= deployment.gpu.gpus_per_node;
        candidate.parallel.tensor *= 2) {
     if (!can_run(candidate)) continue;
-    const auto plan = fitting(candidate);
+    const auto plan = fitting(candidate, wanted);
     if (!plan) continue;
     return Remedy{
         .flag = fmt::format("--tensor-parallel-size {}", candidate.parallel.tensor),
@@ -125,19 +141,20 @@ std::optional<Remedy> try_tensor_parallel(const Deployment& deployment) {
 
 }  // namespace
 
-std::vector<Remedy> remedies(const Deployment& deployment) {
-  if (plan_memory(deployment).fits) return {};
+std::vector<Remedy> remedies(const Deployment& deployment, const BatchSize& wanted) {
+  if (fitting(deployment, wanted)) return {};
   std::vector<Remedy> found;
   const auto add = [&](std::optional<Remedy> remedy) {
     if (remedy) found.push_back(std::move(*remedy));
   };
-  add(try_utilization(deployment));
-  add(try_fewer_sequences(deployment));
-  add(try_cache_dtype(deployment));
-  add(try_shorter_context(deployment));
-  add(try_weights(deployment, "fp8"));
-  add(try_weights(deployment, "awq"));
-  add(try_tensor_parallel(deployment));
+  add(try_utilization(deployment, wanted));
+  add(try_fewer_sequences(deployment, wanted));
+  add(try_cache_dtype(deployment, wanted));
+  add(try_shorter_context(deployment, wanted));
+  add(try_smaller_batch(deployment, wanted));
+  add(try_weights(deployment, wanted, "fp8"));
+  add(try_weights(deployment, wanted, "awq"));
+  add(try_tensor_parallel(deployment, wanted));
   return found;
 }
 

@@ -169,5 +169,97 @@ TEST(Memory, RefusesAnotherQuestionsAnswer) {
               HasSubstr("schema_version: expected"));
 }
 
+/// Two A100 of 80 GB with 140 GB of weights and 3 GB of overhead, as course texts reckon.
+MemoryQuestion two_a100() {
+  MemoryQuestion question = question_of("llama-2-70b", "a100-80gb", 2);
+  question.deployment.engine = "textbook";
+  question.deployment.overrides.weight_bytes = Bytes{140e9};
+  question.deployment.overrides.overhead = Bytes{1.5e9};
+  question.context = 4096;
+  return question;
+}
+
+// 160 GB - 140 GB - 3 GB leave 17 GB. K and V of one token are 327,680 bytes, of 4,096 tokens
+// 1,342,177,280: 12.67 sequences fit, that is 12.
+TEST(Memory, SaysWhetherABatchFitsAndWhatIsLeft) {
+  MemoryQuestion question = two_a100();
+  question.batch = 12;
+  const MemoryAnswer answer = memory(question);
+  ASSERT_TRUE(answer.asked);
+  const BatchMemory& asked = *answer.asked;
+  EXPECT_EQ(asked.gpus, 2);
+  EXPECT_EQ(asked.kv_bytes_per_token.value, 327'680);
+  EXPECT_EQ(asked.kv_bytes_per_sequence.value, 1'342'177'280);
+  EXPECT_EQ(asked.weights.value * 2, 140e9);
+  EXPECT_EQ(asked.overhead.value * 2, 3e9);
+  EXPECT_EQ(asked.kv_cache.value * 2, 12 * 1'342'177'280.0);
+  EXPECT_NEAR((asked.left + asked.kv_cache).value * 2, 17e9, 1);
+  EXPECT_EQ(asked.max_batch, 12);
+  EXPECT_TRUE(asked.fits);
+  EXPECT_TRUE(is_yes(answer));
+  expect_round_trip(answer);
+}
+
+TEST(Memory, NamesABatchThatFitsWhereTheOneAskedForDoesNot) {
+  MemoryQuestion question = two_a100();
+  question.batch = 13;
+  const MemoryAnswer answer = memory(question);
+  ASSERT_TRUE(answer.asked);
+  EXPECT_FALSE(answer.asked->fits);
+  EXPECT_FALSE(is_yes(answer));
+  EXPECT_NEAR(answer.asked->left.value * 2, 17e9 - 13 * 1'342'177'280.0, 1);
+  std::vector<std::string> flags;
+  for (const Remedy& remedy : answer.remedies) flags.push_back(remedy.flag);
+  EXPECT_THAT(flags, ::testing::Contains("--batch 12"));
+  EXPECT_THAT(flags, ::testing::Contains("--kv-cache-dtype fp8"));
+  expect_round_trip(answer);
+}
+
+// 32 layers; LLaMA-2-7B has 32 KV heads of 128 (524,288 bytes a token), Mistral-7B 8 of them.
+TEST(Memory, OfABatchIsThatOfItsTokens) {
+  for (const auto& [model, gib] : {std::pair("llama-2-7b", 64.0), std::pair("mistral-7b", 16.0)}) {
+    MemoryQuestion question = question_of(model, "h200");
+    question.deployment.engine = "textbook";
+    question.batch = 32;
+    question.context = 4096;
+    EXPECT_DOUBLE_EQ(to_gib(memory(question).asked.value().kv_cache), gib) << model;
+  }
+}
+
+TEST(Memory, ComparesTheRulesOfAllEngines) {
+  MemoryQuestion question = question_of("llama-3.1-8b", "h100");
+  question.deployment.engine = "all";
+  question.batch = 8;
+  question.context = 8192;
+  const MemoryAnswer answer = memory(question);
+  ASSERT_TRUE(answer.engines);
+  EXPECT_EQ(answer.engines->size(), 4U);
+  for (const EngineMemory& row : *answer.engines) {
+    ASSERT_TRUE(row.memory) << row.engine << row.refused.value_or("");
+    const BatchMemory& m = *row.memory;
+    EXPECT_NEAR((m.weights + m.activations + m.overhead + m.reserve + m.kv_cache + m.left).value,
+                m.memory.value, 1)
+        << row.engine;
+    // 8 x 8,192 x 131,072 bytes are whole blocks of 16, 32 or 1 token.
+    EXPECT_EQ(m.kv_cache.value, 8.0 * 8192 * 131'072) << row.engine;
+    EXPECT_TRUE(m.fits) << row.engine;
+  }
+  expect_round_trip(answer);
+}
+
+TEST(Memory, RefusesWhatWouldChangeNothing) {
+  MemoryQuestion question = question_of("llama-3.1-8b", "h100");
+  question.solve = Solve::batch;
+  question.batch = 3;
+  EXPECT_THROW(memory(question), Error);
+  question = question_of("llama-3.1-8b", "h100");
+  question.solve = Solve::context;
+  question.context = 3;
+  EXPECT_THROW(memory(question), Error);
+  question = question_of("llama-2-7b", "h100");
+  question.context = 4097;  // of 4,096
+  EXPECT_THROW(memory(question), Error);
+}
+
 }  // namespace
 }  // namespace roofcast
