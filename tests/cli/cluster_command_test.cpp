@@ -40,13 +40,14 @@ TEST(ClusterCommand, PrefillAndDecodeApartCostATransferAndSayOverWhat) {
   EXPECT_EQ(fast["requests_completed"], 60);
   EXPECT_GT(slow["itl_s"]["max"].get<double>(), 0.067);
   EXPECT_LT(fast["itl_s"]["max"].get<double>(), 0.067);
-  EXPECT_THAT(fast["notes"].dump(), HasSubstr("450 GB/s a GPU, the peak of nvlink4"));
+  EXPECT_THAT(fast["notes"].dump(), HasSubstr("450 GB/s per GPU, the peak of nvlink4"));
 }
 
 TEST(ClusterCommand, DataParallelRanksShareTheLoad) {
   const Json json = answer("--dp 2");
   EXPECT_EQ(json["requests_completed"], 60);
-  EXPECT_THAT(json["notes"].dump(), HasSubstr("2 data-parallel ranks a replica, each for itself"));
+  EXPECT_THAT(json["notes"].dump(),
+              HasSubstr("2 data-parallel ranks per replica, each independently"));
 }
 
 TEST(ClusterCommand, ContradictionsAreNamed) {

@@ -135,7 +135,7 @@ TEST(SimulateCommand, TraceFlagsNeedATrace) {
 }
 
 TEST(SimulateCommand, ATraceWhereAScenarioBelongsGetsAPointer) {
-  expect_misuse("simulate t.csv", "a trace is given as --trace t.csv");
+  expect_misuse("simulate t.csv", "to replay a trace use --trace t.csv");
   expect_misuse("simulate conversation.jsonl.gz", "--trace conversation.jsonl.gz");
 }
 

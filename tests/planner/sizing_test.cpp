@@ -56,7 +56,7 @@ TEST(FormatVariants, ChangeOnlyTheFormats) {
     EXPECT_EQ(variant.options.parallel.tensor, 4);
   }
   EXPECT_THAT(names,
-              ::testing::ElementsAre("as asked", "bf16 weights", "fp8 weights", "awq weights",
+              ::testing::ElementsAre("as given", "bf16 weights", "fp8 weights", "awq weights",
                                      "fp8 KV cache", "fp8 weights and KV cache"));
   EXPECT_FALSE(variants[0].options.weight_format);
   EXPECT_EQ(variants[3].options.weight_format, "awq");

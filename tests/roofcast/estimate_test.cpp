@@ -49,7 +49,7 @@ TEST(Estimate, VariantsHoldTheCacheOfTheSequences) {
   question.output_tokens = 128;
   const EstimateAnswer answer = estimate(question);
   ASSERT_EQ(answer.variants.size(), 6U);
-  EXPECT_EQ(answer.variants.front().name, "as asked");
+  EXPECT_EQ(answer.variants.front().name, "as given");
   EXPECT_DOUBLE_EQ(answer.variants.front().cache_bytes.value, 327'680.0 * 4096);
   EXPECT_EQ(answer.variants.back().name, "fp8 weights and KV cache");
   EXPECT_DOUBLE_EQ(answer.variants.back().cache_bytes.value, 327'680.0 / 2 * 4096);

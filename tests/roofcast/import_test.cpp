@@ -51,7 +51,7 @@ TEST_F(ImportQuestions, ABrokenFileDoesNotKeepTheOthersFromBeingRead) {
   const ImportAnswer answer = import_runs({.paths = {folder_.write("notes.txt", "nothing measured"),
                                                      folder_.write("bench.json", kBench)}});
   EXPECT_THAT(answer.runs, SizeIs(1));
-  EXPECT_THAT(answer.problems, ElementsAre(HasSubstr("notes.txt: holds no result")));
+  EXPECT_THAT(answer.problems, ElementsAre(HasSubstr("notes.txt: contains no result")));
 }
 
 /// A product at four sizes; the third row has no time.

@@ -101,7 +101,7 @@ TEST(Questions, RefusalsNameTheKey) {
   EXPECT_THAT(refusal("simulate", R"({"num_prompts": "many"})"), HasSubstr("num_prompts: 'many'"));
   EXPECT_THAT(refusal("simulate", R"({"burstiness": 2})"), HasSubstr("burstiness"));
   EXPECT_EQ(with_keys("--from: needs --growth (10%--20%, a - b, --)"),
-            "from: given without growth (10%--20%, a - b, --)");
+            "from: needs growth (10%--20%, a - b, --)");
   EXPECT_EQ(with_keys("--max-num-seqs: 0"), "max_num_seqs: 0");
   EXPECT_EQ(with_keys("no run (roofcast runs --store x) for --tp"),
             "no run (roofcast runs --store x) for tp");

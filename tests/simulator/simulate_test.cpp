@@ -234,7 +234,7 @@ TEST(Simulate, ProgressCanStopTheRun) {
   EXPECT_EQ(seen_total, 2);
   EXPECT_EQ(result.completed, 1);
   EXPECT_EQ(result.unfinished, 1);
-  EXPECT_THAT(result.notes.back(), HasSubstr("1 request had not finished"));
+  EXPECT_THAT(result.notes.back(), HasSubstr("1 request unfinished"));
 }
 
 TEST(Simulate, ARunThatPassesAHundredYearsIsRefused) {

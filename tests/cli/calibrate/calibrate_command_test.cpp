@@ -125,7 +125,7 @@ TEST_F(Calibrate, AnInterruptedOneKeepsItsPointsAndGoesOn) {
   EXPECT_EQ(resumed.run_id, interrupted.run_id);
   EXPECT_EQ(resumed.resumed_points, interrupted.stored_points);
   ASSERT_TRUE(resumed.gpu.has_value());
-  EXPECT_THAT(told, Contains(HasSubstr("going on with run 1")));
+  EXPECT_THAT(told, Contains(HasSubstr("resuming run 1")));
   EXPECT_EQ(runs().size(), 1u);
 
   // Nothing was timed twice but the sentinel.
@@ -341,7 +341,7 @@ TEST(CalibrateCommand, SaysWhatItTakes) {
 TEST(CalibrateCommand, AProfileIsNotCalledLikeAGpu) {
   const test::CommandResult result = test::run_command("calibrate --device cpu --quick --out h200");
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--out: 'h200' reads like the name of a GPU"));
+  EXPECT_THAT(result.err, HasSubstr("--out: 'h200' looks like a GPU name"));
 }
 
 TEST(CalibrateCommand, WithoutSuchAGpuItSaysWhatCanBeDone) {

@@ -24,8 +24,9 @@ TEST(FromCommand, AnswersAsTheFlagsDo) {
       "--port 1 --attention-backend x --new-flag'");
   EXPECT_EQ(line.exit_code, 0);
   EXPECT_EQ(line.out, flags.out);
-  EXPECT_THAT(line.err, HasSubstr("ignored, as it cannot change performance: --port\n"));
-  EXPECT_THAT(line.err, HasSubstr("may change performance: --attention-backend\n"));
+  EXPECT_THAT(line.err, HasSubstr("ignored, no effect on performance: --port\n"));
+  EXPECT_THAT(line.err,
+              HasSubstr("may affect performance but is not modelled: --attention-backend\n"));
   EXPECT_THAT(line.err, HasSubstr("unknown flags, ignored: --new-flag\n"));
 }
 

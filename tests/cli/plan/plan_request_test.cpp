@@ -33,7 +33,7 @@ TEST(PlanRequest, AProfileGivenByItsPathTakesAPriceByThatPath) {
   EXPECT_NE(priced.out.find("$2.50 per hour"), std::string::npos) << priced.out;
 }
 
-TEST(PlanRequest, NoGpuAtAllIsMisuse) { expect_misuse("--gpu ,", "--gpu: ',' names none"); }
+TEST(PlanRequest, NoGpuAtAllIsMisuse) { expect_misuse("--gpu ,", "--gpu: ',' contains no GPU"); }
 
 TEST(PlanRequest, SearchTakesSeveralKnobsAndIsNamedInItsErrors) {
   expect_misuse("--gpu h100 --search tp=2,2", "--search: 'tp=2,2' contains the value 2 twice");
@@ -70,7 +70,7 @@ TEST(PlanRequest, AnEmptyStockIsNamedAsALimit) {
 TEST(PlanRequest, PowerIsAlsoCalledEnergy) {
   const CommandResult power = plan("--gpu h100 --search tp=1 --objective power");
   EXPECT_EQ(power.exit_code, 0) << power.err;
-  EXPECT_NE(power.out.find("Least power: "), std::string::npos);
+  EXPECT_NE(power.out.find("Lowest power: "), std::string::npos);
   EXPECT_EQ(plan("--gpu h100 --search tp=1 --objective energy").out, power.out);
 }
 

@@ -130,7 +130,7 @@ TEST_F(StoredReport, OfACalibrationDrawsSizesInTheirUnitAndTellsSteadinessInALin
   EXPECT_TRUE(figure_of(report, "timed_sentinel").is_null());
   EXPECT_THAT(lines_of(report),
               AllOf(HasSubstr("2 points of operators timed on this device, and 3 of"),
-                    HasSubstr("timed 2 times from the start to the end, took 1.0 ms to 2.0 ms"),
+                    HasSubstr("timed 2 times during the calibration, took 1.0 ms to 2.0 ms"),
                     Not(HasSubstr("has moved or changed"))));
 }
 

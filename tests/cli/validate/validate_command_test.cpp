@@ -108,7 +108,7 @@ TEST_F(Validate, ACaseWithoutAnAnswerIsARowWithItsReason) {
   const CommandResult result = validate();
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("Not predicted"));
-  EXPECT_THAT(result.out, HasSubstr("'no-such-model' is no file"));
+  EXPECT_THAT(result.out, HasSubstr("'no-such-model' is neither a file"));
   EXPECT_THAT(result.out, HasSubstr("1 of 2 cases answered, 1 not"));
 }
 
@@ -229,7 +229,7 @@ TEST_F(Validate, WhatAResultDoesNotSayIsAskedFor) {
   std::ofstream("bench.json") << kResult;
   const CommandResult result = run_command("validate bench.json");
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.out, HasSubstr("does not say its gpu, expected --gpu"));
+  EXPECT_THAT(result.out, HasSubstr("does not state its gpu, expected --gpu"));
   EXPECT_EQ(run_command("validate bench.json --meta gpu=h100").exit_code, 0);
 }
 

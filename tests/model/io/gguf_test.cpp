@@ -347,7 +347,7 @@ TEST(Gguf, RepeatedKeysAreRefused) {
   const test::TemporaryFolder folder;
   Writer w = small_llama();
   w.number("llama.block_count", 3);
-  expect_refused(folder.write("twice.gguf", w.bytes()), "'llama.block_count' is there twice");
+  expect_refused(folder.write("twice.gguf", w.bytes()), "'llama.block_count' is duplicated");
 }
 
 TEST(Gguf, UnknownArchitecturesAreNamedWithWhatIsKnown) {
@@ -369,7 +369,7 @@ TEST(Gguf, MissingKeysAndTensorsAreNamed) {
   expect_no_model(folder.write("m.gguf", w.bytes()), "more than any model");
   Writer few = small_llama();
   few.tensor("blk.7.attn_q.weight", {256, 256}, kF16);
-  expect_no_model(folder.write("m.gguf", few.bytes()), "of no layer below 2");
+  expect_no_model(folder.write("m.gguf", few.bytes()), "does not belong to any layer below 2");
 }
 
 TEST(Gguf, KeysThatContradictTheTensorsAreRefused) {

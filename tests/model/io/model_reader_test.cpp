@@ -153,7 +153,7 @@ TEST(ModelReader, SizesThatMultiplyBeyondReasonAreRefused) {
 TEST(ModelReader, HeadsThatDoNotDivideAreRefused) {
   EXPECT_THAT(error_with("num_key_value_heads", 3),
               HasSubstr("'num_attention_heads' is 8, which is not divisible by 3 KV heads"));
-  EXPECT_THAT(error_with("num_attention_heads", 6), HasSubstr("512 does not divide by 6"));
+  EXPECT_THAT(error_with("num_attention_heads", 6), HasSubstr("512 is not divisible by 6"));
   json config = small_llama();
   config["hidden_size"] = 500;
   EXPECT_THAT(error_of(config.dump()), HasSubstr("'head_dim' is missing"));

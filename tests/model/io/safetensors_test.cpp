@@ -103,7 +103,7 @@ TEST(Safetensors, EntriesThatContradictThemselvesAreRefused) {
   refuse(R"({"dtype":"F32","shape":[1],"data_offsets":[4]})", "data_offsets");
   refuse(R"({"dtype":"F32","shape":[1]})", "data_offsets");
   refuse(R"({"shape":[1],"data_offsets":[0,4]})", "dtype");
-  refuse(R"({"dtype":"F32","shape":[2],"data_offsets":[0,4]})", "takes 4 bytes where 2 elements");
+  refuse(R"({"dtype":"F32","shape":[2],"data_offsets":[0,4]})", "has 4 bytes, but 2 elements");
   refuse(R"({"dtype":"F32","shape":[9007199254740992,9007199254740992],"data_offsets":[0,4]})",
          "more elements");
   refuse(R"({"dtype":"F32","extra":1})", "unexpected 'extra'");

@@ -229,7 +229,7 @@ TEST(ServeCommand, SglangsDataParallelAttentionSharesItsLimits) {
   EXPECT_EQ(knobs.max_prefill_tokens, 5000);
   expect_refused(
       "sglang serve --model-path m --tp 8 --dp 8 --enable-dp-attention --max-running-requests 7",
-      "leaves none to each of the 8 ranks");
+      "is too few for the 8 ranks");
 }
 
 // ---- TensorRT-LLM
@@ -351,8 +351,8 @@ TEST(ServeCommand, BadLinesAreRefusedInALine) {
   expect_refused("vllm serve m --gpu-memory-utilization nan", "is not a number");
   expect_refused("vllm serve m -tp 0", "-tp: '0' is not a number of GPUs");
   expect_refused("vllm serve m --speculative-config {", "is not JSON");
-  expect_refused("vllm serve $MODEL", "'$MODEL' has no value");
-  expect_refused("vllm serve m -tp $TP", "-tp: '$TP' has no value");
+  expect_refused("vllm serve $MODEL", "'$MODEL' is not set");
+  expect_refused("vllm serve m -tp $TP", "-tp: '$TP' is not set");
   expect_refused("sglang serve --model-path m --tp 4 --dp 3 --enable-dp-attention",
                  "does not divide");
   expect_refused("vllm serve " + std::string(1 << 20, 'x'), "bytes long");

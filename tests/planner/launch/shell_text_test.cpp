@@ -98,7 +98,7 @@ void expect_refused(const std::string& text, const std::string& part) {
 }
 
 TEST(ShellText, OpenQuotesAndDocumentsAreRefused) {
-  expect_refused("vllm serve 'x", "a quote (') is not closed");
+  expect_refused("vllm serve 'x", "unclosed quote (')");
   expect_refused("vllm serve \"x", "unclosed quote (\")");
   expect_refused("cat <<EOF > a\nx", "the here-document 'EOF' is not terminated");
 }

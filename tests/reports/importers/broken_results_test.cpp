@@ -52,7 +52,7 @@ TEST(BrokenResults, GetOneLineThatNamesFileAndKey) {
 
 TEST(BrokenResults, AFormatThatIsNotKnownIsRefusedWithThoseThatAre) {
   EXPECT_THAT(import_error("{}", {.format = "excel", .meta = {}, .since = ""}),
-              AllOf(HasSubstr("format 'excel' is not known"), HasSubstr("vllm-bench-serve")));
+              AllOf(HasSubstr("unknown format 'excel'"), HasSubstr("vllm-bench-serve")));
 }
 
 TEST(BrokenResults, WithAThousandFiguresIsNoResult) {

@@ -237,7 +237,7 @@ TEST(Prometheus, AnswersOfTheHttpApiAreReadToo) {
 
 TEST(Prometheus, ABrokenSampleIsNamed) {
   EXPECT_THAT(import_error("# TYPE vllm:a counter\nvllm:a{b=\"c} 1\n"),
-              HasSubstr("r.json:2: 'vllm:a{b=\"c} 1' is no sample"));
+              HasSubstr("r.json:2: 'vllm:a{b=\"c} 1' is not a sample"));
 }
 
 constexpr const char* kYaml = R"(version: '0.2'

@@ -94,7 +94,7 @@ TEST(Disaggregation, PrefillReplicasNeedRoomForThePromptAlone) {
   const auto result = simulate(cluster, batch_of({{15, 20}}), {});
   EXPECT_THAT(result.notes,
               testing::Contains(testing::HasSubstr(
-                  "pool prefill cannot take 1 request: larger than the whole KV cache "
+                  "pool prefill cannot accept 1 request: larger than the whole KV cache "
                   "of 12 usable blocks (longest: 16 tokens, prompt and first token)")));
 }
 

@@ -112,7 +112,7 @@ TEST(Routing, APoolGetsOnlyWhatItCanServe) {
   EXPECT_EQ(result.completed, 3);
   EXPECT_THAT(result.notes, testing::Contains("1 request rejected: no pool can serve them"));
   EXPECT_THAT(result.notes,
-              testing::Contains("pool small cannot take 3 requests: longer than max_model_len 20 "
+              testing::Contains("pool small cannot accept 3 requests: longer than max_model_len 20 "
                                 "(longest: 301 tokens, prompt and output)"));
 }
 

@@ -310,7 +310,7 @@ TEST(TensorrtAdmission, AWholePromptMustFitAStep) {
   engine.max_num_batched_tokens = 10;
   EXPECT_THAT(refusals(engine, batch_of({{10, 2}})), ElementsAre());
   EXPECT_THAT(refusals(engine, batch_of({{11, 1}})),
-              ElementsAre(HasSubstr("an iteration takes at most max_num_tokens 10")));
+              ElementsAre(HasSubstr("an iteration holds at most max_num_tokens 10")));
   engine.capacity_policy = CapacityPolicy::max_utilization;
   EXPECT_THAT(refusals(engine, batch_of({{10, 2}})), ElementsAre(HasSubstr("max_num_tokens 10")));
   EXPECT_THAT(refusals(chunked(10), batch_of({{11, 1}})), ElementsAre());

@@ -78,7 +78,7 @@ TEST(SyntheticScenario, WhatDoesNotGoTogetherIsNamed) {
            {R"("request_rate": 1, "diurnal": {"low": 1, "high": 2})",
             "workload.diurnal is {\"high\":2,\"low\":1}, expected no diurnal beside request_rate"},
            {R"("num_prompts": 5, "stages": [{"rate": 1, "duration_s": 10}])",
-            "expected no num_prompts beside stages"},
+            "expected no num_prompts together with stages"},
            {R"("stages": [{"rate": 1}])", "workload.stages[0].duration_s is missing"},
            {R"("stages": [{"rate": -1, "duration_s": 1}])", "workload.stages[0].rate is -1"},
            {R"("stages": 3)", "workload.stages is 3, expected a list"},

@@ -98,7 +98,7 @@ TEST(TraceBench, WhatCannotBeReplayedSaysWhy) {
            {R"({"input_lens": [1], "output_lens": [1], "start_times": [1e300]})",
             "entry 1: start_times is '1e300'"},
            {R"({"input_lens": [1], "output_lens": [1], "request_rate": "trace"})",
-            "request_rate is 'trace': nothing says when requests arrive"},
+            "request_rate is 'trace': arrival times are unknown"},
            {R"({"input_lens": [1], "output_lens": [1], "request_rate": 0})", "request_rate is '0'"},
            {R"({"input_lens": [1], "output_lens": [1], "max_concurrency": 0.5})",
             "max_concurrency is '0.5', expected null or a whole number above 0"},

@@ -96,9 +96,11 @@ TEST(TraceCsv, HashIdsAreNotReadAndThatIsSaid) {
 
 TEST(TraceCsv, AColumnThatTheUserNamesHasToBeThere) {
   const std::string text = "arrival,input,output\n0,10,5\n";
-  EXPECT_THAT(error_in(text, {.columns = parse_trace_columns("time=begin")}),
-              HasSubstr("no column 'begin', as the trace's columns are said to be; found arrival, "
-                        "input, output"));
+  EXPECT_THAT(
+      error_in(text, {.columns = parse_trace_columns("time=begin")}),
+      HasSubstr(
+          "no column 'begin', as named by --trace-columns or workload.columns; found arrival, "
+          "input, output"));
   EXPECT_THAT(error_in(text, {.columns = parse_trace_columns("class=kind")}),
               HasSubstr("no column 'kind'"));
 }

@@ -141,8 +141,7 @@ TEST(TraceJsonl, MillisecondsThatLookLikeSecondsAreSaid) {
   EXPECT_THAT(notes(trace_from("1700000000")),
               ElementsAre(AllOf(HasSubstr("like a Unix time"), HasSubstr("--trace-time-unit s"))));
   EXPECT_THAT(notes(trace_from("61.114")),
-              ElementsAre(HasSubstr("timestamp is taken as "
-                                    "milliseconds, yet has fractions")));
+              ElementsAre(HasSubstr("timestamp is read as milliseconds, but has fractions")));
   // Told by the user or the key, or no such time: a recording's own milliseconds, Unix
   // milliseconds.
   EXPECT_THAT(notes(trace_from("1700000000"), {.time_unit = TraceTimeUnit::seconds}), IsEmpty());

@@ -185,7 +185,7 @@ TEST_F(TraceFile, WithNothingToReadSaysWhy) {
   EXPECT_THAT(error_of("arrival,input,output\n"), HasSubstr("the file has no rows"));
   TraceWorkload spec = write("arrival,input,output\nx,1,1\n");
   spec.skip_bad_rows = true;
-  EXPECT_THAT(error_of(spec), HasSubstr("no row could be read, the first: line 2"));
+  EXPECT_THAT(error_of(spec), HasSubstr("no row could be read; the first: line 2"));
 }
 
 TEST_F(TraceFile, MissingColumnsAreNamedWithThoseFound) {
