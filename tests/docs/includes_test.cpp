@@ -11,23 +11,12 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "tests/docs/repository_files.hpp"
 
 namespace roofcast::test {
 namespace {
-
-/// An include that the table forbids but that still exists, in any file of `room`. The list may
-/// only shrink: the test fails if an entry is no longer needed.
-struct KnownException {
-  std::string_view room;
-  std::string_view header;
-};
-
-constexpr KnownException kKnownExceptions[] = {
-};
 
 struct Room {
   std::string name{};                      // "model/step/"
@@ -129,12 +118,6 @@ std::vector<Include> product_includes() {
   return includes;
 }
 
-bool is_exception(const Room& room, const std::string& header) {
-  return std::any_of(
-      std::begin(kKnownExceptions), std::end(kKnownExceptions),
-      [&](const KnownException& one) { return one.room == room.name && one.header == header; });
-}
-
 TEST(Includes, EveryFolderWithSourcesIsARoom) {
   ASSERT_GT(rooms().size(), 20u);
   std::set<std::string> files;
@@ -185,24 +168,9 @@ TEST(Includes, FollowTheTable) {
   for (const Include& include : includes) {
     const Room* room = room_of(include.file);
     if (room == nullptr || room_of(include.header) == nullptr) continue;  // made by the build
-    EXPECT_TRUE(may_include(*room, include.header) || is_exception(*room, include.header))
+    EXPECT_TRUE(may_include(*room, include.header))
         << include.file << ":" << include.line << ": " << room->name << " may not include "
         << include.header << " (CONTRIBUTING.md, Rooms)";
-  }
-}
-
-TEST(Includes, KnownExceptionsAreStillNeeded) {
-  std::set<std::pair<std::string, std::string>> seen;
-  for (const Include& include : product_includes()) {
-    const Room* room = room_of(include.file);
-    if (room != nullptr && !may_include(*room, include.header)) {
-      seen.insert({room->name, include.header});
-    }
-  }
-  for (const KnownException& one : kKnownExceptions) {
-    EXPECT_TRUE(seen.contains({std::string(one.room), std::string(one.header)}))
-        << "no longer needed, delete it from kKnownExceptions: " << one.room << " includes "
-        << one.header;
   }
 }
 
