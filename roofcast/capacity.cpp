@@ -193,7 +193,7 @@ std::vector<std::string> notes_of(const CapacityFindings& found, std::int64_t si
     for (const Cause& cause : found.confidence->causes) {
       if (!cause.flips_at) continue;
       notes.push_back(
-          fmt::format("the verdict reverses if {} are off by {:+.1f} standard deviations",
+          fmt::format("the verdict reverses if {} is off by {:+.1f} standard deviations",
                       cause.name, *cause.flips_at));
     }
   }

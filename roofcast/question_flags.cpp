@@ -40,7 +40,7 @@ const Flags<MemoryQuestion>& memory_flags() {
   static const Flags<Q> flags = {
       {.name = "solve",
        .placeholder = "WHAT",
-       .help = "solve for batch (the largest), context (the longest) or tp (the smallest)",
+       .help = "the largest batch, the longest context or the smallest tp",
        .read = into(&Q::solve, parse_solve)},
       {.name = "context",
        .placeholder = "TOKENS",
@@ -48,7 +48,7 @@ const Flags<MemoryQuestion>& memory_flags() {
        .read = into(&Q::context, parse_token_count)},
       {.name = "batch",
        .placeholder = "N",
-       .help = "sequences at once: whether they fit, and what is left (default 1)",
+       .help = "sequences at once: do they fit? (default 1)",
        .read = into(&Q::batch, parse_positive)}};
   return flags;
 }

@@ -202,7 +202,7 @@ Usage plan_usage(PlanOptions& target) {
   usage.more =
       "--gpu takes several (h100,h200,l40s) or any (all with a price). More: load flags as in "
       "simulate,\n"
-      "--power, --top, --max-replicas, --store, engine flags (they apply to all candidates)";
+      "--power, --top, --max-replicas, --store, engine flags (for all candidates)";
   usage.positional.add("scenario", 1);
   return usage;
 }

@@ -34,7 +34,7 @@ Usage fit_usage(FitOptions& target) {
       "name",
       po::value(&target.question.name)->value_name("NAME")->default_value(target.question.name),
       "name of the engine profile, shown with its results")(
-      "engine", po::value(&target.question.engine)->value_name("ERA"),
+      "engine", po::value(&target.question.engine)->value_name("PRESET"),
       "only cases of this engine, as spelled in the manifest")(
       "terms", po::value(&target.terms)->value_name("TERM,..."),
       "host terms to fit, most identifiable first (default: all)");

@@ -55,7 +55,7 @@ void add_result_options(Usage& usage, ValidationFiles& target) {
       converted(target.given.workload.max_concurrency, "--max-concurrency", parse_positive)
           ->value_name("N"),
       "maximum requests in flight");
-  usage.more = "More: the engine and its knobs, and load settings that a result does not state";
+  usage.more = "More: the engine, its knobs, load settings absent from a result";
 }
 
 /// The flag for results in `arguments`, in the user's spelling; empty: none.

@@ -144,7 +144,7 @@ std::vector<EngineKnob> memory_knobs() {
        .kind = length,
        .range = kAnyCount,
        .aliases = {"--context-length"},
-       .help = "longest sequence in tokens (default the model's); auto: longest that fits",
+       .help = "longest sequence (default the model's); auto: that fits",
        .effect = "Longest sequence, prompt and output together, in tokens; auto: the model's "
                  "longest, or the longest that fits.",
        .examples = {std::int64_t{8192}, "auto"},

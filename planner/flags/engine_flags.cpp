@@ -256,7 +256,7 @@ const Flags<DeploymentOptions>& engine_choice_flags() {
   static const std::string help = preset_list() + ", or a FILE.json";
   static const Flags<DeploymentOptions> flags = {
       {.name = "engine",
-       .placeholder = "ERA",
+       .placeholder = "PRESET",
        .help = help,
        .read = into(&DeploymentOptions::engine, parse_text),
        .place = "engine"}};

@@ -103,7 +103,7 @@ TEST(MakeProfile, SaysWhereItComesFrom) {
   EXPECT_EQ(measured.device, "Fake Accelerator 80GB");
   EXPECT_EQ(measured.identity, "FAKE-0001");
   EXPECT_EQ(measured.tool, "roofcast 0.1.0");
-  EXPECT_THAT(measured.protocol, HasSubstr("rotated over 3 times the last cache"));
+  EXPECT_THAT(measured.protocol, HasSubstr("rotated over 3 times the last-level cache"));
   ASSERT_EQ(measured.versions.size(), 1u);
   EXPECT_EQ(measured.versions[0].first, "driver");
   EXPECT_EQ(measured.clock_hz, 1.8e9);

@@ -68,7 +68,7 @@ TEST_F(Compare, AMetricOfOneRunStandsBesideADash) {
 TEST_F(Compare, IsReachedThroughRunsAsWell) {
   const CommandResult result = run_command("runs compare 2 1 --store " + path_);
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("Run 1 against Run 2"));
+  EXPECT_THAT(result.out, HasSubstr("Run 1 compared with Run 2"));
   EXPECT_THAT(result.out, HasSubstr("-20.0 %"));
 }
 

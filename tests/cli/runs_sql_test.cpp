@@ -73,7 +73,7 @@ TEST_F(RunsSql, TheTextMayComeFromStandardInput) {
 TEST_F(RunsSql, RowsLeftOutAreSaid) {
   const CommandResult result = ask("VALUES (1), (2), (3)", "--max-rows 2 -o csv");
   EXPECT_EQ(result.out, "column1\n1\n2\n");
-  EXPECT_THAT(result.err, StartsWith("the first 2 rows: there are more"));
+  EXPECT_THAT(result.err, StartsWith("only the first 2 rows: there are more"));
 }
 
 TEST_F(RunsSql, MisuseIsOneLine) {

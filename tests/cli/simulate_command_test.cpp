@@ -40,10 +40,10 @@ TEST(SimulateCommand, RequestsAreNotWrittenOverTheStore) {
   const TemporaryFolder folder;
   const std::string load = kMachine + "--num-prompts 5 --request-rate 10 ";
   ASSERT_EQ(run_command(load + "--store x.db").exit_code, 0);
-  expect_misuse(load + "--store x.db --requests-out ./x.db", "--requests-out: './x.db'");
+  expect_misuse(load + "--store x.db --requests-out ./x.db", "would overwrite './x.db'");
   EXPECT_EQ(run_command("runs 1 --store x.db").exit_code, 0);
   // Neither is there yet.
-  expect_misuse(load + "--store new.db --requests-out new.db", "--requests-out: 'new.db'");
+  expect_misuse(load + "--store new.db --requests-out new.db", "would overwrite 'new.db'");
   // What is not kept cannot be lost.
   EXPECT_EQ(run_command(load + "--no-store --requests-out roofcast.db").exit_code, 0);
 }
@@ -112,9 +112,9 @@ TEST(SimulateCommand, FlagsThatWouldChangeNothingAreMisuse) {
   expect_misuse(kBase + "--router random", "--router: needs");
   expect_misuse(kBase + "--kv-link nvlink4", "--kv-link: needs");
   expect_misuse(kBase + "--replicas 2 --kv-link nvlink4", "--kv-link: needs");
-  expect_misuse(kBase + "--overhead 1GB", "overhead: given for vllm-0.19");
+  expect_misuse(kBase + "--overhead 1GB", "overhead: not supported by vllm-0.19");
   expect_misuse(kBase + "--range-ratio-style sglang", "--range-ratio-style: needs");
-  expect_misuse(kBase + "--engine sglang --watermark 0.01", "watermark: given for sglang");
+  expect_misuse(kBase + "--engine sglang --watermark 0.01", "watermark: not supported by sglang");
   expect_misuse(kMachine + "--no-store --burstiness 0.5", "--burstiness: needs a rate");
 }
 

@@ -35,7 +35,7 @@ TEST(Parallelism, AMessageNamesTheDegreesThatWork) {
             "tensor_parallel_size: 3 does not divide the 32 query heads of llama-3.1-8b; possible "
             "values: 1, 2, 4, 8, 16, 32");
   // 28 query heads, 4 KV heads: 14 would divide the query heads, but not share out the KV heads.
-  EXPECT_THAT(refusal(test::qwen2_5_7b(), {.tensor = 8}), HasSubstr("these do: 1, 2, 4"));
+  EXPECT_THAT(refusal(test::qwen2_5_7b(), {.tensor = 8}), HasSubstr("possible values: 1, 2, 4"));
   EXPECT_THAT(refusal(test::qwen2_5_7b(), {.tensor = 14}), HasSubstr("KV heads"));
 }
 

@@ -99,7 +99,7 @@ TEST_F(StoreQuery, NothingThatWouldChangeOrOpenAnythingIsRun) {
 TEST_F(StoreQuery, SaysWhatIsRefused) {
   EXPECT_EQ(refusal("DELETE FROM runs"),
             "SQL: a change of the store is not allowed: queries are read-only");
-  EXPECT_THAT(refusal("ATTACH 'o.db' AS o"), HasSubstr("another database is refused"));
+  EXPECT_THAT(refusal("ATTACH 'o.db' AS o"), HasSubstr("another database is not allowed"));
   EXPECT_THAT(refusal("SELECT LOAD_EXTENSION('x')"), HasSubstr("the function load_extension"));
   EXPECT_EQ(refusal("SELECT 1; SELECT 2"), "SQL: more than one statement");
   EXPECT_EQ(refusal("SELECT 1; garbage"), "SQL: near \"garbage\": syntax error");

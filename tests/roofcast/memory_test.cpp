@@ -100,6 +100,7 @@ TEST(Memory, SolvesForTheContext) {
   // Fewer of the model's 4,096 tokens fit; and with one token more they no longer do.
   EXPECT_LT(*context, 4096);
   question.solve = Solve::batch;
+  question.batch.reset();
   question.context = *context;
   EXPECT_GE(memory(question).solution->batch, 200);
   question.context = *context + 1;

@@ -159,7 +159,7 @@ TEST(Api, ReportsAreThoseOfRunsThatAreThere) {
   ASSERT_EQ(api.report("1", page).status, 200);
   EXPECT_THAT(page, HasSubstr("llama-3.1-8b"));
   EXPECT_THAT(page, Not(HasSubstr(folder.path().string())));
-  EXPECT_THAT(page, HasSubstr(" /s served"));  // a unit, no path
+  EXPECT_THAT(page, HasSubstr("requests/s served"));  // a unit, no path
   for (const char* id : {"2", "-1", "x", "1;", ""})
     EXPECT_EQ(api.report(id, page).status, 404) << id;
 }
@@ -271,7 +271,7 @@ TEST(Api, AGivenUpQuestionEndsAndMemoryDoesNotWaitForSimulations) {
           asked = true;
           return gone.load();
         });
-    EXPECT_EQ(line_of(answer), "given up");
+    EXPECT_EQ(line_of(answer), "cancelled");
   });
   while (!asked) std::this_thread::yield();  // it has the only place
   EXPECT_EQ(api.command("memory", R"({"model": "llama-3.1-8b", "gpu": "h100"})").status, 200);

@@ -46,21 +46,21 @@ TEST(JsonReader, AbsentKeysAreNothing) {
 TEST(JsonReader, ANullIsAValueWhereTheDialectSaysSo) {
   const json object = {{"n", nullptr}};
   EXPECT_EQ(complaint([&] { JsonReader(object, "f.json", kStrict).text("n"); }),
-            "f.json: n is null, expected a text");
+            "f.json: n is null, expected a string");
 }
 
 TEST(JsonReader, ErrorsNameFileAndKeyAndSayWhatWasExpected) {
   const json object = {{"a", {{"b", json::array({{{"c", "x"}}})}}}};
   const JsonReader inner = JsonReader(object, "f.json", kLenientJson).part("a").objects("b").at(0);
   EXPECT_EQ(complaint([&] { inner.number("c"); }), "f.json: a.b[0].c is 'x', expected a number");
-  EXPECT_EQ(complaint([&] { inner.required("d", "a text"); }),
-            "f.json: a.b[0].d is missing, expected a text");
+  EXPECT_EQ(complaint([&] { inner.required("d", "a string"); }),
+            "f.json: a.b[0].d is missing, expected a string");
   EXPECT_EQ(complaint([&] { inner.fail_missing("c", "a file"); }),
             "f.json: a.b[0].c is missing, expected a file");
   EXPECT_EQ(complaint([&] { JsonReader(object, "f.json", kLenientJson).text("a"); }),
-            "f.json: a is an object, expected a text");
+            "f.json: a is an object, expected a string");
   EXPECT_EQ(complaint([&] { JsonReader(object, "f.json", kStrict).text("a"); }),
-            R"(f.json: a is {"b":[{"c":"x"}]}, expected a text)");
+            R"(f.json: a is {"b":[{"c":"x"}]}, expected a string)");
 }
 
 TEST(JsonReader, EachDialectHasItsOwnWords) {

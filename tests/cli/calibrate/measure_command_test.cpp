@@ -88,7 +88,7 @@ TEST(Measure, RefusesFlagsThatWouldChangeNothing) {
               HasSubstr("--batch and --num-prompts exclude each other"));
   EXPECT_THAT(refusal("--batch 4 --request-rate 5"), HasSubstr("--batch and --request-rate"));
   EXPECT_THAT(refusal("--naive --num-prompts 5"), HasSubstr("--naive and --num-prompts"));
-  EXPECT_THAT(refusal("--batch 3 --max-num-seqs 2"), HasSubstr("fewer than the 3 requests"));
+  EXPECT_THAT(refusal("--batch 3 --max-num-seqs 2"), HasSubstr("less than the 3 requests"));
 }
 
 TEST(Measure, ARunInWhichNothingRanIsAnError) {
@@ -113,7 +113,7 @@ TEST(Measure, RefusesInALine) {
   EXPECT_THAT(refusal(kTiny + "--no-store --kv-cache-dtype fp8"), HasSubstr("cannot be run"));
   // GPT-2 has 1,024 positions.
   EXPECT_THAT(refusal("measure --model gpt2 --layers 1 --isl 1020 --osl 5 --no-store"),
-              HasSubstr("longer than gpt2 states: 1,024"));
+              HasSubstr("exceeds the longest context of gpt2: 1,024"));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 #include "cli/shell/option_values.hpp"
 #include "cli/shell/program_facts.hpp"
 #include "planner/what_if/vary_scenario.hpp"
-#include "serve/api_flags.hpp"
+#include "serve/questions.hpp"
 #include "simulator/io/engine_options.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "tests/model/deployments.hpp"
@@ -207,9 +207,11 @@ TEST(EngineKnobs, CanBeVariedAndAskedForByTheWebPage) {
     const std::string text = typed(knob.examples.front());
     const Scenario varied = with_settings(scenario, {{knob_name(knob), text}});
     EXPECT_EQ(knob.get(varied.overrides), knob.examples.front());
-    const Json question = {{std::string(knob.flag), text}};
-    EXPECT_THAT(api_arguments("simulate", question, {}),
-                Contains("--" + std::string(knob.flag) + "=" + text));
+    const Json question = {
+        {"model", "llama-3.1-8b"}, {"gpu", "h100"}, {std::string(knob.flag), text}};
+    const AskedSimulation asked = asked_simulation(question, {});
+    EXPECT_EQ(knob.get(asked.question.scenario.overrides), knob.examples.front());
+    EXPECT_THAT(asked.command_line, HasSubstr("--" + std::string(knob.flag) + "=" + text));
   }
 }
 

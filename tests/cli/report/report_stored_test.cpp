@@ -125,7 +125,7 @@ TEST_F(StoredReport, OfACalibrationDrawsSizesInTheirUnitAndTellsSteadinessInALin
   store_calibration(load_gpu("one.json").hash);
   const json report = report_of("1");
   const json copies = figure_of(report, "timed_copy");
-  EXPECT_EQ(copies["x_title"], "moved (MB)");
+  EXPECT_EQ(copies["x_title"], "bytes moved (MB)");
   EXPECT_DOUBLE_EQ(copies["series"][0]["points"][0]["x"], 2);
   EXPECT_TRUE(figure_of(report, "timed_sentinel").is_null());
   EXPECT_THAT(lines_of(report),

@@ -67,7 +67,7 @@ TEST(Speculation, SaysWhatIsMissingOrContradicts) {
               HasSubstr("from 0 to 1"));
   EXPECT_THAT(
       message_of({.num_speculative_tokens = 2, .acceptance_by_position = std::vector<double>{0.5}}),
-      HasSubstr("expected 2 shares"));
+      HasSubstr("expected 2 non-increasing shares"));
   EXPECT_THAT(message_of({.num_speculative_tokens = 2,
                           .acceptance_by_position = std::vector<double>{0.5, 0.6}}),
               HasSubstr("non-increasing shares"));

@@ -304,7 +304,7 @@ TEST(MeasuredReader, DeepAndHugeInputsAreRefused) {
   ASSERT_NE(place, std::string::npos);
   deep.replace(place, from.size(),
                "\"versions\": " + std::string(200000, '[') + std::string(200000, ']'));
-  EXPECT_THAT(error_of(deep), HasSubstr("nests deeper than 64 levels"));
+  EXPECT_THAT(error_of(deep), HasSubstr("nested deeper than 64 levels"));
   std::string many = kProfile;
   many.replace(
       many.find("\"curves\": ["), 11, "\"curves\": [" + [] {

@@ -75,7 +75,7 @@ TEST(ModelReader, BrokenJsonNamesLineAndColumn) {
   EXPECT_THAT(error_of("[1, 2]"), HasSubstr("expected a JSON object"));
   EXPECT_THAT(error_of("{\"a\": 1e999}"), HasSubstr("not valid JSON"));
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  EXPECT_THAT(error_of("{\"a\": " + deep + "}"), HasSubstr("nests deeper than 64 levels"));
+  EXPECT_THAT(error_of("{\"a\": " + deep + "}"), HasSubstr("nested deeper than 64 levels"));
   EXPECT_THAT(error_of("{\"a\": \"\xff\xfe\"}"), HasSubstr("not valid JSON"));
 }
 

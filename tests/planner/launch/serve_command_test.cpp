@@ -329,7 +329,7 @@ TEST(ServeCommand, AMapInBracesSaysWhatItsKeysSay) {
     with_yaml("a: 1\nkv_cache_config: {dtype: fp8,\n  x: 1\n");
     FAIL() << "accepted";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("c.yaml: line 2: expected the brackets"));
+    EXPECT_THAT(error.what(), HasSubstr("c.yaml: line 2: expected closing brackets"));
   }
 }
 

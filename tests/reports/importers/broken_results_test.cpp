@@ -31,7 +31,7 @@ TEST(BrokenResults, GetOneLineThatNamesFileAndKey) {
             "r.json: mean_ttft_ms is a list, expected a number"},
            {result_with(R"("tp": 1.5)"), "r.json: tp is 1.5, expected a whole number"},
            {result_with(R"("max_concurrency": -3)"), "max_concurrency is -3"},
-           {result_with(R"("backend": 7)"), "backend is 7, expected a text"},
+           {result_with(R"("backend": 7)"), "backend is 7, expected a string"},
            {result_with(R"("input_lens":[1,2],"output_lens":[1],"ttfts":[1,1])"),
             "output_lens has 1 entries, expected 2"},
            {result_with(R"("input_lens":[1],"output_lens":[1.5],"ttfts":[1])"),

@@ -28,7 +28,7 @@ TEST(TraceBench, AVllmResultIsReplayedAtItsStartTimes) {
   EXPECT_THAT(arrivals(workload), ElementsAre(0, 250 * kMillisecond, 500 * kMillisecond));
   EXPECT_EQ(workload.requests[2].input_tokens, 300);
   EXPECT_EQ(workload.requests[2].output_tokens, 30);
-  EXPECT_THAT(workload.notes, ElementsAre(HasSubstr("1 row with 0 output tokens taken as 1")));
+  EXPECT_THAT(workload.notes, ElementsAre(HasSubstr("1 row with 0 output tokens changed to 1")));
   EXPECT_THAT(workload.description, HasSubstr("r.json: 3 requests over 0.5 s"));
 }
 

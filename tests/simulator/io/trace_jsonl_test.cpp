@@ -224,7 +224,7 @@ TEST(TraceJsonl, PausesOfASessionEndAfterTenYears) {
       "\n" +
       turn + "\n" + turn;
   EXPECT_THAT([&] { read_text(text); },
-              ThrowsMessage<Error>(AllOf(HasSubstr(":3: "), HasSubstr("over ten years"))));
+              ThrowsMessage<Error>(AllOf(HasSubstr(":3: "), HasSubstr("exceed ten years"))));
   EXPECT_EQ(read_text(text, {.skip_bad_rows = true}).requests.size(), 2u);
 }
 

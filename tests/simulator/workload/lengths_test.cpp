@@ -75,7 +75,7 @@ TEST(RangeRatio, OutOfRangeIsNamed) {
               ThrowsMessage<Error>(HasSubstr("at most 10000000")));
   EXPECT_THAT(
       [] { with_range({.kind = Kind::lognormal, .a = 512, .b = 1}, 0.5, Style::vllm, "output"); },
-      ThrowsMessage<Error>(HasSubstr("not with lognormal:512:1")));
+      ThrowsMessage<Error>(HasSubstr("not lognormal:512:1")));
 }
 
 TEST(BoundedLengths, AreReadAndWrittenBack) {

@@ -180,7 +180,7 @@ TEST(Sessions, MovedDrawsAreCountedInANote) {
   SyntheticWorkload spec = three_turns(2000);
   spec.sessions->turns = parse_length_distribution("normal:5:10:1:2");
   EXPECT_THAT(generate(spec, 0).notes,
-              ElementsAre(AllOf(HasSubstr("turn lengths drawn outside 1 to 2 and moved"),
+              ElementsAre(AllOf(HasSubstr("turn lengths drawn outside 1 to 2 and clamped"),
                                 StartsWith("1,8"))));
 }
 
