@@ -161,7 +161,10 @@ void read_map(const Json& json, void* map, void* (*add)(void* map, const std::st
               const ValueType& type, const std::string& path) {
   check_object(json, path);
   for (const auto& [key, value] : json.items()) {
-    type.from_json(value, add(map, key), path + "." + key);
+    std::string place = path;
+    place += '.';
+    place += key;
+    type.from_json(value, add(map, key), place);
   }
 }
 
@@ -202,7 +205,7 @@ Json schema_of(VisitMembers visit, void* record) {
 
 Json document_of(const std::string& title, Json schema) {
   Json document = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}};
-  document.update(schema);
+  for (auto& [key, value] : schema.items()) document[key] = std::move(value);
   return document;
 }
 

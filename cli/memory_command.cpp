@@ -28,7 +28,7 @@ Table term_table(const MemoryAnswer& answer) {
                           as_percent(term.bytes / answer.memory_visible), term.detail});
   }
   table.rows.push_back({"total", fixed(answer.memory_visible.value / kGiB, 2), as_percent(1.0),
-                        "memory reported by the driver"});
+                        "memory that the rule divides"});
   return table;
 }
 

@@ -25,13 +25,13 @@ void check(const MemoryQuestion& question) {
   }
   if (question.batch && *question.batch < 1) throw Error("batch: expected 1 sequence or more");
   if (question.batch && question.solve == Solve::batch) {
-    throw Error("batch: is what is solved for, and cannot be given");
+    throw UsageError("batch: conflicts with solve batch, which finds it");
   }
   if (question.context && question.solve == Solve::context) {
-    throw Error("context: is what is solved for, and cannot be given");
+    throw UsageError("context: conflicts with solve context, which finds it");
   }
   if (asks_all_engines(question) && question.solve != Solve::none) {
-    throw Error("engine: all are compared only when nothing is solved for");
+    throw UsageError("engine: all conflicts with solve, which asks one engine");
   }
 }
 
@@ -146,13 +146,8 @@ MemorySolution solve_context(const Deployment& deployment, const MemoryPlan& pla
   return {.batch = batch, .context_tokens = max_context_at(deployment, plan, batch)};
 }
 
-}  // namespace
-
-MemoryAnswer memory(const MemoryQuestion& asked) {
-  check(asked);
-  MemoryQuestion question = asked;
-  const bool all_engines = asks_all_engines(asked);
-  if (all_engines) question.deployment.engine.clear();
+/// `all_engines`: compares their rules, too.
+MemoryAnswer memory_of_one(const MemoryQuestion& question, bool all_engines) {
   if (question.solve == Solve::tensor_parallel) return solve_tensor_parallel(question);
   const Deployment deployment = resolve(question.deployment).deployment;
   const MemoryPlan plan = plan_memory(deployment);
@@ -173,6 +168,16 @@ MemoryAnswer memory(const MemoryQuestion& asked) {
         remedies(deployment, {.batch = question.batch.value_or(1), .context = question.context});
   }
   return answer;
+}
+
+}  // namespace
+
+MemoryAnswer memory(const MemoryQuestion& question) {
+  check(question);
+  if (!asks_all_engines(question)) return memory_of_one(question, false);
+  MemoryQuestion by_default = question;
+  by_default.deployment.engine.clear();
+  return memory_of_one(by_default, true);
 }
 
 bool is_yes(const MemoryAnswer& answer) {

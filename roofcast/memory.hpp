@@ -110,7 +110,8 @@ struct MemoryAnswer {
 };
 
 /// That nothing fits is an answer, not an error. Throws Error if the model, GPU or engine is
-/// missing, unknown or incompatible, and for counts out of range.
+/// missing, unknown or incompatible, and for counts out of range. UsageError if what
+/// is solved for is given as well.
 MemoryAnswer memory(const MemoryQuestion& question);
 
 /// Whether the answer is yes: the deployment fits, or the batch that was asked about, or what was

@@ -47,8 +47,8 @@ MemoryPlan plan_memory(const Deployment& deployment);
 /// Bytes of the KV cache that sequences can use, on the fullest GPU.
 Bytes usable_cache(const Deployment& deployment, const MemoryPlan& plan);
 
-/// Bytes that one sequence of `context` tokens takes of it, as the engine counts: in whole blocks of
-/// all its groups of layers, or in tokens; recurrent state included.
+/// Bytes that one sequence of `context` tokens takes of it, as the engine counts: in whole blocks
+/// of all its groups of layers, or in tokens; recurrent state included.
 Bytes sequence_bytes(const Deployment& deployment, const MemoryPlan& plan, std::int64_t context);
 
 /// Sequences of `context` tokens that fit at once, limited by memory only.

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/kernels/reference_attention.hpp"
 #include "tests/kernels/paged_tokens.hpp"
+#include "tests/kernels/reference_attention.hpp"
 #include "tests/kernels/tensors.hpp"
 
 namespace roofcast::kernels::test {

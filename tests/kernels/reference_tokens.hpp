@@ -2,8 +2,8 @@
 // the host; its outputs are not written. Values are not rounded unless stated.
 #pragma once
 
-#include "tests/kernels/reference.hpp"
 #include "kernels/token_operators.hpp"
+#include "tests/kernels/reference.hpp"
 
 namespace roofcast::kernels {
 

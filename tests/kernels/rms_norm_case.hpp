@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "tests/kernels/reference.hpp"
 #include "kernels/rms_norm.hpp"
+#include "tests/kernels/reference.hpp"
 #include "tests/kernels/tensors.hpp"
 
 namespace roofcast::kernels::test {

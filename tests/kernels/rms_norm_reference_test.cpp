@@ -3,8 +3,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "tests/kernels/reference.hpp"
 #include "kernels/rms_norm.hpp"
+#include "tests/kernels/reference.hpp"
 
 namespace roofcast::kernels {
 namespace {

@@ -45,7 +45,8 @@ TEST(PlanRequest, SearchTakesSeveralKnobsAndIsNamedInItsErrors) {
 
 TEST(PlanRequest, AFlagWhoseKnobIsSearchedIsRefused) {
   expect_misuse("--gpu h100 --tp 4 --search tp=1,2", "conflicts with --tensor-parallel-size");
-  expect_misuse("--gpu h100 --max-num-seqs 8 --search max_num_seqs=8,16", "conflicts with --max-num-seqs");
+  expect_misuse("--gpu h100 --max-num-seqs 8 --search max_num_seqs=8,16",
+                "conflicts with --max-num-seqs");
   expect_misuse("--gpu h100 --engine sglang --search engine=vllm", "conflicts with --engine");
 }
 

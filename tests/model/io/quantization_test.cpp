@@ -282,7 +282,8 @@ TEST(Quantization, HostileExpressionsAreRefusedOrHarmless) {
         {"ignore", {pattern}}};
   };
   EXPECT_THAT(error_of(with("re:" + std::string(1'000, 'a'))), HasSubstr("too long"));
-  EXPECT_THAT(error_of(with("re:(unclosed")), HasSubstr("ignore: '(unclosed' is not a supported regular"));
+  EXPECT_THAT(error_of(with("re:(unclosed")),
+              HasSubstr("ignore: '(unclosed' is not a supported regular"));
   EXPECT_THAT(error_of(with("re:a{100000}{100000}")),
               HasSubstr("not a supported regular expression"));
   EXPECT_EQ(error_of(with("re:(.*.*.*)*x")), "accepted");  // must not take exponential time

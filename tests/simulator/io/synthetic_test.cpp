@@ -76,7 +76,8 @@ TEST(SyntheticScenario, WhatDoesNotGoTogetherIsNamed) {
   };
   for (const Case& c : std::initializer_list<Case>{
            {R"("request_rate": 1, "diurnal": {"low": 1, "high": 2})",
-            "workload.diurnal is {\"high\":2,\"low\":1}, expected no diurnal together with request_rate"},
+            "workload.diurnal is {\"high\":2,\"low\":1}, expected no diurnal together with "
+            "request_rate"},
            {R"("num_prompts": 5, "stages": [{"rate": 1, "duration_s": 10}])",
             "expected no num_prompts together with stages"},
            {R"("stages": [{"rate": 1}])", "workload.stages[0].duration_s is missing"},

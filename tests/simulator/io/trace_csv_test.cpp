@@ -118,8 +118,10 @@ TEST(TraceCsv, ScalesTheRate) {
 
 TEST(TraceCsv, OneScaleAtATimeAndOneThatMakesSense) {
   const std::string text = "arrival,input,output\n0,1,1\n0,1,1\n";
-  EXPECT_THAT(error_in(text, {.time_scale = 2, .rate_scale = 2}), HasSubstr("expected at most one of"));
-  EXPECT_THAT(error_in(text, {.rate_scale = 2, .request_rate = 2}), HasSubstr("expected at most one of"));
+  EXPECT_THAT(error_in(text, {.time_scale = 2, .rate_scale = 2}),
+              HasSubstr("expected at most one of"));
+  EXPECT_THAT(error_in(text, {.rate_scale = 2, .request_rate = 2}),
+              HasSubstr("expected at most one of"));
   EXPECT_THAT(error_in(text, {.rate_scale = 0}), HasSubstr("rate_scale is 0"));
   EXPECT_THAT(error_in(text, {.request_rate = -1}), HasSubstr("request_rate is -1"));
   EXPECT_THAT(error_in(text, {.request_rate = 1}), HasSubstr("arrive at the same time"));
