@@ -102,10 +102,14 @@ std::string asked_text(const BatchMemory& asked) {
       as_gigabytes(Bytes{} - asked.left * gpus), counted(asked.max_batch, "sequence"));
 }
 
-std::vector<std::string> asked_lines(const BatchMemory& asked) {
+std::vector<std::string> asked_lines(const MemoryAnswer& answer) {
+  const BatchMemory& asked = *answer.asked;
+  const Bytes kept = asked.kv_bytes_per_token * static_cast<double>(asked.context_tokens);
+  const bool has_windows = kept.value > 1.05 * asked.kv_bytes_per_sequence.value;
   std::vector<std::string> lines = {
       asked_text(asked), fmt::format("K and V: {} bytes per token, {} per sequence of {}.",
                                      with_separators(std::llround(asked.kv_bytes_per_token.value)),
+                                     has_windows ? " (windows keep fewer tokens)" : "",
                                      as_gigabytes(asked.kv_bytes_per_sequence),
                                      counted(asked.context_tokens, "token"))};
   if (asked.batch > asked.max_num_seqs) {
@@ -115,6 +119,8 @@ std::vector<std::string> asked_lines(const BatchMemory& asked) {
   if (asked.needs_max_model_len && *asked.needs_max_model_len > 0) {
     lines.push_back(fmt::format("The engine starts only with --max-model-len {} or less.",
                                 *asked.needs_max_model_len));
+  } else if (!answer.fits) {
+    lines.push_back("The engine does not start: " + answer.reason.value_or("") + ".");
   }
   return lines;
 }
@@ -178,7 +184,7 @@ Document memory_document(const MemoryAnswer& answer) {
   Document document{.machine = to_json(answer), .sections = {}};
   if (answer.asked) {
     document.sections.push_back({.heading = headline(answer.inputs),
-                                 .lines = asked_lines(*answer.asked),
+                                 .lines = asked_lines(answer),
                                  .table = asked_table(*answer.asked)});
     document.sections.push_back({.heading = "", .lines = {}, .table = term_table(answer)});
   } else {

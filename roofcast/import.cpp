@@ -41,14 +41,14 @@ struct OtherSettings {
 }  // namespace
 
 template <>
-Json value_to_json<RequestRate>(const RequestRate& rate) {
-  return std::isinf(rate.per_s) ? Json("inf") : Json(rate.per_s);
+Json value_to_json<RequestRate>(const RequestRate& value) {
+  return std::isinf(value.per_s) ? Json("inf") : Json(value.per_s);
 }
 
 template <>
-void value_from_json<RequestRate>(const Json& json, RequestRate& rate, const std::string& path) {
-  rate.per_s = HUGE_VAL;
-  if (json != "inf") value_from_json(json, rate.per_s, path);
+void value_from_json<RequestRate>(const Json& json, RequestRate& value, const std::string& path) {
+  value.per_s = HUGE_VAL;
+  if (json != "inf") value_from_json(json, value.per_s, path);
 }
 
 template <>
@@ -59,19 +59,19 @@ Json value_schema<RequestRate>() {
 /// Appends without a search, since keys are unique already: searching is quadratic in their number,
 /// and a result may have millions.
 template <>
-Json value_to_json<OtherSettings>(const OtherSettings& other) {
+Json value_to_json<OtherSettings>(const OtherSettings& value) {
   Json json = Json::object();
   auto& members = json.get_ref<Json::object_t&>();
-  members.reserve(other.texts.size());
-  for (const auto& [key, value] : other.texts) members.emplace_back(key, Json::parse(value));
+  members.reserve(value.texts.size());
+  for (const auto& [key, text] : value.texts) members.emplace_back(key, Json::parse(text));
   return json;
 }
 
 template <>
-void value_from_json<OtherSettings>(const Json& json, OtherSettings& other,
+void value_from_json<OtherSettings>(const Json& json, OtherSettings& value,
                                     const std::string& path) {
   if (!json.is_object()) record_detail::refuse(path, "an object");
-  for (const auto& [key, value] : json.items()) other.texts[key] = value.dump();
+  for (const auto& [key, member] : json.items()) value.texts[key] = member.dump();
 }
 
 template <>

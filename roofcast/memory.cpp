@@ -78,6 +78,7 @@ BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
   const Engine& engine = deployment.engine;
   const Parallelism& parallel = deployment.parallel;
   const std::int64_t context = question.context.value_or(engine.max_model_len);
+  if (context < 1) throw Error("context: expected 1 token or more");
   if (context > engine.max_model_len) {
     throw Error(fmt::format("context: {} tokens are more than max_model_len, {}", context,
                             engine.max_model_len));
@@ -85,31 +86,51 @@ BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
   BatchMemory asked{.engine = engine.name,
                     .batch = question.batch.value_or(1),
                     .context_tokens = context,
-                    .gpus = parallel.tensor * parallel.pipeline,
+                    .gpus = parallel.gpus(),
                     .weights = sum_of(plan, TermKind::weights),
                     .activations = sum_of(plan, TermKind::activations),
                     .overhead = sum_of(plan, TermKind::overhead),
-                    .reserve = sum_of(plan, TermKind::reserve),
                     .memory = plan.total,
-                    .max_batch = max_batch_at(deployment, plan, context),
-                    .max_num_seqs = engine.max_num_seqs};
+                    .max_batch = max_batch_at(deployment, plan, context) * parallel.data,
+                    .max_num_seqs = engine.max_num_seqs * parallel.data};
   const Bytes one = sequence_bytes(deployment, plan, context);
+  const Bytes usable = usable_cache(deployment, plan);
+  const double ranks = parallel.tensor * parallel.pipeline;
+  const std::int64_t per_rank = (asked.batch + parallel.data - 1) / parallel.data;
   asked.kv_bytes_per_token =
       kv_bytes_per_token(deployment.model, engine.kv_cache_dtype, parallel.tensor) *
       static_cast<double>(parallel.tensor);
-  asked.kv_bytes_per_sequence = one * static_cast<double>(asked.gpus);
-  asked.kv_cache = one * static_cast<double>(asked.batch);
-  asked.left = asked.memory - asked.weights - asked.activations - asked.overhead - asked.reserve -
-               asked.kv_cache;
-  asked.fits = asked.max_batch >= asked.batch;
+  asked.kv_bytes_per_sequence = one * ranks;
+  asked.kv_cache = one * static_cast<double>(per_rank);
+  asked.left = usable - asked.kv_cache;
+  asked.reserve = asked.memory - asked.weights - asked.activations - asked.overhead - usable;
+  // A model without a cache has room for any batch where it fits at all.
+  asked.fits = one.value > 0 ? asked.max_batch >= asked.batch : plan.kv_budget.value > 0;
   if (!plan.fits) asked.needs_max_model_len = max_context_at(deployment, plan, 1).value_or(0);
   return asked;
+}
+
+constexpr const char* kComparedEngines[] = {kDefaultEngine, "sglang", "trtllm", "textbook"};
+
+/// The first of them that takes the question's knobs; the default if none does.
+std::string first_engine_for(const MemoryQuestion& question) {
+  DeploymentOptions options = question.deployment;
+  for (const char* name : kComparedEngines) {
+    options.engine = name;
+    try {
+      resolve(options);
+      return name;
+    } catch (const UsageError&) {
+      continue;
+    }
+  }
+  return kDefaultEngine;
 }
 
 /// Presets whose rules are compared: the default of each engine that serves, and the textbook's.
 std::vector<EngineMemory> engines_side_by_side(const MemoryQuestion& question) {
   std::vector<EngineMemory> rows;
-  for (const char* name : {kDefaultEngine, "sglang", "trtllm", "textbook"}) {
+  for (const char* name : kComparedEngines) {
     DeploymentOptions options = question.deployment;
     options.engine = name;
     EngineMemory row{.engine = name};
@@ -176,7 +197,7 @@ MemoryAnswer memory(const MemoryQuestion& question) {
   check(question);
   if (!asks_all_engines(question)) return memory_of_one(question, false);
   MemoryQuestion by_default = question;
-  by_default.deployment.engine.clear();
+  by_default.deployment.engine = first_engine_for(question);
   return memory_of_one(by_default, true);
 }
 

@@ -42,15 +42,15 @@ struct MemoryQuestion {
   std::optional<std::int64_t> batch{};
 };
 
-/// Where the memory of one GPU goes when `batch` sequences hold `context_tokens` tokens each. The
-/// six parts sum to `memory`; the bytes of all GPUs are `gpus` times as many.
+/// Where the memory of one GPU, the fullest, goes when `batch` sequences, spread over the
+/// data-parallel ranks, hold `context_tokens` tokens each. The six parts sum to `memory`.
 struct BatchMemory {
   std::string engine{};
   std::int64_t batch = 1;
   std::int64_t context_tokens = 0;
-  int gpus = 1;                   // of one replica: TP x PP
-  Bytes kv_bytes_per_token{};     // all layers, on all GPUs of the replica
-  Bytes kv_bytes_per_sequence{};  // of context_tokens, on all GPUs of the replica
+  int gpus = 1;                   // TP x PP x DP
+  Bytes kv_bytes_per_token{};     // all layers, while no window is full
+  Bytes kv_bytes_per_sequence{};  // of context_tokens, on all GPUs of a rank
   Bytes weights{};
   Bytes activations{};
   Bytes overhead{};
@@ -163,22 +163,26 @@ void members(Visitor& visit, BatchMemory& asked) {
   visit("engine", asked.engine, "whose rule divides the memory");
   visit("batch", asked.batch, "sequences at once");
   visit("context_tokens", asked.context_tokens, "tokens that each holds");
-  visit("gpus", asked.gpus, "of one replica, TP x PP; each holds as much as the fullest");
+  visit("gpus", asked.gpus, "of the deployment: TP x PP x DP");
   visit("kv_bytes_per_token", asked.kv_bytes_per_token,
-        "K and V of one token, all layers, on all GPUs of the replica");
+        "K and V of one token, all layers and all their copies, while no window is full");
   visit("kv_bytes_per_sequence", asked.kv_bytes_per_sequence,
-        "of context_tokens, as the engine allocates them, on all GPUs of the replica");
+        "of context_tokens, as the engine allocates them, on the GPUs of one data-parallel rank");
   visit("weights_bytes", asked.weights, "on one GPU");
   visit("activations_bytes", asked.activations,
         "on one GPU: the largest pass; 0 where the rule has them in the overhead or the reserve");
   visit("overhead_bytes", asked.overhead, "on one GPU: contexts, communication, CUDA graphs");
-  visit("reserve_bytes", asked.reserve, "on one GPU: kept out of the cache by the rule");
+  visit("reserve_bytes", asked.reserve,
+        "on one GPU: what the rule keeps from sequences, the null block and part of a block "
+        "included");
   visit("kv_cache_bytes", asked.kv_cache, "on one GPU, of the batch");
   visit("left_bytes", asked.left, "on one GPU, for more KV cache; negative: missing");
   visit("memory_bytes", asked.memory, "of one GPU: the sum of the six");
   visit("fits", asked.fits, "whether the batch fits");
-  visit("max_batch", asked.max_batch, "sequences of that length that fit, by memory alone");
-  visit("max_num_seqs", asked.max_num_seqs, "sequences that the scheduler runs at once");
+  visit("max_batch", asked.max_batch,
+        "sequences of that length that fit on all ranks, by memory alone");
+  visit("max_num_seqs", asked.max_num_seqs,
+        "sequences that the schedulers of all ranks run at once");
   visit.if_set("needs_max_model_len", asked.needs_max_model_len,
                "the longest max_model_len with which the engine starts here, when its default does "
                "not fit; 0: none");

@@ -5,13 +5,13 @@
 namespace roofcast {
 
 template <>
-Json value_to_json<Scenario>(const Scenario& scenario) {
-  return Json::parse(to_json(scenario));
+Json value_to_json<Scenario>(const Scenario& value) {
+  return Json::parse(to_json(value));
 }
 
 template <>
-void value_from_json<Scenario>(const Json& json, Scenario& scenario, const std::string& path) {
-  scenario = parse_scenario(json.dump(), path);
+void value_from_json<Scenario>(const Json& json, Scenario& value, const std::string& path) {
+  value = parse_scenario(json.dump(), path);
 }
 
 template <>

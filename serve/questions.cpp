@@ -323,7 +323,9 @@ std::vector<std::int64_t> asked_runs(const Json& body) {
   if (!runs.is_array() || runs.size() > kMaxValues) throw UsageError(kExpected);
   std::vector<std::int64_t> ids;
   for (const Json& id : runs) {
-    if (!id.is_number_unsigned()) throw UsageError(kExpected);
+    if (!id.is_number_unsigned() || !std::in_range<std::int64_t>(id.get<std::uint64_t>())) {
+      throw UsageError(kExpected);
+    }
     ids.push_back(id.get<std::int64_t>());
   }
   return ids;

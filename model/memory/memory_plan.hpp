@@ -65,7 +65,8 @@ struct Remedy {
   std::string effect{};  // what it gains, in words with numbers
 };
 
-/// Sequences at once, and the tokens that each holds; unset: the engine's max_model_len.
+/// Sequences at once over all data-parallel ranks, and the tokens that each holds; unset: the
+/// engine's max_model_len.
 struct BatchSize {
   std::int64_t batch = 1;
   std::optional<std::int64_t> context{};

@@ -24,11 +24,19 @@ std::string holds(const MemoryPlan& plan, const Deployment& deployment) {
                      deployment.engine.max_model_len);
 }
 
+/// Sequences of the fullest data-parallel rank.
+std::int64_t batch_per_rank(const Deployment& deployment, const BatchSize& wanted) {
+  const std::int64_t ranks = deployment.parallel.data;
+  return (wanted.batch + ranks - 1) / ranks;
+}
+
 /// The plan of `candidate` if it holds the batch.
 std::optional<MemoryPlan> fitting(const Deployment& candidate, const BatchSize& wanted) {
   MemoryPlan plan = plan_memory(candidate);
   const std::int64_t context = wanted.context.value_or(candidate.engine.max_model_len);
-  if (max_batch_at(candidate, plan, context) < wanted.batch) return std::nullopt;
+  if (max_batch_at(candidate, plan, context) < batch_per_rank(candidate, wanted)) {
+    return std::nullopt;
+  }
   return plan;
 }
 
@@ -76,7 +84,8 @@ std::optional<Remedy> try_cache_dtype(const Deployment& deployment, const BatchS
 }
 
 std::optional<Remedy> try_shorter_context(const Deployment& deployment, const BatchSize& wanted) {
-  const auto longest = max_context_at(deployment, plan_memory(deployment), wanted.batch);
+  const auto longest =
+      max_context_at(deployment, plan_memory(deployment), batch_per_rank(deployment, wanted));
   if (longest && wanted.context) {
     if (*longest >= *wanted.context) return std::nullopt;
     return Remedy{
@@ -109,7 +118,8 @@ std::optional<Remedy> try_weights(const Deployment& deployment, const BatchSize&
 
 std::optional<Remedy> try_smaller_batch(const Deployment& deployment, const BatchSize& wanted) {
   const std::int64_t context = wanted.context.value_or(deployment.engine.max_model_len);
-  const std::int64_t batch = max_batch_at(deployment, plan_memory(deployment), context);
+  const std::int64_t batch =
+      max_batch_at(deployment, plan_memory(deployment), context) * deployment.parallel.data;
   if (batch < 1 || batch >= wanted.batch) return std::nullopt;
   return Remedy{.flag = fmt::format("--batch {}", batch),
                 .effect = fmt::format("the most sequences of {} tokens that fit", context)};

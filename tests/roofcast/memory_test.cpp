@@ -248,6 +248,46 @@ TEST(Memory, ComparesTheRulesOfAllEngines) {
   expect_round_trip(answer);
 }
 
+// A block is the null block; what the KV budget as given leaves is not for sequences either.
+TEST(Memory, LeavesWhatTheBlocksLeave) {
+  MemoryQuestion question = question_of("llama-3.1-8b", "h100");
+  question.deployment.overrides.num_gpu_blocks_override = 1001;
+  question.context = 4096;
+  for (const std::int64_t batch : {3, 4}) {
+    question.batch = batch;
+    const MemoryAnswer answer = memory(question);
+    const BatchMemory& asked = answer.asked.value();
+    // 1,000 blocks of 16 tokens hold 3 sequences of 256 blocks and 232 blocks more.
+    EXPECT_EQ(asked.max_batch, 3);
+    EXPECT_EQ(asked.fits, batch == 3);
+    EXPECT_EQ(asked.left.value, (1000.0 - 256.0 * static_cast<double>(batch)) * 16 * 131'072);
+    expect_round_trip(answer);
+  }
+}
+
+TEST(Memory, SpreadsABatchOverDataParallelRanks) {
+  MemoryQuestion question = question_of("llama-3.1-8b", "h100");
+  question.context = 4096;
+  const std::int64_t one = memory(question).asked.value().max_batch;
+  question.deployment.parallel.data = 2;
+  question.batch = 2 * one;
+  EXPECT_TRUE(memory(question).asked.value().fits);
+  EXPECT_EQ(memory(question).asked.value().gpus, 2);
+  question.batch = 2 * one + 1;
+  EXPECT_FALSE(memory(question).asked.value().fits);
+}
+
+TEST(Memory, ComparesEnginesForAKnobThatOneOfThemHas) {
+  MemoryQuestion question = question_of("llama-3.1-8b", "h100");
+  question.deployment.engine = "all";
+  question.deployment.overrides.overhead = Bytes{3e9};  // the textbook's alone
+  const MemoryAnswer answer = memory(question);
+  ASSERT_TRUE(answer.engines);
+  EXPECT_TRUE(answer.engines->front().refused);
+  ASSERT_TRUE(answer.engines->back().memory);
+  EXPECT_EQ(answer.engines->back().memory->overhead.value, 3e9);
+}
+
 TEST(Memory, RefusesWhatWouldChangeNothing) {
   MemoryQuestion question = question_of("llama-3.1-8b", "h100");
   question.solve = Solve::batch;
@@ -259,6 +299,8 @@ TEST(Memory, RefusesWhatWouldChangeNothing) {
   EXPECT_THROW(memory(question), Error);
   question = question_of("llama-2-7b", "h100");
   question.context = 4097;  // of 4,096
+  EXPECT_THROW(memory(question), Error);
+  question.context = 0;
   EXPECT_THROW(memory(question), Error);
 }
 
