@@ -96,10 +96,13 @@ std::string asked_text(const BatchMemory& asked) {
                        where, as_gigabytes(asked.left * gpus),
                        counted(asked.max_batch, "sequence"));
   }
-  return fmt::format(
-      "Does not fit: {} {} {} of KV cache{}, {} more than there is ({} at most).", batch,
-      asked.batch == 1 ? "needs" : "need", as_gigabytes(asked.kv_cache * gpus), where,
-      as_gigabytes(Bytes{} - asked.left * gpus), counted(asked.max_batch, "sequence"));
+  const std::string missing =
+      asked.left.value < 0
+          ? fmt::format(", {} more than there is", as_gigabytes(Bytes{} - asked.left * gpus))
+          : "";
+  return fmt::format("Does not fit: {} {} {} of KV cache{}{} ({} at most).", batch,
+                     asked.batch == 1 ? "needs" : "need", as_gigabytes(asked.kv_cache * gpus),
+                     where, missing, counted(asked.max_batch, "sequence"));
 }
 
 std::vector<std::string> asked_lines(const MemoryAnswer& answer) {
@@ -107,7 +110,7 @@ std::vector<std::string> asked_lines(const MemoryAnswer& answer) {
   const Bytes kept = asked.kv_bytes_per_token * static_cast<double>(asked.context_tokens);
   const bool has_windows = kept.value > 1.05 * asked.kv_bytes_per_sequence.value;
   std::vector<std::string> lines = {
-      asked_text(asked), fmt::format("K and V: {} bytes per token, {} per sequence of {}.",
+      asked_text(asked), fmt::format("K and V: {} bytes per token{}, {} per sequence of {}.",
                                      with_separators(std::llround(asked.kv_bytes_per_token.value)),
                                      has_windows ? " (windows keep fewer tokens)" : "",
                                      as_gigabytes(asked.kv_bytes_per_sequence),
