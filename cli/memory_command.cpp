@@ -1,4 +1,5 @@
-// roofcast memory: what fits, term by term; --solve for the largest batch, context or smallest TP.
+// roofcast memory: what fits, term by term; whether a batch does, by one engine's rule or by all;
+// --solve for the largest batch, context or smallest TP.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -128,7 +129,7 @@ std::vector<std::string> asked_lines(const MemoryAnswer& answer) {
   return lines;
 }
 
-/// Each part on one GPU, and on all GPUs of the replica in both units that people use.
+/// Each part on one GPU, and as much on each of all GPUs, in both units that people use.
 Table asked_table(const BatchMemory& asked) {
   const bool several = asked.gpus > 1;
   Table table{.title = "Where the memory goes",

@@ -87,7 +87,7 @@ void visit_text(Visitor& visit, const char* key, std::string& text, const char* 
   std::optional<std::string> said;
   if (!text.empty()) said = text;
   visit.if_set(key, said, meaning);
-  text = said.value_or("");
+  if (text != said.value_or("")) text = said.value_or("");  // a writer changes nothing
 }
 
 }  // namespace
@@ -113,9 +113,11 @@ void members(Visitor& visit, MeasuredSetting& setting) {
   visit.if_set("mean_input_tokens", setting.mean_input_tokens, "of a request");
   visit.if_set("mean_output_tokens", setting.mean_output_tokens, "of a request");
   visit.if_set("other", other, "what else the file says, under its own keys");
-  setting.request_rate_per_s.reset();
-  if (rate) setting.request_rate_per_s = rate->per_s;
-  setting.other = other ? std::move(other->texts) : std::map<std::string, std::string>();
+  // A writer changes nothing: what it writes may be const.
+  const std::optional<double> rate_per_s = rate ? std::optional<double>(rate->per_s) : std::nullopt;
+  if (setting.request_rate_per_s != rate_per_s) setting.request_rate_per_s = rate_per_s;
+  if (!other) other.emplace();
+  if (setting.other != other->texts) setting.other = std::move(other->texts);
 }
 
 template <class Visitor>

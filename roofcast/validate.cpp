@@ -62,7 +62,8 @@ void members(Visitor& visit, CaseAnswer& one) {
   visit("not_predicted", one.unpredicted, "measured figures that predictions lack");
   visit("warnings", one.warnings, "contradictions within the measured file, for people");
   visit("notes", one.notes, "assumptions, for people");
-  compared.reason = reason.value_or("");
+  // A writer leaves it as it is: what it writes may be const.
+  if (compared.reason != reason.value_or("")) compared.reason = reason.value_or("");
 }
 
 template <class Visitor>
