@@ -26,6 +26,7 @@ constexpr std::array kJsonFormats = {
     JsonFormat{"llmperf-individual", is_llmperf_individual, read_llmperf_individual},
     JsonFormat{"inference-perf-requests", is_inference_perf_requests, read_inference_perf_requests},
     JsonFormat{"request-log", is_request_log, read_request_log},
+    JsonFormat{"token-timestamps", is_token_timestamps, read_token_timestamps},
 };
 
 }  // namespace

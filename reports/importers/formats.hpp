@@ -72,5 +72,7 @@ bool is_inference_perf_requests(const nlohmann::json& first);
 MeasuredRuns read_inference_perf_requests(ResultObjects& objects);
 bool is_request_log(const nlohmann::json& first);
 MeasuredRuns read_request_log(ResultObjects& objects);
+bool is_token_timestamps(const nlohmann::json& first);
+MeasuredRuns read_token_timestamps(ResultObjects& objects);
 
 }  // namespace roofcast

@@ -259,5 +259,56 @@ TEST(AiperfRecords, AGapInAnUnknownUnitIsNoSecond) {
               HasSubstr("inter_chunk_latency.unit is 'fortnight'"));
 }
 
+// Two requests: tokens at 0.25, 0.35, 0.55 after 0, and at 1.5 and 2.0 after 1.
+const std::string kTokenTimes = R"([
+{"start_time":10.0,"first_token_time":10.25,"token_timestamps":[10.25,10.35,10.55],
+ "end_time":10.55,"prompt_tokens":7},
+{"start_time":11.0,"token_timestamps":[11.5,12.0],"end_time":12.0}])";
+
+TEST(TokenTimestamps, GiveEveryMetric) {
+  const MeasuredRun run = import_one(kTokenTimes);
+  EXPECT_EQ(run.format, "token-timestamps");
+  ASSERT_EQ(run.requests.size(), 2U);
+  EXPECT_EQ(run.requests[0].input_tokens, 7);
+  EXPECT_EQ(run.requests[0].output_tokens, 3);
+  EXPECT_EQ(run.requests[1].output_tokens, 2);
+  // TTFT 0.25 and 0.5; TPOT (0.55 - 0.25) / 2 and 0.5; E2E 0.55 and 1; gaps 0.1, 0.2 and 0.5.
+  EXPECT_NEAR(metric(run, "ttft_s", "mean"), 0.375, 1e-12);
+  EXPECT_NEAR(metric(run, "tpot_s", "mean"), 0.325, 1e-12);
+  EXPECT_NEAR(metric(run, "e2e_s", "mean"), 0.775, 1e-12);
+  EXPECT_NEAR(metric(run, "itl_s", "mean"), 0.8 / 3, 1e-12);
+  EXPECT_NEAR(metric(run, "itl_s", "p50"), 0.2, 1e-12);
+  EXPECT_NEAR(metric(run, "makespan_s"), 2.0, 1e-12);
+  EXPECT_NEAR(metric(run, "output_tokens_per_s"), 5 / 2.0, 1e-12);
+}
+
+TEST(TokenTimestamps, NeedNoListOfTokens) {
+  const MeasuredRun run =
+      import_one(R"({"start_time":1,"first_token_time":1.5,"end_time":3.5,"output_tokens":5})");
+  EXPECT_NEAR(metric(run, "ttft_s", "mean"), 0.5, 1e-12);
+  EXPECT_NEAR(metric(run, "tpot_s", "mean"), 0.5, 1e-12);  // 2 s for the 4 tokens after the first
+  EXPECT_FALSE(has_metric(run, "itl_s", "mean"));
+}
+
+TEST(TokenTimestamps, OfARequestWithoutAnEndCountItAsFailed) {
+  const MeasuredRun run = import_one(kTokenTimes.substr(0, kTokenTimes.size() - 1) +
+                                     R"(,{"start_time":12,"token_timestamps":[]}])");
+  EXPECT_EQ(metric(run, "requests_completed"), 2);
+  EXPECT_EQ(metric(run, "requests_failed"), 1);
+}
+
+TEST(TokenTimestamps, ThatRunBackwardsAreRefused) {
+  const auto error = [](const char* rest) {
+    return import_error(std::string(R"({"start_time":5,)") + rest + "}");
+  };
+  EXPECT_THAT(error(R"("token_timestamps":[6,5.5],"end_time":7)"),
+              HasSubstr("token_timestamps expected times in seconds that do not run backwards"));
+  EXPECT_THAT(error(R"("token_timestamps":[6],"end_time":5.5)"), HasSubstr("end_time expected"));
+  EXPECT_THAT(error(R"("first_token_time":4,"end_time":7)"),
+              HasSubstr("first_token_time expected"));
+  EXPECT_THAT(error(R"("token_timestamps":[6,7],"end_time":7,"output_tokens":1)"),
+              HasSubstr("output_tokens"));
+}
+
 }  // namespace
 }  // namespace roofcast::test

@@ -1,0 +1,92 @@
+// One object per request with the time of each token, as a client that streams notes them:
+//
+//   {"start_time": 0.0, "first_token_time": 0.21, "token_timestamps": [0.21, 0.24], "end_time":
+//   0.24}
+//
+// all in seconds on one clock. A list of such objects or one per line. TTFT is first_token_time -
+// start_time, E2E is end_time - start_time, ITL the gaps of token_timestamps. Either of
+// first_token_time and token_timestamps may be missing; a request without an end_time has failed.
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "reports/importers/formats.hpp"
+#include "reports/importers/metric_rows.hpp"
+#include "reports/importers/request_statistics.hpp"
+
+namespace roofcast {
+namespace {
+
+using nlohmann::json;
+
+/// The first count found under any of the keys.
+std::optional<std::int64_t> count_of(const JsonReader& record,
+                                     std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    if (const auto count = record.count(key)) return count;
+  }
+  return std::nullopt;
+}
+
+/// Throws Error unless `time`, found at `key`, is finite and not before `earliest`.
+void check_order(const JsonReader& record, const char* key, double time, double earliest) {
+  if (std::isfinite(time) && time >= earliest) return;
+  record.fail(key,
+              "expected times in seconds that do not run backwards: start_time, "
+              "first_token_time, token_timestamps, end_time");
+}
+
+/// Adds the gaps between the request's tokens to `gaps`.
+RequestRow request_of(const JsonReader& record, std::vector<double>& gaps) {
+  const auto start = record.number("start_time");
+  if (!start || !std::isfinite(*start)) record.refuse("start_time", "a time in seconds");
+  const std::vector<double> tokens =
+      record.numbers("token_timestamps").value_or(std::vector<double>{});
+  std::optional<double> first = record.number("first_token_time");
+  if (!first && !tokens.empty()) first = tokens.front();
+  if (first) check_order(record, "first_token_time", *first, *start);
+  double last = first.value_or(*start);
+  for (const double token : tokens) {
+    check_order(record, "token_timestamps", token, last);
+    last = token;
+  }
+  const auto end = record.number("end_time");
+  if (end) check_order(record, "end_time", *end, last);
+
+  const auto stated = count_of(record, {"output_tokens", "completion_tokens", "num_output_tokens"});
+  const auto counted = static_cast<std::int64_t>(tokens.size());
+  if (stated && counted > *stated) {
+    record.refuse("output_tokens", "at least as many tokens as token_timestamps lists");
+  }
+  for (std::size_t i = 1; end && i < tokens.size(); ++i) gaps.push_back(tokens[i] - tokens[i - 1]);
+  return {.arrival_s = *start,
+          .sent_s = *start,
+          .first_token_s = first,
+          .finished_s = end,
+          .input_tokens =
+              count_of(record, {"input_tokens", "prompt_tokens", "num_input_tokens"}).value_or(0),
+          .output_tokens = stated.value_or(counted)};
+}
+
+}  // namespace
+
+bool is_token_timestamps(const json& first) {
+  return first.contains("start_time") && !first.contains("info") &&
+         (first.contains("token_timestamps") ||
+          (first.contains("first_token_time") && first.contains("end_time")));
+}
+
+MeasuredRuns read_token_timestamps(ResultObjects& objects) {
+  MeasuredRun run{.origin = objects.path(), .format = "token-timestamps"};
+  std::vector<double> gaps;
+  while (const auto record = objects.next()) run.requests.push_back(request_of(*record, gaps));
+  finish_request_run(run);
+  add_samples(run, "itl_s", std::move(gaps));
+  return {std::move(run)};
+}
+
+}  // namespace roofcast
