@@ -7,6 +7,7 @@
 
 #include "base/numbers.hpp"
 #include "planner/step_description.hpp"
+#include "simulator/engine/admission.hpp"
 
 namespace roofcast {
 namespace {
@@ -58,6 +59,22 @@ std::vector<std::string> notes_on_cluster(const Scenario& scenario,
   return notes;
 }
 
+/// What clients declare matters to engines that reserve for it.
+void note_max_tokens(std::vector<std::string>& notes, const SimulationRun& run) {
+  const bool reserved = std::ranges::any_of(
+      run.pools, [](const PoolRun& pool) { return reserves_output(pool.deployment.engine); });
+  const bool exact = std::ranges::all_of(run.workload.requests, [](const Request& request) {
+    return request.max_tokens == kExactMaxTokens;
+  });
+  if (reserved && exact) {
+    notes.emplace_back(
+        "clients are taken to declare as max_tokens exactly what is generated: the engine reserves "
+        "K and V for it (--max-tokens)");
+  } else if (!reserved && !exact) {
+    notes.emplace_back("max_tokens has no effect: the engine reserves nothing for it");
+  }
+}
+
 /// What the numbers assume and leave out.
 std::vector<std::string> notes_on(const SimulationRun& run,
                                   const std::vector<StepEstimate>& steps) {
@@ -71,6 +88,7 @@ std::vector<std::string> notes_on(const SimulationRun& run,
     notes.emplace_back(
         "prefix caching has no effect: no two prompts of this workload share a prefix");
   }
+  note_max_tokens(notes, run);
   if (std::any_of(run.pools.begin(), run.pools.end(), staged)) {
     notes.emplace_back("pipeline stages run one batch at a time: throughput is a lower bound");
   }

@@ -51,6 +51,9 @@ struct Scenario {
   WorkloadSpec workload{};
   std::optional<std::int64_t> max_concurrency{};  // limit on requests in flight; further ones wait
                                                   // in the client
+  /// Output limit that clients declare: tokens, or kNoMaxTokens if they declare none. Unset: as the
+  /// trace records it, otherwise exactly what each request generates.
+  std::optional<std::int64_t> max_tokens{};
   Slo slo{};
   std::uint64_t seed = 0;
 };

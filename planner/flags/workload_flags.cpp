@@ -28,6 +28,13 @@ double parse_burstiness(const std::string& text, const std::string& flag) {
                          text, flag);
 }
 
+std::int64_t parse_max_tokens(const std::string& text, const std::string& flag) {
+  if (text == "none") return kNoMaxTokens;
+  return parse_count_by(
+      {.what = "count of tokens, or none", .examples = "4096, none", .min = 1, .max = kMaxTokens},
+      text, flag);
+}
+
 TraceFormat parse_format(const std::string& text, const std::string& flag) {
   const auto format = parse_trace_format(text);
   if (!format) throw UsageError(flag + ": '" + text + "' is not auto, csv, jsonl or bench");
@@ -245,6 +252,13 @@ const Flags<WorkloadOptions>& objective_flags() {
                                   .help = "maximum requests in flight (default: no limit)",
                                   .read = into(&W::max_concurrency, parse_positive),
                                   .place = "max_concurrency"},
+                                 {.name = "max-tokens",
+                                  .placeholder = "N",
+                                  .help = "output limit that clients declare, for which "
+                                          "TensorRT-LLM and SGLang reserve; none: they declare "
+                                          "none (default: what each request generates)",
+                                  .read = into(&W::max_tokens, parse_max_tokens),
+                                  .place = "max_tokens"},
                                  {.name = "goodput",
                                   .placeholder = "METRIC:MS ...",
                                   .help = "limits of a good request, such as ttft:500 tpot:50",
@@ -270,6 +284,7 @@ void apply(const WorkloadOptions& options, Scenario& scenario) {
   if (traced) apply_trace(options, scenario);
   if (is_synthetic(options)) apply_synthetic(options, scenario);
   if (options.max_concurrency) scenario.max_concurrency = options.max_concurrency;
+  if (options.max_tokens) scenario.max_tokens = options.max_tokens;
   if (options.seed) scenario.seed = *options.seed;
   if (!options.goodput.empty()) scenario.slo.goodput.clear();
   for (const std::string& text : options.goodput) {

@@ -27,6 +27,7 @@ struct WorkloadOptions {
   std::optional<LengthDistribution> output;
   LoadShapeOptions shape;
   std::optional<std::int64_t> max_concurrency;
+  std::optional<std::int64_t> max_tokens;  // kNoMaxTokens for "none"
   std::optional<std::uint64_t> seed;
   std::vector<std::string> goodput;  // "ttft:500"
   std::vector<std::string> slo;      // "p95:ttft:500ms"

@@ -14,10 +14,10 @@ namespace {
 // hashed.
 
 void add(ContentHash& hash, const Request& request) {
-  const auto& [arrival, input_tokens, output_tokens, slo_class, priority, stage, adapter, follows,
-               contents_begin, contents_count, output_continues_prompt] = request;
-  hash.add_all(arrival, input_tokens, output_tokens, slo_class, priority, stage, adapter, follows,
-               contents_begin, contents_count, output_continues_prompt);
+  const auto& [arrival, input_tokens, output_tokens, max_tokens, slo_class, priority, stage,
+               adapter, follows, contents_begin, contents_count, output_continues_prompt] = request;
+  hash.add_all(arrival, input_tokens, output_tokens, max_tokens, slo_class, priority, stage,
+               adapter, follows, contents_begin, contents_count, output_continues_prompt);
 }
 
 void add(ContentHash& hash, const ContentSpan& span) {

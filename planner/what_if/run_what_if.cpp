@@ -77,6 +77,7 @@ struct WhatIfWork {
 std::string workload_key(const Scenario& scenario) {
   Scenario essence;
   essence.workload = scenario.workload;
+  essence.max_tokens = scenario.max_tokens;
   essence.slo = scenario.slo;
   essence.seed = scenario.seed;
   return to_json(essence);

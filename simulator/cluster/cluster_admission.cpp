@@ -12,13 +12,14 @@ namespace {
 /// Marks the records that the pool can never serve.
 std::vector<Refusal> mark_refused(std::vector<RequestRecord>& records, const Pool& pool) {
   if (pool.role != PoolRole::prefill) return reject_impossible(records, pool.replica);
-  std::vector<std::int64_t> outputs;
+  std::vector<Request> whole;
   for (RequestRecord& record : records) {
-    outputs.push_back(record.request.output_tokens);
+    whole.push_back(record.request);
     record.request.output_tokens = 1;
+    record.request.max_tokens = kExactMaxTokens;
   }
   auto refusals = reject_impossible(records, pool.replica, "prompt and first token");
-  for (std::size_t i = 0; i < records.size(); ++i) records[i].request.output_tokens = outputs[i];
+  for (std::size_t i = 0; i < records.size(); ++i) records[i].request = whole[i];
   return refusals;
 }
 

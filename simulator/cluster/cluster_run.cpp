@@ -168,7 +168,9 @@ void ClusterRun::deliver(const Event& event) {
   RequestRecord& record = table_.record(id);
   if (record.queued == kNever) record.queued = now_;
   RequestState& state = table_.enter(id);
-  if (fleet_.pool_of(event.place.replica).role == PoolRole::prefill) state.output_tokens = 1;
+  if (fleet_.pool_of(event.place.replica).role == PoolRole::prefill) {
+    state.output_tokens = state.max_tokens = 1;
+  }
   enter_engine(id, event.place);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/wording.hpp"
 #include "simulator/engine/kv_blocks.hpp"
+#include "simulator/engine/sglang_prefill.hpp"
 
 namespace roofcast {
 namespace {
@@ -35,21 +36,27 @@ std::int64_t draft_slots(const Request& request, const Engine& engine) {
   return std::min(slots, engine.max_model_len - cached);
 }
 
-Demand demand_of(const Engine& engine, const Request& request, std::int64_t page) {
+Demand demand_of(const Engine& engine, const KvBlocks& blocks, const Request& request) {
   const std::int64_t tokens = request.input_tokens + request.output_tokens;
   // The last token is never fed back. After a preemption all tokens before it are recomputed at
   // once.
   const Demand recomputed{.cached = tokens - 1 + draft_slots(request, engine),
                           .at_once = tokens - 1};
   // Blocks for prompt and output are reserved up front, and the prompt is computed once.
-  const Demand reserved{.cached = tokens, .at_once = request.input_tokens};
+  const std::int64_t declared =
+      request.max_tokens == kExactMaxTokens ? request.output_tokens : request.max_tokens;
+  const Demand reserved{
+      .cached = request.input_tokens +
+                output_limit(engine, blocks, request.input_tokens, request.output_tokens, declared),
+      .at_once = request.input_tokens};
   switch (engine.scheduler) {
     case SchedulerKind::vllm_v1:
       break;
     case SchedulerKind::sglang:
       // Prompt, output and one extra page must leave a token free (PrefillAdder). An unchunked
       // prompt of any length is computed if it is the first of its batch.
-      return {.cached = tokens + page + 1, .at_once = engine.chunked_prefill ? tokens - 1 : 0};
+      return {.cached = tokens + blocks.layout().block_tokens + 1,
+              .at_once = engine.chunked_prefill ? tokens - 1 : 0};
     case SchedulerKind::tensorrt_llm:
       return engine.capacity_policy == CapacityPolicy::max_utilization ? recomputed : reserved;
     case SchedulerKind::static_batch:
@@ -94,7 +101,54 @@ void add_refusal(std::vector<Refusal>& refusals, const Tally& tally, std::string
                                             counted(tally.longest, "token"), counted_as)});
 }
 
+/// The most tokens that one sequence can hold in the whole cache.
+std::int64_t tokens_held(const KvBlocks& blocks, std::int64_t least, std::int64_t most) {
+  while (least < most) {
+    const std::int64_t middle = least + (most - least + 1) / 2;
+    if (blocks.max_needed(middle) <= blocks.usable()) {
+      least = middle;
+    } else {
+      most = middle - 1;
+    }
+  }
+  return least;
+}
+
 }  // namespace
+
+bool reserves_output(const Engine& engine) {
+  switch (engine.scheduler) {
+    case SchedulerKind::sglang:
+    case SchedulerKind::static_batch:
+      return true;
+    case SchedulerKind::tensorrt_llm:
+      return engine.capacity_policy != CapacityPolicy::max_utilization;
+    case SchedulerKind::vllm_v1:
+    case SchedulerKind::naive:
+      break;
+  }
+  return false;
+}
+
+std::int64_t output_limit(const Engine& engine, const KvBlocks& blocks, std::int64_t input_tokens,
+                          std::int64_t output_tokens, std::int64_t max_tokens) {
+  const bool sglang = engine.scheduler == SchedulerKind::sglang;
+  const bool declared = max_tokens != kNoMaxTokens;
+  if (!declared && !sglang && engine.scheduler != SchedulerKind::tensorrt_llm) return output_tokens;
+  const std::int64_t context = engine.max_model_len > 0 ? engine.max_model_len : kMaxTokens;
+  std::int64_t tokens = declared ? std::min(input_tokens + max_tokens, context) : context;
+  if (sglang) {
+    // Prompt in whole pages, output and one page must be fewer than the pool's tokens.
+    const std::int64_t page = blocks.layout().block_tokens;
+    const std::int64_t paged = (input_tokens + page - 1) / page * page;
+    const std::int64_t pool = pool_tokens(blocks, blocks.usable());
+    tokens = std::min({tokens, context - 2, input_tokens + pool - paged - page - 1});
+  }
+  const std::int64_t exact = input_tokens + output_tokens;
+  if (tokens <= exact) return output_tokens;
+  if (blocks.max_needed(tokens) > blocks.usable()) tokens = tokens_held(blocks, exact, tokens);
+  return tokens - input_tokens;
+}
 
 std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, const Replica& replica,
                                        std::string_view counted_as) {
@@ -107,7 +161,7 @@ std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, cons
   Tally too_long, too_big, too_many_at_once;
   for (RequestRecord& record : records) {
     const std::int64_t tokens = record.request.input_tokens + record.request.output_tokens;
-    const Demand demand = demand_of(engine, record.request, replica.layout.block_tokens);
+    const Demand demand = demand_of(engine, blocks, record.request);
     if (engine.max_model_len > 0 && tokens > engine.max_model_len) {
       too_long.add(tokens);
     } else if (blocks.max_needed(demand.cached) > blocks.usable()) {

@@ -6,10 +6,26 @@
 #include <string_view>
 #include <vector>
 
+#include "simulator/engine/kv_blocks.hpp"
 #include "simulator/results/result.hpp"
 #include "simulator/simulate.hpp"
 
 namespace roofcast {
+
+/// Whether the engine admits a request only if K and V of its declared output are left, too.
+bool reserves_output(const Engine& engine);
+
+/// The output for which `engine` may reserve K and V ahead, given what the client declared
+/// (`max_tokens`, or kNoMaxTokens) and what the request generates. At least `output_tokens`; at
+/// most what context and KV cache leave after the prompt:
+/// - TensorRT-LLM 1.0 deduces max_seq_len - prompt if nothing is declared (executor/base_worker.py,
+///   _deduce_max_tokens), and lowers max_seq_len to what the KV cache holds
+///   (trtGptModelInflightBatching.cpp, adjustMaxAttentionWindow);
+/// - SGLang 0.5 cuts to the context and to a prompt's share of the token pool
+///   (managers/scheduler.py, init_req_max_new_tokens);
+/// - others reserve nothing for undeclared output: `output_tokens`.
+std::int64_t output_limit(const Engine& engine, const KvBlocks& blocks, std::int64_t input_tokens,
+                          std::int64_t output_tokens, std::int64_t max_tokens);
 
 /// Requests that a replica can never finish, all for the same reason.
 struct Refusal {

@@ -44,7 +44,7 @@ double ratio_after_retraction(const EngineState& state, const std::vector<Reques
   std::int64_t generated = 0, allowed = 0;
   for (RequestId id : remaining) {
     generated += state[id].emitted + kRetractDecodeSteps;
-    allowed += state[id].output_tokens;
+    allowed += state[id].max_tokens;
   }
   return std::min(1.0, static_cast<double>(generated) / static_cast<double>(allowed + 1));
 }

@@ -23,8 +23,7 @@ void start_batch(EngineState& state, StepPlan& plan) {
     const RequestId id = state.waiting.front();
     RequestState& request = state[id];
     const std::int64_t tokens = request.tokens() - request.received;
-    const std::int64_t blocks =
-        state.blocks.max_needed(request.input_tokens + request.output_tokens);
+    const std::int64_t blocks = state.blocks.max_needed(request.input_tokens + request.max_tokens);
     if (tokens > budget || blocks > available) return;
     budget -= tokens;
     available -= blocks;

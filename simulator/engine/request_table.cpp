@@ -19,6 +19,8 @@ RequestState& RequestTable::enter(RequestId id) {
   const RequestRecord& from = record(id);
   state.input_tokens = from.request.input_tokens;
   state.output_tokens = from.request.output_tokens;
+  state.max_tokens =
+      from.request.max_tokens == kExactMaxTokens ? state.output_tokens : from.request.max_tokens;
   state.priority = from.request.priority;
   state.adapter = from.request.adapter;
   state.waiting_since = from.queued;

@@ -17,6 +17,9 @@ namespace roofcast {
 struct RequestState {
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
+  /// Output for which engines reserve K and V ahead: what the client declared (kNoMaxTokens if
+  /// nothing); once enqueued within the engine's limit (output_limit()), at least output_tokens.
+  std::int64_t max_tokens = 0;
   std::int64_t priority = 0;
   std::int32_t adapter = -1;  // LoRA adapter; -1: the base model
   std::int64_t computed =

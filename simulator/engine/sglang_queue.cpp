@@ -55,7 +55,7 @@ void order_waiting(EngineState& state, RadixPrefix& prefix) {
       sort_by_prefix(state, prefix);
       return;
     case QueueOrder::longest_output:
-      sort_waiting(state, [&](RequestId id) { return -state[id].output_tokens; });
+      sort_waiting(state, [&](RequestId id) { return -state[id].max_tokens; });
       return;
     case QueueOrder::fcfs:
     case QueueOrder::priority:

@@ -39,7 +39,12 @@ std::int64_t tokens_of_step(const EngineState& state, const RequestState& reques
 
 }  // namespace
 
-void enqueue(EngineState& state, RequestId id) { state.waiting.push_back(id, state[id].priority); }
+void enqueue(EngineState& state, RequestId id) {
+  RequestState& request = state[id];
+  request.max_tokens = output_limit(state.engine, state.blocks, request.input_tokens,
+                                    request.output_tokens, request.max_tokens);
+  state.waiting.push_back(id, request.priority);
+}
 
 void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now) {
   for (RequestId id : plan.admitted) {

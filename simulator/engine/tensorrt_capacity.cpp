@@ -56,10 +56,10 @@ AdmissionCandidate candidate_of(const RequestState& request, RequestId id, bool 
           .wanted = request.tokens() - std::max(request.computed, request.received)};
 }
 
-/// Blocks until the request is done: those of prompt and output, last token included, minus those
-/// it holds (getRemainingBlocksToCompletion). Does not subtract blocks it may find cached.
+/// Blocks until the request is done at the latest: those of prompt and max_tokens, minus those it
+/// holds (getRemainingBlocksToCompletion). Does not subtract blocks it may find cached.
 std::int64_t blocks_to_completion(const EngineState& state, const RequestState& request) {
-  const std::int64_t whole = state.blocks.max_needed(request.input_tokens + request.output_tokens);
+  const std::int64_t whole = state.blocks.max_needed(request.input_tokens + request.max_tokens);
   return std::max<std::int64_t>(0, whole - request.kv.blocks);
 }
 

@@ -221,6 +221,7 @@ void members(auto& visit, TraceColumnNames& names) {
   column("time", names.time);
   column("input", names.input);
   column("output", names.output);
+  column("max_tokens", names.max_tokens);
   column("class", names.slo_class);
   column("priority", names.priority);
   column("session", names.session);
@@ -454,6 +455,23 @@ void members(auto& visit, Slo& slo) {
 
 // ---- the scenario
 
+/// A limit that clients declare: a number of tokens, or "none".
+struct DeclaredOutput {
+  static constexpr const char* kNone = "none";
+
+  std::optional<std::int64_t> read(const JsonObject& object, const char* key) const {
+    const auto* json = object.find(key);
+    if (json != nullptr && *json == kNone) return kNoMaxTokens;
+    if (json != nullptr && json->is_string()) {
+      object.fail(key, fmt::format("a number of tokens, or \"{}\"", kNone));
+    }
+    return Whole{1, kMaxTokens}.read(object, key);
+  }
+  Json write(std::int64_t tokens) const {
+    return tokens == kNoMaxTokens ? Json(kNone) : Json(tokens);
+  }
+};
+
 void members(auto& visit, Scenario& scenario) {
   constexpr std::int64_t kSchemaVersion = 1;
   std::int64_t version = kSchemaVersion;
@@ -480,6 +498,7 @@ void members(auto& visit, Scenario& scenario) {
   visit("cluster", scenario.cluster, Object<ClusterScenario>{});
   visit("workload", scenario.workload, Load{});
   visit("max_concurrency", scenario.max_concurrency, Whole{1});
+  visit("max_tokens", scenario.max_tokens, DeclaredOutput{});
   const Slo& slo = scenario.slo;
   visit("slo", scenario.slo, Object<Slo>{},
         !slo.goodput.empty() || !slo.targets.empty() || !slo.classes.empty());

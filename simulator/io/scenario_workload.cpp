@@ -28,6 +28,7 @@ Workload load_workload(const Scenario& scenario) {
       trace != nullptr
           ? read_trace(*trace)
           : draw_workload(std::get<SyntheticWorkload>(scenario.workload), scenario.seed);
+  declare_max_tokens(workload, scenario.max_tokens);
   assign_slo_classes(workload, scenario.slo, scenario.seed);
   return workload;
 }

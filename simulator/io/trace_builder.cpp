@@ -50,6 +50,7 @@ TraceBuilder::TraceBuilder(const TraceWorkload& spec, Places places)
       places_(places),
       unit_(spec.time_unit.value_or(TraceTimeUnit::seconds)),
       unit_stated_(spec.time_unit.has_value()) {
+  names_[index(TraceColumn::max_tokens)] = "max_tokens";
   names_[index(TraceColumn::priority)] = "priority";
   names_[index(TraceColumn::delay)] = "delay";
 }
@@ -115,6 +116,10 @@ void TraceBuilder::add(const TraceRow& row, std::int64_t place) {
   if (request.output_tokens == 0) ++zero_outputs_;
   request.input_tokens = std::max<std::int64_t>(1, request.input_tokens);
   request.output_tokens = std::max<std::int64_t>(1, request.output_tokens);
+  if (request.max_tokens > 0 && request.max_tokens < request.output_tokens) {
+    request.max_tokens = request.output_tokens;
+    ++beyond_max_tokens_;
+  }
   workload_.requests.push_back(request);
 }
 
@@ -125,6 +130,7 @@ TraceBuilder::Problem TraceBuilder::read(const TraceRow& row, Request& request) 
   }
   if (!problem) problem = read_tokens(row, TraceColumn::input, request.input_tokens);
   if (!problem) problem = read_tokens(row, TraceColumn::output, request.output_tokens);
+  if (!problem) problem = read_max_tokens(row, request.max_tokens);
   if (!problem) problem = read_priority(row, request.priority);
   return problem;
 }
@@ -175,6 +181,16 @@ TraceBuilder::Problem TraceBuilder::read_tokens(const TraceRow& row, TraceColumn
   }
   tokens = *parsed;
   return std::nullopt;
+}
+
+TraceBuilder::Problem TraceBuilder::read_max_tokens(const TraceRow& row,
+                                                    std::int64_t& max_tokens) const {
+  if (!row.has(TraceColumn::max_tokens)) return std::nullopt;
+  if (row.text(TraceColumn::max_tokens) == "none") {
+    max_tokens = kNoMaxTokens;
+    return std::nullopt;
+  }
+  return read_tokens(row, TraceColumn::max_tokens, max_tokens);
 }
 
 TraceBuilder::Problem TraceBuilder::read_priority(const TraceRow& row,
@@ -355,6 +371,8 @@ void TraceBuilder::add_notes(bool stopped_early) {
   note_count(zero_outputs_, "row",
              "with 0 output tokens changed to 1: an engine generates at least one");
   note_count(zero_inputs_, "row", "with 0 input tokens changed to 1: a prompt is not empty");
+  note_count(beyond_max_tokens_, "row",
+             "with more output than max_tokens: their max_tokens raised to the output");
   if (out_of_order_ > 0) {
     note(fmt::format("rows were not in time order ({} steps back) and were sorted", out_of_order_));
   }

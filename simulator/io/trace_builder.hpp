@@ -60,6 +60,7 @@ class TraceBuilder {
   Problem read_time(const TraceRow& row, Nanoseconds& time);
   Problem read_delay(const TraceRow& row, Nanoseconds& delay) const;
   Problem read_tokens(const TraceRow& row, TraceColumn column, std::int64_t& tokens) const;
+  Problem read_max_tokens(const TraceRow& row, std::int64_t& max_tokens) const;
   Problem read_priority(const TraceRow& row, std::int64_t& priority) const;
   Problem read_class(const TraceRow& row, std::int32_t& slo_class);
   Problem read_contents(const TraceRow& row, Request& request);
@@ -85,7 +86,8 @@ class TraceBuilder {
   bool timed_ = false;        // earliest_ and latest_ are set
   Nanoseconds earliest_ = 0, latest_ = 0;
   std::int64_t earliest_place_ = 0, latest_place_ = 0;
-  std::int64_t zero_inputs_ = 0, zero_outputs_ = 0, dropped_ = 0, out_of_order_ = 0;
+  std::int64_t zero_inputs_ = 0, zero_outputs_ = 0, beyond_max_tokens_ = 0;
+  std::int64_t dropped_ = 0, out_of_order_ = 0;
   std::string first_skipped_;
 };
 

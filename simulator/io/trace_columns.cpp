@@ -30,6 +30,8 @@ constexpr std::array<std::string_view, 11> kOutputNames = {"generatedtokens",
                                                            "completion_tokens",
                                                            "num_decode_tokens",
                                                            "generated_tokens"};
+constexpr std::array<std::string_view, 4> kMaxTokensNames = {
+    "max_tokens", "max_new_tokens", "max_output_tokens", "max_completion_tokens"};
 constexpr std::array<std::string_view, 2> kClassNames = {"class", "slo_class"};
 constexpr std::array<std::string_view, 1> kPriorityNames = {"priority"};
 constexpr std::array<std::string_view, 1> kSessionNames = {"session_id"};
@@ -47,6 +49,7 @@ constexpr std::array<Known, kTraceColumns> kKnown = {
     {{TraceColumn::time, &TraceColumnNames::time, kTimeNames},
      {TraceColumn::input, &TraceColumnNames::input, kInputNames},
      {TraceColumn::output, &TraceColumnNames::output, kOutputNames},
+     {TraceColumn::max_tokens, &TraceColumnNames::max_tokens, kMaxTokensNames},
      {TraceColumn::slo_class, &TraceColumnNames::slo_class, kClassNames},
      {TraceColumn::priority, &TraceColumnNames::priority, kPriorityNames},
      {TraceColumn::session, &TraceColumnNames::session, kSessionNames},

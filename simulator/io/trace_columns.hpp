@@ -14,16 +14,17 @@
 namespace roofcast {
 
 enum class TraceColumn : std::size_t {
-  time,       // of arrival
-  input,      // prompt tokens
-  output,     // generated tokens
-  slo_class,  // any text
-  priority,   // smaller first
-  session,    // turns of one session may follow each other
-  delay,      // pause after the answer to the session's previous request, in milliseconds
-  hash_ids    // contents of the prompt's blocks
+  time,        // of arrival
+  input,       // prompt tokens
+  output,      // generated tokens
+  max_tokens,  // output limit that the client declared; 0 or none: it declared none
+  slo_class,   // any text
+  priority,    // smaller first
+  session,     // turns of one session may follow each other
+  delay,       // pause after the answer to the session's previous request, in milliseconds
+  hash_ids     // contents of the prompt's blocks
 };
-inline constexpr std::size_t kTraceColumns = 8;
+inline constexpr std::size_t kTraceColumns = 9;
 
 /// One request as the file has it.
 struct TraceRow {

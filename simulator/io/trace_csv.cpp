@@ -104,7 +104,8 @@ void fill_row(const std::vector<std::string>& fields, const Places& places, Trac
     const std::string& field = fields[*places[i]];
     // Turns after the first have a delay but no time; single requests have no session.
     const bool may_lack =
-        column == TraceColumn::session || column == TraceColumn::delay ||
+        column == TraceColumn::max_tokens || column == TraceColumn::session ||
+        column == TraceColumn::delay ||
         (column == TraceColumn::time && places[static_cast<std::size_t>(TraceColumn::session)]);
     if (!field.empty() || !may_lack) row.set(column, field);
   }

@@ -64,6 +64,15 @@ bool has_priorities(const Workload& workload) {
   return any_request(workload, [](const Request& r) { return r.priority != 0; });
 }
 
+bool has_max_tokens(const Workload& workload) {
+  return any_request(workload, [](const Request& r) { return r.max_tokens != kExactMaxTokens; });
+}
+
+/// As declared; a request that declares its output says so in a file where others do not.
+std::int64_t written_max_tokens(const Request& request) {
+  return request.max_tokens == kExactMaxTokens ? request.output_tokens : request.max_tokens;
+}
+
 std::string class_json(const Workload& workload, const Request& request) {
   const nlohmann::json name = workload.class_names[static_cast<std::size_t>(request.slo_class)];
   return name.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -90,18 +99,21 @@ std::vector<std::string> lost_in_any(const Workload& workload) {
 }  // namespace
 
 void write_trace_csv(const Workload& workload, std::ostream& out) {
+  const bool with_limit = has_max_tokens(workload);
   const bool with_class = !workload.class_names.empty();
   const bool with_priority = has_priorities(workload);
   const bool with_session =
       any_request(workload, [](const Request& r) { return r.follows != kNoRequest; });
   const auto sessions = sessions_of(workload.requests);
-  out << "arrival_s,input_tokens,output_tokens" << (with_class ? ",class" : "")
-      << (with_priority ? ",priority" : "") << (with_session ? ",session_id,delay_ms" : "") << '\n';
+  out << "arrival_s,input_tokens,output_tokens" << (with_limit ? ",max_tokens" : "")
+      << (with_class ? ",class" : "") << (with_priority ? ",priority" : "")
+      << (with_session ? ",session_id,delay_ms" : "") << '\n';
   for (std::size_t i = 0; i < workload.requests.size(); ++i) {
     const Request& request = workload.requests[i];
     const bool follows = request.follows != kNoRequest;
     if (!follows) fmt::print(out, "{}.{:09}", request.arrival / kSecond, request.arrival % kSecond);
     fmt::print(out, ",{},{}", request.input_tokens, request.output_tokens);
+    if (with_limit) out << ',' << written_max_tokens(request);
     if (with_class) {
       out << ',' << quoted_csv(workload.class_names[static_cast<std::size_t>(request.slo_class)]);
     }
@@ -117,6 +129,7 @@ void write_trace_csv(const Workload& workload, std::ostream& out) {
 
 void write_trace_jsonl(const Workload& workload, std::ostream& out) {
   const bool with_ids = is_in_blocks(workload);
+  const bool with_limit = has_max_tokens(workload);
   const bool with_priority = has_priorities(workload);
   const auto sessions = sessions_of(workload.requests);
   for (std::size_t i = 0; i < workload.requests.size(); ++i) {
@@ -127,6 +140,7 @@ void write_trace_jsonl(const Workload& workload, std::ostream& out) {
     }
     fmt::print(out, "\"input_length\": {}, \"output_length\": {}", request.input_tokens,
                request.output_tokens);
+    if (with_limit) fmt::print(out, ", \"max_tokens\": {}", written_max_tokens(request));
     if (with_ids && request.contents_count > 0) {
       const char* before = ", \"hash_ids\": [";
       for (const ContentSpan& span : contents_of(workload, request)) {

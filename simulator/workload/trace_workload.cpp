@@ -21,10 +21,11 @@ constexpr std::array<std::pair<std::string_view, TraceTimeUnit>, 4> kUnits = {
      {"ms", TraceTimeUnit::milliseconds},
      {"us", TraceTimeUnit::microseconds},
      {"ns", TraceTimeUnit::nanoseconds}}};
-constexpr std::array<std::pair<std::string_view, std::string TraceColumnNames::*>, 8> kColumns = {
+constexpr std::array<std::pair<std::string_view, std::string TraceColumnNames::*>, 9> kColumns = {
     {{"time", &TraceColumnNames::time},
      {"input", &TraceColumnNames::input},
      {"output", &TraceColumnNames::output},
+     {"max_tokens", &TraceColumnNames::max_tokens},
      {"class", &TraceColumnNames::slo_class},
      {"priority", &TraceColumnNames::priority},
      {"session", &TraceColumnNames::session},

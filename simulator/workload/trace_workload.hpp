@@ -32,6 +32,7 @@ struct TraceColumnNames {
   std::string time{};
   std::string input{};
   std::string output{};
+  std::string max_tokens{};
   std::string slo_class{};
   std::string priority{};
   std::string session{};
@@ -41,9 +42,9 @@ struct TraceColumnNames {
   friend bool operator==(const TraceColumnNames&, const TraceColumnNames&) = default;
 };
 
-/// Parses "time=Start,input=Prompt,class=Log Type": the keys are time, input, output, class,
-/// priority, session, delay and hash_ids. Throws Error for an unknown key, an empty name or a
-/// duplicate key.
+/// Parses "time=Start,input=Prompt,class=Log Type": the keys are time, input, output,
+/// max_tokens, class, priority, session, delay and hash_ids. Throws Error for an unknown key, an
+/// empty name or a duplicate key.
 TraceColumnNames parse_trace_columns(const std::string& text);
 
 /// Maximum tokens per hash id, larger than any engine's block.

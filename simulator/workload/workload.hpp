@@ -28,12 +28,19 @@ struct ContentSpan {
   std::int64_t tokens = 0;
 };
 
+/// Values of Request::max_tokens that are not a limit.
+inline constexpr std::int64_t kNoMaxTokens = 0;      // the client declares none
+inline constexpr std::int64_t kExactMaxTokens = -1;  // it declares exactly what is generated
+
 struct Request {
   /// Time of creation at the client, >= 0 for the first request of a workload. If it follows
   /// another request: the pause (think time) between that one's last token and this one's creation.
   Nanoseconds arrival = 0;
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;  // generated in full (ignore_eos)
+  /// The limit on its output that the client declares, at least `output_tokens`, or one of the
+  /// constants above. Engines that reserve K and V ahead reserve for it, not for the output.
+  std::int64_t max_tokens = kExactMaxTokens;
   std::int32_t slo_class = 0;      // index into Workload::class_names; 0 if there are none
   std::int64_t priority = 0;       // smaller first, for QueueOrder::priority
   std::int32_t stage = 0;          // index into Workload::stages; 0 if there are none
@@ -78,6 +85,10 @@ struct Workload {
 /// is out of range.
 Workload generate(const SyntheticWorkload& given, std::uint64_t seed,
                   const std::vector<LengthTable>& tables = {});
+
+/// Sets max_tokens of every request: to `declared` tokens, or kNoMaxTokens; nullopt leaves them as
+/// they are. Longer outputs are cut to it, with a note.
+void declare_max_tokens(Workload& workload, std::optional<std::int64_t> declared);
 
 /// Assigns every request a class of `slo`: by the trace's class names if it has them, otherwise
 /// drawn by share from stream "slo_class", with all turns of a session in one class. If `slo` has

@@ -81,6 +81,12 @@ inline Workload batch_of(const std::vector<Lengths>& lengths) {
   return workload;
 }
 
+/// The workload with every client declaring that limit, or kNoMaxTokens.
+inline Workload declaring(Workload workload, std::int64_t max_tokens) {
+  declare_max_tokens(workload, max_tokens);
+  return workload;
+}
+
 inline std::vector<ContentSpan> contents_of(const Workload& workload, const Request& request) {
   const auto begin = workload.contents.begin() + request.contents_begin;
   return {begin, begin + request.contents_count};

@@ -110,6 +110,7 @@ inline void draw_requests(RandomStream& random, Workload& workload) {
   const std::int64_t requests = draw(random, 1, 40);
   const std::int64_t pace = draw(random, 0, 2);  // 0 for all at once, 2 for mostly idle
   const bool shared = one_in(random, 2);
+  const bool declared = one_in(random, 3);
   Nanoseconds arrival = 0;
   for (std::int64_t i = 0; i < requests; ++i) {
     arrival += pace * draw(random, 0, 3) * kSecond / 4;
@@ -118,6 +119,10 @@ inline void draw_requests(RandomStream& random, Workload& workload) {
                     .output_tokens = draw(random, 1, 30),
                     .slo_class = static_cast<std::int32_t>(draw(random, 0, 1)),
                     .priority = draw(random, 0, 2)};
+    if (declared) {
+      request.max_tokens =
+          one_in(random, 3) ? kNoMaxTokens : request.output_tokens + draw(random, 0, 40);
+    }
     if (shared && !one_in(random, 5)) draw_contents(random, request, workload.contents);
     workload.requests.push_back(request);
   }

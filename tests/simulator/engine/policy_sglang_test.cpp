@@ -52,6 +52,33 @@ double ratio_of(const Schedule& schedule) {
   return policy.new_token_ratio(schedule.engine().state());
 }
 
+// ---- declared output
+
+TEST(Sglang, ReservesWhatTheClientDeclares) {
+  // Pool of 40 tokens. A and B: 4 in, 4 out. Declaring 4, each asks for 4 + 4 and a page of 1: B
+  // finds 40 - 4 - 5 = 31 left. Declaring 20, B asks for 25 and finds 40 - 4 - 21 = 15; later at
+  // most 40 - 7 - 0.7 x 17 = 21.1 (the initial new-token ratio is 0.7), so it starts after A.
+  const Workload workload = batch_of({{4, 4}, {4, 4}});
+  EXPECT_THAT(Schedule(sglang_engine(100), 40, 1, workload).steps_to_end(),
+              ElementsAre("A4 B4", "A1 B1", "A1 B1", "A1 B1"));
+  EXPECT_THAT(Schedule(sglang_engine(100), 40, 1, declaring(workload, 20)).steps_to_end(),
+              ElementsAre("A4", "A1", "A1", "A1", "B4", "B1", "B1", "B1"));
+}
+
+TEST(Sglang, WithoutADeclaredLimitReservesAtMost4096) {
+  // A and B: 4 in, 4 out, of a context without a limit: each asks for 4 + 4096 and a page of 1.
+  // The pool's tokens left must be more: 4101 + (4 + 1 + 4096) + 1 = 8203 admit both at once.
+  const Workload workload = declaring(batch_of({{4, 4}, {4, 4}}), kNoMaxTokens);
+  EXPECT_THAT(Schedule(sglang_engine(100), 8203, 1, workload).step(), "A4 B4");
+  EXPECT_THAT(Schedule(sglang_engine(100), 8202, 1, workload).step(), "A4");
+}
+
+TEST(Sglang, APoolSmallerThanTheContextLowersTheLimit) {
+  // A declares nothing; the pool of 40 leaves 34 of output: 4 + 34 and a page of 1 are under 40.
+  const Workload workload = declaring(batch_of({{4, 4}}), kNoMaxTokens);
+  EXPECT_THAT(Schedule(sglang_engine(100), 40, 1, workload).step(), "A4");
+}
+
 // ---- prefill first
 
 TEST(Sglang, DecodesPauseWhileAPromptIsComputed) {

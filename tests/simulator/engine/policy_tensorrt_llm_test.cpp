@@ -69,6 +69,29 @@ TEST(TensorrtNoEvict, TheLastTokenIsReservedThoughItIsNeverCached) {
               ElementsAre("A8 B4", "A1 B1", "A1 B1", "A1 B1", "A1"));
 }
 
+TEST(TensorrtNoEvict, ReservesWhatTheClientDeclares) {
+  // Blocks of 4. A and B: 4 in, 4 out, max_tokens 12: 16 tokens, 4 blocks each, of which 2 get
+  // used. 8 usable blocks hold both, 7 do not; without a declared limit 4 would.
+  const Workload workload = batch_of({{4, 4}, {4, 4}});
+  EXPECT_THAT(Schedule(tensorrt(), 8, 4, declaring(workload, 12)).steps_to_end(),
+              ElementsAre("A4 B4", "A1 B1", "A1 B1", "A1 B1"));
+  EXPECT_THAT(Schedule(tensorrt(), 7, 4, declaring(workload, 12)).steps_to_end(),
+              ElementsAre("A4", "A1", "A1", "A1", "B4", "B1", "B1", "B1"));
+  EXPECT_THAT(Schedule(tensorrt(), 4, 4, workload).steps_to_end(),
+              ElementsAre("A4 B4", "A1 B1", "A1 B1", "A1 B1"));
+}
+
+TEST(TensorrtNoEvict, ReservesTheWholeContextIfNothingIsDeclared) {
+  // Blocks of 4, max_model_len 20: 5 blocks each.
+  Engine engine = tensorrt();
+  engine.max_model_len = 20;
+  const Workload workload = declaring(batch_of({{4, 2}, {4, 2}}), kNoMaxTokens);
+  EXPECT_THAT(Schedule(engine, 10, 4, workload).steps_to_end(), ElementsAre("A4 B4", "A1 B1"));
+  EXPECT_THAT(Schedule(engine, 9, 4, workload).steps_to_end(), ElementsAre("A4", "A1", "B4", "B1"));
+  // A cache of 3 blocks lowers the context to 12 tokens.
+  EXPECT_THAT(Schedule(engine, 3, 4, workload).steps_to_end(), ElementsAre("A4", "A1", "B4", "B1"));
+}
+
 TEST(TensorrtNoEvict, TheFirstThatDoesNotFitHoldsBackAllBehindIt) {
   // Blocks of 4, 5 usable. A and C: 4 in, 4 out, 2 blocks; B: 12 in, 4 out, 4 blocks. Beside A are
   // 3 blocks: too few for B, and C does not overtake. Beside B is 1: too few for C.

@@ -259,5 +259,13 @@ TEST(VllmV1, AdmissionCountsAWindowAtItsLargest) {
   EXPECT_THAT(starts.steps_to_end(), ElementsAre("A8", "A8", "A4 B4", "A1 B7", "A1 B7", "A1 B2"));
 }
 
+TEST(VllmV1, ReservesNothingForDeclaredOutput) {
+  // Blocks of 4, 4 usable: both prompts fit, whatever their clients declare.
+  for (const std::int64_t max_tokens : {std::int64_t{4}, std::int64_t{1000}, kNoMaxTokens}) {
+    const Workload workload = declaring(batch_of({{4, 4}, {4, 4}}), max_tokens);
+    EXPECT_EQ(Schedule(plain_engine(), 4, 4, workload).step(), "A4 B4");
+  }
+}
+
 }  // namespace
 }  // namespace roofcast::test

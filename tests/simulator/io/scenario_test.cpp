@@ -309,5 +309,14 @@ TEST(Scenario, ItsWorkloadIsDrawnWithItsSeedAndClasses) {
   EXPECT_EQ(workload.class_names, (std::vector<std::string>{"chat", "batch"}));
 }
 
+TEST(Scenario, MaxTokensAreACountOrNone) {
+  EXPECT_EQ(parse_scenario(with(R"("max_tokens": 4096)"), "s").max_tokens, 4096);
+  const Scenario none = parse_scenario(with(R"("max_tokens": "none")"), "s");
+  EXPECT_EQ(none.max_tokens, kNoMaxTokens);
+  EXPECT_THAT(to_json(none), HasSubstr(R"("max_tokens": "none")"));
+  EXPECT_THAT([] { parse_scenario(with(R"("max_tokens": "many")"), "s"); },
+              ThrowsMessage<Error>(HasSubstr("expected a number of tokens, or \"none\"")));
+}
+
 }  // namespace
 }  // namespace roofcast::test

@@ -49,6 +49,19 @@ TEST(TraceCsv, ABurstGptRequestWithoutAnAnswerFailedAndCanBeLeftOut) {
   EXPECT_THAT(workload.notes, ElementsAre(HasSubstr("1 row with 0 output tokens left out")));
 }
 
+TEST(TraceCsv, ReadsWhatClientsDeclared) {
+  // 300 tokens under a limit of 200 cannot be: the limit is raised.
+  const auto workload = read_text(
+      "arrival,input,output,max_new_tokens\n"
+      "0,10,20,64\n1,10,20,\n2,10,20,none\n3,10,20,0\n4,10,300,200\n");
+  std::vector<std::int64_t> declared;
+  for (const Request& request : workload.requests) declared.push_back(request.max_tokens);
+  EXPECT_THAT(declared, ElementsAre(64, kExactMaxTokens, kNoMaxTokens, kNoMaxTokens, 300));
+  EXPECT_THAT(workload.notes, ElementsAre(HasSubstr("1 row with more output than max_tokens")));
+  EXPECT_THAT(error_in("arrival,input,output,max_tokens\n0,1,2,lots\n"),
+              HasSubstr("max_tokens is 'lots', expected a whole number from 0"));
+}
+
 TEST(TraceCsv, AnyColumnCanBeMadeTheClass) {
   const auto workload = read_text(
       "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"

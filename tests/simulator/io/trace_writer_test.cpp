@@ -14,19 +14,25 @@ using testing::IsEmpty;
 /// Two sessions (one of three turns) and a single request, with prompts in blocks of 512 tokens.
 Workload sessions() {
   Workload workload;
-  workload.requests = {
-      {.arrival = 0, .input_tokens = 600, .output_tokens = 5, .contents_count = 2},
-      {.arrival = 250'000'001,
-       .input_tokens = 1024,
-       .output_tokens = 6,
-       .slo_class = 1,
-       .follows = 0,
-       .contents_begin = 2,
-       .contents_count = 2},
-      {.arrival = kSecond / 4, .input_tokens = 3, .output_tokens = 7, .priority = -2},
-      {.arrival = 3 * kSecond + 1, .input_tokens = 4, .output_tokens = 8},
-      {.arrival = 0, .input_tokens = 5, .output_tokens = 9, .follows = 1},
-      {.arrival = 7, .input_tokens = 6, .output_tokens = 10, .follows = 3}};
+  workload.requests = {{.arrival = 0, .input_tokens = 600, .output_tokens = 5, .contents_count = 2},
+                       {.arrival = 250'000'001,
+                        .input_tokens = 1024,
+                        .output_tokens = 6,
+                        .slo_class = 1,
+                        .follows = 0,
+                        .contents_begin = 2,
+                        .contents_count = 2},
+                       {.arrival = kSecond / 4,
+                        .input_tokens = 3,
+                        .output_tokens = 7,
+                        .max_tokens = 50,
+                        .priority = -2},
+                       {.arrival = 3 * kSecond + 1,
+                        .input_tokens = 4,
+                        .output_tokens = 8,
+                        .max_tokens = kNoMaxTokens},
+                       {.arrival = 0, .input_tokens = 5, .output_tokens = 9, .follows = 1},
+                       {.arrival = 7, .input_tokens = 6, .output_tokens = 10, .follows = 3}};
   workload.contents = {{.content = 1, .tokens = 512},
                        {.content = 18'446'744'073'709'551'615u, .tokens = 88},
                        {.content = 1, .tokens = 512},
@@ -56,6 +62,9 @@ void expect_same(const Workload& read, bool with_contents) {
   EXPECT_EQ(classes[1], "batch\\\u00e9");
   EXPECT_EQ(read.requests[3].priority, -2);
   EXPECT_EQ(read.requests[3].output_tokens, 7);
+  EXPECT_EQ(read.requests[3].max_tokens, 50);
+  EXPECT_EQ(read.requests[4].max_tokens, kNoMaxTokens);
+  EXPECT_EQ(read.requests[5].max_tokens, 10);  // as it generates
   if (!with_contents) return;
   EXPECT_EQ(read.requests[1].contents_begin, 2u);
   EXPECT_EQ(read.requests[1].contents_count, 2u);

@@ -225,5 +225,21 @@ TEST(SloClasses, WithoutClassesInTheScenarioATracesStayAndItIsSaid) {
   ASSERT_EQ(workload.notes.size(), 1u);
 }
 
+TEST(MaxTokens, EndLongerOutputsAndAreDeclaredByAll) {
+  Workload workload;
+  workload.requests = {{.output_tokens = 5}, {.output_tokens = 9}};
+  declare_max_tokens(workload, std::nullopt);
+  EXPECT_EQ(workload.requests[1].max_tokens, kExactMaxTokens);
+  declare_max_tokens(workload, 7);
+  EXPECT_EQ(workload.requests[0].output_tokens, 5);
+  EXPECT_EQ(workload.requests[0].max_tokens, 7);
+  EXPECT_EQ(workload.requests[1].output_tokens, 7);
+  ASSERT_EQ(workload.notes.size(), 1U);
+  EXPECT_EQ(workload.notes[0], "1 output cut at max_tokens 7");
+  declare_max_tokens(workload, kNoMaxTokens);
+  EXPECT_EQ(workload.requests[1].max_tokens, kNoMaxTokens);
+  EXPECT_EQ(workload.requests[1].output_tokens, 7);
+}
+
 }  // namespace
 }  // namespace roofcast::test
