@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "simulator/engine/admission.hpp"
 #include "simulator/engine/draft_acceptance.hpp"
 
 namespace roofcast {

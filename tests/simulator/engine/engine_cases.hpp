@@ -110,7 +110,7 @@ inline void draw_requests(RandomStream& random, Workload& workload) {
   const std::int64_t requests = draw(random, 1, 40);
   const std::int64_t pace = draw(random, 0, 2);  // 0 for all at once, 2 for mostly idle
   const bool shared = one_in(random, 2);
-  const bool declared = one_in(random, 3);
+  const bool declared = one_in(random, 6);
   Nanoseconds arrival = 0;
   for (std::int64_t i = 0; i < requests; ++i) {
     arrival += pace * draw(random, 0, 3) * kSecond / 4;
