@@ -134,6 +134,7 @@ std::vector<EngineKnob> memory_knobs() {
           {.flag = "gpu-memory-utilization",
            .key = "gpu_memory_utilization",
            .kind = share,
+           .changes = KnobEffect::memory,
            .range = {.min = 0, .max = 1, .min_open = true},
            .aliases = {"--mem-fraction-static", "--kv-cache-free-gpu-memory-fraction"},
            .help = "share of GPU memory; SGLang: mem-fraction-static",
@@ -182,6 +183,7 @@ std::vector<EngineKnob> memory_knobs() {
           {.flag = "num-gpu-blocks-override",
            .key = "num_gpu_blocks_override",
            .kind = count,
+           .changes = KnobEffect::memory,
            .range = kAnyCount,
            .help = "number of KV blocks",
            .effect = "Number of KV cache blocks, instead of the number from the memory rule.",
@@ -190,6 +192,7 @@ std::vector<EngineKnob> memory_knobs() {
           {.flag = "kv-cache-memory-bytes",
            .key = "kv_cache_memory_bytes",
            .kind = bytes,
+           .changes = KnobEffect::memory,
            .range = kSomeBytes,
            .owner = vllm_memory,
            .help = "KV budget per GPU, as 40GB or 40GiB; ignores utilisation",
@@ -225,6 +228,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "enable_prefix_caching",
            .group = scheduler,
            .kind = on_off,
+           .changes = KnobEffect::scheduling,
            .help = "reuse common prompt prefixes (default on)",
            .effect = "Whether common prompt prefixes are computed only once.",
            .examples = {false}}),
@@ -249,6 +253,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "scheduler_reserve_full_isl",
            .group = scheduler,
            .kind = on_off,
+           .changes = KnobEffect::scheduling,
            .owner = vllm_scheduler,
            .help = "admit a request only when all blocks of its prompt are free",
            .effect = "Whether a request is admitted only when blocks for its whole sequence are "
@@ -259,6 +264,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "long_prefill_token_threshold",
            .group = scheduler,
            .kind = count,
+           .changes = KnobEffect::scheduling,
            .range = {.min = 0, .max = kAnyCount.max},
            .owner = vllm_scheduler,
            .help = "maximum tokens of one prompt per step; 0: off",
@@ -270,6 +276,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "watermark",
            .group = scheduler,
            .kind = share,
+           .changes = KnobEffect::scheduling,
            .range = {.min = 0, .max = 1, .max_open = true},
            .owner = vllm_scheduler,
            .help = "KV blocks kept free at admission",
@@ -281,6 +288,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "scheduling_policy",
            .group = scheduler,
            .kind = choice,
+           .changes = KnobEffect::scheduling,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = kQueueOrders},
            .aliases = {"--schedule-policy"},
            .help = "fcfs (default), priority; SGLang: fcfs, lpm, lof",
@@ -293,6 +301,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "max_prefill_tokens",
            .group = scheduler,
            .kind = count,
+           .changes = KnobEffect::scheduling,
            .range = kAnyCount,
            .owner = sglang,
            .help = "SGLang: input tokens per prefill batch (default 16384)",
@@ -303,6 +312,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "schedule_conservativeness",
            .group = scheduler,
            .kind = number,
+           .changes = KnobEffect::scheduling,
            .range = {.min = 0, .min_open = true},
            .owner = sglang,
            .help = "SGLang: higher reserves more for output (default 1)",
@@ -314,6 +324,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "enable_mixed_chunk",
            .group = scheduler,
            .kind = on_off,
+           .changes = KnobEffect::scheduling,
            .owner = sglang,
            .help = "SGLang: decodes run together with prefill",
            .effect = "SGLang: decodes run together with prefill batches.",
@@ -323,6 +334,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "capacity_scheduler_policy",
            .group = scheduler,
            .kind = choice,
+           .changes = KnobEffect::scheduling,
            .owner = tensorrt_llm,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = kCapacityPolicies},
            .help = "TensorRT-LLM: GUARANTEED_NO_EVICT (default), MAX_UTILIZATION, STATIC_BATCH",
@@ -333,6 +345,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "context_chunking_policy",
            .group = scheduler,
            .kind = choice,
+           .changes = KnobEffect::scheduling,
            .owner = tensorrt_llm,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = kChunkingPolicies},
            .help = "TensorRT-LLM: FIRST_COME_FIRST_SERVED (default) or EQUAL_PROGRESS",
@@ -343,6 +356,7 @@ std::vector<EngineKnob> scheduler_knobs() {
           {.flag = "overhead",
            .key = "overhead_bytes",
            .kind = bytes,
+           .changes = KnobEffect::memory,
            .owner = textbook_memory,
            .help = "textbook rule: fixed overhead per GPU",
            .effect = "Fixed overhead on each GPU, for the textbook memory rule.",
@@ -351,6 +365,7 @@ std::vector<EngineKnob> scheduler_knobs() {
           {.flag = "weight-bytes",
            .key = "weight_bytes",
            .kind = bytes,
+           .changes = KnobEffect::memory,
            .range = kSomeBytes,
            .help = "memory plan only: checkpoint size, instead of the computed size",
            .effect = "Bytes of the whole checkpoint, instead of the size computed from the model's "
@@ -636,6 +651,15 @@ std::optional<double> number_in(const KnobValue& value) {
   if (const auto* count = std::get_if<std::int64_t>(&value)) return static_cast<double>(*count);
   if (const auto* number = std::get_if<double>(&value)) return *number;
   return std::nullopt;
+}
+
+void refuse_idle_knobs(const EngineOverrides& overrides, KnobEffect asked) {
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (knob.changes <= asked || !knob.get(overrides)) continue;
+    throw UsageError(
+        fmt::format("{}: would change nothing here, it only affects {}", knob_name(knob),
+                    knob.changes == KnobEffect::memory ? "what fits" : "which requests run when"));
+  }
 }
 
 void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {

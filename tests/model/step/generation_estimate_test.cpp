@@ -92,14 +92,14 @@ TEST(GenerationEstimate, BatchAtWhichMatricesTurnComputeBound) {
   d.gpu.memory_bandwidth = BytesPerSecond{2039e9};
   const GenerationEstimate estimate = estimate_generation(d, 1, 100, 2);
   EXPECT_NEAR(estimate.ridge.value, 153.02, 0.005);
-  ASSERT_TRUE(estimate.compute_bound_batch.has_value());
-  EXPECT_EQ(*estimate.compute_bound_batch, 161);
+  ASSERT_TRUE(estimate.compute_bound.products.has_value());
+  EXPECT_EQ(*estimate.compute_bound.products, 161);
 }
 
 TEST(GenerationEstimate, AnUnreachableRidgeHasNoComputeBoundBatch) {
   Deployment d = llama();
   d.gpu.dense_peak[DType::bf16] = FlopsPerSecond{1e18};  // ridge of 10^6 FLOP per byte
-  EXPECT_FALSE(estimate_generation(d, 1, 100, 2).compute_bound_batch.has_value());
+  EXPECT_FALSE(estimate_generation(d, 1, 100, 2).compute_bound.products.has_value());
 }
 
 TEST(GenerationEstimate, DataParallelRanksShareTheBatch) {
