@@ -83,8 +83,10 @@ Table answer_table(const EstimateAnswer& answer) {
   row("decode step, at least", as_time(decode.least),
       fmt::format("no implementation is faster; {} of the FLOP/s unused even so",
                   as_percent(decode.unused_at_least)));
-  row("MFU of prefill", as_percent(answer.mfu), "of the dense peak");
-  row("MBU of decode", as_percent(answer.mbu), "of the memory bandwidth");
+  row("MFU of prefill", as_percent(answer.mfu),
+      fmt::format("of the dense peak; decode: {}", as_percent(decode.mfu)));
+  row("MBU of decode", as_percent(answer.mbu),
+      fmt::format("of the memory bandwidth; prefill: {}", as_percent(answer.summary.prefill.mbu)));
   row("ridge point", fixed(answer.ridge.value, 1), "FLOP/byte");
   return table;
 }

@@ -45,6 +45,30 @@ int parse_drafts(const std::string& text, const std::string& flag) {
       flag));
 }
 
+/// Name of the first flag given of those that say what runs where; empty: none.
+std::string first_given(const DeploymentOptions& deployment) {
+  const ParallelismOptions& parallel = deployment.parallel;
+  if (!deployment.engine.empty()) return "engine";
+  if (deployment.weight_format) return "quantization";
+  if (parallel.tensor) return "tensor-parallel-size";
+  if (parallel.pipeline) return "pipeline-parallel-size";
+  if (parallel.data) return "data-parallel-size";
+  if (parallel.expert_parallel) return "enable-expert-parallel";
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (knob.get(deployment.overrides)) return std::string(knob.flag);
+  }
+  return "";
+}
+
+/// Tokens are only counted.
+void refuse_timing_flags(const StaircaseQuestion& question, const DeploymentOptions& deployment) {
+  std::string idle = first_given(deployment);
+  if (question.acceptance) idle = "acceptance";
+  if (idle.empty()) return;
+  throw UsageError(fmt::format(
+      "--{}: would change nothing without --model and --gpu: tokens are only counted", idle));
+}
+
 }  // namespace
 
 const Flags<MemoryQuestion>& memory_flags() {
@@ -86,7 +110,7 @@ const Flags<BatchesQuestion>& estimate_flags() {
 }
 
 void refuse_idle_flags(const BatchesQuestion& question) {
-  refuse_idle_knobs(question.deployment.overrides, KnobEffect::memory);
+  refuse_scheduling_knobs(question.deployment.overrides);
 }
 
 const Flags<StaircaseQuestion>& staircase_flags() {
@@ -113,34 +137,6 @@ const Flags<StaircaseQuestion>& staircase_flags() {
   return flags;
 }
 
-namespace {
-
-/// Name of the first flag given of those that say what runs where; empty: none.
-std::string first_given(const DeploymentOptions& deployment) {
-  const ParallelismOptions& parallel = deployment.parallel;
-  if (!deployment.engine.empty()) return "engine";
-  if (deployment.weight_format) return "quantization";
-  if (parallel.tensor) return "tensor-parallel-size";
-  if (parallel.pipeline) return "pipeline-parallel-size";
-  if (parallel.data) return "data-parallel-size";
-  if (parallel.expert_parallel) return "enable-expert-parallel";
-  for (const EngineKnob& knob : engine_knobs()) {
-    if (knob.get(deployment.overrides)) return std::string(knob.flag);
-  }
-  return "";
-}
-
-/// Tokens are only counted.
-void refuse_timing_flags(const StaircaseQuestion& question, const DeploymentOptions& deployment) {
-  std::string idle = first_given(deployment);
-  if (question.acceptance) idle = "acceptance";
-  if (idle.empty()) return;
-  throw UsageError(fmt::format(
-      "--{}: would change nothing without --model and --gpu: tokens are only counted", idle));
-}
-
-}  // namespace
-
 StaircaseQuestion staircase_question(StaircaseQuestion question,
                                      const DeploymentOptions& deployment) {
   if (question.drafts && !question.acceptance) {
@@ -153,7 +149,7 @@ StaircaseQuestion staircase_question(StaircaseQuestion question,
     refuse_timing_flags(question, deployment);
     return question;
   }
-  refuse_idle_knobs(deployment.overrides, KnobEffect::step_time);
+  refuse_scheduling_knobs(deployment.overrides);
   if (question.generate > kMaxTimedTokens) {
     throw UsageError(
         "--generate: at most 1,000,000 tokens are timed individually (without --model and --gpu "

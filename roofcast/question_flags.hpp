@@ -22,7 +22,7 @@ const Flags<MemoryQuestion>& memory_flags();
 /// batch, input-len, output-len.
 const Flags<BatchesQuestion>& estimate_flags();
 
-/// Throws UsageError for knobs that change neither times nor what fits.
+/// Throws UsageError for flags that would change nothing: knobs that only schedule.
 void refuse_idle_flags(const BatchesQuestion& question);
 
 /// prompt, generate, acceptance, num-speculative-tokens.

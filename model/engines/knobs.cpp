@@ -134,7 +134,6 @@ std::vector<EngineKnob> memory_knobs() {
           {.flag = "gpu-memory-utilization",
            .key = "gpu_memory_utilization",
            .kind = share,
-           .changes = KnobEffect::memory,
            .range = {.min = 0, .max = 1, .min_open = true},
            .aliases = {"--mem-fraction-static", "--kv-cache-free-gpu-memory-fraction"},
            .help = "share of GPU memory; SGLang: mem-fraction-static",
@@ -183,7 +182,6 @@ std::vector<EngineKnob> memory_knobs() {
           {.flag = "num-gpu-blocks-override",
            .key = "num_gpu_blocks_override",
            .kind = count,
-           .changes = KnobEffect::memory,
            .range = kAnyCount,
            .help = "number of KV blocks",
            .effect = "Number of KV cache blocks, instead of the number from the memory rule.",
@@ -192,7 +190,6 @@ std::vector<EngineKnob> memory_knobs() {
           {.flag = "kv-cache-memory-bytes",
            .key = "kv_cache_memory_bytes",
            .kind = bytes,
-           .changes = KnobEffect::memory,
            .range = kSomeBytes,
            .owner = vllm_memory,
            .help = "KV budget per GPU, as 40GB or 40GiB; ignores utilisation",
@@ -228,7 +225,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "enable_prefix_caching",
            .group = scheduler,
            .kind = on_off,
-           .changes = KnobEffect::scheduling,
+           .only_schedules = true,
            .help = "reuse common prompt prefixes (default on)",
            .effect = "Whether common prompt prefixes are computed only once.",
            .examples = {false}}),
@@ -253,8 +250,8 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "scheduler_reserve_full_isl",
            .group = scheduler,
            .kind = on_off,
-           .changes = KnobEffect::scheduling,
            .owner = vllm_scheduler,
+           .only_schedules = true,
            .help = "admit a request only when all blocks of its prompt are free",
            .effect = "Whether a request is admitted only when blocks for its whole sequence are "
                      "free, not only for its first chunk.",
@@ -264,9 +261,9 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "long_prefill_token_threshold",
            .group = scheduler,
            .kind = count,
-           .changes = KnobEffect::scheduling,
            .range = {.min = 0, .max = kAnyCount.max},
            .owner = vllm_scheduler,
+           .only_schedules = true,
            .help = "maximum tokens of one prompt per step; 0: off",
            .effect =
                "Maximum tokens of one prompt per step; 0: limited only by the step's token budget.",
@@ -276,9 +273,9 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "watermark",
            .group = scheduler,
            .kind = share,
-           .changes = KnobEffect::scheduling,
            .range = {.min = 0, .max = 1, .max_open = true},
            .owner = vllm_scheduler,
+           .only_schedules = true,
            .help = "KV blocks kept free at admission",
            .effect = "Share of the KV cache blocks kept free when a request is admitted while "
                      "others run.",
@@ -288,7 +285,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "scheduling_policy",
            .group = scheduler,
            .kind = choice,
-           .changes = KnobEffect::scheduling,
+           .only_schedules = true,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = kQueueOrders},
            .aliases = {"--schedule-policy"},
            .help = "fcfs (default), priority; SGLang: fcfs, lpm, lof",
@@ -301,9 +298,9 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "max_prefill_tokens",
            .group = scheduler,
            .kind = count,
-           .changes = KnobEffect::scheduling,
            .range = kAnyCount,
            .owner = sglang,
+           .only_schedules = true,
            .help = "SGLang: input tokens per prefill batch (default 16384)",
            .effect = "SGLang: input tokens per prefill batch.",
            .examples = {std::int64_t{16384}}}),
@@ -312,9 +309,9 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "schedule_conservativeness",
            .group = scheduler,
            .kind = number,
-           .changes = KnobEffect::scheduling,
            .range = {.min = 0, .min_open = true},
            .owner = sglang,
+           .only_schedules = true,
            .help = "SGLang: higher reserves more for output (default 1)",
            .effect = "SGLang: factor on the share of the allowed output that is reserved at "
                      "admission.",
@@ -324,8 +321,8 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "enable_mixed_chunk",
            .group = scheduler,
            .kind = on_off,
-           .changes = KnobEffect::scheduling,
            .owner = sglang,
+           .only_schedules = true,
            .help = "SGLang: decodes run together with prefill",
            .effect = "SGLang: decodes run together with prefill batches.",
            .examples = {true}}),
@@ -334,8 +331,8 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "capacity_scheduler_policy",
            .group = scheduler,
            .kind = choice,
-           .changes = KnobEffect::scheduling,
            .owner = tensorrt_llm,
+           .only_schedules = true,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = kCapacityPolicies},
            .help = "TensorRT-LLM: GUARANTEED_NO_EVICT (default), MAX_UTILIZATION, STATIC_BATCH",
            .effect = "TensorRT-LLM: how the KV blocks limit which requests are active.",
@@ -345,8 +342,8 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "context_chunking_policy",
            .group = scheduler,
            .kind = choice,
-           .changes = KnobEffect::scheduling,
            .owner = tensorrt_llm,
+           .only_schedules = true,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = kChunkingPolicies},
            .help = "TensorRT-LLM: FIRST_COME_FIRST_SERVED (default) or EQUAL_PROGRESS",
            .effect = "TensorRT-LLM with chunked prefill: how prompts that exceed a step's budget "
@@ -356,7 +353,6 @@ std::vector<EngineKnob> scheduler_knobs() {
           {.flag = "overhead",
            .key = "overhead_bytes",
            .kind = bytes,
-           .changes = KnobEffect::memory,
            .owner = textbook_memory,
            .help = "textbook rule: fixed overhead per GPU",
            .effect = "Fixed overhead on each GPU, for the textbook memory rule.",
@@ -365,7 +361,6 @@ std::vector<EngineKnob> scheduler_knobs() {
           {.flag = "weight-bytes",
            .key = "weight_bytes",
            .kind = bytes,
-           .changes = KnobEffect::memory,
            .range = kSomeBytes,
            .help = "memory plan only: checkpoint size, instead of the computed size",
            .effect = "Bytes of the whole checkpoint, instead of the size computed from the model's "
@@ -653,12 +648,11 @@ std::optional<double> number_in(const KnobValue& value) {
   return std::nullopt;
 }
 
-void refuse_idle_knobs(const EngineOverrides& overrides, KnobEffect asked) {
+void refuse_scheduling_knobs(const EngineOverrides& overrides) {
   for (const EngineKnob& knob : engine_knobs()) {
-    if (knob.changes <= asked || !knob.get(overrides)) continue;
-    throw UsageError(
-        fmt::format("{}: would change nothing here, it only affects {}", knob_name(knob),
-                    knob.changes == KnobEffect::memory ? "what fits" : "which requests run when"));
+    if (!knob.only_schedules || !knob.get(overrides)) continue;
+    throw UsageError(fmt::format(
+        "{}: would change nothing here, it only affects which requests run when", knob_name(knob)));
   }
 }
 

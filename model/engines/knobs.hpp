@@ -52,14 +52,6 @@ enum class KnobGroup {
   features,          // sampling, drafts, adapters, K and V in host memory
 };
 
-/// The most basic thing that a knob can change. A question about something more basic refuses it,
-/// because it would have no effect.
-enum class KnobEffect {
-  step_time,   // how long a step takes
-  memory,      // what fits
-  scheduling,  // only which requests run when
-};
-
 /// Engines that have a knob. Others refuse it, because it would have no effect.
 enum class KnobOwner { every, vllm_scheduler, vllm_memory, sglang, tensorrt_llm, textbook_memory };
 
@@ -82,10 +74,10 @@ struct EngineKnob {
   const char* key = "";     // in a scenario; ends in its unit: "kv_offloading_size_bytes"
   KnobGroup group = KnobGroup::memory_and_batch;
   KnobKind kind = KnobKind::count;
-  KnobEffect changes = KnobEffect::step_time;
   KnobRange range{};  // of numbers and of each share in a list
   KnobOwner owner = KnobOwner::every;
-  const char* partner = "";  // flag of the knob that this one requires
+  bool only_schedules = false;  // changes which requests run when, no step's time and not what fits
+  const char* partner = "";     // flag of the knob that this one requires
   KnobChoice choice{};
   std::vector<std::string_view> aliases{};  // other engines' flags: "--mem-fraction-static"
   const char* help = "";                    // short text with the default, for help
@@ -121,8 +113,9 @@ std::optional<double> number_in(const KnobValue& value);
 /// Throws UsageError naming the first knob that is out of range, or that this engine does not have.
 void check_overrides(const EngineOverrides& overrides, const EnginePreset& preset);
 
-/// Throws UsageError naming the first given knob that cannot change `asked` or anything more basic.
-void refuse_idle_knobs(const EngineOverrides& overrides, KnobEffect asked);
+/// Throws UsageError naming the first given knob that only schedules: for questions in which
+/// nothing is scheduled.
+void refuse_scheduling_knobs(const EngineOverrides& overrides);
 
 /// Overwrites knobs in `knobs` with those that are set in `given`.
 void take_overrides(EngineOverrides& knobs, const EngineOverrides& given);

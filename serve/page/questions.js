@@ -11,8 +11,6 @@ export const MACHINE = [
   ["gpu_memory_utilization", "gpu-memory-utilization"],
   ["max_model_len", "max-model-len"],
 ];
-// What fits takes no time: a question of times refuses flags that would change nothing.
-const TIMED = MACHINE.filter(([key]) => key !== "gpu_memory_utilization");
 const LOAD = [
   ["replicas", "replicas"],
   ["request_rate", "request-rate"],
@@ -42,7 +40,7 @@ export function simulationFlags(values) {
 }
 
 export function staircaseFlags(values) {
-  return { prompt: values.prompt, generate: values.generate, ...taken(TIMED, values) };
+  return { prompt: values.prompt, generate: values.generate, ...machineFlags(values) };
 }
 
 export function commandLine(command, flags) {

@@ -97,7 +97,6 @@ TEST(StaircaseCommand, FlagsThatWouldChangeNothingAreRefused) {
   expect_refused(run_command(timed + "--num-speculative-tokens 3"), "needs --acceptance");
   expect_refused(run_command(timed + "--acceptance 0.5 --num-speculative-tokens 0"),
                  "--acceptance: needs --num-speculative-tokens");
-  expect_refused(run_command(timed + "--gpu-memory-utilization 0.5"), "it only affects what fits");
   expect_refused(run_command(timed + "--watermark 0.5"), "which requests run when");
   EXPECT_EQ(run_command(timed + "--acceptance 0.5").exit_code, 0);
 }
