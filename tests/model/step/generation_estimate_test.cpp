@@ -128,7 +128,7 @@ TEST(GenerationEstimate, NarrowerWeightsHelpDecodeAndFreeMemory) {
   EXPECT_DOUBLE_EQ(rows[0].memory_delta.value, 0.0);
   // Matrices of the layers shrink from 16 to 4.16 bits.
   EXPECT_NEAR(rows[1].memory_delta.value, -kMatrices * (16 - 4.16) / 8, 1.0);
-  EXPECT_LT(rows[1].decode_step, rows[0].decode_step);
+  EXPECT_LT(rows[1].estimate.decode_step, rows[0].estimate.decode_step);
   // Four sequences of 512 tokens at 131,072 bytes; fp8 halves them.
   EXPECT_DOUBLE_EQ(rows[2].memory_delta.value, -4 * 512 * 65536.0);
 }
