@@ -1,16 +1,21 @@
-// roofcast estimate: the cost of prefill and of a decode step, and the reasons for it.
+// roofcast estimate: the cost of prefill and of a decode step, and the reasons for it; of one
+// batch, or of several beside each other.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <string>
 #include <utility>
 
+#include "base/error.hpp"
+#include "base/io/output_file.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
 #include "reports/document.hpp"
+#include "reports/pages/estimate_report.hpp"
+#include "reports/pages/html_page.hpp"
 #include "reports/pages/operator_table.hpp"
 #include "roofcast/estimate.hpp"
 #include "roofcast/question_flags.hpp"
@@ -18,7 +23,18 @@
 namespace roofcast {
 namespace {
 
-std::string change(Seconds before, Seconds after) {
+/// A time with its spread, and where most of it comes from: "±8 % fitted".
+std::string source_text(const SourceAnswer& source) {
+  return fmt::format("±{} {}", as_percent(source.relative_uncertainty, 0),
+                     name_of(source.provenance));
+}
+
+/// None between a time from this GPU's own figures and one from defaults: the difference would be
+/// that of the sources.
+std::string change(Seconds before, const SourceAnswer& from, Seconds after,
+                   const SourceAnswer& to) {
+  const bool by_default = from.provenance == Provenance::datasheet;
+  if (by_default != (to.provenance == Provenance::datasheet)) return "other source";
   const double percent = std::round((after / before - 1.0) * 100.0);
   return percent == 0 ? "0 %" : fmt::format("{:+.0f} %", percent);
 }
@@ -27,18 +43,22 @@ Table variant_table(const std::vector<FormatAnswer>& variants) {
   Table table{.title = "Other number formats",
               .columns = {{"Format", false},
                           {"Prefill"},
-                          {""},
+                          {"", false},
+                          {"Change"},
                           {"Decode step"},
-                          {""},
+                          {"", false},
+                          {"Change"},
                           {"Weights/GPU"},
                           {"KV cache/GPU"}},
               .rows = {}};
   for (const FormatAnswer& variant : variants) {
     const FormatAnswer& first = variants.front();
-    table.rows.push_back({variant.name, as_time(variant.prefill),
-                          change(first.prefill, variant.prefill), as_time(variant.decode_step),
-                          change(first.decode_step, variant.decode_step),
-                          as_gib(variant.weight_bytes), as_gib(variant.cache_bytes)});
+    table.rows.push_back(
+        {variant.name, as_time(variant.prefill), source_text(variant.prefill_source),
+         change(first.prefill, first.prefill_source, variant.prefill, variant.prefill_source),
+         as_time(variant.decode_step), source_text(variant.decode_source),
+         change(first.decode_step, first.decode_source, variant.decode_step, variant.decode_source),
+         as_gib(variant.weight_bytes), as_gib(variant.cache_bytes)});
   }
   return table;
 }
@@ -53,18 +73,21 @@ Table answer_table(const EstimateAnswer& answer) {
   const auto row = [&](const char* name, const std::string& value, const std::string& remark) {
     table.rows.push_back({name, value, remark});
   };
+  const StepAnswer& decode = answer.summary.decode;
   row("prefill", as_time(answer.prefill),
       source(answer.prefill_relative_uncertainty, answer.operators.prefill));
   row("decode step, mean", as_time(answer.decode_step),
       source(answer.decode_relative_uncertainty, answer.operators.decode));
   row("output tokens/s", fixed(answer.output_tokens_per_s, 1), "prefill included");
   row("decode tokens/s", fixed(answer.decode_tokens_per_s, 1), "once prefill is done");
-  row("MFU of prefill", as_percent(answer.mfu), "of the dense peak");
-  row("MBU of decode", as_percent(answer.mbu), "of the memory bandwidth");
+  row("decode step, at least", as_time(decode.least),
+      fmt::format("no implementation is faster; {} of the FLOP/s unused even so",
+                  as_percent(decode.unused_at_least)));
+  row("MFU of prefill", as_percent(answer.mfu),
+      fmt::format("of the dense peak; decode: {}", as_percent(decode.mfu)));
+  row("MBU of decode", as_percent(answer.mbu),
+      fmt::format("of the memory bandwidth; prefill: {}", as_percent(answer.summary.prefill.mbu)));
   row("ridge point", fixed(answer.ridge.value, 1), "FLOP/byte");
-  row("decode becomes compute-bound at",
-      answer.compute_bound_batch ? with_separators(*answer.compute_bound_batch) : "never",
-      "sequences");
   return table;
 }
 
@@ -96,16 +119,56 @@ Document estimate_document(const EstimateAnswer& answer, bool list_operators) {
     add(operator_table({prefill, answer.host.prefill, answer.step.prefill}, "Prefill"));
     add(operator_table({decode, answer.host.decode, answer.step.decode}, "Decode step"));
   }
+  add(parts_table(answer));
   add(variant_table(answer.variants));
   return document;
+}
+
+/// The batches beside each other.
+Document batches_document(const BatchesAnswer& answer) {
+  Document document{.machine = to_json(answer),
+                    .sections = {{.heading = headline(answer.inputs.deployment),
+                                  .lines = batch_sentences(answer),
+                                  .table = context_table(answer)}}};
+  for (Table table : {decode_table(answer), prefill_table(answer)}) {
+    document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
+  }
+  return document;
+}
+
+struct EstimateOptions {
+  BatchesQuestion question{};
+  bool operators = false;
+  std::string html{};
+};
+
+int answer_one(const EstimateQuestion& question, const EstimateOptions& options,
+               OutputFormat format, std::ostream& out) {
+  if (!options.html.empty()) {
+    throw UsageError("--html: needs several batches or prompt lengths (--batch 1-256*2)");
+  }
+  const EstimateAnswer answer = estimate(question);
+  write(estimate_document(answer, options.operators), format, out);
+  return answer.fits ? kExitDone : kExitNo;
+}
+
+int answer_several(const EstimateOptions& options, OutputFormat format, CommandContext& context) {
+  if (options.operators) throw UsageError("--ops: needs a single batch and prompt length");
+  if (!options.html.empty()) check_writable(options.html);
+  const BatchesAnswer answer = estimate_batches(options.question);
+  if (!options.html.empty()) {
+    write_whole(options.html, html_page(estimate_report(answer)));
+    context.err << "written to " << options.html << "\n";
+  }
+  write(batches_document(answer), format, context.out);
+  return is_yes(answer) ? kExitDone : kExitNo;
 }
 
 }  // namespace
 
 int run_estimate(CommandContext& context) {
-  EstimateQuestion question;
-  DeploymentOptions& options = question.deployment;
-  bool operators = false;
+  EstimateOptions asked;
+  DeploymentOptions& options = asked.question.deployment;
   std::string line;
   Usage usage{
       .synopsis = "roofcast estimate --model M|--from-cmd LINE --gpu G [options]",
@@ -114,17 +177,22 @@ int run_estimate(CommandContext& context) {
       .unlisted = from_command_option(line),
       .positional = {}};
   usage.unlisted.add(scheduler_options(options));
-  add_flags(usage.options, estimate_flags(), question);
-  usage.options.add_options()("ops", po::bool_switch(&operators),
-                              "list every operator of both steps");
+  add_flags(usage.options, estimate_flags(), asked.question);
+  usage.options.add_options()("ops", po::bool_switch(&asked.operators),
+                              "list every operator of both steps")(
+      "html", po::value(&asked.html)->value_name("FILE"),
+      "of several batches or prompt lengths: a page with figures");
   usage.options.add(machine_options(options)).add(engine_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
+  refuse_idle_flags(asked.question);  // those of a server's command line are its own
   take_from_command(options, line, context.err);
   leave_out_drafts(options, context.err);
 
-  write(estimate_document(estimate(question), operators), common->output, context.out);
-  return kExitDone;
+  if (const auto one = single_estimate(asked.question)) {
+    return answer_one(*one, asked, common->output, context.out);
+  }
+  return answer_several(asked, common->output, context);
 }
 
 }  // namespace roofcast

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -26,6 +27,13 @@ struct EnumNames<Provenance> {
                Provenance::fitted, Provenance::datasheet);
 };
 
+template <>
+struct EnumNames<StepLimit> {
+  static inline const std::array values =
+      names_of(StepLimit::compute, StepLimit::memory, StepLimit::latency, StepLimit::communication,
+               StepLimit::host);
+};
+
 namespace {
 
 constexpr const char* kCommand = "estimate";
@@ -36,6 +44,85 @@ void check(const char* key, std::int64_t value, std::int64_t max) {
   if (value < 1 || value > max) {
     throw Error(fmt::format("{}: expected 1 to {}, found {}", key, max, value));
   }
+}
+
+void check_list(const char* key, std::vector<std::int64_t> values, std::int64_t max) {
+  if (values.empty()) throw Error(fmt::format("{}: expected at least one", key));
+  for (const std::int64_t value : values) check(key, value, max);
+  std::ranges::sort(values);
+  const auto twice = std::ranges::adjacent_find(values);
+  if (twice != values.end()) throw Error(fmt::format("{}: {} is given twice", key, *twice));
+}
+
+/// Engines reject such requests, as a simulation does (simulator/engine/admission.cpp).
+void check_length(const Deployment& deployment, std::int64_t input, std::int64_t output) {
+  const std::int64_t longest = deployment.engine.max_model_len;
+  if (longest == 0 || input + output <= longest) return;
+  throw Error(
+      fmt::format("input_tokens: {} and {} output tokens are longer than max_model_len, {} tokens",
+                  input, output, longest));
+}
+
+// ---- memory
+
+/// How many sequences of one length fit, and what each takes.
+struct Room {
+  std::int64_t max_batch = 0;  // over all data-parallel ranks
+  bool any_batch = false;      // a model without a cache
+  Bytes cache_per_sequence{};  // on all GPUs of a rank
+
+  bool holds(std::int64_t batch) const { return any_batch || batch <= max_batch; }
+};
+
+Room room_for(const Deployment& deployment, const MemoryPlan& plan, std::int64_t context) {
+  const Parallelism& parallel = deployment.parallel;
+  const Bytes one = sequence_bytes(deployment, plan, context);
+  return {.max_batch = max_batch_at(deployment, plan, context) * parallel.data,
+          .any_batch = one.value <= 0 && plan.kv_budget.value > 0,
+          .cache_per_sequence = one * static_cast<double>(parallel.tensor * parallel.pipeline)};
+}
+
+// ---- steps
+
+PartAnswer part_of(const StepPart& part) {
+  return {.time = part.time,
+          .flops = part.flops,
+          .bytes = part.bytes,
+          .intensity = part.intensity(),
+          .compute_bound = part.is_compute_bound()};
+}
+
+SourceAnswer source_of(const StepEstimate& step, const StepSummary& summary) {
+  return {.relative_uncertainty = step.relative_uncertainty,
+          .provenance = summary.provenance,
+          .share = summary.provenance_share};
+}
+
+StepAnswer step_of(const StepEstimate& step, const StepSummary& summary) {
+  StepAnswer answer{.source = source_of(step, summary),
+                    .least = summary.least,
+                    .binding = summary.binding,
+                    .binding_share = summary.binding_share,
+                    .products = part_of(summary.products),
+                    .attention = part_of(summary.attention),
+                    .whole = part_of(summary.whole)};
+  if (summary.least.value > 0) answer.unused_at_least = 1 - summary.needed_compute / summary.least;
+  return answer;
+}
+
+PerStep<StepAnswer> steps_of(const GenerationEstimate& generation, std::int64_t batch,
+                             std::int64_t input_tokens) {
+  StepAnswer prefill = step_of(generation.prefill, generation.prefill_summary);
+  prefill.time = generation.prefill_time;
+  prefill.tokens_per_s = to_double(batch) * to_double(input_tokens) / prefill.time.value;
+  prefill.mfu = generation.mfu_prefill;
+  prefill.mbu = generation.mbu_prefill;
+  StepAnswer decode = step_of(generation.decode, generation.decode_summary);
+  decode.time = generation.decode_step;
+  decode.tokens_per_s = generation.decode_tokens_per_second;
+  decode.mfu = generation.mfu_decode;
+  decode.mbu = generation.mbu_decode;
+  return {.prefill = prefill, .decode = decode};
 }
 
 std::vector<FormatAnswer> variants_of(const EstimateQuestion& question) {
@@ -49,9 +136,12 @@ std::vector<FormatAnswer> variants_of(const EstimateQuestion& question) {
       compare_dtypes(deployments, question.batch, question.input_tokens, question.output_tokens);
   std::vector<FormatAnswer> variants;
   for (std::size_t i = 0; i < times.size(); ++i) {
+    const GenerationEstimate& generation = times[i].estimate;
     variants.push_back({.name = formats[i].name,
-                        .prefill = times[i].prefill_time,
-                        .decode_step = times[i].decode_step,
+                        .prefill = generation.prefill_time,
+                        .prefill_source = source_of(generation.prefill, generation.prefill_summary),
+                        .decode_step = generation.decode_step,
+                        .decode_source = source_of(generation.decode, generation.decode_summary),
                         .weight_bytes = times[i].weight_bytes,
                         .cache_bytes = times[i].cache_bytes});
   }
@@ -71,10 +161,11 @@ EstimateAnswer estimate(const EstimateQuestion& question) {
   check("input_tokens", question.input_tokens, kMaxTokens);
   check("output_tokens", question.output_tokens, kMaxTokens);
   const Deployment deployment = resolve(question.deployment).deployment;
+  check_length(deployment, question.input_tokens, question.output_tokens);
   const GenerationEstimate generation = estimate_generation(
       deployment, question.batch, question.input_tokens, question.output_tokens);
-  const std::int64_t fitting = max_batch_at(deployment, plan_memory(deployment),
-                                            question.input_tokens + question.output_tokens);
+  const Room room =
+      room_for(deployment, plan_memory(deployment), question.input_tokens + question.output_tokens);
   const StepEstimate& prefill = generation.prefill;
   const StepEstimate& decode = generation.decode;
   return {.head = answer_head(kCommand),
@@ -89,18 +180,74 @@ EstimateAnswer estimate(const EstimateQuestion& question) {
           .mfu = generation.mfu_prefill,
           .mbu = generation.mbu_decode,
           .ridge = generation.ridge,
-          .compute_bound_batch = generation.compute_bound_batch,
+          .compute_bound = generation.compute_bound,
+          .summary = steps_of(generation, question.batch, question.input_tokens),
           .prefill_relative_uncertainty = prefill.relative_uncertainty,
           .decode_relative_uncertainty = decode.relative_uncertainty,
           .host = {prefill.host, decode.host},
           .operators = {operators_of(prefill), operators_of(decode)},
-          .fits = fitting >= question.batch,
+          .fits = room.holds(question.batch),
           .variants = variants_of(question),
           .step = {prefill.total, decode.total},
-          .fitting_sequences = fitting};
+          .fitting_sequences = room.max_batch};
+}
+
+BatchesAnswer estimate_batches(const BatchesQuestion& question) {
+  const std::int64_t output = question.output_tokens;
+  check_list("batch", question.batches, kMaxEstimatedBatch);
+  check_list("input_tokens", question.input_tokens, kMaxTokens);
+  check("output_tokens", output, kMaxTokens);
+  if (std::ssize(question.batches) * std::ssize(question.input_tokens) > kMaxEstimatedPairs) {
+    throw Error(fmt::format("batch: more than {} pairs of a batch and a prompt length",
+                            kMaxEstimatedPairs));
+  }
+  const Deployment deployment = resolve(question.deployment).deployment;
+  check_length(deployment, std::ranges::max(question.input_tokens), output);
+  const MemoryPlan plan = plan_memory(deployment);
+  BatchesAnswer answer{.head = answer_head(kCommand),
+                       .inputs = {.deployment = inputs_of(deployment),
+                                  .batches = question.batches,
+                                  .input_tokens = question.input_tokens,
+                                  .output_tokens = output},
+                       .max_num_seqs = deployment.engine.max_num_seqs * deployment.parallel.data};
+  answer.ridge = main_ridge(deployment);
+  for (const std::int64_t input : question.input_tokens) {
+    const Room room = room_for(deployment, plan, input + output);
+    answer.contexts.push_back(
+        {.input_tokens = input,
+         .context_tokens = input + output,
+         .cache_per_sequence = room.cache_per_sequence,
+         .max_batch = room.max_batch,
+         .compute_bound = compute_bound_batches(deployment, middle_context(input, output))});
+    for (const std::int64_t batch : question.batches) {
+      BatchRow row{.batch = batch,
+                   .input_tokens = input,
+                   .cache = room.cache_per_sequence * to_double(batch),
+                   .fits = room.holds(batch)};
+      if (row.fits) {
+        row.summary = steps_of(estimate_generation(deployment, batch, input, output), batch, input);
+      }
+      answer.rows.push_back(std::move(row));
+    }
+  }
+  return answer;
+}
+
+bool is_yes(const BatchesAnswer& answer) {
+  return std::ranges::any_of(answer.rows, &BatchRow::fits);
+}
+
+std::optional<EstimateQuestion> single_estimate(const BatchesQuestion& question) {
+  if (question.batches.size() != 1 || question.input_tokens.size() != 1) return std::nullopt;
+  return EstimateQuestion{.deployment = question.deployment,
+                          .batch = question.batches.front(),
+                          .input_tokens = question.input_tokens.front(),
+                          .output_tokens = question.output_tokens};
 }
 
 Json to_json(const EstimateAnswer& answer) { return record_to_json(answer); }
+
+Json to_json(const BatchesAnswer& answer) { return record_to_json(answer); }
 
 EstimateAnswer estimate_answer_from_json(const Json& json) {
   auto answer = answer_from_json<EstimateAnswer>(json, kCommand);
@@ -109,6 +256,14 @@ EstimateAnswer estimate_answer_from_json(const Json& json) {
   return answer;
 }
 
+BatchesAnswer batches_answer_from_json(const Json& json) {
+  return answer_from_json<BatchesAnswer>(json, kCommand);
+}
+
 Json estimate_answer_schema() { return schema_document<EstimateAnswer>("roofcast estimate"); }
+
+Json batches_answer_schema() {
+  return schema_document<BatchesAnswer>("roofcast estimate, several batches");
+}
 
 }  // namespace roofcast

@@ -1,4 +1,5 @@
-// What prefill and a decode step cost, operator by operator, and what other number formats change.
+// What prefill and a decode step cost, operator by operator, and what other number formats change;
+// and the same over several batches and prompt lengths, up to where memory ends.
 //
 //   EstimateQuestion question;
 //   question.deployment.model = "llama-3.1-8b";
@@ -17,6 +18,7 @@
 
 #include "base/json.hpp"
 #include "base/units.hpp"
+#include "model/step/step_summary.hpp"
 #include "planner/deploy.hpp"
 #include "planner/deployment_description.hpp"
 #include "planner/step_description.hpp"
@@ -35,6 +37,17 @@ struct EstimateQuestion {
   std::int64_t output_tokens = 128;  // tokens generated per sequence, 1 to 10^9
 };
 
+/// The same for every pair of a batch and a prompt length.
+struct BatchesQuestion {
+  DeploymentOptions deployment{};                // as above
+  std::vector<std::int64_t> batches{1};          // at least one, none twice; range as above
+  std::vector<std::int64_t> input_tokens{1024};  // at least one, none twice; range as above
+  std::int64_t output_tokens = 128;
+};
+
+/// Maximum pairs of a batch and a prompt length.
+inline constexpr std::int64_t kMaxEstimatedPairs = 10'000;
+
 struct EstimateInputs {
   DeploymentInputs deployment{};
   std::int64_t batch = 0;
@@ -49,10 +62,53 @@ struct PerStep {
   T decode{};
 };
 
+/// Some or all operators of a step.
+struct PartAnswer {
+  Seconds time{};
+  Flops flops{};
+  Bytes bytes{};
+  std::optional<FlopsPerByte> intensity{};
+  bool compute_bound = false;
+};
+
+/// Where most of an estimated time comes from.
+struct SourceAnswer {
+  double relative_uncertainty = 0;
+  Provenance provenance = Provenance::datasheet;
+  double share = 0;
+};
+
+/// A step as a whole, on one GPU.
+struct StepAnswer {
+  Seconds time{};
+  SourceAnswer source{};
+  Seconds least{};
+  double tokens_per_s = 0;
+  double mfu = 0;
+  double mbu = 0;
+  double unused_at_least = 0;
+  StepLimit binding = StepLimit::memory;
+  double binding_share = 0;
+  PartAnswer products{};
+  PartAnswer attention{};
+  PartAnswer whole{};
+};
+
+/// What holds whatever the batch.
+struct ContextAnswer {
+  std::int64_t input_tokens = 0;
+  std::int64_t context_tokens = 0;
+  Bytes cache_per_sequence{};
+  std::int64_t max_batch = 0;
+  ComputeBoundBatches compute_bound{};
+};
+
 struct FormatAnswer {
   std::string name{};
   Seconds prefill{};
+  SourceAnswer prefill_source{};
   Seconds decode_step{};
+  SourceAnswer decode_source{};
   Bytes weight_bytes{};
   Bytes cache_bytes{};
 };
@@ -67,7 +123,8 @@ struct EstimateAnswer {
   double mfu = 0;
   double mbu = 0;
   FlopsPerByte ridge{};
-  std::optional<std::int64_t> compute_bound_batch{};
+  ComputeBoundBatches compute_bound{};
+  PerStep<StepAnswer> summary{};
   double prefill_relative_uncertainty = 0;
   double decode_relative_uncertainty = 0;
   PerStep<Seconds> host{};
@@ -82,18 +139,56 @@ struct EstimateAnswer {
   std::optional<std::int64_t> fitting_sequences{};
 };
 
-/// Throws Error if the model, GPU or engine is missing, unknown or incompatible, and for counts out
-/// of range. Sequences that do not fit in memory are estimated anyway.
+struct BatchesInputs {
+  DeploymentInputs deployment{};
+  std::vector<std::int64_t> batches{};
+  std::vector<std::int64_t> input_tokens{};
+  std::int64_t output_tokens = 0;
+};
+
+/// One batch of prompts of one length.
+struct BatchRow {
+  std::int64_t batch = 0;
+  std::int64_t input_tokens = 0;
+  Bytes cache{};
+  bool fits = false;
+  std::optional<PerStep<StepAnswer>> summary{};
+};
+
+struct BatchesAnswer {
+  AnswerHead head{};
+  BatchesInputs inputs{};
+  FlopsPerByte ridge{};
+  std::int64_t max_num_seqs = 0;
+  std::vector<ContextAnswer> contexts{};
+  std::vector<BatchRow> rows{};
+};
+
+/// Throws Error if the model, GPU or engine is missing, unknown or incompatible, for counts out of
+/// range, and for sequences longer than the engine's max_model_len. Sequences that do not fit in
+/// memory are estimated anyway.
 EstimateAnswer estimate(const EstimateQuestion& question);
 
-/// What `roofcast estimate -o json` prints.
+/// Throws as estimate() does. Batches that do not fit in memory are rows without times.
+BatchesAnswer estimate_batches(const BatchesQuestion& question);
+
+/// Whether any of the batches fits in memory.
+bool is_yes(const BatchesAnswer& answer);
+
+/// The question about the only batch and prompt length; nullopt if there are several.
+std::optional<EstimateQuestion> single_estimate(const BatchesQuestion& question);
+
+/// What `roofcast estimate -o json` prints: of one batch, and of several.
 Json to_json(const EstimateAnswer& answer);
+Json to_json(const BatchesAnswer& answer);
 
 /// Reads what to_json wrote. Throws Error naming the key and what was expected.
 EstimateAnswer estimate_answer_from_json(const Json& json);
+BatchesAnswer batches_answer_from_json(const Json& json);
 
 /// JSON Schema (draft 2020-12) of to_json().
 Json estimate_answer_schema();
+Json batches_answer_schema();
 
 template <class Visitor>
 void members(Visitor& visit, EstimateInputs& inputs) {
@@ -110,10 +205,68 @@ void members(Visitor& visit, PerStep<T>& per_step) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, PartAnswer& part) {
+  visit("time_s", part.time, "of its operators; of the whole step, host time included");
+  visit("flops", part.flops, "on one GPU");
+  visit("bytes", part.bytes, "read and written on one GPU; what is sent to others not included");
+  visit("intensity_flops_per_byte", part.intensity, "flops / bytes; null if no bytes move");
+  visit("compute_bound", part.compute_bound,
+        "whether the FLOPs at the dense peak take longer than the bytes at full bandwidth");
+}
+
+template <class Visitor>
+void members(Visitor& visit, SourceAnswer& source) {
+  visit("relative_uncertainty", source.relative_uncertainty,
+        "one standard deviation of the time, as a share of it");
+  visit("rung", source.provenance, "source of most of the operators' time");
+  visit("rung_share", source.share, "share of the operators' time from that source");
+}
+
+template <class Visitor>
+void members(Visitor& visit, StepAnswer& step) {
+  visit("time_s", step.time, "as prefill_s or decode_step_s");
+  members(visit, step.source);
+  visit("least_s", step.least,
+        "no implementation is faster: FLOPs at the dense peak, weights and KV cache read once at "
+        "full bandwidth or what is sent over the links, whichever takes longest");
+  visit("tokens_per_s", step.tokens_per_s, "prompt tokens; of the decode step, output tokens");
+  visit("mfu", step.mfu, "model FLOPs utilisation, 0 to 1");
+  visit("mbu", step.mbu, "memory bandwidth utilisation, 0 to 1");
+  visit("unused_flops_share_at_least", step.unused_at_least,
+        "share of the dense peak that is unused even in least_s");
+  visit("binds", step.binding, "what takes most of the step's time");
+  visit("binds_share", step.binding_share, "share of the step's time");
+  visit("products", step.products, "matrix products");
+  visit("attention", step.attention, "over keys and values");
+  visit("whole", step.whole, "all operators");
+}
+
+template <class Visitor>
+void visit_compute_bound(Visitor& visit, ComputeBoundBatches& batches) {
+  visit("compute_bound_batch", batches.products,
+        "sequences above which decode GEMMs are compute-bound; null: not below 2^20");
+  visit("compute_bound_batch_attention", batches.attention,
+        "the same of decode attention, whose intensity does not grow with the batch");
+  visit("compute_bound_batch_step", batches.step, "the same of the whole decode step");
+}
+
+template <class Visitor>
+void members(Visitor& visit, ContextAnswer& context) {
+  visit("input_tokens", context.input_tokens, "prompt tokens per sequence");
+  visit("context_tokens", context.context_tokens, "tokens of a sequence at its full length");
+  visit("kv_cache_bytes_per_sequence", context.cache_per_sequence,
+        "KV cache of a sequence at its full length, on all its GPUs");
+  visit("max_batch", context.max_batch, "sequences of that length that fit in memory at once");
+  visit_compute_bound(visit, context.compute_bound);
+}
+
+template <class Visitor>
 void members(Visitor& visit, FormatAnswer& variant) {
   visit("name", variant.name, "number formats: as given, fp8 weights, fp8 KV cache, ...");
   visit("prefill_s", variant.prefill, "prefill of all prompts");
+  visit("prefill_source", variant.prefill_source, "where that time comes from");
   visit("decode_step_s", variant.decode_step, "mean decode step");
+  visit("decode_step_source", variant.decode_source, "where that time comes from");
   visit("weight_bytes_per_gpu", variant.weight_bytes, "weights of the fullest GPU");
   visit("kv_cache_bytes_per_gpu", variant.cache_bytes,
         "KV cache of all sequences at their full length, on one GPU");
@@ -131,8 +284,8 @@ void members(Visitor& visit, EstimateAnswer& answer) {
   visit("mfu", answer.mfu, "prefill: share of the dense peak, 0 to 1");
   visit("mbu", answer.mbu, "decode: share of the memory bandwidth, 0 to 1");
   visit("ridge_flops_per_byte", answer.ridge, "intensity above which the GPU is compute-bound");
-  visit("compute_bound_batch", answer.compute_bound_batch,
-        "sequences above which decode GEMMs are compute-bound; null: not below 2^20");
+  visit_compute_bound(visit, answer.compute_bound);
+  visit("summary", answer.summary, "the steps as a whole: what binds, and the least time");
   visit("prefill_relative_uncertainty", answer.prefill_relative_uncertainty,
         "one standard deviation of the prefill step, as a share of it");
   visit("decode_relative_uncertainty", answer.decode_relative_uncertainty,
@@ -142,6 +295,35 @@ void members(Visitor& visit, EstimateAnswer& answer) {
   visit("fits", answer.fits, "whether all sequences at their full length fit in memory at once");
   visit("variants", answer.variants,
         "the same estimate in other number formats; the given one first");
+}
+
+template <class Visitor>
+void members(Visitor& visit, BatchesInputs& inputs) {
+  members(visit, inputs.deployment);
+  visit("batches", inputs.batches, "sequences at once");
+  visit("input_tokens", inputs.input_tokens, "prompt tokens per sequence");
+  visit("output_tokens", inputs.output_tokens, "tokens generated per sequence");
+}
+
+template <class Visitor>
+void members(Visitor& visit, BatchRow& row) {
+  visit("batch", row.batch, "sequences at once");
+  visit("input_tokens", row.input_tokens, "prompt tokens per sequence");
+  visit("kv_cache_bytes", row.cache, "KV cache of all sequences at their full length, on all GPUs");
+  visit("fits", row.fits, "whether that fits in memory");
+  visit("summary", row.summary, "the steps as a whole; null if the batch does not fit");
+}
+
+template <class Visitor>
+void members(Visitor& visit, BatchesAnswer& answer) {
+  members(visit, answer.head);
+  visit("inputs", answer.inputs, "the question as parsed, every knob resolved");
+  visit("ridge_flops_per_byte", answer.ridge, "intensity above which the GPU is compute-bound");
+  visit("max_num_seqs", answer.max_num_seqs,
+        "sequences that the schedulers of all ranks run at once");
+  visit("contexts", answer.contexts,
+        "where memory ends and decoding becomes compute-bound, by prompt length");
+  visit("rows", answer.rows, "every batch of every prompt length");
 }
 
 }  // namespace roofcast

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "base/dates.hpp"
 #include "base/error.hpp"
 #include "base/quantity.hpp"
 #include "planner/flags/flag_values.hpp"
+#include "planner/what_if/vary.hpp"
 
 namespace roofcast {
 namespace {
@@ -26,11 +28,45 @@ std::int64_t parse_batch(const std::string& text, const std::string& flag) {
       text, flag);
 }
 
+/// "1-256*2", "1,2,4"; each value as `parse` reads it.
+template <class Parse>
+auto list_of(Parse parse) {
+  return [parse](const std::string& text, const std::string& flag) {
+    std::vector<std::int64_t> values;
+    for (const std::string& value : parse_values(text, flag)) values.push_back(parse(value, flag));
+    return values;
+  };
+}
+
 int parse_drafts(const std::string& text, const std::string& flag) {
   constexpr int kMaxDrafts = 1'000;
   return static_cast<int>(parse_count_by(
       {.what = "number of draft tokens", .examples = "1, 4", .min = 0, .max = kMaxDrafts}, text,
       flag));
+}
+
+/// Name of the first flag given of those that say what runs where; empty: none.
+std::string first_given(const DeploymentOptions& deployment) {
+  const ParallelismOptions& parallel = deployment.parallel;
+  if (!deployment.engine.empty()) return "engine";
+  if (deployment.weight_format) return "quantization";
+  if (parallel.tensor) return "tensor-parallel-size";
+  if (parallel.pipeline) return "pipeline-parallel-size";
+  if (parallel.data) return "data-parallel-size";
+  if (parallel.expert_parallel) return "enable-expert-parallel";
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (knob.get(deployment.overrides)) return std::string(knob.flag);
+  }
+  return "";
+}
+
+/// Tokens are only counted.
+void refuse_timing_flags(const StaircaseQuestion& question, const DeploymentOptions& deployment) {
+  std::string idle = first_given(deployment);
+  if (question.acceptance) idle = "acceptance";
+  if (idle.empty()) return;
+  throw UsageError(fmt::format(
+      "--{}: would change nothing without --model and --gpu: tokens are only counted", idle));
 }
 
 }  // namespace
@@ -53,23 +89,28 @@ const Flags<MemoryQuestion>& memory_flags() {
   return flags;
 }
 
-const Flags<EstimateQuestion>& estimate_flags() {
-  using Q = EstimateQuestion;
-  static const Flags<Q> flags = {{.name = "batch",
-                                  .placeholder = "N",
-                                  .help = "number of sequences (default 1)",
-                                  .read = into(&Q::batch, parse_batch)},
-                                 {.name = "input-len",
-                                  .placeholder = "TOKENS",
-                                  .help = "prompt tokens per sequence, also --isl (default 1024)",
-                                  .read = into(&Q::input_tokens, parse_positive),
-                                  .aliases = {"--isl"}},
-                                 {.name = "output-len",
-                                  .placeholder = "TOKENS",
-                                  .help = "generated tokens per sequence, also --osl (default 128)",
-                                  .read = into(&Q::output_tokens, parse_positive),
-                                  .aliases = {"--osl"}}};
+const Flags<BatchesQuestion>& estimate_flags() {
+  using Q = BatchesQuestion;
+  static const Flags<Q> flags = {
+      {.name = "batch",
+       .placeholder = "N",
+       .help = "number of sequences, or several: 1-256*2, 1,2,4 (default 1)",
+       .read = into(&Q::batches, list_of(parse_batch))},
+      {.name = "input-len",
+       .placeholder = "TOKENS",
+       .help = "prompt tokens per sequence, or several, also --isl (default 1024)",
+       .read = into(&Q::input_tokens, list_of(parse_positive)),
+       .aliases = {"--isl"}},
+      {.name = "output-len",
+       .placeholder = "TOKENS",
+       .help = "generated tokens per sequence, also --osl (default 128)",
+       .read = into(&Q::output_tokens, parse_positive),
+       .aliases = {"--osl"}}};
   return flags;
+}
+
+void refuse_idle_flags(const BatchesQuestion& question) {
+  refuse_scheduling_knobs(question.deployment.overrides);
 }
 
 const Flags<StaircaseQuestion>& staircase_flags() {
@@ -98,7 +139,17 @@ const Flags<StaircaseQuestion>& staircase_flags() {
 
 StaircaseQuestion staircase_question(StaircaseQuestion question,
                                      const DeploymentOptions& deployment) {
-  if (deployment.model.empty() && deployment.gpu.empty()) return question;
+  if (question.drafts && !question.acceptance) {
+    throw UsageError("--num-speculative-tokens: needs --acceptance");
+  }
+  if (question.drafts == 0) {
+    throw UsageError("--acceptance: needs --num-speculative-tokens above 0");
+  }
+  if (deployment.model.empty() && deployment.gpu.empty()) {
+    refuse_timing_flags(question, deployment);
+    return question;
+  }
+  refuse_scheduling_knobs(deployment.overrides);
   if (question.generate > kMaxTimedTokens) {
     throw UsageError(
         "--generate: at most 1,000,000 tokens are timed individually (without --model and --gpu "

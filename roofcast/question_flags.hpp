@@ -20,13 +20,16 @@ namespace roofcast {
 const Flags<MemoryQuestion>& memory_flags();
 
 /// batch, input-len, output-len.
-const Flags<EstimateQuestion>& estimate_flags();
+const Flags<BatchesQuestion>& estimate_flags();
+
+/// Throws UsageError for flags that would change nothing: knobs that only schedule.
+void refuse_idle_flags(const BatchesQuestion& question);
 
 /// prompt, generate, acceptance, num-speculative-tokens.
 const Flags<StaircaseQuestion>& staircase_flags();
 
 /// `question`, timed on `deployment` if that names a model or a GPU. Throws UsageError if there are
-/// too many tokens to time.
+/// too many tokens to time, and for flags that would change nothing.
 StaircaseQuestion staircase_question(StaircaseQuestion question,
                                      const DeploymentOptions& deployment);
 

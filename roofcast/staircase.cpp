@@ -7,6 +7,7 @@ namespace roofcast {
 namespace {
 
 constexpr const char* kCommand = "staircase";
+constexpr int kDrafts = 4;
 
 StaircaseAnswer count(const StaircaseQuestion& question) {
   if (question.prompt < 0) throw Error("prompt: expected 0 tokens or more");
@@ -33,11 +34,11 @@ StaircaseAnswer staircase_on(const Deployment& deployment, const StaircaseQuesti
   check_timed(question);
   StaircaseAnswer answer = count(question);
   answer.inputs.deployment = inputs_of(deployment);
-  answer.times =
-      TimedStaircase{.tokens = time_staircase(deployment, question.prompt, question.generate),
-                     .flattened = flatten_staircase(deployment, question.prompt, question.generate,
-                                                    question.acceptance.value_or(0.0),
-                                                    question.acceptance ? question.drafts : 0)};
+  answer.times = TimedStaircase{
+      .tokens = time_staircase(deployment, question.prompt, question.generate),
+      .flattened = flatten_staircase(deployment, question.prompt, question.generate,
+                                     question.acceptance.value_or(0.0),
+                                     question.acceptance ? question.drafts.value_or(kDrafts) : 0)};
   return answer;
 }
 

@@ -32,7 +32,7 @@ struct StaircaseQuestion {
   std::int64_t prompt = 0;    // tokens of the prompt, 0 or more
   std::int64_t generate = 0;  // tokens generated, 0 or more; at most kMaxTimedTokens if timed
   std::optional<double> acceptance{};  // per draft token, 0 to 1; unset: no speculative decoding
-  int drafts = 4;                      // draft tokens per step, with `acceptance`
+  std::optional<int> drafts{};         // draft tokens per step; unset: 4 with `acceptance`
 };
 
 struct StaircaseInputs {

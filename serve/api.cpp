@@ -197,7 +197,12 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
   }
   if (command == "estimate") {
     return [asked = asked_estimate(question, limits_)](const GivenUp&) {
-      return verdict(true, to_json(estimate(asked)));
+      if (const auto one = single_estimate(asked)) {
+        const EstimateAnswer answer = estimate(*one);
+        return verdict(answer.fits, to_json(answer));
+      }
+      const BatchesAnswer answer = estimate_batches(asked);
+      return verdict(is_yes(answer), to_json(answer));
     };
   }
   if (command == "staircase") {

@@ -23,7 +23,8 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t kMaxValueSize = 200;
-constexpr std::size_t kMaxValues = 50;  // of a list
+constexpr std::size_t kMaxValues = 50;   // of a list
+constexpr std::int64_t kMaxPairs = 100;  // of a batch and a prompt length
 
 /// A value as text, under the name of its flag; empty for a toggle.
 struct NamedText {
@@ -58,7 +59,7 @@ std::string text_of(const std::string& key, const Json& value) {
 
 /// No value needs more than these, and none of them makes a path or another line of a message.
 void check_letters(const std::string& key, const std::string& text) {
-  const std::string_view others = key == "growth" ? "-.%/" : "-._:,+% ";
+  const std::string_view others = key == "growth" ? "-.%/" : "-._:,+*% ";
   if (std::ranges::all_of(text, [&](unsigned char letter) {
         return std::isalnum(letter) != 0 ||
                others.find(static_cast<char>(letter)) != std::string_view::npos;
@@ -239,8 +240,8 @@ MemoryQuestion asked_memory(const Json& body, const ApiLimits& limits) {
   return question;
 }
 
-EstimateQuestion asked_estimate(const Json& body, const ApiLimits& limits) {
-  using Q = EstimateQuestion;
+BatchesQuestion asked_estimate(const Json& body, const ApiLimits& limits) {
+  using Q = BatchesQuestion;
   static const Flags<Q> flags = [] {
     Flags<Q> all = estimate_flags();
     // The document always lists every operator.
@@ -252,7 +253,10 @@ EstimateQuestion asked_estimate(const Json& body, const ApiLimits& limits) {
   }();
   Q question;
   read_body(question, flags, body);
+  refuse_idle_flags(question);
   check_deployment(question.deployment, limits);
+  check_at_most("batch", std::ssize(question.batches) * std::ssize(question.input_tokens),
+                kMaxPairs, "pairs of a batch and a prompt length");
   return question;
 }
 

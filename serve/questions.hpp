@@ -21,7 +21,7 @@
 namespace roofcast {
 
 MemoryQuestion asked_memory(const Json& body, const ApiLimits& limits);
-EstimateQuestion asked_estimate(const Json& body, const ApiLimits& limits);
+BatchesQuestion asked_estimate(const Json& body, const ApiLimits& limits);
 StaircaseQuestion asked_staircase(const Json& body, const ApiLimits& limits);
 CapacityQuestion asked_capacity(const Json& body, const ApiLimits& limits);
 

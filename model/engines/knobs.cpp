@@ -225,6 +225,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "enable_prefix_caching",
            .group = scheduler,
            .kind = on_off,
+           .only_schedules = true,
            .help = "reuse common prompt prefixes (default on)",
            .effect = "Whether common prompt prefixes are computed only once.",
            .examples = {false}}),
@@ -250,6 +251,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = on_off,
            .owner = vllm_scheduler,
+           .only_schedules = true,
            .help = "admit a request only when all blocks of its prompt are free",
            .effect = "Whether a request is admitted only when blocks for its whole sequence are "
                      "free, not only for its first chunk.",
@@ -261,6 +263,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = count,
            .range = {.min = 0, .max = kAnyCount.max},
            .owner = vllm_scheduler,
+           .only_schedules = true,
            .help = "maximum tokens of one prompt per step; 0: off",
            .effect =
                "Maximum tokens of one prompt per step; 0: limited only by the step's token budget.",
@@ -272,6 +275,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = share,
            .range = {.min = 0, .max = 1, .max_open = true},
            .owner = vllm_scheduler,
+           .only_schedules = true,
            .help = "KV blocks kept free at admission",
            .effect = "Share of the KV cache blocks kept free when a request is admitted while "
                      "others run.",
@@ -281,6 +285,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "scheduling_policy",
            .group = scheduler,
            .kind = choice,
+           .only_schedules = true,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = kQueueOrders},
            .aliases = {"--schedule-policy"},
            .help = "fcfs (default), priority; SGLang: fcfs, lpm, lof",
@@ -295,6 +300,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = count,
            .range = kAnyCount,
            .owner = sglang,
+           .only_schedules = true,
            .help = "SGLang: input tokens per prefill batch (default 16384)",
            .effect = "SGLang: input tokens per prefill batch.",
            .examples = {std::int64_t{16384}}}),
@@ -305,6 +311,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = number,
            .range = {.min = 0, .min_open = true},
            .owner = sglang,
+           .only_schedules = true,
            .help = "SGLang: higher reserves more for output (default 1)",
            .effect = "SGLang: factor on the share of the allowed output that is reserved at "
                      "admission.",
@@ -315,6 +322,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = on_off,
            .owner = sglang,
+           .only_schedules = true,
            .help = "SGLang: decodes run together with prefill",
            .effect = "SGLang: decodes run together with prefill batches.",
            .examples = {true}}),
@@ -324,6 +332,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = choice,
            .owner = tensorrt_llm,
+           .only_schedules = true,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = kCapacityPolicies},
            .help = "TensorRT-LLM: GUARANTEED_NO_EVICT (default), MAX_UTILIZATION, STATIC_BATCH",
            .effect = "TensorRT-LLM: how the KV blocks limit which requests are active.",
@@ -334,6 +343,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = choice,
            .owner = tensorrt_llm,
+           .only_schedules = true,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = kChunkingPolicies},
            .help = "TensorRT-LLM: FIRST_COME_FIRST_SERVED (default) or EQUAL_PROGRESS",
            .effect = "TensorRT-LLM with chunked prefill: how prompts that exceed a step's budget "
@@ -636,6 +646,14 @@ std::optional<double> number_in(const KnobValue& value) {
   if (const auto* count = std::get_if<std::int64_t>(&value)) return static_cast<double>(*count);
   if (const auto* number = std::get_if<double>(&value)) return *number;
   return std::nullopt;
+}
+
+void refuse_scheduling_knobs(const EngineOverrides& overrides) {
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (!knob.only_schedules || !knob.get(overrides)) continue;
+    throw UsageError(fmt::format(
+        "{}: would change nothing here, it only affects which requests run when", knob_name(knob)));
+  }
 }
 
 void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {

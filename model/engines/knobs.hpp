@@ -76,7 +76,8 @@ struct EngineKnob {
   KnobKind kind = KnobKind::count;
   KnobRange range{};  // of numbers and of each share in a list
   KnobOwner owner = KnobOwner::every;
-  const char* partner = "";  // flag of the knob that this one requires
+  bool only_schedules = false;  // changes which requests run when, no step's time and not what fits
+  const char* partner = "";     // flag of the knob that this one requires
   KnobChoice choice{};
   std::vector<std::string_view> aliases{};  // other engines' flags: "--mem-fraction-static"
   const char* help = "";                    // short text with the default, for help
@@ -111,6 +112,10 @@ std::optional<double> number_in(const KnobValue& value);
 
 /// Throws UsageError naming the first knob that is out of range, or that this engine does not have.
 void check_overrides(const EngineOverrides& overrides, const EnginePreset& preset);
+
+/// Throws UsageError naming the first given knob that only schedules: for questions in which
+/// nothing is scheduled.
+void refuse_scheduling_knobs(const EngineOverrides& overrides);
 
 /// Overwrites knobs in `knobs` with those that are set in `given`.
 void take_overrides(EngineOverrides& knobs, const EngineOverrides& given);

@@ -6,13 +6,10 @@
 #include "base/ceil_divide.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"
-#include "model/step/deployment_operators.hpp"
 
 namespace roofcast {
 
 namespace {
-
-constexpr std::int64_t kLargestBatch = std::int64_t{1} << 20;
 
 /// Prompts in order, each step filled up to the token budget. Without chunked prefill prompts are
 /// not split, and one that exceeds the budget runs alone.
@@ -56,57 +53,6 @@ Seconds decode_time(const RooflineStepTime& step_time, const Transformer& model,
   return total;
 }
 
-/// Time of the matrices and attention at dense peak: the numerator of MFU.
-Seconds ideal_compute_time(const StepEstimate& step, const Gpu& gpu) {
-  Seconds total;
-  for (const OperatorEstimate& op : step.operators) {
-    if (op.work.family == OperatorFamily::memory_bound || op.work.flops.value <= 0) continue;
-    total += op.work.flops / gpu.peak_for(op.work.compute);
-  }
-  return total;
-}
-
-Seconds ideal_memory_time(const StepEstimate& step, const Gpu& gpu) {
-  Bytes stored;
-  for (const OperatorEstimate& op : step.operators) {
-    if (op.work.family != OperatorFamily::collective) stored += op.work.stored_bytes;
-  }
-  return stored / gpu.memory_bandwidth;
-}
-
-/// Whether `batch` decoding sequences spend more time on the FLOPs of their matrices than on the
-/// bytes, both at datasheet rates.
-bool matrices_compute_bound(const StepOperators& operators, const Gpu& gpu, std::int64_t batch) {
-  Seconds compute;
-  Seconds memory;
-  for (const auto* list : {&operators.per_token, &operators.per_row}) {
-    for (const LinearOperator& op : *list) {
-      if (op.work.family != OperatorFamily::gemm && op.work.family != OperatorFamily::moe) continue;
-      Work work = op.work;
-      set_work(op, batch, work);
-      compute += work.flops / gpu.peak_for(work.compute);
-      memory += work.bytes / gpu.memory_bandwidth;
-    }
-  }
-  return compute >= memory;
-}
-
-std::optional<std::int64_t> find_compute_bound_batch(const Deployment& deployment) {
-  const StepOperators operators = step_operators(deployment);
-  std::int64_t low = 0;
-  std::int64_t high = 1;
-  while (high < kLargestBatch && !matrices_compute_bound(operators, deployment.gpu, high)) {
-    low = high;
-    high *= 2;
-  }
-  if (!matrices_compute_bound(operators, deployment.gpu, high)) return std::nullopt;
-  while (high - low > 1) {
-    const std::int64_t middle = low + (high - low) / 2;
-    (matrices_compute_bound(operators, deployment.gpu, middle) ? high : low) = middle;
-  }
-  return high;
-}
-
 /// The number format of most of the model's FLOPs.
 DType main_compute(const Transformer& model) {
   if (model.layers.empty()) return model.activation;
@@ -124,6 +70,10 @@ std::string main_format(const Transformer& model) {
 
 }  // namespace
 
+FlopsPerByte main_ridge(const Deployment& deployment) {
+  return ridge_point(deployment.gpu, main_compute(deployment.model));
+}
+
 GenerationEstimate estimate_generation(const Deployment& deployment, std::int64_t batch,
                                        std::int64_t input_tokens, std::int64_t output_tokens) {
   const RooflineStepTime step_time(deployment);
@@ -134,8 +84,8 @@ GenerationEstimate estimate_generation(const Deployment& deployment, std::int64_
   GenerationEstimate result;
   result.prefill = step_time.explain(prefill_batch(share, input_tokens));
   result.prefill_time = prefill_time(step_time, deployment.engine, share, input_tokens);
-  const StepBatch middle = decode_batch(model, share, input_tokens + steps / 2);
-  result.decode = step_time.explain(middle);
+  const std::int64_t context = middle_context(input_tokens, output_tokens);
+  result.decode = step_time.explain(decode_batch(model, share, context));
   const Seconds decoding = decode_time(step_time, model, share, input_tokens, steps);
   result.decode_step = steps > 0 ? decoding / static_cast<double>(steps) : result.decode.total;
 
@@ -143,10 +93,14 @@ GenerationEstimate estimate_generation(const Deployment& deployment, std::int64_
   const Seconds whole = result.prefill_time + decoding;
   result.output_tokens_per_second = sequences * static_cast<double>(output_tokens) / whole.value;
   result.decode_tokens_per_second = sequences / result.decode_step.value;
-  result.mfu_prefill = ideal_compute_time(result.prefill, deployment.gpu) / result.prefill_time;
-  result.mbu_decode = ideal_memory_time(result.decode, deployment.gpu) / result.decode.total;
-  result.ridge = ridge_point(deployment.gpu, main_compute(model));
-  result.compute_bound_batch = find_compute_bound_batch(deployment);
+  const StepSummary& prefill = result.prefill_summary = summary_of(result.prefill, deployment.gpu);
+  const StepSummary& decode = result.decode_summary = summary_of(result.decode, deployment.gpu);
+  result.mfu_prefill = prefill.needed_compute / result.prefill_time;
+  result.mbu_prefill = prefill.needed_memory / result.prefill_time;
+  result.mfu_decode = decode.needed_compute / result.decode.total;
+  result.mbu_decode = decode.needed_memory / result.decode.total;
+  result.ridge = main_ridge(deployment);
+  result.compute_bound = compute_bound_batches(deployment, context);
   return result;
 }
 
@@ -155,8 +109,6 @@ std::vector<DTypeVariant> compare_dtypes(const std::vector<Deployment>& variants
                                          std::int64_t output_tokens) {
   std::vector<DTypeVariant> rows;
   for (const Deployment& variant : variants) {
-    const GenerationEstimate estimate =
-        estimate_generation(variant, batch, input_tokens, output_tokens);
     const std::int64_t share = ceil_divide(batch, variant.parallel.data);
     const Bytes sequence =
         cache_bytes_per_sequence(variant.model, variant.engine.kv_cache_dtype,
@@ -164,8 +116,7 @@ std::vector<DTypeVariant> compare_dtypes(const std::vector<Deployment>& variants
         static_cast<double>(variant.parallel.pipeline);
     DTypeVariant row{.weight_format = main_format(variant.model),
                      .kv_dtype = variant.engine.kv_cache_dtype,
-                     .prefill_time = estimate.prefill_time,
-                     .decode_step = estimate.decode_step,
+                     .estimate = estimate_generation(variant, batch, input_tokens, output_tokens),
                      .weight_bytes = weight_bytes(variant.model, variant.parallel),
                      .cache_bytes = sequence * static_cast<double>(share)};
     const DTypeVariant& first = rows.empty() ? row : rows.front();

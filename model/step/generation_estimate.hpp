@@ -3,31 +3,40 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "model/step/step_estimate.hpp"
+#include "model/step/step_summary.hpp"
 
 namespace roofcast {
 
 /// B sequences of I prompt tokens, then O tokens each, with no other load.
 struct GenerationEstimate {
   StepEstimate prefill{};               // all prompts, in one step
+  StepSummary prefill_summary{};        // of that step
   Seconds prefill_time{};               // over all steps that the token budget needs
   StepEstimate decode{};                // one step at the middle of the generation
+  StepSummary decode_summary{};         // of that step
   Seconds decode_step{};                // mean over the O - 1 decode steps
   double output_tokens_per_second = 0;  // B * O over the whole generation
   double decode_tokens_per_second = 0;  // B / decode_step
-  /// FLOPs of matrices and attention at the dense peak of their number format, divided by
-  /// prefill_time.
+  // Shares of what the GPU could do: what the step needs (StepSummary) over prefill_time, and over
+  // the time of `decode`.
   double mfu_prefill = 0;
-  double mbu_decode = 0;  // time to read weights and KV at full bandwidth, over the step's time
+  double mfu_decode = 0;
+  double mbu_prefill = 0;
+  double mbu_decode = 0;
   FlopsPerByte ridge{};
-  /// Smallest batch at which the decode GEMMs are no longer memory-bound; nullopt if there is none
-  /// below 2^20.
-  std::optional<std::int64_t> compute_bound_batch{};
+  ComputeBoundBatches compute_bound{};  // at the context of `decode`
 };
+
+/// Cached tokens of each sequence at the decode step in the middle of the generation.
+constexpr std::int64_t middle_context(std::int64_t input_tokens, std::int64_t output_tokens) {
+  return input_tokens + (output_tokens - 1) / 2;
+}
+
+/// Of the number format in which most of the model's FLOPs are computed.
+FlopsPerByte main_ridge(const Deployment& deployment);
 
 /// With pipeline stages a step passes through them one after the other (one micro-batch, no
 /// overlap), so latency is complete and throughput a lower bound; MFU and MBU are of the active
@@ -41,8 +50,7 @@ GenerationEstimate estimate_generation(const Deployment& deployment, std::int64_
 struct DTypeVariant {
   std::string weight_format{};  // of the first layer's FFN, or its mixer without one
   DType kv_dtype = DType::bf16;
-  Seconds prefill_time{};
-  Seconds decode_step{};
+  GenerationEstimate estimate{};
   Bytes weight_bytes{};  // of the fullest rank
   Bytes cache_bytes{};   // of the sequences at full length, on one rank
   Bytes memory_delta{};  // weights and cache minus the first variant's

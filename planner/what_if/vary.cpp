@@ -126,39 +126,61 @@ void check_count(std::int64_t variants) {
       "--vary: more than {} combinations; use fewer values, or --one-at-a-time", kMaxVariants));
 }
 
-/// Messages do not name the text: the caller adds it.
-Knob read_knob(const std::string& text, const char* forms) {
-  if (text.size() > kLongestText) {
-    throw UsageError(
-        fmt::format("{} characters given, expected at most {}", text.size(), kLongestText));
+void check_length(const std::string& text) {
+  if (text.size() <= kLongestText) return;
+  throw UsageError(
+      fmt::format("{} characters given, expected at most {}", text.size(), kLongestText));
+}
+
+/// The values in `list`, which is all of `text` or the part after its key.
+std::vector<std::string> read_values(const std::string& list, const std::string& text) {
+  std::vector<std::string> values;
+  for (const std::string& value : split_values(list)) {
+    if (value.empty()) refuse(text, "has an empty value");
+    if (const auto range = range_in(value, text)) {
+      add_range(*range, text, values);
+    } else {
+      values.push_back(value);
+    }
+    if (std::ssize(values) > kMaxValues) refuse_many(text);
   }
+  refuse_repetition(values, text);
+  return values;
+}
+
+Knob read_knob(const std::string& text, const char* forms) {
+  check_length(text);
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     refuse(text, std::string("is not of the form ") + forms);
   }
   Knob knob{.key = normalised(text.substr(0, equals)), .values = {}};
   if (knob.key.empty()) refuse(text, "has no key");
-  for (const std::string& value : split_values(text.substr(equals + 1))) {
-    if (value.empty()) refuse(text, "has an empty value");
-    if (const auto range = range_in(value, text)) {
-      add_range(*range, text, knob.values);
-    } else {
-      knob.values.push_back(value);
-    }
-    if (std::ssize(knob.values) > kMaxValues) refuse_many(text);
-  }
-  refuse_repetition(knob.values, text);
+  knob.values = read_values(text.substr(equals + 1), text);
   return knob;
+}
+
+/// Adds `flag` to messages, which name only the text.
+template <class Read>
+auto naming(const std::string& flag, Read read) {
+  try {
+    return read();
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", flag, error.what()));
+  }
 }
 
 }  // namespace
 
 Knob parse_knob(const std::string& text, const std::string& flag, const char* forms) {
-  try {
-    return read_knob(text, forms);
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}: {}", flag, error.what()));
-  }
+  return naming(flag, [&] { return read_knob(text, forms); });
+}
+
+std::vector<std::string> parse_values(const std::string& text, const std::string& flag) {
+  return naming(flag, [&] {
+    check_length(text);
+    return read_values(text, text);
+  });
 }
 
 std::optional<RelativeChange> relative_change(const std::string& value) {

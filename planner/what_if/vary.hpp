@@ -30,6 +30,9 @@ struct Knob {
 /// `forms` if the text has another one.
 Knob parse_knob(const std::string& text, const std::string& flag, const char* forms = kVaryForms);
 
+/// The values alone, without a key: the text after `flag`. Throws UsageError as parse_knob does.
+std::vector<std::string> parse_values(const std::string& text, const std::string& flag);
+
 /// A value relative to the baseline's number.
 struct RelativeChange {
   enum class Kind { add, multiply };

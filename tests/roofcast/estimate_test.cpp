@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "tests/roofcast/read_back.hpp"
 
@@ -98,6 +99,120 @@ TEST(Estimate, RoundTripsEveryKindOfOperator) {
     return part.provenance != Provenance::fitted && part.provenance != Provenance::datasheet;
   }));
   expect_round_trip(measured);
+}
+
+// GPT-2 has 1,024 positions; a simulation rejects longer requests, too.
+TEST(Estimate, RefusesSequencesLongerThanTheModels) {
+  EstimateQuestion question = question_of("gpt2", "h100");
+  question.input_tokens = 1000;
+  question.output_tokens = 24;
+  EXPECT_TRUE(estimate(question).fits);
+  question.output_tokens = 25;
+  EXPECT_EQ(test::complaint([&] { estimate(question); }),
+            "input_tokens: 1000 and 25 output tokens are longer than max_model_len, 1024 tokens");
+  question.deployment.engine = "textbook";  // counts bytes, whatever the length
+  question.deployment.overrides.max_model_len = 2048;
+  EXPECT_GT(estimate(question).decode_step.value, 0);
+}
+
+// Two ranks hold twice as many sequences as one.
+TEST(Estimate, FitsWhatAllDataParallelRanksHold) {
+  EstimateQuestion question = question_of("llama-3.1-8b", "h100");
+  const std::int64_t one = *estimate(question).fitting_sequences;
+  question.deployment.parallel.data = 2;
+  question.batch = 2 * one;
+  const EstimateAnswer answer = estimate(question);
+  EXPECT_EQ(answer.fitting_sequences, 2 * one);
+  EXPECT_TRUE(answer.fits);
+}
+
+TEST(Estimate, SummaryAgreesWithTheRest) {
+  EstimateQuestion question = question_of("llama-2-7b", "a100-80gb");
+  question.batch = 16;
+  const EstimateAnswer answer = estimate(question);
+  const auto& [prefill, decode] = answer.summary;
+  EXPECT_EQ(prefill.time, answer.prefill);
+  EXPECT_EQ(decode.time, answer.decode_step);
+  EXPECT_EQ(prefill.mfu, answer.mfu);
+  EXPECT_EQ(decode.mbu, answer.mbu);
+  EXPECT_LE(decode.least, decode.time);
+  EXPECT_LE(prefill.least, prefill.time);
+  EXPECT_DOUBLE_EQ(decode.tokens_per_s, answer.decode_tokens_per_s);
+  EXPECT_DOUBLE_EQ(prefill.tokens_per_s, 16 * 1024 / answer.prefill.value);
+  double flops = 0, bytes = 0;
+  for (const OperatorAnswer& part : answer.operators.decode) {
+    flops += part.flops.value;
+    bytes += part.bytes.value;
+  }
+  EXPECT_NEAR(decode.whole.flops.value, flops, 1e-9 * flops);
+  EXPECT_NEAR(decode.whole.bytes.value, bytes, 1e-9 * bytes);
+  EXPECT_NEAR(decode.whole.intensity->value, flops / bytes, 1e-9 * flops / bytes);
+}
+
+BatchesQuestion batches_of(const EstimateQuestion& question, std::vector<std::int64_t> batches,
+                           std::vector<std::int64_t> input_tokens) {
+  return {.deployment = question.deployment,
+          .batches = std::move(batches),
+          .input_tokens = std::move(input_tokens),
+          .output_tokens = question.output_tokens};
+}
+
+TEST(EstimateBatches, RowsAreTheSingleEstimates) {
+  EstimateQuestion question = question_of("llama-3.1-8b", "h100");
+  const BatchesAnswer answer = estimate_batches(batches_of(question, {1, 8}, {100, 1000}));
+  ASSERT_EQ(answer.rows.size(), 4U);
+  for (const BatchRow& row : answer.rows) {
+    question.batch = row.batch;
+    question.input_tokens = row.input_tokens;
+    const EstimateAnswer one = estimate(question);
+    ASSERT_TRUE(row.summary);
+    EXPECT_EQ(row.summary->decode.time, one.decode_step);
+    EXPECT_EQ(row.summary->prefill.time, one.prefill);
+    // 2 x 32 layers x 8 KV heads x 128 x 2 bytes = 131,072 bytes a token, in blocks of 16 tokens.
+    const auto blocks = static_cast<double>((row.input_tokens + 128 + 15) / 16);
+    EXPECT_DOUBLE_EQ(row.cache.value, static_cast<double>(row.batch) * blocks * 16 * 131'072);
+  }
+  EXPECT_EQ(answer.rows[1].batch, 8);
+  EXPECT_EQ(answer.rows[2].input_tokens, 1000);
+  test::read_back(answer, batches_answer_from_json, batches_answer_schema());
+}
+
+TEST(EstimateBatches, EndWhereMemoryEnds) {
+  const EstimateQuestion question = question_of("llama-2-7b", "a100-80gb");
+  const BatchesAnswer answer = estimate_batches(batches_of(question, {1, 100'000}, {1024}));
+  ASSERT_EQ(answer.contexts.size(), 1U);
+  const std::int64_t most = answer.contexts.front().max_batch;
+  const BatchesAnswer edge = estimate_batches(batches_of(question, {most, most + 1}, {1024}));
+  EXPECT_TRUE(edge.rows[0].fits);
+  EXPECT_TRUE(edge.rows[0].summary);
+  EXPECT_FALSE(edge.rows[1].fits);
+  EXPECT_FALSE(edge.rows[1].summary);
+  EXPECT_FALSE(answer.rows[1].summary);
+  EXPECT_TRUE(is_yes(answer));
+  test::read_back(answer, batches_answer_from_json, batches_answer_schema());
+}
+
+TEST(EstimateBatches, OfAModelThatDoesNotFitAreNone) {
+  const BatchesAnswer answer =
+      estimate_batches(batches_of(question_of("llama-2-70b", "a100-80gb"), {1, 2}, {128}));
+  EXPECT_FALSE(is_yes(answer));
+  EXPECT_EQ(answer.contexts.front().max_batch, 0);
+  // What the shapes say holds all the same.
+  EXPECT_TRUE(answer.contexts.front().compute_bound.products);
+}
+
+TEST(EstimateBatches, NameTheListThatIsWrong) {
+  const EstimateQuestion question = question_of("llama-3.1-8b", "h100");
+  const auto complaint = [&](std::vector<std::int64_t> batches,
+                             std::vector<std::int64_t> input_tokens) {
+    return test::complaint([&] { estimate_batches(batches_of(question, batches, input_tokens)); });
+  };
+  EXPECT_EQ(complaint({}, {1}), "batch: expected at least one");
+  EXPECT_EQ(complaint({1, 2, 1}, {1}), "batch: 1 is given twice");
+  EXPECT_EQ(complaint({1}, {0}), "input_tokens: expected 1 to 1000000000, found 0");
+  EXPECT_EQ(complaint({1}, {1, 131'072}),
+            "input_tokens: 131072 and 128 output tokens are longer than max_model_len, 131072 "
+            "tokens");
 }
 
 TEST(Estimate, NamesTheKeyThatIsOutOfRange) {

@@ -52,16 +52,21 @@ TEST(Questions, KeysAreNamesOfFlagsOrTheirAliasesWithEitherDash) {
 }
 
 TEST(Questions, EachHasItsOwnKeys) {
-  const EstimateQuestion estimate =
+  const BatchesQuestion estimate =
       asked_estimate(Json{{"batch", 8}, {"isl", "1k"}, {"osl", 3}, {"ops", true}}, {});
-  EXPECT_EQ(estimate.batch, 8);
-  EXPECT_EQ(estimate.input_tokens, 1000);
+  EXPECT_THAT(estimate.batches, testing::ElementsAre(8));
+  EXPECT_THAT(estimate.input_tokens, testing::ElementsAre(1000));
   EXPECT_EQ(estimate.output_tokens, 3);
-  const StaircaseQuestion staircase =
-      asked_staircase(Json{{"prompt", 5}, {"generate", 6}, {"acceptance", 0.5}}, {});
+  EXPECT_THAT(asked_estimate(Json{{"batch", "1-8*2"}}, {}).batches,
+              testing::ElementsAre(1, 2, 4, 8));
+  EXPECT_THAT(refusal("estimate", R"({"batch": "1-1000+1"})"),
+              HasSubstr("batch: 1000 requested, this server allows 100 pairs"));
+  EXPECT_THAT(refusal("estimate", R"({"watermark": 0.1})"), HasSubstr("would change nothing"));
+  const StaircaseQuestion staircase = asked_staircase(Json{{"prompt", 5}, {"generate", 6}}, {});
   EXPECT_EQ(staircase.generate, 6);
-  EXPECT_EQ(staircase.acceptance, 0.5);
   EXPECT_FALSE(staircase.deployment);
+  EXPECT_THAT(refusal("staircase", R"({"prompt": 5, "generate": 6, "acceptance": 0.5})"),
+              HasSubstr("acceptance: would change nothing without model and gpu"));
   EXPECT_THAT(refusal("staircase", R"({"prompt": 5})"), HasSubstr("generate is missing"));
   const CapacityQuestion capacity =
       asked_capacity(Json{{"growth", "10%/month"}, {"from", "2026-11-22"}, {"lose_one", true}}, {});

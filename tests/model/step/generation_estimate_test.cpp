@@ -92,14 +92,14 @@ TEST(GenerationEstimate, BatchAtWhichMatricesTurnComputeBound) {
   d.gpu.memory_bandwidth = BytesPerSecond{2039e9};
   const GenerationEstimate estimate = estimate_generation(d, 1, 100, 2);
   EXPECT_NEAR(estimate.ridge.value, 153.02, 0.005);
-  ASSERT_TRUE(estimate.compute_bound_batch.has_value());
-  EXPECT_EQ(*estimate.compute_bound_batch, 161);
+  ASSERT_TRUE(estimate.compute_bound.products.has_value());
+  EXPECT_EQ(*estimate.compute_bound.products, 161);
 }
 
 TEST(GenerationEstimate, AnUnreachableRidgeHasNoComputeBoundBatch) {
   Deployment d = llama();
   d.gpu.dense_peak[DType::bf16] = FlopsPerSecond{1e18};  // ridge of 10^6 FLOP per byte
-  EXPECT_FALSE(estimate_generation(d, 1, 100, 2).compute_bound_batch.has_value());
+  EXPECT_FALSE(estimate_generation(d, 1, 100, 2).compute_bound.products.has_value());
 }
 
 TEST(GenerationEstimate, DataParallelRanksShareTheBatch) {
@@ -128,7 +128,7 @@ TEST(GenerationEstimate, NarrowerWeightsHelpDecodeAndFreeMemory) {
   EXPECT_DOUBLE_EQ(rows[0].memory_delta.value, 0.0);
   // Matrices of the layers shrink from 16 to 4.16 bits.
   EXPECT_NEAR(rows[1].memory_delta.value, -kMatrices * (16 - 4.16) / 8, 1.0);
-  EXPECT_LT(rows[1].decode_step, rows[0].decode_step);
+  EXPECT_LT(rows[1].estimate.decode_step, rows[0].estimate.decode_step);
   // Four sequences of 512 tokens at 131,072 bytes; fp8 halves them.
   EXPECT_DOUBLE_EQ(rows[2].memory_delta.value, -4 * 512 * 65536.0);
 }

@@ -50,6 +50,17 @@ TEST(Vary, RangesTakeSuffixesAndStandBesideOtherValues) {
   EXPECT_THAT(values_of("x=1e3-3e3+1e3"), ElementsAre("1000", "2000", "3000"));
 }
 
+TEST(Vary, ValuesAloneHaveTheSameGrammar) {
+  EXPECT_THAT(parse_values("1-8*2,3k", "--batch"), ElementsAre("1", "2", "4", "8", "3k"));
+  try {
+    parse_values("1-8", "--batch");
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "--batch: '1-8' has a range without a step, expected for example 1-8+1 or 1-8*2");
+  }
+}
+
 TEST(Vary, KeysAreSpelledAsFlagsOrAsInScenarios) {
   EXPECT_EQ(parse_knob("--max-num-seqs=8", "--vary").key, "max_num_seqs");
   EXPECT_EQ(parse_knob("cluster.pools.0.replicas=2", "--vary").key, "cluster.pools.0.replicas");

@@ -1,0 +1,105 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+CommandResult estimate(const std::string& flags) {
+  return run_command("estimate --model llama-2-7b --gpu a100-80gb " + flags);
+}
+
+TEST(EstimateCommand, SaysWhatABatchDoes) {
+  const CommandResult result = estimate("--batch 1-512*2 --isl 1k --osl 128");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("products from 162 sequences, attention never, the whole step "
+                                    "never"));
+  EXPECT_THAT(result.out, HasSubstr("beyond memory"));
+}
+
+TEST(EstimateCommand, PlainNumbersGoToSpreadsheets) {
+  const CommandResult result = estimate("--batch 1,2 --isl 1k -o csv");
+  EXPECT_THAT(result.out,
+              HasSubstr("Batch,Prompt,K/V (GB),Time (ms),± (%),Least (ms),Tokens/s,Products,"));
+  EXPECT_THAT(result.out, HasSubstr("\n2,1000,"));
+}
+
+TEST(EstimateCommand, WhatDoesNotFitExitsWithThree) {
+  const std::string large = "estimate --model llama-2-70b --gpu a100-80gb ";
+  EXPECT_EQ(run_command(large + "--batch 1,2").exit_code, 3);
+  const CommandResult one = run_command(large + "--isl 128 --osl 2");
+  EXPECT_EQ(one.exit_code, 3);
+  // 68.7 B weights of 2 bytes at 2,039 GB/s take 67.4 ms: 1 - 2.039 / 312 of the FLOP/s idle.
+  EXPECT_THAT(one.out, HasSubstr("67.4 ms"));
+  EXPECT_THAT(one.out, HasSubstr("99.3 % of the FLOP/s unused"));
+}
+
+TEST(EstimateCommand, WritesAPageOfSeveralBatches) {
+  const TemporaryFolder folder;
+  const CommandResult result = estimate("--batch 1-64*4 --html page.html");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("written to page.html"));
+  EXPECT_GT(std::filesystem::file_size("page.html"), 10'000U);
+}
+
+void expect_refused(const CommandResult& result, const std::string& reason) {
+  EXPECT_EQ(result.exit_code, 2) << result.out;
+  EXPECT_THAT(result.err, HasSubstr(reason));
+}
+
+TEST(EstimateCommand, FlagsThatWouldChangeNothingAreRefused) {
+  expect_refused(estimate("--html page.html"), "--html: needs several batches");
+  expect_refused(estimate("--batch 1,2 --ops"), "--ops: needs a single batch");
+  for (const char* knob : {"--enable-prefix-caching", "--disable-radix-cache", "--watermark 0.1",
+                           "--scheduling-policy priority", "--long-prefill-token-threshold 8"}) {
+    expect_refused(estimate(knob), "would change nothing here");
+  }
+  // A server's command line has such flags for the server.
+  EXPECT_EQ(run_command("estimate --gpu h100 --from-cmd 'vllm serve "
+                        "meta-llama/Llama-3.1-8B-Instruct --enable-prefix-caching'")
+                .exit_code,
+            0);
+}
+
+TEST(EstimateCommand, SequencesLongerThanTheModelsAreRefused) {
+  const CommandResult result = estimate("--isl 4000 --osl 97");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("longer than max_model_len, 4096 tokens"));
+  EXPECT_EQ(estimate("--isl 4000 --osl 96").exit_code, 0);
+}
+
+// AWQ weights have no figures of the A100: their times come from defaults, and no percentage
+// compares them with fitted ones.
+TEST(EstimateCommand, ComparesOnlyTimesOfLikeSources) {
+  const CommandResult result = estimate("");
+  EXPECT_THAT(result.out, HasSubstr("fitted"));
+  const nlohmann::json answer = nlohmann::json::parse(estimate("-o json").out);
+  for (const auto& variant : answer["variants"]) {
+    EXPECT_TRUE(variant["decode_step_source"].contains("rung"));
+    EXPECT_GT(variant["decode_step_source"]["relative_uncertainty"], 0.0);
+  }
+}
+
+TEST(StaircaseCommand, FlagsThatWouldChangeNothingAreRefused) {
+  const std::string counted = "staircase --prompt 10 --generate 5 ";
+  for (const char* flag : {"--acceptance 0.5", "--tp 2", "--engine vllm", "--kv-cache-dtype fp8"}) {
+    expect_refused(run_command(counted + flag), "would change nothing without --model and --gpu");
+  }
+  const std::string timed = counted + "--model llama-3.1-8b --gpu h100 ";
+  expect_refused(run_command(timed + "--num-speculative-tokens 3"), "needs --acceptance");
+  expect_refused(run_command(timed + "--acceptance 0.5 --num-speculative-tokens 0"),
+                 "--acceptance: needs --num-speculative-tokens");
+  expect_refused(run_command(timed + "--watermark 0.5"), "which requests run when");
+  EXPECT_EQ(run_command(timed + "--acceptance 0.5").exit_code, 0);
+}
+
+}  // namespace
+}  // namespace roofcast::test
