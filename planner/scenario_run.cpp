@@ -10,6 +10,7 @@
 #include "model/architecture/experts.hpp"
 #include "model/step/sampled_steps.hpp"
 #include "model/step/scaled_step_time.hpp"
+#include "model/step/step_summary.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/simulate.hpp"
 
@@ -176,7 +177,12 @@ std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTim
   std::vector<StepEstimate> steps;
   for (std::size_t i = 0; i < run.pools.size(); ++i) {
     steps.push_back(steps_of(sampled[i], step_times[i]));
-    run.pools[i].step_uncertainty = steps.back().relative_uncertainty;
+    PoolRun& pool = run.pools[i];
+    const StepSummary summary = summary_of(steps.back(), pool.deployment.gpu);
+    pool.step_uncertainty = steps.back().relative_uncertainty;
+    if (summary.whole.time <= Seconds{}) continue;  // no step ran
+    pool.mfu = summary.needed_compute / summary.whole.time;
+    pool.mbu = summary.needed_memory / summary.whole.time;
   }
   return steps;
 }

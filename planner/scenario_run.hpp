@@ -29,6 +29,10 @@ struct PoolRun {
   /// Relative standard deviation of the times of the steps that its engines ran. Filled in by
   /// simulate_sampled.
   double step_uncertainty = 0;
+  /// Utilisation of each GPU while a step is in progress, 0 to 1, from a sample of those steps
+  /// (StepSummary). Filled in by simulate_sampled.
+  double mfu = 0;
+  double mbu = 0;
 };
 
 /// A simulation with all its inputs.
@@ -75,8 +79,8 @@ PoolStepTimes step_times_of(const SimulationRun& run);
 Cluster cluster_of(const Scenario& scenario, std::span<const PoolRun> pools,
                    std::span<const StepTime* const> step_times);
 
-/// Fills in the result and the uncertainty of each pool's steps. Returns, for each pool, a sample
-/// of the steps that its engines ran, summed into one estimate.
+/// Fills in the result, and uncertainty and utilisation of each pool's steps. Returns, for each
+/// pool, a sample of the steps that its engines ran, summed into one estimate.
 std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,
                                            const ProgressFunction& progress);
 

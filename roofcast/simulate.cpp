@@ -124,6 +124,13 @@ void members(Visitor& visit, SimulatedEngine& engine) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, PoolUtilisation& use) {
+  visit("pool", use.pool, "name of the pool");
+  visit("mfu", use.mfu, "FLOPs that the model needs, over those of the dense peak, 0 to 1");
+  visit("mbu", use.mbu, "bytes of weights and KV cache, over those of the bandwidth, 0 to 1");
+}
+
+template <class Visitor>
 void members(Visitor& visit, StageResult& stage) {
   visit("name", stage.name, "10 /s for 60 s, ...");
   members(visit, static_cast<LoadResult&>(stage));
@@ -153,6 +160,7 @@ void members(Visitor& visit, SimulationAnswer& answer) {
   visit("slo", answer.slo, "verdict on the SLO");
   visit("saturation", answer.saturation, "whether the engine keeps up");
   visit("engine", answer.engine, "all replicas together");
+  visit("utilisation", answer.utilisation, "of each pool's GPUs while a step is in progress");
   visit("stages", answer.stages, "stages of the load, if several are reported");
   visit("replicas", answer.replicas, "if there are several, or their number may change");
   visit("unserved", answer.unserved, "requests that were not served and why, for readers");
@@ -223,6 +231,9 @@ SimulationAnswer answer_of(const SimulationRun& run) {
                        .queueing_share = result.saturation.queueing_share};
   static_cast<EngineUse&>(answer.engine) = result.use;
   if (answer.inputs.deployment) answer.engine.kv_blocks = run.pools.front().plan.kv_blocks;
+  for (const PoolRun& pool : run.pools) {
+    answer.utilisation.push_back({.pool = pool.name, .mfu = pool.mfu, .mbu = pool.mbu});
+  }
   answer.stages = result.stages;
   answer.replicas = result.replicas;
   answer.unserved = result.notes;

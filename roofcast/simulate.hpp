@@ -74,6 +74,14 @@ struct SimulatedEngine : EngineUse {
   std::optional<std::int64_t> kv_blocks{};  // set if equal in all pools
 };
 
+/// What a pool's GPUs were used for while a step was in progress, as shares of their datasheet
+/// rates. A step in progress all the time says nothing of either.
+struct PoolUtilisation {
+  std::string pool{};
+  double mfu = 0;  // FLOPs that the model needs, over those of the dense peak
+  double mbu = 0;  // bytes of weights and KV cache, over those of the memory bandwidth
+};
+
 struct SimulationAnswer {
   AnswerHead head{};
   SimulationInputs inputs{};
@@ -87,10 +95,11 @@ struct SimulationAnswer {
   SimulatedSlo slo{};
   SimulatedSaturation saturation{};
   SimulatedEngine engine{};
-  std::vector<StageResult> stages{};      // if several are reported
-  std::vector<ReplicaResult> replicas{};  // if there are several, or their number may change
-  std::vector<std::string> unserved{};    // what was not served and why, human-readable
-  std::vector<std::string> notes{};       // assumptions behind the numbers, human-readable
+  std::vector<PoolUtilisation> utilisation{};  // of every pool
+  std::vector<StageResult> stages{};           // if several are reported
+  std::vector<ReplicaResult> replicas{};       // if there are several, or their number may change
+  std::vector<std::string> unserved{};         // what was not served and why, human-readable
+  std::vector<std::string> notes{};            // assumptions behind the numbers, human-readable
   std::optional<DollarsPerHour> cost_per_hour{};  // unset: some GPU has no price
   std::optional<double> dollars_per_million_output_tokens{};
   std::optional<LimitsAnswer> limits{};  // with `explain`

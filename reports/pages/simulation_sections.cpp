@@ -113,7 +113,12 @@ Table load_table(const SimulationAnswer& answer) {
   }
   row("preemptions", fmt::format("{} ({} recomputed)", with_separators(use.preemptions),
                                  counted(use.recomputed_tokens, "token")));
-  row("engine busy", as_percent(use.busy_share));
+  row("step in progress", as_percent(use.busy_share) + " of the time");
+  for (const PoolUtilisation& pool : answer.utilisation) {
+    row(answer.utilisation.size() > 1 ? "  of it in pool " + pool.pool : "  of it used",
+        fmt::format("{} of the FLOP/s (MFU), {} of the memory bandwidth (MBU)",
+                    as_percent(pool.mfu), as_percent(pool.mbu)));
+  }
   if (result.goodput_per_s) {
     row("goodput", fmt::format("{} /s ({} of the requests)", fixed(*result.goodput_per_s, 2),
                                as_percent(result.goodput_share.value_or(0))));
@@ -165,7 +170,7 @@ Table replica_table(const SimulationAnswer& answer) {
                           {"Prefill tokens"},
                           {"Decode tokens"},
                           {"Steps"},
-                          {"Busy"},
+                          {"In a step"},
                           {"Running mean"},
                           {"KV peak"},
                           {"Preemptions"}},

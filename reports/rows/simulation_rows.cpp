@@ -43,6 +43,14 @@ void add_kv_blocks(std::vector<MetricRow>& rows, const std::vector<PoolRun>& poo
   }
 }
 
+void add_utilisation(std::vector<MetricRow>& rows, const std::vector<PoolRun>& pools) {
+  for (const PoolRun& pool : pools) {
+    const std::string statistic = pools.size() == 1 ? "value" : "pool " + pool.name;
+    rows.push_back({"mfu", statistic, pool.mfu});
+    rows.push_back({"mbu", statistic, pool.mbu});
+  }
+}
+
 std::optional<double> when(Nanoseconds time) {
   if (time == kNever) return std::nullopt;
   return to_seconds(time).value;
@@ -155,6 +163,7 @@ std::vector<MetricRow> simulation_metrics(const SimulationRun& run) {
     if (const auto value = figure.value(run.result)) rows.push_back({figure.name, "value", *value});
   }
   add_kv_blocks(rows, run.pools);
+  add_utilisation(rows, run.pools);
   for (const LatencyFigure& latency : kLatencyFigures) {
     add_distribution(rows, latency.name, run.result.*latency.distribution);
   }
