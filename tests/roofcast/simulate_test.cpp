@@ -72,6 +72,28 @@ TEST(SimulationAnswer, OfWhatDoesNotFitSaysWhyAndNothingElse) {
   expect_to_read_back(answer);
 }
 
+// Utilisation against the step's own bounds: a prompt of 8,000 tokens does 8,000 x 2 FLOPs a weight
+// and reads it once, far beyond the 295 FLOP/byte of an H100's ridge; a decode step of one sequence
+// does 1 FLOP/byte.
+TEST(SimulationAnswer, SaysWhatPromptsAndDecodesUse) {
+  const auto used = [](std::int64_t input, std::int64_t output) {
+    Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100"};
+    scenario.workload = SyntheticWorkload{
+        .num_prompts = 1, .input = fixed_length(input), .output = fixed_length(output)};
+    const SimulationAnswer answer = simulate({.scenario = scenario});
+    EXPECT_EQ(answer.utilisation.size(), 1U);
+    return answer.utilisation.at(0);
+  };
+  const PoolUtilisation prompt = used(8000, 1);
+  EXPECT_GT(prompt.mfu, 0.3);
+  EXPECT_LT(prompt.mfu, 1);
+  EXPECT_GT(prompt.mfu, 20 * prompt.mbu);  // 8000 / 295 = 27, attention on top
+  const PoolUtilisation decode = used(1, 500);
+  EXPECT_GT(decode.mbu, 0.3);
+  EXPECT_LT(decode.mbu, 1);
+  EXPECT_GT(decode.mbu, 200 * decode.mfu);  // 295, but for the first step
+}
+
 TEST(SimulationAnswer, OfARunThatWasStoppedIsNoYes) {
   const SimulationAnswer answer =
       simulate({.scenario = chat()}, [](std::int64_t done, std::int64_t) { return done < 10; });
