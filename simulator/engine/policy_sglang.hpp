@@ -24,6 +24,9 @@ class SglangPolicy final : public BatchingPolicy {
   bool schedules_in_aggregate() const override { return true; }
   void finish(EngineState& state, RequestId id) override;
   void abandon(EngineState& state, RequestId id) override;
+  Demand demand_of(const Engine& engine, const Request& request,
+                   const CacheLayout& layout) const override;
+  std::string step_limit(const Engine& engine, const CacheLayout& layout) const override;
   std::int64_t cached_tokens(const EngineState& state, RequestId id) const override;
 
   /// The ratio before the step that is decided next.
