@@ -126,7 +126,7 @@ struct Engine {
   bool prefix_caching = true;
   bool cuda_graphs = true;
   bool async_scheduling = true;
-  bool reserve_full_sequence = true;
+  bool reserve_full_sequence = true;  // admit what fits as a whole, not by its first chunk
   ChunkedLayers chunked_layers = ChunkedLayers::apart;
   std::int64_t long_prefill_token_threshold = 0;  // 0: off
   double watermark = 0.0;

@@ -251,9 +251,10 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = on_off,
            .owner = vllm_scheduler,
-           .help = "admit a request only when all blocks of its prompt are free",
-           .effect = "Whether a request is admitted only when blocks for its whole sequence are "
-                     "free, not only for its first chunk.",
+           .help = "admit a request only when its whole sequence so far fits",
+           .effect = "Whether a request is admitted only when blocks are free for its whole "
+                     "sequence so far (its prompt; after a preemption also what it generated), not "
+                     "only for its first chunk.",
            .examples = {true}}),
       knob<&O::long_prefill_token_threshold, &Engine::long_prefill_token_threshold>(
           {.flag = "long-prefill-token-threshold",

@@ -6,8 +6,8 @@
 //               VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE; the 8,253 blocks that 0.15.1
 //               printed for Llama-4-Scout on two H100 are a quarter of what groups would give).
 //   0.17 - 0.20: sampler without the sort (15 bytes); asynchronous scheduling; a request is
-//               admitted when its whole sequence fits. Knobs as printed at start-up by vLLM 0.19.0
-//               (configuration dump of a run on an RTX 4090).
+//               admitted when its whole sequence so far fits. Knobs as printed at start-up by vLLM
+//               0.19.0 (configuration dump of a run on an RTX 4090).
 //   0.21 on:    an estimate of CUDA-graph memory is subtracted from the KV budget (default since
 //               0.21.0 by the engine's own log message); utilisation 0.92.
 // The scheduling changes are dated only to within a few versions.
@@ -164,7 +164,7 @@ std::vector<EnginePreset> vllm_presets() {
        .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm},
       {.name = "vllm-0.19",
-       .summary = "vLLM 0.17 to 0.20: asynchronous scheduling, whole-prompt admission",
+       .summary = "vLLM 0.17 to 0.20: asynchronous scheduling, whole-sequence admission",
        .first_minor = 17,
        .defaults = {.memory = memory_of_vllm_0_19(), .host = host_of_vllm()},
        .on_large_gpu = kVllmLargeBatch,
