@@ -20,6 +20,9 @@
 
 namespace roofcast {
 
+/// The preset if no engine is named, and if vLLM is named without a version.
+inline constexpr const char* kDefaultEngine = "vllm-0.19";
+
 /// Which rule divides the GPU's memory.
 enum class MemoryRule { textbook, vllm, sglang, tensorrt_llm };
 

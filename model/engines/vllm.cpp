@@ -194,7 +194,7 @@ std::vector<EnginePreset> vllm_presets() {
 }
 
 const EnginePreset* find_vllm_preset(const EngineDescription& vllm, const EngineName& name) {
-  if (name.version.empty()) return preset_named(vllm, "vllm-0.19");
+  if (name.version.empty()) return preset_named(vllm, kDefaultEngine);
   if (name.version == "2025") return preset_named(vllm, "vllm-0.11");
   if (name.version == "2026") return preset_named(vllm, "vllm-0.29");
   const std::optional<int> minor = minor_version(name.version);
