@@ -1,7 +1,8 @@
 // The knobs of a serving engine, one row each: its name as a flag and in a scenario file, its type
 // and range, which engines have it and what it does. Flags, scenario files and their schema,
 // checks, the web API, what-if, completion and the manual are all generated from this table. To add
-// a knob, add a member to EngineOverrides, its row in knobs.cpp and the code that uses it.
+// a knob, add a member to EngineOverrides and one to Engine, its row in knobs.cpp and the code that
+// uses it.
 #pragma once
 
 #include <cstdint>
