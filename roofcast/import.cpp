@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/dates.hpp"
+#include "base/error.hpp"
 #include "base/io/output_file.hpp"
 #include "base/io/shown.hpp"
 #include "base/numbers.hpp"

@@ -33,8 +33,8 @@ Bytes row_bytes_of_sequence(const Engine& engine, const CacheLayout& layout, std
   return layout.row_bytes() * static_cast<double>(rows);
 }
 
-CacheLayout layout_of(const Deployment& deployment, const Transformer& model,
-                      const Parallelism& parallel) {
+CacheLayout cache_layout_of(const Deployment& deployment, const Transformer& model,
+                            const Parallelism& parallel) {
   const Engine& engine = deployment.engine;
   return cache_layout(model, engine.kv_cache_dtype, parallel, engine.block_size,
                       engine.chunked_layers);
@@ -56,7 +56,7 @@ std::vector<Bytes> bytes_by_stage(const Deployment& deployment, std::int64_t tok
                        deployment.model.layers.begin() + range.last);
     bytes.push_back(
         engine.memory.whole_blocks
-            ? row_bytes_of_sequence(engine, layout_of(deployment, part, one_stage), tokens)
+            ? row_bytes_of_sequence(engine, cache_layout_of(deployment, part, one_stage), tokens)
             : cache_bytes_per_sequence(part, engine.kv_cache_dtype, tokens, parallel.tensor));
   }
   return bytes;
@@ -162,7 +162,7 @@ MemoryPlan plan_memory(const Deployment& deployment) {
   MemoryPlan plan;
   plan.total = division.total;
   plan.kv_budget = std::max(Bytes{}, division.kv_budget);
-  plan.layout = layout_of(deployment, deployment.model, deployment.parallel);
+  plan.layout = cache_layout_of(deployment, deployment.model, deployment.parallel);
   plan.kv_blocks = count_blocks(engine, plan.layout, plan.kv_budget);
   plan.kv_tokens = tokens_in(plan.layout, plan.kv_blocks);
   plan.relative_uncertainty = uncertainty(deployment, division.kv_budget);
