@@ -316,7 +316,7 @@ TEST(Memory, ComparesEnginesForAKnobThatOneOfThemHas) {
   ASSERT_TRUE(answer.engines);
   EXPECT_TRUE(answer.engines->front().refused);
   ASSERT_TRUE(answer.engines->back().memory);
-  EXPECT_EQ(answer.engines->back().memory->overhead.value, 3e9);
+  EXPECT_EQ(answer.engines->back().memory->one_gpu.overhead.value, 3e9);
 }
 
 TEST(Memory, RefusesWhatWouldChangeNothing) {
