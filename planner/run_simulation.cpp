@@ -7,7 +7,7 @@
 
 #include "base/numbers.hpp"
 #include "planner/step_description.hpp"
-#include "simulator/engine/admission.hpp"
+#include "simulator/engine/batching_policy.hpp"
 
 namespace roofcast {
 namespace {
@@ -61,8 +61,10 @@ std::vector<std::string> notes_on_cluster(const Scenario& scenario,
 
 /// What clients declare matters to engines that reserve for it.
 void note_max_tokens(std::vector<std::string>& notes, const SimulationRun& run) {
-  const bool reserved = std::ranges::any_of(
-      run.pools, [](const PoolRun& pool) { return reserves_output(pool.deployment.engine); });
+  const bool reserved = std::ranges::any_of(run.pools, [](const PoolRun& pool) {
+    const Engine& engine = pool.deployment.engine;
+    return make_policy(engine)->reserves_output(engine);
+  });
   const bool exact = std::ranges::all_of(run.workload.requests, [](const Request& request) {
     return request.max_tokens == kExactMaxTokens;
   });

@@ -47,7 +47,7 @@ class FastEngine final : public ReplicaEngine {
   FastEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps,
              std::unique_ptr<BatchingPolicy> policy);
 
-  void enqueue(RequestId id) override { roofcast::enqueue(state_, id); }
+  void enqueue(RequestId id) override { roofcast::enqueue(state_, *policy_, id); }
   std::optional<Nanoseconds> start_step(Nanoseconds now) override;
   std::optional<Nanoseconds> start_steps(Nanoseconds now, Nanoseconds horizon) override;
   void move_step_end(Nanoseconds end) override;

@@ -21,7 +21,7 @@ class PlainEngine final : public ReplicaEngine {
   PlainEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps,
               GapCounting counting = GapCounting::at_once);
 
-  void enqueue(RequestId id) override { roofcast::enqueue(state_, id); }
+  void enqueue(RequestId id) override { roofcast::enqueue(state_, *policy_, id); }
   std::optional<Nanoseconds> start_step(Nanoseconds now) override;
   void move_step_end(Nanoseconds end) override;
   std::span<const RequestId> finish_step() override;

@@ -18,7 +18,7 @@ struct RequestState {
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   /// Output for which engines reserve K and V ahead: what the client declared (kNoMaxTokens if
-  /// nothing); once enqueued within the engine's limit (output_limit()), at least output_tokens.
+  /// nothing); once enqueued what is reserved (reserved_output()).
   std::int64_t max_tokens = 0;
   std::int64_t priority = 0;
   std::int32_t adapter = -1;  // LoRA adapter; -1: the base model

@@ -30,7 +30,7 @@ void charge(const EngineState& state, PrefillBudget& budget, std::int64_t tokens
   if (budget.chunk_left) *budget.chunk_left -= charged;
 }
 
-std::int64_t reserved_output(std::int64_t tokens) { return std::min(tokens, kMaxReservedOutput); }
+std::int64_t clipped_output(std::int64_t tokens) { return std::min(tokens, kMaxReservedOutput); }
 
 /// How a waiting request would start: `computed` tokens are cached, `tokens` are computed.
 struct Start {
@@ -85,7 +85,7 @@ PrefillBudget prefill_budget(const EngineState& state, std::span<const RequestId
   std::int64_t output = 0;
   for (RequestId id : decoding) {
     const RequestState& request = state[id];
-    output += reserved_output(request.max_tokens - request.emitted);
+    output += clipped_output(request.max_tokens - request.emitted);
   }
   PrefillBudget budget{.reserved = ratio * static_cast<double>(output),
                        .input_left = state.engine.max_prefill_tokens - mixed_decodes};
@@ -112,7 +112,7 @@ std::optional<bool> continue_prompt(EngineState& state, RequestId id, PrefillBud
   if (tokens <= 0) return std::nullopt;
   if (!state.blocks.grow(request.kv, request.computed + tokens, tokens)) return std::nullopt;
   plan.scheduled.push_back({id, tokens});
-  charge(state, budget, tokens, whole ? reserved_output(request.max_tokens) : 0);
+  charge(state, budget, tokens, whole ? clipped_output(request.max_tokens) : 0);
   return whole;
 }
 
@@ -127,7 +127,7 @@ Admission admit_next(EngineState& state, RadixPrefix& prefix, PrefillBudget& bud
   const std::int64_t input = whole_pages(start.tokens, page);
   // Tokens received from another replica need pages but no computing.
   const std::int64_t total = start.tokens + request.received + page +
-                             reserved_output(request.max_tokens - request.generated);
+                             clipped_output(request.max_tokens - request.generated);
   const double left =
       tokens_left(state, budget) - static_cast<double>(prefix.free_tokens(start.match));
   if (static_cast<double>(total) >= left) return {.pool_full = true, .stop = true};
@@ -137,7 +137,7 @@ Admission admit_next(EngineState& state, RadixPrefix& prefix, PrefillBudget& bud
   const bool too_long = budget.chunk_left && input > *budget.chunk_left;
   if (too_long && !cut_to(start, *budget.chunk_left, page)) return {.stop = true};
   if (!has_blocks(state, prefix, start)) return {.pool_full = true, .stop = true};
-  const std::int64_t output = start.cut ? 0 : reserved_output(request.max_tokens);
+  const std::int64_t output = start.cut ? 0 : clipped_output(request.max_tokens);
   begin(state, prefix, start, plan);
   charge(state, budget, start.tokens, output);
   const std::int64_t free = pool_tokens(state.blocks, state.blocks.free());

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "simulator/engine/admission.hpp"
 #include "simulator/engine/draft_acceptance.hpp"
 
 namespace roofcast {
@@ -40,10 +39,9 @@ std::int64_t tokens_of_step(const EngineState& state, const RequestState& reques
 
 }  // namespace
 
-void enqueue(EngineState& state, RequestId id) {
+void enqueue(EngineState& state, const BatchingPolicy& policy, RequestId id) {
   RequestState& request = state[id];
-  request.max_tokens = output_limit(state.engine, state.blocks, request.input_tokens,
-                                    request.output_tokens, request.max_tokens);
+  request.max_tokens = reserved_output(policy, state, request);
   state.waiting.push_back(id, request.priority);
 }
 

@@ -6,7 +6,7 @@
 namespace roofcast {
 
 /// Adds a request, already in the table, to the queue.
-void enqueue(EngineState& state, RequestId id);
+void enqueue(EngineState& state, const BatchingPolicy& policy, RequestId id);
 
 /// Counts the admissions and preemptions of a decision taken at `now`.
 void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now);

@@ -1,11 +1,10 @@
 // Static batching, worked out by hand. Requests are named A, B, C = 0, 1, 2; "A4" means four tokens
 // of A are computed in the step.
-#include "simulator/engine/policy_static.hpp"
-
 #include <gmock/gmock.h>
 
 #include "model/step/staircase.hpp"
 #include "model/step/step_estimate.hpp"
+#include "simulator/engine/batching_policy.hpp"
 #include "tests/model/step/step_time_cases.hpp"
 #include "tests/simulator/engine/schedule.hpp"
 #include "tests/support/shapes.hpp"
@@ -104,6 +103,13 @@ TEST(NaiveLoop, TakesTheTimeOfTheStaircase) {
         simulate(replica_of(engine, step_time, 1, 16), batch_of({{500, 200}}), {});
     // Each of 200 steps is rounded to a nanosecond.
     EXPECT_NEAR(result.makespan.value, times.naive_total.value, 200 * 0.5e-9 + 1e-12);
+  }
+}
+
+// A kind without a row of kSchedulers would only be found when it runs.
+TEST(Schedulers, EveryPresetHasOne) {
+  for (const EnginePreset& preset : engine_presets()) {
+    EXPECT_NE(make_policy(preset.defaults), nullptr) << preset.name;
   }
 }
 
