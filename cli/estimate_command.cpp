@@ -100,9 +100,12 @@ Section head_section(const EstimateAnswer& answer) {
                .table = answer_table(answer)};
   if (!answer.fits && answer.fitting_sequences) {
     const std::int64_t fitting = *answer.fitting_sequences;
-    head.lines.push_back(fmt::format(
-        "Only {} in memory at once (roofcast memory).",
-        fitting == 1 ? "1 such sequence fits" : with_separators(fitting) + " such sequences fit"));
+    const std::string which =
+        fitting == 0   ? "No such sequence fits"
+        : fitting == 1 ? "Only 1 such sequence fits"
+                       : fmt::format("Only {} such sequences fit", with_separators(fitting));
+    head.lines.push_back(
+        fmt::format("{} in memory{} (roofcast memory).", which, fitting == 0 ? "" : " at once"));
   }
   return head;
 }
