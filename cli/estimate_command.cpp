@@ -23,18 +23,20 @@
 namespace roofcast {
 namespace {
 
-/// A time with its spread, and where most of it comes from: "±8 % fitted".
+/// The spread of a time and where it comes from: "±8 % fitted", "±15 % fitted, datasheet" if part
+/// of the products or of attention is answered by a default.
 std::string source_text(const SourceAnswer& source) {
-  return fmt::format("±{} {}", as_percent(source.relative_uncertainty, 0),
-                     name_of(source.provenance));
+  const bool partly = source.provenance != Provenance::datasheet &&
+                      (source.products_by_default || source.attention_by_default);
+  return fmt::format("±{} {}{}", as_percent(source.relative_uncertainty, 0),
+                     name_of(source.provenance), partly ? ", datasheet" : "");
 }
 
 /// None between a time from this GPU's own figures and one from defaults: the difference would be
 /// that of the sources.
 std::string change(Seconds before, const SourceAnswer& from, Seconds after,
                    const SourceAnswer& to) {
-  const bool by_default = from.provenance == Provenance::datasheet;
-  if (by_default != (to.provenance == Provenance::datasheet)) return "other source";
+  if (!from.is_like(to)) return "other source";
   const double percent = std::round((after / before - 1.0) * 100.0);
   return percent == 0 ? "0 %" : fmt::format("{:+.0f} %", percent);
 }
@@ -100,9 +102,12 @@ Section head_section(const EstimateAnswer& answer) {
                .table = answer_table(answer)};
   if (!answer.fits && answer.fitting_sequences) {
     const std::int64_t fitting = *answer.fitting_sequences;
-    head.lines.push_back(fmt::format(
-        "Only {} in memory at once (roofcast memory).",
-        fitting == 1 ? "1 such sequence fits" : with_separators(fitting) + " such sequences fit"));
+    const std::string which =
+        fitting == 0   ? "No such sequence fits"
+        : fitting == 1 ? "Only 1 such sequence fits"
+                       : fmt::format("Only {} such sequences fit", with_separators(fitting));
+    head.lines.push_back(
+        fmt::format("{} in memory{} (roofcast memory).", which, fitting == 0 ? "" : " at once"));
   }
   return head;
 }

@@ -93,9 +93,17 @@ PartAnswer part_of(const StepPart& part) {
 }
 
 SourceAnswer source_of(const StepEstimate& step, const StepSummary& summary) {
-  return {.relative_uncertainty = step.relative_uncertainty,
-          .provenance = summary.provenance,
-          .share = summary.provenance_share};
+  SourceAnswer source{.relative_uncertainty = step.relative_uncertainty,
+                      .provenance = summary.provenance,
+                      .share = summary.provenance_share};
+  for (const OperatorEstimate& op : step.operators) {
+    if (op.provenance != Provenance::datasheet) continue;
+    const OperatorFamily family = op.work.family;
+    source.products_by_default |= family == OperatorFamily::gemm || family == OperatorFamily::moe;
+    source.attention_by_default |=
+        family == OperatorFamily::prefill_attention || family == OperatorFamily::decode_attention;
+  }
+  return source;
 }
 
 StepAnswer step_of(const StepEstimate& step, const StepSummary& summary) {

@@ -76,6 +76,14 @@ struct SourceAnswer {
   double relative_uncertainty = 0;
   Provenance provenance = Provenance::datasheet;
   double share = 0;
+  bool products_by_default = false;
+  bool attention_by_default = false;
+
+  /// Whether a ratio to a time from `other` is one of the work, not of the sources.
+  bool is_like(const SourceAnswer& other) const {
+    return products_by_default == other.products_by_default &&
+           attention_by_default == other.attention_by_default;
+  }
 };
 
 /// A step as a whole, on one GPU.
@@ -220,6 +228,9 @@ void members(Visitor& visit, SourceAnswer& source) {
         "one standard deviation of the time, as a share of it");
   visit("rung", source.provenance, "source of most of the operators' time");
   visit("rung_share", source.share, "share of the operators' time from that source");
+  visit("products_by_default", source.products_by_default,
+        "whether any matrix product is answered by the datasheet with a default efficiency");
+  visit("attention_by_default", source.attention_by_default, "the same of attention");
 }
 
 template <class Visitor>

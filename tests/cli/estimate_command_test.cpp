@@ -11,7 +11,6 @@ namespace roofcast::test {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 CommandResult estimate(const std::string& flags) {
   return run_command("estimate --model llama-2-7b --gpu a100-80gb " + flags);
@@ -76,15 +75,17 @@ TEST(EstimateCommand, SequencesLongerThanTheModelsAreRefused) {
   EXPECT_EQ(estimate("--isl 4000 --osl 96").exit_code, 0);
 }
 
-// AWQ weights have no figures of the A100: their times come from defaults, and no percentage
-// compares them with fitted ones.
+// The A100's profile has efficiencies of bf16 products only: AWQ and fp8 products come from
+// defaults, and no percentage compares them with fitted ones.
 TEST(EstimateCommand, ComparesOnlyTimesOfLikeSources) {
-  const CommandResult result = estimate("");
-  EXPECT_THAT(result.out, HasSubstr("fitted"));
+  EXPECT_THAT(estimate("").out, HasSubstr("other source"));
   const nlohmann::json answer = nlohmann::json::parse(estimate("-o json").out);
   for (const auto& variant : answer["variants"]) {
-    EXPECT_TRUE(variant["decode_step_source"].contains("rung"));
-    EXPECT_GT(variant["decode_step_source"]["relative_uncertainty"], 0.0);
+    const auto& source = variant["decode_step_source"];
+    const std::string name = variant["name"];
+    const bool by_default = name.starts_with("awq") || name.starts_with("fp8 weights");
+    EXPECT_EQ(source["products_by_default"], by_default) << name;
+    EXPECT_GT(source["relative_uncertainty"], 0.0);
   }
 }
 
