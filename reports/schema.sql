@@ -5,7 +5,7 @@ PRAGMA user_version = 5;             -- version of this schema
 
 CREATE TABLE runs (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,  -- never reused, not even after a deletion
-  kind          TEXT NOT NULL,  -- command that made it: 'simulate', 'calibrate', 'validate', 'measured', 'plan', 'capacity'
+  kind          TEXT NOT NULL,  -- what made it: 'simulate', 'measured' ... (reports/store.md lists them)
   created_at    TEXT NOT NULL,  -- ISO 8601, UTC: '2026-01-31T12:00:00Z'
   tool_version  TEXT NOT NULL,  -- of roofcast
   command_line  TEXT NOT NULL,  -- as it can be run again

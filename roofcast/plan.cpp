@@ -201,9 +201,9 @@ void refuse_pools(const Scenario& scenario) {
 
 void require_a_promise(const Slo& slo, const std::optional<double>& goodput_share) {
   const auto has_targets = [](const SloClass& one) { return !one.targets.empty(); };
-  const bool promised = !slo.targets.empty() || goodput_share ||
-                        std::any_of(slo.classes.begin(), slo.classes.end(), has_targets);
-  if (promised) return;
+  const bool has_slo = !slo.targets.empty() || goodput_share ||
+                       std::any_of(slo.classes.begin(), slo.classes.end(), has_targets);
+  if (has_slo) return;
   throw UsageError(
       "plan needs an SLO: --slo p95:ttft:500ms p95:tpot:50ms, or --goodput with --goodput-share");
 }

@@ -255,7 +255,7 @@ void judge_deployment(const json* given, ValidationCase& result) {
     return given != nullptr && (given->is_string() || given->contains(key));
   };
   if (!gives("parallel") && !gives("cluster")) check_deployment(result.measured, result.scenario);
-  if (!gives("engine")) result.assumed = taken_for_granted(result.measured.setting);
+  if (!gives("engine")) result.assumed = assumptions_of(result.measured.setting);
 }
 
 void read_question(const JsonObject& object, const CasePlace& place, ValidationCase& result) {

@@ -105,7 +105,7 @@ ValidationCase case_of(MeasuredRun run, const ScenarioOptions& given) {
                                    left_for(result.measured, given));
     check_deployment(result.measured, result.scenario);
     if (given.deployment.engine.empty()) {
-      result.assumed = taken_for_granted(result.measured.setting);
+      result.assumed = assumptions_of(result.measured.setting);
     }
     take_recorded_requests(result);
   } catch (const UsageError&) {

@@ -39,7 +39,7 @@ class TimedOperator {
   std::int64_t timed_calls() const { return op_.work.calls / op_.calls_of_shape; }
 
   LinearOperator op_;
-  EfficiencyEstimate reach_;
+  EfficiencyEstimate efficiency_;
   std::optional<MeasuredTimes> measured_;
   std::vector<std::int64_t> bend_;       // counts, ascending
   std::vector<Seconds> longest_so_far_;  // at or before that count
@@ -53,7 +53,7 @@ class TimedMixer {
   TimedMixer(Operator op, const Gpu& gpu)
       : op_(std::move(op)),
         decode_(op_.decode, decode_shape(op_), {}, gpu),
-        beside_(op_.decode, beside_shape(op_), {}, gpu),
+        beside_(op_.decode, decode_shape_beside_prefill(op_), {}, gpu),
         prefill_(op_.prefill, prefill_shape(op_), span_of(op_), gpu) {}
 
   Seconds decode_time(const StepBatch& batch, const Gpu& gpu) const {

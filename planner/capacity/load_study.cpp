@@ -96,8 +96,8 @@ CapacitySearch question_near(const LoadStudy& study, double load) {
 double throughput_of(const LoadStudy& study, Execution& execution) {
   SimulationRun run = at_load(study, study.load_of_run);
   run.workload = all_at_once(run.workload);
-  const auto rates = carried_out(
-      execution, 1, [&](std::int64_t) { return simulate_plainly(run).request_rate_per_s; });
+  const auto rates =
+      run_all(execution, 1, [&](std::int64_t) { return simulate_run(run).request_rate_per_s; });
   throw_if_stopped(run);
   return rates.front();
 }
@@ -150,7 +150,7 @@ SimulationRun at_load(const LoadStudy& study, double load) {
   return run;
 }
 
-SimulationResult simulate_plainly(const SimulationRun& run) {
+SimulationResult simulate_run(const SimulationRun& run) {
   return simulate_deviating(run, step_times_of(run), {}, {});
 }
 
@@ -162,7 +162,7 @@ void throw_if_stopped(const SimulationRun& run) {
 
 LoadTrial trial_of(const LoadStudy& study, const Simulation& simulation, Execution& execution) {
   return [&study, simulation, &execution](std::span<const double> loads) {
-    auto points = carried_out(execution, std::ssize(loads), [&](std::int64_t i) {
+    auto points = run_all(execution, std::ssize(loads), [&](std::int64_t i) {
       const double load = loads[static_cast<std::size_t>(i)];
       return load_point(load, simulation(at_load(study, load)), study.requirement);
     });
@@ -180,13 +180,13 @@ Capacity capacity_of(const LoadStudy& study, Execution& execution) {
   }
   CapacitySearch question = question_around(study, guess);
   question.also = loads_on_the_way(study, question.guess);
-  return find_capacity(trial_of(study, simulate_plainly, execution), question);
+  return find_capacity(trial_of(study, simulate_run, execution), question);
 }
 
-Capacity capacity_again(const LoadStudy& study, double load, Execution& execution) {
+Capacity capacity_confirmed(const LoadStudy& study, double load, Execution& execution) {
   CapacitySearch question = question_near(study, load);
   question.also = loads_on_the_way(study, load);
-  return find_capacity(trial_of(study, simulate_plainly, execution), question);
+  return find_capacity(trial_of(study, simulate_run, execution), question);
 }
 
 Capacity capacity_near(const LoadStudy& study, double load, const Simulation& simulation,
