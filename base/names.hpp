@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace roofcast {
 
@@ -19,6 +20,16 @@ constexpr std::string_view name_in(const NameTable<Enum, kCount>& table, Enum va
     if (one == value) return name;
   }
   return {};
+}
+
+/// The first name of each value, in the table's order.
+template <class Enum, std::size_t kCount>
+std::vector<std::string_view> names_in(const NameTable<Enum, kCount>& table) {
+  std::vector<std::string_view> names;
+  for (const auto& [value, name] : table) {
+    if (name_in(table, value) == name) names.push_back(name);
+  }
+  return names;
 }
 
 /// The value with this name; nullopt if there is none.

@@ -43,6 +43,15 @@ std::string joined(std::span<const std::string> parts, std::string_view separato
   return text;
 }
 
+std::string alternatives(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view& name : names) {
+    if (&name != names.data()) text += &name == &names.back() ? " or " : ", ";
+    text += name;
+  }
+  return text;
+}
+
 std::string in_single_quotes(std::string_view text) {
   std::string result;
   for (const char letter : text) {

@@ -18,6 +18,9 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 
 std::string joined(std::span<const std::string> parts, std::string_view separator = ", ");
 
+/// "a", "a or b", "a, b or c".
+std::string alternatives(std::span<const std::string_view> names);
+
 /// Quotes a word for a POSIX shell (sh, bash): unchanged if it has only letters, digits and
 /// "-_./:=,+@%", otherwise in single quotes.
 std::string shell_quoted(std::string_view word);

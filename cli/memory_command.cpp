@@ -89,21 +89,19 @@ Section remedy_section(const std::vector<Remedy>& remedies) {
 std::string asked_text(const BatchMemory& asked) {
   const std::string batch = fmt::format("{} of {}", counted(asked.batch, "sequence"),
                                         counted(asked.context_tokens, "token"));
-  const double gpus = asked.gpus;
+  const MemoryParts& all = asked.all_gpus;
   const std::string where = asked.gpus == 1 ? "" : fmt::format(" on {} GPUs", asked.gpus);
   if (asked.fits) {
     return fmt::format("Fits: {} {} {} of KV cache{}; {} left for more ({} at most).", batch,
-                       asked.batch == 1 ? "takes" : "take", as_gigabytes(asked.kv_cache * gpus),
-                       where, as_gigabytes(asked.left * gpus),
-                       counted(asked.max_batch, "sequence"));
+                       asked.batch == 1 ? "takes" : "take", as_gigabytes(all.kv_cache), where,
+                       as_gigabytes(all.left), counted(asked.max_batch, "sequence"));
   }
   const std::string missing =
-      asked.left.value < 0
-          ? fmt::format(", {} more than there is", as_gigabytes(Bytes{} - asked.left * gpus))
-          : "";
+      all.left.value < 0 ? fmt::format(", {} more than there is", as_gigabytes(Bytes{} - all.left))
+                         : "";
   return fmt::format("Does not fit: {} {} {} of KV cache{}{} ({} at most).", batch,
-                     asked.batch == 1 ? "needs" : "need", as_gigabytes(asked.kv_cache * gpus),
-                     where, missing, counted(asked.max_batch, "sequence"));
+                     asked.batch == 1 ? "needs" : "need", as_gigabytes(all.kv_cache), where,
+                     missing, counted(asked.max_batch, "sequence"));
 }
 
 std::vector<std::string> asked_lines(const MemoryAnswer& answer) {
@@ -129,7 +127,7 @@ std::vector<std::string> asked_lines(const MemoryAnswer& answer) {
   return lines;
 }
 
-/// Each part on one GPU, and as much on each of all GPUs, in both units that people use.
+/// Each part on one GPU, the fullest, and on all, in both units that people use.
 Table asked_table(const BatchMemory& asked) {
   const bool several = asked.gpus > 1;
   Table table{.title = "Where the memory goes",
@@ -137,20 +135,20 @@ Table asked_table(const BatchMemory& asked) {
               .rows = {}};
   if (several) table.columns.push_back({fmt::format("{} GPUs (GiB)", asked.gpus)});
   table.columns.push_back({several ? fmt::format("{} GPUs (GB)", asked.gpus) : "GB"});
-  const auto add = [&](const char* part, Bytes bytes) {
-    const Bytes all = bytes * static_cast<double>(asked.gpus);
-    std::vector<std::string> row = {part, fixed(to_gib(bytes), 2)};
+  const auto add = [&](const char* part, Bytes MemoryParts::*bytes) {
+    const Bytes all = asked.all_gpus.*bytes;
+    std::vector<std::string> row = {part, fixed(to_gib(asked.one_gpu.*bytes), 2)};
     if (several) row.push_back(fixed(to_gib(all), 2));
     row.push_back(fixed(all.value / 1e9, 2));
     table.rows.push_back(std::move(row));
   };
-  add("weights", asked.weights);
-  add("activations", asked.activations);
-  add("overhead", asked.overhead);
-  add("reserve", asked.reserve);
-  add("KV cache of the batch", asked.kv_cache);
-  add(asked.left.value < 0 ? "missing" : "left", asked.left);
-  add("total", asked.memory);
+  add("weights", &MemoryParts::weights);
+  add("activations", &MemoryParts::activations);
+  add("overhead", &MemoryParts::overhead);
+  add("reserve", &MemoryParts::reserve);
+  add("KV cache of the batch", &MemoryParts::kv_cache);
+  add(asked.one_gpu.left.value < 0 ? "missing" : "left", &MemoryParts::left);
+  add("total", &MemoryParts::memory);
   return table;
 }
 
@@ -173,11 +171,12 @@ Section engines_section(const std::vector<EngineMemory>& engines) {
       section.lines.push_back(row.engine + ": " + row.refused.value_or(""));
       continue;
     }
-    const BatchMemory& m = *row.memory;
-    section.table.rows.push_back(
-        {row.engine, fixed(to_gib(m.weights), 2), fixed(to_gib(m.activations), 2),
-         fixed(to_gib(m.overhead), 2), fixed(to_gib(m.reserve), 2), fixed(to_gib(m.kv_cache), 2),
-         fixed(to_gib(m.left), 2), m.fits ? "yes" : "no", with_separators(m.max_batch)});
+    const MemoryParts& m = row.memory->one_gpu;
+    section.table.rows.push_back({row.engine, fixed(to_gib(m.weights), 2),
+                                  fixed(to_gib(m.activations), 2), fixed(to_gib(m.overhead), 2),
+                                  fixed(to_gib(m.reserve), 2), fixed(to_gib(m.kv_cache), 2),
+                                  fixed(to_gib(m.left), 2), row.memory->fits ? "yes" : "no",
+                                  with_separators(row.memory->max_batch)});
   }
   return section;
 }

@@ -24,7 +24,7 @@ target_link_libraries(roofcast_library
   PRIVATE -Wl,--whole-archive ${archives} -Wl,--no-whole-archive
     roofcast_kernels_cpu roofcast_kernels_cuda Boost::iostreams fmt::fmt SQLiteCpp TBB::tbb Threads::Threads
     $<TARGET_NAME_IF_EXISTS:yaml-cpp>
-  INTERFACE nlohmann_json::nlohmann_json)
+  INTERFACE nlohmann_json::nlohmann_json Boost::headers)
 if(ROOFCAST_HAS_MPI)
   target_link_libraries(roofcast_library PRIVATE MPI::MPI_CXX)
 endif()

@@ -9,8 +9,6 @@
 
 namespace roofcast {
 
-inline constexpr const char* kDefaultEngine = "vllm-0.19";
-
 /// Degrees as given; 1 by default.
 struct ParallelismOptions {
   std::optional<int> tensor{};

@@ -10,6 +10,7 @@
 #include "model/architecture/experts.hpp"
 #include "model/step/sampled_steps.hpp"
 #include "model/step/scaled_step_time.hpp"
+#include "simulator/engine/batching_policy.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/simulate.hpp"
 
@@ -28,10 +29,10 @@ std::int64_t adapters_of(const Scenario& scenario) {
   return synthetic == nullptr ? 0 : synthetic->lora.count;
 }
 
-/// Adapters are simulated only for vLLM; their settings have no effect if no request uses one.
+/// Their settings have no effect if no request uses one.
 void check_adapters(const Scenario& scenario, const PoolScenario& pool, const Engine& engine) {
   if (adapters_of(scenario) > 0) {
-    if (engine.scheduler == SchedulerKind::vllm_v1) return;
+    if (make_policy(engine)->runs_adapters()) return;
     throw UsageError(
         fmt::format("lora_adapters: given for {}, expected one of the vLLM engines", engine.name));
   }

@@ -44,7 +44,7 @@ void check_name(const char* key, const std::string& name, bool is_path) {
 std::vector<EngineListEntry> list_engines() {
   std::vector<EngineListEntry> engines;
   for (const EnginePreset& preset : engine_presets()) {
-    engines.push_back({preset.name, preset.summary});
+    engines.push_back({preset.name, preset.summary, preset.name == kDefaultEngine});
   }
   return engines;
 }

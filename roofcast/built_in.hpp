@@ -9,8 +9,9 @@
 namespace roofcast {
 
 struct EngineListEntry {
-  std::string name{};     // "vllm-0.19"
-  std::string summary{};  // what distinguishes it, one line
+  std::string name{};       // "vllm-0.19"
+  std::string summary{};    // what distinguishes it, one line
+  bool is_default = false;  // used where none is named
 };
 
 /// All engine presets, oldest first for each engine.

@@ -384,7 +384,15 @@ Run measured_row(const MeasuredRun& run, const std::string& command_line, bool k
 ImportAnswer import_runs(const ImportQuestion& question) {
   ImportAnswer answer{.head = answer_head(kRuns),
                       .inputs = {.paths = question.paths, .meta = question.options.meta}};
-  for (const std::string& path : question.paths) read_path(path, question.options, answer);
+  for (const std::string& path : question.paths) {
+    try {
+      read_path(path, question.options, answer);
+    } catch (const UsageError&) {
+      throw;  // the question is wrong, whatever the path
+    } catch (const Error& error) {
+      answer.problems.emplace_back(error.what());
+    }
+  }
   return answer;
 }
 

@@ -46,12 +46,12 @@ struct ImportAnswer {
   ImportInputs inputs{};
   std::vector<ImportedRun> runs{};
   // Not in the JSON.
-  std::vector<std::string> problems{};  // paths that are broken or hold no result; one line each
+  std::vector<std::string> problems{};  // paths that cannot be read or hold no result; a line each
   std::vector<std::string> notes{};     // what was passed over, human-readable
 };
 
-/// Reads every path. A broken file, and a path without a result, is one of `problems`, and the
-/// others are read. Throws Error for a path that does not exist.
+/// Reads every path. A broken file, a path that does not exist and one without a result are
+/// `problems`, and the others are read. Throws UsageError for options that contradict each other.
 ImportAnswer import_runs(const ImportQuestion& question);
 
 /// A measured run as a row of the store, of kind "measured".

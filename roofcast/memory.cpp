@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "model/architecture/weights.hpp"
 #include "planner/sizing.hpp"
 #include "roofcast/answer_json.hpp"
 
@@ -73,6 +74,40 @@ Bytes sum_of(const MemoryPlan& plan, TermKind kind) {
   return total;
 }
 
+/// The fullest GPU with a batch of which it holds `kv_cache`.
+MemoryParts parts_of(const MemoryPlan& plan, Bytes usable, Bytes kv_cache) {
+  return {.weights = sum_of(plan, TermKind::weights),
+          .activations = sum_of(plan, TermKind::activations),
+          .overhead = sum_of(plan, TermKind::overhead),
+          .reserve = sum_of(plan, TermKind::reserve) + sum_of(plan, TermKind::kv_cache) - usable,
+          .kv_cache = kv_cache,
+          .left = usable - kv_cache,
+          .memory = plan.total};
+}
+
+/// All GPUs. Pipeline stages have the same number of blocks, the fullest one's, but not the same
+/// weights and bytes per block; what they save is kept from sequences too. `stages`: bytes of a
+/// sequence on all stages, in those of the fullest.
+MemoryParts on_all(const Deployment& deployment, const MemoryParts& one, double stages) {
+  const Parallelism& parallel = deployment.parallel;
+  const double gpus = parallel.gpus();
+  const double per_stage = gpus / parallel.pipeline;
+  MemoryParts all{.weights = one.weights * gpus,
+                  .activations = one.activations * gpus,
+                  .overhead = one.overhead * gpus,
+                  .kv_cache = one.kv_cache * (per_stage * stages),
+                  .left = one.left * (per_stage * stages),
+                  .memory = one.memory * gpus};
+  if (parallel.pipeline > 1 && !deployment.engine.weight_bytes) {
+    const Bytes fullest = weight_bytes(deployment.model, parallel);
+    all.weights -= (fullest * static_cast<double>(parallel.pipeline) -
+                    weight_bytes_of_stages(deployment.model, parallel)) *
+                   per_stage;
+  }
+  all.reserve = all.memory - all.weights - all.activations - all.overhead - all.kv_cache - all.left;
+  return all;
+}
+
 BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
                          const MemoryQuestion& question) {
   const Engine& engine = deployment.engine;
@@ -83,27 +118,25 @@ BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
     throw Error(fmt::format("context: {} tokens are more than max_model_len, {}", context,
                             engine.max_model_len));
   }
-  BatchMemory asked{.engine = engine.name,
-                    .batch = question.batch.value_or(1),
-                    .context_tokens = context,
-                    .gpus = parallel.gpus(),
-                    .weights = sum_of(plan, TermKind::weights),
-                    .activations = sum_of(plan, TermKind::activations),
-                    .overhead = sum_of(plan, TermKind::overhead),
-                    .memory = plan.total,
-                    .max_batch = max_batch_at(deployment, plan, context) * parallel.data,
-                    .max_num_seqs = engine.max_num_seqs * parallel.data};
+  const std::int64_t batch = question.batch.value_or(1);
+  const std::int64_t per_rank = (batch + parallel.data - 1) / parallel.data;
+  const double tensor = parallel.tensor;
   const Bytes one = sequence_bytes(deployment, plan, context);
-  const Bytes usable = usable_cache(deployment, plan);
-  const double ranks = parallel.tensor * parallel.pipeline;
-  const std::int64_t per_rank = (asked.batch + parallel.data - 1) / parallel.data;
-  asked.kv_bytes_per_token =
-      kv_bytes_per_token(deployment.model, engine.kv_cache_dtype, parallel.tensor) *
-      static_cast<double>(parallel.tensor);
-  asked.kv_bytes_per_sequence = one * ranks;
-  asked.kv_cache = one * static_cast<double>(per_rank);
-  asked.left = usable - asked.kv_cache;
-  asked.reserve = asked.memory - asked.weights - asked.activations - asked.overhead - usable;
+  const Bytes on_stages = sequence_bytes_of_stages(deployment, context);
+  const double stages = one.value > 0 ? on_stages / one : parallel.pipeline;
+  BatchMemory asked{
+      .engine = engine.name,
+      .batch = batch,
+      .context_tokens = context,
+      .gpus = parallel.gpus(),
+      .kv_bytes_per_token =
+          kv_bytes_per_token(deployment.model, engine.kv_cache_dtype, parallel.tensor) * tensor,
+      .kv_bytes_per_sequence = on_stages * tensor,
+      .one_gpu =
+          parts_of(plan, usable_cache(deployment, plan), one * static_cast<double>(per_rank)),
+      .max_batch = max_batch_at(deployment, plan, context) * parallel.data,
+      .max_num_seqs = engine.max_num_seqs * parallel.data};
+  asked.all_gpus = on_all(deployment, asked.one_gpu, stages);
   // A model without a cache has room for any batch where it fits at all.
   asked.fits = one.value > 0 ? asked.max_batch >= asked.batch : plan.kv_budget.value > 0;
   if (!plan.fits) asked.needs_max_model_len = max_context_at(deployment, plan, 1).value_or(0);

@@ -42,15 +42,8 @@ struct MemoryQuestion {
   std::optional<std::int64_t> batch{};
 };
 
-/// Where the memory of one GPU, the fullest, goes when `batch` sequences, spread over the
-/// data-parallel ranks, hold `context_tokens` tokens each. The six parts sum to `memory`.
-struct BatchMemory {
-  std::string engine{};
-  std::int64_t batch = 1;
-  std::int64_t context_tokens = 0;
-  int gpus = 1;                   // TP x PP x DP
-  Bytes kv_bytes_per_token{};     // all layers, while no window is full
-  Bytes kv_bytes_per_sequence{};  // of context_tokens, on all GPUs of a rank
+/// Where memory goes. The six parts sum to `memory`.
+struct MemoryParts {
   Bytes weights{};
   Bytes activations{};
   Bytes overhead{};
@@ -58,6 +51,19 @@ struct BatchMemory {
   Bytes kv_cache{};  // of the batch
   Bytes left{};      // for more KV cache; negative: what is missing
   Bytes memory{};    // that the engine's rule divides
+};
+
+/// The memory of one GPU, the fullest, and of all GPUs when `batch` sequences, spread over the
+/// data-parallel ranks, hold `context_tokens` tokens each.
+struct BatchMemory {
+  std::string engine{};
+  std::int64_t batch = 1;
+  std::int64_t context_tokens = 0;
+  int gpus = 1;                   // TP x PP x DP
+  Bytes kv_bytes_per_token{};     // all layers, while no window is full
+  Bytes kv_bytes_per_sequence{};  // of context_tokens, on all GPUs of a rank
+  MemoryParts one_gpu{};          // the fullest
+  MemoryParts all_gpus{};         // less than the fullest times their number under PP
   bool fits = false;
   std::int64_t max_batch = 0;     // sequences of context_tokens that fit, by memory alone
   std::int64_t max_num_seqs = 0;  // sequences that the scheduler runs at once
@@ -136,7 +142,8 @@ void members(Visitor& visit, MemoryTerm& term) {
 
 template <class Visitor>
 void members(Visitor& visit, Remedy& remedy) {
-  visit("flag", remedy.flag, "the change as an engine flag: --tensor-parallel-size 4");
+  visit("flag", remedy.flag,
+        "the change as flags to add: --tensor-parallel-size 4, --batch 2 --max-model-len 8192");
   visit("effect", remedy.effect, "effect of the change, for readers");
 }
 
@@ -159,6 +166,19 @@ void members(Visitor& visit, MemorySolution& solution) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, MemoryParts& parts) {
+  visit("weights_bytes", parts.weights, "weights, with their copies");
+  visit("activations_bytes", parts.activations,
+        "the largest pass; 0 where the rule has them in the overhead or the reserve");
+  visit("overhead_bytes", parts.overhead, "contexts, communication, CUDA graphs");
+  visit("reserve_bytes", parts.reserve,
+        "what the rule keeps from sequences, the null block and part of a block included");
+  visit("kv_cache_bytes", parts.kv_cache, "of the batch");
+  visit("left_bytes", parts.left, "for more KV cache; negative: missing");
+  visit("memory_bytes", parts.memory, "the sum of the six");
+}
+
+template <class Visitor>
 void members(Visitor& visit, BatchMemory& asked) {
   visit("engine", asked.engine, "whose rule divides the memory");
   visit("batch", asked.batch, "sequences at once");
@@ -168,16 +188,8 @@ void members(Visitor& visit, BatchMemory& asked) {
         "K and V of one token, all layers and all their copies, while no window is full");
   visit("kv_bytes_per_sequence", asked.kv_bytes_per_sequence,
         "of context_tokens, as the engine allocates them, on the GPUs of one data-parallel rank");
-  visit("weights_bytes", asked.weights, "on one GPU");
-  visit("activations_bytes", asked.activations,
-        "on one GPU: the largest pass; 0 where the rule has them in the overhead or the reserve");
-  visit("overhead_bytes", asked.overhead, "on one GPU: contexts, communication, CUDA graphs");
-  visit("reserve_bytes", asked.reserve,
-        "on one GPU: what the rule keeps from sequences, the null block and part of a block "
-        "included");
-  visit("kv_cache_bytes", asked.kv_cache, "on one GPU, of the batch");
-  visit("left_bytes", asked.left, "on one GPU, for more KV cache; negative: missing");
-  visit("memory_bytes", asked.memory, "of one GPU: the sum of the six");
+  members(visit, asked.one_gpu);
+  visit("all_gpus", asked.all_gpus, "the same parts on all GPUs; above on the fullest");
   visit("fits", asked.fits, "whether the batch fits");
   visit("max_batch", asked.max_batch,
         "sequences of that length that fit on all ranks, by memory alone");

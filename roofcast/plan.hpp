@@ -1,4 +1,4 @@
-// The cheapest deployments that hold an SLO: every combination of GPUs, degrees and knobs in the
+// The cheapest deployments that meet an SLO: every combination of GPUs, degrees and knobs in the
 // question is bounded, searched and simulated.
 //
 //   PlanQuestion question{.scenario = read_scenario("chat.json"), .gpus = {"h100", "l40s"}};

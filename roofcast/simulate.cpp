@@ -37,6 +37,8 @@ void members(Visitor& visit, SimulatedWorkload& workload) {
   visit("requests_unreported", workload.requests_unreported,
         "warm-up requests: left out of every figure except the engine's");
   visit("rows_skipped", workload.rows_skipped, "unreadable rows of a trace");
+  visit.if_set("shares_prefixes", workload.shares_prefixes,
+               "some prompts have parts that a prefix cache could serve again");
   visit("notes", workload.notes, "assumptions and omissions, for readers");
 }
 
@@ -215,6 +217,7 @@ SimulationAnswer answer_of(const SimulationRun& run) {
                      .requests = std::ssize(run.workload.requests),
                      .requests_unreported = result.unreported,
                      .rows_skipped = run.workload.rows_skipped,
+                     .shares_prefixes = !run.workload.contents.empty(),
                      .notes = run.workload.notes};
   answer.load = result;
   answer.slo = slo_of(result);
@@ -232,7 +235,6 @@ SimulationAnswer answer_of(const SimulationRun& run) {
     answer.dollars_per_million_output_tokens = cost->dollars_per_million_output_tokens;
   }
   answer.stopped = result.stopped;
-  answer.shares_prefixes = !run.workload.contents.empty();
   return answer;
 }
 
@@ -282,7 +284,6 @@ SimulationAnswer simulation_answer_from_json(const Json& json) {
   answer.headline = answer.inputs.model;
   if (!answer.fits) return answer;
   answer.stopped = !answer.saturation.saturated;
-  answer.shares_prefixes = answer.engine.prefix_hits > 0;
   const LoadResult& load = answer.load;
   answer.load.unfinished = answer.workload.requests - answer.workload.requests_unreported -
                            load.completed - load.rejected - load.lost;

@@ -41,8 +41,9 @@ struct SimulationInputs {
 struct SimulatedWorkload {
   std::string description{};  // human-readable
   std::int64_t requests = 0;
-  std::int64_t requests_unreported = 0;  // in the warm-up
-  std::int64_t rows_skipped = 0;         // in the trace
+  std::int64_t requests_unreported = 0;   // in the warm-up
+  std::int64_t rows_skipped = 0;          // in the trace
+  std::optional<bool> shares_prefixes{};  // set, but by earlier versions
   std::vector<std::string> notes{};
 };
 
@@ -98,7 +99,6 @@ struct SimulationAnswer {
   // Not in the JSON.
   bool stopped = false;    // cancelled: neither SLO nor saturation is judged
   std::string headline{};  // "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19"; read back: the model
-  bool shares_prefixes = false;  // of some prompts; read back: some hit the prefix cache
 };
 
 /// `progress` gets (requests finished, total), then the same for the simulations of `explain`;

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "base/dates.hpp"
@@ -37,14 +40,20 @@ std::string summary_of(const CapacityAnswer& answer) {
 
 // ---- what-if
 
+constexpr const char* kSeeds = "seeds";
+// After a metric's statistic: "p95_difference".
+constexpr std::string_view kDifference = "_difference";
+constexpr std::string_view kLow = "_difference_low";
+constexpr std::string_view kHigh = "_difference_high";
+
 void add_differences(const VariantAnswer& variant, std::vector<MetricRow>& rows) {
   for (const MetricAnswer& metric : variant.metrics) {
-    const auto add = [&](const char* which, const std::optional<double>& value) {
-      if (value) rows.push_back({metric.name, metric.statistic + which, *value});
+    const auto add = [&](std::string_view which, const std::optional<double>& value) {
+      if (value) rows.push_back({metric.name, metric.statistic + std::string(which), *value});
     };
-    add("_difference", metric.difference);
-    add("_difference_low", metric.low);
-    add("_difference_high", metric.high);
+    add(kDifference, metric.difference);
+    add(kLow, metric.low);
+    add(kHigh, metric.high);
   }
 }
 
@@ -59,6 +68,79 @@ std::string summary_of(const VariantAnswer& variant) {
                             !metric.significant   ? ""
                             : *metric.significant ? ", significant"
                                                   : ", not significant");
+}
+
+/// The settings of a summary, which starts with the variant's name.
+Settings settings_in(const std::string& summary) {
+  Settings settings;
+  if (summary.starts_with(name_of(VariantAnswer{}))) return settings;
+  std::string rest = summary.substr(0, summary.find(": "));
+  while (!rest.empty()) {
+    const std::string piece = rest.substr(0, rest.find(", "));
+    const std::size_t equals = piece.find('=');
+    if (equals != std::string::npos) {
+      settings.push_back({.key = piece.substr(0, equals), .value = piece.substr(equals + 1)});
+    } else if (!settings.empty()) {
+      settings.back().value += ", " + piece;
+    }
+    rest.erase(0, piece.size() + 2);
+  }
+  return settings;
+}
+
+std::optional<double> figure_in(const Run& run, const MetricName& metric,
+                                std::string_view which = "") {
+  for (const MetricRow& row : run.metrics) {
+    if (row.name == metric.name && row.statistic == metric.statistic + std::string(which)) {
+      return row.value;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Metrics of which some variant has a difference, that of the summaries first.
+std::vector<MetricName> compared_in(std::span<const Run> runs) {
+  std::vector<MetricName> found;
+  for (const Run& run : runs) {
+    for (const MetricRow& row : run.metrics) {
+      if (!row.statistic.ends_with(kDifference)) continue;
+      const MetricName metric{row.name,
+                              row.statistic.substr(0, row.statistic.size() - kDifference.size())};
+      if (std::ranges::find(found, metric) == found.end()) found.push_back(metric);
+    }
+  }
+  const std::string& summary = runs.front().row.summary;
+  std::ranges::stable_partition(found, [&](const MetricName& metric) {
+    return summary.find(": " + title_of(metric) + " ") != std::string::npos;
+  });
+  return found;
+}
+
+MetricAnswer metric_in(const Run& run, const MetricName& name) {
+  MetricAnswer metric{name, figure_in(run, name)};
+  metric.difference = figure_in(run, name, kDifference);
+  metric.low = figure_in(run, name, kLow);
+  metric.high = figure_in(run, name, kHigh);
+  if (metric.low && metric.high) metric.significant = *metric.low > 0 || *metric.high < 0;
+  return metric;
+}
+
+VariantAnswer variant_in(const Run& run, const std::vector<MetricName>& compared) {
+  VariantAnswer variant{.settings = settings_in(run.row.summary),
+                        .scenario = {.seed = run.row.seed},
+                        .labels = {.model = run.row.model,
+                                   .gpu = run.row.gpu,
+                                   .engine = run.row.engine,
+                                   .profile_hash = run.row.profile_hash}};
+  for (const MetricName& metric : compared) variant.metrics.push_back(metric_in(run, metric));
+  for (const MetricRow& row : run.metrics) {
+    if (row.name == kSeeds) {
+      variant.runs = std::llround(row.value);
+    } else if (row.statistic.find(kDifference) == std::string::npos) {
+      variant.all_figures.push_back({{row.name, row.statistic}, row.value});
+    }
+  }
+  return variant;
 }
 
 }  // namespace
@@ -134,11 +216,20 @@ std::vector<Run> what_if_runs(const WhatIfAnswer& answer, const std::string& com
     for (const RunFigure& one : variant.all_figures) {
       run.metrics.push_back({one.metric.name, one.metric.statistic, one.value});
     }
-    run.metrics.push_back({"seeds", "value", static_cast<double>(answer.seeds)});
+    run.metrics.push_back({kSeeds, "value", static_cast<double>(answer.seeds)});
     if (!variant.settings.empty()) add_differences(variant, run.metrics);
     runs.push_back(std::move(run));
   }
   return runs;
+}
+
+WhatIfAnswer what_if_of(std::span<const Run> runs) {
+  WhatIfAnswer answer{.head = answer_head("whatif")};
+  const std::vector<MetricName> compared = compared_in(runs);
+  for (const Run& run : runs) answer.variants.push_back(variant_in(run, compared));
+  answer.baseline = answer.variants.front().scenario;
+  answer.seeds = answer.variants.front().runs;
+  return answer;
 }
 
 }  // namespace roofcast

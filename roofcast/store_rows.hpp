@@ -1,6 +1,7 @@
 // Rows that answers write to the store (reports/store.hpp).
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,10 @@ std::vector<MetricRow> plan_metrics(const PlanAnswer& answer);
 /// the differences of the requested metrics under statistics such as "p95_difference",
 /// "p95_difference_low" and "p95_difference_high".
 std::vector<Run> what_if_runs(const WhatIfAnswer& answer, const std::string& command_line);
+
+/// The answer of which these are the runs, as far as they tell it: each variant's settings, labels
+/// and figures, and the metrics that were compared, the one of the summaries first. Of the scenario
+/// only the seed. Precondition: at least one run.
+WhatIfAnswer what_if_of(std::span<const Run> runs);
 
 }  // namespace roofcast

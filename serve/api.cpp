@@ -115,7 +115,8 @@ ApiAnswer capacity_drawn(const CapacityQuestion& question, const GivenUp& stoppe
 Json engines_json() {
   Json engines = Json::array();
   for (const EngineListEntry& engine : list_engines()) {
-    engines.push_back({{"name", engine.name}, {"summary", engine.summary}});
+    engines.push_back(
+        {{"name", engine.name}, {"summary", engine.summary}, {"is_default", engine.is_default}});
   }
   return {{"engines", std::move(engines)}};
 }

@@ -43,7 +43,7 @@ struct Scenario {
   std::string name{};
   std::string model{};  // catalogue name or path
   std::string gpu{};
-  std::string engine = "vllm-0.19";
+  std::string engine = kDefaultEngine;
   std::optional<std::string> weight_format{};  // overrides the checkpoint's ("fp8", "awq", ...)
   Parallelism parallel{};
   EngineOverrides overrides{};

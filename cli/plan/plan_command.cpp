@@ -1,4 +1,4 @@
-// roofcast plan: the cheapest deployments that hold the SLO; stores results while it searches.
+// roofcast plan: the cheapest deployments that meet the SLO; stores results while it searches.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -34,7 +34,7 @@ constexpr std::array kFixed = {
 
 /// Values of a knob with a fixed list.
 Values knob_values(const EngineKnob& knob) {
-  Values names = choice_names(knob);
+  Values names(knob.choice.names.begin(), knob.choice.names.end());
   if (knob.choice.auto_unsets) names.insert(names.begin(), "auto");
   return names;
 }

@@ -13,6 +13,8 @@ constexpr NameTable<SamplingKind, 3> kSamplingNames = {{{SamplingKind::plain, "p
 
 std::string_view name_of(SamplingKind sampling) { return name_in(kSamplingNames, sampling); }
 
+std::vector<std::string_view> sampling_names() { return names_in(kSamplingNames); }
+
 std::optional<SamplingKind> parse_sampling(std::string_view text) {
   return value_in(kSamplingNames, text);
 }

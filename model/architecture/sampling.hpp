@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace roofcast {
 
@@ -13,7 +14,7 @@ enum class SamplingKind {
   penalty,  // top-p plus a repetition, presence or frequency penalty
 };
 
-inline constexpr const char* kSamplings = "plain, top_p or penalty";
+std::vector<std::string_view> sampling_names();
 std::string_view name_of(SamplingKind sampling);
 std::optional<SamplingKind> parse_sampling(std::string_view text);
 

@@ -104,6 +104,13 @@ std::vector<PartBytes> stage_parts(const Transformer& model, const Parallelism& 
   return parts;
 }
 
+/// 1 if the checkpoint's exact size is not known.
+double exact_over_formula(const Transformer& model) {
+  if (!model.checkpoint_bytes) return 1.0;
+  const Bytes whole = sum(weight_bytes_by_part(model, Parallelism{})) + vision_bytes(model);
+  return *model.checkpoint_bytes / whole;
+}
+
 }  // namespace
 
 Weight shard(const Weight& weight, const Parallelism& parallel) {
@@ -154,11 +161,17 @@ Bytes vision_bytes(const Transformer& model) {
 }
 
 Bytes weight_bytes(const Transformer& model, const Parallelism& parallel) {
-  const Bytes share = sum(weight_bytes_by_part(model, parallel)) + vision_bytes(model);
-  if (!model.checkpoint_bytes) return share;
-  if (parallel.gpus() == 1) return *model.checkpoint_bytes;
-  const Bytes whole = sum(weight_bytes_by_part(model, Parallelism{})) + vision_bytes(model);
-  return share * (*model.checkpoint_bytes / whole);
+  if (model.checkpoint_bytes && parallel.gpus() == 1) return *model.checkpoint_bytes;
+  return (sum(weight_bytes_by_part(model, parallel)) + vision_bytes(model)) *
+         exact_over_formula(model);
+}
+
+Bytes weight_bytes_of_stages(const Transformer& model, const Parallelism& parallel) {
+  Bytes total;
+  for (int stage = 0; stage < parallel.pipeline; ++stage) {
+    total += sum(stage_parts(model, parallel, stage)) + vision_bytes(model);
+  }
+  return total * exact_over_formula(model);
 }
 
 Flops matmul_flops_per_token(const Transformer& model, bool with_lm_head) {

@@ -104,6 +104,10 @@ Bytes vision_bytes(const Transformer& model);
 /// the fullest rank's share (exact over formula).
 Bytes weight_bytes(const Transformer& model, const Parallelism& parallel);
 
+/// The same for the fullest rank of every pipeline stage, summed over the stages: less than
+/// weight_bytes() times their number where some stages hold fewer layers, or no embedding.
+Bytes weight_bytes_of_stages(const Transformer& model, const Parallelism& parallel);
+
 /// FLOPs of one token's matrix multiplications, 2 * active matmul parameters. Excludes attention
 /// over the context (see attention_flops); includes the LM head if `with_lm_head`.
 Flops matmul_flops_per_token(const Transformer& model, bool with_lm_head);

@@ -113,7 +113,11 @@ const EnginePreset& find_preset(std::string_view name) {
 
 Engine resolve_engine(std::string_view name, const EngineOverrides& given, const Transformer& model,
                       const Gpu& gpu, const Parallelism& parallel) {
-  const EnginePreset& preset = find_preset(name);
+  return resolve_engine(find_preset(name), given, model, gpu, parallel);
+}
+
+Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,
+                      const Transformer& model, const Gpu& gpu, const Parallelism& parallel) {
   check_overrides(given, preset);
   Engine engine = preset.defaults;
   engine.name = preset.name;
@@ -123,7 +127,8 @@ Engine resolve_engine(std::string_view name, const EngineOverrides& given, const
   for (const EngineKnob& knob : engine_knobs()) {
     if (knob.apply != nullptr) knob.apply(given, engine);
   }
-  preset.resolve(engine, {.given = given, .model = model, .gpu = gpu, .parallel = parallel});
+  preset.resolve(
+      engine, {.preset = preset, .given = given, .model = model, .gpu = gpu, .parallel = parallel});
   resolve_features(engine, given, model, gpu, parallel);
   return engine;
 }

@@ -20,6 +20,9 @@
 
 namespace roofcast {
 
+/// The preset if no engine is named, and if vLLM is named without a version.
+inline constexpr const char* kDefaultEngine = "vllm-0.19";
+
 /// Which rule divides the GPU's memory.
 enum class MemoryRule { textbook, vllm, sglang, tensorrt_llm };
 
@@ -126,7 +129,7 @@ struct Engine {
   bool prefix_caching = true;
   bool cuda_graphs = true;
   bool async_scheduling = true;
-  bool reserve_full_sequence = true;
+  bool reserve_full_sequence = true;  // admit what fits as a whole, not by its first chunk
   ChunkedLayers chunked_layers = ChunkedLayers::apart;
   std::int64_t long_prefill_token_threshold = 0;  // 0: off
   double watermark = 0.0;
@@ -161,8 +164,17 @@ inline constexpr std::int64_t kMaxEngineCount = std::numeric_limits<std::int32_t
 /// Maximum tokens in a KV block, beyond any engine's.
 inline constexpr std::int64_t kLargestBlock = 1 << 20;
 
+/// Sizes of a step's batch.
+struct BatchSizes {
+  std::int64_t max_num_seqs = 0;
+  std::int64_t max_num_batched_tokens = 0;
+};
+
+struct EnginePreset;
+
 /// What an engine's defaults depend on, besides its version.
 struct EngineSetting {
+  const EnginePreset& preset;
   const EngineOverrides& given;
   const Transformer& model;
   const Gpu& gpu;
@@ -177,6 +189,8 @@ struct EnginePreset {
   bool refuses_longer_than_model = true;  // a max_model_len beyond what the config states
   std::vector<QueueOrder> orders{QueueOrder::fcfs, QueueOrder::priority};  // that it supports
   Engine defaults{};
+  /// Default batch on a GPU that the engine counts as large, instead of that in `defaults`.
+  std::optional<BatchSizes> on_large_gpu{};
   /// Sets what depends on model, GPU and parallelism, in an engine that has the defaults and every
   /// knob that was given. Throws UsageError if they contradict each other.
   void (*resolve)(Engine&, const EngineSetting&) = nullptr;
@@ -193,6 +207,10 @@ const EnginePreset& find_preset(std::string_view name);
 /// preset if `preset` is unknown, and if overrides contradict each other (max_num_batched_tokens <
 /// max_num_seqs) or are out of range (utilisation outside (0, 1], ...).
 Engine resolve_engine(std::string_view preset, const EngineOverrides& overrides,
+                      const Transformer& model, const Gpu& gpu, const Parallelism& parallel);
+
+/// The same for a preset that need not be one of engine_presets().
+Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& overrides,
                       const Transformer& model, const Gpu& gpu, const Parallelism& parallel);
 
 /// The batch size that runs when `sequences` decode: the next captured size, or `sequences` itself

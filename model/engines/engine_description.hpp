@@ -61,6 +61,9 @@ HostOverhead plain_host();
 
 // Of vLLM, for the loops of own.cpp that share them.
 HostOverhead host_of_vllm();
+/// Default batch of the API server on a large GPU (EngineArgs.get_batch_defaults in
+/// vllm/engine/arg_utils.py); Engine's own members have that on others.
+inline constexpr BatchSizes kVllmLargeBatch{.max_num_seqs = 1024, .max_num_batched_tokens = 8192};
 void resolve_vllm_batch(Engine& engine, const EngineSetting& setting);
 /// Captures sizes 1, 2, 4, 8 and so on by 8; from 256 on by `step`.
 void resolve_vllm_graphs(Engine& engine, std::int64_t step);

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
@@ -196,17 +196,18 @@ std::vector<EngineKnob> memory_knobs() {
            .effect =
                "Bytes for the KV cache on each GPU, instead of the amount from the memory rule.",
            .examples = {8589934592.0}}),
-      knob<&O::kv_cache_dtype, &Engine::kv_cache_dtype>({.flag = "kv-cache-dtype",
-                                                         .key = "kv_cache_dtype",
-                                                         .kind = choice,
-                                                         .choice = {.placeholder = "DTYPE",
-                                                                    .noun = "number format",
-                                                                    .names = "bf16, fp16 or fp8",
-                                                                    .takes_other_names = true,
-                                                                    .auto_unsets = true},
-                                                         .help = "auto, bf16, fp16 or fp8",
-                                                         .effect = "Number format of the KV cache.",
-                                                         .examples = {"fp8"}}),
+      knob<&O::kv_cache_dtype, &Engine::kv_cache_dtype>(
+          {.flag = "kv-cache-dtype",
+           .key = "kv_cache_dtype",
+           .kind = choice,
+           .choice = {.placeholder = "DTYPE",
+                      .noun = "number format",
+                      .names = {"bf16", "fp16", "fp8"},
+                      .takes_other_names = true,
+                      .auto_unsets = true},
+           .help = "auto, bf16, fp16 or fp8",
+           .effect = "Number format of the KV cache.",
+           .examples = {"fp8"}}),
   };
 }
 
@@ -250,9 +251,10 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = on_off,
            .owner = vllm_scheduler,
-           .help = "admit a request only when all blocks of its prompt are free",
-           .effect = "Whether a request is admitted only when blocks for its whole sequence are "
-                     "free, not only for its first chunk.",
+           .help = "admit a request only when its whole sequence so far fits",
+           .effect = "Whether a request is admitted only when blocks are free for its whole "
+                     "sequence so far (its prompt; after a preemption also what it generated), not "
+                     "only for its first chunk.",
            .examples = {true}}),
       knob<&O::long_prefill_token_threshold, &Engine::long_prefill_token_threshold>(
           {.flag = "long-prefill-token-threshold",
@@ -281,7 +283,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "scheduling_policy",
            .group = scheduler,
            .kind = choice,
-           .choice = {.placeholder = "POLICY", .noun = "policy", .names = kQueueOrders},
+           .choice = {.placeholder = "POLICY", .noun = "policy", .names = queue_order_names()},
            .aliases = {"--schedule-policy"},
            .help = "fcfs (default), priority; SGLang: fcfs, lpm, lof",
            .effect = "Order of waiting requests: first come first served, or by priority (smaller "
@@ -324,7 +326,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = choice,
            .owner = tensorrt_llm,
-           .choice = {.placeholder = "POLICY", .noun = "policy", .names = kCapacityPolicies},
+           .choice = {.placeholder = "POLICY", .noun = "policy", .names = capacity_policy_names()},
            .help = "TensorRT-LLM: GUARANTEED_NO_EVICT (default), MAX_UTILIZATION, STATIC_BATCH",
            .effect = "TensorRT-LLM: how the KV blocks limit which requests are active.",
            .examples = {"MAX_UTILIZATION"}}),
@@ -334,7 +336,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = choice,
            .owner = tensorrt_llm,
-           .choice = {.placeholder = "POLICY", .noun = "policy", .names = kChunkingPolicies},
+           .choice = {.placeholder = "POLICY", .noun = "policy", .names = chunking_policy_names()},
            .help = "TensorRT-LLM: FIRST_COME_FIRST_SERVED (default) or EQUAL_PROGRESS",
            .effect = "TensorRT-LLM with chunked prefill: how prompts that exceed a step's budget "
                      "share it.",
@@ -366,7 +368,7 @@ std::vector<EngineKnob> feature_knobs() {
            .key = "sampling",
            .group = features,
            .kind = choice,
-           .choice = {.placeholder = "KIND", .noun = "sampling method", .names = kSamplings},
+           .choice = {.placeholder = "KIND", .noun = "sampling method", .names = sampling_names()},
            .help = "plain, top_p or penalty (default: from the model's generation_config.json)",
            .effect =
                "How requests are sampled, where it affects time: plain (greedy, or temperature "
@@ -389,7 +391,7 @@ std::vector<EngineKnob> feature_knobs() {
            .kind = choice,
            .owner = vllm_scheduler,
            .partner = "num-speculative-tokens",
-           .choice = {.placeholder = "METHOD", .noun = "method", .names = kDraftMethods},
+           .choice = {.placeholder = "METHOD", .noun = "method", .names = draft_method_names()},
            .help = "ngram (default), eagle, mtp or draft_model",
            .effect = "vLLM: method that proposes draft tokens.",
            .examples = {"eagle"}}),
@@ -523,13 +525,10 @@ void check_range(const EngineKnob& knob, const KnobValue& value) {
 void check_order(const EngineOverrides& overrides, const EnginePreset& preset) {
   const QueueOrder order = overrides.scheduling_policy.value_or(QueueOrder::fcfs);
   if (std::ranges::find(preset.orders, order) != preset.orders.end()) return;
-  std::string expected;
-  for (const QueueOrder& one : preset.orders) {
-    if (!expected.empty()) expected += &one == &preset.orders.back() ? " or " : ", ";
-    expected += name_of(one);
-  }
+  std::vector<std::string_view> expected;
+  for (const QueueOrder one : preset.orders) expected.push_back(name_of(one));
   throw UsageError(fmt::format("scheduling_policy: {} given for {}, expected {}", name_of(order),
-                               preset.name, expected));
+                               preset.name, alternatives(expected)));
 }
 
 /// A knob of an engine that does not have it, or without the knob that enables its feature, would
@@ -616,20 +615,6 @@ std::string knob_name(const EngineKnob& knob) {
   std::string name(knob.flag);
   std::ranges::replace(name, '-', '_');
   return name;
-}
-
-std::vector<std::string> choice_names(const EngineKnob& knob) {
-  std::vector<std::string> names;
-  std::string word;
-  for (const char letter : std::string(knob.choice.names) + ' ') {
-    if (std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_') {
-      word += letter;
-      continue;
-    }
-    if (!word.empty() && word != "or") names.push_back(word);
-    word.clear();
-  }
-  return names;
 }
 
 std::optional<double> number_in(const KnobValue& value) {

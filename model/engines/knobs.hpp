@@ -1,7 +1,8 @@
 // The knobs of a serving engine, one row each: its name as a flag and in a scenario file, its type
 // and range, which engines have it and what it does. Flags, scenario files and their schema,
 // checks, the web API, what-if, completion and the manual are all generated from this table. To add
-// a knob, add a member to EngineOverrides, its row in knobs.cpp and the code that uses it.
+// a knob, add a member to EngineOverrides and one to Engine, its row in knobs.cpp and the code that
+// uses it.
 #pragma once
 
 #include <cstdint>
@@ -60,11 +61,11 @@ bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory);
 /// The engines to choose instead, for messages: "one of the vLLM engines", "engine sglang".
 const char* engines_of(KnobOwner owner);
 
-/// The names that a knob of kind `choice` accepts.
+/// What a knob of kind `choice` accepts.
 struct KnobChoice {
-  const char* placeholder = "";    // in help: "POLICY"
-  const char* noun = "";           // in messages: "policy"
-  const char* names = "";          // "fcfs, priority, lpm or lof"
+  const char* placeholder = "";  // in help: "POLICY"
+  const char* noun = "";         // in messages: "policy"
+  std::vector<std::string_view> names{};
   bool takes_other_names = false;  // also parses spellings not listed here
   bool auto_unsets = false;        // as a flag, "auto" leaves the choice to the model
 };
@@ -102,9 +103,6 @@ const EngineKnob* find_knob_by_key(std::string_view key);
 
 /// Its name in messages: its flag with underscores, as scenarios and engines' logs spell it.
 std::string knob_name(const EngineKnob& knob);
-
-/// The names that a choice accepts; empty for other kinds.
-std::vector<std::string> choice_names(const EngineKnob& knob);
 
 /// The value as a number; nullopt if it is not one.
 std::optional<double> number_in(const KnobValue& value);

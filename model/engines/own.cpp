@@ -81,6 +81,7 @@ EnginePreset own_preset() {
                        .async_scheduling = false,
                        .overhead = kOwnOverhead,
                        .memory = memory_of_textbook()},
+          .on_large_gpu = kVllmLargeBatch,
           .resolve = resolve_own};
 }
 
@@ -94,12 +95,14 @@ EnginePreset textbook_preset() {
                        .overhead = kTextbookOverhead,
                        .memory = memory_of_textbook(),
                        .host = host_of_vllm()},
+          .on_large_gpu = kVllmLargeBatch,
           .resolve = resolve_textbook};
 }
 
 /// A loop without chunked prefill, of `sequences` at once.
 EnginePreset loop_preset(SchedulerKind scheduler, std::int64_t sequences) {
   EnginePreset preset = textbook_preset();
+  preset.on_large_gpu.reset();
   preset.defaults.scheduler = scheduler;
   preset.defaults.max_num_seqs = sequences;
   preset.defaults.chunked_prefill = false;

@@ -44,6 +44,11 @@ std::string_view name_of(DraftMethod method) { return name_in(kMethods, method);
 std::string_view name_of(CapacityPolicy policy) { return name_in(kCapacity, policy); }
 std::string_view name_of(ChunkingPolicy policy) { return name_in(kChunking, policy); }
 
+std::vector<std::string_view> queue_order_names() { return names_in(kOrders); }
+std::vector<std::string_view> draft_method_names() { return names_in(kMethods); }
+std::vector<std::string_view> capacity_policy_names() { return names_in(kCapacity); }
+std::vector<std::string_view> chunking_policy_names() { return names_in(kChunking); }
+
 std::optional<QueueOrder> parse_queue_order(std::string_view text) {
   return value_in(kOrders, text);
 }

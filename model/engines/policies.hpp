@@ -1,9 +1,10 @@
 // Policies that a user chooses by name, each by the name of the engine that has it. `parse_*`
-// return nullopt if nothing has the name; the lists of accepted names are for messages.
+// return nullopt if nothing has the name; `*_names` list those to offer.
 #pragma once
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace roofcast {
 
@@ -15,29 +16,28 @@ enum class QueueOrder {
   longest_prefix,  // "lpm": most cached tokens first (SGLang)
   longest_output,  // "lof": most allowed output first (SGLang)
 };
-inline constexpr const char* kQueueOrders = "fcfs, priority, lpm or lof";
+std::vector<std::string_view> queue_order_names();
 std::string_view name_of(QueueOrder order);
 std::optional<QueueOrder> parse_queue_order(std::string_view text);
 
 /// What proposes draft tokens: vLLM's `method`. Also parses "eagle3", which is scheduled like
 /// EAGLE.
 enum class DraftMethod { ngram, eagle, mtp, draft_model };
-inline constexpr const char* kDraftMethods = "ngram, eagle, mtp or draft_model";
+std::vector<std::string_view> draft_method_names();
 std::string_view name_of(DraftMethod method);
 std::optional<DraftMethod> parse_draft_method(std::string_view text);
 
 /// TensorRT-LLM's CapacitySchedulerPolicy (tensorrt_llm/llmapi/llm_args.py): which requests may be
 /// active, given the KV blocks. Parsed in upper or lower case, words joined by "_" or "-".
 enum class CapacityPolicy { guaranteed_no_evict, max_utilization, static_batch };
-inline constexpr const char* kCapacityPolicies =
-    "GUARANTEED_NO_EVICT, MAX_UTILIZATION or STATIC_BATCH";
+std::vector<std::string_view> capacity_policy_names();
 std::string_view name_of(CapacityPolicy policy);
 std::optional<CapacityPolicy> parse_capacity_policy(std::string_view text);
 
 /// TensorRT-LLM's ContextChunkingPolicy: how prompts that do not fit the token budget share it.
 /// Parsed like CapacityPolicy.
 enum class ChunkingPolicy { first_come_first_served, equal_progress };
-inline constexpr const char* kChunkingPolicies = "FIRST_COME_FIRST_SERVED or EQUAL_PROGRESS";
+std::vector<std::string_view> chunking_policy_names();
 std::string_view name_of(ChunkingPolicy policy);
 std::optional<ChunkingPolicy> parse_chunking_policy(std::string_view text);
 

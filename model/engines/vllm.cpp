@@ -6,8 +6,8 @@
 //               VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE; the 8,253 blocks that 0.15.1
 //               printed for Llama-4-Scout on two H100 are a quarter of what groups would give).
 //   0.17 - 0.20: sampler without the sort (15 bytes); asynchronous scheduling; a request is
-//               admitted when its whole sequence fits. Knobs as printed at start-up by vLLM 0.19.0
-//               (configuration dump of a run on an RTX 4090).
+//               admitted when its whole sequence so far fits. Knobs as printed at start-up by vLLM
+//               0.19.0 (configuration dump of a run on an RTX 4090).
 //   0.21 on:    an estimate of CUDA-graph memory is subtracted from the KV budget (default since
 //               0.21.0 by the engine's own log message); utilisation 0.92.
 // The scheduling changes are dated only to within a few versions.
@@ -132,9 +132,8 @@ constexpr Seconds kRanksPerSequence{16e-6};
 /// Decode graphs are captured for at most this many sequences (EngineArgs, compilation config).
 constexpr std::int64_t kLargestVllmGraph = 512;
 
-/// Default batch knobs differ between large and other GPUs (EngineArgs get_batch_defaults, API
-/// server): large means at least 70 GiB and not an A100, on which a large budget was slower
-/// (vllm-project/vllm pull 17885).
+/// Whether the default batch is EnginePreset::on_large_gpu (EngineArgs.get_batch_defaults): at
+/// least 70 GiB and not an A100, on which a large budget was slower (vllm-project/vllm pull 17885).
 bool is_large(const Gpu& gpu) {
   const bool is_a100 = lower(gpu.name + " " + gpu.display_name).find("a100") != std::string::npos;
   return gpu.memory_visible >= gib(70.0) && !is_a100;
@@ -162,11 +161,13 @@ std::vector<EnginePreset> vllm_presets() {
        .defaults = {.gpu_memory_utilization = 0.92,
                     .memory = memory_of_vllm_0_29(),
                     .host = host_of_vllm()},
+       .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm},
       {.name = "vllm-0.19",
-       .summary = "vLLM 0.17 to 0.20: asynchronous scheduling, whole-prompt admission",
+       .summary = "vLLM 0.17 to 0.20: asynchronous scheduling, whole-sequence admission",
        .first_minor = 17,
        .defaults = {.memory = memory_of_vllm_0_19(), .host = host_of_vllm()},
+       .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm},
       {.name = "vllm-0.15",
        .summary = "vLLM 0.14 to 0.16: asynchronous scheduling, first-chunk admission",
@@ -176,6 +177,7 @@ std::vector<EnginePreset> vllm_presets() {
                     .sorts_logits = true,
                     .memory = memory_of_vllm_0_11(),
                     .host = host_of_vllm_over_http()},
+       .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm},
       {.name = "vllm-0.11",
        .summary = "vLLM V1 up to 0.13 (2025): synchronous, first-chunk admission",
@@ -186,12 +188,13 @@ std::vector<EnginePreset> vllm_presets() {
                     .sorts_logits = true,
                     .memory = memory_of_vllm_0_11(),
                     .host = host_of_vllm_v1_over_http()},
+       .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm_to_0_13},
   };
 }
 
 const EnginePreset* find_vllm_preset(const EngineDescription& vllm, const EngineName& name) {
-  if (name.version.empty()) return preset_named(vllm, "vllm-0.19");
+  if (name.version.empty()) return preset_named(vllm, kDefaultEngine);
   if (name.version == "2025") return preset_named(vllm, "vllm-0.11");
   if (name.version == "2026") return preset_named(vllm, "vllm-0.29");
   const std::optional<int> minor = minor_version(name.version);
@@ -216,14 +219,17 @@ HostOverhead host_of_vllm() {
   return host;
 }
 
-/// vLLM: budgets by GPU size. Defaults are adjusted to fit what the user set; two user settings
+/// Defaults are adjusted to fit what the user set; two user settings
 /// that contradict each other are refused, as the engine does.
 void resolve_vllm_batch(Engine& engine, const EngineSetting& setting) {
   const EngineOverrides& given = setting.given;
-  const bool large = is_large(setting.gpu);
-  if (!given.max_num_seqs) engine.max_num_seqs = large ? 1024 : 256;
+  if (const auto& large = setting.preset.on_large_gpu; large && is_large(setting.gpu)) {
+    if (!given.max_num_seqs) engine.max_num_seqs = large->max_num_seqs;
+    if (!given.max_num_batched_tokens) {
+      engine.max_num_batched_tokens = large->max_num_batched_tokens;
+    }
+  }
   if (!given.max_num_batched_tokens) {
-    engine.max_num_batched_tokens = large ? 8192 : 2048;
     if (!engine.chunked_prefill) {
       engine.max_num_batched_tokens = std::max(engine.max_num_batched_tokens, engine.max_model_len);
     }

@@ -62,7 +62,10 @@ SamplingKind sampling_of(const json& document, const std::string& file) {
   const std::string text = fields.text({"sampling"});
   if (text.empty()) return SamplingKind::plain;
   const auto sampling = parse_sampling(text);
-  if (!sampling) fields.fail("sampling", fmt::format("is '{}', expected {}", text, kSamplings));
+  if (!sampling) {
+    fields.fail("sampling",
+                fmt::format("is '{}', expected {}", text, alternatives(sampling_names())));
+  }
   return *sampling;
 }
 

@@ -24,34 +24,42 @@ bool counts_blocks(const Engine& engine) {
   return engine.memory.whole_blocks || engine.num_gpu_blocks_override.has_value();
 }
 
-/// Engines with blocks count whole rows: those reserved for the longest sequence, those held by a
-/// shorter one. SGLang (token pages) and the textbook rule count tokens.
-Bytes bytes_of_sequence(const Deployment& deployment, const CacheLayout& layout,
-                        std::int64_t tokens) {
+/// Whole rows: those reserved for the longest sequence, those held by a shorter one.
+Bytes row_bytes_of_sequence(const Engine& engine, const CacheLayout& layout, std::int64_t tokens) {
+  const std::int64_t in_flight = engine.max_num_batched_tokens;
+  const std::int64_t rows = tokens >= engine.max_model_len
+                                ? reserved_rows_per_sequence(layout, tokens, in_flight)
+                                : rows_per_sequence(layout, tokens, in_flight);
+  return layout.row_bytes() * static_cast<double>(rows);
+}
+
+CacheLayout layout_of(const Deployment& deployment, const Transformer& model,
+                      const Parallelism& parallel) {
   const Engine& engine = deployment.engine;
-  if (engine.memory.whole_blocks) {
-    const std::int64_t in_flight = engine.max_num_batched_tokens;
-    const std::int64_t rows = tokens >= engine.max_model_len
-                                  ? reserved_rows_per_sequence(layout, tokens, in_flight)
-                                  : rows_per_sequence(layout, tokens, in_flight);
-    return layout.row_bytes() * static_cast<double>(rows);
-  }
+  return cache_layout(model, engine.kv_cache_dtype, parallel, engine.block_size,
+                      engine.chunked_layers);
+}
+
+/// What one sequence takes on a GPU of each pipeline stage. Engines with blocks count whole rows;
+/// SGLang (token pages) and the textbook rule count tokens.
+std::vector<Bytes> bytes_by_stage(const Deployment& deployment, std::int64_t tokens) {
+  const Engine& engine = deployment.engine;
   const Parallelism& parallel = deployment.parallel;
-  if (parallel.pipeline == 1) {
-    return cache_bytes_per_sequence(deployment.model, engine.kv_cache_dtype, tokens,
-                                    parallel.tensor);
-  }
   const auto layers = static_cast<std::int64_t>(deployment.model.layers.size());
-  Bytes max;
+  Parallelism one_stage = parallel;
+  one_stage.pipeline = 1;
+  std::vector<Bytes> bytes;
   for (int stage = 0; stage < parallel.pipeline; ++stage) {
     const LayerRange range = pipeline_stage(layers, parallel.pipeline, stage);
     Transformer part = deployment.model;
     part.layers.assign(deployment.model.layers.begin() + range.first,
                        deployment.model.layers.begin() + range.last);
-    max = std::max(max,
-                   cache_bytes_per_sequence(part, engine.kv_cache_dtype, tokens, parallel.tensor));
+    bytes.push_back(
+        engine.memory.whole_blocks
+            ? row_bytes_of_sequence(engine, layout_of(deployment, part, one_stage), tokens)
+            : cache_bytes_per_sequence(part, engine.kv_cache_dtype, tokens, parallel.tensor));
   }
-  return max;
+  return bytes;
 }
 
 std::int64_t count_blocks(const Engine& engine, const CacheLayout& layout, Bytes budget) {
@@ -154,8 +162,7 @@ MemoryPlan plan_memory(const Deployment& deployment) {
   MemoryPlan plan;
   plan.total = division.total;
   plan.kv_budget = std::max(Bytes{}, division.kv_budget);
-  plan.layout = cache_layout(deployment.model, engine.kv_cache_dtype, deployment.parallel,
-                             engine.block_size, engine.chunked_layers);
+  plan.layout = layout_of(deployment, deployment.model, deployment.parallel);
   plan.kv_blocks = count_blocks(engine, plan.layout, plan.kv_budget);
   plan.kv_tokens = tokens_in(plan.layout, plan.kv_blocks);
   plan.relative_uncertainty = uncertainty(deployment, division.kv_budget);
@@ -186,7 +193,19 @@ Bytes usable_cache(const Deployment& deployment, const MemoryPlan& plan) {
 }
 
 Bytes sequence_bytes(const Deployment& deployment, const MemoryPlan& plan, std::int64_t context) {
-  return bytes_of_sequence(deployment, plan.layout, context);
+  const Engine& engine = deployment.engine;
+  if (engine.memory.whole_blocks) return row_bytes_of_sequence(engine, plan.layout, context);
+  if (deployment.parallel.pipeline == 1) {
+    return cache_bytes_per_sequence(deployment.model, engine.kv_cache_dtype, context,
+                                    deployment.parallel.tensor);
+  }
+  return std::ranges::max(bytes_by_stage(deployment, context));
+}
+
+Bytes sequence_bytes_of_stages(const Deployment& deployment, std::int64_t context) {
+  Bytes total;
+  for (const Bytes bytes : bytes_by_stage(deployment, context)) total += bytes;
+  return total;
 }
 
 std::int64_t max_batch_at(const Deployment& deployment, const MemoryPlan& plan,

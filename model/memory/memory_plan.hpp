@@ -51,6 +51,9 @@ Bytes usable_cache(const Deployment& deployment, const MemoryPlan& plan);
 /// of all its groups of layers, or in tokens; recurrent state included.
 Bytes sequence_bytes(const Deployment& deployment, const MemoryPlan& plan, std::int64_t context);
 
+/// The same on one GPU of every pipeline stage, summed over the stages.
+Bytes sequence_bytes_of_stages(const Deployment& deployment, std::int64_t context);
+
 /// Sequences of `context` tokens that fit at once, limited by memory only.
 std::int64_t max_batch_at(const Deployment& deployment, const MemoryPlan& plan,
                           std::int64_t context);
@@ -61,7 +64,9 @@ std::optional<std::int64_t> max_context_at(const Deployment& deployment, const M
 
 /// A single change that makes the deployment fit, smallest first.
 struct Remedy {
-  std::string flag{};  // "--tensor-parallel-size 4", "--max-model-len 8192", "--kv-cache-dtype fp8"
+  /// Works when added to the command: "--tensor-parallel-size 4", "--max-model-len 8192". Where the
+  /// engine would not start with its own max_model_len also that: "--batch 2 --max-model-len 8192".
+  std::string flag{};
   std::string effect{};  // what it gains, in words with numbers
 };
 

@@ -40,6 +40,25 @@ std::optional<MemoryPlan> fitting(const Deployment& candidate, const BatchSize& 
   return plan;
 }
 
+/// " --max-model-len N" if the engine does not start with its own max_model_len although a batch of
+/// shorter sequences fits: the longest with which it starts and holds the batch.
+std::string start_flag(Deployment candidate, const BatchSize& wanted) {
+  const MemoryPlan plan = plan_memory(candidate);
+  if (plan.fits || !wanted.context) return "";
+  std::int64_t length = max_context_at(candidate, plan, 1).value_or(0);
+  // The engine reserves up to a block more in each group for the longest sequence than a shorter
+  // one holds.
+  for (std::size_t tries = 0; tries <= plan.layout.groups.size(); ++tries) {
+    if (length < *wanted.context) break;
+    candidate.engine.max_model_len = length;
+    if (plan_memory(candidate).fits && fitting(candidate, wanted)) {
+      return fmt::format(" --max-model-len {}", length);
+    }
+    length -= plan.layout.block_tokens;
+  }
+  return "";
+}
+
 std::optional<Remedy> try_utilization(const Deployment& deployment, const BatchSize& wanted) {
   if (deployment.engine.memory_rule == MemoryRule::textbook) return std::nullopt;
   if (deployment.engine.kv_cache_memory) return std::nullopt;
@@ -50,7 +69,8 @@ std::optional<Remedy> try_utilization(const Deployment& deployment, const BatchS
     candidate.engine.gpu_memory_utilization = static_cast<double>(percent) / 100.0;
     if (const auto plan = fitting(candidate, wanted)) {
       return Remedy{.flag = fmt::format("--gpu-memory-utilization {:.2f}",
-                                        static_cast<double>(percent) / 100.0),
+                                        static_cast<double>(percent) / 100.0) +
+                            start_flag(candidate, wanted),
                     .effect = fmt::format("{:.2f} GiB of KV cache per GPU: {}",
                                           to_gib(plan->kv_budget), holds(*plan, candidate))};
     }
@@ -66,8 +86,9 @@ std::optional<Remedy> try_fewer_sequences(const Deployment& deployment, const Ba
     Deployment candidate = deployment;
     candidate.engine.max_num_seqs = sequences;
     if (const auto plan = fitting(candidate, wanted)) {
-      return Remedy{.flag = fmt::format("--max-num-seqs {}", sequences),
-                    .effect = "smaller sampler pass: " + holds(*plan, candidate)};
+      return Remedy{
+          .flag = fmt::format("--max-num-seqs {}", sequences) + start_flag(candidate, wanted),
+          .effect = "smaller sampler pass: " + holds(*plan, candidate)};
     }
   }
   return std::nullopt;
@@ -79,7 +100,7 @@ std::optional<Remedy> try_cache_dtype(const Deployment& deployment, const BatchS
   candidate.engine.kv_cache_dtype = DType::fp8;
   const auto plan = fitting(candidate, wanted);
   if (!plan) return std::nullopt;
-  return Remedy{.flag = "--kv-cache-dtype fp8",
+  return Remedy{.flag = "--kv-cache-dtype fp8" + start_flag(candidate, wanted),
                 .effect = "half the bytes per token: " + holds(*plan, candidate)};
 }
 
@@ -89,7 +110,8 @@ std::optional<Remedy> try_shorter_context(const Deployment& deployment, const Ba
   if (longest && wanted.context) {
     if (*longest >= *wanted.context) return std::nullopt;
     return Remedy{
-        .flag = fmt::format("--context {}", *longest),
+        .flag = fmt::format("--context {}", *longest) +
+                start_flag(deployment, {.batch = wanted.batch, .context = longest}),
         .effect = fmt::format("the most tokens that {} sequences can hold each", wanted.batch)};
   }
   Deployment candidate = deployment;
@@ -111,7 +133,7 @@ std::optional<Remedy> try_weights(const Deployment& deployment, const BatchSize&
   if (after >= before) return std::nullopt;
   const auto plan = fitting(candidate, wanted);
   if (!plan) return std::nullopt;
-  return Remedy{.flag = "--quantization " + format,
+  return Remedy{.flag = "--quantization " + format + start_flag(candidate, wanted),
                 .effect = fmt::format("weights {:.1f} instead of {:.1f} GiB per GPU: {}",
                                       to_gib(after), to_gib(before), holds(*plan, candidate))};
 }
@@ -121,7 +143,8 @@ std::optional<Remedy> try_smaller_batch(const Deployment& deployment, const Batc
   const std::int64_t batch =
       max_batch_at(deployment, plan_memory(deployment), context) * deployment.parallel.data;
   if (batch < 1 || batch >= wanted.batch) return std::nullopt;
-  return Remedy{.flag = fmt::format("--batch {}", batch),
+  return Remedy{.flag = fmt::format("--batch {}", batch) +
+                        start_flag(deployment, {.batch = batch, .context = wanted.context}),
                 .effect = fmt::format("the most sequences of {} tokens that fit", context)};
 }
 
@@ -143,7 +166,8 @@ std::optional<Remedy> try_tensor_parallel(const Deployment& deployment, const Ba
     const auto plan = fitting(candidate, wanted);
     if (!plan) continue;
     return Remedy{
-        .flag = fmt::format("--tensor-parallel-size {}", candidate.parallel.tensor),
+        .flag = fmt::format("--tensor-parallel-size {}", candidate.parallel.tensor) +
+                start_flag(candidate, wanted),
         .effect = fmt::format("{} GPUs: {}", candidate.parallel.gpus(), holds(*plan, candidate))};
   }
   return std::nullopt;

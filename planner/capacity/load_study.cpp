@@ -23,19 +23,16 @@ bool is_at_once(const SyntheticWorkload& synthetic) {
 }
 
 /// Gives requests without a rate one that the study can scale.
-void give_rate(SyntheticWorkload& synthetic) { synthetic.request_rate = 1; }
+void give_rate(SyntheticWorkload& synthetic) {
+  synthetic.request_rate = 1;
+  synthetic.any_rate = true;
+}
 
 /// Keeps a rate that was not given out of the question that is printed and stored.
 void take_rate(Scenario& scenario) {
-  std::get<SyntheticWorkload>(scenario.workload).request_rate = kAllAtOnce;
-}
-
-/// Removes a rate that was not given from the workload's description.
-void hide_given_rate(Workload& workload) {
-  std::string& text = workload.description;
-  const std::size_t begin = text.find("at 1 ");
-  const std::size_t end = text.find("/s", begin);
-  if (end != std::string::npos) text.replace(begin, end + 2 - begin, "at any rate");
+  auto& synthetic = std::get<SyntheticWorkload>(scenario.workload);
+  synthetic.request_rate = kAllAtOnce;
+  synthetic.any_rate = false;
 }
 
 /// Arrivals per second as given by the user, else as measured.
@@ -119,10 +116,7 @@ LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, 
   study.run = prepare_simulation(studied);
   if (!study.run.refusal.empty()) return study;
   study.load_of_run = rate_of(study.run);
-  if (!study.asked) {
-    hide_given_rate(study.run.workload);
-    take_rate(study.run.scenario);
-  }
+  if (!study.asked) take_rate(study.run.scenario);
   const bool has_rate = offered_rate_per_s(study.run.workload) > 0;
   if (has_rate) return study;
   if (!study.run.scenario.max_concurrency) {
@@ -204,10 +198,7 @@ LoadStudy with_requests(LoadStudy study, std::int64_t requests) {
   synthetic.num_prompts = requests;
   if (!study.asked) give_rate(synthetic);
   study.run.workload = load_workload(study.run.scenario);
-  if (!study.asked) {
-    hide_given_rate(study.run.workload);
-    take_rate(study.run.scenario);
-  }
+  if (!study.asked) take_rate(study.run.scenario);
   return study;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/text.hpp"
 #include "planner/deploy.hpp"
 #include "planner/flags/flag_values.hpp"
 
@@ -277,7 +278,7 @@ void read_knob(EngineOverrides& overrides, const EngineKnob& knob, const std::st
   if (choice.auto_unsets && text == "auto") return;
   if (knob.set(overrides, parse_value(knob.kind, text, flag))) return;
   throw UsageError(fmt::format("{}: '{}' is not a {} ({}{})", flag, text, choice.noun,
-                               choice.auto_unsets ? "auto, " : "", choice.names));
+                               choice.auto_unsets ? "auto, " : "", alternatives(choice.names)));
 }
 
 }  // namespace roofcast

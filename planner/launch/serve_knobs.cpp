@@ -21,7 +21,8 @@ namespace {
 
 using Text = std::optional<std::string>;
 
-[[noreturn]] void refuse(const std::string& flag, const std::string& text, const char* expected) {
+[[noreturn]] void refuse(const std::string& flag, const std::string& text,
+                         std::string_view expected) {
   throw UsageError(fmt::format("{}: '{}' is not {}", flag, shown(text), expected));
 }
 
@@ -244,7 +245,9 @@ Text write_graph_config(const ServeWords& words) {
 
 void read_capacity_policy(ServeWords& words, const std::string& text, const std::string& flag) {
   words.overrides.capacity_scheduler_policy = parse_capacity_policy(text);
-  if (!words.overrides.capacity_scheduler_policy) refuse(flag, text, kCapacityPolicies);
+  if (!words.overrides.capacity_scheduler_policy) {
+    refuse(flag, text, alternatives(capacity_policy_names()));
+  }
 }
 
 Text write_capacity_policy(const ServeWords& words) {
@@ -254,7 +257,9 @@ Text write_capacity_policy(const ServeWords& words) {
 
 void read_chunking_policy(ServeWords& words, const std::string& text, const std::string& flag) {
   words.overrides.context_chunking_policy = parse_chunking_policy(text);
-  if (!words.overrides.context_chunking_policy) refuse(flag, text, kChunkingPolicies);
+  if (!words.overrides.context_chunking_policy) {
+    refuse(flag, text, alternatives(chunking_policy_names()));
+  }
 }
 
 Text write_chunking_policy(const ServeWords& words) {

@@ -1,15 +1,22 @@
 #include "planner/search/candidate.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/text.hpp"
 #include "base/wording.hpp"
 #include "model/architecture/dtype.hpp"
+#include "model/engines/knobs.hpp"
 
 namespace roofcast {
 namespace {
+
+/// The knob that is part of the placement: formats_of() names it.
+constexpr std::string_view kInPlacement = "kv_cache_dtype";
 
 PoolScenario pool_of(PoolRole role, const char* name, std::int32_t replicas) {
   return {.name = name, .role = role, .replicas = replicas};
@@ -45,12 +52,13 @@ std::string formats_of(const Shape& shape) {
   return text;
 }
 
-void add_knob(std::string& text, const char* name, const std::optional<std::int64_t>& value) {
-  if (value) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, *value);
-}
-
-void add_knob(std::string& text, const char* name, const std::optional<bool>& value) {
-  if (value) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, *value ? "on" : "off");
+std::string text_of(const KnobValue& value) {
+  if (const auto* on = std::get_if<bool>(&value)) return *on ? "on" : "off";
+  if (const auto* list = std::get_if<std::vector<double>>(&value)) {
+    return fmt::format("{}", fmt::join(*list, ","));
+  }
+  if (const auto* name = std::get_if<std::string>(&value)) return *name;
+  return fmt::format("{:.12g}", *number_in(value));
 }
 
 }  // namespace
@@ -95,15 +103,14 @@ std::string short_name(const Candidate& candidate) {
 }
 
 std::string knobs_of(const Shape& shape) {
-  std::string text;
-  const EngineOverrides& knobs = shape.overrides;
-  add_knob(text, "max-num-seqs", knobs.max_num_seqs);
-  add_knob(text, "max-num-batched-tokens", knobs.max_num_batched_tokens);
-  add_knob(text, "max-model-len", knobs.max_model_len);
-  add_knob(text, "enable-chunked-prefill", knobs.enable_chunked_prefill);
-  add_knob(text, "enable-prefix-caching", knobs.enable_prefix_caching);
-  add_knob(text, "num-speculative-tokens", knobs.num_speculative_tokens);
-  return text;
+  std::vector<std::string> knobs;
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (knob.key == kInPlacement) continue;
+    if (const auto value = knob.get(shape.overrides)) {
+      knobs.push_back(fmt::format("{} {}", knob.flag, text_of(*value)));
+    }
+  }
+  return joined(knobs);
 }
 
 }  // namespace roofcast

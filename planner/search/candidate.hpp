@@ -57,7 +57,8 @@ std::string short_name(const Shape& shape);
 /// "3 replicas of 2x NVIDIA H200 SXM TP2, weights fp8, KV fp8"
 std::string short_name(const Candidate& candidate);
 
-/// The knobs set in addition to the placement, named as flags: "max-num-seqs 64".
+/// The knobs set in addition to the placement, named as flags: "max-num-seqs 64,
+/// enable-prefix-caching off".
 std::string knobs_of(const Shape& shape);
 
 }  // namespace roofcast

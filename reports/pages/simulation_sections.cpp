@@ -62,7 +62,7 @@ std::string prefix_hits(const EngineUse& use) {
 
 /// Whether prompts with shared parts went through a prefix cache.
 bool can_hit(const SimulationAnswer& answer) {
-  return answer.engine.prefix_queries > 0 && answer.shares_prefixes;
+  return answer.engine.prefix_queries > 0 && answer.workload.shares_prefixes.value_or(false);
 }
 
 /// The peak's denominator: the blocks of one engine, or of each pool's engines.

@@ -10,18 +10,10 @@
 #include "base/wording.hpp"
 #include "reports/pages/figure_units.hpp"
 #include "reports/pages/stored_report.hpp"
-#include "roofcast/what_if.hpp"
+#include "roofcast/store_rows.hpp"
 
 namespace roofcast {
 namespace {
-
-std::optional<double> value_of(const Run& run, const std::string& name,
-                               const std::string& statistic) {
-  for (const MetricRow& metric : run.metrics) {
-    if (metric.name == name && metric.statistic == statistic) return metric.value;
-  }
-  return std::nullopt;
-}
 
 bool is_baseline(const RunRow& row) { return row.summary.starts_with("baseline"); }
 
@@ -43,61 +35,29 @@ std::vector<Run> siblings(const Store& store, const Run& run) {
   return runs;
 }
 
-/// The variant is the start of the summary: "tp=2: TTFT p95 412 ms (...)".
-std::string name_of(const Run& run) {
-  if (is_baseline(run.row)) return "baseline";
-  return run.row.summary.substr(0, run.row.summary.find(": "));
-}
-
-/// Metrics for which some variant has a difference, the headline metric first.
-std::vector<MetricName> compared(const std::vector<Run>& runs) {
-  constexpr std::string_view kDifference = "_difference";
-  std::vector<MetricName> found;
-  for (const Run& run : runs) {
-    for (const MetricRow& metric : run.metrics) {
-      if (!metric.statistic.ends_with(kDifference)) continue;
-      const MetricName name{
-          metric.name, metric.statistic.substr(0, metric.statistic.size() - kDifference.size())};
-      if (std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
-    }
-  }
-  const std::string& summary = runs.front().row.summary;
-  std::stable_partition(found.begin(), found.end(), [&](const MetricName& metric) {
-    return summary.find(": " + title_of(metric) + " ") != std::string::npos;
-  });
-  return found;
-}
-
-std::optional<double> value_of(const Run& run, const MetricName& metric, const char* which = "") {
-  return value_of(run, metric.name, metric.statistic + which);
-}
-
 /// A row of the figure's table: value, difference and its interval.
-std::vector<std::string> row_of(const Run& run, const MetricName& metric) {
-  const auto difference = value_of(run, metric, "_difference");
-  const auto low = value_of(run, metric, "_difference_low");
-  const auto high = value_of(run, metric, "_difference_high");
+std::vector<std::string> row_of(const std::string& variant, const MetricAnswer& metric) {
   const auto shown = [&](const std::optional<double>& value) {
     return value ? difference_text(metric, *value) : std::string("-");
   };
-  const auto value = value_of(run, metric);
-  const bool sure = low && high && (*low > 0 || *high < 0);
-  return {name_of(run),      value ? metric_text(metric, *value) : "-",
-          shown(difference), shown(low),
-          shown(high),       !low ? "" : sure ? "yes" : "no"};
+  return {variant,
+          metric.value ? metric_text(metric, *metric.value) : "-",
+          shown(metric.difference),
+          shown(metric.low),
+          shown(metric.high),
+          !metric.significant   ? ""
+          : *metric.significant ? "yes"
+                                : "no"};
 }
 
 /// The whisker is the interval of the difference, shifted to the value.
-std::optional<FigurePoint> point_of(const Run& run, const MetricName& metric) {
-  const auto value = value_of(run, metric);
-  if (!value) return std::nullopt;
-  FigurePoint point{.y = *value, .label = name_of(run) + ": " + metric_text(metric, *value)};
-  const auto difference = value_of(run, metric, "_difference");
-  const auto low = value_of(run, metric, "_difference_low");
-  const auto high = value_of(run, metric, "_difference_high");
-  if (difference && low && high) {
-    point.low = *value - *difference + *low;
-    point.high = *value - *difference + *high;
+std::optional<FigurePoint> point_of(const std::string& variant, const MetricAnswer& metric) {
+  if (!metric.value) return std::nullopt;
+  const double value = *metric.value;
+  FigurePoint point{.y = value, .label = variant + ": " + metric_text(metric, value)};
+  if (metric.difference && metric.low && metric.high) {
+    point.low = value - *metric.difference + *metric.low;
+    point.high = value - *metric.difference + *metric.high;
   }
   return point;
 }
@@ -111,7 +71,9 @@ void scale(FigureSeries& series, const TimeUnit& unit) {
   }
 }
 
-Figure metric_figure(const std::vector<Run>& runs, const MetricName& metric) {
+/// The compared metric number `which`.
+Figure metric_figure(const WhatIfAnswer& answer, std::size_t which) {
+  const MetricName& metric = answer.variants.front().metrics[which];
   Figure figure{.key = fmt::format("what_if_{}_{}", metric.name, metric.statistic),
                 .title = title_of(metric),
                 .caption =
@@ -130,11 +92,12 @@ Figure metric_figure(const std::vector<Run>& runs, const MetricName& metric) {
                           .rows = {}}};
   FigureSeries series{.name = title_of(metric), .mark = Mark::points};
   double max = 0;
-  for (const Run& run : runs) {
+  for (const VariantAnswer& variant : answer.variants) {
     const auto x = static_cast<double>(figure.x.names.size());
-    figure.x.names.push_back(name_of(run));
-    figure.table.rows.push_back(row_of(run, metric));
-    auto point = point_of(run, metric);
+    const std::string name = name_of(variant);
+    figure.x.names.push_back(name);
+    figure.table.rows.push_back(row_of(name, variant.metrics[which]));
+    auto point = point_of(name, variant.metrics[which]);
     if (!point) continue;
     point->x = x;
     max = std::max(max, point->high.value_or(point->y));
@@ -154,75 +117,87 @@ Figure metric_figure(const std::vector<Run>& runs, const MetricName& metric) {
 
 bool more_is_better(const MetricName& metric) { return metric.name.ends_with("_per_s"); }
 
-/// The variant that is best in a metric; the first of several equal ones.
-const Run* best_of(const std::vector<Run>& runs, const MetricName& metric) {
-  const Run* best = nullptr;
-  for (const Run& run : runs) {
-    const auto value = value_of(run, metric);
-    if (!value) continue;
-    const auto max = best == nullptr ? std::nullopt : value_of(*best, metric);
-    if (!max || (more_is_better(metric) ? *value > *max : *value < *max)) best = &run;
+/// The variant that is best in the headline metric; the first of several equal ones.
+const VariantAnswer* best_of(const WhatIfAnswer& answer) {
+  const VariantAnswer* best = nullptr;
+  for (const VariantAnswer& variant : answer.variants) {
+    const MetricAnswer& metric = variant.metrics.front();
+    if (!metric.value) continue;
+    const auto max = best == nullptr ? std::nullopt : best->metrics.front().value;
+    if (!max || (more_is_better(metric) ? *metric.value > *max : *metric.value < *max)) {
+      best = &variant;
+    }
   }
   return best;
 }
 
-/// Whether the SLO held: the store has the share of seeds in which it did.
+/// Share of the seeds in which the SLO was met; nullopt without one.
+std::optional<double> slo_share(const VariantAnswer& variant) {
+  for (const RunFigure& figure : variant.all_figures) {
+    if (figure.metric.name == "slo_met") return figure.value;
+  }
+  return std::nullopt;
+}
+
 std::string held_text(const std::optional<double>& share) {
   if (!share) return "";
   if (*share >= 1) return "met";
   return *share > 0 ? fmt::format("met in {} of the seeds", as_percent(*share, 0)) : "missed";
 }
 
-/// " 3 of 4 hold the SLO."; empty without an SLO.
-std::string slo_text(const std::vector<Run>& runs) {
+/// " 3 of 4 variants meet the SLO."; empty without an SLO.
+std::string slo_text(const WhatIfAnswer& answer) {
   std::int64_t promised = 0, met = 0;
-  for (const Run& run : runs) {
-    const auto value = value_of(run, "slo_met", "value");
-    promised += value ? 1 : 0;
-    met += value && *value >= 1 ? 1 : 0;
+  for (const VariantAnswer& variant : answer.variants) {
+    const auto share = slo_share(variant);
+    promised += share ? 1 : 0;
+    met += share && *share >= 1 ? 1 : 0;
   }
   if (promised == 0) return "";
   return fmt::format(" {} of {} meet the SLO.", met, counted(promised, "variant"));
 }
 
 /// For a difference whose interval contains 0.
-std::string chance_text(const Run& run, const MetricName& metric) {
-  const auto low = value_of(run, metric, "_difference_low");
-  const auto high = value_of(run, metric, "_difference_high");
-  if (!low || !high || *low > 0 || *high < 0) return "";
+std::string chance_text(const MetricAnswer& metric) {
+  if (metric.significant.value_or(true)) return "";
   return ", which may be chance: the 95 % interval of the difference contains 0";
 }
 
-std::string answer_of(const std::vector<Run>& runs, const MetricName& metric) {
-  const RunRow& base = runs.front().row;
-  const std::string of = fmt::format("{} to {} on {}", counted(std::ssize(runs) - 1, "change"),
-                                     base.model, gpu_title(base.gpu));
-  const Run* best = best_of(runs, metric);
-  const auto before = value_of(runs.front(), metric);
-  if (best == nullptr || !before) return base.summary;
-  if (is_baseline(best->row)) {
-    return fmt::format("None of {} improves its {} of {}.{}", of, title_of(metric),
-                       metric_text(metric, *before), slo_text(runs));
+/// Empty if the baseline has no value to compare with.
+std::string answer_text(const WhatIfAnswer& answer) {
+  const VariantAnswer& base = answer.variants.front();
+  if (base.metrics.empty() || !base.metrics.front().value) return "";
+  const MetricAnswer& before = base.metrics.front();
+  const std::string of =
+      fmt::format("{} to {} on {}", counted(std::ssize(answer.variants) - 1, "change"),
+                  base.labels.model, gpu_title(base.labels.gpu));
+  const VariantAnswer& best = *best_of(answer);
+  if (best.settings.empty()) {
+    return fmt::format("None of {} improves its {} of {}.{}", of, title_of(before),
+                       metric_text(before, *before.value), slo_text(answer));
   }
-  return fmt::format("Of {}, {} improves {} most: {} instead of {}{}.{}", of, name_of(*best),
-                     title_of(metric), metric_text(metric, *value_of(*best, metric)),
-                     metric_text(metric, *before), chance_text(*best, metric), slo_text(runs));
+  const MetricAnswer& after = best.metrics.front();
+  return fmt::format("Of {}, {} improves {} most: {} instead of {}{}.{}", of, name_of(best),
+                     title_of(after), metric_text(after, *after.value),
+                     metric_text(before, *before.value), chance_text(after), slo_text(answer));
 }
 
-/// One row per variant with every compared metric.
-Table variant_table(const std::vector<Run>& runs, const std::vector<MetricName>& metrics) {
+/// One row per variant with every compared metric and its run.
+Table variant_table(const WhatIfAnswer& answer, const std::vector<Run>& runs) {
   Table table{.title = "Variants", .columns = {{"Variant", false}}, .rows = {}};
-  for (const MetricName& metric : metrics) table.columns.push_back({title_of(metric)});
+  for (const MetricName& metric : answer.variants.front().metrics) {
+    table.columns.push_back({title_of(metric)});
+  }
   table.columns.push_back({"SLO", false});
   table.columns.push_back({"Run"});
-  for (const Run& run : runs) {
-    std::vector<std::string> cells{name_of(run)};
-    for (const MetricName& metric : metrics) {
-      const auto value = value_of(run, metric);
-      cells.push_back(value ? metric_text(metric, *value) : "-");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const VariantAnswer& variant = answer.variants[i];
+    std::vector<std::string> cells{name_of(variant)};
+    for (const MetricAnswer& metric : variant.metrics) {
+      cells.push_back(metric.value ? metric_text(metric, *metric.value) : "-");
     }
-    cells.push_back(held_text(value_of(run, "slo_met", "value")));
-    cells.push_back(std::to_string(run.row.id));
+    cells.push_back(held_text(slo_share(variant)));
+    cells.push_back(std::to_string(runs[i].row.id));
     table.rows.push_back(std::move(cells));
   }
   return table;
@@ -232,24 +207,27 @@ Table variant_table(const std::vector<Run>& runs, const std::vector<MetricName>&
 
 Report what_if_report(const Store& store, const Run& run) {
   const std::vector<Run> runs = siblings(store, run);
-  const std::vector<MetricName> metrics = compared(runs);
-  const RunRow& base = runs.front().row;
+  const WhatIfAnswer answer = what_if_of(runs);
+  const VariantAnswer& base = answer.variants.front();
   Report report = stored_report(run);
-  report.title = fmt::format("What if: {} on {}", base.model, gpu_title(base.gpu));
-  report.facts = {{"Baseline", base.model},
-                  {"Runs on", gpu_title(base.gpu)},
-                  {"Engine", base.engine},
-                  {"First seed", std::to_string(base.seed)}};
+  report.title = fmt::format("What if: {} on {}", base.labels.model, gpu_title(base.labels.gpu));
+  report.facts = {{"Baseline", base.labels.model},
+                  {"Runs on", gpu_title(base.labels.gpu)},
+                  {"Engine", base.labels.engine},
+                  {"First seed", std::to_string(answer.baseline.seed)}};
   // With several deployments there is no single verdict.
   report.verdict.reset();
-  if (!metrics.empty()) report.answer = answer_of(runs, metrics.front());
+  if (const std::string text = answer_text(answer); !text.empty()) report.answer = text;
   ReportSection differences{.heading = "Effect of each change",
-                            .tables = {variant_table(runs, metrics)}};
-  for (const MetricName& metric : metrics) {
-    Figure figure = metric_figure(runs, metric);
+                            .tables = {variant_table(answer, runs)}};
+  for (std::size_t i = 0; i < base.metrics.size(); ++i) {
+    Figure figure = metric_figure(answer, i);
     if (!figure.series.front().points.empty()) differences.figures.push_back(std::move(figure));
   }
-  report.sections.front().heading = fmt::format("Run {}: {}", run.row.id, name_of(run));
+  const auto here = std::ranges::find(runs, run.row.id, [](const Run& one) { return one.row.id; });
+  report.sections.front().heading =
+      fmt::format("Run {}: {}", run.row.id,
+                  name_of(answer.variants[static_cast<std::size_t>(here - runs.begin())]));
   report.sections.insert(report.sections.begin(), std::move(differences));
   return report;
 }

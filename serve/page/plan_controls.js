@@ -8,6 +8,7 @@ export function controlsOf(lists, changed) {
   const select = (key, label, options) => choice({ key, label }, options, changed);
   const move = (question) => slider(question, changed);
   const engines = lists.engines.map(({ name }) => [name, name]);
+  const defaultEngine = lists.engines.find(({ is_default }) => is_default).name;
   return {
     "Model and GPUs": {
       model: select(
@@ -83,7 +84,7 @@ export function controlsOf(lists, changed) {
       }),
     },
     Engine: {
-      engine: select("engine", "Engine", [["", "vllm-0.19 (default)"], ...engines]),
+      engine: select("engine", "Engine", [["", `${defaultEngine} (default)`], ...engines]),
       quantization: select("quantization", "Weights", [
         ["", "checkpoint's format"],
         ["fp8", "fp8"],

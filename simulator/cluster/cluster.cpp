@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "simulator/engine/batching_policy.hpp"
 
 namespace roofcast {
 namespace {
@@ -51,7 +52,7 @@ void check_pool(const Pool& pool) {
     throw Error(fmt::format("pool {}: {} data-parallel ranks given, expected at least 1", pool.name,
                             pool.ranks));
   }
-  if (pool.role != PoolRole::both && pool.replica.engine.scheduler == SchedulerKind::naive) {
+  if (pool.role != PoolRole::both && !make_policy(pool.replica.engine)->keeps_cache()) {
     throw Error(
         fmt::format("pool {}: an engine without a KV cache has no K and V to transfer, expected "
                     "another engine for prefill and decode pools",

@@ -20,9 +20,8 @@ struct Refusal {
 /// Marks the requests that this replica can never finish. Returns for each reason how many there
 /// are and what they would need:
 /// - prompt and output together exceed max_model_len (0: no limit);
-/// - the sequence alone does not fit the whole KV cache;
-/// - without chunked prefill, the prompt exceeds the token budget of a step; if requests can be
-///   preempted, the whole sequence does, since it is recomputed in one step.
+/// - the sequence alone does not fit the whole KV cache (Demand::cached);
+/// - a step has no room for the tokens that must be computed together (Demand::at_once).
 /// `counted_as` says what the lengths in the records stand for.
 std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, const Replica& replica,
                                        std::string_view counted_as = "prompt and output");

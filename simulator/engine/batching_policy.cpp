@@ -2,15 +2,52 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "simulator/engine/block_prefix.hpp"
-#include "simulator/engine/policy_naive.hpp"
-#include "simulator/engine/policy_sglang.hpp"
-#include "simulator/engine/policy_static.hpp"
-#include "simulator/engine/policy_tensorrt_llm.hpp"
-#include "simulator/engine/policy_vllm_v1.hpp"
+#include "simulator/engine/schedulers.hpp"
 
 namespace roofcast {
+namespace {
+
+/// KV slots that the last decode needs beyond its own token, for current and next drafts.
+std::int64_t draft_slots(const Engine& engine, const Request& request) {
+  if (!engine.speculation.on() || request.output_tokens == 1) return 0;
+  const std::int64_t slots = engine.speculation.draft_tokens + engine.speculation.lookahead();
+  if (engine.max_model_len == 0) return slots;
+  const std::int64_t cached = request.input_tokens + request.output_tokens - 1;
+  return std::min(slots, engine.max_model_len - cached);
+}
+
+/// The demand with `cached` tokens in the KV cache, `together` of which are computed in one step
+/// unless they can be chunked.
+Demand demand_with(const Engine& engine, std::int64_t cached, std::int64_t together,
+                   std::int64_t smallest_chunk) {
+  return {.cached = cached,
+          .in_flight = engine.max_num_batched_tokens + engine.speculation.lookahead(),
+          .at_once = engine.chunked_prefill ? std::min(together, smallest_chunk) : together};
+}
+
+}  // namespace
+
+Demand demand_if_recomputed(const Engine& engine, const Request& request,
+                            std::int64_t smallest_chunk) {
+  // The last token is never fed back.
+  const std::int64_t tokens = request.input_tokens + request.output_tokens - 1;
+  return demand_with(engine, tokens + draft_slots(engine, request), tokens, smallest_chunk);
+}
+
+Demand demand_if_reserved(const Engine& engine, const Request& request,
+                          std::int64_t smallest_chunk) {
+  return demand_with(engine, request.input_tokens + request.output_tokens, request.input_tokens,
+                     smallest_chunk);
+}
+
+std::string BatchingPolicy::step_limit(const Engine& engine, const CacheLayout&) const {
+  return fmt::format("without chunked prefill a step holds at most max_num_batched_tokens {}",
+                     engine.max_num_batched_tokens);
+}
 
 std::optional<bool> decode_alone(EngineState& state, const DecodeLoad& load) {
   if (load.sequences == 0 || !load.others.empty()) return std::nullopt;
@@ -31,18 +68,8 @@ void preempt(EngineState& state, RequestId id) {
 }
 
 std::unique_ptr<BatchingPolicy> make_policy(const Engine& engine) {
-  switch (engine.scheduler) {
-    case SchedulerKind::vllm_v1:
-      return std::make_unique<VllmV1Policy>(engine);
-    case SchedulerKind::tensorrt_llm:
-      return std::make_unique<TensorrtLlmPolicy>();
-    case SchedulerKind::static_batch:
-      return std::make_unique<StaticBatchPolicy>();
-    case SchedulerKind::naive:
-      return std::make_unique<NaivePolicy>();
-    case SchedulerKind::sglang:
-      return std::make_unique<SglangPolicy>(engine);
-  }
+  const auto* const found = std::ranges::find(kSchedulers, engine.scheduler, &Scheduler::kind);
+  if (found != kSchedulers.end()) return found->make(engine);
   throw Error(fmt::format("engine '{}': its scheduler is not simulated", engine.name));
 }
 

@@ -1,19 +1,22 @@
 // The interface of schedulers: which requests run in the next step, and how many tokens of each.
-// One file per scheduler (policy_*.hpp) implements it; the engine does the rest.
+// One file per scheduler (policy_*.cpp) implements it; the engine does the rest.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "model/cache/kv_cache.hpp"
 #include "model/engines/engine.hpp"
 #include "simulator/engine/kv_blocks.hpp"
 #include "simulator/engine/replica_engine.hpp"
 #include "simulator/engine/request_table.hpp"
 #include "simulator/engine/waiting_queue.hpp"
 #include "simulator/time.hpp"
+#include "simulator/workload/workload.hpp"
 
 namespace roofcast {
 
@@ -64,6 +67,22 @@ struct DecodeLoad {
   std::span<const RequestId> others{};
 };
 
+/// What a request needs at worst.
+struct Demand {
+  std::int64_t cached = 0;     // tokens in the KV cache
+  std::int64_t in_flight = 0;  // the most of them that one step adds
+  std::int64_t at_once = 0;    // tokens that one step must have room for
+};
+
+/// Of a scheduler that preempts: all tokens computed before are then computed again, in one step
+/// unless prompts are chunked. `smallest_chunk` is in tokens. Includes slots for drafts.
+Demand demand_if_recomputed(const Engine& engine, const Request& request,
+                            std::int64_t smallest_chunk = 1);
+
+/// Of one that reserves blocks for prompt and output up front and computes the prompt once.
+Demand demand_if_reserved(const Engine& engine, const Request& request,
+                          std::int64_t smallest_chunk = 1);
+
 class BatchingPolicy {
  public:
   virtual ~BatchingPolicy() = default;
@@ -93,6 +112,20 @@ class BatchingPolicy {
   /// Releases the K and V of a request that leaves the engine unfinished. The engine schedules
   /// nothing afterwards.
   virtual void abandon(EngineState& state, RequestId id) { state.blocks.release(state[id].kv); }
+
+  /// What a request needs at worst: one that needs more than its replica has is rejected before the
+  /// run.
+  virtual Demand demand_of(const Engine& engine, const Request& request,
+                           const CacheLayout& layout) const = 0;
+
+  /// Why a step has no room for Demand::at_once, with the engine's own names.
+  virtual std::string step_limit(const Engine& engine, const CacheLayout& layout) const;
+
+  /// Whether requests may use LoRA adapters.
+  virtual bool runs_adapters() const { return false; }
+
+  /// Whether K and V are kept between steps, so that another replica can take them over.
+  virtual bool keeps_cache() const { return true; }
 
   /// When to try again if schedule() found nothing to run although requests wait; nullopt: never.
   virtual std::optional<Nanoseconds> next_wake(const EngineState&) const { return std::nullopt; }

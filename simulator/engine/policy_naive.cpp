@@ -1,6 +1,24 @@
-#include "simulator/engine/policy_naive.hpp"
+// The simplest possible loop: one request at a time and no KV cache. Every token recomputes the
+// whole sequence so far, prompt and generated tokens: the naive baseline of `roofcast staircase`.
+#include "simulator/engine/schedulers.hpp"
 
 namespace roofcast {
+namespace {
+
+class NaivePolicy final : public BatchingPolicy {
+ public:
+  void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
+  void finish(EngineState&, RequestId) override {}
+  /// Nothing is cached, and each step computes the sequence from its start.
+  Demand demand_of(const Engine& engine, const Request& request,
+                   const CacheLayout&) const override {
+    Demand demand = demand_if_recomputed(engine, request);
+    demand.cached = 0;
+    return demand;
+  }
+  bool keeps_cache() const override { return false; }
+  std::int64_t cached_tokens(const EngineState&, RequestId) const override { return 0; }
+};
 
 void NaivePolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
   if (state.running.empty()) {
@@ -14,6 +32,12 @@ void NaivePolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
   if (request.complete()) return;
   request.computed = 0;  // nothing is kept from the previous step
   plan.scheduled.push_back({id, request.tokens()});
+}
+
+}  // namespace
+
+std::unique_ptr<BatchingPolicy> naive_policy(const Engine&) {
+  return std::make_unique<NaivePolicy>();
 }
 
 }  // namespace roofcast

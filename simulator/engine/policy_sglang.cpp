@@ -1,9 +1,21 @@
+// SGLang's scheduler (sglang/srt/managers/scheduler.py, schedule_batch.py and schedule_policy.py,
+// 2025 to 2026). A step is a prefill or a decode. While a waiting request can be admitted, or a
+// chunked prompt is unfinished, prompts are computed and decodes pause; with enable_mixed_chunk
+// they run together. Admission relies on an estimate of what running requests will still generate
+// (NewTokenRatio). If the pool runs out while they decode, those that have generated least are
+// retracted and queue behind all others. Prefixes are shared token by token (RadixPrefix). Not
+// modelled: priorities, the exact reservation that SGLang makes for ignore_eos requests when its
+// prefix cache is off, a separate pool for layers with windows.
 #include "simulator/engine/policy_sglang.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cassert>
 
+#include "simulator/engine/schedulers.hpp"
 #include "simulator/engine/sglang_queue.hpp"
+#include "simulator/workload/limits.hpp"
 
 namespace roofcast {
 namespace {
@@ -203,6 +215,28 @@ std::int64_t SglangPolicy::cached_tokens(const EngineState& state, RequestId id)
   if (!prefix_) return 0;
   prefix_->forget_taken(state);
   return prefix_->cached_tokens(state, id);
+}
+
+/// Prompt, output and one extra page must leave a token free (PrefillAdder). Prompts are cut at
+/// multiples of a page; an unchunked prompt of any length is computed if it is the first of its
+/// batch.
+Demand SglangPolicy::demand_of(const Engine& engine, const Request& request,
+                               const CacheLayout& layout) const {
+  Demand demand = demand_if_recomputed(engine, request, layout.block_tokens);
+  demand.cached = request.input_tokens + request.output_tokens + layout.block_tokens + 1;
+  if (engine.chunked_prefill) return demand;
+  demand.in_flight = kMaxTokens;
+  demand.at_once = 0;
+  return demand;
+}
+
+std::string SglangPolicy::step_limit(const Engine& engine, const CacheLayout& layout) const {
+  return fmt::format("chunked_prefill_size {} is less than a page of {} tokens",
+                     engine.max_num_batched_tokens, layout.block_tokens);
+}
+
+std::unique_ptr<BatchingPolicy> sglang_policy(const Engine& engine) {
+  return std::make_unique<SglangPolicy>(engine);
 }
 
 }  // namespace roofcast

@@ -1,11 +1,5 @@
-// SGLang's scheduler (sglang/srt/managers/scheduler.py, schedule_batch.py and schedule_policy.py,
-// 2025 to 2026). A step is a prefill or a decode. While a waiting request can be admitted, or a
-// chunked prompt is unfinished, prompts are computed and decodes pause; with enable_mixed_chunk
-// they run together. Admission relies on an estimate of what running requests will still generate
-// (NewTokenRatio). If the pool runs out while they decode, those that have generated least are
-// retracted and queue behind all others. Prefixes are shared token by token (RadixPrefix). Not
-// modelled: priorities, the exact reservation that SGLang makes for ignore_eos requests when its
-// prefix cache is off, a separate pool for layers with windows.
+// SGLang's scheduler: policy_sglang.cpp says what it does. Declared for its tests, which look
+// inside.
 #pragma once
 
 #include "simulator/engine/new_token_ratio.hpp"
@@ -24,6 +18,9 @@ class SglangPolicy final : public BatchingPolicy {
   bool schedules_in_aggregate() const override { return true; }
   void finish(EngineState& state, RequestId id) override;
   void abandon(EngineState& state, RequestId id) override;
+  Demand demand_of(const Engine& engine, const Request& request,
+                   const CacheLayout& layout) const override;
+  std::string step_limit(const Engine& engine, const CacheLayout& layout) const override;
   std::int64_t cached_tokens(const EngineState& state, RequestId id) const override;
 
   /// The ratio before the step that is decided next.

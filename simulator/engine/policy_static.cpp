@@ -1,9 +1,31 @@
-#include "simulator/engine/policy_static.hpp"
-
+// Static batching: scheduling whole requests, as serving systems did before iteration-level
+// scheduling (the baseline of Orca; Yu et al., OSDI 2022, section 3). When nothing runs, up to
+// max_num_seqs waiting requests form a batch, in order; their prompts are computed in one step,
+// then each gains a token per step. Later arrivals wait until the longest output of the batch is
+// done. Blocks are reserved for all prompts and outputs, so the KV cache and max_num_batched_tokens
+// also limit a batch. Optimistic for static batching: prompts and finished sequences are not padded
+// in the step time, a batch does not wait to fill up, and tokens reach the client when generated,
+// not when the batch ends. No prefix caching.
 #include <cassert>
+
+#include "simulator/engine/schedulers.hpp"
 
 namespace roofcast {
 namespace {
+
+class StaticBatchPolicy final : public BatchingPolicy {
+ public:
+  void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
+  std::optional<bool> schedule_around(EngineState& state, Nanoseconds now, const DecodeLoad& load,
+                                      StepPlan& plan) override;
+  bool schedules_in_aggregate() const override { return true; }
+  void finish(EngineState& state, RequestId id) override;
+  Demand demand_of(const Engine& engine, const Request& request,
+                   const CacheLayout&) const override {
+    return demand_if_reserved(engine, request);
+  }
+  std::int64_t cached_tokens(const EngineState&, RequestId) const override { return 0; }
+};
 
 void run(EngineState& state, RequestId id, StepPlan& plan) {
   RequestState& request = state[id];
@@ -35,8 +57,6 @@ void start_batch(EngineState& state, StepPlan& plan) {
   }
 }
 
-}  // namespace
-
 void StaticBatchPolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
   if (state.running.empty()) start_batch(state, plan);
   for (RequestId id : state.running) {
@@ -51,6 +71,12 @@ std::optional<bool> StaticBatchPolicy::schedule_around(EngineState& state, Nanos
 
 void StaticBatchPolicy::finish(EngineState& state, RequestId id) {
   state.blocks.release(state[id].kv);
+}
+
+}  // namespace
+
+std::unique_ptr<BatchingPolicy> static_batch_policy(const Engine&) {
+  return std::make_unique<StaticBatchPolicy>();
 }
 
 }  // namespace roofcast

@@ -1,5 +1,9 @@
-#include "simulator/engine/policy_vllm_v1.hpp"
-
+// vLLM's V1 scheduler (vllm/v1/core/sched/scheduler.py and kv_cache_manager.py, 2025 to 2026).
+// Each step has a budget of tokens. Running requests come first, in order of admission: a decode
+// takes one token, an unfinished prompt a chunk. When blocks run out, the newest running request
+// (or the one of worst priority) is preempted. The remaining budget admits waiting requests,
+// strictly in order, unless the step preempted; a prompt's cached blocks are not recomputed. With
+// drafts a decode computes 1 + k tokens. Not modelled: encoders.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -7,9 +11,37 @@
 
 #include "simulator/engine/block_prefix.hpp"
 #include "simulator/engine/running_adapters.hpp"
+#include "simulator/engine/schedulers.hpp"
+#include "simulator/engine/vllm_admission.hpp"
 
 namespace roofcast {
 namespace {
+
+class VllmV1Policy final : public BatchingPolicy {
+ public:
+  explicit VllmV1Policy(const Engine& engine)
+      : aggregate_(!engine.speculation.on() && !engine.kv_offloading.on()) {}
+
+  void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
+  std::optional<bool> schedule_around(EngineState& state, Nanoseconds now, const DecodeLoad& load,
+                                      StepPlan& plan) override;
+  /// False with drafts, since each request gains a different number of tokens per step, and with KV
+  /// offload, which is tracked per block.
+  bool schedules_in_aggregate() const override { return aggregate_; }
+  void finish(EngineState& state, RequestId id) override;
+  std::optional<Nanoseconds> next_wake(const EngineState& state) const override;
+  Demand demand_of(const Engine& engine, const Request& request,
+                   const CacheLayout&) const override {
+    return demand_if_recomputed(engine, request);
+  }
+  bool runs_adapters() const override { return true; }
+  std::int64_t cached_tokens(const EngineState& state, RequestId id) const override;
+
+ private:
+  bool aggregate_ = true;
+  AdmissionMemory admission_;
+  Nanoseconds decided_ = 0;  // time of the last schedule() call
+};
 
 /// Index in `running` of the request to preempt: the last admitted, or the worst in priority, ties
 /// by later arrival. Skips requests whose last token is being sampled, as they free their blocks
@@ -152,11 +184,6 @@ std::int64_t rows_of_chunks(const EngineState& state, std::span<const RequestId>
   return rows;
 }
 
-}  // namespace
-
-VllmV1Policy::VllmV1Policy(const Engine& engine)
-    : aggregate_(!engine.speculation.on() && !engine.kv_offloading.on()) {}
-
 std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanoseconds now,
                                                   const DecodeLoad& load, StepPlan& plan) {
   std::int64_t budget = state.engine.max_num_batched_tokens - load.sequences;
@@ -204,6 +231,12 @@ void VllmV1Policy::finish(EngineState& state, RequestId id) {
 
 std::int64_t VllmV1Policy::cached_tokens(const EngineState& state, RequestId id) const {
   return cached_prompt_tokens(state, id);
+}
+
+}  // namespace
+
+std::unique_ptr<BatchingPolicy> vllm_v1_policy(const Engine& engine) {
+  return std::make_unique<VllmV1Policy>(engine);
 }
 
 }  // namespace roofcast

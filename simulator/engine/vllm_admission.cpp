@@ -30,8 +30,9 @@ std::int64_t shared_rows(const KvBlocks& blocks, const PrefixHit& hit) {
   return blocks.rows_of(hit.blocks) - hit.blocks.free;
 }
 
-/// Whether the pool has room for this start: for the whole sequence or only for the first chunk,
-/// depending on the preset. In either case only the chunk's blocks are taken now.
+/// Whether the pool has room for this start: for the whole sequence so far or only for its
+/// first chunk, by Engine::reserve_full_sequence. In either case only the chunk's blocks are taken
+/// now.
 bool has_room(const EngineState& state, const RequestState& request, const Start& start) {
   const KvBlocks& blocks = state.blocks;
   const std::int64_t total = state.engine.reserve_full_sequence

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "model/engines/knobs.hpp"
 
 namespace roofcast {
@@ -97,7 +98,7 @@ Json value_schema(const EngineKnob& knob) {
       return {{"type", "boolean"}};
     case KnobKind::choice:
       if (knob.choice.takes_other_names) return {{"type", "string"}};
-      return {{"enum", choice_names(knob)}};
+      return {{"enum", knob.choice.names}};
     case KnobKind::shares:
       return {{"type", "array"}, {"items", range_schema("number", knob.range)}};
     default:
@@ -131,9 +132,10 @@ EngineOverrides read_engine_options(const JsonObject& object) {
   for (const EngineKnob& knob : engine_knobs()) {
     const nlohmann::json* value = object.find(knob.key);
     if (value == nullptr || knob.set(options, read_value(knob, object, *value))) continue;
+    const std::string names = alternatives(knob.choice.names);
     object.fail(knob.key, knob.choice.takes_other_names
-                              ? fmt::format("a {} such as {}", knob.choice.noun, knob.choice.names)
-                              : knob.choice.names);
+                              ? fmt::format("a {} such as {}", knob.choice.noun, names)
+                              : names);
   }
   return options;
 }

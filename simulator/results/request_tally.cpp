@@ -29,17 +29,9 @@ std::optional<LatencyPart> part_of(LatencyMetric metric) {
 
 std::optional<Nanoseconds> latency_of(const RequestRecord& record, LatencyMetric metric) {
   if (record.finished == kNever) return std::nullopt;
-  switch (metric) {
-    case LatencyMetric::ttft:
-      return record.first_token - record.sent;
-    case LatencyMetric::tpot:
-      return mean_gap(record);
-    case LatencyMetric::itl:
-      return record.largest_gap;
-    case LatencyMetric::e2e:
-      break;
-  }
-  return record.finished - record.sent;
+  const std::optional<LatencyPart> part = part_of(metric);
+  // Without a part: ITL. Without a duration: TPOT of a single token.
+  return part ? duration_of(record, *part).value_or(0) : record.largest_gap;
 }
 
 bool is_good(const RequestRecord& record, std::span<const GoodputLimit> limits) {

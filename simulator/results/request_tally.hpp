@@ -32,7 +32,8 @@ inline Nanoseconds mean_gap(const RequestRecord& record) {
 }
 
 /// How long it took, as a benchmark collects it; nothing when the request did not finish, and no
-/// TPOT of a single token. TPOT is rounded to the nanosecond. Service: from first being scheduled.
+/// TPOT of a single token. TPOT is rounded to the nanosecond. Service: from first being scheduled
+/// to the last token.
 inline std::optional<Nanoseconds> duration_of(const RequestRecord& record, LatencyPart part) {
   if (record.finished == kNever) return std::nullopt;
   switch (part) {

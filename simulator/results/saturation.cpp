@@ -72,10 +72,10 @@ double late_wait_s(const std::vector<RequestRecord>& records, std::span<const Lo
 
 std::string where_ttft_goes(const SimulationResult& result, double queueing_share) {
   const bool queueing = queueing_share >= kQueueingDominates;
-  std::string text = fmt::format("{:.0f} % of the mean TTFT of {} is {}",
-                                 100 * (queueing ? queueing_share : 1 - queueing_share),
-                                 duration(result.ttft.mean),
-                                 queueing ? "waiting in the queue" : "service time, not queueing");
+  std::string text = fmt::format(
+      "{:.0f} % of the mean TTFT of {} is {}",
+      100 * (queueing ? queueing_share : 1 - queueing_share), duration(result.ttft.mean),
+      queueing ? "waiting in the queue" : "prefill and host time, not queueing");
   if (result.client_queue.mean > result.queue.mean) {
     text += fmt::format("; the client's concurrency limit delays requests by {} on average",
                         duration(result.client_queue.mean));

@@ -1,4 +1,4 @@
-// Whether the offered load is sustainable, and whether a high latency is service time or queueing.
+// Whether the offered load is sustainable, and whether a high TTFT is queueing.
 #pragma once
 
 #include <span>

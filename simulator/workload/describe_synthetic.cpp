@@ -30,8 +30,9 @@ struct RateInWords {
 
   std::string operator()(const SteadyRate&) const {
     if (std::isinf(spec.request_rate)) return "all at once";
-    return fmt::format("at {} {}/s (burstiness {})", spec.request_rate,
-                       spec.sessions ? "sessions" : "requests", spec.burstiness);
+    const std::string rate =
+        fmt::format("{} {}/s", spec.request_rate, spec.sessions ? "sessions" : "requests");
+    return fmt::format("at {} (burstiness {})", spec.any_rate ? "any rate" : rate, spec.burstiness);
   }
   std::string operator()(const RampUp& ramp) const {
     const bool linear = ramp.strategy == RampUp::Strategy::linear;

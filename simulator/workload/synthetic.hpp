@@ -72,6 +72,7 @@ struct LoraAdapters {
 struct SyntheticWorkload {
   std::int64_t num_prompts = 1000;   // arrivals: requests, or sessions if there are any
   double request_rate = kAllAtOnce;  // arrivals per second; infinity: all at once
+  bool any_rate = false;             // request_rate is only a base to scale; not in scenario files
   double burstiness = 1.0;           // gamma shape; 1 is Poisson, infinity constant gaps
   /// Rescale so that the last arrival is at num_prompts / request_rate, as vLLM does. With stages:
   /// give each rate times duration requests, and rescale each stage.

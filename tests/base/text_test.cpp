@@ -25,6 +25,14 @@ TEST(Text, SplittingKeepsEmptyParts) {
   EXPECT_THAT(split("", ':'), ElementsAre(""));
 }
 
+TEST(Text, TheLastAlternativeComesAfterOr) {
+  const std::vector<std::string_view> names{"a", "b", "c"};
+  EXPECT_EQ(alternatives(names), "a, b or c");
+  EXPECT_EQ(alternatives(std::span(names).first(2)), "a or b");
+  EXPECT_EQ(alternatives(std::span(names).first(1)), "a");
+  EXPECT_EQ(alternatives({}), "");
+}
+
 TEST(Text, SeparatorsStandBetweenParts) {
   const std::vector<std::string> parts{"a", "", "c"};
   EXPECT_EQ(joined(parts), "a, , c");

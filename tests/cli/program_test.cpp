@@ -14,6 +14,7 @@ namespace roofcast::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 /// Expects one line on stderr that starts with the program's name, and nothing on stdout.
@@ -108,6 +109,28 @@ TEST(Program, NoTokensToEstimateIsMisuse) {
         run_command(std::string("estimate --model llama-3.1-8b --gpu h100 ") + flag), 2,
         "at least 1");
   }
+}
+
+// One sequence of the model's 131,072 tokens fits no 24 GB card, so the engine does not start there
+// with its default; what makes a batch of shorter ones fit must then start it, too.
+TEST(Program, WhatWouldMakeABatchFitDoesWhenPasted) {
+  const std::string command = "memory --model llama-3.1-8b --gpu rtx-4090 ";
+  const std::string batch = "--batch 8 ";
+  const std::string context = "--context 16k ";
+  const CommandResult refused = run_command(command + batch + context + "-o json");
+  EXPECT_EQ(refused.exit_code, 3);
+  std::string flags;
+  for (const auto& remedy : nlohmann::json::parse(refused.out)["remedies"]) {
+    const std::string flag = remedy["flag"];
+    flags += flag + "\n";
+    const CommandResult pasted = run_command(command + (flag.starts_with("--batch") ? "" : batch) +
+                                             (flag.starts_with("--context") ? "" : context) + flag);
+    EXPECT_EQ(pasted.exit_code, 0) << flag << pasted.err;
+    EXPECT_THAT(pasted.out, Not(HasSubstr("starts only with"))) << flag;
+  }
+  EXPECT_THAT(flags, HasSubstr("--batch "));
+  EXPECT_THAT(flags, HasSubstr("--context "));
+  EXPECT_THAT(flags, HasSubstr(" --max-model-len "));
 }
 
 TEST(Program, TimingAnEndlessStaircaseIsRefused) {

@@ -46,8 +46,7 @@ TEST(BuiltIn, AFileInTheCurrentFolderMayNotHideAModel) {
 
 TEST(BuiltIn, ListsEveryEnginePreset) {
   const std::vector<EngineListEntry> engines = list_engines();
-  const auto is_default = [](const EngineListEntry& one) { return one.name == kDefaultEngine; };
-  EXPECT_TRUE(std::ranges::any_of(engines, is_default));
+  EXPECT_EQ(std::ranges::count_if(engines, &EngineListEntry::is_default), 1);
   for (const EngineListEntry& engine : engines) EXPECT_NE(engine.summary, "") << engine.name;
 }
 

@@ -54,6 +54,16 @@ TEST_F(ImportQuestions, ABrokenFileDoesNotKeepTheOthersFromBeingRead) {
   EXPECT_THAT(answer.problems, ElementsAre(HasSubstr("notes.txt: contains no result")));
 }
 
+TEST_F(ImportQuestions, APathThatDoesNotExistKeepsWhatWasReadBefore) {
+  const ImportAnswer answer =
+      import_runs({.paths = {folder_.write("notes.txt", "nothing measured"),
+                             folder_.write("bench.json", kBench), "no/such/folder",
+                             folder_.write("more.json", kBench)}});
+  EXPECT_THAT(answer.runs, SizeIs(2));
+  EXPECT_THAT(answer.problems,
+              ElementsAre(HasSubstr("notes.txt: contains no result"), HasSubstr("no/such/folder")));
+}
+
 /// A product at four sizes; the third row has no time.
 constexpr const char* kTable =
     "framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency\n"

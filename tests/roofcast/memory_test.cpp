@@ -191,10 +191,10 @@ TEST(Memory, SaysWhetherABatchFitsAndWhatIsLeft) {
   EXPECT_EQ(asked.gpus, 2);
   EXPECT_EQ(asked.kv_bytes_per_token.value, 327'680);
   EXPECT_EQ(asked.kv_bytes_per_sequence.value, 1'342'177'280);
-  EXPECT_EQ(asked.weights.value * 2, 140e9);
-  EXPECT_EQ(asked.overhead.value * 2, 3e9);
-  EXPECT_EQ(asked.kv_cache.value * 2, 12 * 1'342'177'280.0);
-  EXPECT_NEAR((asked.left + asked.kv_cache).value * 2, 17e9, 1);
+  EXPECT_EQ(asked.one_gpu.weights.value * 2, 140e9);
+  EXPECT_EQ(asked.one_gpu.overhead.value * 2, 3e9);
+  EXPECT_EQ(asked.one_gpu.kv_cache.value * 2, 12 * 1'342'177'280.0);
+  EXPECT_NEAR((asked.one_gpu.left + asked.one_gpu.kv_cache).value * 2, 17e9, 1);
   EXPECT_EQ(asked.max_batch, 12);
   EXPECT_TRUE(asked.fits);
   EXPECT_TRUE(is_yes(answer));
@@ -208,7 +208,7 @@ TEST(Memory, NamesABatchThatFitsWhereTheOneAskedForDoesNot) {
   ASSERT_TRUE(answer.asked);
   EXPECT_FALSE(answer.asked->fits);
   EXPECT_FALSE(is_yes(answer));
-  EXPECT_NEAR(answer.asked->left.value * 2, 17e9 - 13 * 1'342'177'280.0, 1);
+  EXPECT_NEAR(answer.asked->one_gpu.left.value * 2, 17e9 - 13 * 1'342'177'280.0, 1);
   std::vector<std::string> flags;
   for (const Remedy& remedy : answer.remedies) flags.push_back(remedy.flag);
   EXPECT_THAT(flags, ::testing::Contains("--batch 12"));
@@ -223,7 +223,7 @@ TEST(Memory, OfABatchIsThatOfItsTokens) {
     question.deployment.engine = "textbook";
     question.batch = 32;
     question.context = 4096;
-    EXPECT_DOUBLE_EQ(to_gib(memory(question).asked.value().kv_cache), gib) << model;
+    EXPECT_DOUBLE_EQ(to_gib(memory(question).asked.value().one_gpu.kv_cache), gib) << model;
   }
 }
 
@@ -237,15 +237,45 @@ TEST(Memory, ComparesTheRulesOfAllEngines) {
   EXPECT_EQ(answer.engines->size(), 4U);
   for (const EngineMemory& row : *answer.engines) {
     ASSERT_TRUE(row.memory) << row.engine << row.refused.value_or("");
-    const BatchMemory& m = *row.memory;
+    const MemoryParts& m = row.memory->one_gpu;
     EXPECT_NEAR((m.weights + m.activations + m.overhead + m.reserve + m.kv_cache + m.left).value,
                 m.memory.value, 1)
         << row.engine;
     // 8 x 8,192 x 131,072 bytes are whole blocks of 16, 32 or 1 token.
     EXPECT_EQ(m.kv_cache.value, 8.0 * 8192 * 131'072) << row.engine;
-    EXPECT_TRUE(m.fits) << row.engine;
+    EXPECT_TRUE(row.memory->fits) << row.engine;
   }
   expect_round_trip(answer);
+}
+
+// LLaMA-3.1-8B in bf16: 8,030,261,248 parameters of 2 bytes. On three stages vLLM puts 11, 11 and
+// 10 of the 32 layers, of 218,112,000 parameters each. The first stage also holds the embedding of
+// 128,256 x 4,096, and is the fullest: the last one has the LM head of that size and a norm of
+// 4,096, but a layer less. K and V of 4,096 tokens take 4,096 x 4,096 bytes a layer, so those of
+// two sequences 2 x 11 x 16,777,216 on the fullest GPU and 2 x 32 x 16,777,216 on all.
+TEST(Memory, OfAllGpusCountsWhatEachStageHolds) {
+  MemoryQuestion question = question_of("llama-3.1-8b", "h100");
+  question.deployment.parallel.pipeline = 3;
+  question.batch = 2;
+  question.context = 4096;
+  for (const char* engine : {"textbook", "sglang"}) {
+    question.deployment.engine = engine;
+    const MemoryAnswer answer = memory(question);
+    const BatchMemory& asked = answer.asked.value();
+    const MemoryParts& all = asked.all_gpus;
+    EXPECT_EQ(asked.one_gpu.weights.value, 2 * (11 * 218'112'000.0 + 128'256 * 4096.0)) << engine;
+    EXPECT_EQ(all.weights.value, 2 * 8'030'261'248.0) << engine;
+    EXPECT_EQ(asked.one_gpu.kv_cache.value, 2 * 11 * 16'777'216.0) << engine;
+    EXPECT_NEAR(all.kv_cache.value, 2 * 32 * 16'777'216.0, 1) << engine;
+    EXPECT_EQ(asked.kv_bytes_per_sequence.value, 32 * 16'777'216.0) << engine;
+    EXPECT_EQ(all.memory.value, 3 * asked.one_gpu.memory.value) << engine;
+    EXPECT_NEAR(
+        (all.weights + all.activations + all.overhead + all.reserve + all.kv_cache + all.left)
+            .value,
+        all.memory.value, 1)
+        << engine;
+    expect_round_trip(answer);
+  }
 }
 
 // A block is the null block; what the KV budget as given leaves is not for sequences either.
@@ -260,7 +290,8 @@ TEST(Memory, LeavesWhatTheBlocksLeave) {
     // 1,000 blocks of 16 tokens hold 3 sequences of 256 blocks and 232 blocks more.
     EXPECT_EQ(asked.max_batch, 3);
     EXPECT_EQ(asked.fits, batch == 3);
-    EXPECT_EQ(asked.left.value, (1000.0 - 256.0 * static_cast<double>(batch)) * 16 * 131'072);
+    EXPECT_EQ(asked.one_gpu.left.value,
+              (1000.0 - 256.0 * static_cast<double>(batch)) * 16 * 131'072);
     expect_round_trip(answer);
   }
 }

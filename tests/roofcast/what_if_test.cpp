@@ -75,6 +75,28 @@ TEST(WhatIfAnswer, IsNothingWhenItWasCancelled) {
   EXPECT_FALSE(what_if(chat("gpu=l40s,h200"), [](std::int64_t, std::int64_t) { return false; }));
 }
 
+TEST(WhatIfAnswer, IsWhatItsRunsInTheStoreSay) {
+  const WhatIfAnswer answer = what_if(chat("gpu=l40s,h200")).value();
+  const WhatIfAnswer stored = what_if_of(what_if_runs(answer, "roofcast whatif"));
+  EXPECT_EQ(stored.seeds, 3);
+  EXPECT_EQ(stored.baseline.seed, 1U);
+  ASSERT_EQ(stored.variants.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const VariantAnswer& made = answer.variants[i];
+    const VariantAnswer& read = stored.variants[i];
+    EXPECT_EQ(read.settings, made.settings);
+    EXPECT_EQ(read.runs, made.runs);
+    EXPECT_EQ(read.labels.gpu, made.labels.gpu);
+    EXPECT_EQ(read.all_figures.size(), made.all_figures.size());
+    EXPECT_EQ(static_cast<MetricName>(read.metrics.front()), made.metrics.front());
+    EXPECT_EQ(read.metrics.front().value, made.metrics.front().value);
+    if (i == 0) continue;  // the baseline differs from nothing
+    EXPECT_EQ(read.metrics.front().difference, made.metrics.front().difference);
+    EXPECT_EQ(read.metrics.front().low, made.metrics.front().low);
+    EXPECT_EQ(read.metrics.front().significant, made.metrics.front().significant);
+  }
+}
+
 TEST(WhatIfAnswer, LeavesARunOfEachVariantInTheStore) {
   const WhatIfAnswer answer = what_if(chat("gpu=l40s")).value();
   const std::vector<roofcast::Run> runs = what_if_runs(answer, "roofcast whatif");

@@ -81,7 +81,7 @@ TEST(EngineKnobs, EachHasItsWordsAndAValue) {
     EXPECT_EQ(find_knob_by_flag(knob.flag), &knob);
     EXPECT_EQ(find_knob_by_key(knob.key), &knob);
     EXPECT_TRUE(*knob.partner == '\0' || find_knob_by_flag(knob.partner) != nullptr);
-    EXPECT_EQ(choice_names(knob).empty(), knob.kind != KnobKind::choice);
+    EXPECT_EQ(knob.choice.names.empty(), knob.kind != KnobKind::choice);
     EXPECT_FALSE(knob.get(EngineOverrides{}));
   }
 }
@@ -109,10 +109,11 @@ TEST(EngineKnobs, GoFromAFlagThroughAScenarioFileAndStayTheSame) {
 
 TEST(EngineKnobs, EveryNameOfAChoiceIsReadAndWritten) {
   for (const EngineKnob& knob : engine_knobs()) {
-    for (const std::string& name : choice_names(knob)) {
+    for (const std::string_view name : knob.choice.names) {
+      const KnobValue value = std::string(name);
       EngineOverrides overrides;
-      EXPECT_TRUE(knob.set(overrides, name)) << knob.key << ' ' << name;
-      EXPECT_EQ(knob.get(overrides), KnobValue(name));
+      EXPECT_TRUE(knob.set(overrides, value)) << knob.key << ' ' << name;
+      EXPECT_EQ(knob.get(overrides), value);
     }
     EngineOverrides untouched;
     EXPECT_FALSE(knob.set(untouched, "no such name")) << knob.key;
@@ -142,7 +143,7 @@ TEST(EngineKnobs, AreOfferedByCompletionAndListedByTheManual) {
     EXPECT_EQ(option->help, knob.help);
     EXPECT_EQ(option->aliases, std::vector<std::string>(knob.aliases.begin(), knob.aliases.end()));
     EXPECT_EQ(option->needs_value, knob.kind != KnobKind::on_off);
-    EXPECT_THAT(option_values(std::string(knob.flag)), IsSupersetOf(choice_names(knob)));
+    EXPECT_THAT(option_values(std::string(knob.flag)), IsSupersetOf(knob.choice.names));
   }
 }
 

@@ -84,6 +84,22 @@ TEST(EnginePresets, AreListedOncePerEraWithASummary) {
   }
 }
 
+// A preset is all that says how large the default batch is: 48 sequences and 4096 tokens of an
+// edited one are the answer, and 96 and 6144 on a large GPU.
+TEST(EnginePresets, TheBatchIsThePresets) {
+  EnginePreset preset = find_preset("vllm-0.19");
+  preset.defaults.max_num_seqs = 48;
+  preset.defaults.max_num_batched_tokens = 4096;
+  preset.on_large_gpu = {.max_num_seqs = 96, .max_num_batched_tokens = 6144};
+  const auto on = [&](const Gpu& gpu) {
+    return resolve_engine(preset, {}, test::llama_3_1_8b(), gpu, {});
+  };
+  EXPECT_EQ(on(test::rtx_4090()).max_num_seqs, 48);
+  EXPECT_EQ(on(test::rtx_4090()).max_num_batched_tokens, 4096);
+  EXPECT_EQ(on(test::h100()).max_num_seqs, 96);
+  EXPECT_EQ(on(test::h100()).max_num_batched_tokens, 6144);
+}
+
 // vLLM EngineArgs.get_batch_defaults, API server: 1024 sequences and 8192 tokens from 70 GiB on,
 // but not on an A100; 256 and 2048 otherwise.
 TEST(EngineDefaults, FollowTheMemoryOfTheGpu) {

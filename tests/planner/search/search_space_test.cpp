@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "planner/search/candidate.hpp"
 #include "planner/search/plan_limits.hpp"
 
 namespace roofcast {
@@ -22,6 +23,19 @@ TEST(SearchSpace, MakesEveryCombinationOfItsValues) {
   EXPECT_EQ(shapes[2].parallel.tensor, 2);
   EXPECT_EQ(shapes[11].gpu, "b");
   EXPECT_EQ(shapes[11].parallel.tensor, 4);
+}
+
+TEST(SearchSpace, NamesEveryKnobThatIsSetButThatOfThePlacement) {
+  Shape shape;
+  EXPECT_EQ(knobs_of(shape), "");
+  shape.overrides = {.gpu_memory_utilization = 0.95,
+                     .max_num_seqs = 64,
+                     .kv_cache_dtype = DType::fp8,
+                     .enable_prefix_caching = false,
+                     .scheduling_policy = QueueOrder::priority};
+  EXPECT_EQ(knobs_of(shape),
+            "gpu-memory-utilization 0.95, max-num-seqs 64, enable-prefix-caching off, "
+            "scheduling-policy priority");
 }
 
 TEST(SearchSpace, SearchesTensorParallelismUnlessItIsSet) {

@@ -2,7 +2,6 @@
 // hand, step by step (schedule.hpp).
 #include <gmock/gmock.h>
 
-#include "simulator/engine/policy_vllm_v1.hpp"
 #include "tests/simulator/engine/schedule.hpp"
 
 namespace roofcast::test {

@@ -1,7 +1,6 @@
 // vLLM's schedules with K and V in host memory, worked out by hand.
 #include <gmock/gmock.h>
 
-#include "simulator/engine/policy_vllm_v1.hpp"
 #include "tests/simulator/engine/schedule.hpp"
 
 namespace roofcast::test {

@@ -1,7 +1,6 @@
 // LoRA adapters in vLLM's schedules, worked out by hand, step by step (schedule.hpp).
 #include <gmock/gmock.h>
 
-#include "simulator/engine/policy_vllm_v1.hpp"
 #include "tests/simulator/engine/schedule.hpp"
 
 namespace roofcast::test {

@@ -1,7 +1,5 @@
 // Static batching, worked out by hand. Requests are named A, B, C = 0, 1, 2; "A4" means four tokens
 // of A are computed in the step.
-#include "simulator/engine/policy_static.hpp"
-
 #include <gmock/gmock.h>
 
 #include "model/step/staircase.hpp"

@@ -1,7 +1,5 @@
 // Schedules worked out by hand, step by step. Requests are named A, B, C = 0, 1, 2; "A4" means
 // four tokens of A are computed in the step.
-#include "simulator/engine/policy_tensorrt_llm.hpp"
-
 #include <gmock/gmock.h>
 
 #include "simulator/engine/admission.hpp"

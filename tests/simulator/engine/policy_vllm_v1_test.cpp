@@ -1,6 +1,4 @@
 // Schedules worked out by hand, step by step (schedule.hpp).
-#include "simulator/engine/policy_vllm_v1.hpp"
-
 #include <gmock/gmock.h>
 
 #include "tests/simulator/engine/schedule.hpp"

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "simulator/engine/draft_acceptance.hpp"
-#include "simulator/engine/policy_vllm_v1.hpp"
 #include "tests/simulator/engine/schedule.hpp"
 
 namespace roofcast::test {

@@ -141,6 +141,10 @@ Json required_with(const std::string& given, const Json& description) {
   return object;
 }
 
+TEST(ScenarioSchema, NamesTheDefaultEngine) {
+  EXPECT_EQ(schema()["properties"]["engine"]["default"], kDefaultEngine);
+}
+
 TEST(ScenarioSchema, HasExactlyTheKeysOfTheReader) {
   const Json all = schema();
   for (const Part& part : parts()) {
