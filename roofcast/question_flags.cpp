@@ -7,6 +7,7 @@
 #include "base/dates.hpp"
 #include "base/error.hpp"
 #include "base/quantity.hpp"
+#include "model/engines/engine_features.hpp"
 #include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
@@ -27,7 +28,6 @@ std::int64_t parse_batch(const std::string& text, const std::string& flag) {
 }
 
 int parse_drafts(const std::string& text, const std::string& flag) {
-  constexpr int kMaxDrafts = 1'000;
   return static_cast<int>(parse_count_by(
       {.what = "number of draft tokens", .examples = "1, 4", .min = 0, .max = kMaxDrafts}, text,
       flag));

@@ -14,6 +14,7 @@
 #include "base/io/shown.hpp"
 #include "base/quantity.hpp"
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "model/io/json_text.hpp"
 #include "reports/importers/importer.hpp"
 #include "simulator/io/json_object.hpp"
@@ -47,10 +48,6 @@ std::string text_of(const json& value) {
 }
 
 // ---- measured figures
-
-bool is_time(const std::string& metric) {
-  return metric.ends_with("_s") && !metric.ends_with("_per_s");
-}
 
 bool has_statistics(const std::string& metric) {
   return is_time(metric) && metric != "step_s" && metric != "makespan_s";

@@ -123,4 +123,11 @@ OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu) const {
   return result;
 }
 
+std::vector<TimedOperator> timed(std::vector<LinearOperator> operators, const Gpu& gpu) {
+  std::vector<TimedOperator> list;
+  list.reserve(operators.size());
+  for (LinearOperator& op : operators) list.emplace_back(std::move(op), gpu);
+  return list;
+}
+
 }  // namespace roofcast

@@ -46,6 +46,8 @@ class TimedOperator {
   mutable Work scratch_;                 // avoids copying its strings at each call
 };
 
+std::vector<TimedOperator> timed(std::vector<LinearOperator> operators, const Gpu& gpu);
+
 /// An attention or recurrent operator: its work depends on more than one count.
 template <class Operator>
 class TimedMixer {

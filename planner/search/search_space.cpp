@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
 #include "base/quantity.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
@@ -31,8 +32,7 @@ std::int64_t count_of(const std::string& key, const std::string& text, std::int6
 }
 
 int degree_of(const std::string& key, const std::string& text) {
-  constexpr std::int64_t kLargestDegree = 4096;
-  return static_cast<int>(count_of(key, text, kLargestDegree));
+  return static_cast<int>(count_of(key, text, kMaxDegree));
 }
 
 std::optional<std::int64_t> knob_of(const std::string& key, const std::string& text) {
@@ -41,8 +41,7 @@ std::optional<std::int64_t> knob_of(const std::string& key, const std::string& t
 }
 
 bool switch_of(const std::string& key, const std::string& text) {
-  if (text == "on" || text == "true") return true;
-  if (text == "off" || text == "false") return false;
+  if (const auto on = switch_named(text)) return *on;
   refuse(key, text, "on or off");
 }
 

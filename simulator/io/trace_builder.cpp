@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/ceil_divide.hpp"
 #include "base/error.hpp"
 #include "base/io/csv.hpp"
 #include "base/io/shown.hpp"
@@ -214,7 +215,7 @@ TraceBuilder::Problem TraceBuilder::read_contents(const TraceRow& row, Request& 
   const std::int64_t block = spec_.block_size.value_or(weka ? kWekaBlock : kMooncakeBlock);
   auto& contents = workload_.contents;
   request.contents_begin = static_cast<std::uint32_t>(contents.size());
-  const std::int64_t blocks = (request.input_tokens + block - 1) / block;
+  const std::int64_t blocks = ceil_divide(request.input_tokens, block);
   if (std::cmp_greater(row.hash_ids.size(), blocks)) {
     return fmt::format(
         "hash_ids has {} entries, expected at most {}: {} input tokens in blocks of {}",

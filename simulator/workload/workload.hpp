@@ -1,8 +1,10 @@
 // A workload: requests with arrival times and lengths, from a trace or drawn from distributions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -56,6 +58,14 @@ struct LoadStage {
   bool reported = true;  // if false (warm-up), its requests are served but left out of all
                          // statistics
 };
+
+/// Whether the statistics count a request: its stage is reported, or there is only one.
+inline bool is_reported(std::span<const LoadStage> stages, std::size_t stage) {
+  return stages.empty() || stages[stage].reported;
+}
+inline bool is_reported(std::span<const LoadStage> stages, const Request& request) {
+  return is_reported(stages, static_cast<std::size_t>(request.stage));
+}
 
 /// Requests in order of arrival (ties keep file order; those that follow others are at their
 /// session's position), and what was left out in reading or drawing them.

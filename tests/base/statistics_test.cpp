@@ -82,5 +82,14 @@ TEST(Statistics, AFewOutliersAreNoSecondMode) {
   EXPECT_FALSE(summarise(values).bimodal);
 }
 
+TEST(Statistics, SizesOfErrorsIgnoreTheirSign) {
+  // 0.1, 0.2, 0.3: mean 0.2, median 0.2, p90 at rank 1.8: 0.2 + 0.8 x 0.1.
+  const std::vector<double> errors{-0.3, 0.1, 0.2};
+  const ErrorSizes sizes = sizes_of(errors);
+  EXPECT_DOUBLE_EQ(sizes.mean, 0.2);
+  EXPECT_DOUBLE_EQ(sizes.median, 0.2);
+  EXPECT_DOUBLE_EQ(sizes.p90, 0.28);
+}
+
 }  // namespace
 }  // namespace roofcast
