@@ -22,7 +22,7 @@ CREATE INDEX runs_by_gpu_and_model ON runs (gpu, model);
 CREATE TABLE metrics (
   run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
   name      TEXT NOT NULL,  -- with its unit: 'ttft_s', 'output_tokens_per_s', 'preemptions'
-  statistic TEXT NOT NULL,  -- 'mean', 'p50', 'p90', 'p95', 'p99'; 'value' for a single number
+  statistic TEXT NOT NULL,  -- 'mean', 'p95' ... of a distribution; 'value' for a single number
   value     REAL NOT NULL,  -- in the unit that the name ends with
   PRIMARY KEY (run_id, name, statistic)
 ) WITHOUT ROWID;

@@ -35,27 +35,6 @@ void visit_load(Visitor& visit, LoadKind& kind, double& load) {
   load = rate.value_or(concurrency.value_or(0));
 }
 
-/// A latency at one point.
-struct PointLatency {
-  Distribution of{};
-};
-
-template <class Visitor>
-void members(Visitor& visit, PointLatency& latency) {
-  visit("mean", latency.of.mean, "seconds");
-  visit("p50", latency.of.p50, "seconds");
-  visit("p90", latency.of.p90, "seconds");
-  visit("p95", latency.of.p95, "seconds");
-  visit("p99", latency.of.p99, "seconds");
-}
-
-template <class Visitor>
-void visit_latency(Visitor& visit, const char* key, Distribution& of, const char* meaning) {
-  PointLatency latency{of};
-  visit(key, latency, meaning);
-  of = latency.of;
-}
-
 template <class Visitor>
 void members(Visitor& visit, CapacityPoint& point) {
   SloVerdict& verdict = point.verdict;

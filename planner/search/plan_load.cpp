@@ -76,7 +76,7 @@ void promise_goodput(PlanLoad& load, const Slo& slo, double share) {
 
 PlanLoad plan_load(const Workload& workload, bool client_limited, const Slo& slo,
                    const SloRequirement& requirement) {
-  PlanLoad load{.open = !client_limited && !workload.max_concurrency};
+  PlanLoad load{.open = !client_limited && !workload.recorded_limit};
   load.groups.resize(1 + slo.classes.size());
   Nanoseconds last = 0;
   Nanoseconds first = workload.requests.empty() ? 0 : workload.requests.front().arrival;

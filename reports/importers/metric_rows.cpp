@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
+#include "base/distribution.hpp"
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
 #include "base/numbers.hpp"
-#include "base/statistics.hpp"
 #include "reports/request_latencies.hpp"
 
 namespace roofcast {
@@ -91,13 +91,10 @@ void add_samples(MeasuredRun& run, std::string_view name, std::vector<double> sa
   std::erase_if(samples, [](double sample) { return !std::isfinite(sample); });
   if (samples.empty()) return;
   std::sort(samples.begin(), samples.end());
-  add_metric(run, name, "mean", mean(samples));
-  constexpr std::array<int, 4> kPercentiles = {50, 90, 95, 99};
-  for (const int percent : kPercentiles) {
-    add_metric(run, name, fmt::format("p{}", percent), percentile(samples, percent));
+  const Distribution distribution = distribution_of(samples);
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    add_metric(run, name, statistic.name, distribution.*statistic.value);
   }
-  add_metric(run, name, "min", samples.front());
-  add_metric(run, name, "max", samples.back());
 }
 
 std::optional<std::string> statistic_of(std::string_view key) {

@@ -42,7 +42,7 @@ std::string rate_cell(const MeasuredRun& run, std::string_view name, int decimal
 /// A file's text for a table or the store: shortened, without terminal control characters.
 std::string cell_text(const std::string& text);
 
-/// Adds those of mean, p50, p90, p95, p99, min and max of `samples` that the run does not have yet.
+/// Adds those of kDistributionStatistics of `samples` that the run does not have yet.
 /// Percentiles interpolate linearly between order statistics, as in numpy, which vLLM, SGLang and
 /// genai-perf use.
 void add_samples(MeasuredRun& run, std::string_view name, std::vector<double> samples);

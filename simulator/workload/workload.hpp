@@ -77,8 +77,9 @@ struct Workload {
   std::vector<std::string> class_names;  // indexed by Request::slo_class; empty if there is only
                                          // one class
   std::int64_t rows_skipped = 0;         // bad rows, if skip_bad_rows is set
-  /// Maximum requests in flight, if the recording says that its client had such a limit.
-  std::optional<std::int64_t> max_concurrency{};
+  /// Maximum requests in flight, if the recording says that its client had such a limit. What
+  /// applies to a run is Scenario::max_concurrency.
+  std::optional<std::int64_t> recorded_limit{};
   std::vector<std::string> notes;  // what was changed: empty outputs, reordered rows
 };
 

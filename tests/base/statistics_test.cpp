@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string_view>
 #include <vector>
+
+#include "base/distribution.hpp"
 
 namespace roofcast {
 namespace {
@@ -89,6 +92,22 @@ TEST(Statistics, SizesOfErrorsIgnoreTheirSign) {
   EXPECT_DOUBLE_EQ(sizes.mean, 0.2);
   EXPECT_DOUBLE_EQ(sizes.median, 0.2);
   EXPECT_DOUBLE_EQ(sizes.p90, 0.28);
+}
+
+TEST(Distribution, HasEveryStatisticOfItsSamples) {
+  // 0, 1 ... 100: percentile p is p.
+  std::vector<double> ascending;
+  for (int i = 0; i <= 100; ++i) ascending.push_back(i);
+  const Distribution distribution = distribution_of(ascending);
+  EXPECT_EQ(distribution.count, 101);
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    const std::string_view name = statistic.name;
+    const double expected = name == "mean"  ? 50
+                            : name == "min" ? 0
+                            : name == "max" ? 100
+                                            : *statistic.percent;
+    EXPECT_DOUBLE_EQ(distribution.*statistic.value, expected) << name;
+  }
 }
 
 }  // namespace
