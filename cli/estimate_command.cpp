@@ -10,6 +10,7 @@
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
+#include "cli/spelling.hpp"
 #include "reports/document.hpp"
 #include "reports/pages/operator_table.hpp"
 #include "roofcast/estimate.hpp"
@@ -123,7 +124,7 @@ int run_estimate(CommandContext& context) {
   take_from_command(options, line, context.err);
   leave_out_drafts(options, context.err);
 
-  write(estimate_document(estimate(question), operators), common->output, context.out);
+  print(estimate_document(estimate(question), operators), common->output, context.out);
   return kExitDone;
 }
 

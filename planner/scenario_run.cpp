@@ -49,7 +49,7 @@ void take_recorded_limit(SimulationRun& run) {
   if (!run.workload.recorded_limit || run.scenario.max_concurrency) return;
   run.scenario.max_concurrency = run.workload.recorded_limit;
   run.workload.notes.push_back(
-      fmt::format("at most {} in flight, as in the recorded run (--max-concurrency overrides it)",
+      fmt::format("at most {} in flight, as in the recorded run (`max_concurrency` overrides it)",
                   counted(*run.workload.recorded_limit, "request")));
 }
 

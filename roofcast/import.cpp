@@ -217,7 +217,7 @@ void read_path(const std::string& path, const ImportOptions& options, ImportAnsw
     answer.notes.push_back(note);
   }
   if (reading.broken.empty() && reading.runs.empty()) {
-    answer.problems.push_back(path + ": contains no result of a known format (--format: " +
+    answer.problems.push_back(path + ": contains no result of a known format (`format`: " +
                               joined(measured_formats()) + ")");
   }
   for (MeasuredRun& run : reading.runs) {
@@ -396,7 +396,7 @@ TablesAnswer import_tables(const TablesQuestion& question) {
   for (const std::string& path : question.paths) {
     for (const fs::path& source : sources_at(path)) inputs.files.push_back(source.string());
   }
-  check_not_among(inputs.out, "--out", inputs.files);
+  check_not_among(inputs.out, "`out`", inputs.files);
   check_writable(inputs.out);
   ImportedRows rows;
   for (const std::string& file : inputs.files) read_source(file, known, rows);

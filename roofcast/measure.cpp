@@ -149,7 +149,7 @@ std::vector<std::string> notes_of(const Measurement& m) {
   }
   if (!m.has_profile) {
     notes.emplace_back(
-        "--gpu PROFILE.json (from roofcast calibrate) adds the estimate for comparison");
+        "`gpu` PROFILE.json (from roofcast calibrate) adds the estimate for comparison");
   }
   return notes;
 }

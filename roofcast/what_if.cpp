@@ -158,7 +158,7 @@ WhatIfTask what_if_task(const WhatIfQuestion& question) {
       .figures_of = figures_of,
       .labels_of = labels_of};
   if (is_trace(baseline) && question.seeds) {
-    throw UsageError("--seeds: the load is a trace, which does not depend on the seed");
+    throw UsageError("`seeds`: the load is a trace, which does not depend on the seed");
   }
   task.seeds = is_trace(baseline) ? 1 : question.seeds.value_or(kDefaultSeeds);
   task.threads = question.threads > 0 ? question.threads : available_threads();

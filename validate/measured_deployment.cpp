@@ -72,13 +72,13 @@ void check_deployment(const MeasuredRun& run, const Scenario& scenario) {
   if (replicas > 1) refuse(run, fmt::format("ran on {:g} replicas, {}", replicas, kInAManifest));
   if (ran_with_drafts(run) && !scenario.overrides.num_speculative_tokens) {
     refuse(run,
-           "ran with speculative decoding, expected --num-speculative-tokens and "
-           "--acceptance-rate");
+           "ran with speculative decoding, expected `num_speculative_tokens` and "
+           "`acceptance_rate`");
   }
   const int gpus = scenario.parallel.gpus();
   if (setting.gpus.value_or(gpus) == gpus) return;
-  refuse(run, fmt::format("ran on {}, and its TP x PP x DP is {}, expected --tensor-parallel-size "
-                          "(or --meta gpus={})",
+  refuse(run, fmt::format("ran on {}, and its TP x PP x DP is {}, expected `tensor_parallel_size` "
+                          "(or `meta` gpus={})",
                           counted(*setting.gpus, "GPU"), gpus, gpus));
 }
 
@@ -95,10 +95,10 @@ std::string preset_meant_by(const std::string& engine) {
 
 std::vector<std::string> engine_taken(const MeasuredSetting& setting) {
   if (setting.engine.empty()) {
-    return {fmt::format("engine not stated: assumed {} (--engine)", kDefaultEngine)};
+    return {fmt::format("engine not stated: assumed {} (`engine`)", kDefaultEngine)};
   }
   if (!setting.engine_version.empty()) return {};
-  return {fmt::format("version of {} not stated: assumed {} (--engine {}-VERSION)", setting.engine,
+  return {fmt::format("version of {} not stated: assumed {} (`engine` {}-VERSION)", setting.engine,
                       preset_meant_by(setting.engine), setting.engine)};
 }
 

@@ -320,7 +320,7 @@ json parse_manifest(const std::string& path) {
     const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
     const std::size_t label = what.find("] ");
     throw Error(
-        fmt::format("{}: is neither a result of a known format (--format) nor a manifest, because "
+        fmt::format("{}: is neither a result of a known format (`format`) nor a manifest, because "
                     "it is not JSON: {}",
                     path, label == std::string::npos ? what : what.substr(label + 2)));
   }
@@ -339,7 +339,7 @@ ValidationManifest read_manifest(const std::string& path) {
   const json text = parse_manifest(path);
   if (!text.is_object() || !text.contains("cases")) {
     throw Error(path +
-                ": is neither a manifest (no \"cases\") nor a result of a known format (--format)");
+                ": is neither a manifest (no \"cases\") nor a result of a known format (`format`)");
   }
   const JsonObject top(text, path, "", kTopKeys);
   if (top.integer("schema_version", 0, kAnyInteger) != kSchemaVersion) {

@@ -121,11 +121,11 @@ LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, 
   if (has_rate) return study;
   if (!study.run.scenario.max_concurrency) {
     if (std::ssize(study.run.workload.requests) < 2) {
-      throw Error("a single request has no rate; expected at least two (--num-prompts)");
+      throw Error("a single request has no rate; expected at least two (`num_prompts`)");
     }
     throw Error(
         "all requests arrive at once, so there is no rate to vary; expected arrivals at different "
-        "times, or --max-concurrency");
+        "times, or `max_concurrency`");
   }
   study.kind = LoadKind::concurrency;
   study.load_of_run = static_cast<double>(*study.run.scenario.max_concurrency);

@@ -340,7 +340,7 @@ void TraceBuilder::note_unit() {
   const bool unix_time = earliest_ >= kFirstUnix && earliest_ <= kLastUnix;
   if (!unix_time && !fractions_) return;
   note(fmt::format(
-      "{} is read as milliseconds, but {}: if it is in seconds, set --trace-time-unit s",
+      "{} is read as milliseconds, but {}: if it is in seconds, set `trace_time_unit` s",
       shown(name(TraceColumn::time)), unix_time ? "looks like a Unix time" : "has fractions"));
 }
 
