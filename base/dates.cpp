@@ -8,15 +8,12 @@
 #include "base/error.hpp"
 
 namespace roofcast {
-namespace {
 
 bool take(std::string_view& text, char letter) {
   if (!text.starts_with(letter)) return false;
   text.remove_prefix(1);
   return true;
 }
-
-}  // namespace
 
 std::optional<int> take_digits(std::string_view& text, std::size_t digits) {
   if (text.size() < digits) return std::nullopt;

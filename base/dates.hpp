@@ -8,6 +8,9 @@
 
 namespace roofcast {
 
+/// Removes `letter` from the front of `text`, if it is there, and returns whether it was.
+bool take(std::string_view& text, char letter);
+
 /// Removes exactly `digits` decimal digits from the front of `text` and returns their value.
 /// Returns nullopt and leaves `text` unchanged if it does not start with that many.
 std::optional<int> take_digits(std::string_view& text, std::size_t digits);

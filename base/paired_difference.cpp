@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "base/quantity.hpp"
 #include "base/statistics.hpp"
 
 namespace roofcast {
@@ -132,6 +133,13 @@ Difference paired_difference(std::span<const double> baseline, std::span<const d
   set_interval(difference, std::sqrt(variance / static_cast<double>(pairs)),
                std::ssize(baseline) - 1);
   return difference;
+}
+
+std::optional<RequestStatistic> request_statistic(std::string_view name) {
+  if (name == "mean") return RequestStatistic{};
+  if (!name.starts_with('p')) return std::nullopt;
+  const auto percent = to_number<double>(name.substr(1));
+  return percent ? std::optional(RequestStatistic{.percent = percent}) : std::nullopt;
 }
 
 std::optional<double> statistic_of(const RequestValues& values, const RequestStatistic& statistic) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace roofcast {
@@ -34,6 +35,9 @@ Difference paired_difference(std::span<const double> baseline, std::span<const d
 struct RequestStatistic {
   std::optional<double> percent{};  // 0 < percent < 100; unset: the mean
 };
+
+/// That of the name "mean" or "p95"; nullopt for others: pooled gaps, rates, maxima.
+std::optional<RequestStatistic> request_statistic(std::string_view name);
 
 /// Values of requests in order of arrival; nullopt for a request without one (not finished).
 using RequestValues = std::vector<std::optional<double>>;

@@ -56,4 +56,14 @@ Statistics summarise(std::span<const double> values) {
   return result;
 }
 
+ErrorSizes sizes_of(std::span<const double> errors) {
+  std::vector<double> sizes;
+  for (const double error : errors) sizes.push_back(std::abs(error));
+  ErrorSizes result{.mean = mean(sizes)};
+  std::sort(sizes.begin(), sizes.end());
+  result.median = quantile(sizes, 0.5);
+  result.p90 = quantile(sizes, 0.9);
+  return result;
+}
+
 }  // namespace roofcast

@@ -41,6 +41,16 @@ std::vector<double> sorted(std::span<const double> values);
 double median(std::span<const double> values);
 double mean(std::span<const double> values);
 
+/// Sizes of errors: of their absolute values.
+struct ErrorSizes {
+  double mean = 0;
+  double median = 0;
+  double p90 = 0;
+};
+
+/// Precondition: not empty.
+ErrorSizes sizes_of(std::span<const double> errors);
+
 /// The 0.9 quantile of the standard normal distribution (NIST/SEMATECH e-Handbook of Statistical
 /// Methods, 1.3.6.7.1): the middle kIntervalShare of its values lies within this many standard
 /// deviations of the mean.

@@ -64,6 +64,29 @@ std::string in_single_quotes(std::string_view text) {
   return result;
 }
 
+bool is_time(std::string_view figure) {
+  return figure.ends_with("_s") && !figure.ends_with("_per_s");
+}
+
+std::optional<bool> switch_named(std::string_view text) {
+  for (const char* yes : {"true", "1", "on", "yes"}) {
+    if (text == yes) return true;
+  }
+  for (const char* no : {"false", "0", "off", "no"}) {
+    if (text == no) return false;
+  }
+  return std::nullopt;
+}
+
+std::string release_of(std::string_view version) {
+  if (version.starts_with('v')) version.remove_prefix(1);
+  if (version.empty() || version.front() == '.') return "";
+  version = version.substr(0, version.find_first_not_of("0123456789."));
+  version = version.substr(0, version.find(".."));
+  if (version.ends_with('.')) version.remove_suffix(1);
+  return std::string(version);
+}
+
 std::string shell_quoted(std::string_view word) {
   constexpr std::string_view kPlain = "-_./:=,+@%";
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {

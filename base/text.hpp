@@ -1,6 +1,7 @@
 // Words and lists of words. Only ASCII letters have a case, whatever the locale.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,12 +22,22 @@ std::string joined(std::span<const std::string> parts, std::string_view separato
 /// "a", "a or b", "a, b or c".
 std::string alternatives(std::span<const std::string_view> names);
 
+/// Whether the name of a figure ends in seconds: "ttft_s", not "request_rate_per_s".
+bool is_time(std::string_view figure);
+
 /// Quotes a word for a POSIX shell (sh, bash): unchanged if it has only letters, digits and
 /// "-_./:=,+@%", otherwise in single quotes.
 std::string shell_quoted(std::string_view word);
 
 /// The inside of those single quotes: each quote becomes '\''.
 std::string in_single_quotes(std::string_view text);
+
+/// "true", "1", "on", "yes" and their opposites; nullopt for any other text.
+std::optional<bool> switch_named(std::string_view text);
+
+/// The release at the front of a version: "0.11.1" of "v0.11.1rc2.dev3+g1a2b"; empty if it starts
+/// with no digit.
+std::string release_of(std::string_view version);
 
 /// Keeps only digits and letters, in lower case: "Qwen/Qwen2.5-7B" is "qwenqwen257b".
 std::string letters_and_digits(std::string_view text);

@@ -14,7 +14,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::string_view kInstead =
-    "; `--device cpu` works anywhere, and `--gpu NAME` of the other commands uses a built-in "
+    "; `device` cpu works anywhere, and `gpu` NAME of the other commands uses a built-in "
     "profile (roofcast gpus lists them)";
 
 /// N of "cuda:N"; 0 for "cuda".
@@ -28,7 +28,7 @@ std::optional<int> cuda_index(const std::string& device) {
 
 std::unique_ptr<kernels::Backend> open_cuda(int index) {
   if (const std::optional<std::string> why = kernels::why_no_cuda_device(index)) {
-    throw Error(fmt::format("--device cuda: {}{}", *why, kInstead));
+    throw Error(fmt::format("`device` cuda: {}{}", *why, kInstead));
   }
   return kernels::make_cuda_backend(index);
 }
@@ -37,7 +37,7 @@ std::unique_ptr<kernels::Backend> open_cpu(int threads) {
   try {
     return kernels::make_cpu_backend(threads);
   } catch (const std::system_error& error) {
-    throw Error(fmt::format("--threads {}: the system cannot start that many ({})", threads,
+    throw Error(fmt::format("`threads` {}: the system cannot start that many ({})", threads,
                             error.code().message()));
   }
 }
@@ -47,7 +47,7 @@ std::unique_ptr<kernels::Backend> open_cpu(int threads) {
 std::unique_ptr<kernels::Backend> open_device(const std::string& device, int threads) {
   if (device == "cpu") return open_cpu(threads);
   if (const std::optional<int> index = cuda_index(device)) return open_cuda(*index);
-  throw UsageError(fmt::format("--device: '{}' given, expected cpu, cuda or cuda:N", device));
+  throw UsageError(fmt::format("`device`: '{}' given, expected cpu, cuda or cuda:N", device));
 }
 
 Gpu stand_in_gpu(const kernels::DeviceFacts& device) {

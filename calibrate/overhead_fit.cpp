@@ -255,13 +255,8 @@ void release(const Problem& problem, Search& search, std::size_t term) {
 
 FigureErrors errors_of(std::span<const double> ratios) {
   std::vector<double> errors;
-  for (const double ratio : ratios) errors.push_back(std::abs(ratio - 1.0));
-  std::sort(errors.begin(), errors.end());
-  FigureErrors result;
-  result.mean = mean(errors);
-  result.median = quantile(errors, 0.5);
-  result.p90 = quantile(errors, 0.9);
-  return result;
+  for (const double ratio : ratios) errors.push_back(ratio - 1.0);
+  return sizes_of(errors);
 }
 
 OverheadFit fit_overheads(const std::vector<OverheadTerm>& terms,

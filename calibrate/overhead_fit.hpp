@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/statistics.hpp"
+
 namespace roofcast {
 
 /// A term to learn.
@@ -36,11 +38,7 @@ struct FittedTerm {
 };
 
 /// Absolute relative errors over all figures.
-struct FigureErrors {
-  double mean = 0;
-  double median = 0;
-  double p90 = 0;
-};
+using FigureErrors = ErrorSizes;
 
 /// Errors of predicted / measured ratios; needs at least one.
 FigureErrors errors_of(std::span<const double> ratios);

@@ -162,7 +162,7 @@ RunRow run_row(const CalibrateOptions& options, const Plan& plan, const Gpu& gpu
           .engine = "-",
           .scenario_json = scenario_of(options, plan).dump(),
           .profile_hash = "",
-          .summary = "running, or killed without a message: --resume continues"};
+          .summary = "running, or killed without a message: `resume` continues"};
 }
 
 /// An interrupted calibration of this device with the same options, whose samples can be mixed with
@@ -196,7 +196,7 @@ std::optional<UnfinishedCalibration> unfinished(const Store& store, const Calibr
 /// Other commands recognise a profile by its path.
 void check_profile_path(const std::string& path) {
   if (is_profile_path(path)) return;
-  throw UsageError(fmt::format("--out: '{}' looks like a GPU name; a profile ends in .json", path));
+  throw UsageError(fmt::format("`out`: '{}' looks like a GPU name; a profile ends in .json", path));
 }
 
 /// If the profile cannot be written, the calibration's measurements are still in the store.
@@ -205,13 +205,13 @@ void write_profile(const std::string& text, const CalibrationOutcome& outcome,
   try {
     write_whole(outcome.out, text);
   } catch (const std::exception& error) {
-    record.end({.summary = "the profile was not written; --resume continues",
+    record.end({.summary = "the profile was not written; `resume` continues",
                 .profile_hash = "",
                 .metrics = {},
                 .complete = false});
     throw Error(
         fmt::format("{}; all points are in {}: to write the profile without timing them again, use "
-                    "the same command with --resume and an --out with enough space",
+                    "the same command with `resume` and an `out` with enough space",
                     error.what(), options.store_path));
   }
 }
@@ -222,7 +222,7 @@ CalibrationEnd end_of(const CalibrationOutcome& outcome, const std::string& prof
   if (!outcome.gpu || sweep.end == SweepEnd::device_lost) {
     const char* how = outcome.gpu ? "the device failed" : "interrupted";
     return {.summary =
-                fmt::format("{} after {} points; --resume continues", how, outcome.stored_points),
+                fmt::format("{} after {} points; `resume` continues", how, outcome.stored_points),
             .profile_hash = profile_hash,
             .metrics = {},
             .complete = false};
@@ -285,13 +285,13 @@ void check_makes_profile(const CalibrationOutcome& outcome, const CalibrateOptio
   if (sweep.end == SweepEnd::device_lost) {
     throw Error(
         fmt::format("the device failed: {}; too little was timed for a profile; the points are in "
-                    "{}: the same command with --resume continues",
+                    "{}: the same command with `resume` continues",
                     sweep.fault, options.store_path));
   }
   throw Error(fmt::format(
       "no matrix product or no copy was timed in {:.0f} s: {}; the timed points are in {}",
       outcome.elapsed_s,
-      sweep.failed.empty() ? "the device is too busy, or too slow for --quick"
+      sweep.failed.empty() ? "the device is too busy, or too slow for `quick`"
                            : sweep.failed.front(),
       options.store_path));
 }
@@ -322,7 +322,7 @@ CalibrationOutcome run_calibration(kernels::Backend& backend, const CalibrateOpt
                              .untimed = plan.untimed,
                              .out = options.out.empty() ? named.name + ".json" : options.out};
   check_profile_path(outcome.out);
-  check_not_among(outcome.out, "--out", {options.store_path});
+  check_not_among(outcome.out, "`out`", {options.store_path});
   check_writable(outcome.out);
   Store store(options.store_path, Store::Mode::write);
   const CalibrationRow row = calibration_row(backend.facts(), plan);

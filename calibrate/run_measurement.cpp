@@ -53,7 +53,7 @@ DType number_format(const Scenario& scenario, const Transformer& model) {
     if (*scenario.weight_format == name_of(format)) return format;
   }
   throw UsageError(
-      fmt::format("--quantization: '{}' cannot be run; weights must be fp32, fp16 or bf16",
+      fmt::format("`quantization`: '{}' cannot be run; weights must be fp32, fp16 or bf16",
                   *scenario.weight_format));
 }
 
@@ -69,7 +69,7 @@ std::int64_t longest_request(const Workload& workload) {
 void check_runs(const Measurement& m, DType format) {
   if (const auto asked = m.task.scenario.overrides.kv_cache_dtype; asked && *asked != format) {
     throw UsageError(fmt::format(
-        "--kv-cache-dtype: '{}' cannot be run; the cache must be {}, like everything else",
+        "`kv_cache_dtype`: '{}' cannot be run; the cache must be {}, like everything else",
         name_of(*asked), name_of(format)));
   }
   const std::int64_t max = m.deployment.model.max_context;
@@ -97,7 +97,7 @@ EngineOverrides knobs_for(const MeasurementTask& task, const Workload& workload)
     if (!knobs.max_num_seqs) knobs.max_num_seqs = requests;
     if (*knobs.max_num_seqs < requests) {
       throw UsageError(fmt::format(
-          "--max-num-seqs: {} given, less than the {} requests of the batch, which run at once",
+          "`max_num_seqs`: {} given, less than the {} requests of the batch, which run at once",
           *knobs.max_num_seqs, requests));
     }
     if (!knobs.max_num_batched_tokens) {
@@ -126,7 +126,7 @@ runtime::ExecutorLimits limits_for(const Measurement& m) {
   if (room < static_cast<double>(limits.pages_per_sequence())) {
     throw Error(fmt::format(
         "{} does not fit on {}: weights and buffers take {}, one sequence of {} tokens {}, but "
-        "only {} are free (--layers runs part of the model)",
+        "only {} are free (`layers` runs part of the model)",
         m.model.name, m.device.name, as_gib(Bytes{fixed}), with_separators(limits.context),
         as_gib(Bytes{page * limits.pages_per_sequence()}),
         as_gib(Bytes{static_cast<double>(m.device.free_memory_bytes)})));
@@ -162,7 +162,7 @@ void check_served(const Measurement& m) {
   const SimulationResult& result = m.cached.run.result;
   if (result.completed > 0 || result.rejected == 0) return;
   throw Error(fmt::format(
-      "no request was served: all {} are longer than the engine allows (--max-model-len {}), or "
+      "no request was served: all {} are longer than the engine allows (`max_model_len` {}), or "
       "than its cache",
       with_separators(result.rejected), with_separators(m.deployment.engine.max_model_len)));
 }

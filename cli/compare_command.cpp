@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/options/arguments.hpp"
+#include "cli/spelling.hpp"
 #include "reports/document.hpp"
 #include "roofcast/compare.hpp"
 #include "roofcast/stored_runs.hpp"
@@ -116,7 +117,7 @@ int run_compare(CommandContext& context) {
   const Store store(path, Store::Mode::read);
   CompareQuestion question{.store = path};
   for (const std::int64_t id : ids) question.runs.push_back(stored_run(store, path, id));
-  write(compare_document(compare(question)), common->output, context.out);
+  print(compare_document(compare(question)), common->output, context.out);
   return kExitDone;
 }
 

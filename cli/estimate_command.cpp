@@ -13,6 +13,7 @@
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
+#include "cli/spelling.hpp"
 #include "reports/document.hpp"
 #include "reports/pages/estimate_report.hpp"
 #include "reports/pages/html_page.hpp"
@@ -153,7 +154,7 @@ int answer_one(const EstimateQuestion& question, const EstimateOptions& options,
     throw UsageError("--html: needs several batches or prompt lengths (--batch 1-256*2)");
   }
   const EstimateAnswer answer = estimate(question);
-  write(estimate_document(answer, options.operators), format, out);
+  print(estimate_document(answer, options.operators), format, out);
   return answer.fits ? kExitDone : kExitNo;
 }
 
@@ -165,7 +166,7 @@ int answer_several(const EstimateOptions& options, OutputFormat format, CommandC
     write_whole(options.html, html_page(estimate_report(answer)));
     context.err << "written to " << options.html << "\n";
   }
-  write(batches_document(answer), format, context.out);
+  print(batches_document(answer), format, context.out);
   return is_yes(answer) ? kExitDone : kExitNo;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
+#include "cli/spelling.hpp"
 #include "reports/document.hpp"
 #include "roofcast/memory.hpp"
 #include "roofcast/question_flags.hpp"
@@ -227,7 +228,7 @@ int run_memory(CommandContext& context) {
   leave_out_drafts(options, context.err);
 
   const MemoryAnswer answer = memory(question);
-  write(memory_document(answer), common->output, context.out);
+  print(memory_document(answer), common->output, context.out);
   return is_yes(answer) ? kExitDone : kExitNo;
 }
 

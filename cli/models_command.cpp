@@ -4,6 +4,7 @@
 
 #include "base/numbers.hpp"
 #include "cli/options/arguments.hpp"
+#include "cli/spelling.hpp"
 #include "reports/document.hpp"
 #include "roofcast/models.hpp"
 
@@ -118,12 +119,12 @@ int run_models(CommandContext& context) {
   if (!common) return kExitDone;
 
   if (model.empty()) {
-    write(models_document(list_models()), common->output, context.out);
+    print(models_document(list_models()), common->output, context.out);
     return kExitDone;
   }
   ModelQuestion question{.model = model};
   if (!weight_format.empty()) question.weight_format = weight_format;
-  write(model_document(describe_model(question)), common->output, context.out);
+  print(model_document(describe_model(question)), common->output, context.out);
   return kExitDone;
 }
 

@@ -10,6 +10,7 @@
 #include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/options/from_command.hpp"
+#include "cli/spelling.hpp"
 #include "embedded_licences.hpp"
 
 namespace roofcast {
@@ -117,16 +118,16 @@ int run_program(int argc, const char* const* argv, std::ostream& out, std::ostre
     if (!out) throw Error("cannot write to standard output");
     return code;
   } catch (const UsageError& error) {
-    err << "roofcast: " << error.what() << "\n";
+    err << "roofcast: " << with_flags(error.what()) << "\n";
     return kExitUsage;
   } catch (const boost::program_options::error& error) {
-    err << "roofcast: " << error.what() << "\n";
+    err << "roofcast: " << with_flags(error.what()) << "\n";
     return kExitUsage;
   } catch (const std::bad_alloc&) {
     err << "roofcast: out of memory; try a smaller workload\n";
     return kExitFailed;
   } catch (const std::exception& error) {
-    err << "roofcast: " << error.what() << "\n";
+    err << "roofcast: " << with_flags(error.what()) << "\n";
     return kExitFailed;
   }
 }

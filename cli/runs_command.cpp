@@ -16,6 +16,7 @@
 #include "base/io/named_pipe.hpp"
 #include "base/numbers.hpp"
 #include "cli/options/arguments.hpp"
+#include "cli/spelling.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "reports/document.hpp"
 #include "reports/store_query.hpp"
@@ -203,10 +204,10 @@ int run_runs(CommandContext& context) {
 
   const Store store(path, Store::Mode::read);
   if (id == 0) {
-    write(list_document(store, path), common->output, context.out);
+    print(list_document(store, path), common->output, context.out);
     return kExitDone;
   }
-  write(run_document(stored_run(store, path, id), path), common->output, context.out);
+  print(run_document(stored_run(store, path, id), path), common->output, context.out);
   return kExitDone;
 }
 

@@ -14,6 +14,7 @@
 #include "cli/options/from_command.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/progress.hpp"
+#include "cli/spelling.hpp"
 #include "reports/pages/limits_section.hpp"
 #include "reports/pages/simulation_sections.hpp"
 #include "reports/rows/simulation_rows.hpp"
@@ -85,7 +86,7 @@ int run_simulate(CommandContext& context) {
   SimulationRun run = prepare_simulation(scenario);
   if (!run.refusal.empty()) {
     const SimulationAnswer refused = answer_of(run);
-    write({.machine = to_json(refused), .sections = simulation_sections(refused)}, common->output,
+    print({.machine = to_json(refused), .sections = simulation_sections(refused)}, common->output,
           context.out);
     return kExitNo;
   }
@@ -97,7 +98,7 @@ int run_simulate(CommandContext& context) {
   if (!options.requests_out.empty()) write_requests(outcome.run, options.requests_out);
   if (outcome.answer.stopped) {
     context.err << interruption(outcome.run, options);
-    write(document_of(outcome), common->output, context.out);
+    print(document_of(outcome), common->output, context.out);
     return kExitFailed;
   }
   if (store) {
@@ -107,7 +108,7 @@ int run_simulate(CommandContext& context) {
                 << " --store " << options.store_path << ")\n";
   }
   if (options.question.explain) explain_with_progress(outcome, context);
-  write(document_of(outcome), common->output, context.out);
+  print(document_of(outcome), common->output, context.out);
   return is_yes(outcome.answer) ? kExitDone : kExitNo;
 }
 

@@ -8,6 +8,7 @@
 #include "base/numbers.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
+#include "cli/spelling.hpp"
 #include "reports/document.hpp"
 #include "roofcast/question_flags.hpp"
 #include "roofcast/staircase.hpp"
@@ -95,7 +96,7 @@ int run_staircase(CommandContext& context) {
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
 
-  write(staircase_document(staircase(staircase_question(question, deployment))), common->output,
+  print(staircase_document(staircase(staircase_question(question, deployment))), common->output,
         context.out);
   return kExitDone;
 }

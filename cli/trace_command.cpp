@@ -7,6 +7,7 @@
 #include "base/io/output_file.hpp"
 #include "base/numbers.hpp"
 #include "cli/options/workload_options.hpp"
+#include "cli/spelling.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "roofcast/envelope.hpp"
 #include "simulator/io/scenario_workload.hpp"
@@ -103,7 +104,7 @@ int run_trace(CommandContext& context) {
   if (!path.empty()) check_not_among(path, "--out", input_files(scenario));
   Workload workload = load_workload(scenario);
   if (!path.empty()) write_file(workload, path);
-  write(trace_document(workload, path.empty() ? "trace" : path), common->output, context.out);
+  print(trace_document(workload, path.empty() ? "trace" : path), common->output, context.out);
   return kExitDone;
 }
 

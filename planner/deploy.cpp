@@ -58,7 +58,7 @@ EngineChoice engine_choice(const std::string& text) {
 Transformer load_model_as(const std::string& model,
                           const std::optional<std::string>& weight_format) {
   if (model.empty()) {
-    throw UsageError("--model is missing (a name such as llama-3.1-8b, or a model folder)");
+    throw UsageError("`model` is missing (a name such as llama-3.1-8b, or a model folder)");
   }
   Transformer loaded = load_model(model);
   if (weight_format) requantise(loaded, *weight_format);
@@ -77,7 +77,7 @@ Deployment deploy(Transformer model, Gpu gpu, const Parallelism& parallel,
 
 ResolvedDeployment resolve(const DeploymentOptions& options) {
   if (options.gpu.empty())
-    throw UsageError("--gpu is missing (a name such as h100; roofcast gpus)");
+    throw UsageError("`gpu` is missing (a name such as h100; roofcast gpus)");
   GpuProfile profile = load_gpu(options.gpu);
   return {.deployment = deploy_on(options, std::move(profile.gpu)), .profile_hash = profile.hash};
 }

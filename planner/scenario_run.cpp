@@ -47,11 +47,11 @@ void check_adapters(const Scenario& scenario, const PoolScenario& pool, const En
 
 /// A closed loop is replayed as such, unless the user sets another limit.
 void take_recorded_limit(SimulationRun& run) {
-  if (!run.workload.max_concurrency || run.scenario.max_concurrency) return;
-  run.scenario.max_concurrency = run.workload.max_concurrency;
+  if (!run.workload.recorded_limit || run.scenario.max_concurrency) return;
+  run.scenario.max_concurrency = run.workload.recorded_limit;
   run.workload.notes.push_back(
-      fmt::format("at most {} in flight, as in the recorded run (--max-concurrency overrides it)",
-                  counted(*run.workload.max_concurrency, "request")));
+      fmt::format("at most {} in flight, as in the recorded run (`max_concurrency` overrides it)",
+                  counted(*run.workload.recorded_limit, "request")));
 }
 
 PoolRun prepare_pool(const Scenario& scenario, const PoolScenario& pool) {

@@ -237,7 +237,7 @@ OutputFormat parse_output_format(const std::string& text) {
   if (text == "jsonl") return OutputFormat::jsonl;
   if (text == "csv") return OutputFormat::csv;
   if (text == "md") return OutputFormat::md;
-  throw UsageError("--output: '" + text + "' is not table, json, jsonl, csv or md");
+  throw UsageError("`output`: '" + text + "' is not table, json, jsonl, csv or md");
 }
 
 void write(const Document& document, OutputFormat format, std::ostream& out) {

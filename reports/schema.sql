@@ -5,7 +5,7 @@ PRAGMA user_version = 5;             -- version of this schema
 
 CREATE TABLE runs (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,  -- never reused, not even after a deletion
-  kind          TEXT NOT NULL,  -- command that made it: 'simulate', 'calibrate', 'validate', 'measured', 'plan', 'capacity'
+  kind          TEXT NOT NULL,  -- what made it: 'simulate', 'measured' ... (reports/store.md lists them)
   created_at    TEXT NOT NULL,  -- ISO 8601, UTC: '2026-01-31T12:00:00Z'
   tool_version  TEXT NOT NULL,  -- of roofcast
   command_line  TEXT NOT NULL,  -- as it can be run again
@@ -22,7 +22,7 @@ CREATE INDEX runs_by_gpu_and_model ON runs (gpu, model);
 CREATE TABLE metrics (
   run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
   name      TEXT NOT NULL,  -- with its unit: 'ttft_s', 'output_tokens_per_s', 'preemptions'
-  statistic TEXT NOT NULL,  -- 'mean', 'p50', 'p90', 'p95', 'p99'; 'value' for a single number
+  statistic TEXT NOT NULL,  -- 'mean', 'p95' ... of a distribution; 'value' for a single number
   value     REAL NOT NULL,  -- in the unit that the name ends with
   PRIMARY KEY (run_id, name, statistic)
 ) WITHOUT ROWID;

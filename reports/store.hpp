@@ -18,7 +18,7 @@ namespace roofcast {
 /// One row of `runs`.
 struct RunRow {
   std::int64_t id = 0;     // assigned by the store
-  std::string kind;        // "simulate", "calibrate", "validate", "measured", "plan"
+  std::string kind;        // what made it: "simulate" ... (reports/store.md lists them)
   std::string created_at;  // ISO 8601, UTC
   std::string tool_version;
   std::string command_line;

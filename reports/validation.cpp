@@ -38,15 +38,12 @@ struct Tally {
   std::int64_t covered = 0;
 
   ErrorSummary summary() const {
-    std::vector<double> sizes;
-    for (const double error : errors) sizes.push_back(std::abs(error));
-    const double mape = mean(sizes);  // before the sizes are sorted
-    std::sort(sizes.begin(), sizes.end());
+    const ErrorSizes sizes = sizes_of(errors);
     return {.figures = std::ssize(errors),
             .bias = mean(errors),
-            .mape = mape,
-            .median = quantile(sizes, 0.5),
-            .p90 = quantile(sizes, 0.9),
+            .mape = sizes.mean,
+            .median = sizes.median,
+            .p90 = sizes.p90,
             .coverage = static_cast<double>(covered) / static_cast<double>(errors.size())};
   }
 };

@@ -35,27 +35,6 @@ void visit_load(Visitor& visit, LoadKind& kind, double& load) {
   load = rate.value_or(concurrency.value_or(0));
 }
 
-/// A latency at one point.
-struct PointLatency {
-  Distribution of{};
-};
-
-template <class Visitor>
-void members(Visitor& visit, PointLatency& latency) {
-  visit("mean", latency.of.mean, "seconds");
-  visit("p50", latency.of.p50, "seconds");
-  visit("p90", latency.of.p90, "seconds");
-  visit("p95", latency.of.p95, "seconds");
-  visit("p99", latency.of.p99, "seconds");
-}
-
-template <class Visitor>
-void visit_latency(Visitor& visit, const char* key, Distribution& of, const char* meaning) {
-  PointLatency latency{of};
-  visit(key, latency, meaning);
-  of = latency.of;
-}
-
 template <class Visitor>
 void members(Visitor& visit, CapacityPoint& point) {
   SloVerdict& verdict = point.verdict;
@@ -187,7 +166,7 @@ std::vector<std::string> notes_of(const CapacityFindings& found, std::int64_t si
   std::vector<std::string> notes = found.notes;
   if (!found.study.asked) {
     notes.emplace_back(
-        "no load requested (--request-rate): the same arrivals are tried at every rate");
+        "no load requested (`request_rate`): the same arrivals are tried at every rate");
   }
   if (found.confidence) {
     for (const Cause& cause : found.confidence->causes) {
@@ -206,7 +185,7 @@ std::vector<std::string> notes_of(const CapacityFindings& found, std::int64_t si
   }
   notes.emplace_back(
       "the same requests at every load; other arrivals at the same rate give a slightly different "
-      "capacity (--seed)");
+      "capacity (`seed`)");
   notes.push_back(counted(simulations, "simulation") + " of " +
                   counted(std::ssize(run.workload.requests), "request"));
   return notes;
@@ -263,7 +242,7 @@ LoadStudy capacity_study(const CapacityQuestion& question) {
   LoadStudy study = study_of(question.scenario, {.min_goodput_share = question.min_goodput_share},
                              question.free_length);
   if (study.run.refusal.empty() && question.growth && !study.asked) {
-    throw UsageError("--growth: needs a load that can grow (--request-rate)");
+    throw UsageError("`growth`: needs a load that can grow (`request_rate`)");
   }
   return study;
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/record.hpp"
+#include "reports/request_latencies.hpp"
 #include "simulator/results/result.hpp"
 
 namespace roofcast {
@@ -136,46 +137,9 @@ ComparedRun compared(const RunRow& row) {
 
 // ---- per-request figures
 
-using Latency = std::optional<double> (*)(const RequestRow&);
-
-std::optional<double> between(const std::optional<double>& from, const std::optional<double>& to) {
-  if (!from || !to) return std::nullopt;
-  return *to - *from;
-}
-
-double sent(const RequestRow& row) { return row.sent_s.value_or(row.arrival_s); }
-
-std::optional<double> ttft_of(const RequestRow& row) {
-  return row.finished_s ? between(sent(row), row.first_token_s) : std::nullopt;
-}
-
-std::optional<double> tpot_of(const RequestRow& row) {
-  if (row.output_tokens < 2) return std::nullopt;
-  const auto time = between(row.first_token_s, row.finished_s);
-  if (!time) return std::nullopt;
-  return *time / static_cast<double>(row.output_tokens - 1);
-}
-
-std::optional<double> e2e_of(const RequestRow& row) { return between(sent(row), row.finished_s); }
-
-struct NamedLatency {
-  const char* name;
-  Latency latency;
-};
-constexpr std::array kLatencies = {NamedLatency{"ttft_s", ttft_of}, NamedLatency{"tpot_s", tpot_of},
-                                   NamedLatency{"e2e_s", e2e_of}};
-
-/// Nullopt if it is not a mean or percentile over requests.
-std::optional<RequestStatistic> statistic_of(const std::string& name) {
-  if (name == "mean") return RequestStatistic{};
-  const DistributionStatistic* statistic = table_statistic(name);
-  if (statistic == nullptr || !statistic->percent) return std::nullopt;
-  return RequestStatistic{.percent = statistic->percent};
-}
-
-RequestValues values_of(const Run& run, Latency latency) {
+RequestValues values_of(const Run& run, const StoredLatency& latency) {
   RequestValues values;
-  for (const RequestRow& row : run.requests) values.push_back(latency(row));
+  for (const RequestRow& row : run.requests) values.push_back(latency.of(row));
   return values;
 }
 
@@ -197,12 +161,12 @@ bool reproduces(const RequestValues& values, const RequestStatistic& statistic,
 }
 
 std::optional<Difference> difference_of(const std::vector<Run>& runs, std::size_t other,
-                                        const NamedLatency& latency, const Key& key,
+                                        const StoredLatency& latency, const Key& key,
                                         const Figures& figures, bool paired) {
-  const auto statistic = statistic_of(key.second);
+  const auto statistic = request_statistic(key.second);
   if (!statistic) return std::nullopt;
-  const RequestValues before = values_of(runs.front(), latency.latency);
-  const RequestValues after = values_of(runs[other], latency.latency);
+  const RequestValues before = values_of(runs.front(), latency);
+  const RequestValues after = values_of(runs[other], latency);
   const bool usable = reproduces(before, *statistic, figures.front()) &&
                       reproduces(after, *statistic, figures[other]);
   if (!usable) return std::nullopt;
@@ -216,10 +180,8 @@ std::vector<ComparedRequests> compared_by_requests(const std::vector<Run>& runs,
     if (runs.front().requests.empty() || runs[other].requests.empty()) continue;
     const bool paired = same_requests(runs.front(), runs[other]);
     for (const auto& [key, figures] : metrics) {
-      const auto* latency =
-          std::find_if(kLatencies.begin(), kLatencies.end(),
-                       [&name = key.first](const NamedLatency& one) { return name == one.name; });
-      if (latency == kLatencies.end()) continue;
+      const auto* latency = std::ranges::find(kStoredLatencies, key.first, &StoredLatency::name);
+      if (latency == std::end(kStoredLatencies)) continue;
       const auto difference = difference_of(runs, other, *latency, key, figures, paired);
       if (!difference) continue;
       result.push_back({runs[other].row.id, key.first, key.second, paired, *difference});

@@ -21,14 +21,14 @@ void members(Visitor& visit, FitInputs& inputs) {
 template <class Visitor>
 void members(Visitor& visit, FittedEngine& engine) {
   visit("name", engine.name, "of the engine profile");
-  visit("era", engine.preset, "the preset that it starts from");
+  visit("preset", engine.preset, "the preset that it starts from");
 }
 
 template <class Visitor>
 void members(Visitor& visit, TermAnswer& term) {
   bool identified = !term.unidentified;
   visit("name", term.name, "of the host term");
-  visit("era_value", term.preset_value, "of the preset, in seconds");
+  visit("preset_value", term.preset_value, "of the preset, in seconds");
   visit("value", term.value, "fitted, in seconds");
   visit("standard_error", term.standard_error, "of the value, in seconds; null: not known");
   visit("identified", identified, "whether the runs determine it");
@@ -44,7 +44,7 @@ void members(Visitor& visit, FigureErrors& errors) {
 
 template <class Visitor>
 void members(Visitor& visit, FitErrors& errors) {
-  visit("era", errors.preset, "with the terms of the preset");
+  visit("preset", errors.preset, "with the terms of the preset");
   visit("fitted", errors.fitted, "with the fitted terms");
   visit("leave_one_run_out", errors.leave_one_run_out,
         "each run with terms fitted to the others; null: no run can be left out");
@@ -54,7 +54,7 @@ template <class Visitor>
 void members(Visitor& visit, FittedMetric& metric) {
   visit("name", metric.name, "and statistic");
   visit("figures", metric.figures, "measured");
-  visit("era_mape", metric.preset, "with the terms of the preset");
+  visit("preset_mape", metric.preset, "with the terms of the preset");
   visit("fitted_mape", metric.fitted, "with the fitted terms");
   visit("leave_one_run_out_mape", metric.leave_one_run_out, "null: no run can be left out");
 }

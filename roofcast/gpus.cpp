@@ -106,8 +106,6 @@ std::optional<double> stated(double rate) {
   return std::nullopt;
 }
 
-std::string count(double value) { return with_separators(static_cast<std::int64_t>(value)); }
-
 /// The fastest matrix product per arithmetic.
 std::vector<MeasuredCeiling> compute_ceilings(const Gpu& gpu) {
   std::vector<MeasuredCeiling> list;
@@ -121,7 +119,7 @@ std::vector<MeasuredCeiling> compute_ceilings(const Gpu& gpu) {
         const double rate = (work.flops / point.time).value;
         if (work.compute != dtype || rate <= best.reached) continue;
         best.reached = rate;
-        best.by = fmt::format("{} x {} x {}, {}", count(point.x), curve.shape.outputs,
+        best.by = fmt::format("{} x {} x {}, {}", fixed(point.x, 0), curve.shape.outputs,
                               curve.shape.inputs, curve.kernel);
       }
     }

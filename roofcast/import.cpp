@@ -196,24 +196,6 @@ constexpr const char* kTables = "profile import";
 
 // ---- runs
 
-/// A file's text for a table or the store: shortened, without terminal control characters.
-std::string plain(const std::string& text) {
-  constexpr std::size_t kLongest = 100;
-  return shown(text, kLongest);
-}
-
-/// Mean, or median if the file has no mean.
-std::string latency_cell(const MeasuredRun& run, std::string_view name) {
-  if (const auto mean = find_metric(run, name, "mean")) return as_time(Seconds{*mean});
-  const auto median = find_metric(run, name, "p50");
-  return median ? as_time(Seconds{*median}) + " (p50)" : "";
-}
-
-std::string rate_cell(const MeasuredRun& run, std::string_view name, int decimals) {
-  const auto value = find_metric(run, name, "value");
-  return value ? fixed(*value, decimals) : "";
-}
-
 std::string summary_of(const MeasuredRun& run) {
   std::string text = run.format;
   const auto add = [&](const char* name, const std::string& value) {
@@ -236,7 +218,7 @@ void read_path(const std::string& path, const ImportOptions& options, ImportAnsw
     answer.notes.push_back(note);
   }
   if (reading.broken.empty() && reading.runs.empty()) {
-    answer.problems.push_back(path + ": contains no result of a known format (--format: " +
+    answer.problems.push_back(path + ": contains no result of a known format (`format`: " +
                               joined(measured_formats()) + ")");
   }
   for (MeasuredRun& run : reading.runs) {
@@ -348,8 +330,9 @@ TablesAnswer answer_of(TablesInputs inputs, const ImportedRows& rows, const Gpu&
 }  // namespace
 
 std::string engine_of(const MeasuredSetting& setting) {
-  if (setting.engine_version.empty()) return plain(setting.engine);
-  return plain((setting.engine.empty() ? "engine" : setting.engine) + "-" + setting.engine_version);
+  if (setting.engine_version.empty()) return cell_text(setting.engine);
+  return cell_text((setting.engine.empty() ? "engine" : setting.engine) + "-" +
+                   setting.engine_version);
 }
 
 std::string gpu_of(const MeasuredSetting& setting) {
@@ -358,7 +341,7 @@ std::string gpu_of(const MeasuredSetting& setting) {
   };
   const double product = ways(setting.tensor) * ways(setting.pipeline) * ways(setting.data);
   const double count = setting.gpus ? ways(setting.gpus) : product;
-  const std::string name = plain(setting.gpu);
+  const std::string name = cell_text(setting.gpu);
   return count > 1 ? fmt::format("{} x {}", name, fixed(count, 0)) : name;
 }
 
@@ -371,7 +354,7 @@ Run measured_row(const MeasuredRun& run, const std::string& command_line, bool k
              .created_at = run.created_at.empty() ? utc_now() : run.created_at,
              .tool_version = kVersion,
              .command_line = command_line,
-             .model = plain(run.setting.model),
+             .model = cell_text(run.setting.model),
              .gpu = gpu_of(run.setting),
              .engine = engine_of(run.setting),
              .scenario_json = scenario.dump(-1, ' ', false, Json::error_handler_t::replace),
@@ -414,7 +397,7 @@ TablesAnswer import_tables(const TablesQuestion& question) {
   for (const std::string& path : question.paths) {
     for (const fs::path& source : sources_at(path)) inputs.files.push_back(source.string());
   }
-  check_not_among(inputs.out, "--out", inputs.files);
+  check_not_among(inputs.out, "`out`", inputs.files);
   check_writable(inputs.out);
   ImportedRows rows;
   for (const std::string& file : inputs.files) read_source(file, known, rows);

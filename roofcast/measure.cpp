@@ -57,14 +57,6 @@ void members(Visitor& visit, MeasureInputs& inputs) {
 }
 
 template <class Visitor>
-void members(Visitor& visit, MeasuredLatency& latency) {
-  visit("mean", latency.mean, "seconds");
-  visit("p50", latency.p50, "seconds");
-  visit("p90", latency.p90, "seconds");
-  visit("p99", latency.p99, "seconds");
-}
-
-template <class Visitor>
 void members(Visitor& visit, MeasuredStaircase& staircase) {
   visit("naive_token_s", staircase.naive, "time of each token without a KV cache");
   visit("cached_token_s", staircase.cached, "with one; of the first token, its prefill");
@@ -83,9 +75,9 @@ void members(Visitor& visit, MeasureAnswer& answer) {
   visit("steps", answer.steps, "of the engine");
   visit("output_tokens_per_s", answer.output_tokens_per_s, "over the run");
   visit("preemptions", answer.preemptions, "requests that lost their KV blocks");
-  visit.if_set("ttft_s", answer.ttft, "time to the first token");
-  visit.if_set("tpot_s", answer.tpot, "time per output token after the first");
-  visit.if_set("e2e_s", answer.e2e, "from sent to finished");
+  visit_latency(visit, "ttft_s", answer.ttft, "time to the first token");
+  visit_latency(visit, "tpot_s", answer.tpot, "time per output token after the first");
+  visit_latency(visit, "e2e_s", answer.e2e, "from sent to finished");
   visit.if_set("staircase", answer.staircase, "the same request without and with a KV cache");
   visit.if_set("prediction", answer.prediction, "each step beside the estimate of the profile");
   visit("notes", answer.notes, "for people");
@@ -111,9 +103,8 @@ MeasureInputs inputs_of(const Measurement& m) {
           .kv_pages = m.limits.pages};
 }
 
-std::optional<MeasuredLatency> latency_of(const Distribution& d) {
-  if (d.count == 0) return std::nullopt;
-  return MeasuredLatency{d.mean, d.p50, d.p90, d.p99};
+std::optional<Distribution> latency_of(const Distribution& d) {
+  return d.count == 0 ? std::nullopt : std::optional(d);
 }
 
 std::vector<Seconds> times_of(const std::vector<runtime::TimedStep>& steps) {
@@ -158,7 +149,7 @@ std::vector<std::string> notes_of(const Measurement& m) {
   }
   if (!m.has_profile) {
     notes.emplace_back(
-        "--gpu PROFILE.json (from roofcast calibrate) adds the estimate for comparison");
+        "`gpu` PROFILE.json (from roofcast calibrate) adds the estimate for comparison");
   }
   return notes;
 }

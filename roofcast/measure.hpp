@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/distribution.hpp"
 #include "base/json.hpp"
 #include "base/units.hpp"
 #include "calibrate/run_measurement.hpp"
@@ -38,10 +39,6 @@ struct MeasureInputs {
   std::int64_t kv_pages = 0;
 };
 
-struct MeasuredLatency {
-  double mean = 0, p50 = 0, p90 = 0, p99 = 0;  // seconds
-};
-
 /// Times of each token, without and with a KV cache. Predicted ones are empty without a profile.
 struct MeasuredStaircase {
   std::vector<Seconds> naive{}, cached{};
@@ -58,10 +55,10 @@ struct MeasureAnswer {
   std::int64_t steps = 0;
   double output_tokens_per_s = 0;
   std::int64_t preemptions = 0;
-  std::optional<MeasuredLatency> ttft{}, tpot{}, e2e{};  // unset: no request had one
-  std::optional<MeasuredStaircase> staircase{};          // if `naive`
-  std::optional<runtime::StepComparison> prediction{};   // if a profile was given
-  std::vector<std::string> notes{};                      // human-readable
+  std::optional<Distribution> ttft{}, tpot{}, e2e{};    // unset: no request had one
+  std::optional<MeasuredStaircase> staircase{};         // if `naive`
+  std::optional<runtime::StepComparison> prediction{};  // if a profile was given
+  std::vector<std::string> notes{};                     // human-readable
 
   // Not in the JSON.
   std::string headline{};          // "gpt2, 12 layers, fp32 random weights, run on ..."

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/ceil_divide.hpp"
 #include "base/error.hpp"
 #include "model/architecture/weights.hpp"
 #include "planner/sizing.hpp"
@@ -119,7 +120,7 @@ BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
                             engine.max_model_len));
   }
   const std::int64_t batch = question.batch.value_or(1);
-  const std::int64_t per_rank = (batch + parallel.data - 1) / parallel.data;
+  const std::int64_t per_rank = ceil_divide(batch, parallel.data);
   const double tensor = parallel.tensor;
   const Bytes one = sequence_bytes(deployment, plan, context);
   const Bytes on_stages = sequence_bytes_of_stages(deployment, context);

@@ -216,7 +216,8 @@ void members(Visitor& visit, MemoryAnswer& answer) {
   visit("terms", answer.terms,
         "terms of the fullest GPU, top-down; they add up to memory_visible_bytes");
   visit("memory_visible_bytes", answer.memory_visible,
-        "memory of one GPU that the rule divides up");
+        "memory of one GPU that the rule divides up: what the driver reports; of the textbook rule "
+        "what was sold");
   visit(
       "kv_budget_bytes", answer.kv_budget,
       "left for the KV cache of one GPU before rounding to blocks; negative if memory falls short");

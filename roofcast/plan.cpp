@@ -195,17 +195,17 @@ constexpr std::int64_t kDefaultPrompts = 2'000;
 void refuse_pools(const Scenario& scenario) {
   if (!scenario.cluster || scenario.cluster->pools.empty()) return;
   throw UsageError(
-      "plan searches pools itself: give the scenario without pools (and --search pools=1:1,1:2 to "
+      "plan searches pools itself: give the scenario without pools (and `search` pools=1:1,1:2 to "
       "separate prefill and decode)");
 }
 
 void require_a_promise(const Slo& slo, const std::optional<double>& goodput_share) {
   const auto has_targets = [](const SloClass& one) { return !one.targets.empty(); };
-  const bool promised = !slo.targets.empty() || goodput_share ||
-                        std::any_of(slo.classes.begin(), slo.classes.end(), has_targets);
-  if (promised) return;
+  const bool has_slo = !slo.targets.empty() || goodput_share ||
+                       std::any_of(slo.classes.begin(), slo.classes.end(), has_targets);
+  if (has_slo) return;
   throw UsageError(
-      "plan needs an SLO: --slo p95:ttft:500ms p95:tpot:50ms, or --goodput with --goodput-share");
+      "plan needs an SLO: `slo` p95:ttft:500ms p95:tpot:50ms, or `goodput` with `goodput_share`");
 }
 
 PlanTask task_of(const PlanQuestion& question) {

@@ -106,6 +106,18 @@ std::vector<std::string> causes_of(const RankedPlan& one) {
   return lines;
 }
 
+std::string as_margin(double margin) { return fmt::format("{:+.0f} %", 100 * margin); }
+
+Table margin_table(const PlanResult& result) {
+  Table table{
+      .title = "", .columns = {{"Target", false}, {"Limit"}, {"Achieved"}, {"Margin"}}, .rows = {}};
+  for (const TargetMargin& margin : result.verdict.margins) {
+    table.rows.push_back({margin.what, duration(margin.limit_s), duration(margin.achieved_s),
+                          as_margin(margin.margin)});
+  }
+  return table;
+}
+
 std::string as_probability(double probability) {
   constexpr double kNearly = 0.999;
   constexpr double kHigh = 0.99;  // above it two digits would round to 1

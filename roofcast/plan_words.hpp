@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/document.hpp"
 #include "roofcast/plan.hpp"
 
 namespace roofcast {
@@ -20,6 +21,12 @@ std::vector<std::string> causes_of(const RankedPlan& one);
 
 /// Never "1": the probability neglects more than that difference.
 std::string as_probability(double probability);
+
+/// "+43 %" below the limit
+std::string as_margin(double margin);
+
+/// What a candidate achieves per limit of the SLO, a row each.
+Table margin_table(const PlanResult& result);
 
 /// The outcome in words, for a table: "does not fit in memory".
 const char* reason_text(ShapeOutcome outcome);

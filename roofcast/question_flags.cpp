@@ -8,6 +8,7 @@
 #include "base/dates.hpp"
 #include "base/error.hpp"
 #include "base/quantity.hpp"
+#include "model/engines/engine_features.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "planner/what_if/vary.hpp"
 
@@ -39,7 +40,6 @@ auto list_of(Parse parse) {
 }
 
 int parse_drafts(const std::string& text, const std::string& flag) {
-  constexpr int kMaxDrafts = 1'000;
   return static_cast<int>(parse_count_by(
       {.what = "number of draft tokens", .examples = "1, 4", .min = 0, .max = kMaxDrafts}, text,
       flag));

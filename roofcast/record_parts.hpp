@@ -2,11 +2,13 @@
 // roofcast/.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/distribution.hpp"
 #include "calibrate/curve_errors.hpp"
 #include "roofcast/answer_json.hpp"
 #include "roofcast/limits.hpp"
@@ -53,6 +55,38 @@ void visit_family(Visitor& visit, FamilyError& family, bool judged) {
   if (judged) visit("judged_points", family.judged, "with neighbours on both sides");
   visit("median_error", family.median_error, "relative; 0 without judged points");
   visit("p90_error", family.p90_error, "relative; 0 without judged points");
+}
+
+/// A latency beside others: its mean and percentiles.
+struct LatencySummary {
+  Distribution of{};
+};
+
+template <class Visitor>
+void members(Visitor& visit, LatencySummary& latency) {
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (is_mean_or_percentile(statistic)) {
+      visit(statistic.name, latency.of.*statistic.value, "seconds");
+    }
+  }
+}
+
+template <class Visitor>
+void visit_latency(Visitor& visit, const char* key, Distribution& of, const char* meaning) {
+  LatencySummary latency{of};
+  visit(key, latency, meaning);
+  of = latency.of;
+}
+
+/// The same; without the key if unset.
+template <class Visitor>
+void visit_latency(Visitor& visit, const char* key, std::optional<Distribution>& of,
+                   const char* meaning) {
+  std::optional<LatencySummary> latency;
+  if (of) latency = LatencySummary{*of};
+  visit.if_set(key, latency, meaning);
+  of.reset();
+  if (latency) of = latency->of;
 }
 
 // A scenario appears in an answer as in its file (simulator/io/scenario.schema.json).

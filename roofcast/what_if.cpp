@@ -9,10 +9,12 @@
 
 #include "base/error.hpp"
 #include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/pool_description.hpp"
 #include "reports/rows/simulation_rows.hpp"
 #include "roofcast/record_parts.hpp"
+#include "simulator/results/figures.hpp"
 
 namespace roofcast {
 
@@ -156,7 +158,7 @@ WhatIfTask what_if_task(const WhatIfQuestion& question) {
       .figures_of = figures_of,
       .labels_of = labels_of};
   if (is_trace(baseline) && question.seeds) {
-    throw UsageError("--seeds: the load is a trace, which does not depend on the seed");
+    throw UsageError("`seeds`: the load is a trace, which does not depend on the seed");
   }
   task.seeds = is_trace(baseline) ? 1 : question.seeds.value_or(kDefaultSeeds);
   task.threads = question.threads > 0 ? question.threads : available_threads();
@@ -190,18 +192,10 @@ std::string name_of(const VariantAnswer& variant) {
   return variant.settings.empty() ? "baseline" : to_text(variant.settings);
 }
 
-bool is_time(const MetricName& metric) {
-  return metric.name.ends_with("_s") && !metric.name.ends_with("_per_s");
-}
+bool is_time(const MetricName& metric) { return is_time(metric.name); }
 
 std::string title_of(const MetricName& metric) {
   static const std::map<std::string, std::string> kTitles = {
-      {"ttft_s", "TTFT"},
-      {"tpot_s", "TPOT"},
-      {"itl_s", "ITL"},
-      {"e2e_s", "E2E"},
-      {"queue_s", "queue"},
-      {"client_queue_s", "client queue"},
       {"output_tokens_per_s", "output tokens/s"},
       {"input_tokens_per_s", "input tokens/s"},
       {"request_rate_per_s", "requests/s"},
@@ -213,8 +207,11 @@ std::string title_of(const MetricName& metric) {
       {"step_s", "step time"},
       {"cost_usd_per_h", "$/h"},
       {"cost_usd_per_million_output_tokens", "$/M output"}};
+  const auto* latency = std::ranges::find(kLatencyFigures, metric.name, &LatencyFigure::name);
   const auto known = kTitles.find(metric.name);
-  const std::string title = known == kTitles.end() ? metric.name : known->second;
+  const std::string title = latency != kLatencyFigures.end() ? latency->title
+                            : known != kTitles.end()         ? known->second
+                                                             : metric.name;
   return metric.statistic == "value" ? title : title + " " + metric.statistic;
 }
 

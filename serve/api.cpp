@@ -141,7 +141,7 @@ Api::Api(ApiLimits limits, std::string store)
 
 /// Errors of the store name its file.
 ApiAnswer Api::error_answer(int status, const std::exception& error) const {
-  std::string line = with_keys(error.what());
+  std::string line = with_request_keys(error.what());
   for (auto at = line.find(store_); at != std::string::npos;
        at = line.find(store_, at + store_name_.size())) {
     line.replace(at, store_.size(), store_name_);

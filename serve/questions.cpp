@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/keys.hpp"
 #include "base/quantity.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
@@ -335,7 +336,9 @@ std::vector<std::int64_t> asked_runs(const Json& body) {
   return ids;
 }
 
-std::string with_keys(const std::string& message) {
+std::string with_request_keys(const std::string& named) {
+  const std::string message =
+      with_keys(named, [](std::string_view key) { return std::string(key); });
   constexpr std::string_view kCommand = "roofcast ";  // up to a bracket it is a command line
   std::string result;
   for (std::size_t at = 0; at < message.size();) {

@@ -36,8 +36,8 @@ AskedSimulation asked_simulation(const Json& body, const ApiLimits& limits);
 /// The ids of {"runs": [1, 2]}.
 std::vector<std::int64_t> asked_runs(const Json& body);
 
-/// Flags in a message of the library as keys: "--max-num-seqs" becomes "max_num_seqs". Command
-/// lines ("roofcast runs --store FILE") stay.
-std::string with_keys(const std::string& message);
+/// Keys and flags of a message as a request spells them: "`max_num_seqs`" and "--max-num-seqs"
+/// become "max_num_seqs". Command lines ("roofcast runs --store FILE") stay.
+std::string with_request_keys(const std::string& message);
 
 }  // namespace roofcast

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/io/json_reader.hpp"
+#include "base/text.hpp"
 #include "planner/launch/serve_formats.hpp"
 #include "reports/importers/setting_keys.hpp"
 #include "simulator/results/result.hpp"
@@ -17,21 +18,6 @@ namespace {
 using nlohmann::json;
 
 // ---- the setting
-
-/// "0.11.1rc2.dev3+g1a2b" becomes 0.11.1: presets are selected by release.
-std::string release_of(const std::string& version) {
-  const std::size_t begin = version.starts_with('v') ? 1 : 0;
-  std::size_t end = begin;
-  bool was_digit = false;
-  for (; end < version.size(); ++end) {
-    const bool digit = version[end] >= '0' && version[end] <= '9';
-    if (!digit && !(version[end] == '.' && was_digit)) break;
-    was_digit = digit;
-  }
-  std::string release = version.substr(begin, end - begin);
-  if (release.ends_with('.')) release.pop_back();
-  return release;
-}
 
 std::string engine_of(const MeasuredSetting& setting) {
   const std::string release = release_of(setting.engine_version);

@@ -72,30 +72,39 @@ void check_deployment(const MeasuredRun& run, const Scenario& scenario) {
   if (replicas > 1) refuse(run, fmt::format("ran on {:g} replicas, {}", replicas, kInAManifest));
   if (ran_with_drafts(run) && !scenario.overrides.num_speculative_tokens) {
     refuse(run,
-           "ran with speculative decoding, expected --num-speculative-tokens and "
-           "--acceptance-rate");
+           "ran with speculative decoding, expected `num_speculative_tokens` and "
+           "`acceptance_rate`");
   }
   const int gpus = scenario.parallel.gpus();
   if (setting.gpus.value_or(gpus) == gpus) return;
-  refuse(run, fmt::format("ran on {}, and its TP x PP x DP is {}, expected --tensor-parallel-size "
-                          "(or --meta gpus={})",
+  refuse(run, fmt::format("ran on {}, and its TP x PP x DP is {}, expected `tensor_parallel_size` "
+                          "(or `meta` gpus={})",
                           counted(*setting.gpus, "GPU"), gpus, gpus));
 }
 
 namespace {
 
+/// The preset that a bare name means; of an unknown engine the name, which the prediction refuses.
+std::string preset_meant_by(const std::string& engine) {
+  try {
+    return find_preset(engine).name;
+  } catch (const Error&) {
+    return engine;
+  }
+}
+
 std::vector<std::string> engine_taken(const MeasuredSetting& setting) {
   if (setting.engine.empty()) {
-    return {fmt::format("engine not stated: assumed {} (--engine)", kDefaultEngine)};
+    return {fmt::format("engine not stated: assumed {} (`engine`)", kDefaultEngine)};
   }
   if (!setting.engine_version.empty()) return {};
-  return {fmt::format("version of {} not stated: assumed the newest known (--engine {}-VERSION)",
-                      setting.engine, setting.engine)};
+  return {fmt::format("version of {} not stated: assumed {} (`engine` {}-VERSION)", setting.engine,
+                      preset_meant_by(setting.engine), setting.engine)};
 }
 
 }  // namespace
 
-std::vector<std::string> taken_for_granted(const MeasuredSetting& setting) {
+std::vector<std::string> assumptions_of(const MeasuredSetting& setting) {
   std::vector<std::string> lines = engine_taken(setting);
   const std::vector<std::string> left = server_arguments_of(setting).not_modelled;
   if (!left.empty()) {

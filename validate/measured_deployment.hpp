@@ -18,7 +18,7 @@ void check_deployment(const MeasuredRun& run, const Scenario& scenario);
 
 /// Assumptions for what the file does not state, one per line (engine, version), and the server
 /// arguments that are not modelled.
-std::vector<std::string> taken_for_granted(const MeasuredSetting& setting);
+std::vector<std::string> assumptions_of(const MeasuredSetting& setting);
 
 /// Whether check_deployment or scenario_of uses this key of MeasuredSetting::other.
 bool is_deployment_key(std::string_view key);

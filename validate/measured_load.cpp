@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/io/json_reader.hpp"
 #include "base/wording.hpp"
+#include "reports/request_latencies.hpp"
 
 namespace roofcast {
 namespace {
@@ -83,8 +84,6 @@ void put_arrivals(json& load, const MeasuredSetting& setting) {
   if (!shape || *shape <= 0 || *shape == 1) return;
   load["burstiness"] = std::isinf(*shape) ? json("inf") : json(*shape);
 }
-
-double sent_of(const RequestRow& row) { return row.sent_s.value_or(row.arrival_s); }
 
 /// Seconds since the first arrival; `first` is the smallest.
 Nanoseconds arrival_of(const RequestRow& row, double first, const std::string& origin) {

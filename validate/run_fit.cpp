@@ -218,7 +218,7 @@ void check_one_engine(std::vector<PreparedCase>& cases) {
   for (PreparedCase& one : cases) {
     if (one.engine().name == first) continue;
     throw Error(
-        fmt::format("fit: the cases have two engines, {} ({}) and {} ({}); --engine selects one",
+        fmt::format("fit: the cases have two engines, {} ({}) and {} ({}); `engine` selects one",
                     first, cases.front().name, one.engine().name, one.name));
   }
 }

@@ -14,6 +14,7 @@
 #include "base/io/shown.hpp"
 #include "base/quantity.hpp"
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "model/io/json_text.hpp"
 #include "reports/importers/importer.hpp"
 #include "simulator/io/json_object.hpp"
@@ -47,10 +48,6 @@ std::string text_of(const json& value) {
 }
 
 // ---- measured figures
-
-bool is_time(const std::string& metric) {
-  return metric.ends_with("_s") && !metric.ends_with("_per_s");
-}
 
 bool has_statistics(const std::string& metric) {
   return is_time(metric) && metric != "step_s" && metric != "makespan_s";
@@ -255,7 +252,7 @@ void judge_deployment(const json* given, ValidationCase& result) {
     return given != nullptr && (given->is_string() || given->contains(key));
   };
   if (!gives("parallel") && !gives("cluster")) check_deployment(result.measured, result.scenario);
-  if (!gives("engine")) result.assumed = taken_for_granted(result.measured.setting);
+  if (!gives("engine")) result.assumed = assumptions_of(result.measured.setting);
 }
 
 void read_question(const JsonObject& object, const CasePlace& place, ValidationCase& result) {
@@ -323,7 +320,7 @@ json parse_manifest(const std::string& path) {
     const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
     const std::size_t label = what.find("] ");
     throw Error(
-        fmt::format("{}: is neither a result of a known format (--format) nor a manifest, because "
+        fmt::format("{}: is neither a result of a known format (`format`) nor a manifest, because "
                     "it is not JSON: {}",
                     path, label == std::string::npos ? what : what.substr(label + 2)));
   }
@@ -342,7 +339,7 @@ ValidationManifest read_manifest(const std::string& path) {
   const json text = parse_manifest(path);
   if (!text.is_object() || !text.contains("cases")) {
     throw Error(path +
-                ": is neither a manifest (no \"cases\") nor a result of a known format (--format)");
+                ": is neither a manifest (no \"cases\") nor a result of a known format (`format`)");
   }
   const JsonObject top(text, path, "", kTopKeys);
   if (top.integer("schema_version", 0, kAnyInteger) != kSchemaVersion) {

@@ -42,12 +42,12 @@ void take_load(MeasuredRun& run, const WorkloadOptions& given) {
 void check_load(const MeasuredRun& run) {
   if (!says_load(run)) {
     throw Error(run.origin +
-                ": does not state its load, expected --request-rate (inf: all at once) or "
-                "--max-concurrency");
+                ": does not state its load, expected `request_rate` (inf: all at once) or "
+                "`max_concurrency`");
   }
   if (says_requests(run)) return;
   throw Error(run.origin +
-              ": does not state the number of requests sent at once, expected --num-prompts");
+              ": does not state the number of requests sent at once, expected `num_prompts`");
 }
 
 /// The options that still apply to the scenario of `run`: a rate is already in its requests.
@@ -63,7 +63,7 @@ json load_of(const MeasuredRun& run, const json& scenario, const WorkloadOptions
   if (!scenario.contains("workload") && !says_lengths(run, given)) {
     throw Error(
         run.origin +
-        ": does not state the lengths of its requests, expected --input-len and --output-len");
+        ": does not state the lengths of its requests, expected `input_len` and `output_len`");
   }
   check_load(run);
   return scenario.contains("workload") ? scenario["workload"] : drawn_load(run);
@@ -86,7 +86,7 @@ Scenario base_scenario(const MeasuredRun& run, ValidationAsk ask, const Scenario
   if (!deployment.engine.empty()) scenario["engine"] = deployment.engine;
   for (const char* key : {"model", "gpu"}) {
     if (scenario.contains(key)) continue;
-    throw Error(fmt::format("{}: does not state its {}, expected --{}", run.origin, key, key));
+    throw Error(fmt::format("{}: does not state its {}, expected `{}`", run.origin, key, key));
   }
   scenario["workload"] = ask == ValidationAsk::memory ? json{{"type", "synthetic"}}
                                                       : load_of(run, scenario, given.workload);
@@ -105,7 +105,7 @@ ValidationCase case_of(MeasuredRun run, const ScenarioOptions& given) {
                                    left_for(result.measured, given));
     check_deployment(result.measured, result.scenario);
     if (given.deployment.engine.empty()) {
-      result.assumed = taken_for_granted(result.measured.setting);
+      result.assumed = assumptions_of(result.measured.setting);
     }
     take_recorded_requests(result);
   } catch (const UsageError&) {
@@ -132,7 +132,7 @@ std::vector<std::string> idle_meta(const ImportOptions& options) {
   std::vector<std::string> lines;
   for (const auto& [key, value] : options.meta) {
     if (is_setting_key(key) || is_engine_option(key) || is_deployment_key(key)) continue;
-    lines.push_back(fmt::format("--meta: {} is unknown and has no effect{}", shown(key),
+    lines.push_back(fmt::format("`meta`: {} is unknown and has no effect{}", shown(key),
                                 did_you_mean(key, engine_option_names())));
   }
   return lines;

@@ -8,6 +8,7 @@
 #include "cli/calibrate/calibrate_document.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/progress.hpp"
+#include "cli/spelling.hpp"
 #include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
@@ -84,7 +85,7 @@ int run_calibrate(CommandContext& context) {
     ProgressBar bar(context.err, "points");
     answer = calibrate(
         question, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); },
-        [&](const std::string& line) { context.err << line << "\n"; });
+        [&](const std::string& line) { context.err << with_flags(line) << "\n"; });
   }
   if (!answer.finished) {
     context.err << fmt::format(
@@ -98,10 +99,10 @@ int run_calibrate(CommandContext& context) {
     context.err << "no datasheet of this device is known: the profile's peaks and bandwidth are "
                    "the measured ones\n";
   }
-  write(calibration_document(answer), common->output, context.out);
+  print(calibration_document(answer), common->output, context.out);
   const std::optional<std::string> failure = failure_of(answer);
   if (!failure) return kExitDone;
-  context.err << "roofcast: " << *failure << "\n";
+  context.err << "roofcast: " << with_flags(*failure) << "\n";
   return kExitFailed;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/progress.hpp"
+#include "cli/spelling.hpp"
 #include "planner/flags/flag_values.hpp"
 
 namespace roofcast {
@@ -144,7 +145,7 @@ int run_measure(CommandContext& context) {
     context.err << "run " << id << " stored in " << options.store_path << " (roofcast runs " << id
                 << " --store " << options.store_path << ")\n";
   }
-  write(measure_document(outcome->answer), common->output, context.out);
+  print(measure_document(outcome->answer), common->output, context.out);
   return kExitDone;
 }
 

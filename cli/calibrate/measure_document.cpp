@@ -44,13 +44,18 @@ Section textbook_section(const MeasureAnswer& answer) {
 }
 
 Section latency_section(const MeasureAnswer& answer) {
-  Table table{.title = "",
-              .columns = {{"Latency", false}, {"Mean"}, {"p50"}, {"p90"}, {"p99"}},
-              .rows = {}};
-  const auto add = [&](const char* name, const std::optional<MeasuredLatency>& latency) {
+  Table table{.title = "", .columns = {{"Latency", false}}, .rows = {}};
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (is_mean_or_percentile(statistic)) table.columns.push_back({statistic.name});
+  }
+  const auto add = [&](const char* name, const std::optional<Distribution>& latency) {
     if (!latency) return;
-    table.rows.push_back({name, as_time(Seconds{latency->mean}), as_time(Seconds{latency->p50}),
-                          as_time(Seconds{latency->p90}), as_time(Seconds{latency->p99})});
+    std::vector<std::string> row{name};
+    for (const DistributionStatistic& statistic : kDistributionStatistics) {
+      if (!is_mean_or_percentile(statistic)) continue;
+      row.push_back(as_time(Seconds{(*latency).*statistic.value}));
+    }
+    table.rows.push_back(std::move(row));
   };
   add("TTFT", answer.ttft);
   add("TPOT", answer.tpot);

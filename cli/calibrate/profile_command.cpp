@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "cli/calibrate/profile_document.hpp"
 #include "cli/options/arguments.hpp"
+#include "cli/spelling.hpp"
 #include "model/io/gpu_reader.hpp"
 
 namespace roofcast {
@@ -56,8 +57,9 @@ int run_profile(CommandContext& context) {
   }
   const TablesAnswer answer =
       import_tables({.paths = paths_of(flags), .gpu = flags.gpu, .out = flags.out});
-  for (const std::string& warning : answer.warnings) context.err << "roofcast: " << warning << "\n";
-  write(import_document(answer), common->output, context.out);
+  for (const std::string& warning : answer.warnings)
+    context.err << "roofcast: " << with_flags(warning) << "\n";
+  print(import_document(answer), common->output, context.out);
   return kExitDone;
 }
 

@@ -93,15 +93,14 @@ std::vector<std::string> normalise(const std::vector<std::string>& arguments,
 std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) {
   CommonOptions common;
   po::options_description general = option_group("Output");
-  general.add_options()(
-      "output,o",
-      converted(
-          common.output, "--output",
-          [](const std::string& text, const std::string&) { return parse_output_format(text); })
-          ->value_name("FORMAT"),
-      "table, json, jsonl, csv or md (default table)")("help,h", "show this help");
-  const bool more = !usage.unlisted.options().empty();
-  if (more) general.add_options()("help-all", "show every option");
+  general.add_options()("output,o",
+                        converted(common.output, "--output",
+                                  [](const std::string& text, const std::string&) {
+                                    return parse_output_format(text);
+                                  })
+                            ->value_name("FORMAT"),
+                        "table, json, jsonl, csv or md (default table)")(
+      "help,h", "show this help")("help-all", "show every option");
   if (context.describe) {
     Usage described = usage;
     described.options.add(general);

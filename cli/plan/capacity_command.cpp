@@ -7,6 +7,7 @@
 #include "cli/options/from_command.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/progress.hpp"
+#include "cli/spelling.hpp"
 #include "reports/pages/capacity_sections.hpp"
 #include "roofcast/store_rows.hpp"
 
@@ -91,7 +92,7 @@ int run_capacity(CommandContext& context) {
     const auto id = store->add(capacity_row(answer, context.command_line));
     context.err << "run " << id << " stored in " << options.simulate.store_path << "\n";
   }
-  write({.machine = to_json(answer), .sections = capacity_sections(answer)}, common->output,
+  print({.machine = to_json(answer), .sections = capacity_sections(answer)}, common->output,
         context.out);
   return answer.holds ? kExitDone : kExitNo;
 }

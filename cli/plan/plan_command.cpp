@@ -15,6 +15,7 @@
 #include "cli/plan/plan_document.hpp"
 #include "cli/plan/plan_options.hpp"
 #include "cli/progress.hpp"
+#include "cli/spelling.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/launch/plan_manifest.hpp"
 #include "planner/search/plan_digest.hpp"
@@ -160,7 +161,7 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
   }
   for (const std::string& absent : ranks.absent()) context.err << absent << "\n";
   const Document document = plan_document(answer);
-  write(document, common->output, context.out);
+  print(document, common->output, context.out);
   if (answer.stopped) {
     context.err << "interrupted" << (kept ? "; run the same command to resume" : "") << "\n";
     return kExitFailed;

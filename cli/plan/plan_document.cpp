@@ -33,8 +33,6 @@ std::string promises_of(const PlanInputs& inputs) {
   return text;
 }
 
-std::string as_margin(double margin) { return fmt::format("{:+.0f} %", 100 * margin); }
-
 Table ranked_table(const PlanAnswer& answer) {
   Table table{.title = "",
               .columns = {{"Deployment", false},
@@ -64,17 +62,11 @@ Table ranked_table(const PlanAnswer& answer) {
 Section spare_section(const RankedPlan& best) {
   Section section{.heading = "Margins of the first",
                   .lines = causes_of(best),
-                  .table = {.title = "",
-                            .columns = {{"Target", false}, {"Limit"}, {"Achieved"}, {"Margin"}},
-                            .rows = {}}};
+                  .table = margin_table(best.result)};
   if (section.lines.empty()) {
     section.lines.emplace_back(
         "No error of step times, host work or KV capacity within 4 standard deviations would "
         "reverse the verdict.");
-  }
-  for (const TargetMargin& margin : best.result.verdict.margins) {
-    section.table.rows.push_back({margin.what, duration(margin.limit_s),
-                                  duration(margin.achieved_s), as_margin(margin.margin)});
   }
   return section;
 }

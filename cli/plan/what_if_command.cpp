@@ -11,6 +11,7 @@
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/plan/what_if_document.hpp"
 #include "cli/progress.hpp"
+#include "cli/spelling.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "reports/figures/chart_renderer.hpp"
@@ -168,7 +169,7 @@ int run_whatif(CommandContext& context) {
   if (!options.plot_path.empty()) {
     draw(options.plot_path, *answer);
   }
-  write(what_if_document(*answer), common->output, context.out);
+  print(what_if_document(*answer), common->output, context.out);
   return any_answered(*answer) ? kExitDone : kExitNo;
 }
 

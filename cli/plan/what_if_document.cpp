@@ -14,17 +14,17 @@ namespace roofcast {
 namespace {
 
 /// "holds", "holds in 3 of 5", "saturated"; without an SLO, whether the engine keeps up.
-std::string verdict_of(const VariantAnswer& row, bool promised) {
-  const char* good = promised ? "holds" : "keeps up";
+std::string verdict_of(const VariantAnswer& row, bool judged) {
+  const char* good = judged ? "holds" : "keeps up";
   if (row.held == row.runs) return good;
   if (row.held > 0) return fmt::format("{} in {} of {}", good, row.held, row.runs);
   if (row.saturated == row.runs) return "saturated";
-  const char* bad = promised ? "MISSED" : "not all requests served";
+  const char* bad = judged ? "MISSED" : "not all requests served";
   if (row.saturated == 0) return bad;
   return fmt::format("{}, saturated in {} of {}", bad, row.saturated, row.runs);
 }
 
-bool is_promised(const Slo& slo) { return !slo.targets.empty() || !slo.classes.empty(); }
+bool has_slo(const Slo& slo) { return !slo.targets.empty() || !slo.classes.empty(); }
 
 // ---- text
 
@@ -49,8 +49,8 @@ Table variant_table(const WhatIfAnswer& answer) {
   Table table{.title = "Variants", .columns = {{"Variant", false}}, .rows = {}};
   const std::vector<MetricAnswer>& metrics = answer.variants.front().metrics;
   for (const MetricAnswer& metric : metrics) table.columns.push_back({title_of(metric)});
-  const bool promised = is_promised(answer.baseline.slo);
-  table.columns.push_back({promised ? "SLO" : "Load", false});
+  const bool judged = has_slo(answer.baseline.slo);
+  table.columns.push_back({judged ? "SLO" : "Load", false});
   const std::vector<CostColumn> costs = unasked_costs(metrics);
   for (const CostColumn& cost : costs) table.columns.push_back({title_of(cost.metric)});
   for (const VariantAnswer& row : answer.variants) {
@@ -58,7 +58,7 @@ Table variant_table(const WhatIfAnswer& answer) {
     for (const MetricAnswer& metric : row.metrics) {
       cells.push_back(metric.value ? metric_text(metric, *metric.value) : "-");
     }
-    cells.push_back(row.reason.empty() ? verdict_of(row, promised) : "no answer");
+    cells.push_back(row.reason.empty() ? verdict_of(row, judged) : "no answer");
     for (const CostColumn& cost : costs) {
       const std::optional<double>& value = row.*cost.value;
       cells.push_back(value ? fixed(*value, 2) : "-");

@@ -10,6 +10,7 @@
 #include "base/suggest.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/progress.hpp"
+#include "cli/spelling.hpp"
 #include "cli/validate/fit_document.hpp"
 
 namespace roofcast {
@@ -94,7 +95,7 @@ int run_fit(CommandContext& context) {
     context.err << "interrupted\n";
     return kExitFailed;
   }
-  write(fit_document(*answer), common->output, context.out);
+  print(fit_document(*answer), common->output, context.out);
   return kExitDone;
 }
 

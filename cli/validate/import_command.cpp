@@ -8,6 +8,7 @@
 #include "base/wording.hpp"
 #include "cli/command.hpp"
 #include "cli/options/arguments.hpp"
+#include "cli/spelling.hpp"
 #include "cli/validate/import_document.hpp"
 #include "cli/validate/meta_option.hpp"
 #include "reports/store.hpp"
@@ -83,11 +84,12 @@ int run_import(CommandContext& context) {
   if (options.question.paths.empty()) throw UsageError("runs import needs a file or a folder");
   check_format(options.question.options.format);
   ImportAnswer answer = import_runs(options.question);
-  for (const std::string& problem : answer.problems) context.err << "roofcast: " << problem << "\n";
+  for (const std::string& problem : answer.problems)
+    context.err << "roofcast: " << with_flags(problem) << "\n";
   for (const std::string& note : answer.notes) context.err << note << "\n";
   if (answer.runs.empty()) return kExitFailed;
   if (options.store) keep(answer, options, context);
-  write(import_document(answer), common->output, context.out);
+  print(import_document(answer), common->output, context.out);
   return answer.problems.empty() ? kExitDone : kExitFailed;
 }
 

@@ -13,12 +13,6 @@
 namespace roofcast {
 namespace {
 
-/// A file's text for a table or the store: shortened, without terminal control characters.
-std::string plain(const std::string& text) {
-  constexpr std::size_t kLongest = 100;
-  return shown(text, kLongest);
-}
-
 /// "10 requests/s, at most 8 at a time, 1024 in, 128 out"
 std::string load_of(const MeasuredSetting& setting) {
   std::string text;
@@ -30,18 +24,6 @@ std::string load_of(const MeasuredSetting& setting) {
   if (setting.mean_input_tokens) add(fixed(*setting.mean_input_tokens, 0) + " in");
   if (setting.mean_output_tokens) add(fixed(*setting.mean_output_tokens, 0) + " out");
   return text;
-}
-
-/// Mean, or median if the file has no mean.
-std::string latency_cell(const MeasuredRun& run, std::string_view name) {
-  if (const auto mean = find_metric(run, name, "mean")) return as_time(Seconds{*mean});
-  const auto median = find_metric(run, name, "p50");
-  return median ? as_time(Seconds{*median}) + " (p50)" : "";
-}
-
-std::string rate_cell(const MeasuredRun& run, std::string_view name, int decimals) {
-  const auto value = find_metric(run, name, "value");
-  return value ? fixed(*value, decimals) : "";
 }
 
 bool serves_requests(const MeasuredRun& run) {
@@ -76,7 +58,7 @@ Table runs_table(const std::vector<ImportedRun>& runs) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const MeasuredRun& run = runs[i].run;
     table.rows.push_back(
-        {run_cell(runs[i], i), run.format, plain(run.setting.model), gpu_of(run.setting),
+        {run_cell(runs[i], i), run.format, cell_text(run.setting.model), gpu_of(run.setting),
          engine_of(run.setting), load_of(run.setting), latency_cell(run, "ttft_s"),
          latency_cell(run, "tpot_s"), latency_cell(run, "itl_s"), latency_cell(run, "e2e_s"),
          rate_cell(run, "request_rate_per_s", 2), rate_cell(run, "output_tokens_per_s", 0)});

@@ -12,6 +12,7 @@
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/progress.hpp"
+#include "cli/spelling.hpp"
 #include "cli/validate/meta_option.hpp"
 #include "cli/validate/validate_document.hpp"
 #include "planner/flags/flag_values.hpp"
@@ -168,7 +169,7 @@ int run_validate(CommandContext& context) {
     question.limits.push_back(parse_error_limit(text));
   }
   ValidationManifest manifest = read_inputs(question.files);
-  for (const std::string& line : manifest.remarks) context.err << line << "\n";
+  for (const std::string& line : manifest.remarks) context.err << with_flags(line) << "\n";
   // Opened before the work: an unwritable file should not cost a validation.
   if (!options.plot_path.empty()) check_plot_path(options);
   std::optional<Store> store;
@@ -186,7 +187,7 @@ int run_validate(CommandContext& context) {
   }
   const ValidationAnswer& answer = outcome->answer;
   if (!options.plot_path.empty()) draw(options.plot_path, answer);
-  write(validation_document(answer, options.ledger), common->output, context.out);
+  print(validation_document(answer, options.ledger), common->output, context.out);
   if (is_yes(answer)) return kExitDone;
   return is_judged(answer) ? kExitNo : kExitFailed;
 }

@@ -1,7 +1,20 @@
 // How a deployment is distributed over GPUs.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
+#include "base/ceil_divide.hpp"
+
 namespace roofcast {
+
+/// The largest degree of one kind; more is an input error.
+inline constexpr int kMaxDegree = 4096;
+
+/// Heads or groups per rank: at least one, and the largest share if TP does not divide them.
+inline std::int64_t heads_per_rank(std::int64_t heads, int tensor) {
+  return heads == 0 ? 0 : std::max<std::int64_t>(1, ceil_divide(heads, tensor));
+}
 
 /// Degrees of parallelism of one replica, by the engines' names. Routed experts are always spread
 /// over all tp * dp ranks of a stage (vLLM documentation, "Data Parallel Deployment"): whole

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/ceil_divide.hpp"
+#include "model/architecture/parallelism.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -21,13 +24,8 @@ double element_bytes(DType dtype) {
   return (dtype == DType::fp4 ? kFp4Bits : bits_of(dtype)) / 8.0;
 }
 
-/// Heads or groups per rank: at least one, and the largest share if TP does not divide them.
-std::int64_t per_rank(std::int64_t heads, int tensor) {
-  return heads == 0 ? 0 : std::max<std::int64_t>(1, (heads + tensor - 1) / tensor);
-}
-
 double index_key_bytes(std::int64_t elements) {
-  const std::int64_t groups = (elements + kIndexScaleGroup - 1) / kIndexScaleGroup;
+  const std::int64_t groups = ceil_divide(elements, kIndexScaleGroup);
   return static_cast<double>(elements) + static_cast<double>(groups) * kScaleBytes;
 }
 
@@ -37,7 +35,7 @@ CacheNeed need_of(const Attention& a, const Transformer&, DType cache_dtype, int
   const bool one_cache = a.keys_are_values && !a.caches_both;
   const std::int64_t width = one_cache ? a.head_dim : a.head_dim + a.value_head_dim;
   const double entry =
-      static_cast<double>(per_rank(a.kv_heads, tensor) * width) * element_bytes(cache_dtype);
+      static_cast<double>(heads_per_rank(a.kv_heads, tensor) * width) * element_bytes(cache_dtype);
   const double indexed = a.index_heads > 0 ? index_key_bytes(a.index_head_dim) : 0.0;
   need.per_token = Bytes{(entry + indexed) / static_cast<double>(a.cache_compression)};
   need.per_sequence = Bytes{entry * static_cast<double>(a.local_tokens)};
@@ -65,19 +63,19 @@ CacheNeed state_need(std::int64_t convolution, std::int64_t state, const Transfo
 }
 
 CacheNeed need_of(const Mamba2& m, const Transformer& model, DType, int tensor) {
-  const std::int64_t inner = per_rank(m.heads, tensor) * m.head_dim;
-  const std::int64_t channels = inner + 2 * per_rank(m.groups, tensor) * m.state;
+  const std::int64_t inner = heads_per_rank(m.heads, tensor) * m.head_dim;
+  const std::int64_t channels = inner + 2 * heads_per_rank(m.groups, tensor) * m.state;
   return state_need(channels * (m.conv_kernel - 1), inner * m.state, model);
 }
 
 CacheNeed need_of(const GatedDeltaNet& g, const Transformer& model, DType, int tensor) {
-  const std::int64_t values = per_rank(g.value_heads, tensor) * g.value_dim;
-  const std::int64_t channels = 2 * per_rank(g.key_heads, tensor) * g.key_dim + values;
+  const std::int64_t values = heads_per_rank(g.value_heads, tensor) * g.value_dim;
+  const std::int64_t channels = 2 * heads_per_rank(g.key_heads, tensor) * g.key_dim + values;
   return state_need(channels * (g.conv_kernel - 1), values * g.key_dim, model);
 }
 
 CacheNeed need_of(const LightningAttention& l, const Transformer& model, DType, int tensor) {
-  return state_need(0, per_rank(l.heads, tensor) * l.head_dim * l.head_dim, model);
+  return state_need(0, heads_per_rank(l.heads, tensor) * l.head_dim * l.head_dim, model);
 }
 
 CacheNeed need_of(std::monostate, const Transformer&, DType, int) { return {}; }

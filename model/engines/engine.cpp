@@ -41,9 +41,8 @@ std::int64_t resolve_max_model_len(const EnginePreset& preset, const EngineOverr
   const std::int64_t limit = model.max_context;
   if (!given.max_model_len) {
     if (limit > 0) return limit;
-    throw Error(
-        fmt::format("{}: the model states no maximum context; give max_model_len (--max-model-len)",
-                    model.name));
+    throw Error(fmt::format("{}: the model states no maximum context, expected `max_model_len`",
+                            model.name));
   }
   const std::int64_t length = *given.max_model_len;
   if (limit > 0 && length > limit && preset.refuses_longer_than_model) {

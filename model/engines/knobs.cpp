@@ -226,6 +226,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "enable_prefix_caching",
            .group = scheduler,
            .kind = on_off,
+           .owner = prefix_cache,
            .only_schedules = true,
            .help = "reuse common prompt prefixes (default on)",
            .effect = "Whether common prompt prefixes are computed only once.",
@@ -566,6 +567,8 @@ bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory) {
   switch (owner) {
     case every:
       return true;
+    case prefix_cache:
+      return scheduler != SchedulerKind::static_batch && scheduler != SchedulerKind::naive;
     case vllm_scheduler:
       return scheduler == SchedulerKind::vllm_v1;
     case vllm_memory:
@@ -584,6 +587,8 @@ const char* engines_of(KnobOwner owner) {
   switch (owner) {
     case every:
       return "any engine";
+    case prefix_cache:
+      return "any engine but static and naive";
     case vllm_scheduler:
     case vllm_memory:
       return "one of the vLLM engines";

@@ -54,7 +54,15 @@ enum class KnobGroup {
 };
 
 /// Engines that have a knob. Others refuse it, because it would have no effect.
-enum class KnobOwner { every, vllm_scheduler, vllm_memory, sglang, tensorrt_llm, textbook_memory };
+enum class KnobOwner {
+  every,
+  prefix_cache,  // all that have one
+  vllm_scheduler,
+  vllm_memory,
+  sglang,
+  tensorrt_llm,
+  textbook_memory,
+};
 
 bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory);
 

@@ -99,13 +99,14 @@ EnginePreset textbook_preset() {
           .resolve = resolve_textbook};
 }
 
-/// A loop without chunked prefill, of `sequences` at once.
+/// A loop without chunked prefill and prefix cache, of `sequences` at once.
 EnginePreset loop_preset(SchedulerKind scheduler, std::int64_t sequences) {
   EnginePreset preset = textbook_preset();
   preset.on_large_gpu.reset();
   preset.defaults.scheduler = scheduler;
   preset.defaults.max_num_seqs = sequences;
   preset.defaults.chunked_prefill = false;
+  preset.defaults.prefix_caching = false;
   preset.defaults.async_scheduling = false;
   return preset;
 }

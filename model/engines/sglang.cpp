@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/quantity.hpp"
@@ -101,7 +102,17 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
   engine.graph_batch_sizes = graph_sizes(sizes, largest_graph);
 }
 
-const EnginePreset* find_sglang_preset(const EngineDescription& sglang, const EngineName&) {
+/// The first with the overlap scheduler by default (sgl-project/sglang pull 2067, November 2024).
+constexpr int kFirstOverlapMinor = 4;
+
+const EnginePreset* find_sglang_preset(const EngineDescription& sglang, const EngineName& name) {
+  const std::optional<int> minor = minor_version(name.version);
+  if (minor && *minor < kFirstOverlapMinor) {
+    throw Error(fmt::format(
+        "engine 'sglang-{}': versions before 0.{} had no overlap scheduler by default, which is "
+        "not modelled; expected sglang",
+        name.version, kFirstOverlapMinor));
+  }
   return &sglang.presets.front();
 }
 

@@ -52,10 +52,12 @@ EngineProfile parse_engine_profile(const std::string& text, const std::string& w
   const ProfileText source{.name = where, .text = text, .kind = kKind};
   const nlohmann::json json = parse_profile_json(source);
   const ProfileSection top{json, "", source};
-  check_keys(top, {"schema_version", "kind", "name", "era", "host", "source", "median_error"});
+  check_keys(top,
+             {"schema_version", "kind", "name", "preset", "era", "host", "source", "median_error"});
   number(top, "schema_version", kVersion);
   if (roofcast::text(top, "kind") != "engine") top.fail("kind", "must be \"engine\"");
-  EngineProfile profile{.name = roofcast::text(top, "name"), .preset = roofcast::text(top, "era")};
+  const char* preset = top.has("era") ? "era" : "preset";  // "era" in profiles of earlier versions
+  EngineProfile profile{.name = roofcast::text(top, "name"), .preset = roofcast::text(top, preset)};
   profile.host = read_host(subsection(top, "host"));
   if (top.has("source")) profile.source = roofcast::text(top, "source");
   if (top.has("median_error")) profile.median_error = number(top, "median_error", kError);
@@ -70,7 +72,7 @@ std::string write_engine_profile(const EngineProfile& profile) {
   nlohmann::ordered_json json{{"schema_version", kSchemaVersion},
                               {"kind", "engine"},
                               {"name", profile.name},
-                              {"era", profile.preset},
+                              {"preset", profile.preset},
                               {"host", std::move(host)}};
   if (!profile.source.empty()) json["source"] = profile.source;
   if (profile.median_error > 0) json["median_error"] = profile.median_error;

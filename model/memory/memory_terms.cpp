@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/ceil_divide.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/memory/activation_peak.hpp"
@@ -61,7 +62,7 @@ void add_if_any(std::vector<MemoryTerm>& terms, MemoryTerm term) {
 std::int64_t layers_of_stage(const Deployment& deployment) {
   const auto layers = static_cast<std::int64_t>(deployment.model.layers.size());
   const std::int64_t stages = deployment.parallel.pipeline;
-  return (layers + stages - 1) / stages;
+  return ceil_divide(layers, stages);
 }
 
 Bytes graph_bytes(const Deployment& deployment) {

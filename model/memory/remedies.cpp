@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ceil_divide.hpp"
 #include "base/error.hpp"
 #include "model/architecture/requantise.hpp"
 #include "model/architecture/weights.hpp"
@@ -27,7 +28,7 @@ std::string holds(const MemoryPlan& plan, const Deployment& deployment) {
 /// Sequences of the fullest data-parallel rank.
 std::int64_t batch_per_rank(const Deployment& deployment, const BatchSize& wanted) {
   const std::int64_t ranks = deployment.parallel.data;
-  return (wanted.batch + ranks - 1) / ranks;
+  return ceil_divide(wanted.batch, ranks);
 }
 
 /// The plan of `candidate` if it holds the batch.

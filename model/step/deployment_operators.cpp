@@ -5,14 +5,11 @@
 #include <variant>
 
 #include "model/architecture/weights.hpp"
+#include "model/step/efficiency.hpp"
 
 namespace roofcast {
 
 namespace {
-
-// The fused expert operator pays two GEMM floors (gate-and-up, down). Routing, alignment and the
-// weighted sum are in its efficiency curve, which is fitted after subtracting these two floors.
-constexpr std::int64_t kExpertCalls = 2;
 
 // Sampling without top-k or top-p: logits to fp32 (2 + 4 bytes), softmax or argmax over them (4),
 // in about five kernels. A sort-free filter adds 0.13 ms to 0.28 ms at batch 128 and 131,072 logits

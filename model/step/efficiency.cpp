@@ -183,7 +183,7 @@ EfficiencyEstimate choose(const Curve* fitted, const Curve& fallback, Spread spr
 
 const Curve* pointer_to(const std::optional<Curve>& curve) { return curve ? &*curve : nullptr; }
 
-EfficiencyEstimate decode_reach(const Work& work, const Gpu& gpu) {
+EfficiencyEstimate decode_efficiency(const Work& work, const Gpu& gpu) {
   const auto& curves = gpu.efficiencies.decode_attention;
   const bool narrow = bits_of(work.cache) < 16;
   auto found = curves.find(work.cache);
@@ -193,7 +193,7 @@ EfficiencyEstimate decode_reach(const Work& work, const Gpu& gpu) {
                 narrow ? kDecodeNarrow : kDecode);
 }
 
-EfficiencyEstimate collective_reach(const Work& work, const Gpu& gpu) {
+EfficiencyEstimate collective_efficiency(const Work& work, const Gpu& gpu) {
   const bool measured = work.exchange == Exchange::all_reduce &&
                         !gpu.efficiencies.all_reduce.empty() && work.ranks <= gpu.gpus_per_node;
   const Curve unused = flat(1.0, "times come from collective_time");
@@ -248,26 +248,22 @@ EfficiencyEstimate efficiency_of(const Work& work, const Gpu& gpu) {
     case OperatorFamily::prefill_attention:
       return choose(pointer_to(profile.prefill_attention), default_prefill(), kPrefill);
     case OperatorFamily::decode_attention:
-      return decode_reach(work, gpu);
+      return decode_efficiency(work, gpu);
     case OperatorFamily::memory_bound:
       return choose(pointer_to(profile.memory_bound),
                     flat(0.80, "aiconfigurator mem_bw_empirical_scaling_factor"), kMemoryBound);
     case OperatorFamily::collective:
-      return collective_reach(work, gpu);
+      return collective_efficiency(work, gpu);
   }
   return choose(nullptr, flat(1.0, ""), kMemoryBound);
 }
-
-/// Floors::moe covers a layer's whole expert block, which is two operators here: into the experts
-/// (gate and up) and out of them (down).
-constexpr double kGroupedGemmsALayer = 2.0;
 
 Seconds floor_of(const Work& work, const Gpu& gpu) {
   switch (work.family) {
     case OperatorFamily::gemm:
       return gpu.floors.gemm;
     case OperatorFamily::moe:
-      return gpu.floors.moe / kGroupedGemmsALayer;
+      return gpu.floors.moe / static_cast<double>(kExpertCalls);
     case OperatorFamily::prefill_attention:
     case OperatorFamily::decode_attention:
       return gpu.floors.attention;

@@ -3,11 +3,16 @@
 // call is paid: time = calls * floor + roofline / efficiency.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "model/step/roofline.hpp"
 
 namespace roofcast {
+
+/// Calls of the fused expert operator in a layer: into the experts (gate and up) and out of them
+/// (down). Each pays its share of Floors::moe, which is of the layer's whole expert block.
+inline constexpr std::int64_t kExpertCalls = 2;
 
 /// A curve of efficiency over size, adjusted so that size / efficiency never falls: more work never
 /// takes less time. Exact at every x, because efficiency is linear between neighbouring powers of

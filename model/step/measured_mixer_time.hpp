@@ -17,12 +17,14 @@ OperatorShape recurrent_shape(const Work& work);
 inline std::optional<OperatorShape> decode_shape(const AttentionOperator& op) {
   return op.decode_shape;
 }
-inline std::optional<OperatorShape> beside_shape(const AttentionOperator& op) {
+inline std::optional<OperatorShape> decode_shape_beside_prefill(const AttentionOperator& op) {
   std::optional<OperatorShape> shape = op.decode_shape;
   if (shape) shape->beside_prefill = true;
   return shape;
 }
-inline std::optional<OperatorShape> beside_shape(const RecurrentOperator&) { return std::nullopt; }
+inline std::optional<OperatorShape> decode_shape_beside_prefill(const RecurrentOperator&) {
+  return std::nullopt;
+}
 inline std::optional<OperatorShape> prefill_shape(const AttentionOperator& op) {
   return op.prefill_shape;
 }

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/step/step_work.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -42,12 +44,6 @@ std::vector<double> nodes_around(const std::vector<double>& timed, double min, i
   append(nodes, octave_nodes(*low, *high, steps));
   append(nodes, octave_nodes(*high, *high * kTimesBeyond, outside_steps));
   return sorted_unique(std::move(nodes));
-}
-
-/// Pairs of new and attended tokens when each attends to at most the last `window`.
-double windowed_pairs(double tokens, double cached, double window) {
-  const double rising = std::clamp(window - cached, 0.0, tokens);
-  return rising * cached + rising * (rising + 1) / 2 + (tokens - rising) * window;
 }
 
 }  // namespace

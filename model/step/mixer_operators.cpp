@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "model/architecture/parallelism.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"
 #include "model/step/deployment_operators.hpp"
@@ -15,10 +16,6 @@ namespace {
 
 // Head size to which prefill attention's efficiency curves refer.
 constexpr double kReferenceHeadSize = 128.0;
-
-std::int64_t per_rank(std::int64_t heads, int tensor) {
-  return heads == 0 ? 0 : std::max<std::int64_t>(1, (heads + tensor - 1) / tensor);
-}
 
 std::size_t index_of(const std::vector<AttentionSpan>& spans, const AttentionSpan& span) {
   const auto found = std::find(spans.begin(), spans.end(), span);
@@ -131,8 +128,8 @@ bool reads_plain_cache(const Attention& a) {
 OperatorShape shape_of(const Attention& a, OperatorFamily family, const Target& target) {
   return {.family = family,
           .cache = target.deployment.engine.kv_cache_dtype,
-          .query_heads = per_rank(a.query_heads, target.tensor()),
-          .kv_heads = per_rank(a.kv_heads, target.tensor()),
+          .query_heads = heads_per_rank(a.query_heads, target.tensor()),
+          .kv_heads = heads_per_rank(a.kv_heads, target.tensor()),
           .head_dim = a.head_dim,
           .value_dim = a.value_head_dim};
 }
@@ -141,7 +138,7 @@ OperatorShape shape_of(const Attention& a, OperatorFamily family, const Target& 
 OperatorShape shape_of(const LatentAttention& a, const Target& target) {
   return {.family = OperatorFamily::decode_attention,
           .cache = target.deployment.engine.kv_cache_dtype,
-          .query_heads = per_rank(a.query_heads, target.tensor()),
+          .query_heads = heads_per_rank(a.query_heads, target.tensor()),
           .kv_heads = 1,
           .head_dim = a.kv_lora_rank + a.rope_dim,
           .value_dim = a.kv_lora_rank,
@@ -149,8 +146,8 @@ OperatorShape shape_of(const LatentAttention& a, const Target& target) {
 }
 
 void add_mixer(const Attention& a, const Layer&, const Target& target) {
-  const double queries = to_double(per_rank(a.query_heads, target.tensor()));
-  const double kv_heads = to_double(per_rank(a.kv_heads, target.tensor()));
+  const double queries = to_double(heads_per_rank(a.query_heads, target.tensor()));
+  const double kv_heads = to_double(heads_per_rank(a.kv_heads, target.tensor()));
   const double width = to_double(a.head_dim + a.value_head_dim);
   const double element = target.activation_bytes();
   // Layers that share an earlier layer's cache still read it; compression and the uncompressed
@@ -197,7 +194,7 @@ void add_mixer(const Attention& a, const Layer&, const Target& target) {
 // those of earlier chunks in each chunk (vllm/v1/attention/backends/mla/common.py, chunked
 // context).
 void add_mixer(const LatentAttention& a, const Layer&, const Target& target) {
-  const double heads = to_double(per_rank(a.query_heads, target.tensor()));
+  const double heads = to_double(heads_per_rank(a.query_heads, target.tensor()));
   const double latent = to_double(a.kv_lora_rank + a.rope_dim);
   const double rank = to_double(a.kv_lora_rank);
   const double width = to_double(a.nope_dim + a.rope_dim + a.value_head_dim);

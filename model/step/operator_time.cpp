@@ -68,7 +68,7 @@ bool may_fall(OperatorFamily family) {
 
 TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu)
     : op_(std::move(op)),
-      reach_(efficiency_of(op_.work, gpu)),
+      efficiency_(efficiency_of(op_.work, gpu)),
       measured_(measured_times(gpu, op_.shape)),
       scratch_(op_.work) {
   if (measured_) return;
@@ -76,7 +76,7 @@ TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu)
   // fast.
   if (!may_fall(op_.work.family)) return;
   Seconds longest{};
-  for (const std::int64_t n : bend_counts(op_, gpu, reach_.curve.curve())) {
+  for (const std::int64_t n : bend_counts(op_, gpu, efficiency_.curve.curve())) {
     longest = std::max(longest, unbent_time(n, gpu));
     bend_.push_back(n);
     longest_so_far_.push_back(longest);
@@ -85,7 +85,7 @@ TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu)
 
 Seconds TimedOperator::unbent_time(std::int64_t n, const Gpu& gpu) const {
   set_work(op_, n, scratch_);
-  return expected_time(scratch_, gpu, reach_);
+  return expected_time(scratch_, gpu, efficiency_);
 }
 
 Seconds TimedOperator::measured_time(std::int64_t n, const Gpu& gpu) const {
@@ -117,10 +117,17 @@ OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu) const {
     const Seconds fixed = measured_->fixed() * static_cast<double>(timed_calls());
     return measured_estimate(measured_->explain(size_of(n), 0), total, fixed, scratch_, gpu);
   }
-  OperatorEstimate result = estimate(scratch_, gpu, reach_);
+  OperatorEstimate result = estimate(scratch_, gpu, efficiency_);
   result.time = total;
   if (op_.serial.of(n) > total / 2.0) result.bound = Bound::latency;
   return result;
+}
+
+std::vector<TimedOperator> timed(std::vector<LinearOperator> operators, const Gpu& gpu) {
+  std::vector<TimedOperator> list;
+  list.reserve(operators.size());
+  for (LinearOperator& op : operators) list.emplace_back(std::move(op), gpu);
+  return list;
 }
 
 }  // namespace roofcast

@@ -39,12 +39,14 @@ class TimedOperator {
   std::int64_t timed_calls() const { return op_.work.calls / op_.calls_of_shape; }
 
   LinearOperator op_;
-  EfficiencyEstimate reach_;
+  EfficiencyEstimate efficiency_;
   std::optional<MeasuredTimes> measured_;
   std::vector<std::int64_t> bend_;       // counts, ascending
   std::vector<Seconds> longest_so_far_;  // at or before that count
   mutable Work scratch_;                 // avoids copying its strings at each call
 };
+
+std::vector<TimedOperator> timed(std::vector<LinearOperator> operators, const Gpu& gpu);
 
 /// An attention or recurrent operator: its work depends on more than one count.
 template <class Operator>
@@ -53,7 +55,7 @@ class TimedMixer {
   TimedMixer(Operator op, const Gpu& gpu)
       : op_(std::move(op)),
         decode_(op_.decode, decode_shape(op_), {}, gpu),
-        beside_(op_.decode, beside_shape(op_), {}, gpu),
+        beside_(op_.decode, decode_shape_beside_prefill(op_), {}, gpu),
         prefill_(op_.prefill, prefill_shape(op_), span_of(op_), gpu) {}
 
   Seconds decode_time(const StepBatch& batch, const Gpu& gpu) const {

@@ -40,13 +40,6 @@ class Table {
   std::vector<Seconds> seconds_;
 };
 
-std::vector<TimedOperator> timed(std::vector<LinearOperator> operators, const Gpu& gpu) {
-  std::vector<TimedOperator> list;
-  list.reserve(operators.size());
-  for (LinearOperator& op : operators) list.emplace_back(std::move(op), gpu);
-  return list;
-}
-
 template <class Operator>
 std::vector<TimedMixer<Operator>> timed_mixers(std::vector<Operator> operators, const Gpu& gpu) {
   std::vector<TimedMixer<Operator>> list;

@@ -37,14 +37,6 @@ double sawtooth_sum(std::int64_t n, std::int64_t period) {
   return whole * tooth * (tooth + 1) / 2 + rest * (rest + 1) / 2;
 }
 
-/// Sum of min(position + 1, window) over n positions starting at `context`.
-double capped_sum(std::int64_t n, std::int64_t context, std::int64_t window) {
-  const std::int64_t rising = std::clamp<std::int64_t>(window - context, 0, n);
-  const double start = to_double(context);
-  const double r = to_double(rising);
-  return r * start + r * (r + 1) / 2 + to_double(n - rising) * to_double(window);
-}
-
 /// Cached entries, including the new ones, that a chunk must read at least once.
 double entries_read(const AttentionSpan& span, std::int64_t new_tokens, std::int64_t context) {
   const std::int64_t all = new_tokens + context;
@@ -91,6 +83,11 @@ std::vector<AttentionSpan> attention_spans(const Transformer& model) {
   return spans;
 }
 
+double windowed_pairs(double tokens, double cached, double window) {
+  const double rising = std::clamp(window - cached, 0.0, tokens);
+  return rising * cached + rising * (rising + 1) / 2 + (tokens - rising) * window;
+}
+
 double attended_pairs(const AttentionSpan& span, std::int64_t new_tokens, std::int64_t context) {
   const double n = to_double(new_tokens);
   switch (span.kind) {
@@ -98,7 +95,7 @@ double attended_pairs(const AttentionSpan& span, std::int64_t new_tokens, std::i
       return n * to_double(context) + n * (n + 1) / 2;
     case AttentionSpan::Kind::sliding:
     case AttentionSpan::Kind::sparse:
-      return capped_sum(new_tokens, context, span.tokens);
+      return windowed_pairs(n, to_double(context), to_double(span.tokens));
     case AttentionSpan::Kind::chunked:
       return sawtooth_sum(context + new_tokens, span.tokens) - sawtooth_sum(context, span.tokens);
   }
@@ -200,7 +197,7 @@ void set_prefill_work(const AttentionOperator& op, const StepBatch& batch, Work&
     const double fresh = to_double(chunk.new_tokens);
     const double chunk_pairs =
         attended_pairs(op.span, chunk.new_tokens, chunk.context_tokens) / compression +
-        capped_sum(chunk.new_tokens, chunk.context_tokens, op.local_tokens);
+        windowed_pairs(fresh, to_double(chunk.context_tokens), to_double(op.local_tokens));
     // Tokens of this chunk are activations; only the earlier cache is in HBM.
     const double cached =
         entries_read(op.span, chunk.new_tokens, chunk.context_tokens) / compression - fresh;

@@ -25,7 +25,7 @@ void search(CapacityFindings& answer, Execution& execution) {
     const std::int64_t needed = std::min(requests_needed(point_of(answer.capacity)), kMaxDrawn);
     if (!answer.capacity.load || needed <= requests) return;
     answer.study = with_requests(std::move(answer.study), needed);
-    answer.capacity = capacity_again(answer.study, *answer.capacity.load, execution);
+    answer.capacity = capacity_confirmed(answer.study, *answer.capacity.load, execution);
   }
 }
 
@@ -60,7 +60,7 @@ void add_asked(CapacityFindings& answer, Execution& execution) {
   const LoadStudy& study = answer.study;
   if (!study.asked) return;
   SimulationRun run = at_load(study, study.load_of_run);
-  carried_out(execution, 1, [&](std::int64_t) {
+  run_all(execution, 1, [&](std::int64_t) {
     simulate_sampled(run, step_times_of(run), {});
     return 0;
   });
@@ -86,7 +86,7 @@ double load_at_limit(const Capacity& capacity) {
 void add_limits(CapacityFindings& answer, const CapacityRequest& request, Execution& execution) {
   answer.limit_load = load_at_limit(answer.capacity);
   SimulationRun run = at_load(answer.study, answer.limit_load);
-  const auto account = carried_out(execution, 1, [&](std::int64_t) {
+  const auto account = run_all(execution, 1, [&](std::int64_t) {
     return simulate_with_account(run, step_times_of(run), {});
   });
   take_uncertainty(answer.study, run);
@@ -97,7 +97,7 @@ void add_limits(CapacityFindings& answer, const CapacityRequest& request, Execut
   if (!request.explain || !answer.capacity.load) return;
   // Same search as with relaxed limits, so that a limit without effect shows no difference.
   answer.unrelaxed =
-      capacity_near(answer.study, *answer.capacity.load, simulate_plainly, execution).load;
+      capacity_near(answer.study, *answer.capacity.load, simulate_run, execution).load;
   for (const LimitGain& gain : answer.limits.gains) {
     const Simulation simulation = [&](const SimulationRun& at) {
       return simulate_relaxed(at, account.front(), gain.use.kind);
@@ -120,7 +120,7 @@ void add_curve(CapacityFindings& answer, Execution& execution) {
       for (double& load : loads) load = std::ceil(load);
       loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
     }
-    for (LoadPoint& point : trial_of(answer.study, simulate_plainly, execution)(loads)) {
+    for (LoadPoint& point : trial_of(answer.study, simulate_run, execution)(loads)) {
       points.push_back(std::move(point));
     }
   }
@@ -161,11 +161,11 @@ LostReplica lose(const CapacityFindings& answer, std::size_t pool, Execution& ex
   study.run = without_replica(answer.study.run, pool);
   if (study.asked) {
     const std::array loads = {study.load_of_run};
-    lost.asked = trial_of(study, simulate_plainly, execution)(loads).front();
+    lost.asked = trial_of(study, simulate_run, execution)(loads).front();
   }
   const double share = static_cast<double>(lost.left) / static_cast<double>(whole.replicas);
   lost.capacity =
-      capacity_near(study, point_of(answer.capacity).load * share, simulate_plainly, execution);
+      capacity_near(study, point_of(answer.capacity).load * share, simulate_run, execution);
   return lost;
 }
 

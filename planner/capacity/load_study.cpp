@@ -93,8 +93,8 @@ CapacitySearch question_near(const LoadStudy& study, double load) {
 double throughput_of(const LoadStudy& study, Execution& execution) {
   SimulationRun run = at_load(study, study.load_of_run);
   run.workload = all_at_once(run.workload);
-  const auto rates = carried_out(
-      execution, 1, [&](std::int64_t) { return simulate_plainly(run).request_rate_per_s; });
+  const auto rates =
+      run_all(execution, 1, [&](std::int64_t) { return simulate_run(run).request_rate_per_s; });
   throw_if_stopped(run);
   return rates.front();
 }
@@ -121,11 +121,11 @@ LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, 
   if (has_rate) return study;
   if (!study.run.scenario.max_concurrency) {
     if (std::ssize(study.run.workload.requests) < 2) {
-      throw Error("a single request has no rate; expected at least two (--num-prompts)");
+      throw Error("a single request has no rate; expected at least two (`num_prompts`)");
     }
     throw Error(
         "all requests arrive at once, so there is no rate to vary; expected arrivals at different "
-        "times, or --max-concurrency");
+        "times, or `max_concurrency`");
   }
   study.kind = LoadKind::concurrency;
   study.load_of_run = static_cast<double>(*study.run.scenario.max_concurrency);
@@ -144,7 +144,7 @@ SimulationRun at_load(const LoadStudy& study, double load) {
   return run;
 }
 
-SimulationResult simulate_plainly(const SimulationRun& run) {
+SimulationResult simulate_run(const SimulationRun& run) {
   return simulate_deviating(run, step_times_of(run), {}, {});
 }
 
@@ -156,7 +156,7 @@ void throw_if_stopped(const SimulationRun& run) {
 
 LoadTrial trial_of(const LoadStudy& study, const Simulation& simulation, Execution& execution) {
   return [&study, simulation, &execution](std::span<const double> loads) {
-    auto points = carried_out(execution, std::ssize(loads), [&](std::int64_t i) {
+    auto points = run_all(execution, std::ssize(loads), [&](std::int64_t i) {
       const double load = loads[static_cast<std::size_t>(i)];
       return load_point(load, simulation(at_load(study, load)), study.requirement);
     });
@@ -174,13 +174,13 @@ Capacity capacity_of(const LoadStudy& study, Execution& execution) {
   }
   CapacitySearch question = question_around(study, guess);
   question.also = loads_on_the_way(study, question.guess);
-  return find_capacity(trial_of(study, simulate_plainly, execution), question);
+  return find_capacity(trial_of(study, simulate_run, execution), question);
 }
 
-Capacity capacity_again(const LoadStudy& study, double load, Execution& execution) {
+Capacity capacity_confirmed(const LoadStudy& study, double load, Execution& execution) {
   CapacitySearch question = question_near(study, load);
   question.also = loads_on_the_way(study, load);
-  return find_capacity(trial_of(study, simulate_plainly, execution), question);
+  return find_capacity(trial_of(study, simulate_run, execution), question);
 }
 
 Capacity capacity_near(const LoadStudy& study, double load, const Simulation& simulation,

@@ -53,7 +53,7 @@ SimulationRun at_load(const LoadStudy& study, double load);
 /// several threads.
 using Simulation = std::function<SimulationResult(const SimulationRun&)>;
 
-SimulationResult simulate_plainly(const SimulationRun& run);
+SimulationResult simulate_run(const SimulationRun& run);
 
 /// How the simulations of a study are executed, and their count.
 struct Execution {
@@ -80,7 +80,7 @@ void throw_if_stopped(const SimulationRun& run);
 
 /// fn(i), one simulation each, for i in [0, count). Throws Error if the progress cancels.
 template <class Fn>
-auto carried_out(Execution& execution, std::int64_t count, const Fn& fn) {
+auto run_all(Execution& execution, std::int64_t count, const Fn& fn) {
   auto answers = answers_on(execution.threads, count, fn, execution.ticks());
   if (!answers) throw_interrupted();
   execution.simulations += count;
@@ -99,8 +99,8 @@ Capacity capacity_of(const LoadStudy& study, Execution& execution);
 Capacity capacity_near(const LoadStudy& study, double load, const Simulation& simulation,
                        Execution& execution);
 
-/// The same by plain simulation, also trying loads below it.
-Capacity capacity_again(const LoadStudy& study, double load, Execution& execution);
+/// The same by plain simulation, which also tries loads below it.
+Capacity capacity_confirmed(const LoadStudy& study, double load, Execution& execution);
 
 /// Requests that the study needs to reach the steady state at a point, by Little's law (Little
 /// 1961): kStays times the mean number in the system.

@@ -20,7 +20,7 @@ namespace {
 // ---- model, GPUs, engine
 
 int parse_degree(const std::string& text, const std::string& flag) {
-  const CountRule rule{.what = "number of GPUs", .examples = "1, 8", .min = 1, .max = 4096};
+  const CountRule rule{.what = "number of GPUs", .examples = "1, 8", .min = 1, .max = kMaxDegree};
   return static_cast<int>(parse_count_by(rule, text, flag));
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/quantity.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 
@@ -26,17 +27,6 @@ inline double parse_positive_number(const std::string& text, const std::string& 
                           .max = 1e9,
                           .allow_infinite = false},
                          text, flag);
-}
-
-/// "true", "1", "on", "yes" and their opposites; nullopt for any other text.
-inline std::optional<bool> switch_named(std::string_view text) {
-  for (const char* yes : {"true", "1", "on", "yes"}) {
-    if (text == yes) return true;
-  }
-  for (const char* no : {"false", "0", "off", "no"}) {
-    if (text == no) return false;
-  }
-  return std::nullopt;
 }
 
 inline bool parse_switch(const std::string& text, const std::string& flag) {

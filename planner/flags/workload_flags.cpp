@@ -141,6 +141,11 @@ using W = WorkloadOptions;
 }  // namespace
 
 const Flags<WorkloadOptions>& synthetic_flags() {
+  static const std::string input_help = fmt::format(
+      "N, uniform:a:b, normal:mean:sd, lognormal:median:sigma or empirical:FILE (default {})",
+      kDefaultInputTokens);
+  static const std::string output_help =
+      fmt::format("same forms as --input-len (default {})", kDefaultOutputTokens);
   static const Flags<W> flags = {
       {.name = "num-prompts",
        .placeholder = "N",
@@ -160,15 +165,14 @@ const Flags<WorkloadOptions>& synthetic_flags() {
        .place = "workload.burstiness"},
       {.name = "input-len",
        .placeholder = "LENGTHS",
-       .help = "N, uniform:a:b, normal:mean:sd, lognormal:median:sigma or empirical:FILE (default "
-               "1024)",
+       .help = input_help,
        .read = into(&W::input, naming_flag(parse_length_distribution)),
        .place = "workload.input_len",
        .aliases = {"--isl", "--random-input-len", "--gsp-question-len",
                    "--prefix-repetition-suffix-len"}},
       {.name = "output-len",
        .placeholder = "LENGTHS",
-       .help = "same forms as --input-len (default 128)",
+       .help = output_help,
        .read = into(&W::output, naming_flag(parse_length_distribution)),
        .place = "workload.output_len",
        .aliases = {"--osl", "--random-output-len", "--gsp-output-len",

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "planner/launch/shell_text.hpp"
 
 namespace roofcast {
@@ -37,17 +38,6 @@ std::size_t matched_words(ServeEngine engine, std::span<const std::string> words
     if (const std::size_t taken = match(program, words)) return taken;
   }
   return 0;
-}
-
-/// "0.11.0" from "v0.11.0-cu129" and "vllm==0.11.0"; empty if the text starts with no release.
-std::string release_of(std::string_view text) {
-  if (text.starts_with('v')) text.remove_prefix(1);
-  const std::size_t end = text.find_first_not_of("0123456789.");
-  std::string_view release = text.substr(0, end);
-  while (release.ends_with('.')) release.remove_suffix(1);
-  const bool dotted = release.find('.') != std::string_view::npos;
-  return dotted && std::isdigit(static_cast<unsigned char>(release.front())) ? std::string(release)
-                                                                             : "";
 }
 
 // ---- containers
@@ -158,7 +148,9 @@ class LaunchFinder {
     Launch launch{.environment = container->environment};
     if (engine) {
       const std::size_t tag = container->image.find(':', container->image.rfind('/') + 1);
-      if (tag != std::string::npos) launch.version = release_of(container->image.substr(tag + 1));
+      const std::string release =
+          tag == std::string::npos ? "" : release_of(container->image.substr(tag + 1));
+      if (release.find('.') != std::string::npos) launch.version = release;
     }
     const std::size_t before = found_.size();
     run(container->command, launch, depth);

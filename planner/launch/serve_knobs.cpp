@@ -63,9 +63,8 @@ ServeKnob degree_knob(std::string_view name) {
   return {.name = name,
           .read =
               [](ServeWords& words, const std::string& text, const std::string& flag) {
-                constexpr std::int64_t kMaxRanks = 4096;
                 const std::int64_t degree = read_serve_count(text, flag);
-                if (degree < 1 || degree > kMaxRanks) refuse(flag, text, "a number of GPUs");
+                if (degree < 1 || degree > kMaxDegree) refuse(flag, text, "a number of GPUs");
                 at<kMember>(words) = static_cast<int>(degree);
               },
           .write = [](const ServeWords& words) -> Text {

@@ -20,13 +20,6 @@ constexpr double kCountRatio = 1.05;
 // inconclusive.
 constexpr double kSlack = 1e-6;
 
-std::vector<TimedOperator> timed(const std::vector<LinearOperator>& operators, const Gpu& gpu) {
-  std::vector<TimedOperator> list;
-  list.reserve(operators.size());
-  for (const LinearOperator& op : operators) list.emplace_back(op, gpu);
-  return list;
-}
-
 Seconds time_of(const std::vector<TimedOperator>& operators, std::int64_t n, const Gpu& gpu) {
   Seconds total;
   for (const TimedOperator& op : operators) total += op.time(n, gpu);

@@ -76,7 +76,7 @@ PlanCatalogue load_catalogue(const Scenario& base, SearchSpace& space) {
   load_models(catalogue, space);
   load_engines(catalogue, space);
   catalogue.workload = load_workload(base);
-  if (!base.max_concurrency) catalogue.base.max_concurrency = catalogue.workload.max_concurrency;
+  if (!base.max_concurrency) catalogue.base.max_concurrency = catalogue.workload.recorded_limit;
   return catalogue;
 }
 

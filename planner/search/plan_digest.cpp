@@ -34,7 +34,7 @@ void add(ContentHash& hash, const Workload& workload) {
   for (const LoadStage& stage : workload.stages) hash.add_all(stage.name, stage.reported);
   hash.add(workload.class_names.size());
   for (const std::string& name : workload.class_names) hash.add(name);
-  hash.add(workload.max_concurrency);
+  hash.add(workload.recorded_limit);
 }
 
 /// Files, whose names do not change when their contents do.

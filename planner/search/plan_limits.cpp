@@ -67,14 +67,14 @@ double objective_of(const UnitNeeds& needs, const Shape& shape, PlanObjective ob
                     const PlanLimits& limits) {
   if (!needs.cost_per_hour && (objective == PlanObjective::cost || limits.budget_per_hour)) {
     throw UsageError(
-        fmt::format("{}: no price is known; give one per GPU and hour with --price {}=2.5, or "
-                    "choose another --objective ({})",
+        fmt::format("{}: no price is known; give one per GPU and hour with `price` {}=2.5, or "
+                    "choose another `objective` ({})",
                     shape.gpu_title, shape.gpu, kPlanObjectives));
   }
   if (!needs.power_w && (objective == PlanObjective::power || limits.power_w)) {
     throw UsageError(fmt::format("{}: the profile has no board_power_w, which {} needs",
                                  shape.gpu_title,
-                                 limits.power_w ? "--power" : "--objective power"));
+                                 limits.power_w ? "`power`" : "`objective` power"));
   }
   switch (objective) {
     case PlanObjective::cost:

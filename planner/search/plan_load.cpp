@@ -9,11 +9,6 @@
 namespace roofcast {
 namespace {
 
-bool is_reported(const Workload& workload, const Request& request) {
-  return workload.stages.empty() ||
-         workload.stages[static_cast<std::size_t>(request.stage)].reported;
-}
-
 /// The part of the prompt that no other request shares: a cache may hold all the rest. The last
 /// token is always computed, as its logits are needed.
 std::int64_t uncached_tokens(const Workload& workload, const Request& request) {
@@ -81,7 +76,7 @@ void promise_goodput(PlanLoad& load, const Slo& slo, double share) {
 
 PlanLoad plan_load(const Workload& workload, bool client_limited, const Slo& slo,
                    const SloRequirement& requirement) {
-  PlanLoad load{.open = !client_limited && !workload.max_concurrency};
+  PlanLoad load{.open = !client_limited && !workload.recorded_limit};
   load.groups.resize(1 + slo.classes.size());
   Nanoseconds last = 0;
   Nanoseconds first = workload.requests.empty() ? 0 : workload.requests.front().arrival;
@@ -89,7 +84,7 @@ PlanLoad plan_load(const Workload& workload, bool client_limited, const Slo& slo
     if (request.follows != kNoRequest) load.open = false;
     first = std::min(first, request.arrival);
     last = std::max(last, request.arrival);
-    if (!is_reported(workload, request)) continue;
+    if (!is_reported(workload.stages, request)) continue;
     const std::int64_t prompt = uncached_tokens(workload, request);
     add(load.groups.front(), prompt, request.output_tokens);
     if (slo.classes.empty()) continue;

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
 #include "base/quantity.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
@@ -19,7 +20,7 @@ constexpr const char* kUnset = "default";
 [[noreturn]] void refuse(const std::string& key, const std::string& value,
                          const std::string& expected) {
   throw UsageError(
-      fmt::format("--search {}: '{}' given, expected {}", key, shown(value), expected));
+      fmt::format("`search` {}: '{}' given, expected {}", key, shown(value), expected));
 }
 
 std::int64_t count_of(const std::string& key, const std::string& text, std::int64_t max) {
@@ -31,8 +32,7 @@ std::int64_t count_of(const std::string& key, const std::string& text, std::int6
 }
 
 int degree_of(const std::string& key, const std::string& text) {
-  constexpr std::int64_t kLargestDegree = 4096;
-  return static_cast<int>(count_of(key, text, kLargestDegree));
+  return static_cast<int>(count_of(key, text, kMaxDegree));
 }
 
 std::optional<std::int64_t> knob_of(const std::string& key, const std::string& text) {
@@ -41,8 +41,7 @@ std::optional<std::int64_t> knob_of(const std::string& key, const std::string& t
 }
 
 bool switch_of(const std::string& key, const std::string& text) {
-  if (text == "on" || text == "true") return true;
-  if (text == "off" || text == "false") return false;
+  if (const auto on = switch_named(text)) return *on;
   refuse(key, text, "on or off");
 }
 
@@ -166,10 +165,10 @@ std::string searchable_keys() {
 }
 
 Knob parse_dimension(const std::string& text) {
-  Knob knob = parse_knob(text, "--search", kKnobForms);
+  Knob knob = parse_knob(text, "`search`", kKnobForms);
   const auto index = knob_index(knob.key);
   if (!index) {
-    throw UsageError(fmt::format("--search: '{}' is not a knob that can be searched ({})",
+    throw UsageError(fmt::format("`search`: '{}' is not a knob that can be searched ({})",
                                  shown(knob.key), searchable_keys()));
   }
   knob.key = std::string(kKnobs[*index].key);
@@ -188,7 +187,7 @@ std::vector<Knob> completed(std::vector<Knob> dimensions, bool fixed_tensor) {
       std::adjacent_find(dimensions.begin(), dimensions.end(),
                          [](const Knob& a, const Knob& b) { return a.key == b.key; });
   if (twice != dimensions.end()) {
-    throw UsageError(fmt::format("--search {}: given twice", twice->key));
+    throw UsageError(fmt::format("`search` {}: given twice", twice->key));
   }
   const Knob tensor{.key = "tensor_parallel_size", .values = {"1", "2", "4", "8"}};
   const auto after = std::find_if(dimensions.begin(), dimensions.end(),
@@ -203,7 +202,7 @@ std::vector<Shape> shapes_of(const SearchSpace& space) {
   for (const Knob& dimension : space.dimensions) {
     count *= std::ssize(dimension.values);
     if (count <= kMaxShapes) continue;
-    throw UsageError(fmt::format("--search: more than {} combinations", kMaxShapes));
+    throw UsageError(fmt::format("`search`: more than {} combinations", kMaxShapes));
   }
   std::vector<Shape> shapes;
   for (const std::string& gpu : space.gpus) {

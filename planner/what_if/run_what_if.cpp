@@ -9,6 +9,7 @@
 #include "planner/evaluate_all.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"
+#include "simulator/results/figures.hpp"
 #include "simulator/results/request_tally.hpp"
 #include "simulator/results/verdict.hpp"
 
@@ -28,37 +29,16 @@ struct OneRun {
 
 // ---- figures of one run
 
-/// Percentiles of a per-request latency.
-struct LatencyOfRequests {
-  const char* name;
-  LatencyPart part;
-};
-constexpr std::array kRequestLatencies = {
-    LatencyOfRequests{"ttft_s", LatencyPart::ttft},
-    LatencyOfRequests{"tpot_s", LatencyPart::tpot},
-    LatencyOfRequests{"e2e_s", LatencyPart::e2e},
-    LatencyOfRequests{"queue_s", LatencyPart::queue},
-    LatencyOfRequests{"client_queue_s", LatencyPart::client_queue},
-};
-
-/// Nullopt if it is not a mean or percentile over requests: pooled gaps, rates, maxima.
-std::optional<RequestStatistic> statistic_of(const MetricName& metric) {
-  if (metric.statistic == "mean") return RequestStatistic{};
-  if (!metric.statistic.starts_with('p')) return std::nullopt;
-  return RequestStatistic{.percent = std::stod(metric.statistic.substr(1))};
-}
-
 /// The latency of each request in order; empty if requests have none.
 RequestValues values_of(const SimulationRun& run, const MetricName& metric) {
-  const auto* latency =
-      std::find_if(kRequestLatencies.begin(), kRequestLatencies.end(),
-                   [&](const LatencyOfRequests& one) { return metric.name == one.name; });
-  if (latency == kRequestLatencies.end() || !statistic_of(metric)) return {};
+  const auto* latency = std::ranges::find(kLatencyFigures, metric.name, &LatencyFigure::name);
+  if (latency == kLatencyFigures.end() || !latency->part || !request_statistic(metric.statistic)) {
+    return {};
+  }
   RequestValues values;
   for (const RequestRecord& record : run.result.requests) {
-    const auto stage = static_cast<std::size_t>(record.request.stage);
-    const bool reported = run.workload.stages.empty() || run.workload.stages[stage].reported;
-    const auto duration = reported ? duration_of(record, latency->part) : std::nullopt;
+    const bool reported = is_reported(run.workload.stages, record.request);
+    const auto duration = reported ? duration_of(record, *latency->part) : std::nullopt;
     values.push_back(duration ? std::optional(to_seconds(*duration).value) : std::nullopt);
   }
   return values;
@@ -152,7 +132,8 @@ std::optional<Difference> difference_by_blocks(const OneRun& baseline, const One
   const RequestValues& before = baseline.values[index];
   const RequestValues& after = other.values[index];
   if (before.empty() || after.empty()) return std::nullopt;
-  return block_difference(before, after, *statistic_of(metric), before.size() == after.size());
+  return block_difference(before, after, *request_statistic(metric.statistic),
+                          before.size() == after.size());
 }
 
 WhatIfFigure figure_of(const WhatIfWork& work, const Runs& baseline, const Runs& runs,

@@ -114,7 +114,7 @@ void refuse_same_keys(const std::vector<Knob>& knobs) {
   for (std::size_t i = 0; i < knobs.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (knobs[i].key != knobs[j].key) continue;
-      throw UsageError(fmt::format("--vary: {} is given twice; put its values in one list",
+      throw UsageError(fmt::format("`vary`: {} is given twice; put its values in one list",
                                    shown(knobs[i].key)));
     }
   }
@@ -123,7 +123,7 @@ void refuse_same_keys(const std::vector<Knob>& knobs) {
 void check_count(std::int64_t variants) {
   if (variants <= kMaxVariants) return;
   throw UsageError(fmt::format(
-      "--vary: more than {} combinations; use fewer values, or --one-at-a-time", kMaxVariants));
+      "`vary`: more than {} combinations; use fewer values, or `one_at_a_time`", kMaxVariants));
 }
 
 void check_length(const std::string& text) {

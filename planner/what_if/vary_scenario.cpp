@@ -155,7 +155,7 @@ Scenario with_setting(const Scenario& baseline, const Scenario& scenario, const 
   if (setting.key.find('.') != std::string::npos) return with_place(baseline, scenario, setting);
   const std::string flag = flag_named(setting.key);
   if (flag.empty()) refuse_unknown(setting.key);
-  if (flag == "seed") throw UsageError("to repeat with other seeds use --seeds");
+  if (flag == "seed") throw UsageError("to repeat with other seeds use `seeds`");
   const auto change = relative_change(setting.value);
   if (change) return with_change(baseline, scenario, flag, *change);
   return with_flag(scenario, flag_for_load(flag, scenario), setting.value);
@@ -170,7 +170,7 @@ Scenario with_settings(const Scenario& baseline, const Settings& settings) {
       scenario = with_setting(baseline, scenario, setting);
     } catch (const std::exception& error) {
       throw UsageError(
-          fmt::format("--vary {}={}: {}", shown(setting.key), shown(setting.value), error.what()));
+          fmt::format("`vary` {}={}: {}", shown(setting.key), shown(setting.value), error.what()));
     }
   }
   return scenario;

@@ -106,7 +106,7 @@ void refuse_impossible(const std::vector<WhatIfVariant>& variants) {
 void refuse_other_load(const Scenario& baseline, const std::vector<WhatIfVariant>& variants) {
   for (const WhatIfVariant& variant : variants) {
     if (variant.scenario.workload.index() == baseline.workload.index()) continue;
-    throw UsageError(fmt::format("--vary {}: cannot replace the baseline's load, which is {}",
+    throw UsageError(fmt::format("`vary` {}: cannot replace the baseline's load, which is {}",
                                  to_text(variant.settings),
                                  is_trace(baseline) ? "a trace" : "synthetic"));
   }
@@ -146,7 +146,7 @@ void refuse_idle(const Scenario& baseline, const std::vector<WhatIfVariant>& var
       seen.push_back(key);
       if (changes_something(baseline, variants, key)) continue;
       throw UsageError(
-          fmt::format("--vary {}={}: no change, the baseline already has this value", key, value));
+          fmt::format("`vary` {}={}: no change, the baseline already has this value", key, value));
     }
   }
 }
@@ -169,14 +169,14 @@ MetricName parse_metric_name(const std::string& text) {
   if (has(latencies, name)) {
     if (table_statistic(statistic) != nullptr) return {name, statistic};
     throw UsageError(
-        fmt::format("--metric: '{}' has no statistic, expected for example {}:p95, one of {}",
+        fmt::format("`metric`: '{}' has no statistic, expected for example {}:p95, one of {}",
                     shown(text), name, statistic_names()));
   }
   if (has(numbers, name) && (statistic.empty() || statistic == "value")) return {name};
   std::vector<std::string> known = latencies;
   known.insert(known.end(), numbers.begin(), numbers.end());
   throw UsageError(
-      fmt::format("--metric: '{}' is not a metric{}", shown(text), did_you_mean(name, known)));
+      fmt::format("`metric`: '{}' is not a metric{}", shown(text), did_you_mean(name, known)));
 }
 
 std::vector<MetricName> default_metrics(const Slo& slo) {

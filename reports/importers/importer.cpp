@@ -99,7 +99,7 @@ MeasuredRuns read_as(const std::string& name, ByteSource& bytes, const ImportOpt
 void apply_meta(MeasuredRun& run, const ImportOptions& options) {
   for (const auto& [key, value] : options.meta) {
     run.setting.other.erase(key);
-    set_strictly(run.setting, key, value, "--meta");
+    set_strictly(run.setting, key, value, "`meta`");
   }
 }
 

@@ -8,8 +8,11 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
+#include "base/distribution.hpp"
 #include "base/error.hpp"
-#include "base/statistics.hpp"
+#include "base/io/shown.hpp"
+#include "base/numbers.hpp"
+#include "reports/request_latencies.hpp"
 
 namespace roofcast {
 namespace {
@@ -68,17 +71,30 @@ std::optional<double> find_metric(const MeasuredRun& run, std::string_view name,
   return std::nullopt;
 }
 
+std::string latency_cell(const MeasuredRun& run, std::string_view name) {
+  if (const auto mean = find_metric(run, name, "mean")) return as_time(Seconds{*mean});
+  const auto median = find_metric(run, name, "p50");
+  return median ? as_time(Seconds{*median}) + " (p50)" : "";
+}
+
+std::string rate_cell(const MeasuredRun& run, std::string_view name, int decimals) {
+  const auto value = find_metric(run, name, "value");
+  return value ? fixed(*value, decimals) : "";
+}
+
+std::string cell_text(const std::string& text) {
+  constexpr std::size_t kLongest = 100;
+  return shown(text, kLongest);
+}
+
 void add_samples(MeasuredRun& run, std::string_view name, std::vector<double> samples) {
   std::erase_if(samples, [](double sample) { return !std::isfinite(sample); });
   if (samples.empty()) return;
   std::sort(samples.begin(), samples.end());
-  add_metric(run, name, "mean", mean(samples));
-  constexpr std::array<int, 4> kPercentiles = {50, 90, 95, 99};
-  for (const int percent : kPercentiles) {
-    add_metric(run, name, fmt::format("p{}", percent), percentile(samples, percent));
+  const Distribution distribution = distribution_of(samples);
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    add_metric(run, name, statistic.name, distribution.*statistic.value);
   }
-  add_metric(run, name, "min", samples.front());
-  add_metric(run, name, "max", samples.back());
 }
 
 std::optional<std::string> statistic_of(std::string_view key) {
@@ -124,21 +140,13 @@ void set_mean_lengths(MeasuredRun& run) {
 }
 
 void add_request_metrics(MeasuredRun& run) {
-  std::vector<double> ttft;
-  std::vector<double> tpot;
-  std::vector<double> e2e;
-  for (const RequestRow& request : run.requests) {
-    if (!request.first_token_s || !request.finished_s) continue;
-    const double sent = request.sent_s.value_or(request.arrival_s);
-    ttft.push_back(*request.first_token_s - sent);
-    e2e.push_back(*request.finished_s - sent);
-    if (request.output_tokens < 2) continue;
-    tpot.push_back((*request.finished_s - *request.first_token_s) /
-                   static_cast<double>(request.output_tokens - 1));
+  for (const StoredLatency& latency : kStoredLatencies) {
+    std::vector<double> samples;
+    for (const RequestRow& request : run.requests) {
+      if (const auto value = latency.of(request)) samples.push_back(*value);
+    }
+    add_samples(run, latency.name, std::move(samples));
   }
-  add_samples(run, "ttft_s", std::move(ttft));
-  add_samples(run, "tpot_s", std::move(tpot));
-  add_samples(run, "e2e_s", std::move(e2e));
 }
 
 }  // namespace roofcast

@@ -35,7 +35,14 @@ void add_values(MeasuredRun& run, const JsonReader& object, std::span<const Valu
 std::optional<double> find_metric(const MeasuredRun& run, std::string_view name,
                                   std::string_view statistic);
 
-/// Adds those of mean, p50, p90, p95, p99, min and max of `samples` that the run does not have yet.
+/// Its mean as a time, or its median ("12.3 ms (p50)") if there is no mean; empty if neither.
+std::string latency_cell(const MeasuredRun& run, std::string_view name);
+/// The single number with that many decimals; empty if there is none.
+std::string rate_cell(const MeasuredRun& run, std::string_view name, int decimals);
+/// A file's text for a table or the store: shortened, without terminal control characters.
+std::string cell_text(const std::string& text);
+
+/// Adds those of kDistributionStatistics of `samples` that the run does not have yet.
 /// Percentiles interpolate linearly between order statistics, as in numpy, which vLLM, SGLang and
 /// genai-perf use.
 void add_samples(MeasuredRun& run, std::string_view name, std::vector<double> samples);

@@ -203,7 +203,7 @@ MeasuredRuns read_prometheus(ByteSource& bytes, const ImportOptions& options) {
     if (options.since.empty()) {
       run.warnings.emplace_back(
           "counters since the server started, including warm-up and idle time: give an earlier "
-          "scrape with --since");
+          "scrape with `since`");
     }
     if (restarts > 0) {
       run.warnings.push_back(

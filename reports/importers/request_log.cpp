@@ -92,7 +92,7 @@ MeasuredRuns read_request_log(ResultObjects& objects) {
   const auto meta = std::filesystem::path(objects.path()).parent_path() / "meta.json";
   if (!std::filesystem::is_regular_file(meta)) {
     run.warnings.emplace_back(
-        "no meta.json next to the file: give --meta model=... gpu=... engine=...");
+        "no meta.json next to the file: give `meta` model=... gpu=... engine=...");
     return {std::move(run)};
   }
   ByteSource bytes(meta.string());

@@ -44,7 +44,7 @@ void read_vllm_latency(const JsonReader& object, MeasuredRuns& runs) {
   }
   add_samples(run, "e2e_s", object.numbers("latencies").value_or(std::vector<double>{}));
   run.warnings.emplace_back(
-      "the file does not state its batch: give --meta batch_size=8 input_len=32 output_len=128");
+      "the file does not state its batch: give `meta` batch_size=8 input_len=32 output_len=128");
   runs.push_back(std::move(run));
 }
 

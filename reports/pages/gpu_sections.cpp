@@ -54,14 +54,12 @@ Table source_table(const GpuFacts& gpu) {
   return table;
 }
 
-std::string count(double value) { return with_separators(static_cast<std::int64_t>(value)); }
-
 bool sized_in_bytes(OperatorFamily family) {
   return family == OperatorFamily::memory_bound || family == OperatorFamily::collective;
 }
 
 std::string size_text(OperatorFamily family, double x) {
-  return sized_in_bytes(family) ? as_bytes(Bytes{x}) : count(x);
+  return sized_in_bytes(family) ? as_bytes(Bytes{x}) : fixed(x, 0);
 }
 
 std::string range_text(const MeasuredCurveFacts& curve) {
@@ -76,8 +74,8 @@ std::string range_text(const MeasuredCurveFacts& curve) {
       curve.points.begin(), curve.points.end(),
       [](const MeasuredPointFacts& a, const MeasuredPointFacts& b) { return a.y < b.y; });
   const bool prefill = family == OperatorFamily::prefill_attention;
-  return fmt::format("{} {}, {} to {} tokens{}", x, prefill ? "new" : "sequences", count(low->y),
-                     count(high->y), prefill ? " before" : " each");
+  return fmt::format("{} {}, {} to {} tokens{}", x, prefill ? "new" : "sequences", fixed(low->y, 0),
+                     fixed(high->y, 0), prefill ? " before" : " each");
 }
 
 /// Shares at the smallest, the middle and the largest timed size.
@@ -89,7 +87,8 @@ std::string shares_text(const MeasuredCurveFacts& curve) {
   std::string text;
   for (const std::size_t place : places) {
     const MeasuredPointFacts& point = curve.points[place];
-    const std::string y = has_second_axis(curve.family) ? fmt::format(" x {}", count(point.y)) : "";
+    const std::string y =
+        has_second_axis(curve.family) ? fmt::format(" x {}", fixed(point.y, 0)) : "";
     text +=
         fmt::format("{}{}{}: {} of {}", text.empty() ? "" : "; ", size_text(curve.family, point.x),
                     y, as_percent(point.share_of_ceiling, 0), point.ceiling);
@@ -111,7 +110,7 @@ Table curve_table(const MeasuredFacts& measured) {
   for (const MeasuredCurveFacts& curve : measured.curves) {
     const bool known = curve.p90_error > 0;
     table.rows.push_back({std::string(name_of(curve.family)), curve.shape, curve.kernel,
-                          range_text(curve), count(double(curve.points.size())),
+                          range_text(curve), with_separators(std::ssize(curve.points)),
                           known ? as_percent(curve.median_error) : "-",
                           known ? as_percent(curve.p90_error) : "-", shares_text(curve)});
   }

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
+#include "base/distribution.hpp"
 #include "base/numbers.hpp"
 #include "base/statistics.hpp"
 #include "reports/pages/figure_units.hpp"
@@ -34,17 +34,23 @@ FigureSeries curve_of(const LatencySample& sample, const TimeUnit& unit) {
   return series;
 }
 
+/// Percentiles and the maximum.
+bool is_tabled(const DistributionStatistic& statistic) {
+  return statistic.percent || statistic.value == &Distribution::max;
+}
+
 Table percentile_table(const std::vector<LatencySample>& samples) {
-  constexpr std::array kShown = {50.0, 75.0, 90.0, 95.0, 99.0, 100.0};
   Table table{.title = "", .columns = {{"Requests", false}, {"Count"}}, .rows = {}};
-  for (const double percent : kShown) {
-    table.columns.push_back({percent == kPercent ? "max" : fmt::format("p{:g}", percent)});
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (is_tabled(statistic)) table.columns.push_back({statistic.name});
   }
   for (const LatencySample& sample : samples) {
     std::vector<std::string> row{sample.name.empty() ? "all" : sample.name,
                                  with_separators(std::ssize(sample.values_s))};
-    for (const double percent : kShown) {
-      row.push_back(as_time(Seconds{percentile(sample.values_s, percent)}));
+    const Distribution distribution = distribution_of(sample.values_s);
+    for (const DistributionStatistic& statistic : kDistributionStatistics) {
+      if (!is_tabled(statistic)) continue;
+      row.push_back(as_time(Seconds{distribution.*statistic.value}));
     }
     table.rows.push_back(std::move(row));
   }

@@ -61,7 +61,7 @@ Table load_table(std::span<const CapacityPoint> points) {
   return table;
 }
 
-/// The SLO's limits at p95, of all classes.
+/// The SLO's limits, at every percentile and of all classes.
 void mark_limits(Figure& figure, const Slo& slo, LatencyMetric metric, const TimeUnit& unit) {
   const auto mark = [&](const std::vector<PercentileTarget>& targets, const std::string& whose) {
     for (const PercentileTarget& target : targets) {

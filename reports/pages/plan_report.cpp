@@ -92,15 +92,9 @@ Table finalist_table(const std::vector<RankedPlan>& ranked) {
 
 /// The errors that would reverse the verdict on the first, and its margins.
 ReportSection spare_section(const RankedPlan& best) {
-  ReportSection section{.heading = "Margins of the first", .lines = causes_of(best)};
-  Table table{
-      .title = "", .columns = {{"Target", false}, {"Limit"}, {"Achieved"}, {"Margin"}}, .rows = {}};
-  for (const TargetMargin& target : best.result.verdict.margins) {
-    table.rows.push_back({target.what, as_time(Seconds{target.limit_s}),
-                          as_time(Seconds{target.achieved_s}), as_percent(target.margin, 0)});
-  }
-  section.tables.push_back(std::move(table));
-  return section;
+  return {.heading = "Margins of the first",
+          .lines = causes_of(best),
+          .tables = {margin_table(best.result)}};
 }
 
 ReportSection launch_section(const RankedPlan& best) {

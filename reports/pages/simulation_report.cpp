@@ -127,7 +127,7 @@ ReportSection load_section(const SimulationRun& run, const ReportEffort& effort)
       return effort.progress(done, std::ssize(loads));
     };
   }
-  const std::vector<LoadPoint> points = trial_of(*study, simulate_plainly, execution)(loads);
+  const std::vector<LoadPoint> points = trial_of(*study, simulate_run, execution)(loads);
   section.figures = load_figures(run.scenario.slo, capacity_points(study->kind, points));
   section.lines.push_back(fmt::format(
       "The run's own load is {}. roofcast capacity finds the highest load that meets the SLO.",

@@ -1,46 +1,26 @@
 #include "reports/pages/stored_figures.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <utility>
 
 #include "base/quantity.hpp"
 #include "reports/pages/figure_units.hpp"
 #include "reports/pages/latency_figures.hpp"
+#include "reports/request_latencies.hpp"
 
 namespace roofcast {
 namespace {
 
 struct Shown {
   LatencyQuestion question;
-  const char* metric;
-  std::function<std::optional<double>(const RequestRow&)> of;
+  StoredLatency latency;
 };
 
-double begin_of(const RequestRow& row) { return row.sent_s.value_or(row.arrival_s); }
-
 std::vector<Shown> shown() {
-  return {{{"ttft", "TTFT", "Time to first token"},
-           "ttft_s",
-           [](const RequestRow& row) -> std::optional<double> {
-             if (!row.first_token_s) return std::nullopt;
-             return *row.first_token_s - begin_of(row);
-           }},
-          {{"tpot", "TPOT", "Time per output token after the first"},
-           "tpot_s",
-           [](const RequestRow& row) -> std::optional<double> {
-             if (!row.finished_s || !row.first_token_s || row.output_tokens < 2)
-               return std::nullopt;
-             return (*row.finished_s - *row.first_token_s) /
-                    static_cast<double>(row.output_tokens - 1);
-           }},
-          {{"e2e", "E2E", "Time to last token"},
-           "e2e_s",
-           [](const RequestRow& row) -> std::optional<double> {
-             if (!row.finished_s) return std::nullopt;
-             return *row.finished_s - begin_of(row);
-           }}};
+  return {{{"ttft", "TTFT", "Time to first token"}, {"ttft_s", ttft_of}},
+          {{"tpot", "TPOT", "Time per output token after the first"}, {"tpot_s", tpot_of}},
+          {{"e2e", "E2E", "Time to last token"}, {"e2e_s", e2e_of}}};
 }
 
 /// Percentiles of a metric, "p95" and the like, as bars.
@@ -54,7 +34,7 @@ std::optional<Figure> percentile_figure(const Run& stored, const Shown& one) {
   double longest = 0;
   for (const MetricRow& metric : stored.metrics) {
     const std::string& text = metric.statistic;
-    if (metric.name != one.metric || !text.starts_with('p')) continue;
+    if (metric.name != one.latency.name || !text.starts_with('p')) continue;
     // Skips what-if statistics such as "p95_difference": they are not percentiles of requests.
     if (!to_number<double>(std::string_view(text).substr(1))) continue;
     longest = std::max(longest, metric.value);
@@ -76,7 +56,7 @@ std::vector<Figure> stored_figures(const Run& stored) {
   for (const Shown& one : shown()) {
     LatencySample sample;
     for (const RequestRow& row : stored.requests) {
-      if (const auto value = one.of(row)) sample.values_s.push_back(*value);
+      if (const auto value = one.latency.of(row)) sample.values_s.push_back(*value);
     }
     auto figure = sample.values_s.empty() ? percentile_figure(stored, one)
                                           : latency_figure(one.question, {std::move(sample)}, {});

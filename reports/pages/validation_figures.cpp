@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/statistics.hpp"
+#include "base/text.hpp"
 #include "reports/figures/drawn_series.hpp"
 #include "reports/pages/figure_units.hpp"
 #include "roofcast/what_if.hpp"
@@ -17,8 +18,6 @@ namespace roofcast {
 namespace {
 
 constexpr double kPercent = 100;
-
-bool is_time(const std::string& name) { return name.ends_with("_s") && !name.ends_with("_per_s"); }
 
 /// Converts times to the unit that suits the longest.
 void scale_times(Figure& figure) {

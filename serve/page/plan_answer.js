@@ -39,15 +39,14 @@ const LATENCIES = [
 ];
 
 function latencyCard(run) {
+  const percentiles = Object.keys(run.ttft_s).filter((one) => /^p[0-9.]+$/.test(one));
   const rows = LATENCIES.map(([key, name]) => [
     name,
-    ...["p50", "p95", "p99"].map((one) => data(run[key][one], time(run[key][one]))),
+    ...percentiles.map((one) => data(run[key][one], time(run[key][one]))),
   ]);
   const columns = [
     { title: "of all requests" },
-    { title: "p50", right: true },
-    { title: "p95", right: true },
-    { title: "p99", right: true },
+    ...percentiles.map((one) => ({ title: one, right: true })),
   ];
   return element(
     "section",

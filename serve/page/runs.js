@@ -4,7 +4,7 @@ import { data, element, table } from "./element.js";
 import { fixed, percent, time } from "./format.js";
 
 const byId = (id) => document.getElementById(id);
-const SHOWN = new Set(["mean", "p50", "p95", "p99", "value"]);
+const SHOWN = /^(mean|p[0-9.]+|value)$/; // statistics
 // Titles of the main metrics, which come first; the others follow under their stored names.
 const NAMES = new Map([
   ["ttft_s", "First token (TTFT)"],
@@ -49,7 +49,7 @@ function comparisonOf(found) {
     { title: "Change", right: true },
   ];
   const rows = found.metrics
-    .filter((metric) => SHOWN.has(metric.statistic) && (metric.a !== 0 || metric.b !== 0))
+    .filter((metric) => SHOWN.test(metric.statistic) && (metric.a !== 0 || metric.b !== 0))
     .sort((one, other) => rankOf(one.name) - rankOf(other.name))
     .map((metric) => [
       NAMES.get(metric.name) || metric.name,

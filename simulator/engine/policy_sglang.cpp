@@ -3,9 +3,8 @@
 // chunked prompt is unfinished, prompts are computed and decodes pause; with enable_mixed_chunk
 // they run together. Admission relies on an estimate of what running requests will still generate
 // (NewTokenRatio). If the pool runs out while they decode, those that have generated least are
-// retracted and queue behind all others. Prefixes are shared token by token (RadixPrefix). Not
-// modelled: priorities, the exact reservation that SGLang makes for ignore_eos requests when its
-// prefix cache is off, a separate pool for layers with windows.
+// retracted and queue behind all others. Prefixes are shared token by token (RadixPrefix).
+// What is not modelled: docs/engines.md.
 #include "simulator/engine/policy_sglang.hpp"
 
 #include <fmt/format.h>

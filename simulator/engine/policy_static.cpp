@@ -3,9 +3,7 @@
 // max_num_seqs waiting requests form a batch, in order; their prompts are computed in one step,
 // then each gains a token per step. Later arrivals wait until the longest output of the batch is
 // done. Blocks are reserved for all prompts and outputs, so the KV cache and max_num_batched_tokens
-// also limit a batch. Optimistic for static batching: prompts and finished sequences are not padded
-// in the step time, a batch does not wait to fill up, and tokens reach the client when generated,
-// not when the batch ends. No prefix caching.
+// also limit a batch. What is not modelled, which flatters it: docs/engines.md.
 #include <cassert>
 
 #include "simulator/engine/schedulers.hpp"

@@ -5,11 +5,8 @@
 // prompts share a step. A prompt takes the blocks of its whole length when it starts. Prompt blocks
 // can be reused once the prompt is fully computed and that step has ended (store_context_blocks in
 // resource_manager.py; NVIDIA/TensorRT-LLM pulls 6683 and 12416: one step later with the overlap
-// scheduler). A paused request is recomputed, with its generated tokens as part of its prompt. Not
-// modelled: partial block reuse (enable_partial_reuse), blocks in host memory, beams, draft tokens,
-// the newer option that counts reusable blocks and tokens before a request starts. A paused request
-// goes to the front of the queue, where TensorRT-LLM keeps the order of arrival: this differs only
-// for requests passed over for reuse.
+// scheduler). A paused request is recomputed, with its generated tokens as part of its prompt.
+// What is not modelled: docs/engines.md.
 #include <fmt/format.h>
 
 #include <algorithm>

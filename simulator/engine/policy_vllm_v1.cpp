@@ -3,7 +3,7 @@
 // takes one token, an unfinished prompt a chunk. When blocks run out, the newest running request
 // (or the one of worst priority) is preempted. The remaining budget admits waiting requests,
 // strictly in order, unless the step preempted; a prompt's cached blocks are not recomputed. With
-// drafts a decode computes 1 + k tokens. Not modelled: encoders.
+// drafts a decode computes 1 + k tokens. Not modelled: docs/engines.md.
 #include <algorithm>
 #include <cstddef>
 #include <optional>

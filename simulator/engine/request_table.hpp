@@ -13,7 +13,8 @@
 namespace roofcast {
 
 /// A request inside an engine. Its sequence is the prompt and the generated tokens. Tokens count as
-/// computed and generated when their step is decided; the client has them when it ends.
+/// computed and generated when their step is decided; the client has them when it ends. Lengths,
+/// priority and adapter repeat its record's, because every step reads them.
 struct RequestState {
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;

@@ -29,12 +29,6 @@ Nanoseconds length_of(TraceTimeUnit unit) {
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
-bool take(std::string_view& text, char letter) {
-  if (!text.starts_with(letter)) return false;
-  text.remove_prefix(1);
-  return true;
-}
-
 /// Consumes ".6805900" and returns nanoseconds, rounding further digits. Returns 0 if there is no
 /// point, nullopt if no digit follows it.
 std::optional<Nanoseconds> take_fraction(std::string_view& text) {

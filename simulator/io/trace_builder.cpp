@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/ceil_divide.hpp"
 #include "base/error.hpp"
 #include "base/io/csv.hpp"
 #include "base/io/shown.hpp"
@@ -230,7 +231,7 @@ TraceBuilder::Problem TraceBuilder::read_contents(const TraceRow& row, Request& 
   const std::int64_t block = spec_.block_size.value_or(weka ? kWekaBlock : kMooncakeBlock);
   auto& contents = workload_.contents;
   request.contents_begin = static_cast<std::uint32_t>(contents.size());
-  const std::int64_t blocks = (request.input_tokens + block - 1) / block;
+  const std::int64_t blocks = ceil_divide(request.input_tokens, block);
   if (std::cmp_greater(row.hash_ids.size(), blocks)) {
     return fmt::format(
         "hash_ids has {} entries, expected at most {}: {} input tokens in blocks of {}",
@@ -355,7 +356,7 @@ void TraceBuilder::note_unit() {
   const bool unix_time = earliest_ >= kFirstUnix && earliest_ <= kLastUnix;
   if (!unix_time && !fractions_) return;
   note(fmt::format(
-      "{} is read as milliseconds, but {}: if it is in seconds, set --trace-time-unit s",
+      "{} is read as milliseconds, but {}: if it is in seconds, set `trace_time_unit` s",
       shown(name(TraceColumn::time)), unix_time ? "looks like a Unix time" : "has fractions"));
 }
 

@@ -37,7 +37,7 @@ class TraceBuilder {
   bool is_full() const;
 
   /// Sets the maximum number of requests that the recording's client had in flight.
-  void limit_concurrency(std::int64_t max) { workload_.max_concurrency = max; }
+  void limit_concurrency(std::int64_t max) { workload_.recorded_limit = max; }
 
   void note(std::string text) { workload_.notes.push_back(std::move(text)); }
 

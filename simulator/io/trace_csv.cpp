@@ -47,7 +47,7 @@ void refuse_absent(const Places& places, const Header& header, const TraceWorklo
     const std::string& name = name_given(static_cast<TraceColumn>(i), spec.columns);
     if (name.empty() || places[i]) continue;
     throw Error(fmt::format(
-        "{}:{}: no column '{}', as named by --trace-columns or workload.columns; found {}",
+        "{}:{}: no column '{}', as named by `trace_columns` or workload.columns; found {}",
         spec.path, line, shown(name), shown_header(header)));
   }
 }

@@ -99,7 +99,7 @@ class RowHandler {
                                        : TraceColumn::output;
     if (const std::string& name = name_given(missing, spec_.columns); !name.empty()) {
       problem =
-          fmt::format("no key '{}', as named by --trace-columns or workload.columns; found {}",
+          fmt::format("no key '{}', as named by `trace_columns` or workload.columns; found {}",
                       shown(name), shown(keys_, kKeysShown));
       return;
     }
@@ -212,7 +212,7 @@ Workload read_trace_jsonl(ByteSource& bytes, const TraceWorkload& spec) {
   }
   if (const auto name = handler.absent_column(); name && !trace.is_empty()) {
     throw Error(
-        fmt::format("{}: no row has the key '{}', as named by --trace-columns or workload.columns",
+        fmt::format("{}: no row has the key '{}', as named by `trace_columns` or workload.columns",
                     spec.path, shown(*name)));
   }
   return trace.finish(false);

@@ -83,9 +83,9 @@ std::vector<std::string> lost_in_any(const Workload& workload) {
   if (!workload.stages.empty()) {
     lost.emplace_back("the file does not record the stages of the load");
   }
-  if (workload.max_concurrency) {
+  if (workload.recorded_limit) {
     lost.push_back(fmt::format("the file does not record the limit of {} in flight",
-                               counted(*workload.max_concurrency, "request")));
+                               counted(*workload.recorded_limit, "request")));
   }
   if (any_request(workload, [](const Request& r) { return r.adapter >= 0; })) {
     lost.emplace_back("the file does not record which adapter a request uses");

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "simulator/results/request_tally.hpp"
 #include "simulator/results/result.hpp"
 
 namespace roofcast {
@@ -16,16 +17,20 @@ struct LatencyFigure {
   const char* title;  // "TTFT", as tables and papers write it
   Distribution LoadResult::*distribution;
   const char* meaning;
+  std::optional<LatencyPart> part{};  // of each request's life; ITL has none, its gaps are pooled
 };
 
 inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
-    {"ttft_s", "TTFT", &LoadResult::ttft, "time to first token, from when the client sent it"},
-    {"tpot_s", "TPOT", &LoadResult::tpot, "mean time between the tokens of a request"},
+    {"ttft_s", "TTFT", &LoadResult::ttft, "time to first token, from when the client sent it",
+     LatencyPart::ttft},
+    {"tpot_s", "TPOT", &LoadResult::tpot, "mean time between the tokens of a request",
+     LatencyPart::tpot},
     {"itl_s", "ITL", &LoadResult::itl, "every gap between two tokens"},
-    {"e2e_s", "E2E", &LoadResult::e2e, "time to the last token, from when the client sent it"},
-    {"queue_s", "queue", &LoadResult::queue, "in the engine's queue"},
+    {"e2e_s", "E2E", &LoadResult::e2e, "time to the last token, from when the client sent it",
+     LatencyPart::e2e},
+    {"queue_s", "queue", &LoadResult::queue, "in the engine's queue", LatencyPart::queue},
     {"client_queue_s", "client queue", &LoadResult::client_queue,
-     "waiting for the client's concurrency limit"},
+     "waiting for the client's concurrency limit", LatencyPart::client_queue},
 });
 
 /// "TTFT"

@@ -7,10 +7,6 @@
 namespace roofcast {
 namespace {
 
-bool is_reported(std::span<const LoadStage> stages, std::size_t stage) {
-  return stages.empty() || stages[stage].reported;
-}
-
 void count_within(const RequestRecord& record, const std::vector<PercentileTarget>& targets,
                   TargetGroup& group) {
   for (std::size_t t = 0; t < targets.size(); ++t) {
@@ -25,7 +21,7 @@ void tally_cells(std::span<const RequestRecord> records, const TokenGaps& gaps, 
                  std::span<const LoadStage> stages, std::vector<RequestTally>& cells,
                  RequestGroups& groups) {
   for (const RequestRecord& record : records) {
-    if (!is_reported(stages, static_cast<std::size_t>(record.request.stage))) continue;
+    if (!is_reported(stages, record.request)) continue;
     cells[gaps.index_of(record.request)].add(record, slo.goodput);
     count_within(record, slo.targets, groups.whole);
     const auto slo_class = static_cast<std::size_t>(record.request.slo_class);

@@ -1,13 +1,12 @@
 // The result of a simulation.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/distribution.hpp"
 #include "simulator/results/slo.hpp"
 #include "simulator/workload/workload.hpp"
 
@@ -19,7 +18,8 @@ inline constexpr Nanoseconds kNever = -1;
 /// request was resent because its replica failed, all fields except `sent` and `queued` describe
 /// the last attempt.
 struct RequestRecord {
-  Request request{};
+  Request request{};               // as in the workload; of one that follows another, `arrival` is
+                                   // a time as soon as that one has finished, not a pause
   Nanoseconds sent = kNever;       // left the client (equals arrival without a concurrency limit)
   Nanoseconds queued = kNever;     // reached the engine: sent + Engine::host.per_request; or
                                    // reached the router while no replica served
@@ -34,42 +34,6 @@ struct RequestRecord {
   bool lost = false;          // its replica failed and it was not resent
   bool rejected = false;      // longer than max_model_len, or never fits the KV cache
 };
-
-/// Mean and percentiles (linear interpolation between order statistics, numpy's default).
-struct Distribution {
-  std::int64_t count = 0;
-  double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, min = 0, max = 0;  // seconds
-  bool exact = true;  // false: percentiles from a histogram, within
-                      // DurationHistogram::kRelativeError
-};
-
-/// One statistic of a distribution.
-struct DistributionStatistic {
-  const char* name;                 // "p95"
-  double Distribution::*value;      // seconds
-  std::optional<double> percent{};  // 0 to 100, if it is a percentile
-  bool in_tables = true;            // and in the store; if false, in JSON only
-};
-
-/// All statistics, in output order. Tables, JSON, the store and all code that reads a statistic's
-/// name use this list.
-inline constexpr auto kDistributionStatistics = std::to_array<DistributionStatistic>({
-    {"mean", &Distribution::mean},
-    {"p50", &Distribution::p50, 50},
-    {"p90", &Distribution::p90, 90},
-    {"p95", &Distribution::p95, 95},
-    {"p99", &Distribution::p99, 99},
-    {"min", &Distribution::min, {}, false},
-    {"max", &Distribution::max},
-});
-
-/// Returns the statistic shown in tables under that name, or nullptr.
-constexpr const DistributionStatistic* table_statistic(std::string_view name) {
-  for (const DistributionStatistic& statistic : kDistributionStatistics) {
-    if (statistic.in_tables && statistic.name == name) return &statistic;
-  }
-  return nullptr;
-}
 
 /// Shares of step time by state, and time-weighted levels.
 struct EngineUse {

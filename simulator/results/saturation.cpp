@@ -31,7 +31,7 @@ struct Window {
 /// Served or still to be served, and in a reported stage.
 bool counts(const RequestRecord& record, std::span<const LoadStage> stages) {
   if (record.rejected || record.lost || !has_arrived(record)) return false;
-  return stages.empty() || stages[static_cast<std::size_t>(record.request.stage)].reported;
+  return is_reported(stages, record.request);
 }
 
 Window second_half(const std::vector<RequestRecord>& records, std::span<const LoadStage> stages) {

@@ -36,7 +36,7 @@ void consider(SloVerdict& verdict, double margin, std::string what) {
 void judge_goodput(SloVerdict& verdict, const SloRequirement& requirement) {
   if (!requirement.min_goodput_share) return;
   if (!verdict.goodput_share) {
-    throw Error("a minimum goodput share requires goodput limits (--goodput)");
+    throw Error("a minimum goodput share requires goodput limits (`goodput`)");
   }
   const double min = *requirement.min_goodput_share;
   consider(verdict, (*verdict.goodput_share - min) / std::max(min, 1e-9), "goodput");

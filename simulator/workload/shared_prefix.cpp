@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/ceil_divide.hpp"
 #include "base/error.hpp"
 #include "simulator/random.hpp"
 #include "simulator/workload/arrivals.hpp"
@@ -95,7 +96,7 @@ PrefixPlan::PrefixPlan(const SharedPrefix& prefix, std::int64_t arrivals, std::u
                        const std::vector<LengthTable>& tables) {
   check(prefix);
   std::int64_t prompts_per_group = prefix.prompts_per_group;
-  if (prompts_per_group == 0) prompts_per_group = (arrivals + prefix.groups - 1) / prefix.groups;
+  if (prompts_per_group == 0) prompts_per_group = ceil_divide(arrivals, prefix.groups);
   const std::int64_t questions = prefix.groups * prompts_per_group;
   order_ = first_shuffled(questions, std::min(arrivals, questions), seed);
   LengthSampler lengths(prefix.system_prompt, seed, "prefix_lengths", tables);

@@ -68,6 +68,11 @@ struct LoraAdapters {
   bool operator==(const LoraAdapters&) const = default;
 };
 
+/// Lengths where nothing is said: those of vLLM's `bench serve` (--random-input-len,
+/// --random-output-len).
+inline constexpr std::int64_t kDefaultInputTokens = 1024;
+inline constexpr std::int64_t kDefaultOutputTokens = 128;
+
 /// Arrivals and lengths drawn from distributions.
 struct SyntheticWorkload {
   std::int64_t num_prompts = 1000;   // arrivals: requests, or sessions if there are any
@@ -77,8 +82,8 @@ struct SyntheticWorkload {
   /// Rescale so that the last arrival is at num_prompts / request_rate, as vLLM does. With stages:
   /// give each rate times duration requests, and rescale each stage.
   bool normalised = true;
-  LengthDistribution input = fixed_length(1024);
-  LengthDistribution output = fixed_length(128);
+  LengthDistribution input = fixed_length(kDefaultInputTokens);
+  LengthDistribution output = fixed_length(kDefaultOutputTokens);
   RatePattern pattern{};
   std::int64_t num_warmups = 0;  // this many first arrivals are left out of all statistics
   RangeRatio range_ratio{};

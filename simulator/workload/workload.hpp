@@ -1,8 +1,10 @@
 // A workload: requests with arrival times and lengths, from a trace or drawn from distributions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -64,6 +66,14 @@ struct LoadStage {
                          // statistics
 };
 
+/// Whether the statistics count a request: its stage is reported, or there is only one.
+inline bool is_reported(std::span<const LoadStage> stages, std::size_t stage) {
+  return stages.empty() || stages[stage].reported;
+}
+inline bool is_reported(std::span<const LoadStage> stages, const Request& request) {
+  return is_reported(stages, static_cast<std::size_t>(request.stage));
+}
+
 /// Requests in order of arrival (ties keep file order; those that follow others are at their
 /// session's position), and what was left out in reading or drawing them.
 struct Workload {
@@ -74,8 +84,9 @@ struct Workload {
   std::vector<std::string> class_names;  // indexed by Request::slo_class; empty if there is only
                                          // one class
   std::int64_t rows_skipped = 0;         // bad rows, if skip_bad_rows is set
-  /// Maximum requests in flight, if the recording says that its client had such a limit.
-  std::optional<std::int64_t> max_concurrency{};
+  /// Maximum requests in flight, if the recording says that its client had such a limit. What
+  /// applies to a run is Scenario::max_concurrency.
+  std::optional<std::int64_t> recorded_limit{};
   std::vector<std::string> notes;  // what was changed: empty outputs, reordered rows
 };
 

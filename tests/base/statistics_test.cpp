@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string_view>
 #include <vector>
+
+#include "base/distribution.hpp"
 
 namespace roofcast {
 namespace {
@@ -80,6 +83,31 @@ TEST(Statistics, AFewOutliersAreNoSecondMode) {
   std::vector<double> values(20, 1.0);
   values[7] = 5.0;  // one of twenty: p90 is rank 17.1, still 1
   EXPECT_FALSE(summarise(values).bimodal);
+}
+
+TEST(Statistics, SizesOfErrorsIgnoreTheirSign) {
+  // 0.1, 0.2, 0.3: mean 0.2, median 0.2, p90 at rank 1.8: 0.2 + 0.8 x 0.1.
+  const std::vector<double> errors{-0.3, 0.1, 0.2};
+  const ErrorSizes sizes = sizes_of(errors);
+  EXPECT_DOUBLE_EQ(sizes.mean, 0.2);
+  EXPECT_DOUBLE_EQ(sizes.median, 0.2);
+  EXPECT_DOUBLE_EQ(sizes.p90, 0.28);
+}
+
+TEST(Distribution, HasEveryStatisticOfItsSamples) {
+  // 0, 1 ... 100: percentile p is p.
+  std::vector<double> ascending;
+  for (int i = 0; i <= 100; ++i) ascending.push_back(i);
+  const Distribution distribution = distribution_of(ascending);
+  EXPECT_EQ(distribution.count, 101);
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    const std::string_view name = statistic.name;
+    const double expected = name == "mean"  ? 50
+                            : name == "min" ? 0
+                            : name == "max" ? 100
+                                            : *statistic.percent;
+    EXPECT_DOUBLE_EQ(distribution.*statistic.value, expected) << name;
+  }
 }
 
 }  // namespace

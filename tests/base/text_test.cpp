@@ -58,5 +58,19 @@ TEST(Text, ASlugHasNoSeparatorAtItsEnds) {
   EXPECT_EQ(slug("..."), "");
 }
 
+TEST(Text, AReleaseIsTheFrontOfAVersion) {
+  EXPECT_EQ(release_of("v0.11.1rc2.dev3+g1a2b"), "0.11.1");
+  EXPECT_EQ(release_of("0.11.0-cu129"), "0.11.0");
+  EXPECT_EQ(release_of("0.5."), "0.5");
+  EXPECT_EQ(release_of("latest"), "");
+  EXPECT_EQ(release_of(""), "");
+}
+
+TEST(Text, ATimeEndsInSecondsButIsNotARate) {
+  EXPECT_TRUE(is_time("ttft_s"));
+  EXPECT_FALSE(is_time("request_rate_per_s"));
+  EXPECT_FALSE(is_time("preemptions"));
+}
+
 }  // namespace
 }  // namespace roofcast

@@ -237,7 +237,7 @@ TEST(OutputFormats, AreNamed) {
     parse_output_format("xml");
     FAIL() << "no error";
   } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(), "--output: 'xml' is not table, json, jsonl, csv or md");
+    EXPECT_STREQ(error.what(), "`output`: 'xml' is not table, json, jsonl, csv or md");
   }
 }
 

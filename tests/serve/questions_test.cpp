@@ -105,10 +105,11 @@ TEST(Questions, AKeyIsGivenOnce) {
 TEST(Questions, RefusalsNameTheKey) {
   EXPECT_THAT(refusal("simulate", R"({"num_prompts": "many"})"), HasSubstr("num_prompts: 'many'"));
   EXPECT_THAT(refusal("simulate", R"({"burstiness": 2})"), HasSubstr("burstiness"));
-  EXPECT_EQ(with_keys("--from: needs --growth (10%--20%, a - b, --)"),
+  EXPECT_EQ(with_request_keys("--from: needs --growth (10%--20%, a - b, --)"),
             "from: needs growth (10%--20%, a - b, --)");
-  EXPECT_EQ(with_keys("--max-num-seqs: 0"), "max_num_seqs: 0");
-  EXPECT_EQ(with_keys("no run (roofcast runs --store x) for --tp"),
+  EXPECT_EQ(with_request_keys("--max-num-seqs: 0"), "max_num_seqs: 0");
+  EXPECT_EQ(with_request_keys("`model` is missing"), "model is missing");
+  EXPECT_EQ(with_request_keys("no run (roofcast runs --store x) for --tp"),
             "no run (roofcast runs --store x) for tp");
 }
 

@@ -101,9 +101,9 @@ TEST(ServerArguments, WhatCannotBeReadIsNamed) {
 
 TEST(ServerArguments, WhatIsNotModelledIsTold) {
   MeasuredSetting setting{.engine = "sglang", .engine_version = "0.5.6"};
-  EXPECT_THAT(taken_for_granted(setting), IsEmpty());
+  EXPECT_THAT(assumptions_of(setting), IsEmpty());
   setting.other["server_info"] = R"({"enable_torch_compile": true, "enable_eplb": true})";
-  EXPECT_THAT(taken_for_granted(setting),
+  EXPECT_THAT(assumptions_of(setting),
               ElementsAre("the server ran with enable_eplb, enable_torch_compile, which is not "
                           "modelled: predicted without it"));
   EXPECT_TRUE(is_server_argument("mem_fraction_static"));

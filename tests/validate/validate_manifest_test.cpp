@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "base/error.hpp"
 #include "tests/support/run_command.hpp"
@@ -187,6 +188,17 @@ TEST_F(Manifest, TheSchemaListsTheMetricsThatAreRead) {
     listed.push_back(item.key());
   }
   EXPECT_THAT(listed, testing::UnorderedElementsAreArray(comparable_metrics()));
+}
+
+TEST_F(Manifest, TheSchemaAllowsTheStatisticsThatAreRead) {
+  std::ifstream file(ROOFCAST_SOURCE_DIR "/reports/validation.schema.json");
+  const auto schema = nlohmann::json::parse(file);
+  const auto& patterns = schema["$defs"]["statistics"]["patternProperties"];
+  const std::regex pattern(patterns.items().begin().key());
+  for (const std::string& statistic : comparable_statistics()) {
+    EXPECT_TRUE(std::regex_match(statistic, pattern)) << statistic;
+  }
+  EXPECT_FALSE(std::regex_match("p95_difference", pattern));
 }
 
 TEST_F(Manifest, WhatIsNoManifestIsRefusedByFileAndKey) {

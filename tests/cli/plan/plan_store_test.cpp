@@ -28,7 +28,7 @@ std::string config_of_layers(int layers) {
 
 std::string engine_with_request_time(const std::string& seconds) {
   return fmt::format(R"({{"schema_version": 1, "kind": "engine", "name": "ours",
-                         "era": "vllm-0.19", "host": {{"per_request_s": {}}}}})",
+                         "preset": "vllm-0.19", "host": {{"per_request_s": {}}}}})",
                      seconds);
 }
 

@@ -38,7 +38,7 @@ class Fit : public testing::Test {
         {"schema_version", 1},
         {"kind", "engine"},
         {"name", "planted"},
-        {"era", "vllm-0.19"},
+        {"preset", "vllm-0.19"},
         {"host", {{"per_request_s", kPerRequest}, {"graph_launch_s", kGraphLaunch}}}};
     json cases = json::array();
     for (const double rate : {1.0, 4.0, 16.0}) {
@@ -86,7 +86,7 @@ TEST_F(Fit, FindsThePlantedTermsAndValidatesWithThem) {
     ASSERT_TRUE(fitted["identified"]) << name;
     EXPECT_NEAR(fitted["value"], planted, 5 * fitted["standard_error"].get<double>()) << name;
   }
-  EXPECT_GT(answer["errors"]["era"]["median"], 0.05);
+  EXPECT_GT(answer["errors"]["preset"]["median"], 0.05);
   // The figures were made by the same simulator: what is left is what the search leaves.
   EXPECT_LT(answer["errors"]["fitted"]["p90"], 0.01);
   for (json& one : manifest_["cases"]) one["scenario"]["engine"] = "engine.json";
@@ -113,7 +113,7 @@ TEST_F(Fit, OneRunSaysNothingOfOthers) {
   const json whole = json::parse(fit("--out engine.json -o json").out);
   ASSERT_EQ(whole["metrics"].size(), 3U);
   EXPECT_EQ(whole["metrics"][0]["figures"], 3);
-  EXPECT_LT(whole["metrics"][0]["leave_one_run_out_mape"], whole["metrics"][0]["era_mape"]);
+  EXPECT_LT(whole["metrics"][0]["leave_one_run_out_mape"], whole["metrics"][0]["preset_mape"]);
   EXPECT_THAT(fit().out, Not(HasSubstr("do not improve")));
 
   manifest_["cases"] = json::array({manifest_["cases"][0]});

@@ -201,7 +201,8 @@ TEST_F(ValidateResult, WhatTheFileLeavesOutOfItsEngineIsNoted) {
   };
   EXPECT_THAT(notes(R"(, "backend": "openai-chat")"),
               HasSubstr("engine not stated: assumed vllm-0.19 (--engine)"));
-  EXPECT_THAT(notes(R"(, "backend": "vllm")"), HasSubstr("version of vllm not stated"));
+  EXPECT_THAT(notes(R"(, "backend": "vllm")"),
+              HasSubstr("version of vllm not stated: assumed vllm-0.19"));
   EXPECT_THAT(notes(R"(, "backend": "vllm", "vllm_version": "0.19.0")"),
               Not(HasSubstr("not said")));
 }

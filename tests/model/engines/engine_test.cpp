@@ -47,7 +47,7 @@ TEST(EnginePresets, NamesAreForgiving) {
   EXPECT_EQ(preset_of("textbook"), "textbook");
 }
 
-TEST(EnginePresets, AVersionTakesTheEraWhoseBehaviourItShares) {
+TEST(EnginePresets, AVersionTakesThePresetWhoseBehaviourItShares) {
   EXPECT_EQ(preset_of("vllm-0.8.5"), "vllm-0.11");
   EXPECT_EQ(preset_of("vllm-0.10.2"), "vllm-0.11");
   EXPECT_EQ(preset_of("vllm-0.13.0"), "vllm-0.11");  // the last that schedules synchronously
@@ -69,6 +69,11 @@ TEST(EnginePresets, AnUnknownNameIsAnsweredWithTheNearest) {
                                  "trtllm-0.18, roofcast, textbook"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-x", {}), HasSubstr("unknown engine"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-0.x", {}), HasSubstr("unknown engine"));
+}
+
+TEST(EnginePresets, SglangBeforeTheOverlapSchedulerIsRefused) {
+  EXPECT_THAT(message_of<Error>(test::h100(), "sglang-0.3.4", {}), HasSubstr("before 0.4"));
+  EXPECT_EQ(preset_of("sglang-0.4.6.post1"), "sglang");
 }
 
 TEST(EnginePresets, TheV0EngineIsRefused) {
@@ -364,6 +369,14 @@ TEST(ResolveEngine, TensorrtPoliciesAreTensorrtsAlone) {
     EXPECT_THROW(engine_on(test::h100(), preset,
                            {.context_chunking_policy = ChunkingPolicy::equal_progress}),
                  UsageError);
+  }
+}
+
+TEST(ResolveEngine, LoopsHaveNoPrefixCache) {
+  for (const char* preset : {"static", "naive"}) {
+    EXPECT_FALSE(engine_on(test::h100(), preset).prefix_caching) << preset;
+    EXPECT_THAT(message_of<UsageError>(test::h100(), preset, {.enable_prefix_caching = true}),
+                HasSubstr("expected any engine but static and naive"));
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 const std::string kText = R"({
-  "schema_version": 1, "kind": "engine", "name": "our-vllm", "era": "vllm-0.19",
+  "schema_version": 1, "kind": "engine", "name": "our-vllm", "preset": "vllm-0.19",
   "host": {"per_request_s": 0.006, "graph_launch_s": 0.0004},
   "source": "three runs of May", "median_error": 0.021
 })";
@@ -50,12 +50,18 @@ TEST(EngineProfile, IsReadBackAsItWasWritten) {
   EXPECT_EQ(again.median_error, 0.021);
 }
 
+TEST(EngineProfile, ReadsTheFormerKeyOfThePreset) {
+  std::string former = kText;
+  former.replace(former.find("preset"), 6, "era");
+  EXPECT_EQ(parse_engine_profile(former, "mine.json").preset, "vllm-0.19");
+}
+
 TEST(EngineProfile, SaysInOneLineWhatIsWrong) {
   EXPECT_THAT(message_of("{"), HasSubstr("engine profile mine.json: line 1: is not JSON"));
   EXPECT_THAT(message_of("[]"), HasSubstr("must be a single JSON object"));
   EXPECT_THAT(message_of(R"({"schema_version": 2})"), HasSubstr("schema_version"));
   EXPECT_THAT(message_of(R"({"schema_version": 1, "kind": "gpu"})"), HasSubstr("kind"));
-  const std::string start = R"({"schema_version": 1, "kind": "engine", "name": "a", "era": "b")";
+  const std::string start = R"({"schema_version": 1, "kind": "engine", "name": "a", "preset": "b")";
   EXPECT_THAT(message_of(start + "}"), HasSubstr("host: is missing"));
   EXPECT_THAT(message_of(start + R"(, "host": {"step_bse_s": 1}})"), HasSubstr("step_base_s"));
   EXPECT_THAT(message_of(start + R"(, "host": {"step_base_s": -1}})"),
@@ -64,7 +70,7 @@ TEST(EngineProfile, SaysInOneLineWhatIsWrong) {
               HasSubstr("host.step_base_s"));
 }
 
-TEST(EngineProfile, AnErasNameIsNoPath) {
+TEST(EngineProfile, APresetsNameIsNotAPath) {
   EXPECT_FALSE(is_engine_profile_path("vllm-0.19"));
   EXPECT_TRUE(is_engine_profile_path("mine.json"));
   EXPECT_TRUE(is_engine_profile_path("engines/mine"));

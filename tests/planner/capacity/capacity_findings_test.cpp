@@ -101,7 +101,7 @@ SloVerdict studied(SimulationRun run) {
   const LoadStudy study{.run = std::move(run), .load_of_run = rate, .asked = true};
   Execution execution;
   const std::array loads = {rate};
-  return trial_of(study, simulate_plainly, execution)(loads).front().verdict;
+  return trial_of(study, simulate_run, execution)(loads).front().verdict;
 }
 
 /// Loads below and beyond the GPU's capacity, with limits that are often missed and often met.

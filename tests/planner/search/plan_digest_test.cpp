@@ -65,7 +65,7 @@ TEST(PlanDigest, SeesEveryPartOfTheLoad) {
                      of_request([](Request& one) { one.output_continues_prompt = true; }),
                      [](Asked& asked) { asked.catalogue.workload.stages[0].reported = false; },
                      [](Asked& asked) { asked.catalogue.workload.contents[1].content = 1; },
-                     [](Asked& asked) { asked.catalogue.workload.max_concurrency = 1; }});
+                     [](Asked& asked) { asked.catalogue.workload.recorded_limit = 1; }});
 }
 
 TEST(PlanDigest, SeesWhichPromptASpanBelongsTo) {

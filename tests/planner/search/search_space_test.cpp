@@ -121,7 +121,7 @@ TEST(PlanLimits, WithoutAPriceCostIsRefusedNamingWhatTheFlagTakes) {
     objective_of(needs, shape, PlanObjective::cost, {});
     FAIL() << "expected an error";
   } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("--price ./x.json=2.5"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("`price` ./x.json=2.5"), std::string::npos);
   }
 }
 

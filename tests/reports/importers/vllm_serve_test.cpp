@@ -71,7 +71,7 @@ TEST(VllmServe, MetaOfTheUserWins) {
   EXPECT_EQ(run.setting.gpu, "h200");
   EXPECT_EQ(run.setting.other.at("room"), "\"7\"");
   EXPECT_THAT(import_error(kAggregate + "}", {.format = "", .meta = {{"tp", "two"}}, .since = ""}),
-              HasSubstr("--meta: tp is 'two', expected a number"));
+              HasSubstr("`meta`: tp is 'two', expected a number"));
 }
 
 TEST(VllmServe, DetailedResultKeepsItsRequests) {
@@ -150,7 +150,7 @@ TEST(VllmServe, AWordOfMetadataWhereANumberBelongsIsLeftAside) {
   EXPECT_THAT(run.warnings, testing::Contains(testing::HasSubstr("gpus is")));
   EXPECT_THAT(
       import_error(kAggregate + "}", {.format = "", .meta = {{"gpus", "two"}}, .since = ""}),
-      testing::HasSubstr("--meta: gpus is 'two', expected a number"));
+      testing::HasSubstr("`meta`: gpus is 'two', expected a number"));
 }
 
 }  // namespace

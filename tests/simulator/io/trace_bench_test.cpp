@@ -60,10 +60,10 @@ TEST(TraceBench, AClosedLoopKeepsItsLimitUnlessStartTimesHaveItInThem) {
     return read_text(R"({"request_rate": Infinity, "input_lens": [1, 2], "output_lens": [4, 5], )" +
                      keys + "}");
   };
-  EXPECT_EQ(with(R"("max_concurrency": 2)").max_concurrency, 2);
-  EXPECT_EQ(with(R"("max_concurrency": null)").max_concurrency, std::nullopt);
+  EXPECT_EQ(with(R"("max_concurrency": 2)").recorded_limit, 2);
+  EXPECT_EQ(with(R"("max_concurrency": null)").recorded_limit, std::nullopt);
   const auto timed = with(R"("max_concurrency": 2, "start_times": [0.5, 1.5])");
-  EXPECT_EQ(timed.max_concurrency, std::nullopt);
+  EXPECT_EQ(timed.recorded_limit, std::nullopt);
   EXPECT_THAT(timed.notes, ElementsAre(HasSubstr("at most 2 requests in flight")));
 }
 

@@ -139,7 +139,7 @@ TEST(TraceJsonl, MillisecondsThatLookLikeSecondsAreSaid) {
     return read_text(text, spec).notes;
   };
   EXPECT_THAT(notes(trace_from("1700000000")),
-              ElementsAre(AllOf(HasSubstr("like a Unix time"), HasSubstr("--trace-time-unit s"))));
+              ElementsAre(AllOf(HasSubstr("like a Unix time"), HasSubstr("`trace_time_unit` s"))));
   EXPECT_THAT(notes(trace_from("61.114")),
               ElementsAre(HasSubstr("timestamp is read as milliseconds, but has fractions")));
   // Told by the user or the key, or no such time: a recording's own milliseconds, Unix

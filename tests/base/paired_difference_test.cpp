@@ -171,5 +171,13 @@ TEST(BlockDifference, IntervalsHoldTheTruthAsOftenAsTheySay) {
   EXPECT_GE(covered(0.5), 95 - 9);
 }
 
+TEST(RequestStatistic, IsAMeanOrAPercentileByName) {
+  EXPECT_FALSE(request_statistic("mean")->percent);
+  EXPECT_EQ(request_statistic("p99.9")->percent, 99.9);
+  for (const char* other : {"max", "value", "p95_difference", "p"}) {
+    EXPECT_FALSE(request_statistic(other)) << other;
+  }
+}
+
 }  // namespace
 }  // namespace roofcast
