@@ -31,9 +31,13 @@ namespace roofcast {
 /// Most tokens of prompt and of answer: a lesson times the answer's tokens one by one, twice.
 inline constexpr std::int64_t kMaxLessonTokens = 10'000;
 
+/// The lesson's deployment unless the reader names another.
+inline constexpr const char* kLessonModel = "llama-3.1-8b";
+inline constexpr const char* kLessonGpu = "nvidia-h100-sxm";
+
 struct LessonQuestion {
-  /// What runs where: model and GPU are required. Unset, the engine is the one that runs on CPUs if
-  /// the GPU is one, and max_model_len as long as fits if the model's own does not.
+  /// What runs where. Unset, model and GPU are the lesson's; the engine is the one that runs on CPUs
+  /// if the GPU is one; and max_model_len is as long as fits if the model's own does not.
   DeploymentOptions deployment{};
   /// Tokens of the prompt and of the answer, 1 and 2 up to kMaxLessonTokens; unset: 500 and 200, or
   /// what the model's context allows, in that proportion.
@@ -158,7 +162,7 @@ struct LessonAnswer {
 };
 
 /// Returning false from `progress` ends the simulations, and Error says so. Throws Error if the
-/// model, GPU or engine is missing, unknown or incompatible, if the model does not fit, and for
+/// model, GPU or engine is unknown or incompatible, if the model does not fit, and for
 /// counts out of range.
 LessonAnswer learn(const LessonQuestion& question, const Progress& progress = {});
 

@@ -73,7 +73,7 @@ void choose_lengths(const LessonQuestion& question, LessonFacts& facts) {
 /// The engine that was asked for; on a CPU, unless another was, the one that runs there.
 void choose_engine(LessonFacts& facts) {
   DeploymentOptions& options = facts.options;
-  if (!options.engine.empty() || options.gpu.empty()) return;
+  if (!options.engine.empty()) return;
   if (!is_cpu(load_gpu(options.gpu).gpu)) return;
   options.engine = kCpuEngine;
   facts.notes.push_back("On a CPU the lesson uses this program's own small engine (roofcast).");
@@ -255,6 +255,8 @@ LessonFacts lesson_facts(const LessonQuestion& question, const Progress& progres
   LessonFacts facts{.options = question.deployment,
                     .acceptance = question.acceptance,
                     .drafts = question.drafts};
+  if (facts.options.model.empty()) facts.options.model = kLessonModel;
+  if (facts.options.gpu.empty()) facts.options.gpu = kLessonGpu;
   choose_engine(facts);
   facts.deployment = resolve(facts.options).deployment;
   choose_lengths(question, facts);

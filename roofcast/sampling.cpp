@@ -31,8 +31,8 @@ const std::array<ScoredWord, 8> kWords = {{{"mat", 3.2},
                                            {"of", -2.0}}};
 
 void check(const SamplingQuestion& question) {
-  if (!(question.temperature >= 0) || !std::isfinite(question.temperature)) {
-    throw Error("temperature: expected 0 or more");
+  if (!(question.temperature >= 0 && question.temperature <= kMaxTemperature)) {
+    throw Error("temperature: expected 0 to 100");
   }
   if (question.top_k && *question.top_k < 1) throw Error("top_k: expected 1 word or more");
   if (!(question.top_p > 0 && question.top_p <= 1)) {

@@ -18,9 +18,12 @@
 
 namespace roofcast {
 
+/// No engine's users set more; higher ones only flatten the distribution further.
+inline constexpr double kMaxTemperature = 100;
+
 /// The knobs under the names that engines give them.
 struct SamplingQuestion {
-  double temperature = 1;               // 0 or more; 0: always the likeliest
+  double temperature = 1;               // 0 to kMaxTemperature; 0: always the likeliest
   std::optional<std::int64_t> top_k{};  // 1 or more: so many stay; unset: all
   double top_p = 1;                     // above 0 to 1
 };
