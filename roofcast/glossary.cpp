@@ -51,9 +51,9 @@ std::vector<Entry> text_and_model() {
        "once.",
        "roofcast memory (kv_cache); vLLM reports vllm:kv_cache_usage_perc."},
       {"vocabulary", {}, "All tokens that a model knows.", "roofcast models NAME"},
-      {"prompt", {"prompts", "input"}, "The text that is sent to the model.",
+      {"prompt", {"prompts", "prompt token", "prompt tokens"}, "The text that is sent to the model.",
        "--input-len, --isl"},
-      {"answer", {"answers", "output", "outputs"}, "The text that the model writes.",
+      {"output", {"output tokens", "output token"}, "The text that the model writes: its answer.",
        "--output-len, --osl"},
       {"context", {"longest sequence"},
        "The tokens that the model has before it: prompt and answer so far; each model has a "
@@ -67,7 +67,7 @@ std::vector<Entry> text_and_model() {
        "A cheap guess at the next tokens, from a small model or from repeated text, that the model "
        "then checks.",
        "--speculative-config, roofcast staircase --acceptance"},
-      {"acceptance", {"accepted"},
+      {"acceptance", {},
        "The probability that the model agrees with a drafted token, given that it agreed with "
        "those before it.",
        "roofcast simulate (draft acceptance)"},
@@ -118,7 +118,7 @@ std::vector<Entry> phases_and_limits() {
        "A drawing of the two limits of a machine: the speed at which it reads and the speed at "
        "which it computes; no work is above either.",
        "roofcast report profile, roofcast estimate"},
-      {"ridge point", {"ridge"},
+      {"ridge point", {"ridge", "ridge points"},
        "The arithmetic intensity at which reading and computing take equally long: the peak in "
        "FLOP/s divided by the bandwidth.",
        "roofcast estimate (ridge point), roofcast gpus NAME"},
@@ -140,7 +140,7 @@ std::vector<Entry> phases_and_limits() {
        "Model bandwidth utilisation: bytes of weights and KV cache that are read, as a share of "
        "what the bandwidth could bring in that time.",
        "roofcast estimate (MBU of decode); DCGM_FI_PROF_DRAM_ACTIVE is near it."},
-      {"GPU utilisation", {"engine busy", "busy"},
+      {"GPU utilisation", {"engine busy", "busy", "utilisation"},
        "The share of time in which anything at all runs on the GPU; it says nothing about how much "
        "of the GPU that work uses.",
        "nvidia-smi and DCGM_FI_DEV_GPU_UTIL; roofcast simulate (engine busy)"},
@@ -158,7 +158,7 @@ std::vector<Entry> serving() {
        "roofcast gpus"},
       {"CPU", {}, "The main processor of a computer; small models run on it, too.",
        "roofcast calibrate --device cpu"},
-      {"hardware profile", {"profile"},
+      {"hardware profile", {"hardware profiles"},
        "A file with what is known of a machine: peaks, bandwidth, memory and measured times.",
        "roofcast gpus NAME|FILE, roofcast calibrate"},
       {"replica", {"replicas"},
@@ -186,11 +186,11 @@ std::vector<Entry> serving() {
        "Storing weights, or keys and values, in fewer bits: less to read, at some cost in "
        "accuracy.",
        "--quantization, --kv-cache-dtype, roofcast estimate (other number formats)"},
-      {"bf16", {"16 bits"}, "A number format of 16 bits, or 2 bytes; the usual one for weights.",
+      {"bf16", {}, "A number format of 16 bits, or 2 bytes; the usual one for weights.",
        "--dtype"},
-      {"fp8", {"8 bits"}, "A number format of 8 bits, or 1 byte: half the size of bf16.",
+      {"fp8", {}, "A number format of 8 bits, or 1 byte: half the size of bf16.",
        "--quantization fp8, --kv-cache-dtype fp8"},
-      {"AWQ", {"awq", "4 bits"},
+      {"AWQ", {"awq"},
        "A way to store weights in 4 bits each; they are widened again before they are multiplied.",
        "--quantization awq"},
   };
@@ -200,17 +200,17 @@ std::vector<Entry> promises() {
   return {
       {"latency", {"latencies"}, "How long someone waits.",
        "roofcast simulate (TTFT, TPOT, ITL, E2E)"},
-      {"TTFT", {"time to first token", "first token"},
+      {"TTFT", {"time to first token"},
        "Time to first token: from sending the prompt to the first token of the answer.",
        "roofcast simulate (ttft_s); vLLM reports vllm:time_to_first_token_seconds."},
-      {"TPOT", {"time per output token", "further token"},
+      {"TPOT", {"time per output token"},
        "Time per output token: the mean time from one token of an answer to the next, after the "
        "first.",
        "roofcast simulate (tpot_s)"},
       {"ITL", {"inter-token latency"},
        "Inter-token latency: each single wait between two tokens of an answer.",
        "roofcast simulate (itl_s)"},
-      {"E2E", {"end to end", "whole answer"},
+      {"E2E", {"end to end"},
        "End to end: from sending the prompt to the last token of the answer.",
        "roofcast simulate (e2e_s); vLLM reports vllm:e2e_request_latency_seconds."},
       {"throughput", {}, "How much is done per second: requests or tokens.",
@@ -220,11 +220,11 @@ std::vector<Entry> promises() {
       {"percentile", {"p50", "p95", "p99"},
        "The p95 of a latency is the time within which 95 % of the requests are served.",
        "roofcast simulate, every latency"},
-      {"SLO", {"SLOs", "promise", "promises"},
+      {"SLO", {"SLOs", "service level objective"},
        "Service level objective: the promise that is made to users, such as a p95 of TTFT of at "
        "most half a second.",
        "--slo p95:ttft:500ms"},
-      {"SLO class", {"SLO classes", "class", "classes"},
+      {"SLO class", {"SLO classes"},
        "Requests that were promised the same: people who chat wait for each token, a batch job "
        "only for the end.",
        "the class of a row of a trace, roofcast simulate --trace"},

@@ -1,5 +1,6 @@
 // The answer for a deployment in sentences and numbers.
 import { data, element, table } from "./element.js";
+import { explained } from "./glossary.js";
 import { MACHINE } from "./questions.js";
 import { count, dollars, fixed, gib, percent, time } from "./format.js";
 
@@ -11,7 +12,7 @@ function card(title, figure, words, more) {
     { class: "card" },
     element("h2", {}, title),
     element("p", { class: "big" }, figure),
-    element("p", {}, words),
+    element("p", {}, ...explained(words)),
     more,
   );
 }
@@ -40,7 +41,7 @@ const LATENCIES = [
 
 function latencyCard(run) {
   const rows = LATENCIES.map(([key, name]) => [
-    name,
+    element("span", {}, ...explained(name)),
     ...["p50", "p95", "p99"].map((one) => data(run[key][one], time(run[key][one]))),
   ]);
   const columns = [
