@@ -101,7 +101,7 @@ std::vector<Entry> phases_and_limits() {
       {"FLOP/s", {"TFLOP/s", "GFLOP/s"},
        "Floating-point operations per second; the peak is the most that the hardware can do.",
        "roofcast gpus (TFLOP/s: 10^12)"},
-      {"bandwidth", {"memory bandwidth"},
+      {"bandwidth", {"memory bandwidth", "TB/s", "GB/s"},
        "How many bytes per second come from memory to where the arithmetic is done.",
        "roofcast gpus (TB/s: 10^12 bytes a second)"},
       {"GPU memory", {"HBM"},
