@@ -48,7 +48,8 @@ std::string whole_text(const LessonStep& step) {
 /// The choice of that key, or of that number from 1.
 const LessonChoice* choice_of(const LessonAsk& ask, std::string_view guess) {
   for (std::size_t i = 0; i < ask.choices.size(); ++i) {
-    if (lower(guess) == ask.choices[i].key || guess == std::to_string(i + 1)) return &ask.choices[i];
+    if (lower(guess) == ask.choices[i].key || guess == std::to_string(i + 1))
+      return &ask.choices[i];
   }
   return nullptr;
 }
@@ -117,9 +118,12 @@ LessonAnswer learn(const LessonQuestion& question, const Progress& progress) {
 std::optional<Judgement> judge(const LessonAsk& ask, std::string_view guess) {
   const std::string_view given = trimmed(guess);
   switch (ask.kind) {
-    case GuessKind::choice: return judge_choice(ask, given);
-    case GuessKind::number: return judge_number(ask, given);
-    case GuessKind::match: return judge_match(ask, given);
+    case GuessKind::choice:
+      return judge_choice(ask, given);
+    case GuessKind::number:
+      return judge_number(ask, given);
+    case GuessKind::match:
+      return judge_match(ask, given);
   }
   return std::nullopt;
 }

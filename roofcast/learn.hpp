@@ -36,8 +36,8 @@ inline constexpr const char* kLessonModel = "llama-3.1-8b";
 inline constexpr const char* kLessonGpu = "nvidia-h100-sxm";
 
 struct LessonQuestion {
-  /// What runs where. Unset, model and GPU are the lesson's; the engine is the one that runs on CPUs
-  /// if the GPU is one; and max_model_len is as long as fits if the model's own does not.
+  /// What runs where. Unset, model and GPU are the lesson's; the engine is the one that runs on
+  /// CPUs if the GPU is one; and max_model_len is as long as fits if the model's own does not.
   DeploymentOptions deployment{};
   /// Tokens of the prompt and of the answer, 1 and 2 up to kMaxLessonTokens; unset: 500 and 200, or
   /// what the model's context allows, in that proportion.
@@ -87,14 +87,14 @@ struct GuessBand {
 struct LessonAsk {
   GuessKind kind = GuessKind::choice;
   std::string prompt{};
-  std::vector<LessonChoice> choices{};   // of a choice or a match
-  std::optional<std::string> right{};    // key of the right choice
-  std::vector<LessonItem> items{};       // of a match
-  std::optional<double> truth{};         // of a number
+  std::vector<LessonChoice> choices{};      // of a choice or a match
+  std::optional<std::string> right{};       // key of the right choice
+  std::vector<LessonItem> items{};          // of a match
+  std::optional<double> truth{};            // of a number
   std::optional<std::string> truth_text{};  // the same as the reveal writes it, with its unit
-  std::string unit{};                    // of a number: "times", "%"
-  double start = 0, low = 0, high = 0;   // of a number: where a slider starts and ends
-  std::vector<GuessBand> bands{};        // of a number, ascending, from 0
+  std::string unit{};                       // of a number: "times", "%"
+  double start = 0, low = 0, high = 0;      // of a number: where a slider starts and ends
+  std::vector<GuessBand> bands{};           // of a number, ascending, from 0
 };
 
 struct LessonStep {
@@ -102,9 +102,9 @@ struct LessonStep {
   std::string title{};
   std::vector<std::string> text{};  // paragraphs before the guess
   std::optional<LessonAsk> ask{};
-  std::vector<std::string> reveal{};     // paragraphs after it
-  std::vector<std::string> figures{};    // keys of lesson_figures (reports/pages)
-  std::vector<std::string> terms{};      // keys of the glossary, in the order of their first use
+  std::vector<std::string> reveal{};   // paragraphs after it
+  std::vector<std::string> figures{};  // keys of lesson_figures (reports/pages)
+  std::vector<std::string> terms{};    // keys of the glossary, in the order of their first use
 };
 
 struct TeachBack {

@@ -31,8 +31,8 @@ void check(const LessonQuestion& question) {
   const auto check_tokens = [](const char* key, std::optional<std::int64_t> tokens,
                                std::int64_t least) {
     if (!tokens || (*tokens >= least && *tokens <= kMaxLessonTokens)) return;
-    throw Error(fmt::format("{}: expected {} to {} tokens", key, least,
-                            with_separators(kMaxLessonTokens)));
+    throw Error(
+        fmt::format("{}: expected {} to {} tokens", key, least, with_separators(kMaxLessonTokens)));
   };
   check_tokens("prompt", question.prompt, 1);
   check_tokens("generate", question.generate, 2);
@@ -106,18 +106,21 @@ void make_fit(LessonFacts& facts) {
 
 // ---- steps
 
-Bound main_bound(const StepEstimate& step) {
+/// Sets what most of the step's time goes to.
+void set_bound(const StepEstimate& step, LessonWork& work) {
   std::array<Seconds, 4> times{};
   for (const OperatorEstimate& op : step.operators) {
     times.at(static_cast<std::size_t>(op.bound)) += op.time;
   }
   // What is neither an operator nor hidden behind one: launches and host work.
-  times.at(static_cast<std::size_t>(Bound::latency)) = std::max(
-      times.at(static_cast<std::size_t>(Bound::latency)),
-      step.total - times.at(static_cast<std::size_t>(Bound::compute)) -
-          times.at(static_cast<std::size_t>(Bound::memory)) -
-          times.at(static_cast<std::size_t>(Bound::communication)));
-  return static_cast<Bound>(std::ranges::max_element(times) - times.begin());
+  times.at(static_cast<std::size_t>(Bound::latency)) =
+      std::max(times.at(static_cast<std::size_t>(Bound::latency)),
+               step.total - times.at(static_cast<std::size_t>(Bound::compute)) -
+                   times.at(static_cast<std::size_t>(Bound::memory)) -
+                   times.at(static_cast<std::size_t>(Bound::communication)));
+  const auto largest = std::ranges::max_element(times);
+  work.bound = static_cast<Bound>(largest - times.begin());
+  work.bound_share = std::min(1.0, *largest / step.total);
 }
 
 /// Shares of the datasheet's peaks; the bytes are those of weights and cache, as in MBU.
@@ -140,14 +143,14 @@ LessonWork lesson_work(const StepEstimate& step, const Gpu& gpu, std::int64_t ba
   if (stored.value > 0) work.intensity = flops / stored;
   work.flop_share = computing / step.total;
   work.bandwidth_share = reading / step.total;
-  work.bound = main_bound(step);
+  set_bound(step, work);
   return work;
 }
 
 LessonWork decode_of(const LessonFacts& facts, const RooflineStepTime& times, std::int64_t batch) {
   const std::int64_t context = facts.prompt + facts.generate / 2;
   return lesson_work(times.explain(decode_batch(facts.deployment.model, batch, context)),
-                 facts.deployment.gpu, batch);
+                     facts.deployment.gpu, batch);
 }
 
 void add_steps(LessonFacts& facts) {
@@ -155,8 +158,8 @@ void add_steps(LessonFacts& facts) {
   constexpr std::int64_t kLargestAsked = 64;
   const Deployment& deployment = facts.deployment;
   const RooflineStepTime times(deployment);
-  facts.prefill = lesson_work(times.explain(prefill_batch(1, facts.prompt)), deployment.gpu,
-                          facts.prompt);
+  facts.prefill =
+      lesson_work(times.explain(prefill_batch(1, facts.prompt)), deployment.gpu, facts.prompt);
   facts.decode = decode_of(facts, times, 1);
   facts.numbers.prefill = facts.prefill;
   const std::int64_t most = std::max<std::int64_t>(
@@ -173,15 +176,16 @@ void add_steps(LessonFacts& facts) {
   facts.speculative = with_drafts(1);
   facts.speculative_together = with_drafts(facts.together.batch);
   facts.tokens_per_step = tokens_per_speculative_step(facts.acceptance, facts.drafts);
-  const auto running = static_cast<std::int64_t>(std::round(facts.numbers.loads.back().mean_running));
+  const auto running =
+      static_cast<std::int64_t>(std::round(facts.numbers.loads.back().mean_running));
   facts.full = decode_of(facts, times, std::max<std::int64_t>(1, running));
 }
 
 void add_staircase(LessonFacts& facts) {
   facts.counts = count_staircase(facts.prompt, facts.generate);
   facts.numbers.tokens = time_staircase(facts.deployment, facts.prompt, facts.generate);
-  facts.short_prompt = time_staircase(facts.deployment, kShortPrompt,
-                                      std::min(kComparedToken, facts.generate));
+  facts.short_prompt =
+      time_staircase(facts.deployment, kShortPrompt, std::min(kComparedToken, facts.generate));
 }
 
 void add_estimate(LessonFacts& facts) {
@@ -214,8 +218,8 @@ std::int64_t requests_for(const LessonFacts& facts) {
 
 LessonLoad simulated(const LessonFacts& facts, double share, double rate,
                      const Progress& progress) {
-  SimulationQuestion question{
-      .scenario = with_options({}, ScenarioOptions{.deployment = facts.options})};
+  SimulationQuestion question{.scenario =
+                                  with_options({}, ScenarioOptions{.deployment = facts.options})};
   question.scenario.workload = SyntheticWorkload{.num_prompts = requests_for(facts),
                                                  .request_rate = rate,
                                                  .input = fixed_length(facts.prompt),
@@ -234,13 +238,16 @@ LessonLoad simulated(const LessonFacts& facts, double share, double rate,
 void add_loads(LessonFacts& facts, const Progress& progress) {
   const LessonLoad most = simulated(facts, 1, kAllAtOnce, progress);
   for (const double share : {0.1, 0.3, kTrapShare, 0.9}) {
-    facts.numbers.loads.push_back(
-        simulated(facts, share, share * most.requests_per_s, progress));
+    facts.numbers.loads.push_back(simulated(facts, share, share * most.requests_per_s, progress));
   }
   facts.numbers.loads.push_back(most);
 }
 
 }  // namespace
+
+Bytes LessonFacts::cache_of(std::int64_t tokens) const {
+  return cache_bytes_per_sequence(deployment.model, deployment.engine.kv_cache_dtype, tokens);
+}
 
 const LessonLoad& LessonFacts::load_at(double share) const {
   return *std::ranges::find(numbers.loads, share, &LessonLoad::share);
@@ -252,9 +259,8 @@ const LessonFormat& LessonFacts::format(std::string_view name) const {
 
 LessonFacts lesson_facts(const LessonQuestion& question, const Progress& progress) {
   check(question);
-  LessonFacts facts{.options = question.deployment,
-                    .acceptance = question.acceptance,
-                    .drafts = question.drafts};
+  LessonFacts facts{
+      .options = question.deployment, .acceptance = question.acceptance, .drafts = question.drafts};
   if (facts.options.model.empty()) facts.options.model = kLessonModel;
   if (facts.options.gpu.empty()) facts.options.gpu = kLessonGpu;
   choose_engine(facts);

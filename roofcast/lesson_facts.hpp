@@ -16,6 +16,7 @@ namespace roofcast {
 /// A step and what most of its time goes to.
 struct LessonWork : LessonBatch {
   Bound bound = Bound::memory;
+  double bound_share = 0;  // of the time, 0 to 1
 };
 
 /// The promise to people who chat, as the page's own default: 95 of 100 requests have their first
@@ -53,7 +54,9 @@ struct LessonFacts {
 
   std::int64_t context() const { return prompt + generate; }
   bool on_cpu() const { return is_cpu(deployment.gpu); }
-  /// "the GPU", "the CPU"
+  /// K, V and state of one sequence of so many tokens: all layers, all GPUs.
+  Bytes cache_of(std::int64_t tokens) const;
+  /// "GPU" or "CPU"
   std::string_view machine() const { return on_cpu() ? "CPU" : "GPU"; }
   const LessonLoad& load_at(double share) const;
   const LessonFormat& format(std::string_view name) const;

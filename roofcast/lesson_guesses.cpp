@@ -40,11 +40,12 @@ LessonStep start(const LessonFacts& facts) {
            "In each layer, attention lets a token look back at the tokens before it. For this, "
            "every token leaves two lists of numbers in every layer: a key, by which later tokens "
            "find it, and a value, which they take from it. People write K and V.",
-           fmt::format("In this lesson a prompt of {} is sent to the model, and it answers with {}. "
-                       "So the loop runs {} times. All times are those that this program predicts "
-                       "for {}.",
-                       counted(facts.prompt, "token"), counted(facts.generate, "token"),
-                       with_separators(facts.generate), headline(deployment))},
+           fmt::format(
+               "In this lesson a prompt of {} is sent to the model, and it answers with {}. "
+               "So the loop runs {} times. All times are those that this program predicts "
+               "for {}.",
+               counted(facts.prompt, "token"), counted(facts.generate, "token"),
+               with_separators(facts.generate), headline(deployment))},
       .reveal = {}};
 }
 
@@ -87,33 +88,35 @@ LessonStep grows(const LessonFacts& facts) {
                              {"text", "The text that goes through the model"},
                              {"layers", "The layers that a token passes"}},
                             "text"),
-          .reveal = {fmt::format(
-                         "The text. The first step computes the {} tokens of the prompt, the last "
-                         "one {}: the prompt and all of the answer but the token that it finds.",
-                         with_separators(facts.prompt),
-                         with_separators(facts.prompt + facts.generate - 1)),
-                     fmt::format("Added up over {} steps, {} tokens are computed. The finished text "
-                                 "has {}.",
-                                 with_separators(facts.generate),
-                                 with_separators(facts.counts.naive_kv_computations),
-                                 with_separators(facts.counts.cached_kv_computations)),
-                     fmt::format("The weights, {} here, the layers and the {} tokens to choose from "
-                                 "stay the same.",
-                                 size_words(facts.weights),
-                                 with_separators(facts.deployment.model.vocabulary))}};
+          .reveal = {
+              fmt::format("The text. The first step computes the {} tokens of the prompt, the last "
+                          "one {}: the prompt and all of the answer but the token that it finds.",
+                          with_separators(facts.prompt),
+                          with_separators(facts.prompt + facts.generate - 1)),
+              fmt::format("Added up over {} steps, {} tokens are computed. The finished text "
+                          "has {}.",
+                          with_separators(facts.generate),
+                          with_separators(facts.counts.naive_kv_computations),
+                          with_separators(facts.counts.cached_kv_computations)),
+              fmt::format("The weights, {} here, the layers and the {} tokens to choose from "
+                          "stay the same.",
+                          size_words(facts.weights),
+                          with_separators(facts.deployment.model.vocabulary))}};
 }
 
 /// Compares two steps of the loop without a cache: how much more they compute, and how much longer
 /// they take.
 std::string compared(const LessonFacts& facts, double work, double time) {
-  // Half of the extra work shows in the time: the rest is the same for any number of tokens.
-  if (time - 1 >= (work - 1) / 2) {
-    return "Where a step computes this many tokens, the time follows the work.";
-  }
+  // At least half of the extra work shows in the time.
+  if (time - 1 >= (work - 1) / 2) return "Here, too, the time follows the work.";
+  const std::string rest =
+      facts.decode.bound == Bound::memory
+          ? fmt::format("reading all {} of weights from memory", size_words(facts.weights))
+          : "starting the kernels, the pieces that it consists of";
   return fmt::format(
-      "So few tokens take hardly longer than one: the step has to read all {} of weights from "
-      "memory however few tokens it computes.",
-      size_words(facts.weights));
+      "Why so little? Part of each step is the same however few tokens it computes: "
+      "{}.",
+      rest);
 }
 
 LessonStep fortieth(const LessonFacts& facts) {
@@ -165,28 +168,30 @@ LessonStep cause(const LessonFacts& facts) {
            {"lost", "Their keys and values were thrown away, although they are the same each time"},
            {"choice", "Choosing a token takes all of them into account"}},
           "lost"),
-      .reveal = {
-          "A token looks back, never ahead. So its key and its value depend on itself and on the "
-          "tokens before it, and nothing that comes later changes them. They can be kept. The "
-          "memory that keeps them is the KV cache.",
-          fmt::format("Without it, keys and values are computed {} times in each layer, with it {} "
-                      "times: {} times less. For the whole answer that is {} instead of {}: {} "
-                      "times as fast.",
-                      with_separators(facts.counts.naive_kv_computations),
-                      with_separators(facts.counts.cached_kv_computations), ratio_words(waste),
-                      as_time(numbers.tokens.cached_total), as_time(numbers.tokens.naive_total),
-                      ratio_words(faster))},
+      .reveal =
+          {"A token looks back, never ahead. So its key and its value depend on itself and on the "
+           "tokens before it, and nothing that comes later changes them. They can be kept. The "
+           "memory that keeps them is the KV cache.",
+           fmt::format(
+               "Without it, keys and values are computed {} times in each layer, with it {} "
+               "times: {} times less. For the whole answer that is {} instead of {}: {} "
+               "times as fast.",
+               with_separators(facts.counts.naive_kv_computations),
+               with_separators(facts.counts.cached_kv_computations), ratio_words(waste),
+               as_time(numbers.tokens.cached_total), as_time(numbers.tokens.naive_total),
+               ratio_words(faster))},
       .figures = {"staircase_total"}};
   if (waste / faster >= 2) {
     step.reveal.push_back(fmt::format(
         "Why {} times and not {} times? Without a cache a step computes the whole text at once, "
-        "which this {} does well. With a cache it computes one token, and still has to read all {} "
-        "of weights for it. That reading is what is left, and the next guesses are about it.",
-        ratio_words(faster), ratio_words(waste), facts.machine(), size_words(facts.weights)));
+        "which this {} does well. With a cache it computes one token, and {}. That is what is "
+        "left, "
+        "and the next guesses are about it.",
+        ratio_words(faster), ratio_words(waste), facts.machine(), what_is_left(facts)));
   }
-  step.reveal.push_back(fmt::format(
-      "The price is memory: {} for each token, {} for this text.", size_words(facts.kv_per_token),
-      size_words(facts.kv_per_token * to_double(facts.context()))));
+  step.reveal.push_back(fmt::format("The price is memory: {} for each token, {} for this text.",
+                                    size_words(facts.kv_per_token),
+                                    size_words(facts.cache_of(facts.context()))));
   return step;
 }
 
@@ -201,30 +206,30 @@ LessonStep fixes(const LessonFacts& facts) {
       .choices = {{"reread", "The weights are read for one text at a time"},
                   {"recompute", "The same keys and values are computed for every token"},
                   {"single", "The weights are read for one token of a text at a time"}},
-      .items = {{"cache", "KV cache: keep what was computed", "recompute"},
-                {"batch", "Batching: several texts share a step", "reread"},
-                {"draft", "Speculative decoding: guess some tokens, check them in one step",
-                 "single"}}};
-  return {.key = "fixes",
-          .title = "Guess 5: three fixes",
-          .text = {"There are three kinds of waste in the simple loop, and a fix for each."},
-          .ask = std::move(ask),
-          .reveal =
-              {fmt::format("KV cache: the same keys and values are not computed again. The answer "
-                           "takes {} instead of {}.",
-                           as_time(numbers.tokens.cached_total),
-                           as_time(numbers.tokens.naive_total)),
-               fmt::format("Batching: the weights are read once for all texts of a step. With {} a "
-                           "step takes {} instead of {}, and each token costs {} of the {}'s time.",
-                           texts_words(many.batch), as_time(many.step), as_time(facts.decode.step),
-                           as_time(each), facts.machine()),
-               fmt::format("Speculative decoding: the weights are read once for several tokens of "
-                           "one text. With {} guessed a step, each right with probability {}, a "
-                           "step takes {} and yields {} tokens on average: {} a token.",
-                           counted(facts.drafts, "token"), as_percent(facts.acceptance, 0),
-                           as_time(facts.speculative), fixed(facts.tokens_per_step, 2),
-                           as_time(drafted)),
-               "They add up: engines use all three."}};
+      .items = {
+          {"cache", "KV cache: keep what was computed", "recompute"},
+          {"batch", "Batching: several texts share a step", "reread"},
+          {"draft", "Speculative decoding: guess some tokens, check them in one step", "single"}}};
+  return {
+      .key = "fixes",
+      .title = "Guess 5: three fixes",
+      .text = {"There are three kinds of waste in the simple loop, and a fix for each."},
+      .ask = std::move(ask),
+      .reveal = {
+          fmt::format("KV cache: the same keys and values are not computed again. The answer "
+                      "takes {} instead of {}.",
+                      as_time(numbers.tokens.cached_total), as_time(numbers.tokens.naive_total)),
+          fmt::format("Batching: the weights are read once for all texts of a step. With {} a "
+                      "step takes {} instead of {}, and each token costs {} of the {}'s time.",
+                      texts_words(many.batch), as_time(many.step), as_time(facts.decode.step),
+                      as_time(each), facts.machine()),
+          fmt::format("Speculative decoding: the weights are read once for several tokens of "
+                      "one text. With {} guessed a step, each right with probability {}, a "
+                      "step takes {} and yields {} tokens on average: {} a token.",
+                      counted(facts.drafts, "token"), as_percent(facts.acceptance, 0),
+                      as_time(facts.speculative), fixed(facts.tokens_per_step, 2),
+                      as_time(drafted)),
+          "They add up: engines use all three."}};
 }
 
 }  // namespace

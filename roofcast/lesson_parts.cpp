@@ -49,9 +49,8 @@ LessonAsk ask_number(const NumberAsk& number) {
   return {.kind = GuessKind::number,
           .prompt = number.prompt,
           .truth = number.truth,
-          .truth_text = number.truth_text.empty()
-                            ? ratio_words(number.truth) + " " + number.unit
-                            : number.truth_text,
+          .truth_text = number.truth_text.empty() ? ratio_words(number.truth) + " " + number.unit
+                                                  : number.truth_text,
           .unit = number.unit,
           .start = number.start,
           .low = number.low,

@@ -50,6 +50,10 @@ void add_serving(const LessonFacts& facts, std::vector<LessonStep>& steps);
 
 std::vector<TeachBack> teach_back(const LessonFacts& facts);
 
+/// What a step of one token does however little it computes: "still has to read all ... of
+/// weights".
+std::string what_is_left(const LessonFacts& facts);
+
 /// Why prefill and decode take what they take, each in a sentence.
 std::string why_prefill(const LessonFacts& facts);
 std::string why_decode(const LessonFacts& facts);

@@ -134,7 +134,8 @@ const Flags<SamplingQuestion>& sampling_flags() {
   using Q = SamplingQuestion;
   const auto temperature = [](const std::string& text, const std::string& flag) {
     return parse_number_by(
-        {.what = "temperature", .examples = "0, 0.7", .min = 0, .max = kMaxTemperature}, text, flag);
+        {.what = "temperature", .examples = "0, 0.7", .min = 0, .max = kMaxTemperature}, text,
+        flag);
   };
   const auto top_p = [](const std::string& text, const std::string& flag) {
     const double share = parse_share(text, flag);

@@ -98,9 +98,8 @@ SamplingAnswer sampling(const SamplingQuestion& question) {
                         .inputs = question,
                         .text = kText,
                         .words = sampled(kWords, question)};
-  answer.kept = std::ranges::count_if(answer.words, [](const SampledWord& word) {
-    return word.chance > 0;
-  });
+  answer.kept =
+      std::ranges::count_if(answer.words, [](const SampledWord& word) { return word.chance > 0; });
   return answer;
 }
 

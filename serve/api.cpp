@@ -39,9 +39,8 @@ namespace {
 constexpr int kYes = 0;
 constexpr int kNo = 3;
 
-constexpr std::array<std::string_view, 8> kCommands = {"memory",   "estimate", "staircase",
-                                                       "learn",    "sampling", "simulate",
-                                                       "capacity", "compare"};
+constexpr std::array<std::string_view, 8> kCommands = {
+    "memory", "estimate", "staircase", "learn", "sampling", "simulate", "capacity", "compare"};
 constexpr std::array<std::string_view, 5> kDrawn = {"simulate", "staircase", "learn", "sampling",
                                                     "capacity"};
 constexpr std::array<std::string_view, 3> kQuick = {"memory", "estimate", "sampling"};

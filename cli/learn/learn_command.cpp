@@ -113,8 +113,8 @@ LessonAnswer only(LessonAnswer answer, const std::string& key) {
 
 /// A person sits at both ends.
 bool is_conversation(const CommandContext& context, OutputFormat format) {
-  return format == OutputFormat::table && &context.out == &std::cout &&
-         isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
+  return format == OutputFormat::table && &context.out == &std::cout && isatty(STDIN_FILENO) == 1 &&
+         isatty(STDOUT_FILENO) == 1;
 }
 
 // ---- glossary and sampling
@@ -140,9 +140,10 @@ int run_glossary(CommandContext& context) {
   if (terms.empty()) {
     std::vector<std::string> names;
     for (const GlossaryTerm& term : glossary()) names.push_back(term.term);
-    throw UsageError(fmt::format("learn glossary: no term '{}'{} (roofcast learn glossary lists "
-                                 "them)",
-                                 sought, did_you_mean(sought, names)));
+    throw UsageError(
+        fmt::format("learn glossary: no term '{}'{} (roofcast learn glossary lists "
+                    "them)",
+                    sought, did_you_mean(sought, names)));
   }
   Document document{.machine = to_json(glossary_answer(terms)), .sections = {}};
   for (const GlossaryTerm& term : terms) {
@@ -189,12 +190,13 @@ int run_learn(CommandContext& context) {
   }
   LessonQuestion question;
   std::string step;
-  Usage usage{.synopsis = "roofcast learn [STEP] [--model M --gpu G]; roofcast learn glossary [TERM]",
-              .example = "roofcast learn --model llama-3.1-8b --gpu h100",
-              .options = option_group("Options"),
-              .unlisted = scheduler_options(question.deployment),
-              .positional = {},
-              .subcommands = {"glossary", "sampling"}};
+  Usage usage{
+      .synopsis = "roofcast learn [STEP] [--model M --gpu G]; roofcast learn glossary [TERM]",
+      .example = "roofcast learn --model llama-3.1-8b --gpu h100",
+      .options = option_group("Options"),
+      .unlisted = scheduler_options(question.deployment),
+      .positional = {},
+      .subcommands = {"glossary", "sampling"}};
   usage.options.add_options()("step", po::value(&step)->value_name("STEP"),
                               "only this step: shape, cause, roofline ...; teach-back");
   add_flags(usage.options, lesson_flags(), question);

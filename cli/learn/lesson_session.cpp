@@ -55,8 +55,10 @@ void show_choices(const LessonAsk& ask, Session& session) {
 
 std::string prompt_of(const LessonAsk& ask) {
   switch (ask.kind) {
-    case GuessKind::choice: return fmt::format("Your guess (1-{}): ", ask.choices.size());
-    case GuessKind::number: return fmt::format("Your guess ({}): ", ask.unit);
+    case GuessKind::choice:
+      return fmt::format("Your guess (1-{}): ", ask.choices.size());
+    case GuessKind::number:
+      return fmt::format("Your guess ({}): ", ask.unit);
     case GuessKind::match:
       return fmt::format("The numbers for a to {}, such as 1 2 3: ",
                          static_cast<char>('a' + ask.items.size() - 1));

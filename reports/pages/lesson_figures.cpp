@@ -25,7 +25,8 @@ std::vector<Figure> staircase_of(const LessonAnswer& answer) {
 // ---- roofline
 
 /// FLOP/s that a step reaches: its share of the peak.
-FigurePoint reached(const LessonBatch& step, const LessonNumbers& numbers, const std::string& name) {
+FigurePoint reached(const LessonBatch& step, const LessonNumbers& numbers,
+                    const std::string& name) {
   const FlopsPerSecond rate = numbers.peak * step.flop_share;
   return {.x = step.intensity.value,
           .y = rate.value / 1e9,
@@ -41,23 +42,24 @@ Figure roofline(const LessonAnswer& answer) {
   Figure figure{
       .key = "lesson_roofline",
       .title = "The roofline: what the machine can do, and what a step does",
-      .caption = fmt::format("The slope is the memory, {}; the flat part is the arithmetic, {}. They "
-                             "meet at the ridge point, {} FLOP/byte.",
-                             as_rate(numbers.bandwidth), as_rate(numbers.peak),
-                             fixed(numbers.ridge.value, 1)),
+      .caption = fmt::format(
+          "The slope is the memory, {}; the flat part is the arithmetic, {}. They "
+          "meet at the ridge point, {} FLOP/byte.",
+          as_rate(numbers.bandwidth), as_rate(numbers.peak), fixed(numbers.ridge.value, 1)),
       .x = {.title = "arithmetic intensity (FLOP/byte)",
             .scale = AxisScale::logarithmic,
             .low = low,
             .high = high},
       .y = {.title = "rate (GFLOP/s)", .scale = AxisScale::logarithmic},
-      .table = {.title = "",
-                .columns = {{"Step", false}, {"FLOP/byte"}, {"Rate"}, {"Of the peak"},
-                            {"Of the bandwidth"}},
-                .rows = {}}};
-  figure.series.push_back(
-      {.name = "roofline",
-       .points = {{.x = low, .y = low * slope}, {.x = numbers.ridge.value, .y = peak},
-                  {.x = high, .y = peak}}});
+      .table = {
+          .title = "",
+          .columns =
+              {{"Step", false}, {"FLOP/byte"}, {"Rate"}, {"Of the peak"}, {"Of the bandwidth"}},
+          .rows = {}}};
+  figure.series.push_back({.name = "roofline",
+                           .points = {{.x = low, .y = low * slope},
+                                      {.x = numbers.ridge.value, .y = peak},
+                                      {.x = high, .y = peak}}});
   const auto add_row = [&](const std::string& name, const LessonBatch& step) {
     figure.table.rows.push_back({name, fixed(step.intensity.value, 1),
                                  as_rate(numbers.peak * step.flop_share),
@@ -74,9 +76,8 @@ Figure roofline(const LessonAnswer& answer) {
                            .mark = Mark::points,
                            .points = {reached(numbers.prefill, numbers, "prefill of " + prompt)}});
   add_row("prefill of " + prompt, numbers.prefill);
-  figure.marked.push_back({.axis = MarkedValue::Across::x,
-                           .value = numbers.ridge.value,
-                           .name = "ridge point"});
+  figure.marked.push_back(
+      {.axis = MarkedValue::Across::x, .value = numbers.ridge.value, .name = "ridge point"});
   return figure;
 }
 
@@ -85,8 +86,9 @@ Figure roofline(const LessonAnswer& answer) {
 Figure batches(const LessonAnswer& answer) {
   Figure figure{.key = "lesson_batches",
                 .title = "Tokens per second over the texts in a batch",
-                .caption = "Decode steps in the middle of the answer, up to as many texts as fit or "
-                           "as the engine takes, at most 256.",
+                .caption =
+                    "Decode steps in the middle of the answer, up to as many texts as fit or "
+                    "as the engine takes, at most 256.",
                 .x = {.title = "texts in a step", .scale = AxisScale::logarithmic},
                 .y = {.title = "tokens/s of all texts", .scale = AxisScale::logarithmic},
                 .table = {.title = "",
@@ -110,8 +112,9 @@ Figure formats(const LessonAnswer& answer) {
   const TimeUnit unit = unit_for(longest);
   Figure figure{.key = "lesson_formats",
                 .title = "A decode step in other number formats",
-                .caption = "One text, mean over its answer. A format that the hardware cannot "
-                           "multiply is widened first.",
+                .caption =
+                    "One text, mean over its answer. A format that the hardware cannot "
+                    "multiply is widened first.",
                 .x = {.title = "weights, KV cache", .scale = AxisScale::category},
                 .y = {.title = with_unit("decode step", unit), .low = 0},
                 .horizontal = true,
@@ -133,7 +136,11 @@ Figure formats(const LessonAnswer& answer) {
 
 Table load_table(const std::vector<LessonLoad>& loads) {
   Table table{.title = "",
-              .columns = {{"Load", false}, {"Requests/s"}, {"TTFT p95"}, {"TPOT p95"}, {"Busy"},
+              .columns = {{"Load", false},
+                          {"Requests/s"},
+                          {"TTFT p95"},
+                          {"TPOT p95"},
+                          {"Busy"},
                           {"Texts at once"}},
               .rows = {}};
   for (const LessonLoad& load : loads) {
@@ -149,9 +156,10 @@ Figure loads(const LessonAnswer& answer) {
   const auto& all = answer.numbers.loads;
   Figure figure{.key = "lesson_loads",
                 .title = "Waiting over the load",
-                .caption = "What 95 of 100 requests wait at most: for the first token (TTFT), and "
-                           "for each further one (TPOT). The load is a share of the most that is "
-                           "served.",
+                .caption =
+                    "What 95 of 100 requests wait at most: for the first token (TTFT), and "
+                    "for each further one (TPOT). The load is a share of the most that is "
+                    "served.",
                 .x = {.title = "load", .scale = AxisScale::category},
                 .y = {.title = "p95 (ms)", .scale = AxisScale::logarithmic},
                 .table = load_table(all)};
@@ -170,8 +178,9 @@ Figure busy(const LessonAnswer& answer) {
   const auto& all = answer.numbers.loads;
   Figure figure{.key = "lesson_busy",
                 .title = "Busy over the load",
-                .caption = "The share of the time with a step in progress, beside the share of the "
-                           "most that is served.",
+                .caption =
+                    "The share of the time with a step in progress, beside the share of the "
+                    "most that is served.",
                 .x = {.title = "load (% of the most)", .low = 0, .high = 100},
                 .y = {.title = "share (%)", .low = 0, .high = 100},
                 .table = load_table(all)};
@@ -193,17 +202,21 @@ std::vector<Figure> lesson_figures(const LessonAnswer& answer) {
 }
 
 Figure sampling_figure(const SamplingAnswer& answer) {
-  Figure figure{
-      .key = "sampling",
-      .title = fmt::format("After \"{}\"", answer.text),
-      .caption = fmt::format("{} of {} words can be chosen. The words and their scores are invented.",
-                             answer.kept, answer.words.size()),
-      .x = {.title = "next word", .scale = AxisScale::category},
-      .y = {.title = "probability (%)", .low = 0, .high = 100},
-      .table = {.title = "",
-                .columns = {{"Word", false}, {"Score"}, {"Model"}, {"Temperature"}, {"Chance"},
-                            {"Removed by", false}},
-                .rows = {}}};
+  Figure figure{.key = "sampling",
+                .title = fmt::format("After \"{}\"", answer.text),
+                .caption = fmt::format(
+                    "{} of {} words can be chosen. The words and their scores are invented.",
+                    answer.kept, answer.words.size()),
+                .x = {.title = "next word", .scale = AxisScale::category},
+                .y = {.title = "probability (%)", .low = 0, .high = 100},
+                .table = {.title = "",
+                          .columns = {{"Word", false},
+                                      {"Score"},
+                                      {"Model"},
+                                      {"Temperature"},
+                                      {"Chance"},
+                                      {"Removed by", false}},
+                          .rows = {}}};
   FigureSeries model{.name = "model", .mark = Mark::bars};
   FigureSeries chance{.name = "as set", .mark = Mark::bars};
   for (std::size_t i = 0; i < answer.words.size(); ++i) {

@@ -1,10 +1,12 @@
 // Every term: a page of its own, and behind each use of a term in a text.
 import { element } from "./element.js";
+import { address } from "./state.js";
 
 const byId = (id) => document.getElementById(id);
 let terms = new Map(); // by key
 let pattern = /$^/g; // any spelling, longest first
 let bySpelling = new Map(); // in lower case
+let state = {}; // of the page, which links keep
 
 const isAbbreviation = (spelling) => !/[a-z]/.test(spelling);
 
@@ -65,7 +67,11 @@ function open(term, button) {
     element("p", { class: "said", id: "term-name" }, term.term),
     element("p", {}, term.meaning),
     element("p", { class: "small" }, term.where),
-    element("p", { class: "small" }, element("a", { href: "#glossary?term=" + term.key }, "Glossary")),
+    element(
+      "p",
+      { class: "small" },
+      element("a", { href: address("glossary", { ...state, term: term.key }) }, "Glossary"),
+    ),
   );
   box.showPopover();
   const at = button.getBoundingClientRect();
@@ -80,6 +86,7 @@ function open(term, button) {
 /// Returns {show()}.
 export function startGlossary(values, list) {
   read(list);
+  state = values;
   const box = byId("term");
   box.addEventListener("toggle", (event) => {
     const isLost = document.activeElement === document.body || box.contains(document.activeElement);

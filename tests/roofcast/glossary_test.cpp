@@ -53,8 +53,7 @@ TEST(Glossary, TermsOfATextAreWholeWordsAndTheLongestOfThem) {
 }
 
 TEST(Glossary, ReadsBack) {
-  test::read_back(glossary_answer(glossary()), glossary_answer_from_json,
-                  glossary_answer_schema());
+  test::read_back(glossary_answer(glossary()), glossary_answer_from_json, glossary_answer_schema());
 }
 
 }  // namespace

@@ -21,9 +21,8 @@ constexpr const char* kCpuProfile = ROOFCAST_SOURCE_DIR "/tests/golden/profiles/
 
 LessonAnswer lesson(const char* model, const char* gpu, std::int64_t prompt = 500,
                     std::int64_t generate = 200) {
-  return learn({.deployment = {.model = model, .gpu = gpu},
-                .prompt = prompt,
-                .generate = generate});
+  return learn(
+      {.deployment = {.model = model, .gpu = gpu}, .prompt = prompt, .generate = generate});
 }
 
 const LessonAnswer& on_h100() {
@@ -263,8 +262,8 @@ std::set<std::string> abbreviations(const std::string& text) {
       continue;
     }
     const bool capitals = word.size() > 1 && std::ranges::all_of(word, [](char letter) {
-      return letter >= 'A' && letter <= 'Z';
-    });
+                            return letter >= 'A' && letter <= 'Z';
+                          });
     if (capitals) found.insert(word);
     word.clear();
   }
@@ -281,8 +280,8 @@ std::string without(std::string text, const std::string& name) {
 TEST(Lesson, EveryAbbreviationIsInTheGlossary) {
   for (const LessonAnswer* answer : {&on_h100(), &on_cpu()}) {
     for (const LessonStep& one : answer->steps) {
-      const std::string text =
-          without(without(all_of(one), answer->headline), answer->inputs.deployment.gpu_display_name);
+      const std::string text = without(without(all_of(one), answer->headline),
+                                       answer->inputs.deployment.gpu_display_name);
       for (const std::string& word : abbreviations(text)) {
         EXPECT_FALSE(terms_of(word).empty()) << one.key << ": " << word;
       }

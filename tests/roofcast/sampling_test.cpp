@@ -15,11 +15,8 @@ constexpr double kClose = 1e-12;
 
 /// Scores ln 8, ln 4, ln 2, ln 1, ln 1: probabilities 8, 4, 2, 1 and 1 of 16.
 const std::vector<ScoredWord>& words() {
-  static const std::vector<ScoredWord> all = {{"c", std::log(2.0)},
-                                              {"a", std::log(8.0)},
-                                              {"b", std::log(4.0)},
-                                              {"d", 0.0},
-                                              {"e", 0.0}};
+  static const std::vector<ScoredWord> all = {
+      {"c", std::log(2.0)}, {"a", std::log(8.0)}, {"b", std::log(4.0)}, {"d", 0.0}, {"e", 0.0}};
   return all;
 }
 

@@ -125,8 +125,8 @@ TEST(Api, FiguresHaveOptionsWordsAndTables) {
 
 TEST(Api, ALessonComesWithItsFiguresAndIsTheCommandLines) {
   Api api(unhurried(), "none.db");
-  const ApiAnswer lesson = api.figures(
-      "learn", R"({"model": "gpt2", "gpu": "h100", "prompt": 20, "generate": 10})");
+  const ApiAnswer lesson =
+      api.figures("learn", R"({"model": "gpt2", "gpu": "h100", "prompt": 20, "generate": 10})");
   ASSERT_EQ(lesson.status, 200) << lesson.body.dump();
   const CommandResult typed =
       run_command("learn --model gpt2 --gpu h100 --prompt 20 --generate 10 -o json");

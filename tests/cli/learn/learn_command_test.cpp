@@ -62,8 +62,7 @@ TEST(LearnCommand, PrintsOneStep) {
 }
 
 TEST(LearnCommand, OtherFormatsHaveTheSame) {
-  const auto json =
-      nlohmann::json::parse(run_command(std::string("learn -o json") + kSmall).out);
+  const auto json = nlohmann::json::parse(run_command(std::string("learn -o json") + kSmall).out);
   EXPECT_EQ(json["command"], "learn");
   EXPECT_EQ(json["steps"].size(), small_lesson().steps.size());
   EXPECT_THAT(run_command(std::string("learn cause -o md") + kSmall).out,
@@ -133,9 +132,9 @@ TEST(LessonSession, AnEmptyLineSkipsAndNonsenseIsAskedAgain) {
 }
 
 TEST(LessonSession, EndsPolitelyAtTheEndOfTheInput) {
-  EXPECT_THAT(held(one_step("grows"), ""),
-              AllOf(HasSubstr("roofcast learn grows shows this step again"),
-                    Not(HasSubstr("Added up"))));
+  EXPECT_THAT(
+      held(one_step("grows"), ""),
+      AllOf(HasSubstr("roofcast learn grows shows this step again"), Not(HasSubstr("Added up"))));
 }
 
 TEST(LessonSession, GoesToTheLastQuestion) {
