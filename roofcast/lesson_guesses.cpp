@@ -33,7 +33,7 @@ LessonStep start(const LessonFacts& facts) {
                "in {}. Each layer is arithmetic with fixed numbers, the weights; this model has {} "
                "of them. At the end every token that the model knows, {} in all, has a score. One "
                "token is chosen by its score and written behind the text. Then everything starts "
-               "again with the longer text.",
+               "again with the longer text. One such round is a step.",
                with_separators(static_cast<std::int64_t>(deployment.model.layers.size())),
                deployment.model.name, amount_words(to_double(facts.parameters)),
                with_separators(deployment.model.vocabulary)),
@@ -229,7 +229,7 @@ LessonStep fixes(const LessonFacts& facts) {
                       counted(facts.drafts, "token"), as_percent(facts.acceptance, 0),
                       as_time(facts.speculative), fixed(facts.tokens_per_step, 2),
                       as_time(drafted)),
-          "They add up: engines use all three."}};
+          "They add up: the programs that serve models, called engines, use all three."}};
 }
 
 }  // namespace

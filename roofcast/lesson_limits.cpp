@@ -18,25 +18,25 @@ double prefill_gain(const LessonFacts& facts) {
 
 LessonStep phases(const LessonFacts& facts) {
   const Seconds one_by_one = facts.decode.step * to_double(facts.prompt);
-  return {
-      .key = "phases",
-      .title = "Prefill and decode",
-      .text = {fmt::format("With a KV cache a request has two phases. In prefill, all {} tokens "
-                           "of the prompt go through the model together, in one step of {}. In "
-                           "decode, each step takes the newest token only and finds the next "
-                           "one.",
-                           with_separators(facts.prompt), as_time(facts.prefill.step))},
-      .ask = ask_number(
-          {.prompt = fmt::format("If the prompt went through the model token by token, as in "
-                                 "decode: how many times as long would its {} tokens take?",
-                                 with_separators(facts.prompt)),
-           .truth = prefill_gain(facts),
-           .start = 2,
-           .high = 2000}),
-      .reveal = {fmt::format("{} steps of {} are {}: {} times as long.",
-                             with_separators(facts.prompt), as_time(facts.decode.step),
-                             as_time(one_by_one), ratio_words(prefill_gain(facts))),
-                 why_prefill(facts), why_decode(facts)}};
+  return {.key = "phases",
+          .title = "Prefill and decode",
+          .text = {fmt::format("With a KV cache a request, that is a prompt and its answer, has "
+                               "two phases. In prefill, all {} tokens "
+                               "of the prompt go through the model together, in one step of {}. In "
+                               "decode, each step takes the newest token only and finds the next "
+                               "one.",
+                               with_separators(facts.prompt), as_time(facts.prefill.step))},
+          .ask = ask_number(
+              {.prompt = fmt::format("If the prompt went through the model token by token, as in "
+                                     "decode: how many times as long would its {} tokens take?",
+                                     with_separators(facts.prompt)),
+               .truth = prefill_gain(facts),
+               .start = 2,
+               .high = 2000}),
+          .reveal = {fmt::format("{} steps of {} are {}: {} times as long.",
+                                 with_separators(facts.prompt), as_time(facts.decode.step),
+                                 as_time(one_by_one), ratio_words(prefill_gain(facts))),
+                     why_prefill(facts), why_decode(facts)}};
 }
 
 /// "293 times less than", "1.7 times more than".

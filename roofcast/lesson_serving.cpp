@@ -109,10 +109,11 @@ LessonStep slo(const LessonFacts& facts) {
                        "chat be: of 100 requests, 95 have their first token within {} and "
                        "further tokens within {} each.",
                        duration(kChatFirstToken.value), duration(kChatFurtherToken.value)),
-           fmt::format("If all requests wait from the start, this deployment serves {} a second, "
-                       "each of {} and {}. That is the most, and all that a batch job asks for.",
-                       fixed(most.requests_per_s, 2), counted(facts.prompt, "prompt token"),
-                       counted(facts.generate, "answer token"))},
+           fmt::format(
+               "If all requests wait from the start, this deployment ({}) serves {} a second, "
+               "each of {} and {}. That is the most, and all that a batch job asks for.",
+               headline(facts.deployment), fixed(most.requests_per_s, 2),
+               counted(facts.prompt, "prompt token"), counted(facts.generate, "answer token"))},
       .ask =
           ask_choice("Requests now arrive one by one, at random. Up to which load is the promise "
                      "to chat kept?",
@@ -220,7 +221,7 @@ std::string what_helps(const LessonFacts& facts) {
     case Bound::latency:
       return "Neither memory nor arithmetic is the limit: the step waits for kernels to start and "
              "for the program around them. What helps is fewer and larger kernels, more texts in "
-             "each step, or a faster host.";
+             "each step, or a faster processor to start them.";
     case Bound::communication:
       return "The exchange between GPUs is the limit. What helps is a faster link or fewer GPUs "
              "for "
