@@ -249,7 +249,7 @@ LessonStep night(const LessonFacts& facts) {
               "arithmetic peak that is in use. \"There is plenty left\", someone "
               "writes, \"so it cannot be the {}.\"",
               texts_words(full.batch), as_percent(full.flop_share, 0), facts.machine())},
-          .ask = ask_choice("What does most of the time of such a step go to?", std::move(choices),
+          .ask = ask_choice("What takes the largest part of such a step?", std::move(choices),
                             std::string(key_of(full.bound))),
           .reveal = {
               fmt::format("A decode step of {} takes {}, and {} of that goes to {}. It uses {} of "
