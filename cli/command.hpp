@@ -40,6 +40,7 @@ int run_gpus(CommandContext&);
 int run_memory(CommandContext&);
 int run_estimate(CommandContext&);
 int run_staircase(CommandContext&);
+int run_learn(CommandContext&);
 int run_simulate(CommandContext&);
 int run_capacity(CommandContext&);
 int run_plan(CommandContext&);

@@ -23,6 +23,8 @@ constexpr Command kCommands[] = {
      run_memory},
     {"estimate", "what a token costs: prefill and decode time from the roofline", run_estimate},
     {"staircase", "what a KV cache saves: generation with and without it", run_staircase},
+    {"learn", "learn LLM inference by guessing: KV cache, roofline, batches; a glossary",
+     run_learn},
     {"simulate", "whether the SLO is met: a trace or synthetic load through the engine's scheduler",
      run_simulate},
     {"capacity",

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -13,6 +14,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/io/named_pipe.hpp"
@@ -20,6 +22,7 @@
 #include "planner/evaluate_all.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "reports/store.hpp"
+#include "roofcast/gpus.hpp"
 #include "serve/access.hpp"
 #include "serve/api.hpp"
 #include "serve/http_server.hpp"
@@ -47,8 +50,8 @@ std::string token_of(const std::string& text) {
   return token;
 }
 
-Usage serve_usage(ServeOptions& target) {
-  Usage usage{.synopsis = "roofcast serve [--port N] [--store FILE] [options]",
+Usage serve_usage(ServeOptions& target, std::vector<std::string>& profiles) {
+  Usage usage{.synopsis = "roofcast serve [--port N] [--store FILE] [--gpu FILE...] [options]",
               .example = "roofcast serve --port 8090 --store roofcast.db",
               .options = option_group("Options"),
               .unlisted = {},
@@ -82,7 +85,9 @@ Usage serve_usage(ServeOptions& target) {
             return static_cast<int>(parse_count_by(rule, text, flag));
           })
           ->value_name("N"),
-      "questions answered in parallel (default: cores)");
+      "questions answered in parallel (default: cores)")(
+      "gpu", po::value(&profiles)->multitoken()->value_name("FILE"),
+      "hardware profiles to offer in addition to the built-in ones");
   return usage;
 }
 
@@ -112,6 +117,28 @@ void check_access(const ServeOptions& options) {
         "--host " + options.host +
         ": reachable by other machines, so --token is required (openssl rand -hex 16 makes one)");
   }
+}
+
+/// The profiles by name. Throws Error for one that cannot be read or whose name is taken.
+std::vector<OfferedProfile> offered_profiles(const std::vector<std::string>& paths) {
+  std::vector<std::string> taken;
+  if (!paths.empty()) {
+    for (const GpuFacts& gpu : list_gpus().gpus) taken.push_back(gpu.name);
+  }
+  std::vector<OfferedProfile> profiles;
+  for (const std::string& path : paths) {
+    if (!std::filesystem::is_regular_file(path)) {
+      throw Error(path + ": cannot be read; expected a hardware profile");
+    }
+    const std::string whole = std::filesystem::absolute(path).string();  // never read as a name
+    const std::string name = describe_gpu(whole).gpu.name;
+    if (std::ranges::find(taken, name) != taken.end()) {
+      throw Error(fmt::format("{}: name: there is another GPU named {}", path, name));
+    }
+    taken.push_back(name);
+    profiles.push_back({.name = name, .path = whole});
+  }
+  return profiles;
 }
 
 std::string address(const ServeOptions& options, int port) {
@@ -167,10 +194,12 @@ void answer_until_signal(HttpServer& server, Api& api) {
 int run_serve(CommandContext& context) {
   ServeOptions options;
   options.api.runs_at_once = available_threads();
-  const auto common = parse(context, serve_usage(options));
+  std::vector<std::string> profiles;
+  const auto common = parse(context, serve_usage(options, profiles));
   if (!common) return kExitDone;
   check_access(options);
   options.api.saves = check_store(options.store);
+  options.api.profiles = offered_profiles(profiles);
 
   limit_heaps(kHeapsBeside + options.api.runs_at_once);
   HttpServer server(options.connections);

@@ -159,6 +159,55 @@ StaircaseQuestion staircase_question(StaircaseQuestion question,
   return question;
 }
 
+const Flags<LessonQuestion>& lesson_flags() {
+  using Q = LessonQuestion;
+  static const Flags<Q> flags = {
+      {.name = "prompt",
+       .placeholder = "TOKENS",
+       .help = "tokens of the prompt (default 500, or what the model takes)",
+       .read = into(&Q::prompt, parse_token_count)},
+      {.name = "generate",
+       .placeholder = "TOKENS",
+       .help = "tokens of the answer (default 200, or what the model takes)",
+       .read = into(&Q::generate, parse_token_count)},
+      {.name = "acceptance",
+       .placeholder = "P",
+       .help = "probability that a draft token is accepted (default 0.7)",
+       .read = into(&Q::acceptance, parse_share)},
+      {.name = "num-speculative-tokens",
+       .placeholder = "K",
+       .help = "draft tokens per step (default 4)",
+       .read = into(&Q::drafts, parse_drafts)}};
+  return flags;
+}
+
+const Flags<SamplingQuestion>& sampling_flags() {
+  using Q = SamplingQuestion;
+  const auto temperature = [](const std::string& text, const std::string& flag) {
+    return parse_number_by(
+        {.what = "temperature", .examples = "0, 0.7", .min = 0, .max = kMaxTemperature}, text,
+        flag);
+  };
+  const auto top_p = [](const std::string& text, const std::string& flag) {
+    const double share = parse_share(text, flag);
+    if (share > 0) return share;
+    throw UsageError(flag + ": '" + text + "' must be above 0");
+  };
+  static const Flags<Q> flags = {{.name = "temperature",
+                                  .placeholder = "T",
+                                  .help = "divides the scores (default 1; 0: the likeliest word)",
+                                  .read = into(&Q::temperature, temperature)},
+                                 {.name = "top-k",
+                                  .placeholder = "K",
+                                  .help = "keeps the K likeliest words (default all)",
+                                  .read = into(&Q::top_k, parse_positive)},
+                                 {.name = "top-p",
+                                  .placeholder = "P",
+                                  .help = "keeps the likeliest words up to a sum of P (default 1)",
+                                  .read = into(&Q::top_p, top_p)}};
+  return flags;
+}
+
 const Flags<SimulationQuestion>& simulation_flags() {
   using Q = SimulationQuestion;
   static const Flags<Q> flags = {{.name = "explain",

@@ -10,7 +10,9 @@
 #include "planner/flags/scenario_flags.hpp"
 #include "roofcast/capacity.hpp"
 #include "roofcast/estimate.hpp"
+#include "roofcast/learn.hpp"
 #include "roofcast/memory.hpp"
+#include "roofcast/sampling.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/staircase.hpp"
 
@@ -32,6 +34,12 @@ const Flags<StaircaseQuestion>& staircase_flags();
 /// too many tokens to time, and for flags that would change nothing.
 StaircaseQuestion staircase_question(StaircaseQuestion question,
                                      const DeploymentOptions& deployment);
+
+/// prompt, generate, acceptance, num-speculative-tokens.
+const Flags<LessonQuestion>& lesson_flags();
+
+/// temperature, top-k, top-p.
+const Flags<SamplingQuestion>& sampling_flags();
 
 /// explain.
 const Flags<SimulationQuestion>& simulation_flags();

@@ -16,6 +16,7 @@
 
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
+#include "reports/pages/lesson_figures.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/simulation_report.hpp"
 #include "reports/pages/staircase_figures.hpp"
@@ -38,9 +39,11 @@ namespace {
 constexpr int kYes = 0;
 constexpr int kNo = 3;
 
-constexpr std::array<std::string_view, 6> kCommands = {"memory",   "estimate", "staircase",
-                                                       "simulate", "capacity", "compare"};
-constexpr std::array<std::string_view, 3> kDrawn = {"simulate", "staircase", "capacity"};
+constexpr std::array<std::string_view, 8> kCommands = {
+    "memory", "estimate", "staircase", "learn", "sampling", "simulate", "capacity", "compare"};
+constexpr std::array<std::string_view, 5> kDrawn = {"simulate", "staircase", "learn", "sampling",
+                                                    "capacity"};
+constexpr std::array<std::string_view, 3> kQuick = {"memory", "estimate", "sampling"};
 
 /// Returns freed memory to the system after long work, which took a lot of it.
 class FreedMemory {
@@ -101,6 +104,13 @@ ApiAnswer simulation_drawn(const SimulationQuestion& question, const GivenUp& st
     run = std::move(outcome.run);
   }
   return {.body = {{"figures", figures_json(run_figures(run, until(stopped)))}}};
+}
+
+/// A document with its figures.
+ApiAnswer drawn(Json document, const std::vector<Figure>& figures) {
+  ApiAnswer result = verdict(true, std::move(document));
+  result.body["figures"] = figures_json(figures);
+  return result;
 }
 
 ApiAnswer capacity_drawn(const CapacityQuestion& question, const GivenUp& stopped) {
@@ -170,7 +180,11 @@ ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& wor
   const auto end = std::chrono::steady_clock::now() + limits_.longest_run;
   const auto is_late = [end] { return std::chrono::steady_clock::now() >= end; };
   try {
-    return work([&] { return is_abandoned() || is_late(); });
+    ApiAnswer answer = work([&] { return is_abandoned() || is_late(); });
+    if (!limits_.profiles.empty() && answer.body.contains("document")) {
+      answer.body["document"] = without_paths_in(answer.body["document"]);  // of a profile's file
+    }
+    return answer;
   } catch (const UsageError& error) {
     return error_answer(http_status::kBadRequest, error);
   } catch (const std::bad_alloc&) {
@@ -211,6 +225,16 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
       return verdict(true, to_json(staircase(asked)));
     };
   }
+  if (command == "learn") {
+    return [asked = asked_lesson(question, limits_)](const GivenUp& stopped) {
+      return verdict(true, to_json(learn(asked, until(stopped))));
+    };
+  }
+  if (command == "sampling") {
+    return [asked = asked_sampling(question)](const GivenUp&) {
+      return verdict(true, to_json(sampling(asked)));
+    };
+  }
   if (command == "simulate") {
     return [asked = asked_simulation(question, limits_)](const GivenUp& stopped) {
       return simulated(asked, "", stopped);
@@ -233,8 +257,7 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
 
 ApiAnswer Api::command(const std::string& name, const std::string& body, const GivenUp& given_up) {
   if (!is_among(kCommands, name)) return api_error(http_status::kNotFound, "unknown question");
-  const bool is_quick = name == "memory" || name == "estimate";
-  return answered(is_quick ? quick_slots_ : slots_, given_up,
+  return answered(is_among(kQuick, name) ? quick_slots_ : slots_, given_up,
                   [&] { return work_of(name, parsed(body)); });
 }
 
@@ -242,6 +265,18 @@ Api::Work Api::figures_of(const std::string& command, const Json& question) cons
   if (command == "capacity") {
     return [asked = asked_capacity(question, limits_)](const GivenUp& stopped) {
       return capacity_drawn(asked, stopped);
+    };
+  }
+  if (command == "learn") {
+    return [asked = asked_lesson(question, limits_)](const GivenUp& stopped) {
+      const LessonAnswer answer = learn(asked, until(stopped));
+      return drawn(to_json(answer), lesson_figures(answer));
+    };
+  }
+  if (command == "sampling") {
+    return [asked = asked_sampling(question)](const GivenUp&) {
+      const SamplingAnswer answer = sampling(asked);
+      return drawn(to_json(answer), {sampling_figure(answer)});
     };
   }
   if (command == "simulate") {
@@ -257,7 +292,8 @@ Api::Work Api::figures_of(const std::string& command, const Json& question) cons
 
 ApiAnswer Api::figures(const std::string& name, const std::string& body, const GivenUp& given_up) {
   if (!is_among(kDrawn, name)) return api_error(http_status::kNotFound, "no such figures");
-  return answered(slots_, given_up, [&] { return figures_of(name, parsed(body)); });
+  return answered(is_among(kQuick, name) ? quick_slots_ : slots_, given_up,
+                  [&] { return figures_of(name, parsed(body)); });
 }
 
 ApiAnswer Api::save(const std::string& body, const GivenUp& given_up) {
@@ -277,10 +313,17 @@ ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
     return {.body = models_};
   }
   if (what == "gpus") {
-    std::call_once(gpus_once_, [this] { gpus_ = to_json(list_gpus()); });
+    std::call_once(gpus_once_, [this] {
+      GpuListAnswer list = list_gpus();
+      for (const OfferedProfile& profile : limits_.profiles) {
+        list.gpus.push_back(describe_gpu(profile.path).gpu);
+      }
+      gpus_ = to_json(list);
+    });
     return {.body = gpus_};
   }
   if (what == "engines") return {.body = engines_json()};
+  if (what == "glossary") return {.body = to_json(glossary_answer(glossary()))};
   if (what == "limits") {
     return {.body = {{"requests", limits_.max_requests},
                      {"tokens", limits_.max_tokens},

@@ -39,15 +39,15 @@ class Api {
   ApiAnswer command(const std::string& name, const std::string& body,
                     const GivenUp& given_up = never);
 
-  /// POST /api/figures/COMMAND: figures of the answer, for the page to draw. A capacity's search
-  /// also gives its "code" and "document", so that it need not run twice.
+  /// POST /api/figures/COMMAND: figures of the answer, for the page to draw. Capacity, learn and
+  /// sampling also give "code" and "document", so that their work is done once.
   ApiAnswer figures(const std::string& name, const std::string& body,
                     const GivenUp& given_up = never);
 
   /// POST /api/runs: a simulation that is stored; the answer has its id as "run".
   ApiAnswer save(const std::string& body, const GivenUp& given_up = never);
 
-  /// GET /api/WHAT: models, gpus, engines, limits, runs or runs/ID.
+  /// GET /api/WHAT: models, gpus, engines, glossary, limits, runs or runs/ID.
   ApiAnswer get(const std::string& what, const GivenUp& given_up = never);
 
   /// GET /report/ID: `page` gets the report's HTML where the status is 200.

@@ -188,8 +188,15 @@ void check_at_most(const char* key, std::optional<std::int64_t> count, std::int6
       fmt::format("{}: {} requested, this server allows {} {}", key, *count, max, what));
 }
 
-void check_deployment(const DeploymentOptions& options, const ApiLimits& limits) {
-  check_built_in(options);
+/// Puts the path of an offered profile in place of its name.
+void check_deployment(DeploymentOptions& options, const ApiLimits& limits) {
+  const auto offered = std::ranges::find(limits.profiles, options.gpu, &OfferedProfile::name);
+  DeploymentOptions others = options;
+  if (offered != limits.profiles.end()) {
+    others.gpu.clear();
+    options.gpu = offered->path;
+  }
+  check_built_in(others);
   check_at_most("max_num_seqs", options.overrides.max_num_seqs, limits.max_sequences,
                 "sequences at once");
 }
@@ -200,7 +207,7 @@ void check_lengths(const char* key, const std::optional<LengthDistribution>& len
   }
 }
 
-void check_load(const ScenarioOptions& options, const ApiLimits& limits) {
+void check_load(ScenarioOptions& options, const ApiLimits& limits) {
   const WorkloadOptions& load = options.workload;
   const ClusterOptions& cluster = options.cluster;
   check_deployment(options.deployment, limits);
@@ -278,6 +285,25 @@ StaircaseQuestion asked_staircase(const Json& body, const ApiLimits& limits) {
   check_at_most("prompt", asked.question.prompt, limits.max_tokens, "tokens");
   check_at_most("generate", asked.question.generate, limits.max_tokens, "tokens");
   return staircase_question(asked.question, asked.deployment);
+}
+
+LessonQuestion asked_lesson(const Json& body, const ApiLimits& limits) {
+  using Q = LessonQuestion;
+  static const Flags<Q> flags = [] {
+    Flags<Q> all = lesson_flags();
+    append_deployment_flags(all, &Q::deployment);
+    return all;
+  }();
+  Q question;
+  read_body(question, flags, body);
+  check_deployment(question.deployment, limits);
+  return question;
+}
+
+SamplingQuestion asked_sampling(const Json& body) {
+  SamplingQuestion question;
+  read_body(question, sampling_flags(), body);
+  return question;
 }
 
 CapacityQuestion asked_capacity(const Json& body, const ApiLimits& limits) {

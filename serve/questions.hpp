@@ -1,7 +1,7 @@
 // Questions as clients ask them: {"model": "llama-3.1-8b", "tp": 2} to the question structs of
 // roofcast/. A key is the name of a flag or an alias of it, with '_' or '-'. Keys that read or
 // write a file, name a store or take another program's command line do not exist here, and no value
-// can name a file.
+// can name a file; a hardware profile that the server was started with goes by its name.
 //
 // All functions throw UsageError naming the key.
 #pragma once
@@ -13,7 +13,9 @@
 #include "base/json.hpp"
 #include "roofcast/capacity.hpp"
 #include "roofcast/estimate.hpp"
+#include "roofcast/learn.hpp"
 #include "roofcast/memory.hpp"
+#include "roofcast/sampling.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/staircase.hpp"
 #include "serve/serve_options.hpp"
@@ -23,6 +25,8 @@ namespace roofcast {
 MemoryQuestion asked_memory(const Json& body, const ApiLimits& limits);
 BatchesQuestion asked_estimate(const Json& body, const ApiLimits& limits);
 StaircaseQuestion asked_staircase(const Json& body, const ApiLimits& limits);
+LessonQuestion asked_lesson(const Json& body, const ApiLimits& limits);
+SamplingQuestion asked_sampling(const Json& body);
 CapacityQuestion asked_capacity(const Json& body, const ApiLimits& limits);
 
 struct AskedSimulation {

@@ -5,8 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace roofcast {
+
+/// A hardware profile that questions may name in addition to the built-in ones.
+struct OfferedProfile {
+  std::string name{};  // as the profile states it
+  std::string path{};
+};
 
 /// What one question may ask for and cost.
 struct ApiLimits {
@@ -20,6 +27,7 @@ struct ApiLimits {
   bool saves = true;                        // whether runs can be saved: the store is writable
   std::chrono::milliseconds longest_run{10'000};
   int runs_at_once = 1;
+  std::vector<OfferedProfile> profiles{};
   int runs_waiting = 64;                      // more are turned away
   std::chrono::milliseconds patience{5'000};  // how long one of them waits
 };

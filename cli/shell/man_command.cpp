@@ -8,6 +8,7 @@
 #include "base/version.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/shell/program_facts.hpp"
+#include "roofcast/glossary.hpp"
 
 namespace roofcast {
 namespace {
@@ -154,6 +155,16 @@ constexpr Entry kFiles[] = {
      "store.md in the documentation describes its tables, roofcast runs --sql queries it"},
     {"*.json", "your own scenarios, hardware profiles and engine profiles"}};
 
+void add_glossary(std::string& page) {
+  add_line(page, ".SH GLOSSARY");
+  for (const GlossaryTerm& term : glossary()) {
+    add_line(page, ".TP");
+    add_line(page, bold(term.term));
+    add_line(page, escaped(term.meaning));
+    add_line(page, escaped("See: " + term.where));
+  }
+}
+
 void add_examples(std::string& page, std::span<const CommandFacts> commands) {
   add_line(page, ".SH EXAMPLES");
   add_line(page, ".EX");
@@ -168,6 +179,7 @@ std::string manual_page(std::span<const CommandFacts> commands) {
   if (!commands.empty()) add_common(page, commands.front());
   add_entries(page, "EXIT STATUS", kExitCodes);
   add_entries(page, "FILES", kFiles);
+  add_glossary(page);
   add_examples(page, commands);
   add_line(page, ".SH SEE ALSO");
   add_line(page, ".BR sqlite3 (1)");

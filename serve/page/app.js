@@ -1,11 +1,27 @@
 // The page as a whole: the address selects the part that is shown.
+import { get } from "./api.js";
+import { showTerms, startGlossary } from "./glossary.js";
+import { startLesson } from "./lesson.js";
 import { startPlan } from "./plan.js";
 import { startRuns } from "./runs.js";
-import { startStaircase } from "./staircase.js";
 import { address, read, write } from "./state.js";
 import { startTheme } from "./theme.js";
 
-const TITLES = { plan: "Deployment", staircase: "The staircase", runs: "Runs" };
+const TITLES = { plan: "Deployment", learn: "Learn", runs: "Runs", glossary: "Glossary" };
+
+async function fetchLists() {
+  const names = ["models", "gpus", "engines", "limits", "glossary"];
+  const [models, gpus, engines, limits, glossary] = await Promise.all(
+    names.map((what) => get("/api/" + what)),
+  );
+  return {
+    models: models.models,
+    gpus: gpus.gpus,
+    engines: engines.engines,
+    limits,
+    terms: glossary.terms,
+  };
+}
 
 async function start() {
   startTheme(document.getElementById("theme"));
@@ -16,17 +32,21 @@ async function start() {
     point();
   };
   const point = () => {
-    for (const link of document.querySelectorAll("nav a")) {
+    for (const link of document.querySelectorAll("a[data-page]")) {
       link.setAttribute("href", address(link.dataset.page, values));
       if (link.dataset.page === page) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
   };
+  const lists = await fetchLists();
+  const glossary = startGlossary(values, lists.terms);
   const pages = {
-    plan: await startPlan(values, changed),
-    staircase: startStaircase(values, changed),
+    plan: startPlan(values, changed, lists),
+    learn: startLesson(values, changed, lists),
     runs: startRuns(),
+    glossary,
   };
+  showTerms(document.getElementById("main")); // of the headings
   const open = () => {
     const now = read();
     Object.assign(values, now.values);

@@ -1,5 +1,5 @@
 // The page of one deployment: controls on the left, an answer that follows them.
-import { get, newestOf, post, Refusal } from "./api.js";
+import { newestOf, post, Refusal } from "./api.js";
 import { group } from "./controls.js";
 import { data, element } from "./element.js";
 import { figureList } from "./figures.js";
@@ -10,12 +10,10 @@ import { commandLine, machineFlags, simulationFlags } from "./questions.js";
 
 const byId = (id) => document.getElementById(id);
 
-/// `values` are the page's state; `changed()` is called when they change. Returns {show()}.
-export async function startPlan(values, changed) {
-  const [models, gpus, engines, limits] = await Promise.all(
-    ["models", "gpus", "engines", "limits"].map((what) => get("/api/" + what)),
-  );
-  const lists = { models: models.models, gpus: gpus.gpus, engines: engines.engines, limits };
+/// `values` are the page's state; `changed()` is called when they change; `lists` are the server's
+/// models, GPUs, engines and limits. Returns {show()}.
+export function startPlan(values, changed, lists) {
+  const { limits } = lists;
   const showFigures = figureList(byId("figures"));
   const showCurves = figureList(byId("curves"));
   const groups = controlsOf(lists, (key, text) => {

@@ -1,5 +1,6 @@
 // The answer for a deployment in sentences and numbers.
 import { data, element, table } from "./element.js";
+import { explained } from "./glossary.js";
 import { MACHINE } from "./questions.js";
 import { count, dollars, fixed, gib, percent, time } from "./format.js";
 
@@ -11,7 +12,7 @@ function card(title, figure, words, more) {
     { class: "card" },
     element("h2", {}, title),
     element("p", { class: "big" }, figure),
-    element("p", {}, words),
+    element("p", {}, ...explained(words)),
     more,
   );
 }
@@ -41,7 +42,7 @@ const LATENCIES = [
 function latencyCard(run) {
   const percentiles = Object.keys(run.ttft_s).filter((one) => /^p[0-9.]+$/.test(one));
   const rows = LATENCIES.map(([key, name]) => [
-    name,
+    element("span", {}, ...explained(name)),
     ...percentiles.map((one) => data(run[key][one], time(run[key][one]))),
   ]);
   const columns = [

@@ -39,7 +39,7 @@ export function simulationFlags(values) {
   return { ...machineFlags(values), ...taken(LOAD, values), ...(slo.length ? { slo } : {}) };
 }
 
-export function staircaseFlags(values) {
+export function lessonFlags(values) {
   return { prompt: values.prompt, generate: values.generate, ...machineFlags(values) };
 }
 

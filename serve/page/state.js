@@ -18,14 +18,19 @@ export const DEFAULTS = {
   tpot: "50",
   prompt: "500",
   generate: "200",
+  step: "", // of the lesson; empty: where the reader was
+  term: "", // of the glossary
 };
 
-const PAGES = ["plan", "staircase", "runs"];
+const PAGES = ["plan", "learn", "runs", "glossary"];
+const FORMER = { staircase: "learn" }; // names in old links
+const PAGE_OF = { step: "learn", term: "glossary" }; // values of one page only
 // Only short, plain values: an address may come from anywhere. The server checks them too.
 const PLAIN = /^[A-Za-z0-9 ._:+-]{0,80}$/;
 
 export function read() {
-  const [page, query] = location.hash.slice(1).split("?");
+  const [name, query] = location.hash.slice(1).split("?");
+  const page = FORMER[name] || name;
   const values = { ...DEFAULTS };
   for (const [key, value] of new URLSearchParams(query || "")) {
     if (key in DEFAULTS && PLAIN.test(value)) values[key] = value;
@@ -34,7 +39,9 @@ export function read() {
 }
 
 export function address(page, values) {
-  const changed = Object.entries(values).filter(([key, value]) => value !== DEFAULTS[key]);
+  const changed = Object.entries(values).filter(
+    ([key, value]) => value !== DEFAULTS[key] && (PAGE_OF[key] || page) === page,
+  );
   const query = new URLSearchParams(changed).toString();
   return "#" + page + (query ? "?" + query : "");
 }

@@ -11,6 +11,7 @@ const { chromium } = require("playwright-core");
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const [program, work] = process.argv.slice(2).map((name) => path.resolve(name));
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "roofcast-browser-"));
+const profile = path.join(__dirname, "../golden/profiles/imaginary-cpu.json");
 let server, browser, home;
 
 /// The command's answer and exit code; 3 is a "no".
@@ -28,7 +29,7 @@ function typed(...words) {
 }
 
 before(async () => {
-  server = spawn(program, ["serve", "--port", "0", "--store", "browser.db"], {
+  server = spawn(program, ["serve", "--port", "0", "--store", "browser.db", "--gpu", profile], {
     cwd: folder,
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -433,51 +434,171 @@ test("a saved run has its report", async () => {
   await closed(page);
 });
 
-test("the lesson shows its answer once one has guessed", async () => {
-  for (const dark of [false, true]) {
-    const page = await opened(home + "#staircase", { dark });
-    await page.locator("#field-guess").waitFor();
-    assert.equal(await page.locator("#lesson-answer").isVisible(), false);
-    await page.locator("#field-guess").fill("5");
-    await page.getByRole("button", { name: "Show the answer" }).press("Enter");
-    await page.getByText("You guessed 5").waitFor();
-    await page.locator("#lesson-figures svg").first().waitFor();
-    await expectCharts(page, 1, "#lesson-figures");
-    const found = JSON.parse(
-      typed(
-        "staircase",
-        "--prompt",
-        "500",
-        "--generate",
-        "200",
-        "--model",
-        "llama-3.1-8b",
-        "--gpu",
-        "nvidia-h100-sxm",
-        "-o",
-        "json",
-      ),
-    );
-    const shown = (await exact(page, "#lesson-answer")).map(([value]) => value);
-    assert.deepEqual(shown.slice(1), [String(found.naive_total_s), String(found.cached_total_s)]);
-    await expectAccessible(page);
-    await picture(page, dark ? "staircase-dark" : "staircase-light");
-    await closed(page);
+const atStep = (page, key) =>
+  page.waitForFunction((step) => document.body.dataset.lesson === step, key);
+
+/// Gives a guess, the right one or a wrong one.
+async function give(page, ask, well) {
+  if (ask.kind === "choice") {
+    const key = well ? ask.right : ask.choices.find((one) => one.key !== ask.right).key;
+    await page.locator(`#guess input[value="${key}"]`).check();
+  } else if (ask.kind === "number") {
+    await page.locator("#field-guess").fill(String(well ? ask.truth : ask.truth * 3 + 1));
+  } else {
+    for (const [index, item] of ask.items.entries()) {
+      const other = ask.items[(index + 1) % ask.items.length];
+      await page.locator("#match-" + item.key).selectOption(well ? item.right : other.right);
+    }
   }
+  await page.getByRole("button", { name: "Show the answer" }).press("Enter");
+}
+
+const texts = (page, selector) =>
+  page.locator(selector).evaluateAll((all) => all.map((one) => one.textContent));
+
+/// From the first step to the last question, against the command's own lesson.
+async function walk(page, lesson, well) {
+  for (const step of lesson.steps) {
+    await atStep(page, step.key);
+    assert.equal(await page.locator("#lesson-title").textContent(), step.title);
+    assert.deepEqual(await texts(page, "#lesson-text > p"), step.text);
+    assert.equal(await page.locator("#lesson-answer").isVisible(), false);
+    if (step.ask) {
+      await give(page, step.ask, well);
+      await page.locator("#lesson-answer").waitFor();
+      assert.equal(await page.locator("#lesson-answer.yes").count(), well ? 1 : 0, step.key);
+      assert.equal(await page.locator("#lesson-answer.no").count(), well ? 0 : 1, step.key);
+      assert.deepEqual(await texts(page, "#lesson-reveal > p"), step.reveal);
+      if (step.figures.length) {
+        await page.locator("#lesson-figures svg").nth(step.figures.length - 1).waitFor();
+        await expectCharts(page, step.figures.length, "#lesson-figures");
+      }
+    }
+    await expectAccessible(page);
+    await page.locator("#lesson-next").press("Enter");
+  }
+  await atStep(page, "teach-back");
+  const questions = await texts(page, "#lesson-text summary");
+  assert.deepEqual(
+    questions,
+    lesson.teach_back.map((one) => one.question),
+  );
+  await page.locator("#lesson-text summary").first().press("Enter");
+  assert.equal(
+    await page.locator("#lesson-text details[open] p").textContent(),
+    lesson.teach_back[0].answer,
+  );
+  await expectAccessible(page);
+}
+
+for (const [model, gpu, file, dark, well] of [
+  ["gpt2", "imaginary-cpu", profile, false, true],
+  ["llama-3.1-8b", "nvidia-h100-sxm", "nvidia-h100-sxm", true, false],
+]) {
+  test(`the lesson goes from its first guess to its last question: ${model} on ${gpu}`, async () => {
+    const lesson = JSON.parse(typed("learn", "--model", model, "--gpu", file, "-o", "json"));
+    const page = await opened(`${home}#learn?model=${model}&gpu=${gpu}`, { dark });
+    await walk(page, lesson, well);
+    await picture(page, "lesson-" + model);
+    await page.goBack();
+    await atStep(page, "sampling");
+    await page.locator("#lesson-answer").waitFor(); // what was guessed is still there
+    await page.goto(`${home}#learn?model=${model}&gpu=${gpu}&step=cause`);
+    await atStep(page, "cause");
+    await page.locator("#lesson-answer").waitFor();
+    await picture(page, "lesson-cause-" + model);
+    await closed(page);
+  });
+}
+
+test("a guess that is not far off is not praised, and none is not judged", async () => {
+  const page = await opened(home + "#learn?step=roofline");
+  await atStep(page, "roofline");
+  await page.locator("#field-guess").fill("400"); // 295 FLOPs a byte
+  await page.getByRole("button", { name: "Show the answer" }).press("Enter");
+  await page.getByText("You guessed 400. Not far off.").waitFor();
+  assert.equal(await page.locator("#lesson-answer").getAttribute("class"), "verdict near");
+  await page.locator("#lesson-next").click();
+  await atStep(page, "batching");
+  await page.getByRole("button", { name: "Show without a guess" }).press("Enter");
+  await page.locator("#lesson-reveal p").first().waitFor();
+  assert.equal((await page.locator("#lesson-answer").getAttribute("class")).trim(), "verdict");
+  await closed(page);
+});
+
+test("a term is explained where it stands, by the keyboard, and in the glossary", async () => {
+  const page = await opened(home + "#learn?step=cause");
+  await atStep(page, "cause");
+  const term = page.locator("#lesson-text .term, #lesson-step .term").first();
+  await term.focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator("#term").isVisible(), true);
+  await expectAccessible(page);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#term").isVisible(), false);
+  assert.equal(await term.evaluate((one) => one === document.activeElement), true);
+  await term.press("Enter");
+  await page.locator("#term a").press("Enter");
+  await page.locator("#terms dt").first().waitFor();
+  assert.equal(await page.locator("#term").isVisible(), false);
+  await page.locator("#field-find").fill("ridge");
+  assert.equal(await page.locator("#term-ridge-point").isVisible(), true);
+  assert.equal(await page.locator("#term-token").isVisible(), false);
+  await expectAccessible(page);
+  await closed(page);
+});
+
+test("the playground follows temperature, top-k and top-p", async () => {
+  const page = await opened(home + "#learn?step=sampling");
+  await atStep(page, "sampling");
+  await page.locator("#sampling svg").waitFor();
+  await page.locator("#field-top_k").fill("2");
+  await page.getByText("2 of 8 words can be chosen").first().waitFor();
+  await page.locator("#field-temperature").fill("0");
+  await page.getByText("1 of 8 words can be chosen").first().waitFor();
+  await expectCharts(page, 1, "#sampling");
+  await page.locator("#field-temperature").fill("-1");
+  await page.getByText("temperature: ").waitFor();
+  await expectAccessible(page);
+  page.complaints = page.complaints.filter((text) => !/status of (400|422)/.test(text)); // the browser's own words
+  await closed(page);
+});
+
+test("old links lead to the lesson, which fits a phone and says what it refuses", async () => {
+  const page = await opened(home + "#staircase", { width: 360, height: 740 });
+  await atStep(page, "start");
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await expectAccessible(page);
+  await page.locator("#field-learn-model").selectOption("llama-3.1-405b");
+  await page.locator("#lesson-refused").waitFor();
+  assert.match(await page.locator("#lesson-refused").textContent(), /does not fit/);
+  assert.equal(await page.locator("#lesson-step").isVisible(), false);
+  await expectAccessible(page);
+  await page.locator("#field-learn-model").selectOption("gpt2");
+  await atStep(page, "start");
+  assert.match(await page.locator("#lesson-text").textContent(), /gpt2/);
+  page.complaints = page.complaints.filter((text) => !/status of (400|422)/.test(text)); // the browser's own words
+  await closed(page);
 });
 
 test("an answer that is on its way is not shown for what is asked by then", async () => {
-  const page = await opened(home + "#staircase");
-  await page.locator("#field-guess").waitFor();
-  await page.route("**/api/staircase", async (route) => {
-    await new Promise((resolve) => setTimeout(resolve, 300));
+  const page = await opened(home + "#learn?step=shape");
+  await atStep(page, "shape");
+  let late = 0;
+  await page.route("**/api/figures/learn", async (route) => {
+    if (late++ === 0) await new Promise((resolve) => setTimeout(resolve, 800));
     await route.continue().catch(() => {}); // the page has given it up by then
   });
-  await page.getByRole("button", { name: "Show the answer" }).click();
   await page.locator("#field-prompt").fill("600");
+  await page.waitForTimeout(300);
+  assert.equal(await page.locator("#lesson-step").isVisible(), false);
+  await page.locator("#field-prompt").fill("700");
+  await atStep(page, "shape");
   await page.waitForTimeout(800);
-  assert.equal(await page.locator("#lesson-answer").isVisible(), false);
-  assert.equal(await page.locator("#lesson-figures > *").count(), 0);
+  await page.goto(page.url().replace("shape", "grows"));
+  await atStep(page, "grows");
+  await page.getByRole("button", { name: "Show without a guess" }).click();
+  assert.match(await page.locator("#lesson-reveal").textContent(), /computes the 700 tokens/);
   await closed(page);
 });
 

@@ -123,6 +123,48 @@ TEST(Api, FiguresHaveOptionsWordsAndTables) {
   EXPECT_EQ(api.figures("staircase", R"({"prompt": 5})").status, 400);
 }
 
+TEST(Api, ALessonComesWithItsFiguresAndIsTheCommandLines) {
+  Api api(unhurried(), "none.db");
+  const ApiAnswer lesson =
+      api.figures("learn", R"({"model": "gpt2", "gpu": "h100", "prompt": 20, "generate": 10})");
+  ASSERT_EQ(lesson.status, 200) << lesson.body.dump();
+  const CommandResult typed =
+      run_command("learn --model gpt2 --gpu h100 --prompt 20 --generate 10 -o json");
+  EXPECT_EQ(lesson.body["document"].dump(2) + "\n", typed.out);
+  std::vector<std::string> drawn;
+  for (const Json& figure : lesson.body["figures"]) drawn.push_back(figure["key"]);
+  for (const Json& step : lesson.body["document"]["steps"]) {
+    for (const Json& key : step["figures"]) {
+      EXPECT_THAT(drawn, testing::Contains(key.get<std::string>())) << step["key"];
+    }
+  }
+}
+
+TEST(Api, SamplingIsDrawnAndTheGlossaryIsListed) {
+  Api api(unhurried(), "none.db");
+  const ApiAnswer drawn = api.figures("sampling", R"({"temperature": 0.5, "top_k": 2})");
+  ASSERT_EQ(drawn.status, 200) << drawn.body.dump();
+  EXPECT_EQ(drawn.body["document"]["kept"], 2);
+  EXPECT_EQ(drawn.body["figures"].size(), 1U);
+  EXPECT_GT(api.get("glossary").body["terms"].size(), 50U);
+}
+
+TEST(Api, AnOfferedProfileIsListedUsedAndKeepsItsFolder) {
+  ApiLimits limits = unhurried();
+  limits.profiles = {{.name = "imaginary-cpu",
+                      .path = ROOFCAST_SOURCE_DIR "/tests/golden/profiles/imaginary-cpu.json"}};
+  Api api(limits, "none.db");
+  EXPECT_EQ(api.get("gpus").body["gpus"].back()["name"], "imaginary-cpu");
+  const char* question =
+      R"({"model": "gpt2", "gpu": "imaginary-cpu", "engine": "roofcast", "num_prompts": 5,
+          "input_len": 20, "output_len": 5})";
+  for (const char* command : {"simulate", "capacity"}) {
+    const ApiAnswer answer = api.command(command, question);
+    ASSERT_EQ(answer.status, 200) << answer.body.dump();
+    EXPECT_THAT(answer.body.dump(), Not(HasSubstr(ROOFCAST_SOURCE_DIR)));
+  }
+}
+
 TEST(Api, ACapacityIsSearchedOnceForItsCurveAndItsWords) {
   Api api(unhurried(), "none.db");
   const char* question =

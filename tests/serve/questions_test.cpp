@@ -19,6 +19,8 @@ void ask(const std::string& command, const Json& question, const ApiLimits& limi
   if (command == "memory") asked_memory(question, limits);
   if (command == "estimate") asked_estimate(question, limits);
   if (command == "staircase") asked_staircase(question, limits);
+  if (command == "learn") asked_lesson(question, limits);
+  if (command == "sampling") asked_sampling(question);
   if (command == "simulate") asked_simulation(question, limits);
   if (command == "capacity") asked_capacity(question, limits);
   if (command == "compare") asked_runs(question);
@@ -75,6 +77,31 @@ TEST(Questions, EachHasItsOwnKeys) {
   EXPECT_TRUE(capacity.free_length);
   EXPECT_FALSE(asked_capacity(Json{{"num_prompts", 100}}, {}).free_length);
   EXPECT_THAT(refusal("memory", R"({"num_prompts": 5})"), HasSubstr("unknown key 'num_prompts'"));
+}
+
+TEST(Questions, LessonAndSamplingHaveTheirOwnKeys) {
+  const LessonQuestion lesson =
+      asked_lesson(Json{{"gpu", "h100"}, {"prompt", 5}, {"generate", 6}, {"acceptance", 0.5}}, {});
+  EXPECT_EQ(lesson.prompt, 5);
+  EXPECT_EQ(lesson.generate, 6);
+  EXPECT_EQ(lesson.acceptance, 0.5);
+  EXPECT_EQ(lesson.deployment.gpu, "h100");
+  const SamplingQuestion sampling =
+      asked_sampling(Json{{"temperature", 0.5}, {"top_k", 3}, {"top_p", "90%"}});
+  EXPECT_EQ(sampling.top_k, 3);
+  EXPECT_EQ(sampling.top_p, 0.9);
+  EXPECT_THAT(refusal("sampling", R"({"top_p": 0})"), HasSubstr("top_p: '0' must be above 0"));
+  EXPECT_THAT(refusal("learn", R"({"gpu": "x/y.json"})"), HasSubstr("gpu: "));
+}
+
+TEST(Questions, AProfileOfTheServersGoesByItsName) {
+  ApiLimits limits;
+  limits.profiles = {{.name = "my-cpu", .path = "/somewhere/my-cpu.json"}};
+  const Json question{{"model", "gpt2"}, {"gpu", "my-cpu"}, {"prompt", 1}, {"generate", 2}};
+  EXPECT_EQ(asked_lesson(question, limits).deployment.gpu, "/somewhere/my-cpu.json");
+  EXPECT_EQ(asked_staircase(question, limits).deployment->gpu, "/somewhere/my-cpu.json");
+  const Json by_path{{"gpu", "/somewhere/my-cpu.json"}};
+  EXPECT_THROW(asked_lesson(by_path, limits), UsageError);
 }
 
 TEST(Questions, ListsHaveSeveralValues) {

@@ -1,0 +1,283 @@
+#include "roofcast/lesson_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/numbers.hpp"
+#include "model/architecture/weights.hpp"
+#include "model/cache/kv_cache.hpp"
+#include "model/io/gpu_reader.hpp"
+#include "model/step/step_estimate.hpp"
+#include "planner/flags/scenario_flags.hpp"
+#include "roofcast/estimate.hpp"
+#include "roofcast/simulate.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::int64_t kPrompt = 500;
+constexpr std::int64_t kGenerate = 200;
+constexpr int kMaxDrafts = 100;
+constexpr const char* kCpuEngine = "roofcast";
+
+// ---- what is asked
+
+void check(const LessonQuestion& question) {
+  const auto check_tokens = [](const char* key, std::optional<std::int64_t> tokens,
+                               std::int64_t least) {
+    if (!tokens || (*tokens >= least && *tokens <= kMaxLessonTokens)) return;
+    throw Error(
+        fmt::format("{}: expected {} to {} tokens", key, least, with_separators(kMaxLessonTokens)));
+  };
+  check_tokens("prompt", question.prompt, 1);
+  check_tokens("generate", question.generate, 2);
+  if (!(question.acceptance >= 0 && question.acceptance <= 1)) {
+    throw Error("acceptance: expected a share from 0 to 1");
+  }
+  if (question.drafts < 1 || question.drafts > kMaxDrafts) {
+    throw Error(fmt::format("drafts: expected 1 to {}", kMaxDrafts));
+  }
+}
+
+std::int64_t longest_context(const Deployment& deployment) {
+  const std::int64_t engine = deployment.engine.max_model_len;
+  const std::int64_t model = deployment.model.max_context;
+  return model > 0 ? std::min(engine, model) : engine;
+}
+
+/// Tokens of prompt and answer within the model's context.
+void choose_lengths(const LessonQuestion& question, LessonFacts& facts) {
+  const std::int64_t longest = longest_context(facts.deployment);
+  facts.prompt = question.prompt.value_or(kPrompt);
+  facts.generate = question.generate.value_or(kGenerate);
+  if (facts.context() > longest && !(question.prompt && question.generate)) {
+    if (question.prompt) {
+      facts.generate = longest - facts.prompt;
+    } else if (question.generate) {
+      facts.prompt = longest - facts.generate;
+    } else {
+      facts.generate = longest * kGenerate / (kPrompt + kGenerate);
+      facts.prompt = longest - facts.generate;
+    }
+  }
+  if (facts.context() <= longest && facts.prompt >= 1 && facts.generate >= 2) return;
+  throw Error(fmt::format("prompt and generate: {} takes sequences of up to {} tokens",
+                          facts.deployment.model.name, with_separators(longest)));
+}
+
+/// The engine that was asked for; on a CPU, unless another was, the one that runs there.
+void choose_engine(LessonFacts& facts) {
+  DeploymentOptions& options = facts.options;
+  if (!options.engine.empty()) return;
+  if (!is_cpu(load_gpu(options.gpu).gpu)) return;
+  options.engine = kCpuEngine;
+  facts.notes.push_back("On a CPU the lesson uses this program's own small engine (roofcast).");
+}
+
+/// Shortens the longest sequence if the model's own does not fit: a learner need not know of it.
+void make_fit(LessonFacts& facts) {
+  facts.plan = plan_memory(facts.deployment);
+  if (facts.plan.fits) return;
+  const std::string reason = facts.plan.reason;
+  const auto refuse = [&] {
+    throw Error(fmt::format("{} does not fit: {} (roofcast memory names what would help)",
+                            headline(facts.deployment), reason));
+  };
+  if (facts.options.overrides.max_model_len) refuse();
+  const std::int64_t found = max_context_at(facts.deployment, facts.plan, 1).value_or(0);
+  if (found < facts.context()) refuse();
+  std::int64_t length = 1;
+  while (length * 2 <= found) length *= 2;
+  if (length < facts.context()) length = found;
+  facts.options.overrides.max_model_len = length;
+  facts.deployment = resolve(facts.options).deployment;
+  facts.plan = plan_memory(facts.deployment);
+  if (!facts.plan.fits) refuse();
+  facts.notes.push_back(
+      fmt::format("The model's longest sequence does not fit in memory, so the engine is started "
+                  "with --max-model-len {}.",
+                  length));
+}
+
+// ---- steps
+
+/// Sets what most of the step's time goes to.
+void set_bound(const StepEstimate& step, LessonWork& work) {
+  std::array<Seconds, 4> times{};
+  for (const OperatorEstimate& op : step.operators) {
+    times.at(static_cast<std::size_t>(op.bound)) += op.time;
+  }
+  // What is neither an operator nor hidden behind one: launches and host work.
+  times.at(static_cast<std::size_t>(Bound::latency)) =
+      std::max(times.at(static_cast<std::size_t>(Bound::latency)),
+               step.total - times.at(static_cast<std::size_t>(Bound::compute)) -
+                   times.at(static_cast<std::size_t>(Bound::memory)) -
+                   times.at(static_cast<std::size_t>(Bound::communication)));
+  const auto largest = std::ranges::max_element(times);
+  work.bound = static_cast<Bound>(largest - times.begin());
+  work.bound_share = std::min(1.0, *largest / step.total);
+}
+
+/// Shares of the datasheet's peaks; the bytes are those of weights and cache, as in MBU.
+LessonWork lesson_work(const StepEstimate& step, const Gpu& gpu, std::int64_t batch) {
+  Seconds computing, reading;
+  Flops flops;
+  Bytes stored;
+  for (const OperatorEstimate& op : step.operators) {
+    if (op.work.family == OperatorFamily::collective) continue;
+    stored += op.work.stored_bytes;
+    if (op.work.flops.value <= 0) continue;
+    flops += op.work.flops;
+    computing += op.work.flops / gpu.peak_for(op.work.compute);
+  }
+  reading = stored / gpu.memory_bandwidth;
+  LessonWork work;
+  work.batch = batch;
+  work.step = step.total;
+  work.tokens_per_s = static_cast<double>(batch) / step.total.value;
+  if (stored.value > 0) work.intensity = flops / stored;
+  work.flop_share = computing / step.total;
+  work.bandwidth_share = reading / step.total;
+  set_bound(step, work);
+  return work;
+}
+
+LessonWork decode_of(const LessonFacts& facts, const RooflineStepTime& times, std::int64_t batch) {
+  const std::int64_t context = facts.prompt + facts.generate / 2;
+  return lesson_work(times.explain(decode_batch(facts.deployment.model, batch, context)),
+                     facts.deployment.gpu, batch);
+}
+
+void add_steps(LessonFacts& facts) {
+  constexpr std::int64_t kLargestDrawn = 256;
+  constexpr std::int64_t kLargestAsked = 64;
+  const Deployment& deployment = facts.deployment;
+  const RooflineStepTime times(deployment);
+  facts.prefill =
+      lesson_work(times.explain(prefill_batch(1, facts.prompt)), deployment.gpu, facts.prompt);
+  facts.decode = decode_of(facts, times, 1);
+  facts.numbers.prefill = facts.prefill;
+  const std::int64_t most = std::max<std::int64_t>(
+      2, std::min({facts.fitting, deployment.engine.max_num_seqs, kLargestDrawn}));
+  for (std::int64_t batch = 1; batch <= most; batch *= 2) {
+    const LessonWork work = decode_of(facts, times, batch);
+    if (batch > 1 && batch <= kLargestAsked) facts.together = work;
+    facts.numbers.batches.push_back(work);
+  }
+  const std::int64_t context = facts.prompt + facts.generate / 2;
+  const auto with_drafts = [&](std::int64_t batch) {
+    return times.seconds(speculative_batch(deployment.model, batch, context, facts.drafts));
+  };
+  facts.speculative = with_drafts(1);
+  facts.speculative_together = with_drafts(facts.together.batch);
+  facts.tokens_per_step = tokens_per_speculative_step(facts.acceptance, facts.drafts);
+  const auto running =
+      static_cast<std::int64_t>(std::round(facts.numbers.loads.back().mean_running));
+  facts.full = decode_of(facts, times, std::max<std::int64_t>(1, running));
+}
+
+void add_staircase(LessonFacts& facts) {
+  facts.counts = count_staircase(facts.prompt, facts.generate);
+  facts.numbers.tokens = time_staircase(facts.deployment, facts.prompt, facts.generate);
+  facts.short_prompt =
+      time_staircase(facts.deployment, kShortPrompt, std::min(kComparedToken, facts.generate));
+}
+
+void add_estimate(LessonFacts& facts) {
+  const EstimateAnswer found = estimate({.deployment = facts.options,
+                                         .batch = 1,
+                                         .input_tokens = facts.prompt,
+                                         .output_tokens = facts.generate});
+  facts.compute_bound_batch = found.compute_bound_batch;
+  facts.numbers.ridge = found.ridge;
+  facts.numbers.bandwidth = facts.deployment.gpu.memory_bandwidth;
+  facts.numbers.peak =
+      FlopsPerSecond{found.ridge.value * facts.deployment.gpu.memory_bandwidth.value};
+  for (const FormatAnswer& one : found.variants) {
+    facts.numbers.formats.push_back({.name = one.name,
+                                     .prefill = one.prefill,
+                                     .decode_step = one.decode_step,
+                                     .weights = one.weight_bytes});
+  }
+}
+
+// ---- loads
+
+/// As many requests as fill the engine some times over, so that beginning and end of the run hardly
+/// count.
+std::int64_t requests_for(const LessonFacts& facts) {
+  constexpr std::int64_t kTimesFull = 4, kFewest = 200, kMost = 2000;
+  const std::int64_t most = std::min(facts.fitting, facts.deployment.engine.max_num_seqs);
+  return std::clamp(kTimesFull * most, kFewest, kMost);
+}
+
+LessonLoad simulated(const LessonFacts& facts, double share, double rate,
+                     const Progress& progress) {
+  SimulationQuestion question{.scenario =
+                                  with_options({}, ScenarioOptions{.deployment = facts.options})};
+  question.scenario.workload = SyntheticWorkload{.num_prompts = requests_for(facts),
+                                                 .request_rate = rate,
+                                                 .input = fixed_length(facts.prompt),
+                                                 .output = fixed_length(facts.generate)};
+  const SimulationAnswer answer = simulate(question, progress);
+  if (answer.stopped) throw Error("cancelled");
+  if (!answer.fits) throw Error(answer.reason.value_or("the model does not fit"));
+  return {.share = share,
+          .requests_per_s = share == 1 ? answer.load.request_rate_per_s : rate,
+          .busy_share = answer.engine.busy_share,
+          .mean_running = answer.engine.mean_running,
+          .ttft_p95 = Seconds{answer.load.ttft.p95},
+          .tpot_p95 = Seconds{answer.load.tpot.p95}};
+}
+
+void add_loads(LessonFacts& facts, const Progress& progress) {
+  const LessonLoad most = simulated(facts, 1, kAllAtOnce, progress);
+  for (const double share : {0.1, 0.3, kTrapShare, 0.9}) {
+    facts.numbers.loads.push_back(simulated(facts, share, share * most.requests_per_s, progress));
+  }
+  facts.numbers.loads.push_back(most);
+}
+
+}  // namespace
+
+Bytes LessonFacts::cache_of(std::int64_t tokens) const {
+  return cache_bytes_per_sequence(deployment.model, deployment.engine.kv_cache_dtype, tokens);
+}
+
+const LessonLoad& LessonFacts::load_at(double share) const {
+  return *std::ranges::find(numbers.loads, share, &LessonLoad::share);
+}
+
+const LessonFormat& LessonFacts::format(std::string_view name) const {
+  return *std::ranges::find(numbers.formats, name, &LessonFormat::name);
+}
+
+LessonFacts lesson_facts(const LessonQuestion& question, const Progress& progress) {
+  check(question);
+  LessonFacts facts{
+      .options = question.deployment, .acceptance = question.acceptance, .drafts = question.drafts};
+  if (facts.options.model.empty()) facts.options.model = kLessonModel;
+  if (facts.options.gpu.empty()) facts.options.gpu = kLessonGpu;
+  choose_engine(facts);
+  facts.deployment = resolve(facts.options).deployment;
+  choose_lengths(question, facts);
+  make_fit(facts);
+  facts.parameters = count_parameters(facts.deployment.model).total;
+  facts.weights = weight_bytes(facts.deployment.model, facts.deployment.parallel);
+  facts.kv_per_token =
+      kv_bytes_per_token(facts.deployment.model, facts.deployment.engine.kv_cache_dtype);
+  facts.fitting = max_batch_at(facts.deployment, facts.plan, facts.context());
+  facts.reserved = facts.plan.max_batch;
+  add_staircase(facts);
+  add_estimate(facts);
+  add_loads(facts, progress);
+  add_steps(facts);
+  return facts;
+}
+
+}  // namespace roofcast

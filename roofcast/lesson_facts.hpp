@@ -1,0 +1,73 @@
+// What the lesson's sentences are made of, computed for one deployment. Internal to roofcast/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/memory/memory_plan.hpp"
+#include "model/step/roofline.hpp"
+#include "roofcast/learn.hpp"
+
+namespace roofcast {
+
+/// A step and what most of its time goes to.
+struct LessonWork : LessonBatch {
+  Bound bound = Bound::memory;
+  double bound_share = 0;  // of the time, 0 to 1
+};
+
+/// The promise to people who chat, as the page's own default: 95 of 100 requests have their first
+/// token within half a second and the further ones at 20 a second, faster than people read.
+inline constexpr Seconds kChatFirstToken{0.5};
+inline constexpr Seconds kChatFurtherToken{0.05};
+
+/// Of the most that is served, for the load whose utilisation misleads.
+inline constexpr double kTrapShare = 0.6;
+
+struct LessonFacts {
+  DeploymentOptions options{};  // with engine and longest sequence as chosen
+  Deployment deployment{};
+  MemoryPlan plan{};
+  std::vector<std::string> notes{};
+  std::int64_t prompt = 0, generate = 0;
+  double acceptance = 0;
+  int drafts = 0;
+
+  std::int64_t parameters = 0;
+  Bytes weights{};       // of the fullest GPU
+  Bytes kv_per_token{};  // all layers, all GPUs
+  Staircase counts{};
+  StaircaseTimes short_prompt{};  // of kShortPrompt tokens
+  LessonNumbers numbers{};
+  LessonWork prefill{}, decode{};  // of one sequence; decode in the middle of the answer
+  LessonWork together{};           // decode of several sequences, for the question on batches
+  Seconds speculative{};           // step of one sequence with drafts
+  Seconds speculative_together{};  // of as many as `together`
+  double tokens_per_step = 1;      // with drafts
+  std::optional<std::int64_t> compute_bound_batch{};
+  std::int64_t fitting = 0;   // sequences of prompt and answer that fit in memory
+  std::int64_t reserved = 0;  // sequences that fit if each has room for the longest one
+  LessonWork full{};          // decode with as many sequences as run when all requests wait
+
+  std::int64_t context() const { return prompt + generate; }
+  bool on_cpu() const { return is_cpu(deployment.gpu); }
+  /// K, V and state of one sequence of so many tokens: all layers, all GPUs.
+  Bytes cache_of(std::int64_t tokens) const;
+  /// "GPU" or "CPU"
+  std::string_view machine() const { return on_cpu() ? "CPU" : "GPU"; }
+  const LessonLoad& load_at(double share) const;
+  const LessonFormat& format(std::string_view name) const;
+};
+
+inline constexpr std::int64_t kShortPrompt = 10;
+
+/// The token that is compared with the first one; fewer if the answer is shorter.
+inline constexpr std::int64_t kComparedToken = 40;
+
+/// Throws Error as learn() does.
+LessonFacts lesson_facts(const LessonQuestion& question, const Progress& progress);
+
+}  // namespace roofcast

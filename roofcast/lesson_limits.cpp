@@ -1,0 +1,318 @@
+// What limits a step: prefill and decode, the roofline, batches, speculation, quantisation.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "roofcast/lesson_parts.hpp"
+
+namespace roofcast {
+namespace {
+
+double prefill_gain(const LessonFacts& facts) {
+  return to_double(facts.prompt) * facts.decode.step / facts.prefill.step;
+}
+
+LessonStep phases(const LessonFacts& facts) {
+  const Seconds one_by_one = facts.decode.step * to_double(facts.prompt);
+  return {.key = "phases",
+          .title = "Prefill and decode",
+          .text = {fmt::format("With a KV cache a request, that is a prompt and its answer, has "
+                               "two phases. In prefill, all {} tokens "
+                               "of the prompt go through the model together, in one step of {}. In "
+                               "decode, each step takes the newest token only and finds the next "
+                               "one.",
+                               with_separators(facts.prompt), as_time(facts.prefill.step))},
+          .ask = ask_number(
+              {.prompt = fmt::format("If the prompt went through the model token by token, as in "
+                                     "decode: how many times as long would its {} tokens take?",
+                                     with_separators(facts.prompt)),
+               .truth = prefill_gain(facts),
+               .start = 2,
+               .high = 2000}),
+          .reveal = {fmt::format("{} steps of {} are {}: {} times as long.",
+                                 with_separators(facts.prompt), as_time(facts.decode.step),
+                                 as_time(one_by_one), ratio_words(prefill_gain(facts))),
+                     why_prefill(facts), why_decode(facts)}};
+}
+
+/// "293 times less than", "1.7 times more than".
+std::string beside_ridge(FlopsPerByte intensity, FlopsPerByte ridge) {
+  const double ratio = intensity / ridge;
+  return ratio < 1 ? ratio_words(1 / ratio) + " times less than"
+                   : ratio_words(ratio) + " times more than";
+}
+
+LessonStep roofline(const LessonFacts& facts) {
+  const LessonNumbers& numbers = facts.numbers;
+  const double bits = facts.weights.value * 8 /
+                      (to_double(facts.parameters) / to_double(facts.deployment.parallel.tensor *
+                                                               facts.deployment.parallel.pipeline));
+  const bool two_bytes =
+      std::abs(bits - 16) < 0.5 && std::abs(facts.decode.intensity.value - 1) < 0.2;
+  LessonStep step{
+      .key = "roofline",
+      .title = "The roofline and its ridge",
+      .text =
+          {fmt::format(
+               "Two numbers say most about a machine. {} computes at most {}: a FLOP is one "
+               "multiplication or one addition. And it reads at most {} from its memory: the "
+               "bandwidth. (G stands for 10^9, T for 10^12, B for bytes.)",
+               facts.deployment.gpu.display_name, as_rate(numbers.peak),
+               as_rate(numbers.bandwidth)),
+           "Every piece of work needs both: bytes to be read and FLOPs to be done. The one that "
+           "takes longer sets the time."},
+      .ask =
+          ask_number({.prompt = "How many FLOPs can it do in the time in which it reads one byte?",
+                      .truth = numbers.ridge.value,
+                      .unit = "FLOPs",
+                      .start = 2,
+                      .high = 2000,
+                      .truth_text = fixed(numbers.ridge.value, 1) + " FLOPs"}),
+      .reveal = {fmt::format(
+                     "{} divided by {} is {} FLOPs for each byte. This is the ridge point. "
+                     "Work that does fewer FLOPs for each byte is memory-bound, work that "
+                     "does more is compute-bound. FLOPs for each byte are called arithmetic "
+                     "intensity.",
+                     as_rate(numbers.peak), as_rate(numbers.bandwidth),
+                     fixed(numbers.ridge.value, 1)),
+                 fmt::format("A decode step of one text does {} FLOPs for each byte of weights and "
+                             "KV cache that it reads: {} the ridge point.{}",
+                             fixed(facts.decode.intensity.value, 1),
+                             beside_ridge(facts.decode.intensity, numbers.ridge),
+                             two_bytes ? " A weight of 2 bytes is used for one multiplication and "
+                                         "one addition, and that is all."
+                                       : ""),
+                 fmt::format("Prefill of {} tokens uses each weight {} times and does {} FLOPs for "
+                             "each byte: {} the ridge point.",
+                             with_separators(facts.prompt), with_separators(facts.prompt),
+                             fixed(facts.prefill.intensity.value, 0),
+                             beside_ridge(facts.prefill.intensity, numbers.ridge))},
+      .figures = {"lesson_roofline"}};
+  return step;
+}
+
+std::string where_batches_end(const LessonFacts& facts) {
+  std::string text =
+      fmt::format("Where does that end? Memory: {} of {} tokens fit beside the weights.",
+                  texts_words(facts.fitting), with_separators(facts.context()));
+  if (facts.compute_bound_batch) {
+    text += fmt::format(
+        " Arithmetic: from {} on, the matrices take longer to compute than to read, and a larger "
+        "batch is no longer nearly free.",
+        texts_words(*facts.compute_bound_batch));
+  }
+  return text;
+}
+
+LessonStep batching(const LessonFacts& facts) {
+  const LessonBatch& many = facts.together;
+  const double longer = many.step / facts.decode.step;
+  const double gain = many.tokens_per_s / facts.decode.tokens_per_s;
+  return {
+      .key = "batching",
+      .title = "Batching",
+      .text = {fmt::format("A decode step of one text takes {} and yields one token. Now {} texts "
+                           "share each step, each with a token of its own: a batch.",
+                           as_time(facts.decode.step), with_separators(many.batch))},
+      .ask = ask_number({.prompt = fmt::format("How many times as long does a step of {} take?",
+                                               texts_words(many.batch)),
+                         .truth = longer,
+                         .start = to_double(many.batch),
+                         .high = 2 * to_double(many.batch)}),
+      .reveal = {fmt::format(
+                     "{} times: {}. It yields {} tokens, so {} tokens/s become {}: {} times "
+                     "as many.",
+                     ratio_words(longer), as_time(many.step), with_separators(many.batch),
+                     fixed(facts.decode.tokens_per_s, 0), fixed(many.tokens_per_s, 0),
+                     ratio_words(gain)),
+                 fmt::format("The weights, {}, are read once for all of them. What grows with each "
+                             "text are the arithmetic and its own keys and values, {} of them.",
+                             size_words(facts.weights),
+                             size_words(facts.cache_of(facts.prompt + facts.generate / 2))),
+                 where_batches_end(facts)},
+      .figures = {"lesson_batches"}};
+}
+
+LessonStep speculative(const LessonFacts& facts) {
+  const double gain = facts.tokens_per_step * (facts.decode.step / facts.speculative);
+  const double gain_together =
+      facts.tokens_per_step * (facts.together.step / facts.speculative_together);
+  std::string sum = "1";
+  double term = 1;
+  for (int i = 0; i < std::min(facts.drafts, 4); ++i) {
+    term *= facts.acceptance;
+    sum += " + " + fixed(term, 2);
+  }
+  if (facts.drafts > 4) sum += " + ...";
+  return {
+      .key = "speculative",
+      .title = "Speculative decoding",
+      .text = {fmt::format(
+                   "A step that computes a few tokens takes hardly longer than one that computes a "
+                   "single token, as long as reading is the limit. So a cheap helper guesses the "
+                   "next {}: the draft. The model checks all of them in one step.",
+                   counted(facts.drafts, "token")),
+               fmt::format("Say that it agrees with each guess with probability {}. At the first "
+                           "guess that is wrong, the rest is dropped. The token that the model "
+                           "finds there itself always counts.",
+                           as_percent(facts.acceptance, 0))},
+      .ask = ask_number({.prompt = "How many tokens does a step yield on average?",
+                         .truth = facts.tokens_per_step,
+                         .unit = "tokens",
+                         .start = to_double(facts.drafts) + 1,
+                         .high = to_double(facts.drafts) + 1,
+                         .truth_text = fixed(facts.tokens_per_step, 2) + " tokens"}),
+      .reveal = {
+          fmt::format("{} = {} tokens: the model's own, then the first guess if it is right, "
+                      "the second if both are, and so on.",
+                      sum, fixed(facts.tokens_per_step, 2)),
+          fmt::format("For one text a step takes {} with drafts and {} without: {} times as "
+                      "fast.",
+                      as_time(facts.speculative), as_time(facts.decode.step), ratio_words(gain)),
+          fmt::format("With {} in a batch it is {} times as fast{} The time of the helper is "
+                      "not counted here. The draft changes the speed, not the answers.",
+                      texts_words(facts.together.batch), ratio_words(gain_together),
+                      gain_together < 0.95 * gain
+                          ? ": a full step leaves less of the machine idle for drafts."
+                          : ".")}};
+}
+
+/// Why a decode step with weights in 8 bits takes what it takes; `bytes`: how many times smaller
+/// the weights are.
+std::string why_narrow_decode(const LessonFacts& facts, double gain, double bytes) {
+  if (facts.decode.bound != Bound::memory) {
+    return fmt::format("But reading them is not what limits a decode step on this {}.",
+                       facts.machine());
+  }
+  if (gain >= 0.9 * bytes) return "Decode of one text does little but read them.";
+  return "The rest of the step does not shrink with the weights.";
+}
+
+std::string why_narrow_prefill(const LessonFacts& facts, double gain) {
+  const Gpu& gpu = facts.deployment.gpu;
+  if (facts.prefill.bound == Bound::latency) {
+    return "Starting kernels takes most of it either way.";
+  }
+  if (gpu.peak_for(DType::fp8) <= gpu.peak_for(DType::bf16)) {
+    return fmt::format(
+        "This {} multiplies in more bits than the weights are stored in and has to "
+        "widen them first.",
+        facts.machine());
+  }
+  if (gain > 1)
+    return fmt::format("This {} multiplies in 8 bits faster than in 16.", facts.machine());
+  return fmt::format(
+      "This {} multiplies in 8 bits faster than in 16, but its kernels come near that "
+      "peak only with many more tokens.",
+      facts.machine());
+}
+
+LessonStep quantisation(const LessonFacts& facts) {
+  const LessonFormat& wide = facts.format("bf16 weights");
+  const LessonFormat& narrow = facts.format("fp8 weights");
+  const LessonFormat& least = facts.format("awq weights");
+  const double decode = wide.decode_step / narrow.decode_step;
+  const std::string why = fmt::format(
+      "The weights shrink from {} to {}. {}", size_words(wide.weights), size_words(narrow.weights),
+      why_narrow_decode(facts, decode, wide.weights / narrow.weights));
+  const std::string of_prefill =
+      fmt::format("Prefill takes {} instead of {}. {}", as_time(narrow.prefill),
+                  as_time(wide.prefill), why_narrow_prefill(facts, wide.prefill / narrow.prefill));
+  return {
+      .key = "quantisation",
+      .title = "Quantisation",
+      .text =
+          {"Weights are usually stored in 16 bits each. Quantisation stores them in fewer bits, "
+           "rounded so that the answers change as little as possible."},
+      .ask = ask_number({.prompt = "With 8 bits instead of 16: how many times as fast is a decode "
+                                   "step of one text?",
+                         .truth = decode,
+                         .start = 4,
+                         .high = 16}),
+      .reveal = {fmt::format("{} times: {} instead of {}. {}", ratio_words(decode),
+                             as_time(narrow.decode_step), as_time(wide.decode_step), why),
+                 of_prefill,
+                 fmt::format(
+                     "With 4 bits (AWQ) a decode step takes {}, prefill {}: the weights are "
+                     "widened to 16 bits before they are multiplied.",
+                     as_time(least.decode_step), as_time(least.prefill)),
+                 "Fewer bits also leave more memory for the KV cache, so larger batches fit. What "
+                 "rounding does to the answers has to be measured on your own tasks."},
+      .figures = {"lesson_formats"}};
+}
+
+}  // namespace
+
+std::string what_is_left(const LessonFacts& facts) {
+  switch (facts.decode.bound) {
+    case Bound::memory:
+      return fmt::format("still has to read all {} of weights for it", size_words(facts.weights));
+    case Bound::compute:
+      return "still has to do all the arithmetic of that token";
+    case Bound::latency:
+      return "still has to start all its kernels, which takes longer than they run";
+    case Bound::communication:
+      return "still has to wait for what the GPUs send each other";
+  }
+  return {};
+}
+
+std::string why_prefill(const LessonFacts& facts) {
+  const std::string tokens = with_separators(facts.prompt);
+  switch (facts.prefill.bound) {
+    case Bound::compute:
+      return fmt::format(
+          "Prefill is compute-bound: each weight is read once and used for all {} "
+          "tokens, so the arithmetic takes longer than the reading.",
+          tokens);
+    case Bound::memory:
+      return fmt::format(
+          "Prefill of {} tokens is memory-bound here: they are too few to keep the "
+          "arithmetic busy while the weights are read. Longer prompts, or several at "
+          "once, make it compute-bound.",
+          tokens);
+    case Bound::latency:
+      return fmt::format(
+          "Prefill of {} tokens is neither compute-bound nor memory-bound here: the "
+          "model is so small that starting its kernels takes most of the step. "
+          "Longer prompts make it compute-bound.",
+          tokens);
+    case Bound::communication:
+      return fmt::format("Prefill of {} tokens is limited by what the GPUs send each other here.",
+                         tokens);
+  }
+  return {};
+}
+
+std::string why_decode(const LessonFacts& facts) {
+  switch (facts.decode.bound) {
+    case Bound::memory:
+      return fmt::format(
+          "Decode is memory-bound: every step reads all weights again, {}, and uses "
+          "each for a single token. The arithmetic waits for the memory.",
+          size_words(facts.weights));
+    case Bound::compute:
+      return fmt::format(
+          "Decode is compute-bound here: this {} computes so slowly beside its "
+          "memory that even a single token keeps the arithmetic busy.",
+          facts.machine());
+    case Bound::latency:
+      return "Decode of one text is neither compute-bound nor memory-bound here: the model is so "
+             "small that starting its kernels takes most of the step.";
+    case Bound::communication:
+      return "Decode of one text is limited by what the GPUs send each other here.";
+  }
+  return {};
+}
+
+void add_limits(const LessonFacts& facts, std::vector<LessonStep>& steps) {
+  for (const auto make : {phases, roofline, batching, speculative, quantisation}) {
+    steps.push_back(make(facts));
+  }
+}
+
+}  // namespace roofcast

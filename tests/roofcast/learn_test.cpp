@@ -1,0 +1,306 @@
+#include "roofcast/learn.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "base/numbers.hpp"
+#include "roofcast/memory.hpp"
+#include "roofcast/staircase.hpp"
+#include "tests/roofcast/read_back.hpp"
+
+namespace roofcast {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kCpuProfile = ROOFCAST_SOURCE_DIR "/tests/golden/profiles/imaginary-cpu.json";
+
+LessonAnswer lesson(const char* model, const char* gpu, std::int64_t prompt = 500,
+                    std::int64_t generate = 200) {
+  return learn(
+      {.deployment = {.model = model, .gpu = gpu}, .prompt = prompt, .generate = generate});
+}
+
+const LessonAnswer& on_h100() {
+  static const LessonAnswer answer = learn({});
+  return answer;
+}
+
+const LessonAnswer& on_cpu() {
+  static const LessonAnswer answer = lesson("gpt2", kCpuProfile);
+  return answer;
+}
+
+const LessonStep& step(const LessonAnswer& answer, const char* key) {
+  const LessonStep* found = find_step(answer, key);
+  EXPECT_NE(found, nullptr) << key;
+  static const LessonStep none;
+  return found ? *found : none;
+}
+
+std::string all_of(const LessonStep& step) {
+  std::string text;
+  for (const std::string& one : step.text) text += one + "\n";
+  if (step.ask) text += step.ask->prompt + "\n";
+  for (const std::string& one : step.reveal) text += one + "\n";
+  return text;
+}
+
+// ---- truths known from elsewhere
+
+TEST(Lesson, GoesFromTheFirstGuessToSampling) {
+  std::vector<std::string> keys;
+  for (const LessonStep& one : on_h100().steps) keys.push_back(one.key);
+  EXPECT_THAT(keys, ElementsAre("start", "shape", "grows", "fortieth", "cause", "fixes", "phases",
+                                "roofline", "batching", "speculative", "quantisation", "paging",
+                                "slo", "busy", "night", "sampling"));
+}
+
+// 200 tokens after 500: 200 * 500 + 200 * 199 / 2 = 119,900 computations against 700, 171 times as
+// many. K and V of LLaMA-3.1-8B: 32 layers x 2 x 8 heads x 128 x 2 bytes = 131,072 a token.
+TEST(Lesson, CountsWorkAndCache) {
+  const std::string cause = all_of(step(on_h100(), "cause"));
+  EXPECT_THAT(cause, AllOf(HasSubstr("119,900"), HasSubstr("700 times"), HasSubstr("171"),
+                           HasSubstr("131,072 bytes for each token")));
+  EXPECT_THAT(all_of(step(on_h100(), "grows")), AllOf(HasSubstr("500 tokens"), HasSubstr("699")));
+}
+
+TEST(Lesson, TimesAreThoseOfTheStaircase) {
+  const StaircaseAnswer known =
+      staircase({.deployment = DeploymentOptions{.model = "llama-3.1-8b", .gpu = "h100"},
+                 .prompt = 500,
+                 .generate = 200});
+  const auto& naive = known.times->tokens.naive;
+  EXPECT_EQ(on_h100().numbers.tokens.naive_total, known.times->tokens.naive_total);
+  EXPECT_DOUBLE_EQ(step(on_h100(), "fortieth").ask->truth.value(), naive[39] / naive[0]);
+  const std::string shape = all_of(step(on_h100(), "shape"));
+  EXPECT_THAT(shape, AllOf(HasSubstr(as_time(naive.front())), HasSubstr(as_time(naive.back()))));
+}
+
+// 989.4 TFLOP/s over 3.35 TB/s (NVIDIA H100 SXM, dense bf16) = 295.3 FLOPs a byte.
+TEST(Lesson, RidgeIsPeakOverBandwidth) {
+  EXPECT_NEAR(step(on_h100(), "roofline").ask->truth.value(), 295.3, 0.05);
+}
+
+// 1 + 0.7 + 0.49 + 0.343 + 0.2401 = 2.7731 tokens a step.
+TEST(Lesson, DraftsYieldTheGeometricSum) {
+  const LessonStep& drafts = step(on_h100(), "speculative");
+  EXPECT_NEAR(drafts.ask->truth.value(), 2.7731, 1e-9);
+  EXPECT_THAT(all_of(drafts), HasSubstr("1 + 0.70 + 0.49 + 0.34 + 0.24 = 2.77 tokens"));
+}
+
+TEST(Lesson, TextsThatFitAreThoseOfTheMemoryPlan) {
+  const MemoryAnswer plan = memory({.deployment = {.model = "llama-3.1-8b", .gpu = "h100"},
+                                    .solve = MemoryQuestion::Solve::batch,
+                                    .context = 700});
+  EXPECT_EQ(step(on_h100(), "paging").ask->truth.value(),
+            static_cast<double>(plan.solution->batch.value()));
+}
+
+// ---- sentences follow the deployment
+
+TEST(Lesson, AnH100IsComputeBoundInPrefillAndMemoryBoundInDecode) {
+  EXPECT_THAT(all_of(step(on_h100(), "phases")),
+              AllOf(HasSubstr("Prefill is compute-bound"), HasSubstr("Decode is memory-bound")));
+  EXPECT_EQ(step(on_h100(), "night").ask->right, "memory");
+}
+
+TEST(Lesson, ASmallModelOnALargeGpuIsBoundByNeither) {
+  const LessonAnswer answer = lesson("gpt2", "h100", 16, 50);
+  EXPECT_THAT(all_of(step(answer, "phases")),
+              AllOf(HasSubstr("neither compute-bound nor memory-bound"),
+                    Not(HasSubstr("Decode is memory-bound"))));
+  EXPECT_EQ(step(answer, "shape").ask->right, "flat");
+  EXPECT_THAT(all_of(step(answer, "shape")), HasSubstr("hardly longer than a single token"));
+}
+
+TEST(Lesson, ACpuRunsTheEngineThatRunsThere) {
+  EXPECT_THAT(on_cpu().headline, HasSubstr("roofcast"));
+  EXPECT_THAT(on_cpu().notes, ElementsAre(HasSubstr("On a CPU")));
+  EXPECT_EQ(step(on_cpu(), "shape").ask->right, "rises");
+  for (const LessonStep& one : on_cpu().steps) {
+    EXPECT_THAT(all_of(one), Not(HasSubstr("nvidia-smi"))) << one.key;
+  }
+}
+
+// At 60 % of the most that it serves, some request is always there.
+TEST(Lesson, BusyIsNotFull) {
+  EXPECT_GT(step(on_h100(), "busy").ask->truth.value(), 95);
+  const LessonLoad& most = on_h100().numbers.loads.back();
+  EXPECT_EQ(most.share, 1);
+  for (const LessonLoad& load : on_h100().numbers.loads) {
+    EXPECT_LE(load.mean_running, most.mean_running);
+  }
+}
+
+TEST(Lesson, SharesOfPeakAndBandwidthAreBelowOne) {
+  for (const LessonAnswer* answer : {&on_h100(), &on_cpu()}) {
+    for (const LessonBatch& batch : answer->numbers.batches) {
+      EXPECT_GT(batch.bandwidth_share, 0);
+      EXPECT_LE(batch.bandwidth_share, 1);
+      EXPECT_LE(batch.flop_share, 1);
+    }
+  }
+}
+
+// ---- what was set for the reader
+
+TEST(Lesson, AModelThatFitsOnlyWithShorterSequencesGetsThem) {
+  const LessonAnswer answer = learn({.deployment = {.model = "llama-3.1-8b", .gpu = "rtx-4090"}});
+  EXPECT_THAT(answer.notes, ElementsAre(HasSubstr("--max-model-len ")));
+}
+
+TEST(Lesson, LengthsFollowTheModelsContext) {
+  const LessonAnswer answer =
+      learn({.deployment = {.model = "gpt2", .gpu = "h100"}, .prompt = 1000});
+  EXPECT_EQ(answer.inputs.prompt_tokens, 1000);
+  EXPECT_EQ(answer.inputs.generated_tokens, 24);  // GPT-2 takes 1,024
+}
+
+TEST(Lesson, RefusesWhatCannotBeTaught) {
+  EXPECT_THAT(test::complaint([] { lesson("llama-3.1-70b", "h100"); }), HasSubstr("does not fit"));
+  EXPECT_THAT(test::complaint([] { lesson("gpt2", "h100", 1000, 1000); }),
+              HasSubstr("prompt and generate: gpt2 takes sequences of up to 1,024 tokens"));
+  EXPECT_THAT(test::complaint([] { lesson("gpt2", "h100", 0, 10); }),
+              HasSubstr("prompt: expected 1 to 10,000 tokens"));
+  EXPECT_THAT(test::complaint([] { lesson("gpt2", "h100", 10, 1); }),
+              HasSubstr("generate: expected 2 to 10,000 tokens"));
+  EXPECT_THAT(test::complaint([] { learn({.acceptance = 2}); }), HasSubstr("acceptance: "));
+  EXPECT_THAT(test::complaint([] { learn({.drafts = 0}); }), HasSubstr("drafts: "));
+}
+
+TEST(Lesson, EndsWhenItIsCancelled) {
+  EXPECT_EQ(test::complaint([] {
+              learn({.deployment = {.model = "gpt2", .gpu = "h100"}},
+                    [](std::int64_t, std::int64_t) { return false; });
+            }),
+            "cancelled");
+}
+
+// ---- guesses
+
+TEST(Lesson, OnlyTheTruthIsPraised) {
+  for (const LessonAnswer* answer : {&on_h100(), &on_cpu()}) {
+    for (const LessonStep& one : answer->steps) {
+      if (!one.ask || one.ask->kind != GuessKind::choice) continue;
+      int praised = 0;
+      for (const LessonChoice& choice : one.ask->choices) {
+        const auto judgement = judge(*one.ask, choice.key);
+        ASSERT_TRUE(judgement) << one.key << " " << choice.key;
+        praised += is_good(judgement->grade) ? 1 : 0;
+        EXPECT_EQ(is_good(judgement->grade), choice.key == one.ask->right);
+      }
+      EXPECT_EQ(praised, 1) << one.key;
+    }
+  }
+}
+
+TEST(Lesson, NumbersAreJudgedByTheirRatioToTheTruth) {
+  const LessonAsk& ask = *step(on_h100(), "roofline").ask;  // 295.3
+  const auto grade = [&](const char* guess) { return judge(ask, guess)->grade; };
+  EXPECT_EQ(grade("295.3"), Grade::very_close);
+  EXPECT_EQ(grade("335"), Grade::very_close);   // 1.13 times
+  EXPECT_EQ(grade("345"), Grade::not_far_off);  // 1.17 times
+  EXPECT_EQ(grade("190"), Grade::not_far_off);  // 1.55 times less
+  EXPECT_EQ(grade("500"), Grade::off);          // 1.69 times
+  EXPECT_EQ(grade("0"), Grade::off);
+  EXPECT_THAT(judge(ask, "1")->said, HasSubstr("more than that"));
+  EXPECT_THAT(judge(ask, "1e9")->said, HasSubstr("less than that"));
+  EXPECT_FALSE(is_good(Grade::not_far_off));
+}
+
+TEST(Lesson, EveryNumberFallsIntoOneBand) {
+  for (const LessonStep& one : on_h100().steps) {
+    if (!one.ask || one.ask->kind != GuessKind::number) continue;
+    double end = 0;
+    for (const GuessBand& band : one.ask->bands) {
+      EXPECT_DOUBLE_EQ(band.low, end) << one.key;
+      end = band.high.value_or(-1);
+    }
+    EXPECT_EQ(end, -1) << one.key;
+  }
+}
+
+TEST(Lesson, AMatchIsRightOnlyAsAWhole) {
+  const LessonAsk& ask = *step(on_h100(), "fixes").ask;
+  std::string right;
+  for (const LessonItem& item : ask.items) right += item.right + " ";
+  EXPECT_EQ(judge(ask, right)->grade, Grade::right);
+  EXPECT_EQ(judge(ask, "recompute single reread")->grade, Grade::wrong);
+  EXPECT_THAT(judge(ask, "recompute single reread")->said, HasSubstr("1 of 3"));
+}
+
+TEST(Lesson, WhatIsNoGuessIsNotJudged) {
+  const LessonAsk& choice = *step(on_h100(), "shape").ask;
+  EXPECT_TRUE(judge(choice, "1"));
+  for (const char* guess : {"", "0", "5", "riseses", "-1", "\xff"}) {
+    EXPECT_FALSE(judge(choice, guess)) << guess;
+  }
+  const LessonAsk& number = *step(on_h100(), "roofline").ask;
+  for (const char* guess : {"", "many", "-1", "nan", "1e999", "2 2"}) {
+    EXPECT_FALSE(judge(number, guess)) << guess;
+  }
+  const LessonAsk& match = *step(on_h100(), "fixes").ask;
+  for (const char* guess : {"", "1 2", "1 2 3 1", "1 2 x"}) {
+    EXPECT_FALSE(judge(match, guess)) << guess;
+  }
+}
+
+// ---- words
+
+/// Words of two or more capitals, which a reader cannot be expected to know.
+std::set<std::string> abbreviations(const std::string& text) {
+  std::set<std::string> found;
+  std::string word;
+  for (const char c : text + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      word += c;
+      continue;
+    }
+    const bool capitals = word.size() > 1 && std::ranges::all_of(word, [](char letter) {
+                            return letter >= 'A' && letter <= 'Z';
+                          });
+    if (capitals) found.insert(word);
+    word.clear();
+  }
+  return found;
+}
+
+std::string without(std::string text, const std::string& name) {
+  for (auto at = text.find(name); at != std::string::npos; at = text.find(name)) {
+    text.erase(at, name.size());
+  }
+  return text;
+}
+
+TEST(Lesson, EveryAbbreviationIsInTheGlossary) {
+  for (const LessonAnswer* answer : {&on_h100(), &on_cpu()}) {
+    for (const LessonStep& one : answer->steps) {
+      const std::string text = without(without(all_of(one), answer->headline),
+                                       answer->inputs.deployment.gpu_display_name);
+      for (const std::string& word : abbreviations(text)) {
+        EXPECT_FALSE(terms_of(word).empty()) << one.key << ": " << word;
+      }
+    }
+  }
+}
+
+TEST(Lesson, TermsOfAStepAreKeysOfTheGlossary) {
+  for (const LessonStep& one : on_h100().steps) {
+    EXPECT_FALSE(one.terms.empty()) << one.key;
+    for (const std::string& key : one.terms) EXPECT_NE(find_term(key), nullptr) << key;
+  }
+}
+
+TEST(Lesson, ReadsBack) {
+  for (const LessonAnswer* answer : {&on_h100(), &on_cpu()}) {
+    test::read_back(*answer, lesson_answer_from_json, lesson_answer_schema());
+  }
+}
+
+}  // namespace
+}  // namespace roofcast
