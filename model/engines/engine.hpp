@@ -66,6 +66,7 @@ struct EngineOverrides {
   std::optional<Bytes> overhead{};                            // textbook rule: fixed, per GPU
   std::optional<Bytes> weight_bytes{};  // whole checkpoint; used only by the memory plan
 };
+  std::optional<All2All> all2all_backend{};                   // unset: the engine's
 
 /// Host-side time of one step, by physical term; not part of any kernel curve. A step takes max(GPU
 /// + launch, host) when scheduling is asynchronous, otherwise their sum, plus the serial terms.

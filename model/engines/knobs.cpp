@@ -37,6 +37,9 @@ std::optional<CapacityPolicy> named(std::string_view name, CapacityPolicy) {
 std::optional<ChunkingPolicy> named(std::string_view name, ChunkingPolicy) {
   return parse_chunking_policy(name);
 }
+std::optional<All2All> named(std::string_view name, All2All) { return parse_all2all(name); }
+
+using Counts = std::vector<std::int64_t>;
 
 template <class T>
 KnobValue value_of(const T& member) {
@@ -413,6 +416,23 @@ std::vector<EngineKnob> feature_knobs() {
            .range = kAnyShare,
            .owner = vllm_scheduler,
            .partner = "num-speculative-tokens",
+      unshown<&O::all2all_backend, &Engine::all2all>(
+          {.flag = "all2all-backend",
+           .key = "all2all_backend",
+           .group = features,
+           .kind = choice,
+           .choice = {.placeholder = "BACKEND",
+                      .noun = "backend",
+                      .names = kAll2Alls,
+                      .takes_other_names = true},
+           .aliases = {"--moe-a2a-backend"},
+           .help = "how experts' tokens travel between data-parallel ranks: "
+                   "allgather_reducescatter (vLLM, SGLang), deepep_high_throughput, "
+                   "deepep_low_latency, deepep (TensorRT-LLM)",
+           .effect = "How tokens reach experts on other data-parallel ranks: gathered by all, sent "
+                     "once to each rank (and node) that has one of their experts, or once for each "
+                     "expert.",
+           .examples = {"deepep_high_throughput"}}),
            .help = "alternatively: share of decodes that accept each position",
            .effect = "Alternatively, by position: the share of decodes that accept all draft "
                      "tokens up to it (vLLM's per-position acceptance rate).",

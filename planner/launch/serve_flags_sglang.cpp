@@ -19,7 +19,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--enable-dp-attention", kDataParallelAttention, on);
   add_flag(rows, "--enable-ep-moe", kSharedExperts, read_only);
   add_flag(rows, "--enable-deepep-moe", kSharedExperts, read_only);
-  add_flag(rows, "--moe-a2a-backend", kSharedExperts, {.written = false});
+  add_flag(rows, "--moe-a2a-backend", kSglangAll2All);
   add_flag(rows, "--quantization", kWeightFormat);
   add_flag(rows, "--dtype", kDtype);
   add_flag(rows, "--kv-cache-dtype", kSglangCacheDtype);

@@ -14,6 +14,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--pipeline-parallel-size|-pp|--pp", kPipeline);
   add_flag(rows, "--data-parallel-size|-dp|--dp", kData);
   add_flag(rows, "--enable-expert-parallel|-ep", kExpertParallel, on);
+  add_flag(rows, "--all2all-backend", kVllmAll2All);
   add_flag(rows, "--quantization|-q", kWeightFormat);
   add_flag(rows, "--dtype", kDtype);
   add_flag(rows, "--kv-cache-dtype", kVllmCacheDtype);
@@ -79,8 +80,8 @@ void add_idle_flags(std::vector<ServeFlag>& rows) {
 void add_telling_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::possible, Takes::value,
             "--api-server-count|-asc --attention-backend --attention-config|-ac "
-            "--compilation-config|-cc|-O --optimization-level --performance-mode --kernel-config "
-            "--moe-backend --gdn-prefill-backend --all2all-backend --distributed-executor-backend "
+            "--optimization-level --performance-mode --kernel-config "
+            "--moe-backend --gdn-prefill-backend --distributed-executor-backend "
             "--nnodes|-n --decode-context-parallel-size|-dcp --prefill-context-parallel-size|-pcp "
             "--data-parallel-backend|-dpb --eplb-config --ubatch-size "
             "--dbo-decode-token-threshold --dbo-prefill-token-threshold --cpu-offload-gb "

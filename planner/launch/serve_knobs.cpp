@@ -264,9 +264,29 @@ Text write_chunking_policy(const ServeWords& words) {
 
 /// Any all-to-all backend other than "none" implies expert parallelism.
 void read_shared_experts(ServeWords& words, const std::string& text, const std::string& flag) {
-  if (text == "none") return;
-  words.expert_parallel = true;
-  if (text != "true") words.not_modelled.push_back(flag + " " + text);
+  if (read_serve_switch(text, flag)) words.expert_parallel = true;
+}
+
+void read_all2all(ServeWords& words, const std::string& text, const std::string& flag) {
+  words.overrides.all2all_backend = parse_all2all(text);
+  if (!words.overrides.all2all_backend) words.not_modelled.push_back(flag + " " + text);
+}
+
+Text write_vllm_all2all(const ServeWords& words) {
+  const auto& backend = words.overrides.all2all_backend;
+  return backend && *backend != All2All::deepep ? Text(name_of(*backend)) : Text();
+}
+
+/// Any of SGLang's backends other than "none" implies expert parallelism.
+void read_sglang_all2all(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (text != "none") words.expert_parallel = true;
+  read_all2all(words, text, flag);
+}
+
+Text write_sglang_all2all(const ServeWords& words) {
+  const auto& backend = words.overrides.all2all_backend;
+  if (backend == All2All::deepep) return "deepep";
+  return backend == All2All::allgather_reducescatter ? Text("none") : Text();
 }
 
 }  // namespace
@@ -333,6 +353,8 @@ KnobValue read_value(const EngineKnob& knob, const std::string& text, const std:
   return read_number(text, flag);
 }
 
+const ServeKnob kVllmAll2All{"all2all_backend", read_all2all, write_vllm_all2all};
+const ServeKnob kSglangAll2All{"all2all_backend", read_sglang_all2all, write_sglang_all2all};
 std::string text_of(const KnobValue& value) {
   if (const auto* on = std::get_if<bool>(&value)) return *on ? "true" : "false";
   if (const auto* count = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *count);

@@ -25,6 +25,7 @@ namespace serve_knobs {
 
 extern const ServeKnob kModel, kWeightFormat, kDtype, kBackend;
 extern const ServeKnob kTensor, kPipeline, kData, kExpertRanks, kExpertParallel, kSharedExperts;
+extern const ServeKnob kVllmAll2All, kSglangAll2All;
 extern const ServeKnob kDataParallelAttention, kMemoryShare, kModelLen, kSglangModelLen, kMaxSeqs;
 extern const ServeKnob kBatchedTokens, kChunkSize, kBlockSize, kBlocks, kKvTokens, kKvMemory;
 extern const ServeKnob kVllmCacheDtype, kSglangCacheDtype, kTensorrtCacheDtype;
