@@ -100,6 +100,33 @@ const std::vector<EnginePreset>& engine_presets() {
     return list;
   }();
   return presets;
+std::optional<std::int64_t> largest_graph_given(const EngineOverrides& given) {
+  if (!given.cuda_graph_batch_sizes) return given.cuda_graph_max_bs;
+  const std::int64_t largest = std::ranges::max(*given.cuda_graph_batch_sizes);
+  if (given.cuda_graph_max_bs.value_or(largest) != largest) {
+    throw UsageError(fmt::format(
+        "cuda_graph_max_bs: {} given, expected {}, the largest of cuda_graph_batch_sizes",
+        *given.cuda_graph_max_bs, largest));
+  }
+  return largest;
+}
+
+void set_graph_sizes(Engine& engine, const EngineOverrides& given,
+                     std::vector<std::int64_t> by_default) {
+  if (!engine.cuda_graphs) {
+    if (given.cuda_graph_batch_sizes || given.cuda_graph_max_bs || given.cuda_graph_padding) {
+      throw UsageError(
+          "cuda_graph_batch_sizes, cuda_graph_max_bs and cuda_graph_padding: have no effect "
+          "without CUDA graphs");
+    }
+    return;
+  }
+  std::vector<std::int64_t> sizes = given.cuda_graph_batch_sizes.value_or(std::move(by_default));
+  std::ranges::sort(sizes);
+  sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
+  engine.graph_batch_sizes = std::move(sizes);
+}
+
 }
 
 const EnginePreset& find_preset(std::string_view name) {
@@ -119,7 +146,8 @@ Engine resolve_engine(std::string_view name, const EngineOverrides& given, const
   engine.name = preset.name;
   engine.max_model_len = resolve_max_model_len(preset, given, model);
   engine.kv_cache_dtype = model.kv_cache_dtype.value_or(model.activation);
-  engine.cuda_graphs = !given.enforce_eager.value_or(false) && !is_cpu(gpu);
+  engine.eager = given.enforce_eager.value_or(false);
+  engine.cuda_graphs = !engine.eager && !is_cpu(gpu);
   for (const EngineKnob& knob : engine_knobs()) {
     if (knob.apply != nullptr) knob.apply(given, engine);
   }
@@ -135,3 +163,4 @@ std::int64_t padded_batch(const Engine& engine, std::int64_t sequences) {
 }
 
 }  // namespace roofcast
+  if (!engine.graph_padding) return sequences;

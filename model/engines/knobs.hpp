@@ -29,10 +29,11 @@ enum class KnobKind {
   on_off,     // true or false
   choice,     // one of a few names
   shares,     // a list of shares; as a flag 0.8,0.6
+  counts,     // a list of whole numbers; as a flag 1,2,4
 };
 
 /// A knob's value by kind. count: int64; share, number, bytes, bandwidth and time: double; on_off:
-/// bool; choice: its name; shares: a list; length: int64 or "auto".
+/// bool; choice: its name; shares and counts: a list; length: int64 or "auto".
 using KnobValue = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
 
 /// Finite values from `min` to `max`; either limit may be exclusive.
@@ -53,7 +54,15 @@ enum class KnobGroup {
 };
 
 /// Engines that have a knob. Others refuse it, because it would have no effect.
-enum class KnobOwner { every, vllm_scheduler, vllm_memory, sglang, tensorrt_llm, textbook_memory };
+enum class KnobOwner {
+  every,
+  vllm_scheduler,
+  vllm_memory,
+  sglang,
+  tensorrt_llm,
+  sglang_or_tensorrt_llm,
+  textbook_memory
+};
 
 bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory);
 
@@ -74,7 +83,7 @@ struct EngineKnob {
   const char* key = "";     // in a scenario; ends in its unit: "kv_offloading_size_bytes"
   KnobGroup group = KnobGroup::memory_and_batch;
   KnobKind kind = KnobKind::count;
-  KnobRange range{};  // of numbers and of each share in a list
+  KnobRange range{};  // of numbers and of each one in a list
   KnobOwner owner = KnobOwner::every;
   const char* partner = "";  // flag of the knob that this one requires
   KnobChoice choice{};

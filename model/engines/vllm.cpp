@@ -142,13 +142,13 @@ bool is_large(const Gpu& gpu) {
 
 void resolve_vllm(Engine& engine, const EngineSetting& setting) {
   resolve_vllm_batch(engine, setting);
-  resolve_vllm_graphs(engine, 16);  // 0.19: 51 sizes to 512 (start-up dump)
+  resolve_vllm_graphs(engine, setting, 16);  // 0.19: 51 sizes to 512 (start-up dump)
   if (!setting.given.sampling) engine.sampling = setting.model.sampling;
 }
 
 void resolve_vllm_to_0_13(Engine& engine, const EngineSetting& setting) {
   resolve_vllm(engine, setting);
-  resolve_vllm_graphs(engine, 8);  // 67 sizes to 512
+  resolve_vllm_graphs(engine, setting, 8);  // 67 sizes to 512
   if (setting.parallel.tensor * setting.parallel.pipeline == 1) return;
   engine.host.step_base = engine.host.step_base + kRanksStep;
   engine.host.per_sequence = engine.host.per_sequence + kRanksPerSequence;
@@ -248,12 +248,17 @@ void resolve_vllm_batch(Engine& engine, const EngineSetting& setting) {
   }
 }
 
-void resolve_vllm_graphs(Engine& engine, std::int64_t step) {
-  if (!engine.cuda_graphs) return;
+/// 0.19 config/vllm.py, _set_cudagraph_sizes: cudagraph_capture_sizes, or sizes up to
+/// max_cudagraph_capture_size; those beyond the token budget are dropped.
+void resolve_vllm_graphs(Engine& engine, const EngineSetting& setting, std::int64_t step) {
   const std::int64_t largest =
-      std::min({2 * engine.max_num_seqs, kLargestVllmGraph, engine.max_num_batched_tokens});
+      std::min(largest_graph_given(setting.given)
+                   .value_or(std::min(2 * engine.max_num_seqs, kLargestVllmGraph)),
+               engine.max_num_batched_tokens);
   const GraphSizes sizes[] = {{1, 1, 1}, {2, 4, 2}, {8, 248, 8}, {256, largest, step}};
-  engine.graph_batch_sizes = graph_sizes(sizes, largest);
+  set_graph_sizes(engine, setting.given, graph_sizes(sizes, largest));
+  std::erase_if(engine.graph_batch_sizes,
+                [&](std::int64_t size) { return size > engine.max_num_batched_tokens; });
 }
 
 const EngineDescription& vllm_description() {

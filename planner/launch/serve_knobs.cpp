@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -229,7 +230,53 @@ Text write_drafts(const ServeWords& words) {
                      *knobs.num_speculative_tokens);
 }
 
-/// TensorRT-LLM's cuda_graph_config: null turns graphs off; a mapping does not and is not modelled.
+// ---- captured batches
+
+/// "1,2,4", as several words of a command are joined and YAML's lists read, or "[1, 2, 4]".
+void read_graph_sizes(ServeWords& words, const std::string& text, const std::string& flag) {
+  std::string list = text;
+  std::erase_if(list, [](char c) { return c == '[' || c == ']' || c == ' '; });
+  std::vector<std::int64_t> sizes;
+  for (const std::string& one : split(list, ',')) sizes.push_back(read_serve_count(one, flag));
+  if (std::ranges::find(sizes, 0) != sizes.end()) refuse(flag, text, "a list of batch sizes");
+  words.overrides.cuda_graph_batch_sizes = std::move(sizes);
+}
+
+/// vLLM up to 0.11: one size is the largest of its own list.
+void read_old_graph_sizes(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (text.find(',') != std::string::npos) return read_graph_sizes(words, text, flag);
+  words.overrides.cuda_graph_max_bs = read_serve_count(text, flag);
+}
+
+Text write_graph_sizes(const ServeWords& words) {
+  const auto& sizes = words.overrides.cuda_graph_batch_sizes;
+  return sizes ? Text(fmt::format("{}", fmt::join(*sizes, " "))) : Text();
+}
+
+Text write_graph_size_list(const ServeWords& words) {
+  const auto& sizes = words.overrides.cuda_graph_batch_sizes;
+  return sizes ? Text(fmt::format("[{}]", fmt::join(*sizes, ", "))) : Text();
+}
+
+/// vLLM's JSON, of which the captured sizes are modelled.
+void read_compilation(ServeWords& words, const std::string& text, const std::string& flag) {
+  const nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
+  if (!config.is_object()) {
+    words.not_modelled.push_back(text.empty() ? flag : flag + " " + text);
+    return;
+  }
+  for (const auto& [key, value] : config.items()) {
+    if (key == "cudagraph_capture_sizes" && value.is_array()) {
+      read_graph_sizes(words, value.dump(), flag + "." + key);
+    } else if (key == "max_cudagraph_capture_size") {
+      words.overrides.cuda_graph_max_bs = read_serve_count(value.dump(), flag + "." + key);
+    } else {
+      words.not_modelled.push_back(flag + "." + key);
+    }
+  }
+}
+
+/// TensorRT-LLM's cuda_graph_config: null turns graphs off; a mapping is read key by key.
 void read_graph_config(ServeWords& words, const std::string& text, const std::string& flag) {
   if (text == "null" || text == "~" || text == "None") {
     words.overrides.enforce_eager = true;
@@ -262,7 +309,7 @@ Text write_chunking_policy(const ServeWords& words) {
   return policy ? Text(name_of(*policy)) : Text();
 }
 
-/// Any all-to-all backend other than "none" implies expert parallelism.
+/// SGLang's switches that imply expert parallelism.
 void read_shared_experts(ServeWords& words, const std::string& text, const std::string& flag) {
   if (read_serve_switch(text, flag)) words.expert_parallel = true;
 }
@@ -327,6 +374,13 @@ const ServeKnob kEager = switch_knob<&O::enforce_eager>("enforce_eager");
 const ServeKnob kNoGraphs{"enforce_eager", read_graph_config, write_graph_config};
 const ServeKnob kAsync = switch_knob<&O::async_scheduling>("async_scheduling");
 const ServeKnob kVllmOrder{"scheduling_policy", read_order,
+const ServeKnob kGraphSizes{"cuda_graph_batch_sizes", read_graph_sizes, write_graph_sizes};
+const ServeKnob kOldGraphSizes{"cuda_graph_batch_sizes", read_old_graph_sizes, write_graph_sizes};
+const ServeKnob kGraphSizeList{"cuda_graph_batch_sizes", read_graph_sizes, write_graph_size_list};
+const ServeKnob kLargestGraph = count_knob<&O::cuda_graph_max_bs>("cuda_graph_max_bs");
+const ServeKnob kGraphPadding = switch_knob<&O::cuda_graph_padding>("cuda_graph_padding");
+const ServeKnob kCompilation{"cuda_graph_batch_sizes", read_compilation,
+                             [](const W&) { return Text(); }};
                            [](const W& words) { return write_order(words, false); }};
 const ServeKnob kSglangOrder{"scheduling_policy", read_order,
                              [](const W& words) { return write_order(words, true); }};
