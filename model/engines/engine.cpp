@@ -53,6 +53,19 @@ std::int64_t resolve_max_model_len(const EnginePreset& preset, const EngineOverr
   return length;
 }
 
+/// An engine starts with the formats on its list, and with the model's own, which is its "auto".
+void check_cache_dtype(const EnginePreset& preset, const EngineOverrides& given,
+                       const Transformer& model) {
+  if (!given.kv_cache_dtype || preset.cache_dtypes.empty()) return;
+  const DType dtype = *given.kv_cache_dtype;
+  if (dtype == model.activation || std::ranges::count(preset.cache_dtypes, dtype) > 0) return;
+  std::vector<std::string> names;
+  for (const DType one : preset.cache_dtypes) names.emplace_back(name_of(one));
+  throw UsageError(fmt::format(
+      "kv_cache_dtype: {} given, but {} has no such cache; expected one of: {}, or {} as the model",
+      name_of(dtype), preset.name, joined(names), name_of(model.activation)));
+}
+
 }  // namespace
 
 std::span<const EngineDescription* const> engine_descriptions() {
@@ -87,19 +100,6 @@ std::vector<std::int64_t> graph_sizes(std::span<const GraphSizes> sizes, std::in
   return all;
 }
 
-HostOverhead plain_host() {
-  return {.source = "vllm-project/vllm issues 42131 and 46112 (schedule, update per request)"};
-}
-
-const std::vector<EnginePreset>& engine_presets() {
-  static const std::vector<EnginePreset> presets = [] {
-    std::vector<EnginePreset> list;
-    for (const EngineDescription* engine : engine_descriptions()) {
-      list.insert(list.end(), engine->presets.begin(), engine->presets.end());
-    }
-    return list;
-  }();
-  return presets;
 std::optional<std::int64_t> largest_graph_given(const EngineOverrides& given) {
   if (!given.cuda_graph_batch_sizes) return given.cuda_graph_max_bs;
   const std::int64_t largest = std::ranges::max(*given.cuda_graph_batch_sizes);
@@ -127,6 +127,19 @@ void set_graph_sizes(Engine& engine, const EngineOverrides& given,
   engine.graph_batch_sizes = std::move(sizes);
 }
 
+HostOverhead plain_host() {
+  return {.source = "vllm-project/vllm issues 42131 and 46112 (schedule, update per request)"};
+}
+
+const std::vector<EnginePreset>& engine_presets() {
+  static const std::vector<EnginePreset> presets = [] {
+    std::vector<EnginePreset> list;
+    for (const EngineDescription* engine : engine_descriptions()) {
+      list.insert(list.end(), engine->presets.begin(), engine->presets.end());
+    }
+    return list;
+  }();
+  return presets;
 }
 
 const EnginePreset& find_preset(std::string_view name) {
@@ -142,6 +155,7 @@ Engine resolve_engine(std::string_view name, const EngineOverrides& given, const
                       const Gpu& gpu, const Parallelism& parallel) {
   const EnginePreset& preset = find_preset(name);
   check_overrides(given, preset);
+  check_cache_dtype(preset, given, model);
   Engine engine = preset.defaults;
   engine.name = preset.name;
   engine.max_model_len = resolve_max_model_len(preset, given, model);
@@ -158,9 +172,9 @@ Engine resolve_engine(std::string_view name, const EngineOverrides& given, const
 
 std::int64_t padded_batch(const Engine& engine, std::int64_t sequences) {
   const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
+  if (!engine.graph_padding) return sequences;
   const auto next = std::lower_bound(sizes.begin(), sizes.end(), sequences);
   return next == sizes.end() ? sequences : *next;
 }
 
 }  // namespace roofcast
-  if (!engine.graph_padding) return sequences;

@@ -66,10 +66,10 @@ struct EngineOverrides {
   std::optional<Seconds> kv_offloading_latency{};
   std::optional<CapacityPolicy> capacity_scheduler_policy{};  // TRT-LLM
   std::optional<ChunkingPolicy> context_chunking_policy{};    // TRT-LLM
+  std::optional<All2All> all2all_backend{};                   // unset: the engine's
   std::optional<Bytes> overhead{};                            // textbook rule: fixed, per GPU
   std::optional<Bytes> weight_bytes{};  // whole checkpoint; used only by the memory plan
 };
-  std::optional<All2All> all2all_backend{};                   // unset: the engine's
 
 /// Host-side time of one step, by physical term; not part of any kernel curve. A step takes max(GPU
 /// + launch, host) when scheduling is asynchronous, otherwise their sum, plus the serial terms.
@@ -188,6 +188,8 @@ struct EnginePreset {
   int first_minor = 0;                    // of versions 0.x: the first x in the range
   bool refuses_longer_than_model = true;  // a max_model_len beyond what the config states
   std::vector<QueueOrder> orders{QueueOrder::fcfs, QueueOrder::priority};  // that it supports
+  /// Number formats of the KV cache that it takes besides the model's own; empty: any.
+  std::vector<DType> cache_dtypes{};
   Engine defaults{};
   /// Sets what depends on model, GPU and parallelism, in an engine that has the defaults and every
   /// knob that was given. Throws UsageError if they contradict each other.

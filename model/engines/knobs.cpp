@@ -208,17 +208,18 @@ std::vector<EngineKnob> memory_knobs() {
            .effect =
                "Bytes for the KV cache on each GPU, instead of the amount from the memory rule.",
            .examples = {8589934592.0}}),
-      knob<&O::kv_cache_dtype, &Engine::kv_cache_dtype>({.flag = "kv-cache-dtype",
-                                                         .key = "kv_cache_dtype",
-                                                         .kind = choice,
-                                                         .choice = {.placeholder = "DTYPE",
-                                                                    .noun = "number format",
-                                                                    .names = "bf16, fp16 or fp8",
-                                                                    .takes_other_names = true,
-                                                                    .auto_unsets = true},
-                                                         .help = "auto, bf16, fp16 or fp8",
-                                                         .effect = "Number format of the KV cache.",
-                                                         .examples = {"fp8"}}),
+      knob<&O::kv_cache_dtype, &Engine::kv_cache_dtype>(
+          {.flag = "kv-cache-dtype",
+           .key = "kv_cache_dtype",
+           .kind = choice,
+           .choice = {.placeholder = "DTYPE",
+                      .noun = "number format",
+                      .names = "bf16, fp16 or fp8",
+                      .takes_other_names = true,
+                      .auto_unsets = true},
+           .help = "auto, bf16, fp16 or fp8; fp4, int8, int4 if the engine has them",
+           .effect = "Number format of the KV cache.",
+           .examples = {"fp8"}}),
   };
 }
 
@@ -249,7 +250,6 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "Whether CUDA graphs are off.",
            .examples = {true},
            .resolved = [](const Engine& engine) -> KnobValue { return !engine.cuda_graphs; }}),
-      knob<&O::async_scheduling, &Engine::async_scheduling>(
       knob<&O::cuda_graph_batch_sizes>(
           {.flag = "cuda-graph-batch-sizes",
            .key = "cuda_graph_batch_sizes",
@@ -280,6 +280,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "Whether a decode batch of another size is padded to the next captured one; "
                      "otherwise it is launched kernel by kernel.",
            .examples = {true}}),
+      knob<&O::async_scheduling, &Engine::async_scheduling>(
           {.flag = "async-scheduling",
            .key = "async_scheduling",
            .kind = on_off,
@@ -415,6 +416,23 @@ std::vector<EngineKnob> feature_knobs() {
                "only), top_p (with or without top-k) or penalty (also with a repetition, presence "
                "or frequency penalty). Default: from the model's generation_config.json.",
            .examples = {"plain"}}),
+      unshown<&O::all2all_backend, &Engine::all2all>(
+          {.flag = "all2all-backend",
+           .key = "all2all_backend",
+           .group = features,
+           .kind = choice,
+           .choice = {.placeholder = "BACKEND",
+                      .noun = "backend",
+                      .names = kAll2Alls,
+                      .takes_other_names = true},
+           .aliases = {"--moe-a2a-backend"},
+           .help = "how experts' tokens travel between data-parallel ranks: "
+                   "allgather_reducescatter (vLLM, SGLang), deepep_high_throughput, "
+                   "deepep_low_latency, deepep (TensorRT-LLM)",
+           .effect = "How tokens reach experts on other data-parallel ranks: gathered by all, sent "
+                     "once to each rank (and node) that has one of their experts, or once for each "
+                     "expert.",
+           .examples = {"deepep_high_throughput"}}),
       knob<&O::num_speculative_tokens>({.flag = "num-speculative-tokens",
                                         .key = "num_speculative_tokens",
                                         .group = features,
@@ -455,23 +473,6 @@ std::vector<EngineKnob> feature_knobs() {
            .range = kAnyShare,
            .owner = vllm_scheduler,
            .partner = "num-speculative-tokens",
-      unshown<&O::all2all_backend, &Engine::all2all>(
-          {.flag = "all2all-backend",
-           .key = "all2all_backend",
-           .group = features,
-           .kind = choice,
-           .choice = {.placeholder = "BACKEND",
-                      .noun = "backend",
-                      .names = kAll2Alls,
-                      .takes_other_names = true},
-           .aliases = {"--moe-a2a-backend"},
-           .help = "how experts' tokens travel between data-parallel ranks: "
-                   "allgather_reducescatter (vLLM, SGLang), deepep_high_throughput, "
-                   "deepep_low_latency, deepep (TensorRT-LLM)",
-           .effect = "How tokens reach experts on other data-parallel ranks: gathered by all, sent "
-                     "once to each rank (and node) that has one of their experts, or once for each "
-                     "expert.",
-           .examples = {"deepep_high_throughput"}}),
            .help = "alternatively: share of decodes that accept each position",
            .effect = "Alternatively, by position: the share of decodes that accept all draft "
                      "tokens up to it (vLLM's per-position acceptance rate).",
@@ -573,12 +574,12 @@ const char* unit_of(KnobKind kind) {
 }
 
 void check_range(const EngineKnob& knob, const KnobValue& value) {
-  const auto number = number_in(value);
   if (const auto* list = std::get_if<std::vector<double>>(&value); knob.kind == counts && list) {
     if (list->empty()) throw UsageError(knob_name(knob) + ": an empty list given");
     for (const double one : *list) check_range(knob, static_cast<std::int64_t>(one));
     return;
   }
+  const auto number = number_in(value);
   if (!number || contains(knob.range, *number)) return;
   throw UsageError(fmt::format("{}: {}{} given, expected {}", knob_name(knob), *number,
                                unit_of(knob.kind), range_text(knob)));
@@ -629,9 +630,9 @@ bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory) {
       return scheduler == SchedulerKind::sglang;
     case KnobOwner::tensorrt_llm:
       return scheduler == SchedulerKind::tensorrt_llm;
-    case textbook_memory:
     case sglang_or_tensorrt_llm:
       return scheduler == SchedulerKind::sglang || scheduler == SchedulerKind::tensorrt_llm;
+    case textbook_memory:
       return memory == MemoryRule::textbook;
   }
   return false;
@@ -648,9 +649,9 @@ const char* engines_of(KnobOwner owner) {
       return "engine sglang";
     case KnobOwner::tensorrt_llm:
       return "engine trtllm";
-    case textbook_memory:
     case sglang_or_tensorrt_llm:
       return "engine sglang or trtllm";
+    case textbook_memory:
       return "engine roofcast, textbook, static or naive";
   }
   return "";

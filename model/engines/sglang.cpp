@@ -119,6 +119,8 @@ const EngineDescription& sglang_description() {
                    .summary = "SGLang: one-token pages, prefill first, static memory fraction",
                    .orders = {QueueOrder::fcfs, QueueOrder::longest_prefix,
                               QueueOrder::longest_output},
+                   // 0.5.15, kv_cache_dtype: fp8_e5m2, fp8_e4m3, mxfp8, bf16, nvfp4 and other fp4.
+                   .cache_dtypes = {DType::bf16, DType::fp8, DType::fp4},
                    .defaults = {.memory_rule = MemoryRule::sglang,
                                 .scheduler = SchedulerKind::sglang,
                                 // SGLang derives max_running_requests from the KV pool at start-up,

@@ -138,10 +138,14 @@ const EngineDescription& tensorrt_llm_description() {
             .summary =
                 "TensorRT-LLM 0.19 and later, PyTorch: no-evict scheduler, share of free memory",
             .first_minor = kFirstMinorOfPyTorch,
+            // 1.0 to 1.2, _torch/pyexecutor/model_loader.py, _VALID_KV_CACHE_DTYPES (0.20: fp8).
+            .cache_dtypes = {DType::fp8, DType::fp4},
             .defaults = pytorch_defaults(),
             .resolve = resolve_tensorrt_llm},
            {.name = "trtllm-0.18",
             .summary = "TensorRT-LLM up to 0.18: built engines with the C++ loop",
+            // quantization/mode.py, KV_CACHE_QUANT_ALGO_LIST.
+            .cache_dtypes = {DType::fp8, DType::int8},
             .defaults = compiled_defaults(),
             .resolve = resolve_tensorrt_llm}},
       .find = find_tensorrt_llm_preset};

@@ -140,6 +140,14 @@ bool is_large(const Gpu& gpu) {
   return gpu.memory_visible >= gib(70.0) && !is_a100;
 }
 
+/// config/cache.py, CacheDType. bfloat16 and fp8 up to 0.16, float16 by 0.20 (which, being as wide,
+/// is let pass before); by 0.25.1 also nvfp4, int8_per_token_head and int4_per_token_head, of whose
+/// exact versions between 0.20 and 0.25 only the later preset knows. turboquant_* is not modelled.
+std::vector<DType> cache_dtypes() { return {DType::bf16, DType::fp16, DType::fp8}; }
+std::vector<DType> later_cache_dtypes() {
+  return {DType::bf16, DType::fp16, DType::fp8, DType::int8, DType::fp4, DType::int4};
+}
+
 void resolve_vllm(Engine& engine, const EngineSetting& setting) {
   resolve_vllm_batch(engine, setting);
   resolve_vllm_graphs(engine, setting, 16);  // 0.19: 51 sizes to 512 (start-up dump)
@@ -159,6 +167,7 @@ std::vector<EnginePreset> vllm_presets() {
       {.name = "vllm-0.29",
        .summary = "vLLM 0.21 and later (2026): CUDA graphs counted in memory, utilisation 0.92",
        .first_minor = 21,
+       .cache_dtypes = later_cache_dtypes(),
        .defaults = {.gpu_memory_utilization = 0.92,
                     .memory = memory_of_vllm_0_29(),
                     .host = host_of_vllm()},
@@ -166,11 +175,13 @@ std::vector<EnginePreset> vllm_presets() {
       {.name = "vllm-0.19",
        .summary = "vLLM 0.17 to 0.20: asynchronous scheduling, whole-prompt admission",
        .first_minor = 17,
+       .cache_dtypes = cache_dtypes(),
        .defaults = {.memory = memory_of_vllm_0_19(), .host = host_of_vllm()},
        .resolve = resolve_vllm},
       {.name = "vllm-0.15",
        .summary = "vLLM 0.14 to 0.16: asynchronous scheduling, first-chunk admission",
        .first_minor = 14,
+       .cache_dtypes = cache_dtypes(),
        .defaults = {.reserve_full_sequence = false,
                     .chunked_layers = ChunkedLayers::as_full,
                     .sorts_logits = true,
@@ -180,6 +191,7 @@ std::vector<EnginePreset> vllm_presets() {
       {.name = "vllm-0.11",
        .summary = "vLLM V1 up to 0.13 (2025): synchronous, first-chunk admission",
        .first_minor = 0,
+       .cache_dtypes = cache_dtypes(),
        .defaults = {.async_scheduling = false,
                     .reserve_full_sequence = false,
                     .chunked_layers = ChunkedLayers::as_full,

@@ -353,6 +353,8 @@ const ServeKnob kData = degree_knob<&W::data>("data");
 const ServeKnob kExpertRanks = degree_knob<&W::expert_ranks>("expert");
 const ServeKnob kExpertParallel = switch_knob<&W::expert_parallel>("expert");
 const ServeKnob kSharedExperts{"expert", read_shared_experts, [](const W&) { return Text(); }};
+const ServeKnob kVllmAll2All{"all2all_backend", read_all2all, write_vllm_all2all};
+const ServeKnob kSglangAll2All{"all2all_backend", read_sglang_all2all, write_sglang_all2all};
 const ServeKnob kDataParallelAttention =
     switch_knob<&W::data_parallel_attention>("data_parallel_attention");
 const ServeKnob kMemoryShare = number_knob<&O::gpu_memory_utilization>("gpu_memory_utilization");
@@ -372,8 +374,6 @@ const ServeKnob kChunkedPrefill = switch_knob<&O::enable_chunked_prefill>("enabl
 const ServeKnob kPrefixCaching = switch_knob<&O::enable_prefix_caching>("enable_prefix_caching");
 const ServeKnob kEager = switch_knob<&O::enforce_eager>("enforce_eager");
 const ServeKnob kNoGraphs{"enforce_eager", read_graph_config, write_graph_config};
-const ServeKnob kAsync = switch_knob<&O::async_scheduling>("async_scheduling");
-const ServeKnob kVllmOrder{"scheduling_policy", read_order,
 const ServeKnob kGraphSizes{"cuda_graph_batch_sizes", read_graph_sizes, write_graph_sizes};
 const ServeKnob kOldGraphSizes{"cuda_graph_batch_sizes", read_old_graph_sizes, write_graph_sizes};
 const ServeKnob kGraphSizeList{"cuda_graph_batch_sizes", read_graph_sizes, write_graph_size_list};
@@ -381,6 +381,8 @@ const ServeKnob kLargestGraph = count_knob<&O::cuda_graph_max_bs>("cuda_graph_ma
 const ServeKnob kGraphPadding = switch_knob<&O::cuda_graph_padding>("cuda_graph_padding");
 const ServeKnob kCompilation{"cuda_graph_batch_sizes", read_compilation,
                              [](const W&) { return Text(); }};
+const ServeKnob kAsync = switch_knob<&O::async_scheduling>("async_scheduling");
+const ServeKnob kVllmOrder{"scheduling_policy", read_order,
                            [](const W& words) { return write_order(words, false); }};
 const ServeKnob kSglangOrder{"scheduling_policy", read_order,
                              [](const W& words) { return write_order(words, true); }};
@@ -407,8 +409,6 @@ KnobValue read_value(const EngineKnob& knob, const std::string& text, const std:
   return read_number(text, flag);
 }
 
-const ServeKnob kVllmAll2All{"all2all_backend", read_all2all, write_vllm_all2all};
-const ServeKnob kSglangAll2All{"all2all_backend", read_sglang_all2all, write_sglang_all2all};
 std::string text_of(const KnobValue& value) {
   if (const auto* on = std::get_if<bool>(&value)) return *on ? "true" : "false";
   if (const auto* count = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *count);

@@ -287,6 +287,28 @@ TEST(EngineOverrides, CacheDtypeFollowsFlagThenCheckpointThenActivations) {
             DType::bf16);
 }
 
+// vLLM: CacheDType in config/cache.py; SGLang: kv_cache_dtype in server_args.py; TensorRT-LLM:
+// _VALID_KV_CACHE_DTYPES in model_loader.py.
+TEST(EngineOverrides, ACacheThatAnEngineDoesNotHaveIsRefused) {
+  const auto refusal = [](const char* preset, DType dtype) {
+    return message_of<UsageError>(test::h100(), preset, {.kv_cache_dtype = dtype});
+  };
+  for (const DType dtype : {DType::int4, DType::fp4, DType::int8, DType::fp32}) {
+    EXPECT_THAT(refusal("vllm-0.19", dtype), HasSubstr("vllm-0.19 has no such cache"));
+  }
+  EXPECT_THAT(refusal("vllm-0.29", DType::fp32), HasSubstr("expected one of: bf16, fp16, fp8"));
+  EXPECT_THAT(refusal("sglang", DType::int8), HasSubstr("expected one of: bf16, fp8, fp4"));
+  EXPECT_THAT(refusal("trtllm", DType::fp16), HasSubstr("fp8, fp4, or bf16 as the model"));
+  EXPECT_THAT(refusal("trtllm-0.18", DType::fp4), HasSubstr("fp8, int8"));
+  const auto cache = [](const char* preset, DType dtype) {
+    return engine_on(test::h100(), preset, {.kv_cache_dtype = dtype}).kv_cache_dtype;
+  };
+  EXPECT_EQ(cache("vllm-0.29", DType::int4), DType::int4);
+  EXPECT_EQ(cache("sglang", DType::fp4), DType::fp4);
+  EXPECT_EQ(cache("trtllm", DType::bf16), DType::bf16);  // the model's own
+  EXPECT_EQ(cache("textbook", DType::int4), DType::int4);
+}
+
 // 79.19 GiB are 81,090.56 MiB: chunked prefill 8192, graphs to 256 sequences. Reserved:
 // 512 + 1.5 * 8192 + 2 * 256 + 1024 / 8 = 13,440 MiB; (81,090.56 - 13,440) / 81,090.56 = 0.834.
 // At TP 8: graphs to 512, 512 + 12,288 + 1,024 + 1,024 = 14,848 MiB: 0.817.
