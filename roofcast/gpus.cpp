@@ -34,6 +34,7 @@ GpuFacts facts_of(const GpuProfile& profile) {
                  .is_cpu = is_cpu(gpu),
                  .l2_cache = gpu.l2_cache,
                  .multiprocessors = gpu.multiprocessors};
+  if (gpu.network) facts.nics_per_node = nics_of_node(gpu);
   for (const auto& [dtype, rate] : gpu.dense_peak) {
     const std::string format(name_of(dtype));
     facts.dense_peaks.emplace_back(format, rate);
@@ -52,8 +53,9 @@ struct Reached {
 Reached reached(const MeasuredCurve& curve, const MeasuredPoint& point, const Gpu& gpu) {
   const Work work = work_of(curve.shape, point.x, point.y);
   if (work.family == OperatorFamily::collective) {
-    const std::optional<Link>& link = work.ranks <= gpu.gpus_per_node ? gpu.peer : gpu.network;
-    return {"link", link ? work.bytes / link->bandwidth / point.time : 0.0};
+    const bool known =
+        work.ranks <= gpu.gpus_per_node ? gpu.peer.has_value() : gpu.network.has_value();
+    return {"link", known ? physical_limit(work, gpu) / point.time : 0.0};
   }
   const double compute = work.flops / gpu.peak_for(work.compute) / point.time;
   const double memory = work.bytes / gpu.memory_bandwidth / point.time;

@@ -39,6 +39,7 @@ struct GpuFacts {
   std::optional<Link> host_link{};
   std::optional<Link> network_link{};
   int gpus_per_node = 0;
+  std::optional<int> nics_per_node{};
   std::optional<Watts> board_power{};
   std::optional<DollarsPerHour> price{};
   std::string profile_hash{};
@@ -140,6 +141,8 @@ void members(Visitor& visit, Link& link) {
   visit("name", link.name, "NVLink 4, PCIe 5 x16, ...");
   visit("bandwidth_bytes_per_s", link.bandwidth, "per direction and GPU");
   visit("latency_s", link.latency, "per transfer");
+  visit("bus_bandwidth_bytes_per_s", link.bus_bandwidth,
+        "what NCCL's collectives reach (busbw); null: the usual share of the bandwidth");
 }
 
 template <class Visitor>
@@ -155,8 +158,9 @@ void members(Visitor& visit, GpuFacts& gpu) {
   visit("ridge_flops_per_byte", gpu.ridges, "by number format: peak over memory bandwidth");
   visit("peer_link", gpu.peer_link, "to other GPUs of the node; null: none");
   visit("host_link", gpu.host_link, "to host memory; null: unknown");
-  visit("network_link", gpu.network_link, "to other nodes; null: unknown");
+  visit("network_link", gpu.network_link, "one NIC, to other nodes; null: unknown");
   visit("gpus_per_node", gpu.gpus_per_node, "GPUs in a usual server");
+  visit("nics_per_node", gpu.nics_per_node, "network links of that server; null: unknown");
   visit("board_power_w", gpu.board_power, "board power; null: unknown");
   visit("price_usd_per_h", gpu.price, "typical rental price; null: unknown");
   visit("profile_hash", gpu.profile_hash, "FNV-1a of the profile's text");

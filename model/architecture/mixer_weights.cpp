@@ -128,6 +128,14 @@ void add_mixer(const LatentAttention& a, const Layer& layer, std::int64_t hidden
               .pieces = a.query_heads,
               .split = Split::output,
               .format = layer.mixer_format});
+  if (a.output_gate) {
+    out.matrix({.name = "gate_proj",
+                .outputs = a.query_heads * a.value_head_dim,
+                .inputs = hidden,
+                .pieces = a.query_heads,
+                .split = Split::output,
+                .format = layer.mixer_format});
+  }
   out.matrix({.name = "o_proj",
               .outputs = hidden,
               .inputs = a.query_heads * a.value_head_dim,
@@ -211,14 +219,24 @@ void add_gates(const GatedDeltaNet& g, const Layer& layer, std::int64_t hidden, 
               .pieces = g.value_heads,
               .split = Split::output,
               .format = layer.mixer_format});
+  if (g.full_output_gate) {
+    out.matrix({.name = "output_gate_proj",
+                .part = part,
+                .outputs = values,
+                .inputs = hidden,
+                .pieces = g.value_heads,
+                .split = Split::output,
+                .format = layer.mixer_format});
+  }
+  const std::int64_t low_rank = g.full_output_gate ? 1 : 2;  // the decay, and the output gate
   out.matrix({.name = "gates_a_proj",
               .part = part,
-              .outputs = 2 * g.gate_rank,
+              .outputs = low_rank * g.gate_rank,
               .inputs = hidden,
               .format = layer.mixer_format});
   out.matrix({.name = "gates_b_proj",
               .part = part,
-              .outputs = keys + values,
+              .outputs = g.full_output_gate ? keys : keys + values,
               .inputs = g.gate_rank,
               .pieces = g.value_heads,
               .split = Split::output,

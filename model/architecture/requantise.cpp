@@ -81,8 +81,29 @@ WeightFormat weight_format_named(const std::string& name) {
                           fmt::join(weight_format_names(), ", ")));
 }
 
+namespace {
+
+/// Engines' --dtype is the format of everything that is not quantised: activations and so the
+/// cache, embedding and LM head, and the vectors and small matrices beside the layers' own.
+void set_activation(Transformer& model, const WeightFormat& format) {
+  const WeightFormat before = plain_format(model.activation);
+  model.activation = format.compute;
+  const auto replace = [&](WeightFormat& one) {
+    if (one == before) one = format;
+  };
+  replace(model.embedding_format);
+  replace(model.lm_head_format);
+  for (ExtraWeight& weight : model.extra) replace(weight.format);
+  for (Layer& layer : model.layers) {
+    for (ExtraWeight& weight : layer.extra) replace(weight.format);
+  }
+}
+
+}  // namespace
+
 void requantise(Transformer& model, const std::string& format_name) {
   const WeightFormat format = weight_format_named(format_name);
+  if (format == plain_format(format.compute)) set_activation(model, format);
   const bool experts_only = has_experts(model) && format.name == "mxfp4";
   for (Layer& layer : model.layers) {
     const bool is_moe = std::holds_alternative<MoeFfn>(layer.ffn);

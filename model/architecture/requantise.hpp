@@ -19,7 +19,10 @@ const std::vector<std::string>& weight_format_names();
 
 /// Replaces the weight format of every quantisable matrix. Embeddings, LM head, norms, routers and
 /// the vision tower keep theirs, as with the engines' quantisers. mxfp4 changes only the experts of
-/// a mixture-of-experts model (gpt-oss). Throws Error for an unknown name.
+/// a mixture-of-experts model (gpt-oss). A format that is not quantised (fp32, bf16, fp16) is also
+/// that of activations, embedding, LM head and whatever else had the activations' format, as with
+/// the engines' --dtype; a cache without a format of its own follows. Throws Error for an unknown
+/// name.
 void requantise(Transformer& model, const std::string& format);
 
 }  // namespace roofcast

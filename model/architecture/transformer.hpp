@@ -82,6 +82,7 @@ struct LatentAttention {
   std::int64_t index_heads = 0;  // lightning indexer (DeepSeek-V3.2); 0: none
   std::int64_t index_head_dim = 0;
   bool bias = false;
+  bool output_gate = false;  // Kimi-K3: of every value element
 
   bool operator==(const LatentAttention&) const = default;
 };
@@ -109,6 +110,7 @@ struct GatedDeltaNet {
   /// Kimi delta attention: rank of its decay and output gates, with one decay per key element
   /// instead of one per head; 0: the full-width gates of Qwen3-Next.
   std::int64_t gate_rank = 0;
+  bool full_output_gate = false;  // Kimi-K3: with gate_rank, the output gate is not of low rank
 
   bool operator==(const GatedDeltaNet&) const = default;
 };
@@ -142,7 +144,7 @@ struct MoeFfn {
   bool shared_gate = false;              // Qwen: one sigmoid gate vector of `hidden` elements
   bool router_bias = false;              // one per expert: gpt-oss, or a score correction (V3)
   bool expert_bias = false;              // gpt-oss: biases in every expert matrix
-  std::int64_t latent = 0;               // Nemotron-3 Ultra: width of the experts' input; 0: hidden
+  std::int64_t latent = 0;               // Nemotron-3, Kimi-K3: the experts' input; 0: hidden
 
   bool operator==(const MoeFfn&) const = default;
 };

@@ -52,6 +52,19 @@ std::int64_t resolve_max_model_len(const EnginePreset& preset, const EngineOverr
   return length;
 }
 
+/// An engine starts with the formats on its list, and with the model's own, which is its "auto".
+void check_cache_dtype(const EnginePreset& preset, const EngineOverrides& given,
+                       const Transformer& model) {
+  if (!given.kv_cache_dtype || preset.cache_dtypes.empty()) return;
+  const DType dtype = *given.kv_cache_dtype;
+  if (dtype == model.activation || std::ranges::count(preset.cache_dtypes, dtype) > 0) return;
+  std::vector<std::string> names;
+  for (const DType one : preset.cache_dtypes) names.emplace_back(name_of(one));
+  throw UsageError(fmt::format(
+      "kv_cache_dtype: {} given, but {} has no such cache; expected one of: {}, or {} as the model",
+      name_of(dtype), preset.name, joined(names), name_of(model.activation)));
+}
+
 }  // namespace
 
 std::span<const EngineDescription* const> engine_descriptions() {
@@ -86,6 +99,33 @@ std::vector<std::int64_t> graph_sizes(std::span<const GraphSizes> sizes, std::in
   return all;
 }
 
+std::optional<std::int64_t> largest_graph_given(const EngineOverrides& given) {
+  if (!given.cuda_graph_batch_sizes) return given.cuda_graph_max_bs;
+  const std::int64_t largest = std::ranges::max(*given.cuda_graph_batch_sizes);
+  if (given.cuda_graph_max_bs.value_or(largest) != largest) {
+    throw UsageError(fmt::format(
+        "cuda_graph_max_bs: {} given, expected {}, the largest of cuda_graph_batch_sizes",
+        *given.cuda_graph_max_bs, largest));
+  }
+  return largest;
+}
+
+void set_graph_sizes(Engine& engine, const EngineOverrides& given,
+                     std::vector<std::int64_t> by_default) {
+  if (!engine.cuda_graphs) {
+    if (given.cuda_graph_batch_sizes || given.cuda_graph_max_bs || given.cuda_graph_padding) {
+      throw UsageError(
+          "cuda_graph_batch_sizes, cuda_graph_max_bs and cuda_graph_padding: have no effect "
+          "without CUDA graphs");
+    }
+    return;
+  }
+  std::vector<std::int64_t> sizes = given.cuda_graph_batch_sizes.value_or(std::move(by_default));
+  std::ranges::sort(sizes);
+  sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
+  engine.graph_batch_sizes = std::move(sizes);
+}
+
 HostOverhead plain_host() {
   return {.source = "vllm-project/vllm issues 42131 and 46112 (schedule, update per request)"};
 }
@@ -118,11 +158,13 @@ Engine resolve_engine(std::string_view name, const EngineOverrides& given, const
 Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,
                       const Transformer& model, const Gpu& gpu, const Parallelism& parallel) {
   check_overrides(given, preset);
+  check_cache_dtype(preset, given, model);
   Engine engine = preset.defaults;
   engine.name = preset.name;
   engine.max_model_len = resolve_max_model_len(preset, given, model);
   engine.kv_cache_dtype = model.kv_cache_dtype.value_or(model.activation);
-  engine.cuda_graphs = !given.enforce_eager.value_or(false) && !is_cpu(gpu);
+  engine.eager = given.enforce_eager.value_or(false);
+  engine.cuda_graphs = !engine.eager && !is_cpu(gpu);
   for (const EngineKnob& knob : engine_knobs()) {
     if (knob.apply != nullptr) knob.apply(given, engine);
   }
@@ -134,6 +176,7 @@ Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,
 
 std::int64_t padded_batch(const Engine& engine, std::int64_t sequences) {
   const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
+  if (!engine.graph_padding) return sequences;
   const auto next = std::lower_bound(sizes.begin(), sizes.end(), sequences);
   return next == sizes.end() ? sequences : *next;
 }

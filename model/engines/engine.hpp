@@ -44,6 +44,9 @@ struct EngineOverrides {
   std::optional<bool> enable_chunked_prefill{};
   std::optional<bool> enable_prefix_caching{};
   std::optional<bool> enforce_eager{};
+  std::optional<std::vector<std::int64_t>> cuda_graph_batch_sizes{};
+  std::optional<std::int64_t> cuda_graph_max_bs{};
+  std::optional<bool> cuda_graph_padding{};  // SGLang, TRT-LLM
   std::optional<bool> async_scheduling{};
   std::optional<bool> reserve_full_sequence{};  // vLLM scheduler_reserve_full_isl
   std::optional<std::int64_t> long_prefill_token_threshold{};
@@ -66,6 +69,7 @@ struct EngineOverrides {
   std::optional<Seconds> kv_offloading_latency{};
   std::optional<CapacityPolicy> capacity_scheduler_policy{};  // TRT-LLM
   std::optional<ChunkingPolicy> context_chunking_policy{};    // TRT-LLM
+  std::optional<All2All> all2all_backend{};                   // unset: the engine's
   std::optional<Bytes> overhead{};                            // textbook rule: fixed, per GPU
   std::optional<Bytes> weight_bytes{};  // whole checkpoint; used only by the memory plan
 };
@@ -79,9 +83,14 @@ struct HostOverhead {
   Seconds output_per_sequence{1.1e-6};
   Seconds graph_launch{10e-6};
   Seconds serial_per_sequence{};  // per sequence, while the GPU waits; never hidden
-  /// Per kernel outside a CUDA graph; hidden unless kernels are shorter (4 to 6 us measured on an
-  /// RTX 5070 Ti, susun-blog.com; the kernels of an eager step queue up behind it).
+  /// Per kernel of compiled code outside a CUDA graph; hidden unless kernels are shorter (4 to 6 us
+  /// measured on an RTX 5070 Ti, susun-blog.com; the kernels of a step queue up behind it).
   Seconds kernel_launch{5e-6};
+  /// Per operator that PyTorch runs one by one from Python (--enforce-eager). A decode step of
+  /// Llama-3-8B, 325 operators here, takes 8.2 ms (sgl-project/sglang pull 1401, FlashInfer without
+  /// graphs, 7.35 ms with) to 8.4 ms on an H100 (5.1 ms with; cloudai.pt on CUDA graphs): 25 us. On
+  /// slower hosts more: 28 layers take 22 ms (vllm-project/vllm-omni issue 7960, 2x A800).
+  Seconds eager_launch{25e-6};
   /// Per collective: ranks arrive at different times, and the first waits for the last.
   Seconds rank_skew{};
   Seconds per_request{0.5e-3};  // tokenise, HTTP, IPC: added to TTFT, not to the step
@@ -144,10 +153,13 @@ struct Engine {
   KvOffloading kv_offloading{};
   CapacityPolicy capacity_policy = CapacityPolicy::guaranteed_no_evict;      // TRT-LLM
   ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
-  Bytes overhead{};                                                          // textbook rule
-  std::optional<Bytes> weight_bytes{};            // memory plan only: whole checkpoint
+  All2All all2all = All2All::allgather_reducescatter;  // of experts on data-parallel ranks
+  Bytes overhead{};                                    // textbook rule
+  std::optional<Bytes> weight_bytes{};                 // memory plan only: whole checkpoint
+  bool eager = false;  // PyTorch runs every step operator by operator, uncompiled
   std::vector<std::int64_t> graph_batch_sizes{};  // captured decode batch sizes, ascending
-  bool exact_graphs = false;     // decode batches run in graphs of exactly their size
+  bool graph_padding = true;     // decode batches are padded to the next captured size
+  bool exact_graphs = false;     // decode batches run as fast as in graphs of exactly their size
   bool eager_prefill = false;    // steps with a prompt are launched kernel by kernel
   std::string kernel_library{};  // of matrix products, where a profile distinguishes them
   /// Decode attention on Hopper reads a 16-bit cache once per query head of a group.
@@ -188,6 +200,8 @@ struct EnginePreset {
   int first_minor = 0;                    // of versions 0.x: the first x in the range
   bool refuses_longer_than_model = true;  // a max_model_len beyond what the config states
   std::vector<QueueOrder> orders{QueueOrder::fcfs, QueueOrder::priority};  // that it supports
+  /// Number formats of the KV cache that it takes besides the model's own; empty: any.
+  std::vector<DType> cache_dtypes{};
   Engine defaults{};
   /// Default batch on a GPU that the engine counts as large, instead of that in `defaults`.
   std::optional<BatchSizes> on_large_gpu{};
@@ -214,7 +228,7 @@ Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& overrid
                       const Transformer& model, const Gpu& gpu, const Parallelism& parallel);
 
 /// The batch size that runs when `sequences` decode: the next captured size, or `sequences` itself
-/// if graphs are off or it exceeds the largest.
+/// if graphs are off, are not padded to, or it exceeds the largest.
 std::int64_t padded_batch(const Engine& engine, std::int64_t sequences);
 
 }  // namespace roofcast

@@ -56,6 +56,15 @@ struct GraphSizes {
 /// Their union up to `largest`, ascending. Precondition: they ascend.
 std::vector<std::int64_t> graph_sizes(std::span<const GraphSizes> sizes, std::int64_t largest);
 
+/// The largest batch to capture that was given: cuda_graph_max_bs or the largest of
+/// cuda_graph_batch_sizes. Throws UsageError if they contradict each other.
+std::optional<std::int64_t> largest_graph_given(const EngineOverrides& given);
+
+/// Sets the captured sizes to those given, or these. Throws UsageError if some are given and graphs
+/// are off.
+void set_graph_sizes(Engine& engine, const EngineOverrides& given,
+                     std::vector<std::int64_t> by_default);
+
 /// Host time of engines about which nothing else is known.
 HostOverhead plain_host();
 
@@ -66,6 +75,6 @@ HostOverhead host_of_vllm();
 inline constexpr BatchSizes kVllmLargeBatch{.max_num_seqs = 1024, .max_num_batched_tokens = 8192};
 void resolve_vllm_batch(Engine& engine, const EngineSetting& setting);
 /// Captures sizes 1, 2, 4, 8 and so on by 8; from 256 on by `step`.
-void resolve_vllm_graphs(Engine& engine, std::int64_t step);
+void resolve_vllm_graphs(Engine& engine, const EngineSetting& setting, std::int64_t step);
 
 }  // namespace roofcast

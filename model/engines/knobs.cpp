@@ -37,10 +37,15 @@ std::optional<CapacityPolicy> named(std::string_view name, CapacityPolicy) {
 std::optional<ChunkingPolicy> named(std::string_view name, ChunkingPolicy) {
   return parse_chunking_policy(name);
 }
+std::optional<All2All> named(std::string_view name, All2All) { return parse_all2all(name); }
+
+using Counts = std::vector<std::int64_t>;
 
 template <class T>
 KnobValue value_of(const T& member) {
-  if constexpr (std::is_enum_v<T>) {
+  if constexpr (std::is_same_v<T, Counts>) {
+    return std::vector<double>(member.begin(), member.end());
+  } else if constexpr (std::is_enum_v<T>) {
     return std::string(name_of(member));
   } else if constexpr (requires { member.value; }) {
     return member.value;  // a quantity
@@ -51,7 +56,13 @@ KnobValue value_of(const T& member) {
 
 template <class T>
 std::optional<T> member_of(const KnobValue& value) {
-  if constexpr (std::is_enum_v<T>) {
+  if constexpr (std::is_same_v<T, Counts>) {
+    const auto* list = std::get_if<std::vector<double>>(&value);
+    if (list == nullptr) return std::nullopt;
+    Counts whole;
+    for (const double one : *list) whole.push_back(static_cast<std::int64_t>(one));
+    return whole;
+  } else if constexpr (std::is_enum_v<T>) {
     const auto* name = std::get_if<std::string>(&value);
     return name == nullptr ? std::nullopt : named(*name, T{});
   } else if constexpr (requires(T quantity) { quantity.value; }) {
@@ -121,6 +132,7 @@ EngineKnob knob(EngineKnob row) {
 // ---- the table
 
 constexpr KnobRange kAnyCount{.min = 1, .max = static_cast<double>(kMaxEngineCount)};
+constexpr KnobRange kGraphBatch{.min = 1, .max = 65536};  // the sizes up to it are listed
 constexpr KnobRange kAnyShare{.min = 0, .max = 1};
 constexpr KnobRange kSomeBytes{.min = 1};
 /// Far beyond any pass or transfer; more is an input error.
@@ -205,7 +217,7 @@ std::vector<EngineKnob> memory_knobs() {
                       .names = {"bf16", "fp16", "fp8"},
                       .takes_other_names = true,
                       .auto_unsets = true},
-           .help = "auto, bf16, fp16 or fp8",
+           .help = "auto, bf16, fp16 or fp8; fp4, int8, int4 if the engine has them",
            .effect = "Number format of the KV cache.",
            .examples = {"fp8"}}),
   };
@@ -240,6 +252,36 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "Whether CUDA graphs are off.",
            .examples = {true},
            .resolved = [](const Engine& engine) -> KnobValue { return !engine.cuda_graphs; }}),
+      knob<&O::cuda_graph_batch_sizes>(
+          {.flag = "cuda-graph-batch-sizes",
+           .key = "cuda_graph_batch_sizes",
+           .kind = counts,
+           .range = kGraphBatch,
+           .aliases = {"--cuda-graph-bs", "--cuda-graph-bs-decode", "--cudagraph-capture-sizes"},
+           .help = "decode batches captured in CUDA graphs (default: the engine's)",
+           .effect = "Decode batch sizes that are captured in CUDA graphs; others are launched "
+                     "kernel by kernel, or padded to the next (cuda_graph_padding).",
+           .examples = {std::vector<double>{1, 2, 4, 8, 16, 32, 64, 128, 256}}}),
+      knob<&O::cuda_graph_max_bs>(
+          {.flag = "cuda-graph-max-bs",
+           .key = "cuda_graph_max_bs",
+           .kind = count,
+           .range = kGraphBatch,
+           .aliases = {"--cuda-graph-max-bs-decode", "--max-cudagraph-capture-size"},
+           .help = "largest captured decode batch (default: the engine's)",
+           .effect =
+               "Largest decode batch that is captured in a CUDA graph; the engine chooses the "
+               "sizes up to it.",
+           .examples = {std::int64_t{512}}}),
+      unshown<&O::cuda_graph_padding, &Engine::graph_padding>(
+          {.flag = "cuda-graph-padding",
+           .key = "cuda_graph_padding",
+           .kind = on_off,
+           .owner = sglang_or_tensorrt_llm,
+           .help = "decode batches take the next captured size (SGLang: on, TensorRT-LLM: off)",
+           .effect = "Whether a decode batch of another size is padded to the next captured one; "
+                     "otherwise it is launched kernel by kernel.",
+           .examples = {true}}),
       knob<&O::async_scheduling, &Engine::async_scheduling>(
           {.flag = "async-scheduling",
            .key = "async_scheduling",
@@ -386,6 +428,23 @@ std::vector<EngineKnob> feature_knobs() {
                "only), top_p (with or without top-k) or penalty (also with a repetition, presence "
                "or frequency penalty). Default: from the model's generation_config.json.",
            .examples = {"plain"}}),
+      unshown<&O::all2all_backend, &Engine::all2all>(
+          {.flag = "all2all-backend",
+           .key = "all2all_backend",
+           .group = features,
+           .kind = choice,
+           .choice = {.placeholder = "BACKEND",
+                      .noun = "backend",
+                      .names = all2all_names(),
+                      .takes_other_names = true},
+           .aliases = {"--moe-a2a-backend"},
+           .help = "how experts' tokens travel between data-parallel ranks: "
+                   "allgather_reducescatter (vLLM, SGLang), deepep_high_throughput, "
+                   "deepep_low_latency, deepep (TensorRT-LLM)",
+           .effect = "How tokens reach experts on other data-parallel ranks: gathered by all, sent "
+                     "once to each rank (and node) that has one of their experts, or once for each "
+                     "expert.",
+           .examples = {"deepep_high_throughput"}}),
       knob<&O::num_speculative_tokens>({.flag = "num-speculative-tokens",
                                         .key = "num_speculative_tokens",
                                         .group = features,
@@ -506,7 +565,7 @@ std::vector<EngineKnob> feature_knobs() {
 /// "1 to 1000", "more than 0 and at most 1", "at least 1".
 std::string range_text(const EngineKnob& knob) {
   const KnobRange& range = knob.range;
-  const bool whole = knob.kind == KnobKind::count || knob.kind == KnobKind::length;
+  const bool whole = knob.kind == count || knob.kind == length || knob.kind == counts;
   const auto number = [whole](double bound) {
     return whole ? fmt::format("{:.0f}", bound) : fmt::format("{:g}", bound);
   };
@@ -527,6 +586,11 @@ const char* unit_of(KnobKind kind) {
 }
 
 void check_range(const EngineKnob& knob, const KnobValue& value) {
+  if (const auto* list = std::get_if<std::vector<double>>(&value); knob.kind == counts && list) {
+    if (list->empty()) throw UsageError(knob_name(knob) + ": an empty list given");
+    for (const double one : *list) check_range(knob, static_cast<std::int64_t>(one));
+    return;
+  }
   const auto number = number_in(value);
   if (!number || contains(knob.range, *number)) return;
   throw UsageError(fmt::format("{}: {}{} given, expected {}", knob_name(knob), *number,
@@ -577,6 +641,8 @@ bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory) {
       return scheduler == SchedulerKind::sglang;
     case KnobOwner::tensorrt_llm:
       return scheduler == SchedulerKind::tensorrt_llm;
+    case sglang_or_tensorrt_llm:
+      return scheduler == SchedulerKind::sglang || scheduler == SchedulerKind::tensorrt_llm;
     case textbook_memory:
       return memory == MemoryRule::textbook;
   }
@@ -596,6 +662,8 @@ const char* engines_of(KnobOwner owner) {
       return "engine sglang";
     case KnobOwner::tensorrt_llm:
       return "engine trtllm";
+    case sglang_or_tensorrt_llm:
+      return "engine sglang or trtllm";
     case textbook_memory:
       return "engine roofcast, textbook, static or naive";
   }

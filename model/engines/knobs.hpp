@@ -30,10 +30,11 @@ enum class KnobKind {
   on_off,     // true or false
   choice,     // one of a few names
   shares,     // a list of shares; as a flag 0.8,0.6
+  counts,     // a list of whole numbers; as a flag 1,2,4
 };
 
 /// A knob's value by kind. count: int64; share, number, bytes, bandwidth and time: double; on_off:
-/// bool; choice: its name; shares: a list; length: int64 or "auto".
+/// bool; choice: its name; shares and counts: a list; length: int64 or "auto".
 using KnobValue = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
 
 /// Finite values from `min` to `max`; either limit may be exclusive.
@@ -61,6 +62,7 @@ enum class KnobOwner {
   vllm_memory,
   sglang,
   tensorrt_llm,
+  sglang_or_tensorrt_llm,
   textbook_memory,
 };
 
@@ -83,7 +85,7 @@ struct EngineKnob {
   const char* key = "";     // in a scenario; ends in its unit: "kv_offloading_size_bytes"
   KnobGroup group = KnobGroup::memory_and_batch;
   KnobKind kind = KnobKind::count;
-  KnobRange range{};  // of numbers and of each share in a list
+  KnobRange range{};  // of numbers and of each one in a list
   KnobOwner owner = KnobOwner::every;
   bool only_schedules = false;  // changes which requests run when, no step's time and not what fits
   const char* partner = "";     // flag of the knob that this one requires

@@ -33,6 +33,7 @@ HostOverhead own_host(const Gpu& gpu) {
                     .output_per_sequence = Seconds{},
                     .graph_launch = Seconds{},
                     .kernel_launch = Seconds{},
+                    .eager_launch = Seconds{},
                     .rank_skew = Seconds{},
                     .per_request = Seconds{},
                     .source = "none: the profile was not measured"};
@@ -50,7 +51,7 @@ void resolve_own(Engine& engine, const EngineSetting& setting) {
 
 void resolve_textbook(Engine& engine, const EngineSetting& setting) {
   resolve_vllm_batch(engine, setting);
-  resolve_vllm_graphs(engine, 16);
+  resolve_vllm_graphs(engine, setting, 16);
 }
 
 /// Room for all prompts of a batch in one step.
@@ -58,7 +59,7 @@ void resolve_static(Engine& engine, const EngineSetting& setting) {
   if (!setting.given.max_num_batched_tokens) {
     engine.max_num_batched_tokens = engine.max_num_seqs * engine.max_model_len;
   }
-  resolve_vllm_graphs(engine, 8);
+  resolve_vllm_graphs(engine, setting, 8);
 }
 
 /// Computes one whole sequence per step.
@@ -69,7 +70,7 @@ void resolve_naive(Engine& engine, const EngineSetting& setting) {
                     engine.max_num_seqs, engine.name));
   }
   if (!setting.given.max_num_batched_tokens) engine.max_num_batched_tokens = engine.max_model_len;
-  resolve_vllm_graphs(engine, 8);
+  resolve_vllm_graphs(engine, setting, 8);
 }
 
 EnginePreset own_preset() {

@@ -29,6 +29,27 @@ constexpr NameTable<ChunkingPolicy, 2> kChunking = {
     {{ChunkingPolicy::first_come_first_served, "FIRST_COME_FIRST_SERVED"},
      {ChunkingPolicy::equal_progress, "EQUAL_PROGRESS"}}};
 
+// vLLM 0.19, config/parallel.py (All2AllBackend); SGLang 0.5.15, server_args.py
+// (MOE_A2A_BACKEND_CHOICES).
+constexpr NameTable<All2All, 17> kBackends = {
+    {{All2All::allgather_reducescatter, "allgather_reducescatter"},
+     {All2All::deepep_high_throughput, "deepep_high_throughput"},
+     {All2All::deepep_low_latency, "deepep_low_latency"},
+     {All2All::deepep, "deepep"},
+     {All2All::allgather_reducescatter, "none"},
+     {All2All::allgather_reducescatter, "naive"},
+     {All2All::deepep_high_throughput, "mori_high_throughput"},
+     {All2All::deepep_high_throughput, "flashinfer_all2allv"},
+     {All2All::deepep_high_throughput, "flashinfer_nvlink_two_sided"},
+     {All2All::deepep_high_throughput, "flashinfer_nvlink_one_sided"},
+     {All2All::deepep_high_throughput, "flashinfer"},
+     {All2All::deepep_low_latency, "mori_low_latency"},
+     {All2All::deepep_low_latency, "nixl_ep"},
+     {All2All::deepep_low_latency, "pplx"},
+     {All2All::deepep, "mooncake"},
+     {All2All::deepep, "nixl"},
+     {All2All::deepep, "mori"}}};
+
 std::string upper(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -43,7 +64,14 @@ std::string_view name_of(QueueOrder order) { return name_in(kOrders, order); }
 std::string_view name_of(DraftMethod method) { return name_in(kMethods, method); }
 std::string_view name_of(CapacityPolicy policy) { return name_in(kCapacity, policy); }
 std::string_view name_of(ChunkingPolicy policy) { return name_in(kChunking, policy); }
+std::string_view name_of(All2All backend) { return name_in(kBackends, backend); }
 
+std::optional<All2All> parse_all2all(std::string_view text) { return value_in(kBackends, text); }
+
+std::vector<std::string_view> all2all_names() {
+  return {name_of(All2All::allgather_reducescatter), name_of(All2All::deepep_high_throughput),
+          name_of(All2All::deepep_low_latency), name_of(All2All::deepep)};
+}
 std::vector<std::string_view> queue_order_names() { return names_in(kOrders); }
 std::vector<std::string_view> draft_method_names() { return names_in(kMethods); }
 std::vector<std::string_view> capacity_policy_names() { return names_in(kCapacity); }

@@ -41,4 +41,17 @@ std::vector<std::string_view> chunking_policy_names();
 std::string_view name_of(ChunkingPolicy policy);
 std::optional<ChunkingPolicy> parse_chunking_policy(std::string_view text);
 
+/// What carries tokens to experts on other ranks: vLLM's --all2all-backend, SGLang's
+/// --moe-a2a-backend ("none": gathered). Also parses the backends that exchange alike: mori_* and
+/// flashinfer_* (vLLM), nixl_ep, pplx (low latency), mooncake, nixl, mori (SGLang, as deepep).
+enum class All2All {
+  allgather_reducescatter,  // every rank gets every token
+  deepep_high_throughput,   // a copy for each rank, between nodes one for each node
+  deepep_low_latency,       // a copy for each expert, straight to its rank
+  deepep,                   // the faster of both (SGLang: by prompts or decodes)
+};
+std::string_view name_of(All2All backend);
+std::vector<std::string_view> all2all_names();
+std::optional<All2All> parse_all2all(std::string_view text);
+
 }  // namespace roofcast

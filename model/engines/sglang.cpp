@@ -29,6 +29,7 @@ MemoryConstants memory_of_sglang() {
 /// 095f58a, 46 runs) take 17 us to 24 us per sequence longer than their kernels.
 HostOverhead host_of_sglang() {
   return {.serial_per_sequence = Seconds{18e-6},
+          .kernel_launch = HostOverhead{}.eager_launch,  // not compiled
           .per_request = Seconds{10e-3},
           .source = "closed loop of SGLang 0.5.6 on H200"};
 }
@@ -90,16 +91,20 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
                     engine.max_num_batched_tokens, engine.block_size));
   }
   if (ranks > 1 && !given.schedule_conservativeness) engine.schedule_conservativeness = 0.3;
-  const std::int64_t largest_graph =
-      setting.parallel.tensor * ranks < 4 ? tier.largest_graph : tier.largest_graph_tp4;
+  const std::int64_t largest_graph = largest_graph_given(given).value_or(
+      setting.parallel.tensor * ranks < 4 ? tier.largest_graph : tier.largest_graph_tp4);
   if (!given.gpu_memory_utilization) {
     engine.gpu_memory_utilization =
         memory_fraction(setting.gpu, engine, largest_graph, setting.parallel, ranks);
   }
-  if (!engine.cuda_graphs) return;
-  const GraphSizes sizes[] = {{1, 1, 1},    {2, 4, 2},      {8, 12, 4},
-                              {16, 256, 8}, {272, 496, 16}, {512, largest_graph, 32}};
-  engine.graph_batch_sizes = graph_sizes(sizes, largest_graph);
+  // 0.5.15, _generate_decode_cuda_graph_batch_sizes.
+  const GraphSizes padded[] = {{1, 1, 1},    {2, 4, 2},      {8, 12, 4},
+                               {16, 256, 8}, {272, 496, 16}, {512, largest_graph, 32}};
+  const GraphSizes exact[] = {{1, largest_graph, 1}};
+  std::vector<std::int64_t> sizes =
+      engine.graph_padding ? graph_sizes(padded, largest_graph) : graph_sizes(exact, largest_graph);
+  if (sizes.empty() || sizes.back() != largest_graph) sizes.push_back(largest_graph);
+  set_graph_sizes(engine, given, std::move(sizes));
 }
 
 /// The first with the overlap scheduler by default (sgl-project/sglang pull 2067, November 2024).
@@ -125,6 +130,8 @@ const EngineDescription& sglang_description() {
                    .summary = "SGLang: one-token pages, prefill first, static memory fraction",
                    .orders = {QueueOrder::fcfs, QueueOrder::longest_prefix,
                               QueueOrder::longest_output},
+                   // 0.5.15, kv_cache_dtype: fp8_e5m2, fp8_e4m3, mxfp8, bf16, nvfp4 and other fp4.
+                   .cache_dtypes = {DType::bf16, DType::fp8, DType::fp4},
                    .defaults = {.memory_rule = MemoryRule::sglang,
                                 .scheduler = SchedulerKind::sglang,
                                 // SGLang derives max_running_requests from the KV pool at start-up,

@@ -43,11 +43,41 @@ MemoryConstants memory_of_tensorrt_llm() {
 HostOverhead host_of_tensorrt_llm() {
   return {.graph_launch = Seconds{0.5e-3},
           .kernel_launch = Seconds{31e-6},
+          .eager_launch = Seconds{31e-6},
           .per_request = Seconds{12e-3},
           .source = "closed loop of TensorRT-LLM 1.0.0rc3 on H100"};
 }
 
-void resolve_tensorrt_llm(Engine& engine, const EngineSetting&) {
+/// Batches that are captured unless cuda_graph_config says otherwise, and how: 1.2,
+/// llmapi/llm_args.py, BaseCudaGraphConfig (max_batch_size 128, enable_padding False,
+/// _generate_cuda_graph_batch_sizes), and pyexecutor/model_engine.py,
+/// _filter_cuda_graph_batch_sizes.
+constexpr std::int64_t kLargestTensorrtGraph = 128;
+
+void resolve_pytorch_graphs(Engine& engine, const EngineSetting& setting) {
+  const std::int64_t largest = largest_graph_given(setting.given).value_or(kLargestTensorrtGraph);
+  std::vector<std::int64_t> sizes;
+  if (engine.graph_padding) {
+    const GraphSizes padded[] = {{1, 1, 1}, {2, 4, 2}, {8, 128, 8}, {192, largest, 64}};
+    sizes = graph_sizes(padded, largest);
+  } else {
+    const GraphSizes exact[] = {{1, 32, 1}, {64, 128, 64}};
+    sizes = graph_sizes(exact, largest);
+    for (std::int64_t size = 256; size < largest; size *= 2) sizes.push_back(size);
+  }
+  if (sizes.back() != largest) sizes.push_back(largest);
+  set_graph_sizes(engine, setting.given, std::move(sizes));
+  // Those that no batch reaches; what pads to one of them pads to the largest batch.
+  const std::int64_t most = std::min(engine.max_num_seqs, engine.max_num_batched_tokens);
+  std::vector<std::int64_t>& captured = engine.graph_batch_sizes;
+  if (std::erase_if(captured, [&](std::int64_t size) { return size > most; }) > 0 &&
+      engine.graph_padding && (captured.empty() || captured.back() != most)) {
+    captured.push_back(most);
+  }
+}
+
+void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
+  if (!engine.exact_graphs) resolve_pytorch_graphs(engine, setting);
   if (engine.chunked_prefill && engine.max_num_batched_tokens < engine.block_size) {
     throw UsageError(
         fmt::format("max_num_batched_tokens: {} given, expected at least tokens_per_block ({}): "
@@ -58,8 +88,7 @@ void resolve_tensorrt_llm(Engine& engine, const EngineSetting&) {
 
 /// Sequences and tokens of a step are trtllm-serve's max_batch_size and max_num_tokens; policies
 /// are those of SchedulerConfig (tensorrt_llm/llmapi/llm_args.py), and what the PyTorch backend
-/// uses when no chunking policy is given (pyexecutor/py_executor_creator.py). A batch size without
-/// a graph is not padded to the next (padding is an option).
+/// uses when no chunking policy is given (pyexecutor/py_executor_creator.py).
 Engine tensorrt_llm_defaults() {
   return {.memory_rule = MemoryRule::tensorrt_llm,
           .scheduler = SchedulerKind::tensorrt_llm,
@@ -69,12 +98,15 @@ Engine tensorrt_llm_defaults() {
           .chunked_prefill = false,
           .capacity_policy = CapacityPolicy::guaranteed_no_evict,
           .chunking_policy = ChunkingPolicy::first_come_first_served,
-          .exact_graphs = true,
+          // Attention on data-parallel ranks: NVLinkOneSided, NVLinkTwoSided, then DeepEP (1.2,
+          // fused_moe/communication/communication_factory.py, CommunicationFactory).
+          .all2all = All2All::deepep,
           .memory = memory_of_tensorrt_llm()};
 }
 
 Engine pytorch_defaults() {
   Engine engine = tensorrt_llm_defaults();
+  engine.graph_padding = false;
   engine.eager_prefill = true;
   engine.kernel_library = "tensorrt_llm";
   engine.one_shot = kOneShot;
@@ -84,6 +116,7 @@ Engine pytorch_defaults() {
 
 Engine compiled_defaults() {
   Engine engine = tensorrt_llm_defaults();
+  engine.exact_graphs = true;  // launched by C++, a batch like another
   engine.kernel_library = "tensorrt";
   engine.rereads_cache = true;
   engine.host = plain_host();
@@ -105,10 +138,14 @@ const EngineDescription& tensorrt_llm_description() {
             .summary =
                 "TensorRT-LLM 0.19 and later, PyTorch: no-evict scheduler, share of free memory",
             .first_minor = kFirstMinorOfPyTorch,
+            // 1.0 to 1.2, _torch/pyexecutor/model_loader.py, _VALID_KV_CACHE_DTYPES (0.20: fp8).
+            .cache_dtypes = {DType::fp8, DType::fp4},
             .defaults = pytorch_defaults(),
             .resolve = resolve_tensorrt_llm},
            {.name = "trtllm-0.18",
             .summary = "TensorRT-LLM up to 0.18: built engines with the C++ loop",
+            // quantization/mode.py, KV_CACHE_QUANT_ALGO_LIST.
+            .cache_dtypes = {DType::fp8, DType::int8},
             .defaults = compiled_defaults(),
             .resolve = resolve_tensorrt_llm}},
       .find = find_tensorrt_llm_preset};

@@ -139,15 +139,23 @@ bool is_large(const Gpu& gpu) {
   return gpu.memory_visible >= gib(70.0) && !is_a100;
 }
 
+/// config/cache.py, CacheDType. bfloat16 and fp8 up to 0.16, float16 by 0.20 (which, being as wide,
+/// is let pass before); by 0.25.1 also nvfp4, int8_per_token_head and int4_per_token_head, of whose
+/// exact versions between 0.20 and 0.25 only the later preset knows. turboquant_* is not modelled.
+std::vector<DType> cache_dtypes() { return {DType::bf16, DType::fp16, DType::fp8}; }
+std::vector<DType> later_cache_dtypes() {
+  return {DType::bf16, DType::fp16, DType::fp8, DType::int8, DType::fp4, DType::int4};
+}
+
 void resolve_vllm(Engine& engine, const EngineSetting& setting) {
   resolve_vllm_batch(engine, setting);
-  resolve_vllm_graphs(engine, 16);  // 0.19: 51 sizes to 512 (start-up dump)
+  resolve_vllm_graphs(engine, setting, 16);  // 0.19: 51 sizes to 512 (start-up dump)
   if (!setting.given.sampling) engine.sampling = setting.model.sampling;
 }
 
 void resolve_vllm_to_0_13(Engine& engine, const EngineSetting& setting) {
   resolve_vllm(engine, setting);
-  resolve_vllm_graphs(engine, 8);  // 67 sizes to 512
+  resolve_vllm_graphs(engine, setting, 8);  // 67 sizes to 512
   if (setting.parallel.tensor * setting.parallel.pipeline == 1) return;
   engine.host.step_base = engine.host.step_base + kRanksStep;
   engine.host.per_sequence = engine.host.per_sequence + kRanksPerSequence;
@@ -158,6 +166,7 @@ std::vector<EnginePreset> vllm_presets() {
       {.name = "vllm-0.29",
        .summary = "vLLM 0.21 and later (2026): CUDA graphs counted in memory, utilisation 0.92",
        .first_minor = 21,
+       .cache_dtypes = later_cache_dtypes(),
        .defaults = {.gpu_memory_utilization = 0.92,
                     .memory = memory_of_vllm_0_29(),
                     .host = host_of_vllm()},
@@ -166,12 +175,14 @@ std::vector<EnginePreset> vllm_presets() {
       {.name = "vllm-0.19",
        .summary = "vLLM 0.17 to 0.20: asynchronous scheduling, whole-sequence admission",
        .first_minor = 17,
+       .cache_dtypes = cache_dtypes(),
        .defaults = {.memory = memory_of_vllm_0_19(), .host = host_of_vllm()},
        .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm},
       {.name = "vllm-0.15",
        .summary = "vLLM 0.14 to 0.16: asynchronous scheduling, first-chunk admission",
        .first_minor = 14,
+       .cache_dtypes = cache_dtypes(),
        .defaults = {.reserve_full_sequence = false,
                     .chunked_layers = ChunkedLayers::as_full,
                     .sorts_logits = true,
@@ -182,6 +193,7 @@ std::vector<EnginePreset> vllm_presets() {
       {.name = "vllm-0.11",
        .summary = "vLLM V1 up to 0.13 (2025): synchronous, first-chunk admission",
        .first_minor = 0,
+       .cache_dtypes = cache_dtypes(),
        .defaults = {.async_scheduling = false,
                     .reserve_full_sequence = false,
                     .chunked_layers = ChunkedLayers::as_full,
@@ -254,12 +266,17 @@ void resolve_vllm_batch(Engine& engine, const EngineSetting& setting) {
   }
 }
 
-void resolve_vllm_graphs(Engine& engine, std::int64_t step) {
-  if (!engine.cuda_graphs) return;
+/// 0.19 config/vllm.py, _set_cudagraph_sizes: cudagraph_capture_sizes, or sizes up to
+/// max_cudagraph_capture_size; those beyond the token budget are dropped.
+void resolve_vllm_graphs(Engine& engine, const EngineSetting& setting, std::int64_t step) {
   const std::int64_t largest =
-      std::min({2 * engine.max_num_seqs, kLargestVllmGraph, engine.max_num_batched_tokens});
+      std::min(largest_graph_given(setting.given)
+                   .value_or(std::min(2 * engine.max_num_seqs, kLargestVllmGraph)),
+               engine.max_num_batched_tokens);
   const GraphSizes sizes[] = {{1, 1, 1}, {2, 4, 2}, {8, 248, 8}, {256, largest, step}};
-  engine.graph_batch_sizes = graph_sizes(sizes, largest);
+  set_graph_sizes(engine, setting.given, graph_sizes(sizes, largest));
+  std::erase_if(engine.graph_batch_sizes,
+                [&](std::int64_t size) { return size > engine.max_num_batched_tokens; });
 }
 
 const EngineDescription& vllm_description() {

@@ -39,6 +39,10 @@ FlopsPerSecond Gpu::peak_for(DType compute) const {
   return best;
 }
 
+int nics_of_node(const Gpu& gpu) {
+  return gpu.nics_per_node > 0 ? gpu.nics_per_node : gpu.gpus_per_node;
+}
+
 bool is_cpu(const Gpu& gpu) {
   // x86 and Arm; GPUs have a version ("9.0") or a target ("gfx942") instead.
   constexpr std::array<std::string_view, 6> kExtensions{"avx", "amx", "sse", "neon", "sve", "sme"};

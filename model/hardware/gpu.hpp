@@ -13,11 +13,14 @@
 
 namespace roofcast {
 
-/// One GPU's share of an interconnect, in one direction.
+/// A GPU's link to others or to the host, or a NIC, in one direction.
 struct Link {
   std::string name;  // "NVLink 4", "PCIe 5 x16"
   BytesPerSecond bandwidth;
   Seconds latency;
+  /// What NCCL's collectives reach over it ("busbw" of nccl-tests), where that was measured; unset:
+  /// the usual share of the bandwidth (model/step/collective.cpp).
+  std::optional<BytesPerSecond> bus_bandwidth{};
 
   bool operator==(const Link&) const = default;
 };
@@ -92,8 +95,9 @@ struct Gpu {
   std::map<DType, FlopsPerSecond> dense_peak;  // tensor-core rate without sparsity; absent: none
   std::optional<Link> peer;                    // to other GPUs in the node
   std::optional<Link> host;                    // PCIe or C2C
-  std::optional<Link> network;                 // per GPU, between nodes
+  std::optional<Link> network;                 // one NIC, between nodes
   int gpus_per_node = 8;
+  int nics_per_node = 0;  // of `network`; 0: one for each GPU
   std::optional<Watts> board_power;
   std::optional<DollarsPerHour> price;
   Efficiencies efficiencies;
@@ -107,6 +111,9 @@ struct Gpu {
 
   bool operator==(const Gpu&) const = default;
 };
+
+/// NICs of a node: `nics_per_node`, or one for each GPU.
+int nics_of_node(const Gpu& gpu);
 
 /// Whether a profile describes a CPU: its compute capability is a vector extension or empty.
 bool is_cpu(const Gpu& gpu);

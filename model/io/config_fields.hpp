@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,14 +28,14 @@ constexpr std::int64_t kWidestFfn = 100'000'000;  // feed-forward width
 constexpr std::int64_t kLargestVocabulary = 100'000'000;
 constexpr std::int64_t kLongestContext = 1'000'000'000'000;
 
-/// Refers to a JSON value that must outlive it.
+/// Refers to a JSON value that must outlive it. Copies share which keys were asked for.
 class Fields : private JsonReader {
  public:
   /// Throws Error if `object` is not an object.
   Fields(const nlohmann::json& object, std::string where);
 
-  using JsonReader::has;
   using JsonReader::where;
+  bool has(std::string_view key) const;
   bool has_any(Names names) const { return first_of(names).has_value(); }
 
   /// Required whole number from 1 to `largest`.
@@ -59,13 +61,25 @@ class Fields : private JsonReader {
   /// All members that are objects, sorted by name.
   std::vector<std::pair<std::string, Fields>> members() const;
 
+  /// Counts keys as asked for that bear on no shape of this model.
+  void pass_over(Names names) const;
+
+  /// Throws Error naming a key that nobody asked for, under any of its names, and that states a
+  /// size: heads, ranks, widths, dimensions, layers or experts, as a whole number above 1 or a list
+  /// with one. `family` names the model in the error. Keys that bear on no shape are passed over.
+  void check_sizes_understood(std::string_view family) const;
+
   /// Throws Error "WHERE: 'KEY' REASON".
   using JsonReader::fail;
 
  private:
+  void note(std::string_view key) const { asked_->emplace(key); }
   std::optional<std::string_view> first_of(Names names) const;
   std::optional<std::int64_t> integer(Names names, std::int64_t min, std::int64_t max) const;
   std::string inside(std::string_view key) const;
+
+  std::shared_ptr<std::set<std::string, std::less<>>> asked_ =
+      std::make_shared<std::set<std::string, std::less<>>>();
 };
 
 }  // namespace roofcast

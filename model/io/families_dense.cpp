@@ -180,6 +180,7 @@ void build_nemotron_nas(const Fields& config, Transformer& model) {
   shape.head_dim = config.size_or({"head_dim"}, model.hidden / shape.heads);
   if (shape.head_dim < 1) config.fail("num_attention_heads", "is larger than hidden_size");
   const std::vector<Fields> blocks = config.objects("block_configs");
+  config.pass_over({"num_hidden_layers"});  // their number
   if (blocks.empty() || static_cast<std::int64_t>(blocks.size()) > kMaxLayers) {
     config.fail("block_configs", "must list every block's attention and ffn");
   }

@@ -125,6 +125,7 @@ std::string nemotron_pattern(const Fields& config) {
 // with one norm.
 void build_nemotron_h(const Fields& config, Transformer& model) {
   const std::string pattern = nemotron_pattern(config);
+  config.pass_over({"num_hidden_layers"});  // its length
   if (static_cast<std::int64_t>(pattern.size()) > kMaxLayers) {
     config.fail("hybrid_override_pattern", "has too many layers");
   }
@@ -177,18 +178,22 @@ void build_minimax_text(const Fields& config, Transformer& model) {
 namespace {
 
 LatentAttention kimi_latent(const Fields& config) {
+  config.pass_over({"num_key_value_heads", "head_dim"});  // of what the latent expands to
   return {.query_heads = config.size({"num_attention_heads"}, kMaxHeads),
           .q_lora_rank = config.count_or({"q_lora_rank"}, 0),
           .kv_lora_rank = config.size({"kv_lora_rank"}),
           .nope_dim = config.size({"qk_nope_head_dim"}),
           .rope_dim = config.count_or({"qk_rope_head_dim"}, 0),
-          .value_head_dim = config.size({"v_head_dim"})};
+          .value_head_dim = config.size({"v_head_dim"}),
+          .output_gate = config.flag({"mla_use_output_gate"}, false)};
 }
 
 }  // namespace
 
 // Kimi-Linear: Kimi delta attention, and latent attention in the layers listed in
-// linear_attn_config (counted from 1).
+// linear_attn_config (counted from 1). Kimi-K3 adds output gates of full width, experts behind a
+// narrower projection, and residuals of attention over blocks of layers (two vectors of hidden size
+// before each half of a layer, 0.003 billion in all, are left out).
 void build_kimi_linear(const Fields& config, Transformer& model) {
   const std::int64_t layers = layer_count(config);
   const auto linear = config.object("linear_attn_config");
@@ -200,12 +205,14 @@ void build_kimi_linear(const Fields& config, Transformer& model) {
                             .key_dim = head_dim,
                             .value_dim = head_dim,
                             .conv_kernel = linear->size({"short_conv_kernel_size"}),
-                            .gate_rank = head_dim};
+                            .gate_rank = head_dim,
+                            .full_output_gate = linear->flag({"use_full_rank_gate"}, false)};
   const std::vector<std::int64_t> full = linear->counts("full_attn_layers");
   if (full.empty()) linear->fail("full_attn_layers", "is missing");
   MoeFfn moe = routed_experts(config, {"moe_intermediate_size"});
   moe.shared_intermediate = shared_width(config, moe.expert_intermediate);
   moe.router_bias = true;
+  moe.latent = config.count_or({"routed_expert_hidden_size"}, 0);
   const LatentAttention latent = kimi_latent(config);
   const std::int64_t dense = config.count_or({"first_k_dense_replace"}, 0, layers);
   // vLLM: vllm/model_executor/layers/mamba/mamba_utils.py, kda_state_dtype.

@@ -12,6 +12,7 @@ namespace {
 
 LatentAttention latent_attention(const Fields& config) {
   LatentAttention a;
+  config.pass_over({"num_key_value_heads", "head_dim"});  // of what the latent expands to
   a.query_heads = config.size({"num_attention_heads"}, kMaxHeads);
   a.q_lora_rank = config.count_or({"q_lora_rank"}, 0);
   a.kv_lora_rank = config.size({"kv_lora_rank"});
@@ -163,6 +164,7 @@ Layer deepseek_v4_layer(const DeepSeekV4& v4, std::int64_t ratio) {
 void build_deepseek_v4(const Fields& config, Transformer& model) {
   const std::int64_t layers = layer_count(config);
   const DeepSeekV4 v4 = read_deepseek_v4(config, model.hidden);
+  config.pass_over({"qk_rope_head_dim"});  // part of head_dim
   const std::vector<std::int64_t> ratios = config.counts("compress_ratios");
   if (static_cast<std::int64_t>(ratios.size()) < layers) {
     config.fail("compress_ratios", "must have an entry for every layer");

@@ -188,8 +188,8 @@ std::vector<Family> hybrid_families() {
        .build = build_minimax_text,
        .names = kBlockSparse},
       {.kind = "kimi_linear",
-       .model_types = {"kimi_linear"},
-       .architectures = {"KimiLinearForCausalLM"},
+       .model_types = {"kimi_linear", "kimi_k3"},
+       .architectures = {"KimiLinearForCausalLM", "KimiK3ForConditionalGeneration"},
        .build = build_kimi_linear,
        .names = kBlockSparse},
   };

@@ -21,6 +21,10 @@ using Json = nlohmann::json;
 
 constexpr int kSchemaVersion = 1;
 
+constexpr const char* kNetworkLink = "network_link";
+constexpr const char* kNicsPerNode = "nics_per_node";
+constexpr const char* kBusBandwidth = "bus_bandwidth_bytes_per_s";
+
 constexpr Range kMemory{1e8, 1e14, "bytes"};
 constexpr Range kCache{1e3, 1e12, "bytes"};
 constexpr Range kLinkRate{1e8, 1e14, "bytes per second"};
@@ -45,10 +49,20 @@ std::map<DType, FlopsPerSecond> read_peaks(const ProfileSection& top) {
 std::optional<Link> read_link(const ProfileSection& top, const std::string& key) {
   if (!top.has(key)) return std::nullopt;
   const ProfileSection section = subsection(top, key);
-  check_keys(section, {"name", "bandwidth_bytes_per_s", "latency_s"});
-  return Link{.name = text(section, "name"),
-              .bandwidth = BytesPerSecond{number(section, "bandwidth_bytes_per_s", kLinkRate)},
-              .latency = Seconds{number(section, "latency_s", kTime)}};
+  std::vector<std::string> keys{"name", "bandwidth_bytes_per_s", "latency_s"};
+  keys.emplace_back(key == kNetworkLink ? kNicsPerNode : kBusBandwidth);
+  check_keys(section, keys);
+  Link link{.name = text(section, "name"),
+            .bandwidth = BytesPerSecond{number(section, "bandwidth_bytes_per_s", kLinkRate)},
+            .latency = Seconds{number(section, "latency_s", kTime)}};
+  if (section.has(kBusBandwidth)) {
+    link.bus_bandwidth = BytesPerSecond{number(section, kBusBandwidth, kLinkRate)};
+    // A switch that reduces saves up to half of an all-reduce's traffic.
+    if (*link.bus_bandwidth > 2.0 * link.bandwidth) {
+      section.fail(kBusBandwidth, "is more than twice bandwidth_bytes_per_s");
+    }
+  }
+  return link;
 }
 
 Curve read_curve(const ProfileSection& parent, const std::string& key, const Range& y) {
@@ -226,7 +240,13 @@ Gpu parse_gpu(const std::string& profile, const std::string& where) {
   gpu.dense_peak = read_peaks(top);
   gpu.peer = read_link(top, "peer_link");
   gpu.host = read_link(top, "host_link");
-  gpu.network = read_link(top, "network_link");
+  gpu.network = read_link(top, kNetworkLink);
+  if (gpu.network) {
+    const ProfileSection network = subsection(top, kNetworkLink);
+    if (network.has(kNicsPerNode)) {
+      gpu.nics_per_node = static_cast<int>(whole_number(network, kNicsPerNode, kCount));
+    }
+  }
   gpu.efficiencies = read_efficiencies(top);
   gpu.floors = read_floors(top);
   if (top.has("measured")) gpu.measured = read_measured(subsection(top, "measured"), gpu);

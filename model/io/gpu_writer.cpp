@@ -32,9 +32,11 @@ Json number(Quantity<Tag> quantity) {
 }
 
 Json link_json(const Link& link) {
-  return {{"name", link.name},
-          {"bandwidth_bytes_per_s", number(link.bandwidth)},
-          {"latency_s", number(link.latency)}};
+  Json json{{"name", link.name},
+            {"bandwidth_bytes_per_s", number(link.bandwidth)},
+            {"latency_s", number(link.latency)}};
+  if (link.bus_bandwidth) json["bus_bandwidth_bytes_per_s"] = number(*link.bus_bandwidth);
+  return json;
 }
 
 Json curve_json(const Curve& curve) {
@@ -173,7 +175,10 @@ void add_facts(Json& json, const Gpu& gpu) {
   json["dense_peak_flops_per_s"] = std::move(peaks);
   if (gpu.peer) json["peer_link"] = link_json(*gpu.peer);
   if (gpu.host) json["host_link"] = link_json(*gpu.host);
-  if (gpu.network) json["network_link"] = link_json(*gpu.network);
+  if (gpu.network) {
+    json["network_link"] = link_json(*gpu.network);
+    if (gpu.nics_per_node > 0) json["network_link"]["nics_per_node"] = gpu.nics_per_node;
+  }
   json["gpus_per_node"] = gpu.gpus_per_node;
   if (gpu.board_power) json["board_power_w"] = number(*gpu.board_power);
   if (gpu.price) json["price_dollars_per_hour"] = number(*gpu.price);

@@ -165,6 +165,7 @@ Transformer read_model(const Fields& top, const std::optional<Fields>& beside) {
   read_formats(top, text, beside, family, model);
   read_draft_layers(text, model);
   read_vision(top, model);
+  text.check_sizes_understood(family.kind);
   model.model_type = top.text({"model_type"}, model.model_type);
   return model;
 }

@@ -156,6 +156,13 @@ LinearOperator collective_operator(std::string name, Exchange exchange, int rank
   return op;
 }
 
+/// Expected number of `bins` that k picks fall into, each pick any bin.
+double hit(double bins, std::int64_t picks) {
+  double missed = 1;
+  for (std::int64_t i = 0; i < picks; ++i) missed *= 1 - 1 / bins;
+  return bins * (1 - missed);
+}
+
 /// Across the ranks of tensor parallelism.
 LinearOperator all_reduce_operator(const Deployment& deployment, std::int64_t calls,
                                    double bytes_each) {
@@ -186,29 +193,48 @@ void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGro
                  StepOperators& out) {
   const Parallelism& parallel = deployment.parallel;
   const double element = activation_bytes(deployment);
+  const double hidden = to_double(deployment.model.hidden);
   add_operator(out.per_token, memory_bound_operator(deployment, "top_k", group.count,
                                                     2.0 * to_double(moe.experts) * element));
   if (parallel.data == 1) return;
-  if (!parallel.expert_parallel) {
-    // Every rank needs every token: gathered before the experts, reduced to its owner afterwards.
-    const double wide = to_double(deployment.model.hidden) * element * to_double(parallel.data);
-    add_operator(out.per_token, collective_operator("expert_gather", Exchange::all_gather,
-                                                    parallel.data, group.count, wide));
-    add_operator(out.per_token, collective_operator("expert_scatter", Exchange::reduce_scatter,
-                                                    parallel.data, group.count, wide));
+  const int ranks = parallel.expert_ranks();
+  const All2All backend = deployment.engine.all2all;
+  if (!parallel.expert_parallel || backend == All2All::allgather_reducescatter) {
+    // Every rank gets every token, quantised already if the experts are whole (vLLM 0.19,
+    // prepare_finalize/naive_dp_ep.py), and reduces what it computed to each token's owner.
+    const bool whole = parallel.expert_parallel;
+    const double gathered = whole ? input_bytes(group.layer.ffn_format) : element;
+    const auto add = [&](const char* name, Exchange exchange, double width) {
+      LinearOperator op = collective_operator(name, exchange, whole ? ranks : parallel.data,
+                                              group.count, hidden * width * parallel.data);
+      op.work.stride = whole ? 1 : parallel.tensor;
+      add_operator(out.per_token, std::move(op));
+    };
+    add("expert_gather", Exchange::all_gather, gathered);
+    add("expert_scatter", Exchange::reduce_scatter, element);
     return;
   }
-  // Each token goes to at most top-k ranks at the arithmetic's width and returns at the
-  // activation's; the TP ranks of one data-parallel rank share the sending.
-  const int ranks = parallel.expert_ranks();
-  const double copies =
-      to_double(std::min<std::int64_t>(moe.experts_per_token, ranks)) / to_double(parallel.tensor);
-  const double sent = copies * to_double(deployment.model.hidden);
-  add_operator(out.per_token,
-               collective_operator("expert_dispatch", Exchange::all_to_all, ranks, group.count,
-                                   sent * input_bytes(group.layer.ffn_format)));
-  add_operator(out.per_token, collective_operator("expert_combine", Exchange::all_to_all, ranks,
-                                                  group.count, sent * element));
+  // A token goes to each rank that has one of its experts, at the arithmetic's width, and returns
+  // at the activation's; the TP ranks of one data-parallel rank share the sending. DeepEP's
+  // high-throughput kernels send it once to each other node, its low-latency kernels once for each
+  // expert (docs/legacy.md and tests/legacy/test_internode.py of DeepEP at dd758ca).
+  const double picked = hit(ranks, moe.experts_per_token);
+  const int nodes = nodes_of(deployment.gpu, ranks);
+  ExpertExchange experts{.low_latency_only = backend == All2All::deepep_low_latency};
+  if (nodes > 1 && !experts.low_latency_only) {
+    experts.off_node = hit(nodes, moe.experts_per_token) * (nodes - 1) / nodes / picked;
+  }
+  if (backend != All2All::deepep_high_throughput) {
+    experts.copies_per_expert = to_double(moe.experts_per_token) / picked;
+  }
+  const auto add = [&](const char* name, double width) {
+    LinearOperator op = collective_operator(name, Exchange::all_to_all, ranks, group.count,
+                                            picked / to_double(parallel.tensor) * hidden * width);
+    op.work.experts = experts;
+    add_operator(out.per_token, std::move(op));
+  };
+  add("expert_dispatch", input_bytes(group.layer.ffn_format));
+  add("expert_combine", element);
 }
 
 /// Norms, activation functions and communication of a layer group.

@@ -100,7 +100,7 @@ std::string_view name_of(Bound bound) {
 
 Seconds physical_limit(const Work& work, const Gpu& gpu) {
   if (work.family == OperatorFamily::collective) {
-    return work.bytes / link_between(gpu, work.ranks).bandwidth;
+    return link_limit(work, gpu);
   }
   return std::max(compute_limit(work, gpu), memory_limit(work, gpu));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,16 @@ enum class Bound { compute, memory, latency, communication };
 
 std::string_view name_of(Bound bound);
 
+/// How an all-to-all carries the tokens of experts. A message has a copy of each token for each
+/// rank that it goes to.
+struct ExpertExchange {
+  /// Share of the message that a rank sends to other nodes, if tokens go there once and are passed
+  /// on inside; unset: every copy by itself.
+  std::optional<double> off_node{};
+  double copies_per_expert = 0;   // copies of the low-latency kernels over those; 0: not used
+  bool low_latency_only = false;  // else the faster of both
+};
+
 /// The work of one operator in one step on one rank.
 struct Work {
   std::string name{};
@@ -38,8 +49,10 @@ struct Work {
   DType cache = DType::bf16;  // KV element type (attention)
   double scale = 1;           // the x of the family's efficiency curve: tokens, or bytes per call
   int ranks = 1;              // of a collective
+  int stride = 1;             // GPUs from one rank to the next, on which other groups run
   Exchange exchange = Exchange::all_reduce;
   OneShotAllReduce one_shot{};
+  ExpertExchange experts{};
 };
 
 struct OperatorEstimate {
@@ -54,7 +67,8 @@ struct OperatorEstimate {
 Work work_of(const OperatorShape& shape, double x, double y);
 
 /// max(flops / peak, bytes / bandwidth): the physical lower bound. Activations that fit in the L2
-/// cache need not cross HBM and do not count. Collectives: bytes over the link.
+/// cache need not cross HBM and do not count. Collectives: bytes over the link; between nodes, what
+/// a node must send over all its NICs.
 Seconds physical_limit(const Work& work, const Gpu& gpu);
 
 /// What limits work that takes `time`, of which `fixed` is independent of its size.

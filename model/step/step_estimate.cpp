@@ -164,16 +164,20 @@ struct RooflineStepTime::Impl {
     const Engine& engine = deployment.engine;
     if (!engine.cuda_graphs || (engine.eager_prefill && !batch.prefills.empty())) return false;
     if (engine.exact_graphs && batch.prefills.empty()) return true;
-    return !engine.graph_batch_sizes.empty() && counts.tokens <= engine.graph_batch_sizes.back();
+    const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
+    if (!engine.graph_padding) return std::ranges::binary_search(sizes, counts.tokens);
+    return !sizes.empty() && counts.tokens <= sizes.back();
   }
 
-  /// Kernels wait for their launch unless they are in a captured graph.
+  /// Kernels wait for their launch unless they are in a captured graph: how long depends on whether
+  /// compiled code launches them or PyTorch, operator by operator.
   Seconds launch_time(const StepBatch& batch, const StepCounts& counts) const {
     const Engine& engine = deployment.engine;
     if (is_captured(batch, counts)) return {};
     const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
     const std::int64_t calls = fixed_calls + mixer_calls * (mixed ? 2 : 1);
-    return engine.host.kernel_launch * static_cast<double>(calls);
+    const HostOverhead& host = engine.host;
+    return (engine.eager ? host.eager_launch : host.kernel_launch) * static_cast<double>(calls);
   }
 
   /// What individually timed kernels save in a captured graph. The graph of a step with prompts

@@ -193,8 +193,8 @@ void speed_up(HostOverhead& host) {
   for (Seconds HostOverhead::*term :
        {&HostOverhead::step_base, &HostOverhead::per_sequence, &HostOverhead::output_base,
         &HostOverhead::output_per_sequence, &HostOverhead::graph_launch,
-        &HostOverhead::serial_per_sequence, &HostOverhead::kernel_launch, &HostOverhead::rank_skew,
-        &HostOverhead::per_request}) {
+        &HostOverhead::serial_per_sequence, &HostOverhead::kernel_launch,
+        &HostOverhead::eager_launch, &HostOverhead::rank_skew, &HostOverhead::per_request}) {
     host.*term = host.*term * (1 / (1 + kRelaxation));
   }
 }

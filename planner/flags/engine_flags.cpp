@@ -59,6 +59,8 @@ std::string_view placeholder_of(const EngineKnob& knob) {
       return knob.choice.placeholder;
     case KnobKind::shares:
       return "A1,A2,...";
+    case KnobKind::counts:
+      return "N1,N2,...";
   }
   return "";
 }
@@ -67,6 +69,15 @@ std::vector<double> parse_shares(const std::string& text, const std::string& fla
   std::vector<double> values;
   std::istringstream stream(text);
   for (std::string one; std::getline(stream, one, ',');) values.push_back(parse_share(one, flag));
+  return values;
+}
+
+std::vector<double> parse_counts(const std::string& text, const std::string& flag) {
+  std::vector<double> values;
+  std::istringstream stream(text);
+  for (std::string one; std::getline(stream, one, ',');) {
+    values.push_back(static_cast<double>(parse_count(one, flag)));
+  }
   return values;
 }
 
@@ -93,6 +104,8 @@ KnobValue parse_value(KnobKind kind, const std::string& text, const std::string&
       return text;
     case KnobKind::shares:
       return parse_shares(text, flag);
+    case KnobKind::counts:
+      return parse_counts(text, flag);
   }
   return text;
 }

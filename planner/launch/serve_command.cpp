@@ -165,9 +165,11 @@ class ServeReader {
       }
       value = arguments[next++];
     }
-    apply(*found.row, name, *value);
     const bool several = found.row->takes == Takes::several;
-    while (several && next < arguments.size() && !is_flag(arguments[next])) ++next;
+    while (several && next < arguments.size() && !is_flag(arguments[next])) {
+      *value += "," + arguments[next++];
+    }
+    apply(*found.row, name, *value);
     return next;
   }
 

@@ -53,6 +53,7 @@ std::optional<std::string> row_text(const ServeFlags& table, const ServeFlag& ro
   if (row.knob == nullptr || !row.written) return std::nullopt;
   const auto value = row.knob->write(words);
   if (!value) return std::nullopt;
+  if (row.takes == Takes::several) return " " + row.spelling + " " + *value;  // words, not one
   if (row.takes != Takes::nothing) return " " + row.spelling + " " + shell_quoted(*value);
   if (*value == row.says) return " " + row.spelling;
   if (table.has_negations) return " --no-" + row.spelling.substr(2);

@@ -19,7 +19,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--enable-dp-attention", kDataParallelAttention, on);
   add_flag(rows, "--enable-ep-moe", kSharedExperts, read_only);
   add_flag(rows, "--enable-deepep-moe", kSharedExperts, read_only);
-  add_flag(rows, "--moe-a2a-backend", kSharedExperts, {.written = false});
+  add_flag(rows, "--moe-a2a-backend", kSglangAll2All);
   add_flag(rows, "--quantization", kWeightFormat);
   add_flag(rows, "--dtype", kDtype);
   add_flag(rows, "--kv-cache-dtype", kSglangCacheDtype);
@@ -35,7 +35,10 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--enable-mixed-chunk", kMixedChunk, on);
   add_flag(rows, "--disable-radix-cache", kPrefixCaching, off);
   add_flag(rows, "--disable-overlap-schedule", kAsync, off);
-  add_flag(rows, "--disable-cuda-graph", kEager, on);
+  add_flag(rows, "--disable-cuda-graph|--disable-decode-cuda-graph", kEager, on);
+  add_flag(rows, "--cuda-graph-max-bs|--cuda-graph-max-bs-decode", kLargestGraph);
+  add_flag(rows, "--cuda-graph-bs|--cuda-graph-bs-decode", kGraphSizes, {.takes = Takes::several});
+  add_flag(rows, "--disable-cuda-graph-padding", kGraphPadding, off);
 }
 
 /// Front end, logging, loading, names and paths: no effect on performance.
@@ -66,7 +69,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--nnodes --attention-backend --prefill-attention-backend --decode-attention-backend "
             "--sampling-backend --mm-attention-backend --moe-runner-backend --fp8-gemm-backend "
             "--deepep-mode --deepep-config --ep-num-redundant-experts --ep-dispatch-algorithm "
-            "--eplb-algorithm --moe-dense-tp-size --load-balance-method --cuda-graph-max-bs "
+            "--eplb-algorithm --moe-dense-tp-size --load-balance-method "
             "--cuda-graph-backend --torch-compile-max-bs --torchao-config --stream-interval "
             "--num-continuous-decode-steps --schedule-low-priority-values-first "
             "--max-queued-requests --swa-full-tokens-ratio --mamba-full-memory-ratio "
@@ -90,7 +93,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--enable-symm-mem --enable-mscclpp --enable-flashinfer-allreduce-fusion "
             "--enable-flashinfer-moe --enable-hierarchical-cache --enable-lmcache "
             "--enable-priority-scheduling --enable-piecewise-cuda-graph "
-            "--disable-piecewise-cuda-graph --disable-cuda-graph-padding "
+            "--disable-piecewise-cuda-graph "
             "--disable-custom-all-reduce --disable-chunked-prefix-cache "
             "--disable-shared-experts-fusion --disable-hybrid-swa-memory "
             "--disable-fast-image-processor --enable-multimodal --enable-flashmla "
@@ -98,7 +101,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--delete-ckpt-after-loading --enable-deterministic-inference "
             "--disable-outlines-disk-cache --enable-tokenizer-batch-encode --enable-lora "
             "--is-embedding");
-  add_flags(rows, Effect::possible, Takes::several, "--cuda-graph-bs --lora-paths");
+  add_flags(rows, Effect::possible, Takes::several, "--lora-paths");
 }
 
 }  // namespace

@@ -28,6 +28,9 @@ void add_keys(std::vector<ServeFlag>& rows) {
   add_flag(rows, "enable_attention_dp", kDataParallelAttention);
   add_flag(rows, "disable_overlap_scheduler", kAsync, {.inverted = true});
   add_flag(rows, "cuda_graph_config", kNoGraphs);
+  add_flag(rows, "cuda_graph_config.batch_sizes", kGraphSizeList);
+  add_flag(rows, "cuda_graph_config.max_batch_size", kLargestGraph);
+  add_flag(rows, "cuda_graph_config.enable_padding", kGraphPadding);
   add_flag(rows, "kv_cache_config.dtype", kTensorrtCacheDtype);
   add_flag(rows, "kv_cache_config.tokens_per_block", kBlockSize);
   add_flag(rows, "kv_cache_config.max_tokens", kKvTokens);

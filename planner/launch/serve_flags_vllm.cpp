@@ -14,6 +14,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--pipeline-parallel-size|-pp|--pp", kPipeline);
   add_flag(rows, "--data-parallel-size|-dp|--dp", kData);
   add_flag(rows, "--enable-expert-parallel|-ep", kExpertParallel, on);
+  add_flag(rows, "--all2all-backend", kVllmAll2All);
   add_flag(rows, "--quantization|-q", kWeightFormat);
   add_flag(rows, "--dtype", kDtype);
   add_flag(rows, "--kv-cache-dtype", kVllmCacheDtype);
@@ -27,6 +28,10 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--enable-chunked-prefill", kChunkedPrefill, on);
   add_flag(rows, "--enable-prefix-caching", kPrefixCaching, on);
   add_flag(rows, "--enforce-eager", kEager, on);
+  add_flag(rows, "--cudagraph-capture-sizes", kGraphSizes, {.takes = Takes::several});
+  add_flag(rows, "--cuda-graph-sizes", kOldGraphSizes, {.takes = Takes::several, .written = false});
+  add_flag(rows, "--max-cudagraph-capture-size", kLargestGraph);
+  add_flag(rows, "--compilation-config|-cc|-O", kCompilation, {.written = false});
   add_flag(rows, "--async-scheduling", kAsync, on);
   for (const VllmKnob& one : vllm_scheduler_knobs()) {
     add_flag(rows, one.flag, one.knob, one.is_switch ? on : ServeFlag{});
@@ -79,8 +84,8 @@ void add_idle_flags(std::vector<ServeFlag>& rows) {
 void add_telling_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::possible, Takes::value,
             "--api-server-count|-asc --attention-backend --attention-config|-ac "
-            "--compilation-config|-cc|-O --optimization-level --performance-mode --kernel-config "
-            "--moe-backend --gdn-prefill-backend --all2all-backend --distributed-executor-backend "
+            "--optimization-level --performance-mode --kernel-config "
+            "--moe-backend --gdn-prefill-backend --distributed-executor-backend "
             "--nnodes|-n --decode-context-parallel-size|-dcp --prefill-context-parallel-size|-pcp "
             "--data-parallel-backend|-dpb --eplb-config --ubatch-size "
             "--dbo-decode-token-threshold --dbo-prefill-token-threshold --cpu-offload-gb "
@@ -89,7 +94,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--rope-scaling --rope-theta --override-generation-config --model-impl "
             "--max-num-partial-prefills --max-long-partial-prefills --scheduler-cls "
             "--scheduler-delay-factor --num-scheduler-steps --stream-interval "
-            "--max-seq-len-to-capture --max-cudagraph-capture-size --mamba-cache-dtype "
+            "--max-seq-len-to-capture --mamba-cache-dtype "
             "--mamba-ssm-cache-dtype --mamba-block-size --mamba-cache-mode --limit-mm-per-prompt "
             "--mm-processor-kwargs --mm-processor-cache-gb --mm-encoder-tp-mode "
             "--media-io-kwargs --video-pruning-rate --logits-processors --additional-config "
@@ -106,7 +111,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
       "--language-model-only --skip-mm-profiling --mm-encoder-only "
       "--enable-flashinfer-autotune --disable-async-output-proc --enable-lora --enable-lora-bias");
   add_flags(rows, Effect::possible, Takes::several,
-            "--cuda-graph-sizes --cudagraph-capture-sizes --kv-cache-dtype-skip-layers "
+            "--kv-cache-dtype-skip-layers "
             "--lora-modules");
 }
 

@@ -70,18 +70,24 @@ void read_cache_dtype(ServeWords& words, const std::string& text, const std::str
 
 Text write_vllm_cache_dtype(const ServeWords& words) {
   const auto& dtype = words.overrides.kv_cache_dtype;
-  return dtype == DType::fp8 ? "fp8" : long_name(dtype);
+  if (dtype == DType::fp8) return "fp8";
+  if (dtype == DType::fp4) return "nvfp4";
+  if (dtype == DType::int8) return "int8_per_token_head";
+  return dtype == DType::int4 ? "int4_per_token_head" : long_name(dtype);
 }
 
 Text write_sglang_cache_dtype(const ServeWords& words) {
   const auto& dtype = words.overrides.kv_cache_dtype;
   if (dtype == DType::fp8) return "fp8_e4m3";
+  if (dtype == DType::fp4) return "nvfp4";
   return dtype == DType::bf16 ? Text("bfloat16") : Text();
 }
 
 /// TensorRT-LLM only names a format that differs from the model's.
 Text write_tensorrt_cache_dtype(const ServeWords& words) {
-  return words.overrides.kv_cache_dtype == DType::fp8 ? Text("fp8") : Text();
+  const auto& dtype = words.overrides.kv_cache_dtype;
+  if (dtype == DType::fp4) return "nvfp4";
+  return dtype == DType::fp8 ? Text("fp8") : Text();
 }
 
 }  // namespace roofcast

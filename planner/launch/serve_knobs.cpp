@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -229,7 +230,55 @@ Text write_drafts(const ServeWords& words) {
                      *knobs.num_speculative_tokens);
 }
 
-/// TensorRT-LLM's cuda_graph_config: null turns graphs off; a mapping does not and is not modelled.
+// ---- captured batches
+
+/// "1,2,4", as several words of a command are joined and YAML's lists read, or "[1, 2, 4]".
+void read_graph_sizes(ServeWords& words, const std::string& text, const std::string& flag) {
+  std::string list = text;
+  std::erase_if(list, [](char c) { return c == '[' || c == ']' || c == ' '; });
+  std::vector<std::int64_t> sizes;
+  for (const std::string_view one : split(list, ',')) {
+    sizes.push_back(read_serve_count(std::string(one), flag));
+  }
+  if (std::ranges::find(sizes, 0) != sizes.end()) refuse(flag, text, "a list of batch sizes");
+  words.overrides.cuda_graph_batch_sizes = std::move(sizes);
+}
+
+/// vLLM up to 0.11: one size is the largest of its own list.
+void read_old_graph_sizes(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (text.find(',') != std::string::npos) return read_graph_sizes(words, text, flag);
+  words.overrides.cuda_graph_max_bs = read_serve_count(text, flag);
+}
+
+Text write_graph_sizes(const ServeWords& words) {
+  const auto& sizes = words.overrides.cuda_graph_batch_sizes;
+  return sizes ? Text(fmt::format("{}", fmt::join(*sizes, " "))) : Text();
+}
+
+Text write_graph_size_list(const ServeWords& words) {
+  const auto& sizes = words.overrides.cuda_graph_batch_sizes;
+  return sizes ? Text(fmt::format("[{}]", fmt::join(*sizes, ", "))) : Text();
+}
+
+/// vLLM's JSON, of which the captured sizes are modelled.
+void read_compilation(ServeWords& words, const std::string& text, const std::string& flag) {
+  const nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
+  if (!config.is_object()) {
+    words.not_modelled.push_back(text.empty() ? flag : flag + " " + text);
+    return;
+  }
+  for (const auto& [key, value] : config.items()) {
+    if (key == "cudagraph_capture_sizes" && value.is_array()) {
+      read_graph_sizes(words, value.dump(), flag + "." + key);
+    } else if (key == "max_cudagraph_capture_size") {
+      words.overrides.cuda_graph_max_bs = read_serve_count(value.dump(), flag + "." + key);
+    } else {
+      words.not_modelled.push_back(flag + "." + key);
+    }
+  }
+}
+
+/// TensorRT-LLM's cuda_graph_config: null turns graphs off; a mapping is read key by key.
 void read_graph_config(ServeWords& words, const std::string& text, const std::string& flag) {
   if (text == "null" || text == "~" || text == "None") {
     words.overrides.enforce_eager = true;
@@ -266,11 +315,31 @@ Text write_chunking_policy(const ServeWords& words) {
   return policy ? Text(name_of(*policy)) : Text();
 }
 
-/// Any all-to-all backend other than "none" implies expert parallelism.
+/// SGLang's switches that imply expert parallelism.
 void read_shared_experts(ServeWords& words, const std::string& text, const std::string& flag) {
-  if (text == "none") return;
-  words.expert_parallel = true;
-  if (text != "true") words.not_modelled.push_back(flag + " " + text);
+  if (read_serve_switch(text, flag)) words.expert_parallel = true;
+}
+
+void read_all2all(ServeWords& words, const std::string& text, const std::string& flag) {
+  words.overrides.all2all_backend = parse_all2all(text);
+  if (!words.overrides.all2all_backend) words.not_modelled.push_back(flag + " " + text);
+}
+
+Text write_vllm_all2all(const ServeWords& words) {
+  const auto& backend = words.overrides.all2all_backend;
+  return backend && *backend != All2All::deepep ? Text(name_of(*backend)) : Text();
+}
+
+/// Any of SGLang's backends other than "none" implies expert parallelism.
+void read_sglang_all2all(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (text != "none") words.expert_parallel = true;
+  read_all2all(words, text, flag);
+}
+
+Text write_sglang_all2all(const ServeWords& words) {
+  const auto& backend = words.overrides.all2all_backend;
+  if (backend == All2All::deepep) return "deepep";
+  return backend == All2All::allgather_reducescatter ? Text("none") : Text();
 }
 
 }  // namespace
@@ -290,6 +359,8 @@ const ServeKnob kData = degree_knob<&W::data>("data");
 const ServeKnob kExpertRanks = degree_knob<&W::expert_ranks>("expert");
 const ServeKnob kExpertParallel = switch_knob<&W::expert_parallel>("expert");
 const ServeKnob kSharedExperts{"expert", read_shared_experts, [](const W&) { return Text(); }};
+const ServeKnob kVllmAll2All{"all2all_backend", read_all2all, write_vllm_all2all};
+const ServeKnob kSglangAll2All{"all2all_backend", read_sglang_all2all, write_sglang_all2all};
 const ServeKnob kDataParallelAttention =
     switch_knob<&W::data_parallel_attention>("data_parallel_attention");
 const ServeKnob kMemoryShare = number_knob<&O::gpu_memory_utilization>("gpu_memory_utilization");
@@ -309,6 +380,13 @@ const ServeKnob kChunkedPrefill = switch_knob<&O::enable_chunked_prefill>("enabl
 const ServeKnob kPrefixCaching = switch_knob<&O::enable_prefix_caching>("enable_prefix_caching");
 const ServeKnob kEager = switch_knob<&O::enforce_eager>("enforce_eager");
 const ServeKnob kNoGraphs{"enforce_eager", read_graph_config, write_graph_config};
+const ServeKnob kGraphSizes{"cuda_graph_batch_sizes", read_graph_sizes, write_graph_sizes};
+const ServeKnob kOldGraphSizes{"cuda_graph_batch_sizes", read_old_graph_sizes, write_graph_sizes};
+const ServeKnob kGraphSizeList{"cuda_graph_batch_sizes", read_graph_sizes, write_graph_size_list};
+const ServeKnob kLargestGraph = count_knob<&O::cuda_graph_max_bs>("cuda_graph_max_bs");
+const ServeKnob kGraphPadding = switch_knob<&O::cuda_graph_padding>("cuda_graph_padding");
+const ServeKnob kCompilation{"cuda_graph_batch_sizes", read_compilation,
+                             [](const W&) { return Text(); }};
 const ServeKnob kAsync = switch_knob<&O::async_scheduling>("async_scheduling");
 const ServeKnob kVllmOrder{"scheduling_policy", read_order,
                            [](const W& words) { return write_order(words, false); }};

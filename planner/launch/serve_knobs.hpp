@@ -25,10 +25,13 @@ namespace serve_knobs {
 
 extern const ServeKnob kModel, kWeightFormat, kDtype, kBackend;
 extern const ServeKnob kTensor, kPipeline, kData, kExpertRanks, kExpertParallel, kSharedExperts;
+extern const ServeKnob kVllmAll2All, kSglangAll2All;
 extern const ServeKnob kDataParallelAttention, kMemoryShare, kModelLen, kSglangModelLen, kMaxSeqs;
 extern const ServeKnob kBatchedTokens, kChunkSize, kBlockSize, kBlocks, kKvTokens, kKvMemory;
 extern const ServeKnob kVllmCacheDtype, kSglangCacheDtype, kTensorrtCacheDtype;
 extern const ServeKnob kChunkedPrefill, kPrefixCaching, kEager, kNoGraphs, kAsync;
+extern const ServeKnob kGraphSizes, kOldGraphSizes, kGraphSizeList, kLargestGraph, kGraphPadding;
+extern const ServeKnob kCompilation;
 extern const ServeKnob kVllmOrder, kSglangOrder, kGenerationConfig;
 extern const ServeKnob kPrefillTokens, kConservativeness, kMixedChunk, kDrafts, kMaxLoras;
 extern const ServeKnob kOffloadingSize, kCapacityPolicy, kChunkingPolicy;

@@ -34,10 +34,10 @@ void add(ContentHash& hash, const Attention& attention) {
 
 void add(ContentHash& hash, const LatentAttention& attention) {
   const auto& [query_heads, q_lora_rank, kv_lora_rank, nope_dim, rope_dim, value_head_dim, span,
-               index_heads, index_head_dim, bias] = attention;
+               index_heads, index_head_dim, bias, output_gate] = attention;
   add(hash, span);
   hash.add_all(query_heads, q_lora_rank, kv_lora_rank, nope_dim, rope_dim, value_head_dim,
-               index_heads, index_head_dim, bias);
+               index_heads, index_head_dim, bias, output_gate);
 }
 
 void add(ContentHash& hash, const Mamba2& mixer) {
@@ -46,8 +46,10 @@ void add(ContentHash& hash, const Mamba2& mixer) {
 }
 
 void add(ContentHash& hash, const GatedDeltaNet& mixer) {
-  const auto& [key_heads, value_heads, key_dim, value_dim, conv_kernel, gate_rank] = mixer;
-  hash.add_all(key_heads, value_heads, key_dim, value_dim, conv_kernel, gate_rank);
+  const auto& [key_heads, value_heads, key_dim, value_dim, conv_kernel, gate_rank,
+               full_output_gate] = mixer;
+  hash.add_all(key_heads, value_heads, key_dim, value_dim, conv_kernel, gate_rank,
+               full_output_gate);
 }
 
 void add(ContentHash& hash, const LightningAttention& mixer) {

@@ -32,6 +32,7 @@ Table fact_table(const GpuFacts& gpu) {
     if (link) row(name, link->name + ", " + as_rate(link->bandwidth) + " per direction");
   }
   if (!cpu) row("GPUs per node", with_separators(gpu.gpus_per_node));
+  if (gpu.nics_per_node) row("NICs per node", with_separators(*gpu.nics_per_node));
   if (gpu.board_power) row("board power", fixed(gpu.board_power->value, 0) + " W");
   if (gpu.price) row("typical price", "$" + fixed(gpu.price->value, 2) + " per hour");
   return table;

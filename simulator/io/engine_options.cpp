@@ -49,6 +49,17 @@ KnobValue read_shares(const EngineKnob& knob, const JsonObject& object,
   return value.get<std::vector<double>>();
 }
 
+std::vector<double> read_counts(const EngineKnob& knob, const JsonObject& object,
+                                const nlohmann::json& value) {
+  const auto is_count = [&knob](const nlohmann::json& one) {
+    return one.is_number_integer() && contains(knob.range, one.get<double>());
+  };
+  if (!value.is_array() || value.empty() || !std::ranges::all_of(value, is_count)) {
+    object.fail(knob.key, "an array of whole numbers of at least 1");
+  }
+  return value.get<std::vector<double>>();
+}
+
 /// Converts `value`, found under the knob's key. Names are validated when the knob is set.
 KnobValue read_value(const EngineKnob& knob, const JsonObject& object,
                      const nlohmann::json& value) {
@@ -64,6 +75,8 @@ KnobValue read_value(const EngineKnob& knob, const JsonObject& object,
       return *object.text(knob.key);
     case KnobKind::shares:
       return read_shares(knob, object, value);
+    case KnobKind::counts:
+      return read_counts(knob, object, value);
     default:
       return read_number(knob, object, value);
   }
@@ -101,19 +114,25 @@ Json value_schema(const EngineKnob& knob) {
       return {{"enum", knob.choice.names}};
     case KnobKind::shares:
       return {{"type", "array"}, {"items", range_schema("number", knob.range)}};
+    case KnobKind::counts:
+      return {{"type", "array"}, {"items", range_schema("integer", knob.range)}, {"minItems", 1}};
     default:
       return range_schema("number", knob.range);
   }
 }
 
-Json json_of(const KnobValue& value) {
+Json json_of(const EngineKnob& knob, const KnobValue& value) {
+  if (knob.kind == KnobKind::counts) {
+    const auto& list = std::get<std::vector<double>>(value);
+    return std::vector<std::int64_t>(list.begin(), list.end());
+  }
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
 /// Writes large round numbers without a decimal point.
-Json example_json(const KnobValue& value) {
+Json example_json(const EngineKnob& knob, const KnobValue& value) {
   const auto* number = std::get_if<double>(&value);
-  return number == nullptr ? json_of(value) : number_json(*number);
+  return number == nullptr ? json_of(knob, value) : number_json(*number);
 }
 
 }  // namespace
@@ -143,7 +162,7 @@ EngineOverrides read_engine_options(const JsonObject& object) {
 Json engine_options_json(const EngineOverrides& options) {
   Json json = Json::object();
   for (const EngineKnob& knob : engine_knobs()) {
-    if (const auto value = knob.get(options)) json[knob.key] = json_of(*value);
+    if (const auto value = knob.get(options)) json[knob.key] = json_of(knob, *value);
   }
   return json;
 }
@@ -159,7 +178,7 @@ Json engine_options_schema() {
     property["description"] = knob.effect;
     property.update(value_schema(knob));
     for (const KnobValue& example : knob.examples) {
-      property["examples"].push_back(example_json(example));
+      property["examples"].push_back(example_json(knob, example));
     }
   }
   return {{"description",

@@ -176,6 +176,62 @@ TEST(EngineDefaults, CaptureSizesFollowTheEra) {
       engine_on(test::h100(), "vllm-0.19", {.enforce_eager = true}).graph_batch_sizes.empty());
 }
 
+TEST(EngineDefaults, CapturedBatchesCanBeGiven) {
+  const auto sizes = [](const char* preset, const EngineOverrides& knobs) {
+    return engine_on(test::h100(), preset, knobs).graph_batch_sizes;
+  };
+  EXPECT_THAT(sizes("vllm-0.19", {.cuda_graph_batch_sizes = {{8, 1, 8}}}), ElementsAre(1, 8));
+  EXPECT_THAT(sizes("vllm-0.19", {.cuda_graph_max_bs = 16}), ElementsAre(1, 2, 4, 8, 16));
+  // Beyond the token budget none is captured.
+  EXPECT_THAT(sizes("vllm-0.19", {.max_num_seqs = 4,
+                                  .max_num_batched_tokens = 8,
+                                  .cuda_graph_batch_sizes = {{4, 8, 16}}}),
+              ElementsAre(4, 8));
+  EXPECT_THAT(sizes("sglang", {.cuda_graph_max_bs = 10}), ElementsAre(1, 2, 4, 8, 10));
+  EXPECT_THAT(sizes("sglang", {.cuda_graph_max_bs = 3, .cuda_graph_padding = false}),
+              ElementsAre(1, 2, 3));
+  // The memory fraction follows: 512 + 1.5 * 8192 + 2 * 16 + 128 = 12,960 MiB of 81,090.56.
+  EXPECT_DOUBLE_EQ(
+      engine_on(test::h100(), "sglang", {.cuda_graph_max_bs = 16}).gpu_memory_utilization, 0.840);
+  const auto refusal = [](const char* preset, const EngineOverrides& knobs) {
+    return message_of<UsageError>(test::h100(), preset, knobs);
+  };
+  EXPECT_THAT(refusal("vllm", {.cuda_graph_batch_sizes = {{1, 2}}, .cuda_graph_max_bs = 4}),
+              HasSubstr("cuda_graph_max_bs: 4 given, expected 2"));
+  EXPECT_THAT(refusal("vllm", {.enforce_eager = true, .cuda_graph_max_bs = 4}),
+              HasSubstr("without CUDA graphs"));
+  EXPECT_THAT(refusal("vllm", {.cuda_graph_padding = false}),
+              HasSubstr("expected engine sglang or trtllm"));
+  EXPECT_THAT(refusal("vllm", {.cuda_graph_batch_sizes = {{1, 0}}}),
+              HasSubstr("cuda_graph_batch_sizes: 0 given"));
+  EXPECT_THAT(refusal("vllm", {.cuda_graph_batch_sizes = std::vector<std::int64_t>{}}),
+              HasSubstr("an empty list"));
+}
+
+// TensorRT-LLM 1.2, llmapi/llm_args.py, _generate_cuda_graph_batch_sizes: 1 to 32, 64 and 128
+// unless padded, then 1, 2, 4, 8 and on by 8 to 128, and by 64.
+TEST(TensorrtDefaults, OnlySomeDecodeBatchesAreCaptured) {
+  const auto engine = [](const EngineOverrides& knobs) {
+    return engine_on(test::h100(), "trtllm", knobs);
+  };
+  const Engine plain = engine({});
+  EXPECT_EQ(plain.graph_batch_sizes.size(), 34u);
+  EXPECT_EQ(plain.graph_batch_sizes.back(), 128);
+  EXPECT_EQ(padded_batch(plain, 48), 48);
+  const Engine padded = engine({.cuda_graph_padding = true});
+  EXPECT_EQ(padded.graph_batch_sizes.size(), 19u);  // 1, 2, 4 and 16 multiples of 8
+  EXPECT_EQ(padded_batch(padded, 41), 48);
+  EXPECT_THAT(engine({.cuda_graph_max_bs = 40}).graph_batch_sizes.back(), 40);
+  EXPECT_EQ(engine({.cuda_graph_max_bs = 1000}).graph_batch_sizes.back(), 1000);
+  EXPECT_EQ(engine({.cuda_graph_max_bs = 320, .cuda_graph_padding = true}).graph_batch_sizes.size(),
+            22u);  // and 192, 256, 320
+  // No batch is larger than max_batch_size; what pads beyond it pads to it.
+  EXPECT_EQ(engine({.max_num_seqs = 20}).graph_batch_sizes.back(), 20);
+  EXPECT_EQ(engine({.max_num_seqs = 20, .cuda_graph_padding = true}).graph_batch_sizes.back(), 20);
+  EXPECT_EQ(engine({.max_num_seqs = 50}).graph_batch_sizes.back(), 32);
+  EXPECT_TRUE(engine_on(test::h100(), "trtllm-0.18").exact_graphs);
+}
+
 TEST(PaddedBatch, IsTheNextCapturedSize) {
   const Engine engine = engine_on(test::rtx_4090(), "vllm-0.19");
   EXPECT_EQ(padded_batch(engine, 1), 1);
@@ -250,6 +306,28 @@ TEST(EngineOverrides, CacheDtypeFollowsFlagThenCheckpointThenActivations) {
   EXPECT_EQ(resolve_engine("vllm", {.kv_cache_dtype = DType::bf16}, model, test::h100(), {})
                 .kv_cache_dtype,
             DType::bf16);
+}
+
+// vLLM: CacheDType in config/cache.py; SGLang: kv_cache_dtype in server_args.py; TensorRT-LLM:
+// _VALID_KV_CACHE_DTYPES in model_loader.py.
+TEST(EngineOverrides, ACacheThatAnEngineDoesNotHaveIsRefused) {
+  const auto refusal = [](const char* preset, DType dtype) {
+    return message_of<UsageError>(test::h100(), preset, {.kv_cache_dtype = dtype});
+  };
+  for (const DType dtype : {DType::int4, DType::fp4, DType::int8, DType::fp32}) {
+    EXPECT_THAT(refusal("vllm-0.19", dtype), HasSubstr("vllm-0.19 has no such cache"));
+  }
+  EXPECT_THAT(refusal("vllm-0.29", DType::fp32), HasSubstr("expected one of: bf16, fp16, fp8"));
+  EXPECT_THAT(refusal("sglang", DType::int8), HasSubstr("expected one of: bf16, fp8, fp4"));
+  EXPECT_THAT(refusal("trtllm", DType::fp16), HasSubstr("fp8, fp4, or bf16 as the model"));
+  EXPECT_THAT(refusal("trtllm-0.18", DType::fp4), HasSubstr("fp8, int8"));
+  const auto cache = [](const char* preset, DType dtype) {
+    return engine_on(test::h100(), preset, {.kv_cache_dtype = dtype}).kv_cache_dtype;
+  };
+  EXPECT_EQ(cache("vllm-0.29", DType::int4), DType::int4);
+  EXPECT_EQ(cache("sglang", DType::fp4), DType::fp4);
+  EXPECT_EQ(cache("trtllm", DType::bf16), DType::bf16);  // the model's own
+  EXPECT_EQ(cache("textbook", DType::int4), DType::int4);
 }
 
 // 79.19 GiB are 81,090.56 MiB: chunked prefill 8192, graphs to 256 sequences. Reserved:
@@ -441,7 +519,7 @@ TEST(OwnEngineDefaults, NothingIsPaddedSharedOrAddedToWhatWasMeasured) {
   for (const Seconds time :
        {engine.host.step_base, engine.host.per_sequence, engine.host.output_base,
         engine.host.output_per_sequence, engine.host.graph_launch, engine.host.kernel_launch,
-        engine.host.per_request}) {
+        engine.host.eager_launch, engine.host.per_request}) {
     EXPECT_EQ(time, Seconds{});
   }
 }

@@ -174,6 +174,34 @@ TEST(ModelFamilies, ActiveParametersRoundToStatedSizes) {
   }
 }
 
+// Its model card: 2.8 trillion parameters, 104 billion of them active. Sizes of its config.json
+// (moonshotai/Kimi-K3 at f831ab66): 93 layers, every fourth and the last with latent attention.
+TEST(ModelFamilies, KimiK3sExpertsAreAsWideAsTheirProjection) {
+  const auto counted = [](const char* latent) {
+    std::string full;
+    for (int layer = 4; layer <= 92; layer += 4) full += std::to_string(layer) + ", ";
+    return count_parameters(parse_model(
+        R"({"model_type": "kimi_k3", "text_config": {"model_type": "kimi_linear",
+            "hidden_size": 7168, "num_hidden_layers": 93, "intermediate_size": 33792,
+            "vocab_size": 163840, "max_position_embeddings": 1048576, "num_attention_heads": 96,
+            "num_key_value_heads": 96, "q_lora_rank": 1536, "kv_lora_rank": 512,
+            "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+            "mla_use_output_gate": true, "attn_res_block_size": 12, "num_experts": 896,
+            "num_experts_per_token": 16, "num_shared_experts": 2, "moe_intermediate_size": 3072,
+            "first_k_dense_replace": 1, "num_expert_group": 1, "linear_attn_config": {
+              "num_heads": 96, "head_dim": 128, "short_conv_kernel_size": 4,
+              "use_full_rank_gate": true, "full_attn_layers": [)" +
+            full + "93]}" + latent + "}}",
+        "", "config.json"));
+  };
+  const ParameterCount k3 = counted(R"(, "routed_expert_hidden_size": 3584)");
+  EXPECT_NEAR(static_cast<double>(k3.total) / 1e12, 2.8, 0.05);
+  EXPECT_NEAR(static_cast<double>(k3.active_without_input_embedding) / 1e9, 104, 0.5);
+  // As wide as the model they would have 92 * 896 * 3 * 3584 * 3072 more.
+  const double twice = 92.0 * 896 * 3 * 3584 * 3072;
+  EXPECT_NEAR(static_cast<double>(counted("").total - k3.total) / twice, 1, 0.01);
+}
+
 struct KvBytes {
   const char* model;
   double per_token;

@@ -150,6 +150,37 @@ TEST(ModelReader, SizesThatMultiplyBeyondReasonAreRefused) {
   EXPECT_THAT(error_of(config.dump()), HasSubstr("more than any model"));
 }
 
+/// The error of the small model with one more key; empty if it is read.
+std::string complaint(const std::string& key, const json& value) {
+  try {
+    parse_with(key, value);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(ModelReader, ASizeThatTheFamilyIsNotKnownToHaveIsRefused) {
+  EXPECT_THAT(
+      complaint("routed_expert_hidden_size", 3584),
+      HasSubstr("config.json: 'routed_expert_hidden_size' is 3584: a size that llama models "
+                "are not known to have"));
+  for (const char* key :
+       {"num_experts", "ffn_low_rank", "num_kv_shared_layers", "global_head_dim"}) {
+    EXPECT_THAT(complaint(key, 8), HasSubstr(key));
+  }
+  EXPECT_THAT(complaint("ffn_widths_hidden", {512, 1024}), HasSubstr("ffn_widths_hidden"));
+  // What says nothing, and what is no size: synonyms of keys that were read, absent experts, words.
+  EXPECT_EQ(complaint("n_layers", 4), "");
+  EXPECT_EQ(complaint("num_experts", 0), "");
+  EXPECT_EQ(complaint("num_experts", 1), "");
+  EXPECT_EQ(complaint("q_lora_rank", nullptr), "");
+  EXPECT_EQ(complaint("hidden_act", "silu"), "");
+  EXPECT_EQ(complaint("hidden_dropout", 0.1), "");
+  EXPECT_EQ(complaint("no_repeat_ngram_size", 3), "");
+  EXPECT_EQ(complaint("brand_new_factor", 7), "");
+}
+
 TEST(ModelReader, HeadsThatDoNotDivideAreRefused) {
   EXPECT_THAT(error_with("num_key_value_heads", 3),
               HasSubstr("'num_attention_heads' is 8, which is not divisible by 3 KV heads"));

@@ -16,21 +16,16 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 json small_model(const std::string& model_type) {
-  return {{"architectures", {"X"}},
-          {"model_type", model_type},
-          {"hidden_size", 512},
-          {"intermediate_size", 1024},
-          {"num_hidden_layers", 12},
-          {"num_attention_heads", 8},
-          {"num_key_value_heads", 2},
-          {"head_dim", 64},
-          {"vocab_size", 1000},
-          {"max_position_embeddings", 4096},
-          {"num_experts", 16},
-          {"num_experts_per_tok", 2},
-          {"moe_intermediate_size", 256},
-          {"shared_expert_intermediate_size", 256},
-          {"torch_dtype", "bfloat16"}};
+  json config = {
+      {"architectures", {"X"}},          {"model_type", model_type}, {"hidden_size", 512},
+      {"intermediate_size", 1024},       {"num_hidden_layers", 12},  {"num_attention_heads", 8},
+      {"num_key_value_heads", 2},        {"head_dim", 64},           {"vocab_size", 1000},
+      {"max_position_embeddings", 4096}, {"torch_dtype", "bfloat16"}};
+  if (model_type == "llama") return config;
+  config.update({{"num_experts", 16}, {"num_experts_per_tok", 2}});
+  if (model_type == "gpt_oss") return config;
+  config.update({{"moe_intermediate_size", 256}, {"shared_expert_intermediate_size", 256}});
+  return config;
 }
 
 Transformer quantised(const json& quantization, const std::string& model_type = "llama") {

@@ -409,6 +409,19 @@ TEST(Requantise, LeavesEndsAndChecksTheName) {
   EXPECT_THROW(requantise(model, "fp9"), std::exception);
 }
 
+// --dtype float32: 8,030,261,248 parameters of 4 bytes, and a cache of 32 layers with twice 8 heads
+// of 128 elements of 4 bytes.
+TEST(Requantise, AnUnquantisedFormatIsThatOfTheEndsAndTheCacheToo) {
+  Transformer model = test::llama_3_1_8b();
+  requantise(model, "fp32");
+  EXPECT_EQ(weight_bytes(model, Parallelism{}).value, 8'030'261'248.0 * 4);
+  const Deployment wide = test::deploy(model, test::h100(), "vllm", {.max_model_len = 8192});
+  EXPECT_EQ(wide.engine.kv_cache_dtype, DType::fp32);
+  EXPECT_EQ(plan_memory(wide).layout.row_bytes().value, 16.0 * 32 * 2 * 8 * 128 * 4);
+  requantise(model, "bf16");
+  EXPECT_EQ(weight_bytes(model, Parallelism{}).value, 8'030'261'248.0 * 2);
+}
+
 TEST(Requantise, Mxfp4OfAMixtureTouchesTheExpertsOnly) {
   Transformer model = test::mixtral_8x7b();
   requantise(model, "mxfp4");

@@ -207,18 +207,56 @@ TEST(Operators, ExpertFlopsCountThePickedOnes) {
 TEST(Operators, ExpertParallelRanksShareTheTokensOfAll) {
   // 4 data-parallel ranks of 10 tokens each: a rank holds 2 of 8 experts and sees all 40 tokens,
   // a quarter of their 80 pairs.
-  const Deployment d =
+  Deployment d =
       deployment_of(test::mixtral_8x7b(), round_gpu(), {.data = 4, .expert_parallel = true});
+  d.engine.all2all = All2All::deepep_high_throughput;
   const std::vector<Work> work = step_work(d, prefill_batch(1, 10));
   const double expert = 3 * 4096.0 * 14336.0 * 32;
   EXPECT_DOUBLE_EQ(total_flops(work, OperatorFamily::moe), 2 * 20 * expert);
   const double missed = std::pow(0.75, 40);
   EXPECT_NEAR(total_stored(work, OperatorFamily::moe), 2 * (1 - missed) * 2 * expert,
               1e-9 * expert);
-  // 2 copies of a token's 4096 elements at 2 bytes, of which 3 of 4 leave the rank.
-  EXPECT_DOUBLE_EQ(find(work, "expert_dispatch")->scale, 10 * 2 * 4096 * 2.0);
-  EXPECT_DOUBLE_EQ(find(work, "expert_dispatch")->bytes.value, 32 * 10 * 2 * 4096 * 2.0 * 0.75);
+  // Two picks fall on 4 (1 - (3/4)^2) = 1.75 of four ranks: as many copies of a token's 4096
+  // elements at 2 bytes, of which 3 of 4 leave the rank.
+  EXPECT_DOUBLE_EQ(find(work, "expert_dispatch")->scale, 10 * 1.75 * 4096 * 2.0);
+  EXPECT_DOUBLE_EQ(find(work, "expert_dispatch")->bytes.value, 32 * 10 * 1.75 * 4096 * 2.0 * 0.75);
   EXPECT_NE(find(work, "expert_combine"), nullptr);
+}
+
+TEST(Operators, WithoutABackendEveryRankGathersEveryToken) {
+  // The 40 tokens of all four ranks, 4096 elements of 2 bytes: three of four from others.
+  Deployment d =
+      deployment_of(test::mixtral_8x7b(), round_gpu(), {.data = 4, .expert_parallel = true});
+  const std::vector<Work> work = step_work(d, prefill_batch(1, 10));
+  for (const char* name : {"expert_gather", "expert_scatter"}) {
+    ASSERT_NE(find(work, name), nullptr);
+    EXPECT_DOUBLE_EQ(find(work, name)->scale, 40 * 4096 * 2.0);
+    EXPECT_DOUBLE_EQ(find(work, name)->bytes.value, 32 * 40 * 4096 * 2.0 * 0.75);
+    EXPECT_EQ(find(work, name)->ranks, 4);
+    EXPECT_EQ(find(work, name)->stride, 1);
+  }
+  // With the experts' width split instead, each group has one of the two ranks of tensor
+  // parallelism.
+  d.parallel = {.tensor = 2, .data = 4};
+  EXPECT_EQ(find(step_work(d, prefill_batch(1, 10)), "expert_gather")->stride, 2);
+}
+
+TEST(Operators, DeepEpSendsATokenOnceToEachOtherNode) {
+  // 32 ranks on four nodes of eight, 8 of 256 experts: 4 (1 - (3/4)^8) = 3.5996 nodes, of which 3
+  // of 4 are others, for 32 (1 - (31/32)^8) = 7.1776 ranks.
+  Deployment d =
+      deployment_of(test::deepseek_v3(), round_gpu(), {.data = 32, .expert_parallel = true});
+  d.engine.all2all = All2All::deepep_high_throughput;
+  const std::vector<Work> work = step_work(d, prefill_batch(1, 10));
+  const Work* dispatch = find(work, "expert_dispatch");
+  ASSERT_NE(dispatch, nullptr);
+  ASSERT_TRUE(dispatch->experts.off_node);
+  EXPECT_NEAR(*dispatch->experts.off_node, 3.5996 * 0.75 / 7.1776, 1e-4);
+  EXPECT_EQ(dispatch->experts.copies_per_expert, 0);
+  d.engine.all2all = All2All::deepep_low_latency;
+  const std::vector<Work> fast = step_work(d, prefill_batch(1, 10));
+  EXPECT_FALSE(find(fast, "expert_dispatch")->experts.off_node);
+  EXPECT_NEAR(find(fast, "expert_dispatch")->experts.copies_per_expert, 8 / 7.1776, 1e-4);
 }
 
 TEST(Operators, TheLatentIsReadOnceForAllHeads) {

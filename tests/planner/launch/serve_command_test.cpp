@@ -74,14 +74,54 @@ TEST(ServeCommand, WhatIsNotModelledIsTold) {
   const ServeCommand command = read_serve_command(
       "HF_TOKEN=secret VLLM_USE_V1=1 vllm serve m --host 0.0.0.0 --port 8000 --api-key secret "
       "--trust-remote-code --attention-backend FLASHINFER -O3 --quantization bitsandbytes "
-      "--brand-new-flag 7 --no-enable-log-requests --served-model-name a b --cuda-graph-sizes 1 2");
+      "--brand-new-flag 7 --no-enable-log-requests --served-model-name a b --mm-encoder-tp-mode "
+      "data");
   EXPECT_THAT(command.ignored,
               ElementsAre("--host", "--port", "--api-key", "--trust-remote-code",
                           "--no-enable-log-requests", "--served-model-name", "HF_TOKEN"));
-  EXPECT_THAT(command.not_modelled, ElementsAre("--attention-backend", "-O", "--cuda-graph-sizes",
+  EXPECT_THAT(command.not_modelled, ElementsAre("--attention-backend", "-O", "--mm-encoder-tp-mode",
                                                 "VLLM_USE_V1", "--quantization bitsandbytes"));
   EXPECT_THAT(command.unknown, ElementsAre("--brand-new-flag"));
   EXPECT_EQ(command.deployment.model, "m");
+}
+
+TEST(ServeCommand, CapturedBatchesAreReadAsEachEngineSpellsThem) {
+  const auto knobs = [](const std::string& line) {
+    return read_serve_command(line).deployment.overrides;
+  };
+  EXPECT_THAT(
+      *knobs("vllm serve m --cudagraph-capture-sizes 1 2 4 --port 1").cuda_graph_batch_sizes,
+      ElementsAre(1, 2, 4));
+  EXPECT_EQ(knobs("vllm serve m --max-cudagraph-capture-size 64").cuda_graph_max_bs, 64);
+  // Up to 0.11 one size is the largest of vLLM's own list.
+  EXPECT_EQ(knobs("vllm serve m --cuda-graph-sizes 512").cuda_graph_max_bs, 512);
+  EXPECT_THAT(*knobs("vllm serve m --cuda-graph-sizes 1 8").cuda_graph_batch_sizes,
+              ElementsAre(1, 8));
+  const ServeCommand json = read_serve_command(
+      R"(vllm serve m -cc '{"cudagraph_capture_sizes": [1, 16], "cudagraph_mode": "PIECEWISE"}')");
+  EXPECT_THAT(*json.deployment.overrides.cuda_graph_batch_sizes, ElementsAre(1, 16));
+  EXPECT_THAT(json.not_modelled, ElementsAre("-cc.cudagraph_mode"));
+  const EngineOverrides sglang = knobs(
+      "python -m sglang.launch_server --model m --cuda-graph-bs 1 2 --disable-cuda-graph-padding");
+  EXPECT_THAT(*sglang.cuda_graph_batch_sizes, ElementsAre(1, 2));
+  EXPECT_EQ(sglang.cuda_graph_padding, false);
+  EXPECT_EQ(knobs("sglang serve --model m --cuda-graph-max-bs 160").cuda_graph_max_bs, 160);
+  EXPECT_THROW(read_serve_command("vllm serve m --cudagraph-capture-sizes 1 x"), UsageError);
+  EXPECT_THROW(read_serve_command("vllm serve m --cudagraph-capture-sizes 0"), UsageError);
+}
+
+TEST(ServeCommand, BackendsOfExpertsAreReadAsEachEngineSpellsThem) {
+  const auto knobs = [](const std::string& line) {
+    return read_serve_command(line).deployment.overrides.all2all_backend;
+  };
+  EXPECT_EQ(knobs("vllm serve m -dp 2 -ep --all2all-backend deepep_low_latency"),
+            All2All::deepep_low_latency);
+  const ServeCommand sglang = read_serve_command(
+      "sglang serve --model m --tp 8 --dp 8 --enable-dp-attention --moe-a2a-backend deepep");
+  EXPECT_EQ(sglang.deployment.overrides.all2all_backend, All2All::deepep);
+  EXPECT_EQ(sglang.deployment.parallel.expert_parallel, true);
+  EXPECT_THAT(read_serve_command("vllm serve m --all2all-backend pigeon").not_modelled,
+              ElementsAre("--all2all-backend pigeon"));
 }
 
 /// Adapters take memory and kernels, another architecture or task is another program.
@@ -269,8 +309,9 @@ mpirun -n 1 --allow-run-as-root trtllm-serve deepseek-ai/DeepSeek-R1 --tp_size 8
   EXPECT_EQ(knobs.enable_prefix_caching, false);
   EXPECT_EQ(knobs.async_scheduling, false);
   EXPECT_EQ(knobs.capacity_scheduler_policy, CapacityPolicy::max_utilization);
-  EXPECT_THAT(command.not_modelled,
-              ElementsAre("cuda_graph_config.enable_padding", "cuda_graph_config.batch_sizes"));
+  EXPECT_EQ(knobs.cuda_graph_padding, true);
+  EXPECT_THAT(*knobs.cuda_graph_batch_sizes, ElementsAre(1, 2));
+  EXPECT_THAT(command.not_modelled, IsEmpty());
   EXPECT_THAT(command.ignored, ElementsAre("--log_level", "print_iter_log"));
 }
 
@@ -309,6 +350,7 @@ TEST(ServeCommand, AKeyWithNothingBehindItIsNull) {
   EXPECT_THAT(last.not_modelled, ElementsAre("kv_cache_config.x", "y"));
   const ServeCommand list = with_yaml("cuda_graph_config:\n  batch_sizes:\n  - 1\n  - 2\n");
   EXPECT_FALSE(list.deployment.overrides.enforce_eager);
+  EXPECT_THAT(*list.deployment.overrides.cuda_graph_batch_sizes, ElementsAre(1, 2));
 }
 
 TEST(ServeCommand, AMapInBracesSaysWhatItsKeysSay) {
@@ -318,9 +360,9 @@ TEST(ServeCommand, AMapInBracesSaysWhatItsKeysSay) {
   EXPECT_EQ(command.deployment.overrides.kv_cache_dtype, DType::fp8);
   EXPECT_EQ(command.deployment.overrides.gpu_memory_utilization, 0.8);
   EXPECT_FALSE(command.deployment.overrides.enforce_eager);
-  EXPECT_THAT(command.not_modelled,
-              ElementsAre("kv_cache_config.event.size", "cuda_graph_config.batch_sizes",
-                          "cuda_graph_config.enable_padding"));
+  EXPECT_THAT(*command.deployment.overrides.cuda_graph_batch_sizes, ElementsAre(1, 2));
+  EXPECT_EQ(command.deployment.overrides.cuda_graph_padding, true);
+  EXPECT_THAT(command.not_modelled, ElementsAre("kv_cache_config.event.size"));
   EXPECT_THAT(with_yaml("cuda_graph_config: {}").not_modelled, ElementsAre("cuda_graph_config {}"));
   std::string deep = "a: ";
   for (int i = 0; i < 20000; ++i) deep += "{b: ";
