@@ -29,7 +29,6 @@ MemoryConstants memory_of_sglang() {
 /// 095f58a, 46 runs) take 17 us to 24 us per sequence longer than their kernels.
 HostOverhead host_of_sglang() {
   return {.serial_per_sequence = Seconds{18e-6},
-          .kernel_launch = HostOverhead{}.eager_launch,  // not compiled
           .per_request = Seconds{10e-3},
           .source = "closed loop of SGLang 0.5.6 on H200"};
 }
