@@ -87,12 +87,12 @@ Seconds one_shot_time(const Work& work, const Gpu& gpu) {
 }
 
 /// How the ranks of a group lie on nodes: on as few as hold them, evenly.
-struct Spread {
+struct NodeGroups {
   int nodes = 1;
   double a_node = 1;  // ranks
 };
 
-Spread spread_of(const Work& work, const Gpu& gpu) {
+NodeGroups node_groups_of(const Work& work, const Gpu& gpu) {
   // Ranks `stride` apart: the groups between them lie on the same nodes.
   const std::int64_t gpus = static_cast<std::int64_t>(work.ranks) * work.stride;
   const int nodes = std::min(nodes_of(gpu, gpus), work.ranks);
@@ -103,11 +103,11 @@ bool within_node(const Gpu& gpu, int ranks) { return ranks <= gpu.gpus_per_node;
 
 /// The NICs that a node's ranks of one group drive: no rank drives more than one, and all share
 /// those of the node.
-BytesPerSecond line_rate(const Work& work, const Gpu& gpu, const Spread& spread) {
+BytesPerSecond line_rate(const Work& work, const Gpu& gpu, const NodeGroups& groups) {
   const double gpus = std::min(static_cast<double>(gpu.gpus_per_node),
-                               spread.a_node * static_cast<double>(work.stride));
+                               groups.a_node * static_cast<double>(work.stride));
   const double nics = std::min(static_cast<double>(nics_of_node(gpu)), gpus);
-  return link_between(gpu, gpu.gpus_per_node + 1).bandwidth * (nics * spread.a_node / gpus);
+  return link_between(gpu, gpu.gpus_per_node + 1).bandwidth * (nics * groups.a_node / gpus);
 }
 
 BytesPerSecond bus_bandwidth(const Link& link) {
@@ -153,12 +153,12 @@ Seconds time_inside(const Work& work, const Gpu& gpu) {
 /// One call of all-reduce, all-gather or reduce-scatter between nodes: the fastest of NCCL's
 /// algorithms and protocols (it chooses by this model, too), and never faster than with all ranks
 /// in one node.
-Seconds time_between(const Work& work, const Gpu& gpu, const Spread& spread) {
+Seconds time_between(const Work& work, const Gpu& gpu, const NodeGroups& groups) {
   const bool reduces = work.exchange == Exchange::all_reduce;
-  const BytesPerSecond nics = line_rate(work, gpu, spread) * kNicEfficiency;
+  const BytesPerSecond nics = line_rate(work, gpu, groups) * kNicEfficiency;
   const double latency = link_between(gpu, gpu.gpus_per_node + 1).latency.value * 1e6;
   // The LL protocols of NCCL carry no more than this between nodes (llMaxBws, Intel).
-  const BytesPerSecond ll_max{spread.nodes == 2 ? 39.0e9 : 20.4e9};
+  const BytesPerSecond ll_max{groups.nodes == 2 ? 39.0e9 : 20.4e9};
   const auto carried = [&](const Protocol& protocol) {
     const BytesPerSecond rate = nics * protocol.share;
     return protocol.share > 0.5 ? rate : std::min(rate, ll_max);
@@ -169,22 +169,22 @@ Seconds time_between(const Work& work, const Gpu& gpu, const Spread& spread) {
   const double passes = reduces ? 2 : 1;
   Seconds best{INFINITY};
   for (const Protocol& p : kRing) {
-    const double between = passes * (spread.nodes - 1);
+    const double between = passes * (groups.nodes - 1);
     const double inside = passes * (work.ranks - 1) - between;
     const Seconds hops =
         microseconds(p.base + inside * std::max(p.inside, p.host) + between * hop(p.between));
     best = std::min(best, hops + ring / carried(p));
   }
   if (reduces) {
-    const double levels = floor_log2(spread.nodes);
+    const double levels = floor_log2(groups.nodes);
     for (const Protocol& p : kTree) {
       const Seconds hops =
-          microseconds(p.base + 2 * ((spread.a_node - 1) * p.inside + levels * hop(p.between)));
+          microseconds(p.base + 2 * ((groups.a_node - 1) * p.inside + levels * hop(p.between)));
       best = std::min(best, hops + message * 2.0 / carried(p));
     }
     if (reduces_in_switches(gpu)) {
       // Two nodes send each other their sums once.
-      const double share = spread.nodes == 2 ? 0.5 : 1.0;
+      const double share = groups.nodes == 2 ? 0.5 : 1.0;
       const Seconds hops = microseconds(kNvlsTree.inside + 2 * levels * hop(kNvlsTree.between));
       best = std::min(best, hops + ring * share / nics);
     }
@@ -193,15 +193,15 @@ Seconds time_between(const Work& work, const Gpu& gpu, const Spread& spread) {
 }
 
 /// One exchange of experts' tokens, or of equal parts between all ranks.
-Seconds exchange_time(const Work& work, const Gpu& gpu, const Spread& spread) {
-  const bool several = spread.nodes > 1;
+Seconds exchange_time(const Work& work, const Gpu& gpu, const NodeGroups& groups) {
+  const bool several = groups.nodes > 1;
   const Link& link = link_between(gpu, std::min(work.ranks, gpu.gpus_per_node));
   const BytesPerSecond inside = bus_bandwidth(link);
   const Bytes message{work.scale};
   const auto others = [](double ranks) { return (ranks - 1) / ranks; };
   if (!several && work.experts.copies_per_expert == 0) return time_inside(work, gpu);
   const auto over_network = [&](Bytes sent) {
-    return sent / (line_rate(work, gpu, spread) * (kNicEfficiency / spread.a_node));
+    return sent / (line_rate(work, gpu, groups) * (kNicEfficiency / groups.a_node));
   };
   Seconds best{INFINITY};
   if (!work.experts.low_latency_only) {
@@ -212,14 +212,14 @@ Seconds exchange_time(const Work& work, const Gpu& gpu, const Spread& spread) {
     const Seconds sent = several ? over_network(message * off_node_share(work, gpu)) : Seconds{};
     // What comes from another node is passed on to its ranks there.
     const double passed = !several                ? others(work.ranks)
-                          : work.experts.off_node ? others(spread.a_node)
-                                                  : (spread.a_node - 1) / work.ranks;
+                          : work.experts.off_node ? others(groups.a_node)
+                                                  : (groups.a_node - 1) / work.ranks;
     best = fixed + std::max(message * passed / inside, sent);
     if (!work.experts.off_node) best = std::max(best, time_inside(work, gpu));
   }
   if (work.experts.copies_per_expert > 0) {
     const Bytes copies = message * work.experts.copies_per_expert;
-    const double away = others(spread.nodes);
+    const double away = others(groups.nodes);
     const Seconds sent = several
                              ? std::max(copies * (1 - away) / inside, over_network(copies * away))
                              : copies / inside;
@@ -250,9 +250,9 @@ double ring_share(Exchange exchange, int ranks) {
 }
 
 double off_node_share(const Work& work, const Gpu& gpu) {
-  const Spread spread = spread_of(work, gpu);
-  if (spread.nodes == 1) return 0;
-  const double away = 1.0 - spread.a_node / work.ranks;
+  const NodeGroups groups = node_groups_of(work, gpu);
+  if (groups.nodes == 1) return 0;
+  const double away = 1.0 - groups.a_node / work.ranks;
   switch (work.exchange) {
     case Exchange::all_reduce:
     case Exchange::point_to_point:
@@ -278,27 +278,27 @@ const Link& link_between(const Gpu& gpu, int ranks) {
 }
 
 Seconds link_limit(const Work& work, const Gpu& gpu) {
-  const Spread spread = spread_of(work, gpu);
-  if (spread.nodes == 1) return work.bytes / link_between(gpu, work.ranks).bandwidth;
+  const NodeGroups groups = node_groups_of(work, gpu);
+  if (groups.nodes == 1) return work.bytes / link_between(gpu, work.ranks).bandwidth;
   const Bytes messages{work.scale * static_cast<double>(work.calls)};
-  const double a_node = work.exchange == Exchange::all_to_all ? spread.a_node : 1.0;
+  const double a_node = work.exchange == Exchange::all_to_all ? groups.a_node : 1.0;
   const BytesPerSecond rate = work.exchange == Exchange::point_to_point
                                   ? link_between(gpu, gpu.gpus_per_node + 1).bandwidth
-                                  : line_rate(work, gpu, spread);
+                                  : line_rate(work, gpu, groups);
   return messages * (off_node_share(work, gpu) * a_node) / rate;
 }
 
 Seconds collective_time(const Work& work, const Gpu& gpu) {
   const auto calls = static_cast<double>(work.calls);
-  const Spread spread = spread_of(work, gpu);
-  if (work.exchange == Exchange::all_to_all) return exchange_time(work, gpu, spread) * calls;
-  if (spread.nodes == 1) return time_inside(work, gpu) * calls;
+  const NodeGroups groups = node_groups_of(work, gpu);
+  if (work.exchange == Exchange::all_to_all) return exchange_time(work, gpu, groups) * calls;
+  if (groups.nodes == 1) return time_inside(work, gpu) * calls;
   if (work.exchange == Exchange::point_to_point) {
     const Link& nic = link_between(gpu, gpu.gpus_per_node + 1);
     const Seconds fixed = std::max(nic.latency, gpu.floors.all_reduce);
     return (fixed + Bytes{work.scale} / (nic.bandwidth * kNicEfficiency)) * calls;
   }
-  return time_between(work, gpu, spread) * calls;
+  return time_between(work, gpu, groups) * calls;
 }
 
 }  // namespace roofcast
