@@ -120,7 +120,8 @@ TEST(Program, WhatWouldMakeABatchFitDoesWhenPasted) {
   const CommandResult refused = run_command(command + batch + context + "-o json");
   EXPECT_EQ(refused.exit_code, 3);
   std::string flags;
-  for (const auto& remedy : nlohmann::json::parse(refused.out)["remedies"]) {
+  const auto answer = nlohmann::json::parse(refused.out);
+  for (const auto& remedy : answer["remedies"]) {
     const std::string flag = remedy["flag"];
     flags += flag + "\n";
     const CommandResult pasted = run_command(command + (flag.starts_with("--batch") ? "" : batch) +

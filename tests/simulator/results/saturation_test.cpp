@@ -78,7 +78,7 @@ TEST(Saturation, ABatchIsNotARate) {
   EXPECT_THAT(result.saturation.reason,
               HasSubstr("all requests arrive at once, so there is no rate"));
   EXPECT_THAT(result.saturation.reason, HasSubstr("100 % of the mean TTFT"));
-  EXPECT_THAT(result.saturation.reason, HasSubstr("service"));
+  EXPECT_THAT(result.saturation.reason, HasSubstr("prefill and host time"));
 }
 
 TEST(Saturation, ArrivalsThatEndBeforeTheEngineHasFilledTellNothing) {
