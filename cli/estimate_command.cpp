@@ -183,11 +183,11 @@ int run_estimate(CommandContext& context) {
       .unlisted = from_command_option(line),
       .positional = {}};
   usage.unlisted.add(scheduler_options(options));
+  usage.unlisted.add_options()("html", po::value(&asked.html)->value_name("FILE"),
+                               "page with figures, of several batches or prompts");
   add_flags(usage.options, estimate_flags(), asked.question);
   usage.options.add_options()("ops", po::bool_switch(&asked.operators),
-                              "list every operator of both steps")(
-      "html", po::value(&asked.html)->value_name("FILE"),
-      "of several batches or prompt lengths: a page with figures");
+                              "list every operator of both steps");
   usage.options.add(machine_options(options)).add(engine_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;

@@ -91,21 +91,20 @@ const Flags<MemoryQuestion>& memory_flags() {
 
 const Flags<BatchesQuestion>& estimate_flags() {
   using Q = BatchesQuestion;
-  static const Flags<Q> flags = {
-      {.name = "batch",
-       .placeholder = "N",
-       .help = "number of sequences, or several: 1-256*2, 1,2,4 (default 1)",
-       .read = into(&Q::batches, list_of(parse_batch))},
-      {.name = "input-len",
-       .placeholder = "TOKENS",
-       .help = "prompt tokens per sequence, or several, also --isl (default 1024)",
-       .read = into(&Q::input_tokens, list_of(parse_positive)),
-       .aliases = {"--isl"}},
-      {.name = "output-len",
-       .placeholder = "TOKENS",
-       .help = "generated tokens per sequence, also --osl (default 128)",
-       .read = into(&Q::output_tokens, parse_positive),
-       .aliases = {"--osl"}}};
+  static const Flags<Q> flags = {{.name = "batch",
+                                  .placeholder = "N",
+                                  .help = "sequences at once, or several: 1-256*2 (default 1)",
+                                  .read = into(&Q::batches, list_of(parse_batch))},
+                                 {.name = "input-len",
+                                  .placeholder = "TOKENS",
+                                  .help = "prompt tokens, or several, also --isl (default 1024)",
+                                  .read = into(&Q::input_tokens, list_of(parse_positive)),
+                                  .aliases = {"--isl"}},
+                                 {.name = "output-len",
+                                  .placeholder = "TOKENS",
+                                  .help = "generated tokens per sequence, also --osl (default 128)",
+                                  .read = into(&Q::output_tokens, parse_positive),
+                                  .aliases = {"--osl"}}};
   return flags;
 }
 

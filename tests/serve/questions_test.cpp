@@ -68,7 +68,7 @@ TEST(Questions, EachHasItsOwnKeys) {
   EXPECT_EQ(staircase.generate, 6);
   EXPECT_FALSE(staircase.deployment);
   EXPECT_THAT(refusal("staircase", R"({"prompt": 5, "generate": 6, "acceptance": 0.5})"),
-              HasSubstr("acceptance: would change nothing without model and gpu"));
+              HasSubstr("--acceptance: would change nothing"));
   EXPECT_THAT(refusal("staircase", R"({"prompt": 5})"), HasSubstr("generate is missing"));
   const CapacityQuestion capacity =
       asked_capacity(Json{{"growth", "10%/month"}, {"from", "2026-11-22"}, {"lose_one", true}}, {});
