@@ -245,7 +245,7 @@ std::vector<Entry> serving() {
        "A number format of 8 bits, or 1 byte: half the size of bf16.",
        "--quantization fp8, --kv-cache-dtype fp8"},
       {"AWQ",
-       {"awq"},
+       {},
        "A way to store weights in 4 bits each; they are widened again before they are multiplied.",
        "--quantization awq"},
   };

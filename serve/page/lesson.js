@@ -73,7 +73,7 @@ export function startLesson(values, changed, lists) {
         element(
           "a",
           { href: link(key), "aria-current": key === current ? "step" : null },
-          title + (guesses.has(key) ? " ✓" : ""),
+          title + (guesses.has(key) ? " · done" : ""),
         ),
       ),
     );

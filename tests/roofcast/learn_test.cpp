@@ -257,7 +257,7 @@ std::set<std::string> abbreviations(const std::string& text) {
   std::set<std::string> found;
   std::string word;
   for (const char c : text + " ") {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/') {  // units: TB/s
       word += c;
       continue;
     }

@@ -80,7 +80,7 @@ TEST(LearnCommand, GlossaryExplainsOneTermSomeOrAll) {
   for (const GlossaryTerm& term : glossary()) EXPECT_THAT(all, HasSubstr(term.term + "\n"));
   const CommandResult unknown = run_command("learn glossary tftt");
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("no term 'tftt', did you mean 'TTFT'?"));
+  EXPECT_THAT(unknown.err, HasSubstr("no term 'tftt', did you mean 'TTFT'"));
 }
 
 TEST(LearnCommand, TheManualHasTheGlossary) {
