@@ -193,7 +193,7 @@ void add_estimate(LessonFacts& facts) {
                                          .batch = 1,
                                          .input_tokens = facts.prompt,
                                          .output_tokens = facts.generate});
-  facts.compute_bound_batch = found.compute_bound_batch;
+  facts.compute_bound_batch = found.compute_bound.products;
   facts.numbers.ridge = found.ridge;
   facts.numbers.bandwidth = facts.deployment.gpu.memory_bandwidth;
   facts.numbers.peak =
