@@ -13,8 +13,10 @@ namespace {
 
 /// KV slots that the last decode needs beyond its own token, for current and next drafts.
 std::int64_t draft_slots(const Engine& engine, const Request& request) {
-  if (!engine.speculation.on() || request.output_tokens == 1) return 0;
-  const std::int64_t slots = engine.speculation.draft_tokens + engine.speculation.lookahead();
+  if (!engine.speculation.on()) return 0;
+  // A prompt's later chunks look ahead, too; the only token of an output has no drafts to verify.
+  const std::int64_t verified = request.output_tokens == 1 ? 0 : engine.speculation.draft_tokens;
+  const std::int64_t slots = verified + engine.speculation.lookahead();
   if (engine.max_model_len == 0) return slots;
   const std::int64_t cached = request.input_tokens + request.output_tokens - 1;
   return std::min(slots, engine.max_model_len - cached);
