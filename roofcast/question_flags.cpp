@@ -92,13 +92,21 @@ const Flags<StaircaseQuestion>& staircase_flags() {
       {.name = "num-speculative-tokens",
        .placeholder = "K",
        .help = "draft tokens per step (default 4 with --acceptance)",
-       .read = into(&Q::drafts, parse_drafts)}};
+       .read = into(&Q::drafts, parse_drafts)},
+      {.name = "draft-pass-time",
+       .placeholder = "TIME",
+       .help =
+           "draft model's time per token of the whole batch (default 0, as of an n-gram lookup)",
+       .read = into(&Q::draft_pass, parse_time)}};
   return flags;
 }
 
 StaircaseQuestion staircase_question(StaircaseQuestion question,
                                      const DeploymentOptions& deployment) {
-  if (deployment.model.empty() && deployment.gpu.empty()) return question;
+  if (deployment.gpu.empty()) {
+    question.model = deployment.model;
+    return question;
+  }
   if (question.generate > kMaxTimedTokens) {
     throw UsageError(
         "--generate: at most 1,000,000 tokens are timed individually (without --model and --gpu "

@@ -22,11 +22,11 @@ const Flags<MemoryQuestion>& memory_flags();
 /// batch, input-len, output-len.
 const Flags<EstimateQuestion>& estimate_flags();
 
-/// prompt, generate, acceptance, num-speculative-tokens.
+/// prompt, generate, acceptance, num-speculative-tokens, draft-pass-time.
 const Flags<StaircaseQuestion>& staircase_flags();
 
-/// `question`, timed on `deployment` if that names a model or a GPU. Throws UsageError if there are
-/// too many tokens to time.
+/// `question`, timed on `deployment` if that names a GPU, else counted for its model if that names
+/// one. Throws UsageError if there are too many tokens to time.
 StaircaseQuestion staircase_question(StaircaseQuestion question,
                                      const DeploymentOptions& deployment);
 

@@ -53,7 +53,15 @@ enum class KnobGroup {
 };
 
 /// Engines that have a knob. Others refuse it, because it would have no effect.
-enum class KnobOwner { every, vllm_scheduler, vllm_memory, sglang, tensorrt_llm, textbook_memory };
+enum class KnobOwner {
+  every,
+  vllm_scheduler,
+  vllm_memory,
+  sglang,
+  tensorrt_llm,
+  textbook_memory,
+  own_scheduler,  // vLLM's schedule in an engine of ours, which no server has
+};
 
 bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory);
 

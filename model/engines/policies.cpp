@@ -29,6 +29,11 @@ constexpr NameTable<ChunkingPolicy, 2> kChunking = {
     {{ChunkingPolicy::first_come_first_served, "FIRST_COME_FIRST_SERVED"},
      {ChunkingPolicy::equal_progress, "EQUAL_PROGRESS"}}};
 
+constexpr NameTable<KvReservation, 4> kReservations = {{{KvReservation::paged, "paged"},
+                                                        {KvReservation::max, "max"},
+                                                        {KvReservation::pow2, "pow2"},
+                                                        {KvReservation::oracle, "oracle"}}};
+
 std::string upper(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -43,6 +48,7 @@ std::string_view name_of(QueueOrder order) { return name_in(kOrders, order); }
 std::string_view name_of(DraftMethod method) { return name_in(kMethods, method); }
 std::string_view name_of(CapacityPolicy policy) { return name_in(kCapacity, policy); }
 std::string_view name_of(ChunkingPolicy policy) { return name_in(kChunking, policy); }
+std::string_view name_of(KvReservation reservation) { return name_in(kReservations, reservation); }
 
 std::optional<QueueOrder> parse_queue_order(std::string_view text) {
   return value_in(kOrders, text);
@@ -55,6 +61,9 @@ std::optional<CapacityPolicy> parse_capacity_policy(std::string_view text) {
 }
 std::optional<ChunkingPolicy> parse_chunking_policy(std::string_view text) {
   return value_in(kChunking, upper(text));
+}
+std::optional<KvReservation> parse_kv_reservation(std::string_view text) {
+  return value_in(kReservations, text);
 }
 
 }  // namespace roofcast

@@ -41,4 +41,13 @@ inline constexpr const char* kChunkingPolicies = "FIRST_COME_FIRST_SERVED or EQU
 std::string_view name_of(ChunkingPolicy policy);
 std::optional<ChunkingPolicy> parse_chunking_policy(std::string_view text);
 
+/// How a sequence's K and V take room in the cache: block by block as it grows (PagedAttention), or
+/// when admitted and in one contiguous range: for max_model_len tokens, for the output rounded up
+/// to a power of two, or for the output that it will have. The last three are Orca (Max), (Pow2)
+/// and (Oracle), with which Kwon et al. (SOSP 2023, section 6.1) compare.
+enum class KvReservation { paged, max, pow2, oracle };
+inline constexpr const char* kKvReservations = "paged, max, pow2 or oracle";
+std::string_view name_of(KvReservation reservation);
+std::optional<KvReservation> parse_kv_reservation(std::string_view text);
+
 }  // namespace roofcast

@@ -45,7 +45,9 @@ Demand demand_of(const Engine& engine, const Request& request, std::int64_t page
   const Demand reserved{.cached = tokens, .at_once = request.input_tokens};
   switch (engine.scheduler) {
     case SchedulerKind::vllm_v1:
-      break;
+      if (engine.kv_reservation == KvReservation::paged) break;
+      return {.cached = reserved_tokens(engine, request.input_tokens, request.output_tokens),
+              .at_once = request.input_tokens};
     case SchedulerKind::sglang:
       // Prompt, output and one extra page must leave a token free (PrefillAdder). An unchunked
       // prompt of any length is computed if it is the first of its batch.
@@ -102,7 +104,8 @@ std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, cons
   const bool whole_prompts = engine.scheduler == SchedulerKind::sglang && !engine.chunked_prefill;
   const KvBlocks blocks(
       replica.layout, replica.kv_blocks,
-      whole_prompts ? kMaxTokens : engine.max_num_batched_tokens + engine.speculation.lookahead());
+      whole_prompts ? kMaxTokens : engine.max_num_batched_tokens + engine.speculation.lookahead(),
+      engine.kv_reservation);
   const bool cuts = cuts_prompts(engine, blocks);
   Tally too_long, too_big, too_many_at_once;
   for (RequestRecord& record : records) {

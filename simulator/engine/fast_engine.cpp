@@ -42,14 +42,15 @@ FastEngine::FastEngine(const Replica& replica, RequestTable& table, TokenGaps& g
                        std::unique_ptr<BatchingPolicy> policy)
     : step_time_(replica.step_time),
       gaps_(gaps),
-      state_{.engine = replica.engine,
-             .blocks =
-                 KvBlocks(replica.layout, replica.kv_blocks, replica.engine.max_num_batched_tokens),
-             .waiting = WaitingQueue(replica.engine.order),
-             .requests = table,
-             .seed = replica.seed},
+      state_{
+          .engine = replica.engine,
+          .blocks = KvBlocks(replica.layout, replica.kv_blocks,
+                             replica.engine.max_num_batched_tokens, replica.engine.kv_reservation),
+          .waiting = WaitingQueue(replica.engine.order),
+          .requests = table,
+          .seed = replica.seed},
       policy_(std::move(policy)),
-      decoding_(replica.layout, *replica.step_time, table),
+      decoding_(state_.blocks, *replica.step_time, table),
       members_(gaps.classes() * gaps.stages(), 0) {}
 
 std::optional<Nanoseconds> FastEngine::start_step(Nanoseconds now) {
@@ -278,6 +279,7 @@ void FastEngine::remove_finished() {
     running.erase(kept, running.end());
   }
   for (RequestId id : finished_) {
+    account_finish(state_, id);
     policy_->finish(state_, id);
     state_.requests.leave(id);
   }

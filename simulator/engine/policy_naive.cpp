@@ -1,5 +1,7 @@
 #include "simulator/engine/policy_naive.hpp"
 
+#include <utility>
+
 namespace roofcast {
 
 void NaivePolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
@@ -12,7 +14,8 @@ void NaivePolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
   const RequestId id = state.running.front();
   RequestState& request = state[id];
   if (request.complete()) return;
-  request.computed = 0;  // nothing is kept from the previous step
+  // Nothing is kept from the previous step.
+  state.counters.dropped_tokens += std::exchange(request.computed, 0);
   plan.scheduled.push_back({id, request.tokens()});
 }
 
