@@ -42,10 +42,15 @@ struct MeasuredLatency {
   double mean = 0, p50 = 0, p90 = 0, p99 = 0;  // seconds
 };
 
-/// Times of each token, without and with a KV cache. Predicted ones are empty without a profile.
+/// Times of each token, without and with a KV cache: medians and quartiles over the repeats.
+/// Predicted ones are empty without a profile.
 struct MeasuredStaircase {
   std::vector<Seconds> naive{}, cached{};
+  std::vector<Seconds> naive_p25{}, naive_p75{}, cached_p25{}, cached_p75{};
   std::vector<Seconds> naive_predicted{}, cached_predicted{};
+  /// Tokens that both loops generated alike before the first difference: all, unless rounding
+  /// decides between close logits, because K and V of old tokens cannot change under a causal mask.
+  std::int64_t equal_tokens = 0;
 };
 
 struct MeasureAnswer {
@@ -59,6 +64,8 @@ struct MeasureAnswer {
   double output_tokens_per_s = 0;
   std::int64_t preemptions = 0;
   std::optional<MeasuredLatency> ttft{}, tpot{}, e2e{};  // unset: no request had one
+  std::int64_t repeats = 1;                              // runs of the load that were measured,
+  std::int64_t warm_ups = 0;                             // and before them
   std::optional<MeasuredStaircase> staircase{};          // if `naive`
   std::optional<runtime::StepComparison> prediction{};   // if a profile was given
   std::vector<std::string> notes{};                      // human-readable
@@ -72,9 +79,9 @@ struct MeasureAnswer {
   std::optional<Seconds> predicted_prefill{}, predicted_decode{};  // for `textbook`'s steps
 };
 
-/// `progress` gets (requests finished, total); if it returns false the result is nullopt. Throws
-/// Error if the device cannot be opened, the model cannot be run on it, or the workload is longer
-/// than the model's context.
+/// `progress` gets (requests finished, total) over all repeats; if it returns false the result is
+/// nullopt. Throws Error if the device cannot be opened, the model cannot be run on it, or the
+/// workload is longer than the model's context.
 std::optional<MeasureAnswer> measure(const MeasureQuestion& question,
                                      const Progress& progress = {});
 
@@ -90,6 +97,10 @@ std::optional<MeasureOutcome> measure_with_requests(const MeasureQuestion& quest
 /// textbook figures among its metrics.
 Run measure_row(const Measurement& measurement, const std::string& command_line,
                 bool keep_requests);
+
+/// The tokens of a staircase that are shown and stored, from 0: the first, then fewer and fewer,
+/// and the last of `count`.
+std::vector<std::size_t> shown_tokens(std::size_t count);
 
 /// What `roofcast measure -o json` prints.
 Json to_json(const MeasureAnswer& answer);
