@@ -108,13 +108,12 @@ bool FastEngine::run_quiet_step(Nanoseconds& now, Nanoseconds horizon) {
   if (ahead) {
     clear(batch, step_time_->spans().size());
     decoding_.describe(batch);
-  } else {
-    account_step(state_, duration);
   }
   now = step_end_ = now + duration;
   const std::int64_t tick = ahead ? next_.tick : decoding_.tick() + 1;
   decoding_.advance(state_.blocks, next_.completed);
   next_.tick = decoding_.tick();
+  if (!ahead) account_step(state_, duration);
   emit_gap(tick, members_);
   return true;
 }

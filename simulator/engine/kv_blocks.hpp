@@ -75,7 +75,7 @@ class KvBlocks {
 
   /// Allocated room without K and V, in pool blocks, if the sequences that hold blocks have
   /// computed `tokens` tokens. Of layers with windows the last block counts.
-  double empty(std::int64_t tokens) const {
+  double unfilled(std::int64_t tokens) const {
     return filled_ == 0
                ? 0
                : static_cast<double>(filled_) - static_cast<double>(tokens) * blocks_per_token_;

@@ -45,7 +45,7 @@ struct EngineCounters {
   std::int64_t running = 0;         // in the latest step, like `blocks`
   std::int64_t blocks = 0;
   std::int64_t peak_blocks = 0;
-  double empty = 0;  // in the latest step: allocated without K and V, in blocks (KvBlocks::empty)
+  double empty = 0;  // in the latest step: allocated without K and V, in blocks (KvBlocks::unfilled)
   double peak_empty = 0;
   double unused = 0;    // of these, beyond the end of their requests; contiguous ranges only
   double stranded = 0;  // free, in ranges too short for the next request that waits

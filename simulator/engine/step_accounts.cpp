@@ -21,7 +21,7 @@ std::int64_t cached_tokens(const EngineCounters& counters) {
 /// What contiguous ranges leave unused in the step that starts.
 void account_ranges(EngineState& state) {
   EngineCounters& counters = state.counters;
-  counters.unused = state.blocks.empty(counters.final_tokens);
+  counters.unused = state.blocks.unfilled(counters.final_tokens);
   counters.stranded = 0;
   if (state.waiting.empty()) return;
   const RequestState& next = state[state.waiting.front()];
@@ -94,7 +94,7 @@ void account_step(EngineState& state, Nanoseconds duration) {
   counters.running = static_cast<std::int64_t>(state.running.size());
   counters.blocks = state.blocks.used();
   counters.peak_blocks = std::max(counters.peak_blocks, counters.blocks);
-  counters.empty = state.blocks.empty(cached_tokens(counters));
+  counters.empty = state.blocks.unfilled(cached_tokens(counters));
   counters.peak_empty = std::max(counters.peak_empty, counters.empty);
   if (state.blocks.contiguous()) account_ranges(state);
   account_more_time(state, duration);
@@ -177,7 +177,7 @@ EngineLoad load_of(const EngineState& state) {
   return {.running = static_cast<std::int64_t>(state.running.size()),
           .waiting = static_cast<std::int64_t>(state.waiting.size()),
           .blocks_used = state.blocks.used(),
-          .blocks_empty = state.blocks.empty(cached_tokens(state.counters)),
+          .blocks_empty = state.blocks.unfilled(cached_tokens(state.counters)),
           .blocks_usable = state.blocks.usable()};
 }
 
