@@ -140,21 +140,75 @@ void put_to_estimate(MeasuredLoop& loop, const StepTime& estimate) {
   loop.comparison = runtime::compare_steps(loop.run.steps, loop.predicted);
 }
 
-MeasuredLoop run_loop(runtime::Executor& executor, const Measurement& m, SchedulerKind scheduler,
-                      const SimulationOptions& simulation) {
+runtime::ServedRun run_loop(runtime::Executor& executor, const Measurement& m,
+                            SchedulerKind scheduler, const SimulationOptions& simulation) {
   Engine engine = m.deployment.engine;
   engine.scheduler = scheduler;
-  MeasuredLoop loop{.run = runtime::serve(executor, m.workload,
-                                          {.engine = engine,
-                                           .spans = attention_spans(m.deployment.model),
-                                           .seed = m.task.scenario.seed,
-                                           .simulation = simulation})};
-  if (m.has_profile) {
-    Deployment deployment = m.deployment;
-    deployment.engine = engine;
-    put_to_estimate(loop, RooflineStepTime(deployment));
-  }
+  return runtime::serve(executor, m.workload,
+                        {.engine = engine,
+                         .spans = attention_spans(m.deployment.model),
+                         .seed = m.task.scenario.seed,
+                         .simulation = simulation});
+}
+
+Seconds time_of(const runtime::ServedRun& run) {
+  Seconds time;
+  for (const runtime::TimedStep& step : run.steps) time += step.time;
+  return time;
+}
+
+/// Keeps the steps of all runs, and the run of median time; of an even number the faster one.
+MeasuredLoop loop_of(std::vector<runtime::ServedRun> runs) {
+  MeasuredLoop loop;
+  for (const runtime::ServedRun& run : runs) loop.repeats.push_back(run.steps);
+  const auto middle = runs.begin() + (std::ssize(runs) - 1) / 2;
+  std::nth_element(runs.begin(), middle, runs.end(),
+                   [](const auto& a, const auto& b) { return time_of(a) < time_of(b); });
+  loop.run = std::move(*middle);
   return loop;
+}
+
+/// The profile's estimate of the steps of a loop, if there is a profile.
+void predict(const Measurement& m, SchedulerKind scheduler, MeasuredLoop& loop) {
+  if (!m.has_profile) return;
+  Deployment deployment = m.deployment;
+  deployment.engine.scheduler = scheduler;
+  put_to_estimate(loop, RooflineStepTime(deployment));
+}
+
+/// Runs the loops in turn, so that both see the same drift of the machine. Stops after the loop in
+/// which `progress` returned false.
+void run_loops(runtime::Executor& executor, Measurement& m,
+               const std::function<bool(std::int64_t, std::int64_t)>& progress) {
+  const MeasurementTask& task = m.task;
+  const SchedulerKind cached = m.deployment.engine.scheduler;
+  std::vector<SchedulerKind> loops{cached};
+  if (task.naive) loops.push_back(SchedulerKind::naive);
+  const int warm_ups = task.batch ? task.warm_ups : 0;
+  const int rounds = warm_ups + (task.batch ? task.repeats : 1);
+  m.loops = rounds * std::ssize(loops);
+  std::int64_t done = 0;
+  const SimulationOptions simulation{.max_concurrency = task.scenario.max_concurrency,
+                                     .slo = task.scenario.slo,
+                                     .progress = [&](std::int64_t finished, std::int64_t total) {
+                                       return !progress ||
+                                              progress(done * total + finished, m.loops * total);
+                                     }};
+  std::vector<std::vector<runtime::ServedRun>> runs(loops.size());
+  bool stopped = false;
+  for (int round = 0; round < rounds && !stopped; ++round) {
+    for (std::size_t i = 0; i < loops.size() && !stopped; ++i) {
+      runtime::ServedRun run = run_loop(executor, m, loops[i], simulation);
+      ++done;
+      stopped = run.result.stopped;
+      if (round >= warm_ups || stopped) runs[i].push_back(std::move(run));
+    }
+  }
+  if (!runs[0].empty()) m.cached = loop_of(std::move(runs[0]));
+  predict(m, cached, m.cached);
+  if (!task.naive || runs[1].empty()) return;
+  m.naive = loop_of(std::move(runs[1]));
+  predict(m, SchedulerKind::naive, *m.naive);
 }
 
 /// Throws if no request was served, since nothing was measured.
@@ -204,15 +258,11 @@ Measurement run_measurement(kernels::Backend& backend, const MeasurementTask& ta
   m.limits = limits_for(m);
   m.bandwidth = copy_bandwidth(backend);
   runtime::Executor executor(backend, m.model, m.limits, task.scenario.seed);
-  const SimulationOptions simulation{.max_concurrency = task.scenario.max_concurrency,
-                                     .slo = task.scenario.slo,
-                                     .progress = progress};
-  m.cached = run_loop(executor, m, m.deployment.engine.scheduler, simulation);
+  run_loops(executor, m, progress);
   check_served(m);
-  if (task.naive) m.naive = run_loop(executor, m, SchedulerKind::naive, simulation);
   if (task.batch && !m.cached.run.steps.empty()) {
     const Request& first = m.workload.requests.front();
-    m.textbook = runtime::textbook_profile(m.cached.run.steps, m.model,
+    m.textbook = runtime::textbook_profile(m.cached.repeats, m.model,
                                            {.batch = *task.batch,
                                             .input_tokens = first.input_tokens,
                                             .output_tokens = first.output_tokens},

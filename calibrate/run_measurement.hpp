@@ -22,13 +22,18 @@ struct MeasurementTask {
   std::optional<int> layers;          // use only this many first layers; unset: all
   std::optional<std::int64_t> batch;  // the textbook load: this many equal requests at once
   bool naive = false;                 // also run the same request without a KV cache
+  /// With `batch`: runs that are discarded, then runs that are measured. Otherwise the load runs
+  /// once.
+  int warm_ups = 1;
+  int repeats = 5;
 };
 
 /// One loop over the workload.
 struct MeasuredLoop {
-  runtime::ServedRun run{};
-  std::optional<runtime::StepComparison> comparison{};  // if a profile is given
-  std::vector<Seconds> predicted{};                     // per step, if a profile is given
+  runtime::ServedRun run{};                                // the repeat of median time
+  std::vector<std::vector<runtime::TimedStep>> repeats{};  // steps of all, in the order they ran
+  std::optional<runtime::StepComparison> comparison{};     // if a profile is given
+  std::vector<Seconds> predicted{};                        // per step, if a profile is given
 };
 
 struct Measurement {
@@ -41,6 +46,7 @@ struct Measurement {
   bool has_profile = false;
   Workload workload{};
   runtime::ExecutorLimits limits{};
+  std::int64_t loops = 0;  // over the workload, warm-ups and those without a cache included
   MeasuredLoop cached{};
   std::optional<MeasuredLoop> naive{};
   BytesPerSecond bandwidth{};  // of a copy on this device, measured just before
@@ -48,7 +54,8 @@ struct Measurement {
 };
 
 /// Throws Error if the model cannot be run here (an unsupported feature, too little memory) or the
-/// workload is longer than the model's context. `progress` as in SimulationOptions::progress.
+/// workload is longer than the model's context. `progress` as in SimulationOptions::progress, with
+/// the requests of all loops.
 Measurement run_measurement(kernels::Backend& backend, const MeasurementTask& task,
                             const std::function<bool(std::int64_t, std::int64_t)>& progress);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/numbers.hpp"
@@ -19,11 +20,16 @@ namespace runtime {
 
 template <class Visitor>
 void members(Visitor& visit, TextbookProfile& profile) {
-  visit("prefill_s", profile.prefill, "all prompts of the batch");
+  visit("repeats", profile.repeats, "runs of the load");
+  visit("prefill_s", profile.prefill, "all prompts of the batch, median of the repeats");
+  visit("prefill_p25_s", profile.prefill_p25, "lower quartile of the repeats");
+  visit("prefill_p75_s", profile.prefill_p75, "upper quartile of the repeats");
   visit("decode_step_s", profile.decode_step, "of the whole batch, median");
   visit("decode_step_p10_s", profile.decode_p10, "of the whole batch");
+  visit("decode_step_p25_s", profile.decode_p25, "of the whole batch");
+  visit("decode_step_p75_s", profile.decode_p75, "of the whole batch");
   visit("decode_step_p90_s", profile.decode_p90, "of the whole batch");
-  visit("decode_steps", profile.decode_steps, "of the whole batch");
+  visit("decode_steps", profile.decode_steps, "of the whole batch, in all repeats");
   visit("decode_minimum_s", profile.decode_minimum,
         "to read weights and KV once at the copy bandwidth");
   visit("decode_efficiency", profile.decode_efficiency, "decode_minimum_s / decode_step_s");
@@ -58,8 +64,15 @@ void members(Visitor& visit, MeasureInputs& inputs) {
 
 template <class Visitor>
 void members(Visitor& visit, MeasuredStaircase& staircase) {
-  visit("naive_token_s", staircase.naive, "time of each token without a KV cache");
+  visit("naive_token_s", staircase.naive,
+        "time of each token without a KV cache, median of the repeats");
+  visit("naive_token_p25_s", staircase.naive_p25, "lower quartile");
+  visit("naive_token_p75_s", staircase.naive_p75, "upper quartile");
   visit("cached_token_s", staircase.cached, "with one; of the first token, its prefill");
+  visit("cached_token_p25_s", staircase.cached_p25, "lower quartile");
+  visit("cached_token_p75_s", staircase.cached_p75, "upper quartile");
+  visit("equal_tokens", staircase.equal_tokens,
+        "generated alike by both loops before the first difference");
   visit("naive_predicted_s", staircase.naive_predicted, "empty without a profile");
   visit("cached_predicted_s", staircase.cached_predicted, "empty without a profile");
 }
@@ -72,7 +85,11 @@ void members(Visitor& visit, MeasureAnswer& answer) {
   visit.if_set("textbook", answer.textbook, "of equal requests at once");
   visit("requests_completed", answer.completed, "requests");
   visit("requests_rejected", answer.rejected, "longer than the engine or its cache takes");
-  visit("steps", answer.steps, "of the engine");
+  visit("repeats", answer.repeats,
+        "measured runs of the load; of all but the textbook figures "
+        "and the staircase, the one of median time is shown");
+  visit("warm_ups", answer.warm_ups, "runs before them");
+  visit("steps", answer.steps, "of the engine, in one run");
   visit("output_tokens_per_s", answer.output_tokens_per_s, "over the run");
   visit("preemptions", answer.preemptions, "requests that lost their KV blocks");
   visit_latency(visit, "ttft_s", answer.ttft, "time to the first token");
@@ -107,18 +124,38 @@ std::optional<Distribution> latency_of(const Distribution& d) {
   return d.count == 0 ? std::nullopt : std::optional(d);
 }
 
-std::vector<Seconds> times_of(const std::vector<runtime::TimedStep>& steps) {
+/// A quantile over the repeats, of each step.
+std::vector<Seconds> times_of(const MeasuredLoop& loop, double q) {
   std::vector<Seconds> times;
-  for (const runtime::TimedStep& step : steps) times.push_back(step.time);
+  for (std::size_t step = 0; step < loop.run.steps.size(); ++step) {
+    std::vector<double> samples;
+    for (const auto& repeat : loop.repeats) samples.push_back(repeat.at(step).time.value);
+    times.emplace_back(quantile(sorted(samples), q));
+  }
   return times;
+}
+
+std::int64_t equal_tokens(const Measurement& m) {
+  const auto& naive = m.naive->run.sequences;
+  const auto& cached = m.cached.run.sequences;
+  if (naive.empty() || cached.empty()) return 0;
+  const auto& a = naive.begin()->second;
+  const auto& b = cached.begin()->second;
+  const auto same = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+  return std::max<std::int64_t>(0, same - m.workload.requests.front().input_tokens);
 }
 
 std::optional<MeasuredStaircase> staircase_of(const Measurement& m) {
   if (!m.naive) return std::nullopt;
-  return MeasuredStaircase{.naive = times_of(m.naive->run.steps),
-                           .cached = times_of(m.cached.run.steps),
+  return MeasuredStaircase{.naive = times_of(*m.naive, 0.5),
+                           .cached = times_of(m.cached, 0.5),
+                           .naive_p25 = times_of(*m.naive, 0.25),
+                           .naive_p75 = times_of(*m.naive, 0.75),
+                           .cached_p25 = times_of(m.cached, 0.25),
+                           .cached_p75 = times_of(m.cached, 0.75),
                            .naive_predicted = m.naive->predicted,
-                           .cached_predicted = m.cached.predicted};
+                           .cached_predicted = m.cached.predicted,
+                           .equal_tokens = equal_tokens(m)};
 }
 
 /// The prediction for the same steps: total for prefill, median for decode.
@@ -131,6 +168,20 @@ void predict_textbook(const MeasuredLoop& loop, MeasureAnswer& answer) {
     decodes.push_back(loop.predicted[i].value);
   }
   if (!decodes.empty()) answer.predicted_decode = Seconds{median(decodes)};
+}
+
+/// Whether the two loops generated the same.
+std::string tokens_note(const Measurement& m) {
+  const std::int64_t generated = m.workload.requests.front().output_tokens;
+  const std::int64_t equal = equal_tokens(m);
+  if (equal >= generated) {
+    return "both loops generated the same tokens: K and V of old tokens do not change, so nothing "
+           "is lost by keeping them";
+  }
+  return fmt::format(
+      "the loops differ from generated token {} on: their kernels round differently in {}, which "
+      "decides between close logits of random weights",
+      with_separators(equal + 1), name_of(m.model.element));
 }
 
 std::vector<std::string> notes_of(const Measurement& m) {
@@ -147,6 +198,7 @@ std::vector<std::string> notes_of(const Measurement& m) {
     notes.emplace_back(
         "no decode step had the whole batch: the KV cache has room for fewer sequences");
   }
+  if (m.naive) notes.push_back(tokens_note(m));
   if (!m.has_profile) {
     notes.emplace_back(
         "`gpu` PROFILE.json (from roofcast calibrate) adds the estimate for comparison");
@@ -163,6 +215,8 @@ MeasureAnswer answer_of(const Measurement& m) {
                        .textbook = m.textbook,
                        .completed = result.completed,
                        .rejected = result.rejected,
+                       .repeats = std::ssize(m.cached.repeats),
+                       .warm_ups = m.task.batch ? m.task.warm_ups : 0,
                        .steps = result.use.steps,
                        .output_tokens_per_s = result.output_tokens_per_s,
                        .preemptions = result.use.preemptions,
@@ -205,7 +259,8 @@ std::optional<MeasureOutcome> measure_with_requests(const MeasureQuestion& quest
                                goes_on = goes_on && (!progress || progress(done, total));
                                return goes_on;
                              })};
-  const std::int64_t requests = std::ssize(outcome.measurement.workload.requests);
+  const std::int64_t requests =
+      outcome.measurement.loops * std::ssize(outcome.measurement.workload.requests);
   if (!goes_on || (progress && !progress(requests, requests))) return std::nullopt;
   outcome.answer = answer_of(outcome.measurement);
   return outcome;
@@ -221,17 +276,43 @@ Run measure_row(const Measurement& m, const std::string& command_line, bool keep
   Run run = simulation_row(as_simulation(m), command_line, keep_requests);
   run.row.kind = "measure";
   run.row.engine = "roofcast";
-  const auto add = [&](const char* name, double value) {
-    run.metrics.push_back({name, "value", value});
+  const auto add = [&](const std::string& name, double value,
+                       const std::string& statistic = "value") {
+    run.metrics.push_back({name, statistic, value});
   };
   add("copy_bandwidth_bytes_per_s", m.bandwidth.value);
   if (m.textbook) {
     add("prefill_s", m.textbook->prefill.value);
+    add("prefill_s", m.textbook->prefill_p25.value, "p25");
+    add("prefill_s", m.textbook->prefill_p75.value, "p75");
     add("decode_step_s", m.textbook->decode_step.value);
+    add("decode_step_s", m.textbook->decode_p25.value, "p25");
+    add("decode_step_s", m.textbook->decode_p75.value, "p75");
     add("decode_minimum_s", m.textbook->decode_minimum.value);
     add("decode_efficiency", m.textbook->decode_efficiency);
   }
+  if (const auto staircase = staircase_of(m)) {
+    const auto add_loop = [&](const std::string& name, const auto& p25, const auto& p50,
+                              const auto& p75) {
+      for (const std::size_t i : shown_tokens(p50.size())) {
+        const std::string token = fmt::format("token_{:06}", i + 1);
+        add(name, p25[i].value, token + "_p25");
+        add(name, p50[i].value, token);
+        add(name, p75[i].value, token + "_p75");
+      }
+    };
+    add_loop("naive_token_s", staircase->naive_p25, staircase->naive, staircase->naive_p75);
+    add_loop("cached_token_s", staircase->cached_p25, staircase->cached, staircase->cached_p75);
+    add("equal_tokens", static_cast<double>(staircase->equal_tokens));
+  }
   return run;
+}
+
+std::vector<std::size_t> shown_tokens(std::size_t count) {
+  std::vector<std::size_t> tokens;
+  for (std::size_t i = 1; i < count; i *= 2) tokens.push_back(i - 1);
+  if (count > 0) tokens.push_back(count - 1);
+  return tokens;
 }
 
 Json to_json(const MeasureAnswer& answer) { return record_to_json(answer); }

@@ -39,10 +39,15 @@ struct MeasureInputs {
   std::int64_t kv_pages = 0;
 };
 
-/// Times of each token, without and with a KV cache. Predicted ones are empty without a profile.
+/// Times of each token, without and with a KV cache: medians and quartiles over the repeats.
+/// Predicted ones are empty without a profile.
 struct MeasuredStaircase {
   std::vector<Seconds> naive{}, cached{};
+  std::vector<Seconds> naive_p25{}, naive_p75{}, cached_p25{}, cached_p75{};
   std::vector<Seconds> naive_predicted{}, cached_predicted{};
+  /// Tokens that both loops generated alike before the first difference: all, unless rounding
+  /// decides between close logits, because K and V of old tokens cannot change under a causal mask.
+  std::int64_t equal_tokens = 0;
 };
 
 struct MeasureAnswer {
@@ -52,6 +57,8 @@ struct MeasureAnswer {
   std::optional<runtime::TextbookProfile> textbook{};  // if `batch` is set
   std::int64_t completed = 0;                          // requests
   std::int64_t rejected = 0;  // requests longer than the engine or its cache takes
+  std::int64_t repeats = 1;   // runs of the load that were measured,
+  std::int64_t warm_ups = 0;  // and before them
   std::int64_t steps = 0;
   double output_tokens_per_s = 0;
   std::int64_t preemptions = 0;
@@ -69,9 +76,9 @@ struct MeasureAnswer {
   std::optional<Seconds> predicted_prefill{}, predicted_decode{};  // for `textbook`'s steps
 };
 
-/// `progress` gets (requests finished, total); if it returns false the result is nullopt. Throws
-/// Error if the device cannot be opened, the model cannot be run on it, or the workload is longer
-/// than the model's context.
+/// `progress` gets (requests finished, total) over all repeats; if it returns false the result is
+/// nullopt. Throws Error if the device cannot be opened, the model cannot be run on it, or the
+/// workload is longer than the model's context.
 std::optional<MeasureAnswer> measure(const MeasureQuestion& question,
                                      const Progress& progress = {});
 
@@ -87,6 +94,10 @@ std::optional<MeasureOutcome> measure_with_requests(const MeasureQuestion& quest
 /// textbook figures among its metrics.
 Run measure_row(const Measurement& measurement, const std::string& command_line,
                 bool keep_requests);
+
+/// The tokens of a staircase that are shown and stored, from 0: the first, then fewer and fewer,
+/// and the last of `count`.
+std::vector<std::size_t> shown_tokens(std::size_t count);
 
 /// What `roofcast measure -o json` prints.
 Json to_json(const MeasureAnswer& answer);

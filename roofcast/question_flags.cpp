@@ -64,9 +64,10 @@ std::string first_given(const DeploymentOptions& deployment) {
 void refuse_timing_flags(const StaircaseQuestion& question, const DeploymentOptions& deployment) {
   std::string idle = first_given(deployment);
   if (question.acceptance) idle = "acceptance";
+  if (question.draft_pass) idle = "draft-pass-time";
   if (idle.empty()) return;
-  throw UsageError(fmt::format(
-      "--{}: would change nothing without --model and --gpu: tokens are only counted", idle));
+  throw UsageError(
+      fmt::format("--{}: would change nothing without --gpu: tokens are only counted", idle));
 }
 
 }  // namespace
@@ -132,7 +133,12 @@ const Flags<StaircaseQuestion>& staircase_flags() {
       {.name = "num-speculative-tokens",
        .placeholder = "K",
        .help = "draft tokens per step (default 4 with --acceptance)",
-       .read = into(&Q::drafts, parse_drafts)}};
+       .read = into(&Q::drafts, parse_drafts)},
+      {.name = "draft-pass-time",
+       .placeholder = "TIME",
+       .help =
+           "draft model's time per token of the whole batch (default 0, as of an n-gram lookup)",
+       .read = into(&Q::draft_pass, parse_time)}};
   return flags;
 }
 
@@ -144,8 +150,9 @@ StaircaseQuestion staircase_question(StaircaseQuestion question,
   if (question.drafts == 0) {
     throw UsageError("--acceptance: needs --num-speculative-tokens above 0");
   }
-  if (deployment.model.empty() && deployment.gpu.empty()) {
+  if (deployment.gpu.empty()) {
     refuse_timing_flags(question, deployment);
+    question.model = deployment.model;
     return question;
   }
   refuse_scheduling_knobs(deployment.overrides);

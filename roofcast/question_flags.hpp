@@ -27,11 +27,12 @@ const Flags<BatchesQuestion>& estimate_flags();
 /// Throws UsageError for flags that would change nothing: knobs that only schedule.
 void refuse_idle_flags(const BatchesQuestion& question);
 
-/// prompt, generate, acceptance, num-speculative-tokens.
+/// prompt, generate, acceptance, num-speculative-tokens, draft-pass-time.
 const Flags<StaircaseQuestion>& staircase_flags();
 
-/// `question`, timed on `deployment` if that names a model or a GPU. Throws UsageError if there are
-/// too many tokens to time, and for flags that would change nothing.
+/// `question`, timed on `deployment` if that names a GPU, else counted for its model if that names
+/// one. Throws UsageError if there are too many tokens to time, and for flags that would change
+/// nothing.
 StaircaseQuestion staircase_question(StaircaseQuestion question,
                                      const DeploymentOptions& deployment);
 

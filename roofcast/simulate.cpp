@@ -112,6 +112,14 @@ void members(Visitor& visit, EngineUse& use) {
   visit("draft_acceptance", use.draft_acceptance, "accepted share of draft tokens");
   visit("kv_use_mean", use.mean_kv_use, "mean share of blocks in use");
   visit("kv_use_peak", use.peak_kv_use, "of the fullest engine");
+  visit("kv_empty_mean", use.mean_kv_empty,
+        "mean share of the cache that is allocated to sequences, but empty");
+  visit("kv_empty_peak", use.peak_kv_empty, "of the engine with the most");
+  visit("kv_unused_mean", use.mean_kv_unused,
+        "of kv_empty_mean: reserved beyond the end of the request; 0 if K and V are paged");
+  visit("kv_stranded_mean", use.mean_kv_stranded,
+        "mean share that is free, but in ranges too short for the request that waits; 0 if K and V "
+        "are paged");
   visit("running_mean", use.mean_running, "mean number of requests running");
   visit("running_peak", use.peak_running, "maximum at one time");
   visit("waiting_mean", use.mean_waiting, "mean number of requests queued");

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/json.hpp"
@@ -33,32 +34,55 @@ struct StaircaseQuestion {
   std::int64_t generate = 0;  // tokens generated, 0 or more; at most kMaxTimedTokens if timed
   std::optional<double> acceptance{};  // per draft token, 0 to 1; unset: no speculative decoding
   std::optional<int> drafts{};         // draft tokens per step; unset: 4 with `acceptance`
+  /// Of the draft model, per draft of the whole batch; unset: drafting is free. With `acceptance`.
+  std::optional<Seconds> draft_pass{};
+  std::string model{};  // if not timed: whose layers and heads to count; empty: of one head
 };
+
+/// Sequences of up to so many positions get a grid.
+inline constexpr std::int64_t kMaxGridPositions = 24;
 
 struct StaircaseInputs {
   std::optional<DeploymentInputs> deployment{};
+  std::optional<std::string> counted_model{};  // whose layers are counted, if it is not timed
   std::int64_t prompt_tokens = 0;
   std::int64_t generated_tokens = 0;
+  std::optional<Seconds> draft_pass{};  // as in the question
+};
+
+/// The counts of one layer and head, in all that compute K and V of their own. Unset beyond 64
+/// bits.
+struct StaircaseOfModel {
+  std::int64_t layers = 0;       // that compute K and V
+  std::int64_t layer_heads = 0;  // KV heads of all of them; a latent counts as one
+  std::optional<std::int64_t> naive_kv_computations{}, needed_kv_computations{};
+};
+
+struct FlattenedRow : FlattenedToken {
+  bool fits = true;  // the batch's whole sequences, in memory
 };
 
 struct TimedStaircase {
   StaircaseTimes tokens{};
-  std::vector<FlattenedToken> flattened{};
+  std::int64_t max_batch = 0;  // sequences of prompt and answer that fit in memory at once
+  std::vector<FlattenedRow> flattened{};
 };
 
 struct StaircaseAnswer {
   AnswerHead head{};
   StaircaseInputs inputs{};
   Staircase counts{};
+  std::optional<StaircaseOfModel> of_model{};
+  std::optional<StaircaseGrid> grid{};  // if it has at most kMaxGridPositions positions
   std::int64_t prefill_attention_positions = 0;
   std::optional<TimedStaircase> times{};
 };
 
-/// Throws Error if the model, GPU or engine is missing, unknown or incompatible, and for counts out
-/// of range.
+/// Throws Error if the model, GPU or engine is missing, unknown or incompatible, for counts out of
+/// range, and for a sequence longer than the model's context.
 StaircaseAnswer staircase(const StaircaseQuestion& question);
 
-/// The same on a loaded deployment; question.deployment is ignored.
+/// The same on a loaded deployment, whatever its model's context; question.deployment is ignored.
 StaircaseAnswer staircase_on(const Deployment& deployment, const StaircaseQuestion& question);
 
 /// What `roofcast staircase -o json` prints.
@@ -73,8 +97,11 @@ Json staircase_answer_schema();
 template <class Visitor>
 void members(Visitor& visit, StaircaseInputs& inputs) {
   visit.part_if_set("model", inputs.deployment, "the deployment whose tokens are timed");
+  visit.if_set("counted_model", inputs.counted_model,
+               "the model whose layers and heads are counted, without times");
   visit("prompt_tokens", inputs.prompt_tokens, "tokens of the prompt");
   visit("generated_tokens", inputs.generated_tokens, "tokens generated");
+  visit.if_set("draft_pass_s", inputs.draft_pass, "time of the draft model per draft");
 }
 
 template <class Visitor>
@@ -83,9 +110,19 @@ void members(Visitor& visit, Staircase& counts) {
         "K/V computed without a cache, in tokens per layer and head");
   visit("cached_kv_computations", counts.cached_kv_computations,
         "K/V computed with a cache: those of prompt and generated tokens");
-  visit("waste_factor", counts.waste_factor, "first over second");
-  visit("attention_positions", counts.attention_positions,
-        "with a cache: positions that attention reads in all decode steps, per layer and head");
+  visit("needed_kv_computations", counts.needed_kv_computations,
+        "the same without the last token, whose K/V nothing reads");
+  visit("redundant_kv_computations", counts.redundant_kv_computations,
+        "naive_kv_computations less needed_kv_computations");
+  visit("waste_factor", counts.waste_factor, "naive over cached_kv_computations");
+  visit("growth_if_doubled", counts.growth_if_doubled,
+        "factor on naive_kv_computations if twice as many tokens are generated");
+  visit.if_set("naive_attention_positions", counts.naive_attention_positions,
+               "without a cache: positions that causal attention reads in all steps, per layer and "
+               "head; absent beyond 64 bits");
+  visit(
+      "attention_positions", counts.attention_positions,
+      "with a cache: positions that attention reads for the generated tokens, per layer and head");
   visit("mean_attention_positions", counts.mean_attention_positions,
         "the same per generated token");
 }
@@ -95,8 +132,38 @@ void members(Visitor& visit, FlattenedToken& token) {
   visit("batch", token.batch, "sequences at once");
   visit("drafts", token.drafts, "draft tokens per step; 0: no speculative decoding");
   visit("tokens_per_step", token.tokens_per_step, "mean tokens per step and sequence");
-  visit("step_s", token.step, "time of a step of the whole batch");
+  visit("step_s", token.step, "time of a step of the whole batch, drafting included");
   visit("per_token_s", token.per_token, "GPU time per token: step_s / (batch * tokens_per_step)");
+}
+
+template <class Visitor>
+void members(Visitor& visit, FlattenedRow& row) {
+  members(visit, static_cast<FlattenedToken&>(row));
+  visit.if_set("break_even_draft_pass_s", row.break_even_pass,
+               "time per draft at which drafts gain nothing; below 0: never");
+  visit("fits", row.fits, "the batch's whole sequences fit in memory");
+}
+
+template <class Visitor>
+void members(Visitor& visit, StaircaseOfModel& model) {
+  visit("layers", model.layers, "that compute K and V");
+  visit("layer_heads", model.layer_heads, "KV heads of all these layers; a latent counts as one");
+  visit("naive_kv_computations_in_all", model.naive_kv_computations,
+        "naive_kv_computations in all layers and heads; null beyond 64 bits");
+  visit("needed_kv_computations_in_all", model.needed_kv_computations,
+        "needed_kv_computations in all layers and heads; null beyond 64 bits");
+}
+
+template <class Visitor>
+void members(Visitor& visit, StaircaseStep& step) {
+  visit("computed", step.computed, "positions whose K/V the step computes");
+  visit("redundant", step.redundant, "of them, computed by an earlier step");
+}
+
+template <class Visitor>
+void members(Visitor& visit, StaircaseGrid& grid) {
+  visit("steps", grid.steps, "of the naive loop");
+  visit("times_computed", grid.times_computed, "by position: how often its K/V are computed");
 }
 
 template <class Visitor>
@@ -106,6 +173,8 @@ void members(Visitor& visit, TimedStaircase& times) {
         "time of each with a cache; the first is the prompt's prefill");
   visit("naive_total_s", times.tokens.naive_total, "sum without a cache");
   visit("cached_total_s", times.tokens.cached_total, "sum with a cache");
+  visit("max_batch", times.max_batch,
+        "sequences of prompt and generated tokens that fit in memory at once");
   visit("flattened", times.flattened, "time per token when batched, and with speculative decoding");
 }
 
@@ -114,6 +183,8 @@ void members(Visitor& visit, StaircaseAnswer& answer) {
   members(visit, answer.head);
   visit("inputs", answer.inputs, "the question as parsed, every knob resolved");
   members(visit, answer.counts);
+  visit.part_if_set("layers", answer.of_model, "with a model: in all its layers and heads");
+  visit.if_set("grid", answer.grid, "of a short sequence: step by position");
   visit("prefill_attention_positions", answer.prefill_attention_positions,
         "positions that causal attention reads while the prompt is computed, per layer and head");
   visit.part_if_set("naive_token_s", answer.times, "with a deployment: times");

@@ -144,6 +144,12 @@ VariantAnswer variant_of(const WhatIfFindings& found, const WhatIfRow& row) {
   return variant;
 }
 
+/// A share of the KV cache.
+bool is_cache_share(const MetricName& metric) {
+  return metric.name.starts_with("kv_") &&
+         (metric.name.ends_with("_mean") || metric.name.ends_with("_peak"));
+}
+
 bool is_money(const MetricName& metric) { return metric.name.starts_with("cost_"); }
 
 }  // namespace
@@ -201,6 +207,13 @@ std::string title_of(const MetricName& metric) {
       {"request_rate_per_s", "requests/s"},
       {"offered_rate_per_s", "offered/s"},
       {"goodput_per_s", "goodput/s"},
+      {"running_mean", "running"},
+      {"kv_use_mean", "KV use"},
+      {"kv_use_peak", "KV use, peak"},
+      {"kv_empty_mean", "KV empty"},
+      {"kv_empty_peak", "KV empty, peak"},
+      {"kv_unused_mean", "KV never filled"},
+      {"kv_stranded_mean", "KV stranded"},
       {"kv_blocks", "KV blocks"},
       {"kv_tokens", "KV tokens"},
       {"max_concurrency", "sequences at once"},
@@ -219,6 +232,7 @@ std::string metric_text(const MetricName& metric, double value) {
   if (!std::isfinite(value)) return "-";
   if (is_time(metric)) return (value < 0 ? "-" : "") + as_time(Seconds{std::abs(value)});
   if (is_money(metric)) return fixed(value, 2);
+  if (is_cache_share(metric)) return as_percent(value);
   constexpr double kPlain = 9999.5;  // beyond this, four digits would need an exponent
   return std::abs(value) < kPlain ? fmt::format("{:.4g}", value) : fixed(value, 0);
 }

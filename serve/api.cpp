@@ -285,7 +285,8 @@ Api::Work Api::figures_of(const std::string& command, const Json& question) cons
     };
   }
   return [asked = asked_staircase(question, limits_)](const GivenUp&) mutable {
-    if (!asked.deployment) asked.deployment.emplace();  // refused: figures are of times
+    // Refused without a GPU: figures are of times.
+    if (!asked.deployment) asked.deployment = DeploymentOptions{.model = asked.model};
     return ApiAnswer{.body = {{"figures", figures_json(staircase_figures(staircase(asked)))}}};
   };
 }

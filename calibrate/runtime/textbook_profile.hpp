@@ -16,9 +16,17 @@ struct TextbookLoad {
 };
 
 struct TextbookProfile {
-  Seconds prefill{};      // the whole batch's prompts, until the first token of each
-  Seconds decode_step{};  // median of the decode steps of the whole batch (decodes_whole_batch)
+  std::int64_t repeats = 0;  // runs of the same load
+  /// Of the whole batch's prompts, until the first token of each: median and quartiles over the
+  /// repeats.
+  Seconds prefill{};
+  Seconds prefill_p25{};
+  Seconds prefill_p75{};
+  /// Over the decode steps of the whole batch (decodes_whole_batch) of all repeats: median, spread.
+  Seconds decode_step{};
   Seconds decode_p10{};
+  Seconds decode_p25{};
+  Seconds decode_p75{};
   Seconds decode_p90{};
   std::int64_t decode_steps = 0;
   /// Minimum time of a decode step halfway through the output: the weights that its tokens need and
@@ -31,10 +39,11 @@ struct TextbookProfile {
 /// fit at once, steps with fewer of them say nothing about the batch.
 bool decodes_whole_batch(const TimedStep& step, const TextbookLoad& load);
 
-/// Computed from the steps of a run in which `load.batch` equal requests arrived at once. A step
+/// Computed from the steps of each run in which `load.batch` equal requests arrived at once. A step
 /// with any prompt tokens counts as prefill. `bandwidth`: the device's measured copy rate, or that
-/// of its datasheet. Precondition: at least one step.
-TextbookProfile textbook_profile(const std::vector<TimedStep>& steps, const RunnableModel& model,
-                                 const TextbookLoad& load, BytesPerSecond bandwidth);
+/// of its datasheet. Precondition: at least one run; each has a step with prompt tokens.
+TextbookProfile textbook_profile(const std::vector<std::vector<TimedStep>>& runs,
+                                 const RunnableModel& model, const TextbookLoad& load,
+                                 BytesPerSecond bandwidth);
 
 }  // namespace roofcast::runtime

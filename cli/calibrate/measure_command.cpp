@@ -23,6 +23,8 @@ struct MeasureOptions {
   std::optional<std::int64_t> threads;
   std::optional<std::int64_t> layers;
   std::optional<std::int64_t> batch;
+  std::optional<std::int64_t> repeats;
+  std::optional<std::int64_t> warm_ups;
   bool naive = false;
   bool store = true;
   std::string store_path = "roofcast.db";
@@ -44,6 +46,10 @@ Usage measure_usage(MeasureOptions& target) {
                                 converted(target.batch, "--batch", parse_positive)->value_name("N"),
                                 "N equal requests at once, like a textbook profiler (default 1; "
                                 "prompts of 128 and outputs of 32 tokens by default)")(
+      "repeats", converted(target.repeats, "--repeats", parse_positive)->value_name("N"),
+      "measured runs of the batch (default 5); medians and quartiles are shown")(
+      "warm-ups", converted(target.warm_ups, "--warm-ups", parse_count)->value_name("N"),
+      "runs before them that do not count (default 1)")(
       "naive", po::bool_switch(&target.naive), "also run without a KV cache: the staircase")(
       "store", po::value(&target.store_path)->value_name("FILE"),
       "the SQLite store (default roofcast.db)")(
@@ -115,6 +121,12 @@ MeasureQuestion question_of(const MeasureOptions& options) {
     if (options.naive && *question.batch != 1) throw UsageError("--naive runs a single request");
     apply_textbook(*question.batch, options.workload, scenario);
   }
+  if (own_load != nullptr && (options.repeats || options.warm_ups)) {
+    throw UsageError(fmt::format("{} and {} exclude each other: only a batch is repeated",
+                                 options.repeats ? "--repeats" : "--warm-ups", own_load));
+  }
+  question.repeats = static_cast<int>(options.repeats.value_or(question.repeats));
+  question.warm_ups = static_cast<int>(options.warm_ups.value_or(question.warm_ups));
   if (options.layers) question.layers = static_cast<int>(*options.layers);
   question.naive = options.naive;
   return question;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "base/wording.hpp"
 
 namespace roofcast {
 namespace {
@@ -17,6 +18,8 @@ std::string with_prediction(Seconds measured, std::optional<Seconds> predicted) 
                      100 * (*predicted / measured - 1));
 }
 
+std::string quartiles(Seconds low, Seconds high) { return as_time(low) + " to " + as_time(high); }
+
 Section textbook_section(const MeasureAnswer& answer) {
   const runtime::TextbookProfile& profile = *answer.textbook;
   const auto batch = static_cast<double>(answer.batch);
@@ -26,11 +29,12 @@ Section textbook_section(const MeasureAnswer& answer) {
        fmt::format(
            "{}, {} tokens/s", with_prediction(profile.prefill, answer.predicted_prefill),
            fixed(batch * static_cast<double>(answer.prompt_tokens) / profile.prefill.value, 0))});
+  table.rows.push_back({"  quartiles", quartiles(profile.prefill_p25, profile.prefill_p75)});
   if (profile.decode_steps > 0) {
     table.rows.push_back(
         {"Decode step", with_prediction(profile.decode_step, answer.predicted_decode)});
-    table.rows.push_back(
-        {"  p10 to p90", as_time(profile.decode_p10) + " to " + as_time(profile.decode_p90)});
+    table.rows.push_back({"  quartiles", quartiles(profile.decode_p25, profile.decode_p75)});
+    table.rows.push_back({"  p10 to p90", quartiles(profile.decode_p10, profile.decode_p90)});
     table.rows.push_back({"  tokens/s", fixed(batch / profile.decode_step.value, 1)});
     table.rows.push_back(
         {"  minimum, from weights, KV and bandwidth", as_time(profile.decode_minimum)});
@@ -39,7 +43,8 @@ Section textbook_section(const MeasureAnswer& answer) {
   return {.heading = fmt::format(
               "Batch {}, prompts of {} tokens, {} generated each", with_separators(answer.batch),
               with_separators(answer.prompt_tokens), with_separators(answer.output_tokens)),
-          .lines = {},
+          .lines = {fmt::format("{} after {}: medians", counted(answer.repeats, "run"),
+                                counted(answer.warm_ups, "warm-up"))},
           .table = std::move(table)};
 }
 
@@ -92,32 +97,27 @@ Section comparison_section(const MeasureAnswer& answer) {
   return {.heading = "", .lines = {}, .table = std::move(table)};
 }
 
-/// Rows shown of a staircase: the first tokens, then increasingly few, and the last.
-std::vector<std::size_t> shown_tokens(std::size_t count) {
-  std::vector<std::size_t> tokens;
-  for (std::size_t i = 1; i < count; i *= 2) tokens.push_back(i - 1);
-  if (count > 0) tokens.push_back(count - 1);
-  return tokens;
-}
-
 Section staircase_section(const MeasuredStaircase& times) {
   const bool predicted = !times.naive_predicted.empty();
-  Table table{.title = "The staircase: time of each token",
-              .columns = {{"Token"}, {"Naive"}, {"KV cache"}, {"Ratio"}},
-              .rows = {}};
-  if (predicted) {
-    table.columns = {{"Token"}, {"Naive"}, {"predicted"}, {"KV cache"}, {"predicted"}, {"Ratio"}};
+  Table table{.title = "The staircase: time of each token", .columns = {{"Token"}}, .rows = {}};
+  for (const char* loop : {"Naive", "KV cache"}) {
+    table.columns.push_back({loop});
+    table.columns.push_back({"quartiles"});
+    if (predicted) table.columns.push_back({"predicted"});
   }
+  table.columns.push_back({"Ratio"});
   for (const std::size_t i : shown_tokens(std::min(times.naive.size(), times.cached.size()))) {
-    std::vector<std::string> row{std::to_string(i + 1), as_time(times.naive[i])};
+    std::vector<std::string> row{std::to_string(i + 1), as_time(times.naive[i]),
+                                 quartiles(times.naive_p25[i], times.naive_p75[i])};
     if (predicted) row.push_back(as_time(times.naive_predicted[i]));
     row.push_back(as_time(times.cached[i]));
+    row.push_back(quartiles(times.cached_p25[i], times.cached_p75[i]));
     if (predicted) row.push_back(as_time(times.cached_predicted[i]));
     row.push_back(fixed(times.naive[i] / times.cached[i], 1) + "x");
     table.rows.push_back(std::move(row));
   }
   return {.heading = "",
-          .lines = {"With a cache, the first token is the prefill."},
+          .lines = {"Medians of the repeats. With a cache, the first token is the prefill."},
           .table = std::move(table)};
 }
 

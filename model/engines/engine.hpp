@@ -38,6 +38,7 @@ struct EngineOverrides {
   std::optional<std::int64_t> max_num_seqs{};
   std::optional<std::int64_t> max_num_batched_tokens{};  // SGLang: chunked_prefill_size
   std::optional<std::int64_t> block_size{};
+  std::optional<KvReservation> kv_reservation{};
   std::optional<std::int64_t> num_gpu_blocks_override{};
   std::optional<Bytes> kv_cache_memory{};
   std::optional<DType> kv_cache_dtype{};
@@ -131,6 +132,7 @@ struct Engine {
   std::int64_t max_num_seqs = 256;
   std::int64_t max_num_batched_tokens = 2048;
   std::int64_t block_size = 16;
+  KvReservation kv_reservation = KvReservation::paged;
   std::optional<std::int64_t> num_gpu_blocks_override{};
   std::optional<Bytes> kv_cache_memory{};
   DType kv_cache_dtype = DType::bf16;

@@ -37,6 +37,9 @@ std::optional<CapacityPolicy> named(std::string_view name, CapacityPolicy) {
 std::optional<ChunkingPolicy> named(std::string_view name, ChunkingPolicy) {
   return parse_chunking_policy(name);
 }
+std::optional<KvReservation> named(std::string_view name, KvReservation) {
+  return parse_kv_reservation(name);
+}
 std::optional<All2All> named(std::string_view name, All2All) { return parse_all2all(name); }
 
 using Counts = std::vector<std::int64_t>;
@@ -190,6 +193,19 @@ std::vector<EngineKnob> memory_knobs() {
            .help = "tokens per KV block",
            .effect = "Tokens in one KV cache block.",
            .examples = {std::int64_t{16}}}),
+      knob<&O::kv_reservation, &Engine::kv_reservation>(
+          {.flag = "kv-reservation",
+           .key = "kv_reservation",
+           .kind = choice,
+           .owner = own_scheduler,
+           .choice = {.placeholder = "HOW", .noun = "reservation", .names = kv_reservation_names()},
+           .help = "paged (default), or contiguous as before paging: max, pow2, oracle",
+           .effect =
+               "How a sequence takes room for K and V: block by block as it grows (paged), or "
+               "all at once in one contiguous range, best fit: for max_model_len tokens "
+               "(max), for its output rounded up to a power of two (pow2) or exactly "
+               "(oracle).",
+           .examples = {"max"}}),
       unshown<&O::num_gpu_blocks_override, &Engine::num_gpu_blocks_override>(
           {.flag = "num-gpu-blocks-override",
            .key = "num_gpu_blocks_override",
@@ -645,6 +661,8 @@ bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory) {
       return scheduler == SchedulerKind::sglang || scheduler == SchedulerKind::tensorrt_llm;
     case textbook_memory:
       return memory == MemoryRule::textbook;
+    case own_scheduler:
+      return memory == MemoryRule::textbook && scheduler == SchedulerKind::vllm_v1;
   }
   return false;
 }
@@ -666,6 +684,8 @@ const char* engines_of(KnobOwner owner) {
       return "engine sglang or trtllm";
     case textbook_memory:
       return "engine roofcast, textbook, static or naive";
+    case own_scheduler:
+      return "engine roofcast or textbook";
   }
   return "";
 }

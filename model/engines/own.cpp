@@ -44,12 +44,30 @@ HostOverhead own_host(const Gpu& gpu) {
   return host;
 }
 
+/// A contiguous range is one sequence's alone: its prefix cannot be shared, and there are no blocks
+/// to offload. It is reserved to the token.
+void resolve_reservation(Engine& engine, const EngineSetting& setting) {
+  if (engine.kv_reservation == KvReservation::paged) return;
+  const auto refuse = [&](const char* other, const char* why) {
+    throw UsageError(fmt::format("kv_reservation: {} given with {}, which {}",
+                                 name_of(engine.kv_reservation), other, why));
+  };
+  if (setting.given.enable_prefix_caching.value_or(false)) {
+    refuse("enable_prefix_caching", "shares blocks");
+  }
+  if (setting.given.kv_offloading_size) refuse("kv_offloading_size", "moves blocks");
+  engine.prefix_caching = false;
+  if (!setting.given.block_size) engine.block_size = 1;
+}
+
 void resolve_own(Engine& engine, const EngineSetting& setting) {
+  resolve_reservation(engine, setting);
   resolve_vllm_batch(engine, setting);
   engine.host = own_host(setting.gpu);
 }
 
 void resolve_textbook(Engine& engine, const EngineSetting& setting) {
+  resolve_reservation(engine, setting);
   resolve_vllm_batch(engine, setting);
   resolve_vllm_graphs(engine, setting, 16);
 }

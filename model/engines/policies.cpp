@@ -50,6 +50,11 @@ constexpr NameTable<All2All, 17> kBackends = {
      {All2All::deepep, "nixl"},
      {All2All::deepep, "mori"}}};
 
+constexpr NameTable<KvReservation, 4> kReservations = {{{KvReservation::paged, "paged"},
+                                                        {KvReservation::max, "max"},
+                                                        {KvReservation::pow2, "pow2"},
+                                                        {KvReservation::oracle, "oracle"}}};
+
 std::string upper(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -72,10 +77,13 @@ std::vector<std::string_view> all2all_names() {
   return {name_of(All2All::allgather_reducescatter), name_of(All2All::deepep_high_throughput),
           name_of(All2All::deepep_low_latency), name_of(All2All::deepep)};
 }
+std::vector<std::string_view> kv_reservation_names() { return names_in(kReservations); }
 std::vector<std::string_view> queue_order_names() { return names_in(kOrders); }
 std::vector<std::string_view> draft_method_names() { return names_in(kMethods); }
 std::vector<std::string_view> capacity_policy_names() { return names_in(kCapacity); }
 std::vector<std::string_view> chunking_policy_names() { return names_in(kChunking); }
+
+std::string_view name_of(KvReservation reservation) { return name_in(kReservations, reservation); }
 
 std::optional<QueueOrder> parse_queue_order(std::string_view text) {
   return value_in(kOrders, text);
@@ -88,6 +96,9 @@ std::optional<CapacityPolicy> parse_capacity_policy(std::string_view text) {
 }
 std::optional<ChunkingPolicy> parse_chunking_policy(std::string_view text) {
   return value_in(kChunking, upper(text));
+}
+std::optional<KvReservation> parse_kv_reservation(std::string_view text) {
+  return value_in(kReservations, text);
 }
 
 }  // namespace roofcast

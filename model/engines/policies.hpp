@@ -54,4 +54,13 @@ std::string_view name_of(All2All backend);
 std::vector<std::string_view> all2all_names();
 std::optional<All2All> parse_all2all(std::string_view text);
 
+/// How a sequence's K and V take room in the cache: block by block as it grows (PagedAttention), or
+/// when admitted and in one contiguous range: for max_model_len tokens, for the output rounded up
+/// to a power of two, or for the output that it will have. The last three are Orca (Max), (Pow2)
+/// and (Oracle), with which Kwon et al. (SOSP 2023, section 6.1) compare.
+enum class KvReservation { paged, max, pow2, oracle };
+std::string_view name_of(KvReservation reservation);
+std::vector<std::string_view> kv_reservation_names();
+std::optional<KvReservation> parse_kv_reservation(std::string_view text);
+
 }  // namespace roofcast

@@ -59,7 +59,8 @@ Table level_table(const LevelTimeline& timeline, const TimeUnit& unit) {
                           {fmt::format("To ({})", unit.name)},
                           {"Running, max"},
                           {"Waiting, max"},
-                          {"KV blocks in use, max"}},
+                          {"KV blocks in use, max"},
+                          {"Allocated but empty, max"}},
               .rows = {}};
   const std::vector<Levels>& max = timeline.max();
   const double stretch = unit.of(to_seconds(timeline.stretch()).value);
@@ -71,11 +72,12 @@ Table level_table(const LevelTimeline& timeline, const TimeUnit& unit) {
       levels.running = std::max(levels.running, max[i].running);
       levels.waiting = std::max(levels.waiting, max[i].waiting);
       levels.kv_use = std::max(levels.kv_use, max[i].kv_use);
+      levels.kv_empty = std::max(levels.kv_empty, max[i].kv_empty);
     }
     table.rows.push_back({fixed(stretch * static_cast<double>(begin), 2),
                           fixed(stretch * static_cast<double>(end), 2),
                           with_separators(levels.running), with_separators(levels.waiting),
-                          as_percent(levels.kv_use)});
+                          as_percent(levels.kv_use), as_percent(levels.kv_empty)});
   }
   return table;
 }
@@ -153,13 +155,17 @@ std::vector<Figure> timeline_figures(const LevelTimeline& timeline) {
   requests.table = level_table(timeline, unit);
   Figure cache{.key = "kv_cache_over_time",
                .title = "KV cache over time",
-               .caption = "Share of the KV cache's blocks in use: the maximum in each " + stretch +
-                          "; at 100 % requests wait or are preempted.",
+               .caption =
+                   "Share of the KV cache's blocks in use, and of its room that is allocated "
+                   "to sequences but holds no K and V: the maximum in each " +
+                   stretch + "; at 100 % requests wait or are preempted.",
                .x = time,
-               .y = {.title = "KV blocks in use (%)", .low = 0, .high = 100}};
+               .y = {.title = "share of the KV cache (%)", .low = 0, .high = 100}};
   constexpr double kPercent = 100;
-  cache.series = {level_series("KV cache", timeline, unit,
-                               [](const Levels& levels) { return kPercent * levels.kv_use; })};
+  cache.series = {level_series("in use", timeline, unit,
+                               [](const Levels& levels) { return kPercent * levels.kv_use; }),
+                  level_series("allocated but empty", timeline, unit,
+                               [](const Levels& levels) { return kPercent * levels.kv_empty; })};
   cache.table = without_requests(level_table(timeline, unit));
   return {std::move(requests), std::move(cache)};
 }

@@ -83,6 +83,20 @@ bool offloads(const SimulationAnswer& answer) {
       });
 }
 
+/// "2.1 % mean, 5.0 % peak: allocated without K and V (4.8 % of what is allocated)"
+std::string empty_slots(const EngineUse& use) {
+  std::string text =
+      fmt::format("{} mean, {} peak", as_percent(use.mean_kv_empty), as_percent(use.peak_kv_empty));
+  if (use.mean_kv_use > 0) {
+    text +=
+        fmt::format("; {} of what is allocated", as_percent(use.mean_kv_empty / use.mean_kv_use));
+  }
+  if (use.mean_kv_unused > 0) {
+    text += fmt::format(", {} never filled", as_percent(use.mean_kv_unused / use.mean_kv_use));
+  }
+  return text;
+}
+
 Table load_table(const SimulationAnswer& answer) {
   const LoadResult& result = answer.load;
   const EngineUse& use = answer.engine;
@@ -103,6 +117,11 @@ Table load_table(const SimulationAnswer& answer) {
                              with_separators(use.peak_waiting)));
   row("KV use", fmt::format("{} mean, {} peak{}", as_percent(use.mean_kv_use),
                             as_percent(use.peak_kv_use), kv_blocks(answer)));
+  row("KV empty", empty_slots(use));
+  if (use.mean_kv_stranded > 0) {
+    row("KV stranded", as_percent(use.mean_kv_stranded) +
+                           " mean: free, but in ranges too short for the next request");
+  }
   if (can_hit(answer)) row("prefix cache", prefix_hits(use) + " of prompt tokens");
   if (offloads(answer)) {
     row("host memory", counted(use.offload_hits, "token") + " loaded");

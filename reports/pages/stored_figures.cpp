@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/quantity.hpp"
@@ -49,6 +50,59 @@ std::optional<Figure> percentile_figure(const Run& stored, const Shown& one) {
   return figure;
 }
 
+/// A loop of a measured staircase: the stored tokens with their quartiles, in seconds.
+FigureSeries measured_loop(const Run& stored, const std::string& metric, const std::string& name) {
+  constexpr std::string_view kToken = "token_";
+  FigureSeries series{.name = name};
+  const auto value_of = [&](const std::string& statistic) -> std::optional<double> {
+    for (const MetricRow& row : stored.metrics) {
+      if (row.name == metric && row.statistic == statistic) return row.value;
+    }
+    return std::nullopt;
+  };
+  for (const MetricRow& row : stored.metrics) {
+    if (row.name != metric || !row.statistic.starts_with(kToken)) continue;
+    const auto token = to_number<double>(std::string_view(row.statistic).substr(kToken.size()));
+    if (!token) continue;  // a quartile
+    series.points.push_back({.x = *token,
+                             .y = row.value,
+                             .low = value_of(row.statistic + "_p25"),
+                             .high = value_of(row.statistic + "_p75")});
+  }
+  return series;
+}
+
+/// The staircase of `roofcast measure --naive`; nullopt for any other run.
+std::optional<Figure> staircase_figure(const Run& stored) {
+  Figure figure{.key = "measured_staircase",
+                .title = "The staircase, measured: time of each token",
+                .caption =
+                    "Without a KV cache every token recomputes the whole sequence; with one, "
+                    "only itself. Medians of the repeats; whiskers: their quartiles. The "
+                    "first token of both is the prefill of the prompt.",
+                .x = {.title = "generated token"},
+                .y = {.low = 0}};
+  figure.series = {measured_loop(stored, "naive_token_s", "without a cache (naive)"),
+                   measured_loop(stored, "cached_token_s", "with a KV cache")};
+  double longest = 0;
+  for (const FigureSeries& series : figure.series) {
+    if (series.points.empty()) return std::nullopt;
+    for (const FigurePoint& point : series.points) {
+      longest = std::max(longest, point.high.value_or(point.y));
+    }
+  }
+  const TimeUnit unit = unit_for(longest);
+  for (FigureSeries& series : figure.series) {
+    for (FigurePoint& point : series.points) {
+      point.y = unit.of(point.y);
+      if (point.low) point.low = unit.of(*point.low);
+      if (point.high) point.high = unit.of(*point.high);
+    }
+  }
+  figure.y.title = with_unit("time of the token", unit);
+  return figure;
+}
+
 }  // namespace
 
 std::vector<Figure> stored_figures(const Run& stored) {
@@ -62,6 +116,7 @@ std::vector<Figure> stored_figures(const Run& stored) {
                                           : latency_figure(one.question, {std::move(sample)}, {});
     if (figure) figures.push_back(*std::move(figure));
   }
+  if (auto figure = staircase_figure(stored)) figures.push_back(*std::move(figure));
   return figures;
 }
 

@@ -8,8 +8,8 @@
 
 namespace roofcast {
 
-/// Latencies of its requests if they were kept, else at the stored percentiles; empty if there are
-/// neither.
+/// Latencies of its requests if they were kept, else at the stored percentiles, and a measured
+/// staircase; empty if there is none of them.
 std::vector<Figure> stored_figures(const Run& stored);
 
 }  // namespace roofcast

@@ -10,7 +10,7 @@ struct Sum {
   EngineCounters counters{};
   double blocks = 0;   // usable, averaged over the time
   double engines = 0;  // averaged over the time
-  double peak_kv_use = 0;
+  double peak_kv_use = 0, peak_kv_empty = 0;
 
   void add(const Rank& rank, double time_share) {
     if (!rank.engine) return;
@@ -22,16 +22,18 @@ struct Sum {
     engines += time_share;
     if (usable > 0) {
       peak_kv_use = std::max(peak_kv_use, static_cast<double>(own.peak_blocks) / usable);
+      peak_kv_empty = std::max(peak_kv_empty, own.peak_empty / usable);
     }
   }
 
   EngineUse over(Nanoseconds time, const RequestLevels& levels, Nanoseconds end) const {
     EngineUse use = engine_use(counters, 0, time);
     use.peak_kv_use = peak_kv_use;
+    use.peak_kv_empty = peak_kv_empty;
     use.peak_running = levels.running.peak(end);
     use.peak_waiting = levels.waiting.peak(end);
     if (time <= 0 || engines <= 0) return use;
-    if (blocks > 0) use.mean_kv_use = counters.block_time / static_cast<double>(time) / blocks;
+    if (blocks > 0) set_mean_kv_use(use, counters, static_cast<double>(time) * blocks);
     use.busy_share /= engines;
     return use;
   }

@@ -10,8 +10,12 @@
 namespace roofcast {
 namespace {
 
+double share(double part, std::int64_t whole) {
+  return whole > 0 ? part / static_cast<double>(whole) : 0;
+}
+
 double share(std::int64_t part, std::int64_t whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+  return share(static_cast<double>(part), whole);
 }
 
 }  // namespace
@@ -29,8 +33,12 @@ void add_counters(EngineCounters& sum, const EngineCounters& more) {
   sum.drafted_tokens += more.drafted_tokens;
   sum.accepted_tokens += more.accepted_tokens;
   sum.peak_blocks = std::max(sum.peak_blocks, more.peak_blocks);
+  sum.peak_empty = std::max(sum.peak_empty, more.peak_empty);
   sum.busy += more.busy;
   sum.block_time += more.block_time;
+  sum.empty_time += more.empty_time;
+  sum.unused_time += more.unused_time;
+  sum.stranded_time += more.stranded_time;
   sum.running_time += more.running_time;
   sum.waiting_time += more.waiting_time;
 }
@@ -230,6 +238,7 @@ void Fleet::refresh(std::int32_t replica, Nanoseconds now) {
   ReplicaLoad& load = loads_[static_cast<std::size_t>(replica)];
   load.running = 0;
   std::int64_t used = 0, usable = 0, running = 0, waiting = 0;
+  double empty = 0;
   for (std::size_t i = 0; i < of.ranks.size(); ++i) {
     Rank& rank = of.ranks[i];
     const EngineLoad engine = rank.engine->load();
@@ -237,6 +246,7 @@ void Fleet::refresh(std::int32_t replica, Nanoseconds now) {
     of.rank_loads[i].kv_use = share(engine.blocks_used, engine.blocks_usable);
     load.running += engine.running;
     used += engine.blocks_used;
+    empty += engine.blocks_empty;
     usable += engine.blocks_usable;
     const std::int64_t in_step = rank.step_end ? rank.engine->counters().running : 0;
     running += in_step - std::exchange(rank.running, in_step);
@@ -249,6 +259,7 @@ void Fleet::refresh(std::int32_t replica, Nanoseconds now) {
   }
   if (timeline_ == nullptr) return;
   recorded_.blocks_used += used - std::exchange(of.recorded.blocks_used, used);
+  recorded_.blocks_empty += empty - std::exchange(of.recorded.blocks_empty, empty);
   recorded_.blocks_usable += usable - std::exchange(of.recorded.blocks_usable, usable);
   record_levels(now);
 }
@@ -257,7 +268,8 @@ void Fleet::refresh(std::int32_t replica, Nanoseconds now) {
 void Fleet::record_levels(Nanoseconds now) {
   timeline_->record(now, {.running = levels_.running.value(),
                           .waiting = levels_.waiting.value(),
-                          .kv_use = share(recorded_.blocks_used, recorded_.blocks_usable)});
+                          .kv_use = share(recorded_.blocks_used, recorded_.blocks_usable),
+                          .kv_empty = share(recorded_.blocks_empty, recorded_.blocks_usable)});
 }
 
 }  // namespace roofcast

@@ -35,14 +35,19 @@ std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, cons
                                        std::string_view counted_as) {
   const Engine& engine = replica.engine;
   const auto policy = make_policy(engine);
-  const KvBlocks blocks(replica.layout, replica.kv_blocks, engine.max_num_batched_tokens);
+  const KvBlocks blocks(replica.layout, replica.kv_blocks, engine.max_num_batched_tokens,
+                        engine.kv_reservation);
+  const auto needed = [&](const Demand& demand) {
+    return blocks.contiguous() ? blocks.range_of(demand.cached)
+                               : blocks.needed(demand.cached, demand.in_flight);
+  };
   Tally too_long, too_big, too_many_at_once;
   for (RequestRecord& record : records) {
     const std::int64_t tokens = record.request.input_tokens + record.request.output_tokens;
     const Demand demand = policy->demand_of(engine, record.request, replica.layout);
     if (engine.max_model_len > 0 && tokens > engine.max_model_len) {
       too_long.add(tokens);
-    } else if (blocks.needed(demand.cached, demand.in_flight) > blocks.usable()) {
+    } else if (needed(demand) > blocks.usable()) {
       too_big.add(tokens);
     } else if (demand.at_once > engine.max_num_batched_tokens) {
       too_many_at_once.add(tokens);

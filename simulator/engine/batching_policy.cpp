@@ -91,6 +91,7 @@ std::optional<bool> decode_alone(EngineState& state, const DecodeLoad& load) {
 void preempt(EngineState& state, RequestId id) {
   RequestState& request = state[id];
   state.counters.recomputed_tokens += request.computed;
+  state.counters.dropped_tokens += request.computed;
   keep_own_blocks(state, id);
   state.blocks.release(request.kv);
   request.computed = 0;

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 namespace roofcast {
 namespace {
@@ -111,11 +112,11 @@ void LongestSequences::describe(std::int64_t tick, StepBatch& batch) const {
 
 // ---- DecodeBatch
 
-DecodeBatch::DecodeBatch(const CacheLayout& layout, const StepTime& times, RequestTable& table)
+DecodeBatch::DecodeBatch(const KvBlocks& blocks, const StepTime& times, RequestTable& table)
     : table_(table),
       keeps_longest_(times.asks_for_longest()),
-      block_tokens_(common_block(layout)),
-      rows_per_crossing_(growing_groups(layout)),
+      block_tokens_(blocks.contiguous() ? 0 : common_block(blocks.layout())),
+      rows_per_crossing_(growing_groups(blocks.layout())),
       crossings_(static_cast<std::size_t>(block_tokens_), 0) {
   for (const AttentionSpan& span : times.spans()) attended_.emplace_back(span);
 }
@@ -148,7 +149,7 @@ void DecodeBatch::join(RequestId id) {
 DecodeLoad DecodeBatch::load(const KvBlocks& blocks) {
   DecodeLoad load{.sequences = size_};
   if (block_tokens_ > 0) {
-    load.rows = crossings_[static_cast<std::size_t>(tick_ % block_tokens_)] * rows_per_crossing_;
+    load.rows = counted_rows();
     return load;
   }
   while (!boundaries_.empty() && boundaries_.top().tick == tick_) {
@@ -173,12 +174,14 @@ void DecodeBatch::describe(StepBatch& batch) const {
 }
 
 /// Members whose blocks change at this tick take what their next token needs.
-void DecodeBatch::hold_due_blocks(const KvBlocks& blocks) {
+void DecodeBatch::hold_due_blocks(KvBlocks& blocks) {
   for (RequestId id : due_) {
     RequestState& request = table_[id];
     const std::int64_t tokens = request.computed + tick_ - request.joined + 1;
     request.kv.blocks = blocks.needed(tokens, 1);
     request.kv.covered_tokens = blocks.next_boundary(tokens);
+    const std::int64_t filled = blocks.filled_by(tokens);
+    blocks.fill(filled - std::exchange(request.kv.filled, filled));
     const std::int64_t room = request.kv.covered_tokens - tokens;
     const std::int64_t last = request.joined + request.output_tokens - request.generated;
     if (room < last - tick_ - 1) boundaries_.push({.tick = tick_ + 1 + room, .request = id});
@@ -194,9 +197,16 @@ void DecodeBatch::settle(RequestState& request, const KvBlocks& blocks) const {
   if (block_tokens_ == 0 || gained == 0) return;
   request.kv.blocks = blocks.needed(request.computed, 1);
   request.kv.covered_tokens = blocks.next_boundary(request.computed);
+  request.kv.filled = blocks.filled_by(request.computed);
 }
 
-void DecodeBatch::advance(const KvBlocks& blocks, std::vector<RequestId>& completed) {
+/// Pool blocks that the batch takes at this tick, if they are counted.
+std::int64_t DecodeBatch::counted_rows() const {
+  return crossings_[static_cast<std::size_t>(tick_ % block_tokens_)] * rows_per_crossing_;
+}
+
+void DecodeBatch::advance(KvBlocks& blocks, std::vector<RequestId>& completed) {
+  if (block_tokens_ > 0) blocks.fill(counted_rows());
   hold_due_blocks(blocks);
   ++tick_;
   for (AttendedSum& sum : attended_) sum.advance(tick_);

@@ -62,7 +62,7 @@ class LongestSequences {
 class DecodeBatch {
  public:
   /// `table` must outlive the batch. `times` determines what describe() has to provide.
-  DecodeBatch(const CacheLayout& layout, const StepTime& times, RequestTable& table);
+  DecodeBatch(const KvBlocks& blocks, const StepTime& times, RequestTable& table);
 
   std::int64_t size() const { return size_; }
   /// Decided decode steps so far.
@@ -88,7 +88,7 @@ class DecodeBatch {
 
   /// The next tick has been decided and its blocks taken. Requests that sample their last token
   /// leave into `completed` (passed empty), with their states up to date except `emitted`.
-  void advance(const KvBlocks& blocks, std::vector<RequestId>& completed);
+  void advance(KvBlocks& blocks, std::vector<RequestId>& completed);
 
   /// Dissolves the batch. The states of its members, which are in `running`, are brought up to date
   /// except `emitted`; `joined` still holds the tick at which each joined.
@@ -102,9 +102,10 @@ class DecodeBatch {
   };
   using Calendar = std::priority_queue<Due, std::vector<Due>, std::greater<>>;
 
+  std::int64_t counted_rows() const;
   std::int64_t& crossing(const RequestState& request);
   void settle(RequestState& request, const KvBlocks& blocks) const;
-  void hold_due_blocks(const KvBlocks& blocks);
+  void hold_due_blocks(KvBlocks& blocks);
 
   RequestTable& table_;
   std::int64_t tick_ = 0;

@@ -42,14 +42,15 @@ FastEngine::FastEngine(const Replica& replica, RequestTable& table, TokenGaps& g
                        std::unique_ptr<BatchingPolicy> policy)
     : step_time_(replica.step_time),
       gaps_(gaps),
-      state_{.engine = replica.engine,
-             .blocks =
-                 KvBlocks(replica.layout, replica.kv_blocks, replica.engine.max_num_batched_tokens),
-             .waiting = WaitingQueue(replica.engine.order),
-             .requests = table,
-             .seed = replica.seed},
+      state_{
+          .engine = replica.engine,
+          .blocks = KvBlocks(replica.layout, replica.kv_blocks,
+                             replica.engine.max_num_batched_tokens, replica.engine.kv_reservation),
+          .waiting = WaitingQueue(replica.engine.order),
+          .requests = table,
+          .seed = replica.seed},
       policy_(std::move(policy)),
-      decoding_(replica.layout, *replica.step_time, table),
+      decoding_(state_.blocks, *replica.step_time, table),
       members_(gaps.classes() * gaps.stages(), 0) {}
 
 std::optional<Nanoseconds> FastEngine::start_step(Nanoseconds now) {
@@ -107,13 +108,12 @@ bool FastEngine::run_quiet_step(Nanoseconds& now, Nanoseconds horizon) {
   if (ahead) {
     clear(batch, step_time_->spans().size());
     decoding_.describe(batch);
-  } else {
-    account_step(state_, duration);
   }
   now = step_end_ = now + duration;
   const std::int64_t tick = ahead ? next_.tick : decoding_.tick() + 1;
   decoding_.advance(state_.blocks, next_.completed);
   next_.tick = decoding_.tick();
+  if (!ahead) account_step(state_, duration);
   emit_gap(tick, members_);
   return true;
 }
@@ -278,6 +278,7 @@ void FastEngine::remove_finished() {
     running.erase(kept, running.end());
   }
   for (RequestId id : finished_) {
+    account_finish(state_, id);
     policy_->finish(state_, id);
     state_.requests.leave(id);
   }

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/ceil_divide.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -21,13 +23,34 @@ std::int64_t shareable_groups(const CacheLayout& layout) {
 
 }  // namespace
 
-KvBlocks::KvBlocks(const CacheLayout& layout, std::int64_t block_ids, std::int64_t max_in_flight)
+KvBlocks::KvBlocks(const CacheLayout& layout, std::int64_t block_ids, std::int64_t max_in_flight,
+                   KvReservation reservation)
     : layout_(layout),
       usable_(std::max<std::int64_t>(block_ids - 1, 0)),
       max_in_flight_(max_in_flight),
       rows_per_named_(shareable_groups(layout)) {
   assert(layout.block_tokens > 0);
   if (usable_ > 0) append_free(usable_);
+  if (reservation != KvReservation::paged) ranges_.emplace(usable_);
+  for (const CacheGroup& group : layout_.groups) {
+    if (group.recurrent) {
+      state_rows_ += group.rows_per_sequence;
+    } else {
+      blocks_per_token_ += 1.0 / static_cast<double>(block_of(group));
+    }
+  }
+}
+
+std::int64_t KvBlocks::block_of(const CacheGroup& group) const {
+  return group.block_tokens > 0 ? group.block_tokens : layout_.block_tokens;
+}
+
+std::int64_t KvBlocks::filled_by(std::int64_t tokens) const {
+  std::int64_t blocks = 0;
+  for (const CacheGroup& group : layout_.groups) {
+    if (!group.recurrent) blocks += ceil_divide(tokens, block_of(group));
+  }
+  return blocks;
 }
 
 std::int64_t KvBlocks::needed(std::int64_t tokens, std::int64_t in_flight) const {
@@ -35,12 +58,28 @@ std::int64_t KvBlocks::needed(std::int64_t tokens, std::int64_t in_flight) const
 }
 
 bool KvBlocks::take(KvHolding& holding, std::int64_t tokens, std::int64_t in_flight) {
+  if (contiguous()) {
+    assert(tokens <= holding.covered_tokens);  // reserved when it was admitted
+    return true;
+  }
   const std::int64_t blocks = needed(tokens, in_flight);
   if (!take_rows(blocks - holding.blocks)) return false;
   holding.blocks = blocks;
+  const std::int64_t filled = filled_by(tokens);
+  filled_ += filled - std::exchange(holding.filled, filled);
   // After a chunk the windows hold more than the next step needs, so check again then.
   holding.covered_tokens = in_flight == 1 ? next_boundary(tokens) : 0;
   return true;
+}
+
+void KvBlocks::reserve(KvHolding& holding, std::int64_t tokens) {
+  assert(holding.blocks == 0);
+  holding = {.blocks = range_of(tokens), .covered_tokens = tokens, .filled = filled_by(tokens)};
+  const auto first = ranges_->take(holding.blocks);
+  assert(first);
+  holding.first = *first;
+  used_ += holding.blocks;
+  filled_ += holding.filled;
 }
 
 bool KvBlocks::take_rows(std::int64_t rows) {
@@ -55,13 +94,20 @@ std::int64_t KvBlocks::next_boundary(std::int64_t tokens) const {
   std::int64_t boundary = std::numeric_limits<std::int64_t>::max();
   for (const CacheGroup& group : layout_.groups) {
     if (group.recurrent) continue;
-    const std::int64_t block = group.block_tokens > 0 ? group.block_tokens : layout_.block_tokens;
+    const std::int64_t block = block_of(group);
     boundary = std::min(boundary, (tokens + block - 1) / block * block);
   }
   return boundary;
 }
 
 void KvBlocks::release(KvHolding& holding) {
+  filled_ -= holding.filled;
+  if (contiguous()) {
+    if (holding.blocks > 0) ranges_->give_back(holding.first, holding.blocks);
+    used_ -= holding.blocks;
+    holding = {};
+    return;
+  }
   const auto named = static_cast<std::int64_t>(holding.named.size());
   const std::int64_t nameless = holding.blocks - named * rows_per_named_;
   if (nameless > 0) append_free(nameless);

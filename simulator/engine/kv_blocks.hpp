@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "model/cache/kv_cache.hpp"
 #include "simulator/engine/block_keys.hpp"
+#include "simulator/engine/contiguous_kv.hpp"
 
 namespace roofcast {
 
@@ -19,6 +21,9 @@ struct KvHolding {
   std::int64_t blocks = 0;
   std::int64_t covered_tokens = 0;    // up to this length, growing by one token per step needs no
                                       // change
+  std::int64_t filled = 0;            // pool blocks that are full once its last block is, those
+                                      // that have left a window included
+  std::int64_t first = 0;             // of a contiguous range
   std::vector<std::int32_t> named{};  // its first blocks, as the pool knows them
 };
 
@@ -28,7 +33,8 @@ class KvBlocks {
  public:
   /// `block_ids` includes the null block, which vLLM reserves for positions without storage, so one
   /// less is usable. `max_in_flight` is the most tokens that one step may add to a sequence.
-  KvBlocks(const CacheLayout& layout, std::int64_t block_ids, std::int64_t max_in_flight);
+  KvBlocks(const CacheLayout& layout, std::int64_t block_ids, std::int64_t max_in_flight,
+           KvReservation reservation = KvReservation::paged);
 
   std::int64_t usable() const { return usable_; }
   std::int64_t used() const { return used_; }
@@ -40,8 +46,11 @@ class KvBlocks {
   /// tokens.
   std::int64_t needed(std::int64_t tokens, std::int64_t in_flight) const;
 
-  /// The same for the most tokens in flight that a step may have.
-  std::int64_t max_needed(std::int64_t tokens) const { return needed(tokens, max_in_flight_); }
+  /// The same for the most tokens in flight that a step may have; a range if K and V are
+  /// contiguous.
+  std::int64_t max_needed(std::int64_t tokens) const {
+    return contiguous() ? range_of(tokens) : needed(tokens, max_in_flight_);
+  }
 
   /// Makes `holding` cover `tokens` tokens, `in_flight` of which are computed now, and releases
   /// blocks that have left its windows. Returns false and changes nothing if too few blocks are
@@ -57,8 +66,41 @@ class KvBlocks {
   /// Returns false and changes nothing if too few are free.
   bool take_rows(std::int64_t rows);
 
+  /// For sequences counted together: their blocks have changed as `more` tokens more require.
+  void fill(std::int64_t more) { filled_ += more; }
+
+  /// Pool blocks that `tokens` tokens fill or begin to fill, over all groups that grow; layers with
+  /// windows count as if they kept all tokens.
+  std::int64_t filled_by(std::int64_t tokens) const;
+
+  /// Allocated room without K and V, in pool blocks, if the sequences that hold blocks have
+  /// computed `tokens` tokens. Of layers with windows the last block counts.
+  double unfilled(std::int64_t tokens) const {
+    return filled_ == 0
+               ? 0
+               : static_cast<double>(filled_) - static_cast<double>(tokens) * blocks_per_token_;
+  }
+
   /// Largest sequence length that needs no more blocks in any group than `tokens` tokens do.
   std::int64_t next_boundary(std::int64_t tokens) const;
+
+  // ---- contiguous K and V
+
+  bool contiguous() const { return ranges_.has_value(); }
+
+  /// Blocks of a range for `tokens` tokens: layers with windows keep all of them, too.
+  std::int64_t range_of(std::int64_t tokens) const { return filled_by(tokens) + state_rows_; }
+
+  /// Whether a free range has room for `tokens` tokens.
+  bool fits(std::int64_t tokens) const { return ranges_->fits(range_of(tokens)); }
+
+  /// Reserves a range, which fits(), for an empty holding; it then grows up to `tokens` tokens.
+  void reserve(KvHolding& holding, std::int64_t tokens);
+
+  /// Free blocks in ranges that are too short for `tokens` tokens.
+  std::int64_t in_short_ranges(std::int64_t tokens) const {
+    return ranges_->in_shorter(range_of(tokens));
+  }
 
   // ---- prefix caching
 
@@ -107,6 +149,7 @@ class KvBlocks {
   static constexpr std::int32_t kNone = -1;
 
   bool take(KvHolding& holding, std::int64_t tokens, std::int64_t in_flight);
+  std::int64_t block_of(const CacheGroup& group) const;
   void take_free(std::int64_t rows);
   void append_free(std::int64_t rows);
   void link_last(std::int32_t node);
@@ -121,6 +164,10 @@ class KvBlocks {
   std::int64_t usable_ = 0;
   std::int64_t used_ = 0;
   std::int64_t max_in_flight_ = 0;
+  std::int64_t filled_ = 0;  // of all holdings
+  double blocks_per_token_ = 0;
+  std::int64_t state_rows_ = 0;         // of recurrent groups, per sequence
+  std::optional<FreeRanges> ranges_{};  // if K and V are contiguous
   std::int64_t rows_per_named_ = 0;  // pool blocks per shared block: one per full-attention group
   std::vector<Node> nodes_;
   std::vector<std::int32_t> vacant_;

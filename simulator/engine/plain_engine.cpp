@@ -13,7 +13,8 @@ PlainEngine::PlainEngine(const Replica& replica, RequestTable& table, TokenGaps&
       state_{.engine = replica.engine,
              .blocks = KvBlocks(
                  replica.layout, replica.kv_blocks,
-                 replica.engine.max_num_batched_tokens + replica.engine.speculation.lookahead()),
+                 replica.engine.max_num_batched_tokens + replica.engine.speculation.lookahead(),
+                 replica.engine.kv_reservation),
              .waiting = WaitingQueue(replica.engine.order),
              .requests = table,
              .seed = replica.seed},
@@ -75,6 +76,7 @@ std::span<const RequestId> PlainEngine::finish_step() {
     return finished;
   });
   for (RequestId id : finished_) {
+    account_finish(state_, id);
     policy_->finish(state_, id);
     state_.requests.leave(id);
   }

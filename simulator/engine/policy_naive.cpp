@@ -2,6 +2,8 @@
 // whole sequence so far, prompt and generated tokens: the naive baseline of `roofcast staircase`.
 #include "simulator/engine/schedulers.hpp"
 
+#include <utility>
+
 namespace roofcast {
 namespace {
 
@@ -30,7 +32,8 @@ void NaivePolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
   const RequestId id = state.running.front();
   RequestState& request = state[id];
   if (request.complete()) return;
-  request.computed = 0;  // nothing is kept from the previous step
+  // Nothing is kept from the previous step.
+  state.counters.dropped_tokens += std::exchange(request.computed, 0);
   plan.scheduled.push_back({id, request.tokens()});
 }
 

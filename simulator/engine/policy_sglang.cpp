@@ -190,6 +190,7 @@ void SglangPolicy::retract(EngineState& state, std::vector<RequestId>& batch, St
 void SglangPolicy::retract_one(EngineState& state, RequestId id, StepPlan& plan) {
   RequestState& request = state[id];
   state.counters.recomputed_tokens += request.computed;
+  state.counters.dropped_tokens += request.computed;
   std::erase_if(computed_, [&](const Computed& computed) { return computed.request == id; });
   prefix_->drop(state, id);
   request.computed = 0;

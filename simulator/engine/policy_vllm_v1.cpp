@@ -32,7 +32,10 @@ class VllmV1Policy final : public BatchingPolicy {
   std::optional<Nanoseconds> next_wake(const EngineState& state) const override;
   Demand demand_of(const Engine& engine, const Request& request,
                    const CacheLayout&) const override {
-    return demand_if_recomputed(engine, request);
+    if (engine.kv_reservation == KvReservation::paged) return demand_if_recomputed(engine, request);
+    Demand demand = demand_if_reserved(engine, request);  // nothing is preempted
+    demand.cached = reserved_tokens(engine, request.input_tokens, request.output_tokens);
+    return demand;
   }
   bool runs_adapters() const override { return true; }
   std::int64_t cached_tokens(const EngineState& state, RequestId id) const override;

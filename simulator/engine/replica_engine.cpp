@@ -17,6 +17,13 @@ std::unique_ptr<ReplicaEngine> make_replica_engine(EngineKind kind, const Replic
   return std::make_unique<PlainEngine>(replica, table, gaps, counting);
 }
 
+void set_mean_kv_use(EngineUse& use, const EngineCounters& counters, double block_time) {
+  use.mean_kv_use = counters.block_time / block_time;
+  use.mean_kv_empty = counters.empty_time / block_time;
+  use.mean_kv_unused = counters.unused_time / block_time;
+  use.mean_kv_stranded = counters.stranded_time / block_time;
+}
+
 EngineUse engine_use(const EngineCounters& counters, std::int64_t usable_blocks,
                      Nanoseconds makespan) {
   EngineUse use;
@@ -34,10 +41,13 @@ EngineUse engine_use(const EngineCounters& counters, std::int64_t usable_blocks,
     use.draft_acceptance = accepted / static_cast<double>(counters.drafted_tokens);
   }
   const auto usable = static_cast<double>(usable_blocks);
-  if (usable > 0) use.peak_kv_use = static_cast<double>(counters.peak_blocks) / usable;
+  if (usable > 0) {
+    use.peak_kv_use = static_cast<double>(counters.peak_blocks) / usable;
+    use.peak_kv_empty = counters.peak_empty / usable;
+  }
   if (makespan <= 0) return use;
   const auto time = static_cast<double>(makespan);
-  if (usable > 0) use.mean_kv_use = counters.block_time / time / usable;
+  if (usable > 0) set_mean_kv_use(use, counters, time * usable);
   use.mean_running = counters.running_time / time;
   use.mean_waiting = counters.waiting_time / time;
   use.busy_share = static_cast<double>(counters.busy) / time;

@@ -40,13 +40,23 @@ struct EngineCounters {
   std::int64_t decodes_with_drafts = 0;
   std::int64_t drafted_tokens = 0;
   std::int64_t accepted_tokens = 0;
-  std::int64_t running = 0;  // in the latest step, like `blocks`
+  std::int64_t dropped_tokens = 0;  // K and V released, less those found when admitted
+  std::int64_t final_tokens = 0;    // of the running requests: computed when they end
+  std::int64_t running = 0;         // in the latest step, like `blocks`
   std::int64_t blocks = 0;
   std::int64_t peak_blocks = 0;
+  double empty =
+      0;  // in the latest step: allocated without K and V, in blocks (KvBlocks::unfilled)
+  double peak_empty = 0;
+  double unused = 0;    // of these, beyond the end of their requests; contiguous ranges only
+  double stranded = 0;  // free, in ranges too short for the next request that waits
   Nanoseconds busy = 0;
   // Integrals over time, in nanoseconds times blocks or requests. Doubles, because the sums exceed
   // 2^63 on long runs; they are added in one fixed order.
   double block_time = 0;
+  double empty_time = 0;
+  double unused_time = 0;
+  double stranded_time = 0;
   double running_time = 0;
   double waiting_time = 0;
 };
@@ -56,6 +66,7 @@ struct EngineLoad {
   std::int64_t running = 0;
   std::int64_t waiting = 0;
   std::int64_t blocks_used = 0;
+  double blocks_empty = 0;  // of the used ones: room without K and V
   std::int64_t blocks_usable = 0;
 };
 
@@ -116,6 +127,9 @@ enum class GapCounting { at_once, when_finished };
 std::unique_ptr<ReplicaEngine> make_replica_engine(EngineKind kind, const Replica& replica,
                                                    RequestTable& table, TokenGaps& gaps,
                                                    GapCounting counting = GapCounting::at_once);
+
+/// The counters as shares of `block_time`: usable blocks times nanoseconds.
+void set_mean_kv_use(EngineUse& use, const EngineCounters& counters, double block_time);
 
 /// The counters as shares and averages over `makespan`; request peaks are left at 0.
 EngineUse engine_use(const EngineCounters& counters, std::int64_t usable_blocks,

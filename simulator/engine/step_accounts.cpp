@@ -7,6 +7,28 @@
 namespace roofcast {
 namespace {
 
+/// Tokens whose K and V are in the cache when a request ends: the last is never fed back.
+std::int64_t final_tokens(const RequestState& request) {
+  return request.input_tokens + request.output_tokens - 1;
+}
+
+/// Tokens that the sequences in `running` have computed, including the steps decided: those of all
+/// steps, less those of requests that have left.
+std::int64_t cached_tokens(const EngineCounters& counters) {
+  return counters.prefill_tokens + counters.decode_tokens - counters.dropped_tokens;
+}
+
+/// What contiguous ranges leave unused in the step that starts.
+void account_ranges(EngineState& state) {
+  EngineCounters& counters = state.counters;
+  counters.unused = state.blocks.unfilled(counters.final_tokens);
+  counters.stranded = 0;
+  if (state.waiting.empty()) return;
+  const RequestState& next = state[state.waiting.front()];
+  counters.stranded = static_cast<double>(state.blocks.in_short_ranges(
+      reserved_tokens(state.engine, next.input_tokens, next.output_tokens)));
+}
+
 /// A decode of one token and `drafts` more to verify: adds it to the batch and counts the accepted
 /// tokens. Drafts beyond the end of the output are verified and discarded.
 void commit_decode(EngineState& state, RequestId id, std::int64_t drafts,
@@ -54,12 +76,20 @@ void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now) {
       record.cached_tokens = std::min(request.computed, request.input_tokens);
     }
     state.counters.waiting_time += static_cast<double>(now - request.waiting_since);
+    state.counters.dropped_tokens -= request.computed;
+    state.counters.final_tokens += final_tokens(request);
   }
   for (RequestId id : plan.preempted) {
     ++state.requests.record(id).preemptions;
     ++state.counters.preemptions;
     state[id].waiting_since = now;
+    state.counters.final_tokens -= final_tokens(state[id]);
   }
+}
+
+void account_finish(EngineState& state, RequestId id) {
+  state.counters.dropped_tokens += state[id].computed;
+  state.counters.final_tokens -= final_tokens(state[id]);
 }
 
 void account_step(EngineState& state, Nanoseconds duration) {
@@ -68,6 +98,9 @@ void account_step(EngineState& state, Nanoseconds duration) {
   counters.running = static_cast<std::int64_t>(state.running.size());
   counters.blocks = state.blocks.used();
   counters.peak_blocks = std::max(counters.peak_blocks, counters.blocks);
+  counters.empty = state.blocks.unfilled(cached_tokens(counters));
+  counters.peak_empty = std::max(counters.peak_empty, counters.empty);
+  if (state.blocks.contiguous()) account_ranges(state);
   account_more_time(state, duration);
 }
 
@@ -76,6 +109,9 @@ void account_more_time(EngineState& state, Nanoseconds more) {
   const auto time = static_cast<double>(more);
   counters.busy += more;
   counters.block_time += time * static_cast<double>(counters.blocks);
+  counters.empty_time += time * counters.empty;
+  counters.unused_time += time * counters.unused;
+  counters.stranded_time += time * counters.stranded;
   counters.running_time += time * static_cast<double>(counters.running);
 }
 
@@ -145,6 +181,7 @@ EngineLoad load_of(const EngineState& state) {
   return {.running = static_cast<std::int64_t>(state.running.size()),
           .waiting = static_cast<std::int64_t>(state.waiting.size()),
           .blocks_used = state.blocks.used(),
+          .blocks_empty = state.blocks.unfilled(cached_tokens(state.counters)),
           .blocks_usable = state.blocks.usable()};
 }
 

@@ -11,6 +11,9 @@ void enqueue(EngineState& state, const BatchingPolicy& policy, RequestId id);
 /// Counts the admissions and preemptions of a decision taken at `now`.
 void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now);
 
+/// Counts the K and V of a request that is about to release them, having finished.
+void account_finish(EngineState& state, RequestId id);
+
 /// Counts a step that starts now and takes `duration`.
 void account_step(EngineState& state, Nanoseconds duration);
 

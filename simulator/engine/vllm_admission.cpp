@@ -30,11 +30,20 @@ std::int64_t shared_rows(const KvBlocks& blocks, const PrefixHit& hit) {
   return blocks.rows_of(hit.blocks) - hit.blocks.free;
 }
 
+/// Tokens of the contiguous range that a request reserves.
+std::int64_t reserved_by(const EngineState& state, const RequestState& request) {
+  return reserved_tokens(state.engine, request.input_tokens, request.output_tokens);
+}
+
 /// Whether the pool has room for this start: for the whole sequence so far or only for its
 /// first chunk, by Engine::reserve_full_sequence. In either case only the chunk's blocks are taken
 /// now.
 bool has_room(const EngineState& state, const RequestState& request, const Start& start) {
   const KvBlocks& blocks = state.blocks;
+  if (blocks.contiguous()) {
+    const std::int64_t tokens = reserved_by(state, request);
+    return blocks.fits(tokens) && blocks.range_of(tokens) + headroom(state) <= blocks.free();
+  }
   const std::int64_t total = state.engine.reserve_full_sequence
                                  ? blocks.max_needed(request.tokens())
                                  : blocks.needed(start.computed + start.tokens, start.tokens);
@@ -110,6 +119,7 @@ void admit(EngineState& state, StepPlan& plan, const Start& start, AdmissionMemo
   request.offloaded = 0;
   request.computed = start.computed;
   const std::int64_t tokens = start.computed + start.tokens;
+  if (state.blocks.contiguous()) state.blocks.reserve(request.kv, reserved_by(state, request));
   const bool grown = state.blocks.grow(request.kv, tokens, start.tokens);
   assert(grown);
   static_cast<void>(grown);

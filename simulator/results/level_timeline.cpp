@@ -9,6 +9,7 @@ void hold_most(Levels& max, const Levels& levels) {
   max.running = std::max(max.running, levels.running);
   max.waiting = std::max(max.waiting, levels.waiting);
   max.kv_use = std::max(max.kv_use, levels.kv_use);
+  max.kv_empty = std::max(max.kv_empty, levels.kv_empty);
 }
 
 }  // namespace

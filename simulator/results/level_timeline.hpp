@@ -15,6 +15,7 @@ struct Levels {
   std::int64_t running = 0;
   std::int64_t waiting = 0;  // in all queues, the router's included
   double kv_use = 0;         // share of usable blocks
+  double kv_empty = 0;       // allocated without K and V, as a share of the same
 };
 
 /// Intervals of equal length from time 0, each with the maximum of every level in it. The length

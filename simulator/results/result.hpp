@@ -48,7 +48,12 @@ struct EngineUse {
   double mean_acceptance_length = 0;        // tokens per decode with drafts; 0 without drafts
   double draft_acceptance = 0;              // accepted share of drafts
   double mean_kv_use = 0, peak_kv_use = 0;  // share of blocks, time-weighted
-  double mean_running = 0;                  // time-weighted over the makespan, as mean_kv_use
+  // Fragmentation, as shares of the same blocks (Kwon et al., SOSP 2023, section 3.1).
+  double mean_kv_empty = 0, peak_kv_empty = 0;  // allocated to a sequence, but without K and V yet
+  double mean_kv_unused = 0;    // of these, beyond the end of the request (contiguous K and V only)
+  double mean_kv_stranded = 0;  // free, but in ranges too short for the next request that waits
+                                // (contiguous K and V only)
+  double mean_running = 0;      // time-weighted over the makespan, as mean_kv_use
   double mean_waiting = 0;  // requests in queues, including preempted ones and those at the router
   std::int64_t peak_running = 0;  // maximum at one time over all engines
   std::int64_t peak_waiting = 0;

@@ -22,6 +22,8 @@ MeasureQuestion tiny(std::int64_t batch) {
   question.layers = 1;
   question.batch = batch;
   question.threads = 1;
+  question.warm_ups = 0;
+  question.repeats = 1;
   return question;
 }
 
@@ -39,6 +41,36 @@ TEST(MeasureAnswer, ReadsBackAsItWasWritten) {
   EXPECT_THAT(read.staircase.value().naive, SizeIs(4));
   EXPECT_THAT(read.staircase.value().naive_predicted, SizeIs(0));
   EXPECT_FALSE(read.prediction);
+}
+
+TEST(MeasureAnswer, RepeatsBothLoopsAndComparesTheirTokens) {
+  MeasureQuestion question = tiny(1);
+  question.naive = true;
+  question.warm_ups = 1;
+  question.repeats = 3;
+  question.scenario.weight_format = "fp32";
+  std::int64_t last = 0, total = 0;
+  const MeasureAnswer answer = measure(question, [&](std::int64_t done, std::int64_t of) {
+                                 EXPECT_GE(done, last);
+                                 last = done;
+                                 total = of;
+                                 return true;
+                               }).value();
+  EXPECT_EQ(total, 8);  // a request in (1 + 3) runs of two loops
+  EXPECT_EQ(last, 8);
+  EXPECT_EQ(answer.repeats, 3);
+  EXPECT_EQ(answer.warm_ups, 1);
+  EXPECT_EQ(answer.textbook.value().decode_steps, 9);  // three in each of three runs
+  const MeasuredStaircase staircase = answer.staircase.value();
+  ASSERT_THAT(staircase.naive_p75, SizeIs(4));
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_LE(staircase.naive_p25[i], staircase.naive[i]);
+    EXPECT_LE(staircase.naive[i], staircase.naive_p75[i]);
+    EXPECT_LE(staircase.cached_p25[i], staircase.cached[i]);
+    EXPECT_LE(staircase.cached[i], staircase.cached_p75[i]);
+  }
+  EXPECT_EQ(staircase.equal_tokens, 4);
+  read_back(answer, measure_answer_from_json, measure_answer_schema());
 }
 
 TEST(MeasureAnswer, IsNothingWhenItWasCancelled) {

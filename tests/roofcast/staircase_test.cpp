@@ -29,8 +29,67 @@ TEST(StaircaseAnswer, CountsBothLoops) {
   EXPECT_DOUBLE_EQ(answer.counts.waste_factor, 119'900.0 / 700);
   EXPECT_DOUBLE_EQ(answer.counts.mean_attention_positions, 599.5);
   EXPECT_EQ(answer.prefill_attention_positions, 125'250);
+  EXPECT_EQ(answer.counts.needed_kv_computations, 699);
+  EXPECT_FALSE(answer.grid);
+  EXPECT_FALSE(answer.of_model);
   EXPECT_FALSE(answer.times);
   EXPECT_FALSE(to_json(answer).at("inputs").contains("model"));
+  expect_round_trip(answer);
+}
+
+TEST(StaircaseAnswer, AShortSequenceHasAGrid) {
+  const StaircaseAnswer answer = staircase(question_of(3, 4));
+  ASSERT_TRUE(answer.grid);
+  EXPECT_EQ(answer.grid->steps.size(), 4U);
+  expect_round_trip(answer);
+  EXPECT_TRUE(staircase(question_of(20, 5)).grid);   // 24 positions
+  EXPECT_FALSE(staircase(question_of(20, 6)).grid);  // 25
+  EXPECT_FALSE(staircase(question_of(20, 0)).grid);
+}
+
+// GPT-3 has 96 layers of 96 heads: 9,216 times 6,225 and 149, and the same waste factor.
+TEST(StaircaseAnswer, CountsAllLayersAndHeadsOfAModel) {
+  StaircaseQuestion question = question_of(100, 50);
+  question.model = "gpt-3";
+  const StaircaseAnswer answer = staircase(question);
+  ASSERT_TRUE(answer.of_model);
+  EXPECT_EQ(answer.of_model->layers, 96);
+  EXPECT_EQ(answer.of_model->layer_heads, 9'216);
+  EXPECT_EQ(answer.of_model->naive_kv_computations, 57'369'600);
+  EXPECT_EQ(answer.of_model->needed_kv_computations, 1'373'184);
+  EXPECT_DOUBLE_EQ(answer.counts.waste_factor, 41.5);
+  EXPECT_FALSE(answer.times);
+  EXPECT_EQ(answer.inputs.counted_model, "gpt-3");
+  expect_round_trip(answer);
+  // Llama-3.1-8B: 32 layers of 8 KV heads; DeepSeek-V3: 61 latents.
+  question.model = "llama-3.1-8b";
+  EXPECT_EQ(staircase(question).of_model->layer_heads, 256);
+  question.model = "deepseek-v3";
+  EXPECT_EQ(staircase(question).of_model->layer_heads, 61);
+}
+
+TEST(StaircaseAnswer, IsNoLongerThanTheModelsContext) {
+  StaircaseQuestion question = question_of(2'000, 49);  // GPT-3: 2,048
+  question.model = "gpt-3";
+  EXPECT_EQ(test::complaint([&] { staircase(question); }),
+            "prompt and generate: 2,049 tokens together, more than the longest context of gpt-3: "
+            "2,048");
+  question.generate = 48;
+  EXPECT_EQ(test::complaint([&] { staircase(question); }), "");
+  StaircaseQuestion on_gpu = question_of(1'024, 1);
+  on_gpu.deployment = DeploymentOptions{.model = "gpt2", .gpu = "h100"};
+  EXPECT_THAT(test::complaint([&] { staircase(on_gpu); }), HasSubstr("context of gpt2: 1,024"));
+}
+
+// 64 sequences of 8,192 tokens of Llama-3.1-8B take 64 x 8,192 x 131,072 bytes = 69 GB, beside 16
+// GB of weights more than an H100 has; 8 take 8.6 GB.
+TEST(StaircaseAnswer, ChecksTheMemoryOfABatch) {
+  const StaircaseAnswer answer = staircase(timed(question_of(8'182, 10)));
+  ASSERT_TRUE(answer.times);
+  EXPECT_LT(answer.times->max_batch, 64);
+  EXPECT_GE(answer.times->max_batch, 8);
+  EXPECT_TRUE(answer.times->flattened[1].fits);
+  EXPECT_FALSE(answer.times->flattened[2].fits);
   expect_round_trip(answer);
 }
 
@@ -54,12 +113,16 @@ TEST(StaircaseAnswer, FlattensWithDrafts) {
   const StaircaseAnswer answer = staircase(question);
   ASSERT_TRUE(answer.times);
   ASSERT_EQ(answer.times->flattened.size(), 6U);
-  const FlattenedToken& last = answer.times->flattened.back();
+  const FlattenedRow& last = answer.times->flattened.back();
   EXPECT_EQ(last.batch, 64);
   EXPECT_EQ(last.drafts, 4);
   EXPECT_DOUBLE_EQ(last.tokens_per_step, 1.9375);
   EXPECT_DOUBLE_EQ(last.per_token.value, last.step.value / (64 * 1.9375));
   expect_round_trip(answer);
+  question.draft_pass = Seconds{1e-3};  // four of them in a step
+  const StaircaseAnswer costly = staircase(question);
+  EXPECT_NEAR(costly.times->flattened.back().step.value, last.step.value + 4e-3, 1e-12);
+  expect_round_trip(costly);
 }
 
 TEST(StaircaseAnswer, NothingGeneratedTakesNoTime) {
@@ -81,6 +144,9 @@ TEST(StaircaseAnswer, NamesTheKeyThatIsOutOfRange) {
   likely.acceptance = 1.5;
   EXPECT_EQ(test::complaint([&] { staircase(likely); }),
             "acceptance: expected a share from 0 to 1");
+  StaircaseQuestion idle = timed(question_of(1, 1));
+  idle.draft_pass = Seconds{1e-3};
+  EXPECT_EQ(test::complaint([&] { staircase(idle); }), "draft_pass_time: requires acceptance");
 }
 
 }  // namespace

@@ -53,6 +53,8 @@ Case random_case(std::uint64_t seed) {
                                    .slo_class = 0,
                                    .priority = draw(random, 0, 2)});
   }
+  if (draw(random, 0, 4) > 0) return c;
+  c.engine.kv_reservation = c.engine.max_model_len > 0 ? KvReservation::max : KvReservation::pow2;
   return c;
 }
 
@@ -68,6 +70,12 @@ void check_step(const PlainEngine& engine) {
   std::int64_t held = 0;
   for (RequestId id : inside) held += state[id].kv.blocks;
   ASSERT_EQ(held, state.blocks.used());
+  std::int64_t computed = 0;
+  for (RequestId id : state.running) computed += state[id].computed;
+  const auto block = static_cast<double>(state.blocks.layout().block_tokens);
+  const double empty = static_cast<double>(held) - static_cast<double>(computed) / block;
+  ASSERT_NEAR(engine.counters().empty, empty, 1e-9);
+  ASSERT_GE(empty, -1e-9);
   ASSERT_EQ(state.blocks.used() + state.blocks.free(), state.blocks.usable());
   ASSERT_GE(state.blocks.free(), 0);
   ASSERT_LE(state.running.size(), static_cast<std::size_t>(state.engine.max_num_seqs));
@@ -79,7 +87,9 @@ void check_step(const PlainEngine& engine) {
     scheduled.push_back(s.request);
     const RequestState& request = state[s.request];
     ASSERT_LE(request.computed, request.tokens());
-    ASSERT_EQ(request.kv.blocks, state.blocks.needed(request.computed, s.tokens));
+    if (!state.blocks.contiguous()) {
+      ASSERT_EQ(request.kv.blocks, state.blocks.needed(request.computed, s.tokens));
+    }
   }
   ASSERT_LE(tokens, state.engine.max_num_batched_tokens);
   std::sort(scheduled.begin(), scheduled.end());
@@ -190,6 +200,10 @@ void check_result(const Case& c, const SimulationResult& result) {
   ASSERT_GE(result.queue.min, 0);
   ASSERT_LE(result.use.peak_kv_use, 1);
   ASSERT_LE(result.use.mean_kv_use, result.use.peak_kv_use + 1e-12);
+  ASSERT_LE(result.use.mean_kv_empty, result.use.peak_kv_empty + 1e-12);
+  ASSERT_LE(result.use.mean_kv_empty, result.use.mean_kv_use + 1e-12);
+  ASSERT_LE(result.use.mean_kv_unused, result.use.mean_kv_empty + 1e-12);
+  ASSERT_LE(result.use.mean_kv_stranded + result.use.mean_kv_use, 1 + 1e-12);
 }
 
 TEST(Invariants, HoldOnRandomSmallWorkloads) {

@@ -60,11 +60,11 @@ TEST(StepComparison, SaysNothingOfStepsThatDidNotHappen) {
 TEST(TextbookProfile, SumsPrefillStepsAndTakesTheMedianOfDecodeSteps) {
   const RunnableModel model = test::tiny_dense();
   const TextbookProfile profile = textbook_profile(
-      {{.batch = prompt(4), .time = Seconds{5e-2}},
-       {.batch = prompt(4), .time = Seconds{3e-2}},
-       {.batch = decodes(2), .time = Seconds{2e-3}},
-       {.batch = decodes(2), .time = Seconds{4e-3}},
-       {.batch = decodes(2), .time = Seconds{3e-3}}},
+      {{{.batch = prompt(4), .time = Seconds{5e-2}},
+        {.batch = prompt(4), .time = Seconds{3e-2}},
+        {.batch = decodes(2), .time = Seconds{2e-3}},
+        {.batch = decodes(2), .time = Seconds{4e-3}},
+        {.batch = decodes(2), .time = Seconds{3e-3}}}},
       model, {.batch = 2, .input_tokens = 4, .output_tokens = 4}, BytesPerSecond{1e9});
   EXPECT_DOUBLE_EQ(profile.prefill.value, 8e-2);
   EXPECT_DOUBLE_EQ(profile.decode_step.value, 3e-3);
@@ -78,16 +78,40 @@ TEST(TextbookProfile, SumsPrefillStepsAndTakesTheMedianOfDecodeSteps) {
   EXPECT_DOUBLE_EQ(profile.decode_efficiency, (weights + cached) / 1e9 / 3e-3);
 }
 
+TEST(TextbookProfile, IsTheMedianOfTheRepeats) {
+  // Prefills of 10, 30 and 20 ms: median 20, quartiles 15 and 25. Decodes of 1, 2, 3, 4 and 5 ms
+  // over the repeats: median 3, quartiles 2 and 4.
+  const auto prefill = [](double ms) {
+    return TimedStep{.batch = prompt(4), .time = Seconds{1e-3 * ms}};
+  };
+  const auto decode = [](double ms) {
+    return TimedStep{.batch = decodes(1), .time = Seconds{1e-3 * ms}};
+  };
+  const TextbookProfile profile = textbook_profile(
+      {{prefill(10), decode(1), decode(5)},
+       {prefill(30), decode(4)},
+       {prefill(20), decode(2), decode(3)}},
+      test::tiny_dense(), {.batch = 1, .input_tokens = 4, .output_tokens = 3}, BytesPerSecond{1e9});
+  EXPECT_EQ(profile.repeats, 3);
+  EXPECT_DOUBLE_EQ(profile.prefill.value, 20e-3);
+  EXPECT_DOUBLE_EQ(profile.prefill_p25.value, 15e-3);
+  EXPECT_DOUBLE_EQ(profile.prefill_p75.value, 25e-3);
+  EXPECT_EQ(profile.decode_steps, 5);
+  EXPECT_DOUBLE_EQ(profile.decode_step.value, 3e-3);
+  EXPECT_DOUBLE_EQ(profile.decode_p25.value, 2e-3);
+  EXPECT_DOUBLE_EQ(profile.decode_p75.value, 4e-3);
+}
+
 TEST(TextbookProfile, StepsOfAPartOfTheBatchSayNothingOfIt) {
   const RunnableModel model = test::tiny_dense();
   const TextbookLoad load{.batch = 2, .input_tokens = 4, .output_tokens = 3};
   const TimedStep one{.batch = decodes(1), .time = Seconds{1e-3}};
   const TimedStep both{.batch = decodes(2), .time = Seconds{5e-3}};
   const TextbookProfile profile =
-      textbook_profile({one, one, both}, model, load, BytesPerSecond{1e9});
+      textbook_profile({{one, one, both}}, model, load, BytesPerSecond{1e9});
   EXPECT_EQ(profile.decode_steps, 1);
   EXPECT_DOUBLE_EQ(profile.decode_step.value, 5e-3);
-  EXPECT_EQ(textbook_profile({one, one}, model, load, BytesPerSecond{1e9}).decode_steps, 0);
+  EXPECT_EQ(textbook_profile({{one, one}}, model, load, BytesPerSecond{1e9}).decode_steps, 0);
 }
 
 }  // namespace

@@ -15,6 +15,9 @@ using testing::HasSubstr;
 
 const std::string kTiny = "measure --model gpt2 --layers 1 --isl 8 --osl 4 --threads 1 ";
 
+/// A single run of a batch.
+const std::string kOnce = "--repeats 1 --warm-ups 0 ";
+
 json answer(const std::string& line) {
   const CommandResult result = run_command(line + " -o json");
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -22,7 +25,7 @@ json answer(const std::string& line) {
 }
 
 TEST(Measure, RunsABatchAsATextbookProfilerDoes) {
-  const json result = answer(kTiny + "--batch 3 --no-store");
+  const json result = answer(kTiny + kOnce + "--batch 3 --no-store");
   EXPECT_EQ(result["command"], "measure");
   EXPECT_EQ(result["requests_completed"], 3);
   EXPECT_EQ(result["inputs"]["layers"], 1);
@@ -34,9 +37,22 @@ TEST(Measure, RunsABatchAsATextbookProfilerDoes) {
 }
 
 TEST(Measure, ShowsTheStaircase) {
-  const json result = answer(kTiny + "--naive --no-store");
+  const json result = answer(kTiny + kOnce + "--naive --no-store");
   EXPECT_EQ(result["staircase"]["naive_token_s"].size(), 4U);
   EXPECT_EQ(result["staircase"]["cached_token_s"].size(), 4U);
+}
+
+TEST(Measure, KeepsTheStaircaseForItsReport) {
+  const TemporaryFolder folder;
+  const std::string store = " --store " + (folder.path() / "runs.db").string();
+  const std::string page = (folder.path() / "report.json").string();
+  EXPECT_EQ(run_command(kTiny + "--repeats 2 --naive" + store).exit_code, 0);
+  const std::string metrics = answer("runs 1" + store)["metrics"].dump();
+  for (const char* key : {"token_000001", "token_000004_p25", "token_000004_p75", "prefill_s"}) {
+    EXPECT_THAT(metrics, HasSubstr(key));
+  }
+  const CommandResult report = run_command("report 1 -o json" + store);
+  EXPECT_THAT(report.out, HasSubstr("measured_staircase")) << report.err;
 }
 
 TEST(Measure, ServesALoadWithTheSimulatorsScheduler) {
@@ -49,8 +65,8 @@ TEST(Measure, ServesALoadWithTheSimulatorsScheduler) {
 TEST(Measure, KeepsARunToCompare) {
   const TemporaryFolder folder;
   const std::string store = " --store " + (folder.path() / "runs.db").string();
-  EXPECT_EQ(run_command(kTiny + store).exit_code, 0);
-  EXPECT_EQ(run_command(kTiny + store).exit_code, 0);
+  EXPECT_EQ(run_command(kTiny + kOnce + store).exit_code, 0);
+  EXPECT_EQ(run_command(kTiny + kOnce + store).exit_code, 0);
   const json runs = answer("runs" + store);
   ASSERT_EQ(runs["runs"].size(), 2U);
   EXPECT_EQ(runs["runs"][0]["kind"], "measure");
@@ -66,14 +82,14 @@ TEST(Measure, RunsInTheFormatAskedFor) {
 TEST(Measure, ServesWithAnyEnginesScheduler) {
   for (const char* engine : {"vllm", "sglang", "trtllm", "static"}) {
     if (test::kSanitised && engine != std::string("trtllm")) continue;  // whose code is the same
-    const json result = answer(kTiny + "--batch 2 --no-store --engine " + engine);
+    const json result = answer(kTiny + kOnce + "--batch 2 --no-store --engine " + engine);
     EXPECT_EQ(result["requests_completed"], 2) << engine;
   }
 }
 
 TEST(Measure, PutsTheEstimateOfAProfileBeside) {
   // Any profile answers; how well is not asked here.
-  const json result = answer(kTiny + "--batch 2 --gpu h100 --no-store");
+  const json result = answer(kTiny + kOnce + "--batch 2 --gpu h100 --no-store");
   EXPECT_EQ(result["prediction"]["decode"]["steps"], 3);
   EXPECT_EQ(result["prediction"]["prefill"]["steps"], 1);
 }
@@ -86,6 +102,8 @@ TEST(Measure, RefusesFlagsThatWouldChangeNothing) {
   };
   EXPECT_THAT(refusal("--batch 4 --num-prompts 10"),
               HasSubstr("--batch and --num-prompts exclude each other"));
+  EXPECT_THAT(refusal("--repeats 4 --num-prompts 10"),
+              HasSubstr("--repeats and --num-prompts exclude each other"));
   EXPECT_THAT(refusal("--batch 4 --request-rate 5"), HasSubstr("--batch and --request-rate"));
   EXPECT_THAT(refusal("--naive --num-prompts 5"), HasSubstr("--naive and --num-prompts"));
   EXPECT_THAT(refusal("--batch 3 --max-num-seqs 2"), HasSubstr("less than the 3 requests"));

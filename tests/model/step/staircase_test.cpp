@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "tests/model/step/step_time_cases.hpp"
 #include "tests/support/shapes.hpp"
@@ -43,9 +46,65 @@ TEST(Staircase, TwoHundredTokensAfterTwoThousandVisit419900Positions) {
   EXPECT_DOUBLE_EQ(count.mean_attention_positions, 2099.5);
 }
 
+TEST(Staircase, ThreeTokensAndFourMoreNeedSixOfEighteen) {
+  // The naive loop computes 3, 4, 5 and 6 positions: 3 * 4 + 4 * 3 / 2 = 18. Positions 0 to 5 are
+  // needed, one less than 3 + 4, since no token follows the last. 12 are redundant.
+  const Staircase count = count_staircase(3, 4);
+  EXPECT_EQ(count.naive_kv_computations, 18);
+  EXPECT_EQ(count.needed_kv_computations, 6);
+  EXPECT_EQ(count.redundant_kv_computations, 12);
+  EXPECT_EQ(count.cached_kv_computations, 7);
+  const StaircaseGrid grid = staircase_grid(3, 4);
+  ASSERT_EQ(grid.steps.size(), 4U);
+  EXPECT_EQ(grid.steps[0].computed, 3);
+  EXPECT_EQ(grid.steps[0].redundant, 0);
+  EXPECT_EQ(grid.steps[3].computed, 6);
+  EXPECT_EQ(grid.steps[3].redundant, 5);
+  // The prompt's positions once a generated token, then one step less each.
+  EXPECT_EQ(grid.times_computed, (std::vector<std::int64_t>{4, 4, 4, 3, 2, 1}));
+}
+
+TEST(Staircase, TheGridSumsToTheCounts) {
+  for (const auto& [prompt, generate] : {std::pair{0, 5}, {1, 1}, {7, 3}, {2, 9}}) {
+    const Staircase count = count_staircase(prompt, generate);
+    const StaircaseGrid grid = staircase_grid(prompt, generate);
+    std::int64_t computed = 0, redundant = 0;
+    for (const StaircaseStep& step : grid.steps) {
+      computed += step.computed;
+      redundant += step.redundant;
+    }
+    EXPECT_EQ(computed, count.naive_kv_computations);
+    EXPECT_EQ(redundant, count.redundant_kv_computations);
+    EXPECT_EQ(std::accumulate(grid.times_computed.begin(), grid.times_computed.end(), 0), computed);
+    EXPECT_EQ(std::ssize(grid.times_computed), count.needed_kv_computations);
+  }
+}
+
+TEST(Staircase, WithoutACacheAttentionVisitsEveryPositionsPastAgainInEveryStep) {
+  // 3, 4, 5 and 6 positions: 3 * 4 / 2 + 4 * 5 / 2 + 5 * 6 / 2 + 6 * 7 / 2 = 6 + 10 + 15 + 21.
+  EXPECT_EQ(count_staircase(3, 4).naive_attention_positions, 52);
+  // The sum of n (n + 1) / 2 for n from 2,000 to 2,199: C(2201, 3) - C(2001, 3) =
+  // 2201 * 2200 * 2199 / 6 - 2001 * 2000 * 1999 / 6 = 1,774,666,300 - 1,333,333,000.
+  EXPECT_EQ(count_staircase(2000, 200).naive_attention_positions, 441'333'300);
+  EXPECT_EQ(count_staircase(5, 0).naive_attention_positions, 0);
+  // About 10^27 / 6 does not fit 64 bits.
+  EXPECT_EQ(count_staircase(1, 1'000'000'000).naive_attention_positions, std::nullopt);
+}
+
+TEST(Staircase, TwiceTheTokensAreFourTimesTheWorkOnlyBesideAShortPrompt) {
+  // (2 g p + 2 g (2 g - 1) / 2) / (g p + g (g - 1) / 2): with p = 100 and g = 50
+  // (10,000 + 4,950) / 6,225 = 2.40; with p = 1 and g = 1,000 (2,000 + 1,999,000) / 500,500 = 4.00.
+  EXPECT_NEAR(count_staircase(100, 50).growth_if_doubled, 14'950.0 / 6'225, 1e-12);
+  EXPECT_NEAR(count_staircase(1, 1000).growth_if_doubled, 2'001'000.0 / 500'500, 1e-12);
+  // Half the tokens of a long prompt: hardly more than twice.
+  EXPECT_NEAR(count_staircase(100'000, 10).growth_if_doubled, 2.0, 1e-3);
+}
+
 TEST(Staircase, NothingGeneratedCostsNothing) {
   const Staircase count = count_staircase(100, 0);
   EXPECT_EQ(count.naive_kv_computations, 0);
+  EXPECT_EQ(count.needed_kv_computations, 0);
+  EXPECT_EQ(count.redundant_kv_computations, 0);
   EXPECT_DOUBLE_EQ(count.waste_factor, 0.0);
 }
 
@@ -80,7 +139,8 @@ TEST(Staircase, TheNaiveLoopClimbsAndTheCachedOneStaysFlat) {
 
 TEST(Staircase, BatchingAndSpeculationFlattenIt) {
   const Deployment d = test::deployment_of(test::llama_3_1_8b(), test::round_gpu());
-  const std::vector<FlattenedToken> rows = flatten_staircase(d, 500, 100, 0.7, 4);
+  const std::vector<FlattenedToken> rows =
+      flatten_staircase(d, 500, 100, {.acceptance = 0.7, .drafts = 4});
   ASSERT_EQ(rows.size(), 6u);
   EXPECT_EQ(rows[2].batch, 64);
   // Weights are read once for the whole batch: eight sequences cost little more than one.
@@ -90,7 +150,22 @@ TEST(Staircase, BatchingAndSpeculationFlattenIt) {
   // One sequence: five tokens verified at about the price of one, 2.77 kept.
   EXPECT_NEAR(rows[3].tokens_per_step, 2.7731, 1e-4);
   EXPECT_LT(rows[3].per_token, rows[0].per_token);
-  EXPECT_EQ(flatten_staircase(d, 500, 100, 0.7, 0).size(), 3u);
+  EXPECT_EQ(flatten_staircase(d, 500, 100).size(), 3u);
+}
+
+TEST(Staircase, ADraftPaysUntilItTakesWhatItSaves) {
+  const Deployment d = test::deployment_of(test::llama_3_1_8b(), test::round_gpu());
+  const Drafting free{.acceptance = 0.7, .drafts = 4};
+  const FlattenedToken row = flatten_staircase(d, 500, 100, free)[3];
+  ASSERT_TRUE(row.break_even_pass);
+  Drafting costly = free;
+  costly.pass = *row.break_even_pass;
+  const std::vector<FlattenedToken> rows = flatten_staircase(d, 500, 100, costly);
+  // Four passes more in the step, and a token takes as long as without drafts.
+  EXPECT_NEAR(rows[3].step.value, row.step.value + 4 * costly.pass.value, 1e-12);
+  EXPECT_NEAR(rows[3].per_token.value, rows[0].per_token.value, 1e-12);
+  EXPECT_NEAR(rows[3].break_even_pass->value, costly.pass.value, 1e-12);
+  EXPECT_FALSE(rows[0].break_even_pass);
 }
 
 }  // namespace

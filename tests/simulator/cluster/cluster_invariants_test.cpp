@@ -137,6 +137,9 @@ void check_use(const EngineUse& use) {
   ASSERT_LE(use.busy_share, kRounding);
   ASSERT_LE(use.peak_kv_use, kRounding);
   ASSERT_LE(use.mean_kv_use, use.peak_kv_use * kRounding);
+  ASSERT_GE(use.mean_kv_empty, -1e-9);
+  ASSERT_LE(use.mean_kv_empty, use.mean_kv_use * kRounding);
+  ASSERT_LE(use.mean_kv_empty, use.peak_kv_empty * kRounding);
   ASSERT_LE(use.mean_running, static_cast<double>(use.peak_running) * kRounding);
   ASSERT_LE(use.mean_waiting, static_cast<double>(use.peak_waiting) * kRounding);
 }

@@ -74,6 +74,17 @@ inline void draw_engine(RandomStream& random, Engine& engine) {
   engine.prefix_caching = one_in(random, 2);
 }
 
+/// In a fifth of the cases, K and V in contiguous ranges.
+inline void draw_reservation(RandomStream& random, Engine& engine) {
+  if (engine.scheduler != SchedulerKind::vllm_v1 || !one_in(random, 5)) return;
+  const bool limited = engine.max_model_len > 0;
+  const std::int64_t kind = draw(random, limited ? 0 : 1, 2);
+  engine.kv_reservation = kind == 0   ? KvReservation::max
+                          : kind == 1 ? KvReservation::pow2
+                                      : KvReservation::oracle;
+  engine.prefix_caching = false;
+}
+
 /// In a third of the cases, draws a scheduler other than vLLM's.
 inline void draw_scheduler(RandomStream& random, Engine& engine) {
   if (!one_in(random, 3)) return;
@@ -133,6 +144,7 @@ inline EngineCase random_engine_case(std::uint64_t seed) {
   EngineCase c;
   draw_engine(random, c.engine);
   draw_scheduler(random, c.engine);
+  draw_reservation(random, c.engine);
   draw_layout(random, c);
   c.usable_blocks = draw(random, 4, 40);
   if (one_in(random, 3)) c.max_concurrency = draw(random, 1, 6);

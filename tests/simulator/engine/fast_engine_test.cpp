@@ -17,7 +17,8 @@ auto life_of(const RequestRecord& r) {
 auto use_of(const EngineUse& use) {
   return std::tuple(use.steps, use.prefill_tokens, use.recomputed_tokens, use.decode_tokens,
                     use.preemptions, use.prefix_queries, use.prefix_hits, use.mean_kv_use,
-                    use.peak_kv_use, use.mean_running, use.peak_running, use.mean_waiting,
+                    use.peak_kv_use, use.mean_kv_empty, use.peak_kv_empty, use.mean_kv_unused,
+                    use.mean_kv_stranded, use.mean_running, use.peak_running, use.mean_waiting,
                     use.peak_waiting, use.busy_share);
 }
 

@@ -146,9 +146,10 @@ std::string life_of(const RequestRecord& r) {
 }
 
 std::string use_of(const EngineUse& use) {
-  return fmt::format("steps {} prefill {} recomputed {} decode {} hits {} kv {} {} waiting {}",
-                     use.steps, use.prefill_tokens, use.recomputed_tokens, use.decode_tokens,
-                     use.prefix_hits, use.mean_kv_use, use.peak_kv_use, use.mean_waiting);
+  return fmt::format(
+      "steps {} prefill {} recomputed {} decode {} hits {} kv {} {} {} {} waiting {}", use.steps,
+      use.prefill_tokens, use.recomputed_tokens, use.decode_tokens, use.prefix_hits,
+      use.mean_kv_use, use.peak_kv_use, use.mean_kv_empty, use.peak_kv_empty, use.mean_waiting);
 }
 
 SimulationResult run(const EngineCase& c, EngineKind kind) {
