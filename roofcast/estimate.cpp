@@ -54,6 +54,15 @@ void check_list(const char* key, std::vector<std::int64_t> values, std::int64_t 
   if (twice != values.end()) throw Error(fmt::format("{}: {} is given twice", key, *twice));
 }
 
+/// The prompt asked about, or the default one.
+std::int64_t input_or_default(const Deployment& deployment, std::int64_t input,
+                              std::int64_t output) {
+  constexpr std::int64_t kUsual = 1024;
+  if (input != 0) return input;
+  const std::int64_t longest = deployment.engine.max_model_len;
+  return longest == 0 ? kUsual : std::clamp<std::int64_t>(longest - output, 1, kUsual);
+}
+
 /// Engines reject such requests, as a simulation does (simulator/engine/admission.cpp).
 void check_length(const Deployment& deployment, std::int64_t input, std::int64_t output) {
   const std::int64_t longest = deployment.engine.max_model_len;
@@ -164,11 +173,14 @@ Seconds step_time(const std::vector<OperatorAnswer>& operators, Seconds host) {
 
 }  // namespace
 
-EstimateAnswer estimate(const EstimateQuestion& question) {
+EstimateAnswer estimate(const EstimateQuestion& asked) {
+  EstimateQuestion question = asked;
   check("batch", question.batch, kMaxEstimatedBatch);
-  check("input_tokens", question.input_tokens, kMaxTokens);
   check("output_tokens", question.output_tokens, kMaxTokens);
   const Deployment deployment = resolve(question.deployment).deployment;
+  question.input_tokens =
+      input_or_default(deployment, question.input_tokens, question.output_tokens);
+  check("input_tokens", question.input_tokens, kMaxTokens);
   check_length(deployment, question.input_tokens, question.output_tokens);
   const GenerationEstimate generation = estimate_generation(
       deployment, question.batch, question.input_tokens, question.output_tokens);
@@ -200,16 +212,20 @@ EstimateAnswer estimate(const EstimateQuestion& question) {
           .fitting_sequences = room.max_batch};
 }
 
-BatchesAnswer estimate_batches(const BatchesQuestion& question) {
+BatchesAnswer estimate_batches(const BatchesQuestion& asked) {
+  BatchesQuestion question = asked;
   const std::int64_t output = question.output_tokens;
   check_list("batch", question.batches, kMaxEstimatedBatch);
-  check_list("input_tokens", question.input_tokens, kMaxTokens);
   check("output_tokens", output, kMaxTokens);
   if (std::ssize(question.batches) * std::ssize(question.input_tokens) > kMaxEstimatedPairs) {
     throw Error(fmt::format("batch: more than {} pairs of a batch and a prompt length",
                             kMaxEstimatedPairs));
   }
   const Deployment deployment = resolve(question.deployment).deployment;
+  for (std::int64_t& input : question.input_tokens) {
+    input = input_or_default(deployment, input, output);
+  }
+  check_list("input_tokens", question.input_tokens, kMaxTokens);
   check_length(deployment, std::ranges::max(question.input_tokens), output);
   const MemoryPlan plan = plan_memory(deployment);
   BatchesAnswer answer{.head = answer_head(kCommand),

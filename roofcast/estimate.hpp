@@ -31,17 +31,18 @@ inline constexpr std::int64_t kMaxEstimatedBatch = 1'000'000;
 
 /// Sequences that are prefilled and then decoded together, with no other load.
 struct EstimateQuestion {
-  DeploymentOptions deployment{};    // what runs where: model and GPU are required
-  std::int64_t batch = 1;            // sequences at once, 1 to kMaxEstimatedBatch
-  std::int64_t input_tokens = 1024;  // prompt tokens per sequence, 1 to 10^9
+  DeploymentOptions deployment{};  // what runs where: model and GPU are required
+  std::int64_t batch = 1;          // sequences at once, 1 to kMaxEstimatedBatch
+  /// Prompt tokens per sequence, 1 to 10^9; 0: 1,024, or what the model's context leaves.
+  std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 128;  // tokens generated per sequence, 1 to 10^9
 };
 
 /// The same for every pair of a batch and a prompt length.
 struct BatchesQuestion {
-  DeploymentOptions deployment{};                // as above
-  std::vector<std::int64_t> batches{1};          // at least one, none twice; range as above
-  std::vector<std::int64_t> input_tokens{1024};  // at least one, none twice; range as above
+  DeploymentOptions deployment{};             // as above
+  std::vector<std::int64_t> batches{1};       // at least one, none twice; range as above
+  std::vector<std::int64_t> input_tokens{0};  // at least one, none twice; range as above
   std::int64_t output_tokens = 128;
 };
 

@@ -196,6 +196,7 @@ std::vector<EngineKnob> memory_knobs() {
       knob<&O::kv_reservation, &Engine::kv_reservation>(
           {.flag = "kv-reservation",
            .key = "kv_reservation",
+           .group = scheduler,
            .kind = choice,
            .owner = own_scheduler,
            .choice = {.placeholder = "HOW", .noun = "reservation", .names = kv_reservation_names()},
@@ -233,7 +234,7 @@ std::vector<EngineKnob> memory_knobs() {
                       .names = {"bf16", "fp16", "fp8"},
                       .takes_other_names = true,
                       .auto_unsets = true},
-           .help = "auto, bf16, fp16 or fp8; fp4, int8, int4 if the engine has them",
+           .help = "auto, bf16, fp16, fp8; if the engine has it fp4, int8, int4",
            .effect = "Number format of the KV cache.",
            .examples = {"fp8"}}),
   };
@@ -271,6 +272,7 @@ std::vector<EngineKnob> scheduler_knobs() {
       knob<&O::cuda_graph_batch_sizes>(
           {.flag = "cuda-graph-batch-sizes",
            .key = "cuda_graph_batch_sizes",
+           .group = scheduler,
            .kind = counts,
            .range = kGraphBatch,
            .aliases = {"--cuda-graph-bs", "--cuda-graph-bs-decode", "--cudagraph-capture-sizes"},
@@ -281,6 +283,7 @@ std::vector<EngineKnob> scheduler_knobs() {
       knob<&O::cuda_graph_max_bs>(
           {.flag = "cuda-graph-max-bs",
            .key = "cuda_graph_max_bs",
+           .group = scheduler,
            .kind = count,
            .range = kGraphBatch,
            .aliases = {"--cuda-graph-max-bs-decode", "--max-cudagraph-capture-size"},
@@ -292,6 +295,7 @@ std::vector<EngineKnob> scheduler_knobs() {
       unshown<&O::cuda_graph_padding, &Engine::graph_padding>(
           {.flag = "cuda-graph-padding",
            .key = "cuda_graph_padding",
+           .group = scheduler,
            .kind = on_off,
            .owner = sglang_or_tensorrt_llm,
            .help = "decode batches take the next captured size (SGLang: on, TensorRT-LLM: off)",
@@ -423,7 +427,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "weight_bytes",
            .kind = bytes,
            .range = kSomeBytes,
-           .help = "memory plan only: checkpoint size, instead of the computed size",
+           .help = "memory plan only: size of the checkpoint, not computed",
            .effect = "Bytes of the whole checkpoint, instead of the size computed from the model's "
                      "shape.",
            .examples = {140e9}}),

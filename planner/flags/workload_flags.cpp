@@ -251,31 +251,31 @@ const Flags<WorkloadOptions>& trace_form_flags() {
 }
 
 const Flags<WorkloadOptions>& objective_flags() {
-  static const Flags<W> flags = {{.name = "max-concurrency",
-                                  .placeholder = "N",
-                                  .help = "maximum requests in flight (default: no limit)",
-                                  .read = into(&W::max_concurrency, parse_positive),
-                                  .place = "max_concurrency"},
-                                 {.name = "max-tokens",
-                                  .placeholder = "N",
-                                  .help = "output limit that clients declare, for which "
-                                          "TensorRT-LLM and SGLang reserve; none: they declare "
-                                          "none (default: what each request generates)",
-                                  .read = into(&W::max_tokens, parse_max_tokens),
-                                  .place = "max_tokens"},
-                                 {.name = "goodput",
-                                  .placeholder = "METRIC:MS ...",
-                                  .help = "limits of a good request, such as ttft:500 tpot:50",
-                                  .read = added_to(&W::goodput),
-                                  .form = FlagForm::list,
-                                  .place = "slo.goodput"},
-                                 {.name = "slo",
-                                  .placeholder = "pNN:METRIC:TIME ...",
-                                  .help = "SLO over all requests, such as p95:ttft:500ms "
-                                          "p95:tpot:50ms; exit code 3 if missed or saturated",
-                                  .read = added_to(&W::slo),
-                                  .form = FlagForm::list,
-                                  .place = "slo.targets"}};
+  static const Flags<W> flags = {
+      {.name = "max-concurrency",
+       .placeholder = "N",
+       .help = "maximum requests in flight (default: no limit)",
+       .read = into(&W::max_concurrency, parse_positive),
+       .place = "max_concurrency"},
+      {.name = "max-tokens",
+       .placeholder = "N",
+       .help = "output limit that clients declare (default: what they generate) "
+               "or none",
+       .read = into(&W::max_tokens, parse_max_tokens),
+       .place = "max_tokens"},
+      {.name = "goodput",
+       .placeholder = "METRIC:MS ...",
+       .help = "limits of a good request, such as ttft:500 tpot:50",
+       .read = added_to(&W::goodput),
+       .form = FlagForm::list,
+       .place = "slo.goodput"},
+      {.name = "slo",
+       .placeholder = "pNN:METRIC:TIME ...",
+       .help = "SLO over all requests, such as p95:ttft:500ms "
+               "p95:tpot:50ms; exit code 3 if missed or saturated",
+       .read = added_to(&W::slo),
+       .form = FlagForm::list,
+       .place = "slo.targets"}};
   return flags;
 }
 

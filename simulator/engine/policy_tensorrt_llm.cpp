@@ -34,7 +34,7 @@ class TensorrtLlmPolicy final : public BatchingPolicy {
   std::string step_limit(const Engine& engine, const CacheLayout& layout) const override;
   /// If a client declares nothing it is max_seq_len - prompt (TensorRT-LLM 1.0,
   /// executor/base_worker.py, _deduce_max_tokens); max_seq_len is lowered to what the KV cache
-  /// holds (trtGptModelInflightBatching.cpp, adjustMaxAttentionWindow).
+  /// holds (TrtGptModelInflightBatching::adjustMaxAttentionWindow).
   bool reserves_output(const Engine& engine) const override {
     return engine.capacity_policy != CapacityPolicy::max_utilization;
   }

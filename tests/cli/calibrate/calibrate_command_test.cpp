@@ -161,7 +161,7 @@ TEST_F(Calibrate, ADeviceThatIsLostKeepsWhatWasTimed) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("the device failed: an illegal memory access"));
-    EXPECT_THAT(error.what(), HasSubstr("--resume"));
+    EXPECT_THAT(error.what(), HasSubstr("`resume`"));
   }
   EXPECT_FALSE(std::filesystem::exists(options.out));
   EXPECT_GE(Store(options.store_path, Store::Mode::read).timed_points(1).size(), 1u);
@@ -295,7 +295,7 @@ TEST_F(Calibrate, AProfileThatFindsNoPlaceIsWrittenLaterWithoutTimingAgain) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("/dev/full: cannot be written (No space left on device)"));
-    EXPECT_THAT(error.what(), HasSubstr("--resume"));
+    EXPECT_THAT(error.what(), HasSubstr("`resume`"));
   }
   FakeBackend again;
   options.out = folder_ / "profile.json";

@@ -126,6 +126,8 @@ std::string sample_value(const ServeFlag& row) {
                                           "true",
                                           "vllm",
                                           "null",
+                                          "deepep",
+                                          "deepep_low_latency",
                                           "MAX_UTILIZATION",
                                           "EQUAL_PROGRESS",
                                           "{\"method\": \"ngram\", \"num_speculative_tokens\": 3}"};

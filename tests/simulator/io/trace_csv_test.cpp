@@ -112,7 +112,7 @@ TEST(TraceCsv, AColumnThatTheUserNamesHasToBeThere) {
   EXPECT_THAT(
       error_in(text, {.columns = parse_trace_columns("time=begin")}),
       HasSubstr(
-          "no column 'begin', as named by --trace-columns or workload.columns; found arrival, "
+          "no column 'begin', as named by `trace_columns` or workload.columns; found arrival, "
           "input, output"));
   EXPECT_THAT(error_in(text, {.columns = parse_trace_columns("class=kind")}),
               HasSubstr("no column 'kind'"));

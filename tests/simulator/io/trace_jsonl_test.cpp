@@ -121,7 +121,7 @@ TEST(TraceJsonl, AKeyThatTheUserNamesHasToBeThere) {
   EXPECT_THAT(
       error_in(row, {.columns = parse_trace_columns("time=begin")}),
       HasSubstr(
-          "no key 'begin', as named by --trace-columns or workload.columns; found timestamp"));
+          "no key 'begin', as named by `trace_columns` or workload.columns; found timestamp"));
   EXPECT_THAT(error_in(row, {.columns = parse_trace_columns("class=kind")}),
               HasSubstr("no row has the key 'kind'"));
   const std::string with_class =
