@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/architecture/requantise.hpp"
+#include "model/architecture/weights.hpp"
 #include "model/memory/activation_peak.hpp"
 #include "tests/model/deployments.hpp"
 #include "tests/support/shapes.hpp"
