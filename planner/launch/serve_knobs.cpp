@@ -237,7 +237,9 @@ void read_graph_sizes(ServeWords& words, const std::string& text, const std::str
   std::string list = text;
   std::erase_if(list, [](char c) { return c == '[' || c == ']' || c == ' '; });
   std::vector<std::int64_t> sizes;
-  for (const std::string& one : split(list, ',')) sizes.push_back(read_serve_count(one, flag));
+  for (const std::string_view one : split(list, ',')) {
+    sizes.push_back(read_serve_count(std::string(one), flag));
+  }
   if (std::ranges::find(sizes, 0) != sizes.end()) refuse(flag, text, "a list of batch sizes");
   words.overrides.cuda_graph_batch_sizes = std::move(sizes);
 }

@@ -128,6 +128,7 @@ std::string sample_value(const ServeFlag& row) {
                                           "null",
                                           "MAX_UTILIZATION",
                                           "EQUAL_PROGRESS",
+                                          "allgather_reducescatter",
                                           "{\"method\": \"ngram\", \"num_speculative_tokens\": 3}"};
   for (const std::string& text : texts) {
     ServeWords words;

@@ -79,8 +79,9 @@ TEST(ServeCommand, WhatIsNotModelledIsTold) {
   EXPECT_THAT(command.ignored,
               ElementsAre("--host", "--port", "--api-key", "--trust-remote-code",
                           "--no-enable-log-requests", "--served-model-name", "HF_TOKEN"));
-  EXPECT_THAT(command.not_modelled, ElementsAre("--attention-backend", "-O", "--mm-encoder-tp-mode",
-                                                "VLLM_USE_V1", "--quantization bitsandbytes"));
+  EXPECT_THAT(command.not_modelled,
+              ElementsAre("--attention-backend", "--mm-encoder-tp-mode", "VLLM_USE_V1", "-O",
+                          "--quantization bitsandbytes"));
   EXPECT_THAT(command.unknown, ElementsAre("--brand-new-flag"));
   EXPECT_EQ(command.deployment.model, "m");
 }
