@@ -103,8 +103,7 @@ void set_activation(Transformer& model, const WeightFormat& format) {
 
 void requantise(Transformer& model, const std::string& format_name) {
   const WeightFormat format = weight_format_named(format_name);
-  const bool quantised = format.bits_per_weight < 16 || format != plain_format(format.compute);
-  if (!quantised) set_activation(model, format);
+  if (format.bits_per_weight >= 16) set_activation(model, format);
   const bool experts_only = has_experts(model) && format.name == "mxfp4";
   for (Layer& layer : model.layers) {
     const bool is_moe = std::holds_alternative<MoeFfn>(layer.ffn);

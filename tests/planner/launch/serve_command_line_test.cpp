@@ -126,10 +126,9 @@ std::string sample_value(const ServeFlag& row) {
                                           "true",
                                           "vllm",
                                           "null",
-                                          "deepep",
-                                          "deepep_low_latency",
                                           "MAX_UTILIZATION",
                                           "EQUAL_PROGRESS",
+                                          "allgather_reducescatter",
                                           "{\"method\": \"ngram\", \"num_speculative_tokens\": 3}"};
   for (const std::string& text : texts) {
     ServeWords words;

@@ -108,7 +108,7 @@ struct Case {
   }
 };
 
-auto life_of(const RequestRecord& r) {
+auto whole_life_of(const RequestRecord& r) {
   return std::tuple(r.request.arrival, r.sent, r.queued, r.scheduled, r.first_token, r.finished,
                     r.largest_gap, r.cached_tokens, r.preemptions, r.replica, r.rejected, r.lost);
 }
@@ -155,7 +155,8 @@ std::int64_t gaps_of(const SimulationResult& result) {
 
 void expect_same(const SimulationResult& plain, const SimulationResult& fast) {
   for (std::size_t i = 0; i < plain.requests.size(); ++i) {
-    ASSERT_TRUE(life_of(fast.requests[i]) == life_of(plain.requests[i])) << "request " << i;
+    ASSERT_TRUE(whole_life_of(fast.requests[i]) == whole_life_of(plain.requests[i]))
+        << "request " << i;
   }
   ASSERT_EQ(fast.use.steps, plain.use.steps);
   ASSERT_EQ(fast.use.mean_running, plain.use.mean_running);
