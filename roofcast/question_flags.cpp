@@ -136,8 +136,7 @@ const Flags<StaircaseQuestion>& staircase_flags() {
        .read = into(&Q::drafts, parse_drafts)},
       {.name = "draft-pass-time",
        .placeholder = "TIME",
-       .help =
-           "draft model's time per token of the whole batch (default 0, as of an n-gram lookup)",
+       .help = "draft model's time per token of the batch (default 0)",
        .read = into(&Q::draft_pass, parse_time)}};
   return flags;
 }

@@ -100,7 +100,7 @@ po::options_description plan_flags(PlanOptions& target) {
       "search", list(target.search, "KEY=A,B ...")->multitoken(),
       "values of a knob, such as kv_cache_dtype=auto,fp8 (default tp=1,2,4,8)")(
       "objective", converted(target.objective, "--objective", parse_objective)->value_name("WHAT"),
-      "what to minimise: cost (default), gpus, power (board power in watts)")(
+      "what to minimise: cost (default), gpus, power (of the boards)")(
       "available", list(target.available, "GPU=N,..."), "GPUs available (default: unlimited)")(
       "price", list(target.prices, "GPU=X,..."), "$ per GPU and hour, instead of the profile's")(
       "budget", number(target.budget, "--budget"), "highest cost in $ per hour")(

@@ -210,6 +210,7 @@ std::vector<EngineKnob> memory_knobs() {
       unshown<&O::num_gpu_blocks_override, &Engine::num_gpu_blocks_override>(
           {.flag = "num-gpu-blocks-override",
            .key = "num_gpu_blocks_override",
+           .group = scheduler,
            .kind = count,
            .range = kAnyCount,
            .help = "number of KV blocks",

@@ -50,7 +50,7 @@ bool contains(const KnobRange& range, double value);
 /// Where help lists a knob.
 enum class KnobGroup {
   memory_and_batch,  // what fits, and how much of it runs at once
-  scheduler,         // what runs when
+  scheduler,         // what runs when and how; rarely set ones of the first group
   features,          // sampling, drafts, adapters, K and V in host memory
 };
 

@@ -189,7 +189,7 @@ const Flags<WorkloadOptions>& trace_flags() {
   static const Flags<W> flags = {
       {.name = "trace",
        .placeholder = "FILE",
-       .help = "trace file: CSV, JSONL or benchmark result; more: roofcast trace --help",
+       .help = "CSV, JSONL or benchmark result; more: roofcast trace --help",
        .read = into(&W::trace, parse_text),
        .place = "workload.path"},
       {.name = "max-requests",
@@ -259,8 +259,7 @@ const Flags<WorkloadOptions>& objective_flags() {
        .place = "max_concurrency"},
       {.name = "max-tokens",
        .placeholder = "N",
-       .help = "output limit that clients declare (default: what they generate) "
-               "or none",
+       .help = "max_tokens that clients declare (default: their output) or none",
        .read = into(&W::max_tokens, parse_max_tokens),
        .place = "max_tokens"},
       {.name = "goodput",

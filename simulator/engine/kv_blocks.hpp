@@ -4,6 +4,7 @@
 // (vllm/v1/core/block_pool.py).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -76,9 +77,11 @@ class KvBlocks {
   /// Allocated room without K and V, in pool blocks, if the sequences that hold blocks have
   /// computed `tokens` tokens. Of layers with windows the last block counts.
   double unfilled(std::int64_t tokens) const {
-    return filled_ == 0
-               ? 0
-               : static_cast<double>(filled_) - static_cast<double>(tokens) * blocks_per_token_;
+    if (filled_ == 0) return 0.0;
+    // Blocks reserved for a whole prompt are counted without its windows.
+    const double empty =
+        static_cast<double>(filled_) - static_cast<double>(tokens) * blocks_per_token_;
+    return std::min(empty, static_cast<double>(used_));
   }
 
   /// Largest sequence length that needs no more blocks in any group than `tokens` tokens do.

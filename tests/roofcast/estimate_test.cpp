@@ -209,7 +209,7 @@ TEST(EstimateBatches, NameTheListThatIsWrong) {
   };
   EXPECT_EQ(complaint({}, {1}), "batch: expected at least one");
   EXPECT_EQ(complaint({1, 2, 1}, {1}), "batch: 1 is given twice");
-  EXPECT_EQ(complaint({1}, {0}), "input_tokens: expected 1 to 1000000000, found 0");
+  EXPECT_EQ(complaint({1}, {-1}), "input_tokens: expected 1 to 1000000000, found -1");
   EXPECT_EQ(complaint({1}, {1, 131'072}),
             "input_tokens: 131072 and 128 output tokens are longer than max_model_len, 131072 "
             "tokens");

@@ -116,8 +116,8 @@ TEST(VaryScenario, ATraceIsReplayedFaster) {
 TEST(VaryScenario, WhatIsNoKeyOrNoValueIsNamed) {
   EXPECT_THAT(refusal_of("max_num_seq", "8"), HasSubstr("'max_num_seqs'"));
   EXPECT_THAT(refusal_of("workload.request_rat", "8"), HasSubstr("'request_rate'"));
-  EXPECT_THAT(refusal_of("tp", "two"), HasSubstr("--vary tp=two"));
-  EXPECT_THAT(refusal_of("seed", "1"), HasSubstr("--seeds"));
+  EXPECT_THAT(refusal_of("tp", "two"), HasSubstr("`vary` tp=two"));
+  EXPECT_THAT(refusal_of("seed", "1"), HasSubstr("`seeds`"));
   EXPECT_THAT(refusal_of("gpu", "*2"), HasSubstr("no number"));
   EXPECT_THAT(refusal_of("store", "x"), HasSubstr("unknown key"));
   EXPECT_THAT(refusal_of("no_such_thing_at_all", "x"), HasSubstr("unknown key"));
@@ -219,7 +219,7 @@ TEST(WhatIf, ATraceHasBlocksInsteadOfSeeds) {
   EXPECT_EQ(answered["interval"], "blocks of requests");
   EXPECT_TRUE(answered["variants"][1]["metrics"][0]["significant"]);  // a slower GPU
   EXPECT_GT(answered["variants"][1]["metrics"][0]["difference_low"].get<double>(), 0);
-  EXPECT_THAT(run_command(line + "--vary gpu=l40s --seeds 3").err, HasSubstr("--seeds"));
+  EXPECT_THAT(run_command(line + "--vary gpu=l40s --seeds 3").err, HasSubstr("`seeds`"));
   EXPECT_THAT(run_command(line + "--vary input_len=9").err, HasSubstr("is a trace"));
 }
 

@@ -103,7 +103,7 @@ TEST_F(ValidateResult, WhatIsAllAtOnceByDefinitionNeedsNoRate) {
   const std::string latency = R"({"avg_latency": 0.1, "latencies": [0.1], "percentiles": {}})";
   EXPECT_THAT(
       case_of(latency, "--input-len 100 --output-len 10")["reason"].get<std::string>(),
-      HasSubstr("does not state the number of requests sent at once, expected --num-prompts"));
+      HasSubstr("does not state the number of requests sent at once, expected `num_prompts`"));
   EXPECT_EQ(case_of(latency, "--meta batch_size=8 input_len=100 output_len=10")["answered"], true);
   const json unlimited = case_of(R"({"engine": {"model": "llama-3.1-8b"},
       "world_info": {"tp_size": 1, "pp_size": 1, "world_size": 1, "issue_rate": -1},
@@ -200,7 +200,7 @@ TEST_F(ValidateResult, WhatTheFileLeavesOutOfItsEngineIsNoted) {
         .dump();
   };
   EXPECT_THAT(notes(R"(, "backend": "openai-chat")"),
-              HasSubstr("engine not stated: assumed vllm-0.19 (--engine)"));
+              HasSubstr("engine not stated: assumed vllm-0.19 (`engine`)"));
   EXPECT_THAT(notes(R"(, "backend": "vllm")"),
               HasSubstr("version of vllm not stated: assumed vllm-0.19"));
   EXPECT_THAT(notes(R"(, "backend": "vllm", "vllm_version": "0.19.0")"),

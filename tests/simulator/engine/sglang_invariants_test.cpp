@@ -15,6 +15,7 @@ namespace {
 
 EngineCase random_sglang_case(std::uint64_t seed) {
   EngineCase c = random_engine_case(seed);
+  c.engine.kv_reservation = KvReservation::paged;
   RandomStream random = random_stream(seed, "sglang");
   const std::int64_t page = c.layout.block_tokens;
   Engine& engine = c.engine;
@@ -163,7 +164,7 @@ SimulationResult run(const EngineCase& c, EngineKind kind) {
 
 TEST(SglangInvariants, EveryRequestIsServedAndNoTokenLostByEitherEngine) {
   std::int64_t preemptions = 0, hits = 0, rejected = 0, completed = 0;
-  for (std::uint64_t seed = 0; seed < trials(1500U); ++seed) {
+  for (std::uint64_t seed = 0; seed < trials(2000U); ++seed) {
     SCOPED_TRACE(seed);
     const EngineCase c = random_sglang_case(seed);
     const SimulationResult plain = run(c, EngineKind::plain);

@@ -14,6 +14,7 @@ namespace {
 
 EngineCase tensorrt_case(std::uint64_t seed, CapacityPolicy policy) {
   EngineCase c = random_engine_case(seed);
+  c.engine.kv_reservation = KvReservation::paged;
   RandomStream random = random_stream(seed, "tensorrt_case");
   c.engine.scheduler = SchedulerKind::tensorrt_llm;
   c.engine.capacity_policy = policy;
@@ -217,6 +218,7 @@ TEST(StaticAndNaiveCases, ServeEverythingAndStartNothingBesideABatch) {
     for (std::uint64_t seed = 0; seed < trials(1000U); ++seed) {
       SCOPED_TRACE(seed);
       EngineCase c = random_engine_case(seed);
+      c.engine.kv_reservation = KvReservation::paged;
       c.engine.scheduler = kind;
       c.engine.chunked_prefill = c.engine.prefix_caching = false;
       if (kind == SchedulerKind::naive) c.engine.max_num_seqs = 1;

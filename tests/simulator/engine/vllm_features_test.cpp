@@ -27,6 +27,7 @@ EngineCase case_with_features(std::uint64_t seed) {
   }
   if (one_in(random, 2)) {
     c.engine.prefix_caching = true;
+    c.engine.kv_reservation = KvReservation::paged;  // contiguous ranges are not shared
     c.engine.kv_offloading = {.size = Bytes{static_cast<double>(draw(random, 1, 60))},
                               .bandwidth = BytesPerSecond{4},
                               .latency = Seconds{0.1}};
