@@ -18,7 +18,7 @@ namespace {
 // NCCL's bus bandwidth over the link's: 315 to 348 of 450 GB/s for all-reduce over 2 and 4 H200,
 // 298 to 337 for the other collectives over 2 to 8 (NCCL 2.29), 193 to 222 of 300 over A100 (NCCL
 // 2.27; all from aiconfigurator 095f58a). DeepEP's exchange within a node: 153 of 200 GB/s on H800,
-// with the eighth of a rank's own tokens counted (docs/legacy.md of DeepEP at dd758ca).
+// with the eighth of a rank's own tokens counted (legacy.md of DeepEP at dd758ca).
 constexpr double kLinkEfficiency = 0.70;
 
 // Of a NIC's line rate: 24 of 25 GB/s is the peak per 200 Gbit/s NIC (NVIDIA/nccl-tests issue 119,
@@ -49,7 +49,7 @@ constexpr Protocol kPcieRing{.base = 6.6, .inside = 1};
 
 // DeepEP's low-latency kernels take this much longer than their bytes over the slower of NVLink
 // (0.70 of 200 GB/s) and NIC (0.96 of 50 GB/s): between nodes 35 to 44 us to dispatch and 42 to 64
-// us to combine (once 82) over 16 to 256 H800, within a node 23 and 9 us (docs/legacy.md of DeepEP
+// us to combine (once 82) over 16 to 256 H800, within a node 23 and 9 us (legacy.md of DeepEP
 // at dd758ca, 128 tokens of 7,168).
 constexpr Seconds kLowLatencyBetween{40e-6};
 constexpr Seconds kLowLatencyInside{16e-6};

@@ -221,7 +221,7 @@ void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGro
   // A token goes to each rank that has one of its experts, at the arithmetic's width, and returns
   // at the activation's; the TP ranks of one data-parallel rank share the sending. DeepEP's
   // high-throughput kernels send it once to each other node, its low-latency kernels once for each
-  // expert (docs/legacy.md and tests/legacy/test_internode.py of DeepEP at dd758ca).
+  // expert (legacy.md and test_internode.py of DeepEP at dd758ca).
   const double picked = hit(ranks, moe.experts_per_token);
   const int nodes = nodes_of(deployment.gpu, ranks);
   ExpertExchange experts{.low_latency_only = backend == All2All::deepep_low_latency};

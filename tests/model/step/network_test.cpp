@@ -75,9 +75,9 @@ Gpu h800() {
 double hit(double bins) { return bins * (1 - std::pow(1 - 1 / bins, 8)); }
 
 TEST(Network, DeepEpHighThroughputKernels) {
-  // deepseek-ai/DeepEP dd758ca, docs/legacy.md: 4,096 tokens of 7,168, top 8 in at most four nodes.
+  // deepseek-ai/DeepEP dd758ca, legacy.md: 4,096 tokens of 7,168, top 8 in at most four nodes.
   // "GB/s (RDMA)" counts a copy for every node that a token goes to, its own included
-  // (tests/legacy/test_internode.py, num_rdma_token_sent); within a node every copy counts.
+  // (test_internode.py, num_rdma_token_sent); within a node every copy counts.
   struct Case {
     int ranks;
     double nodes_at_most;
