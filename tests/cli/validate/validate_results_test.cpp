@@ -53,8 +53,8 @@ TEST_P(ResultWithoutLoad, IsNotJudgedUntilItsLoadIsGiven) {
   const json unsaid = case_of(text, "", file);
   EXPECT_EQ(unsaid["answered"], false);
   EXPECT_THAT(unsaid["reason"].get<std::string>(),
-              HasSubstr("does not state its load, expected --request-rate (inf: all at once) or "
-                        "--max-concurrency"));
+              HasSubstr("does not state its load, expected `request_rate` (inf: all at once) or "
+                        "`max_concurrency`"));
   EXPECT_EQ(case_of(text, "--request-rate 2", file)["answered"], true);
   EXPECT_EQ(case_of(text, "--max-concurrency 1", file)["answered"], true);
   EXPECT_EQ(case_of(text, "--meta request_rate=inf", file)["answered"], true);
