@@ -122,7 +122,7 @@ void set_graph_sizes(Engine& engine, const EngineOverrides& given,
   }
   std::vector<std::int64_t> sizes = given.cuda_graph_batch_sizes.value_or(std::move(by_default));
   std::ranges::sort(sizes);
-  sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   engine.graph_batch_sizes = std::move(sizes);
 }
 
