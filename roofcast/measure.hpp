@@ -60,12 +60,12 @@ struct MeasureAnswer {
   std::optional<runtime::TextbookProfile> textbook{};  // if `batch` is set
   std::int64_t completed = 0;                          // requests
   std::int64_t rejected = 0;  // requests longer than the engine or its cache takes
+  std::int64_t repeats = 1;   // runs of the load that were measured,
+  std::int64_t warm_ups = 0;  // and before them
   std::int64_t steps = 0;
   double output_tokens_per_s = 0;
   std::int64_t preemptions = 0;
   std::optional<MeasuredLatency> ttft{}, tpot{}, e2e{};  // unset: no request had one
-  std::int64_t repeats = 1;                              // runs of the load that were measured,
-  std::int64_t warm_ups = 0;                             // and before them
   std::optional<MeasuredStaircase> staircase{};          // if `naive`
   std::optional<runtime::StepComparison> prediction{};   // if a profile was given
   std::vector<std::string> notes{};                      // human-readable
