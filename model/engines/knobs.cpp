@@ -452,7 +452,7 @@ std::vector<EngineKnob> feature_knobs() {
       unshown<&O::all2all_backend, &Engine::all2all>(
           {.flag = "all2all-backend",
            .key = "all2all_backend",
-           .group = features,
+           .group = scheduler,
            .kind = choice,
            .choice = {.placeholder = "BACKEND",
                       .noun = "backend",
