@@ -176,10 +176,10 @@ struct BatchesAnswer {
 /// Throws Error if the model, GPU or engine is missing, unknown or incompatible, for counts out of
 /// range, and for sequences longer than the engine's max_model_len. Sequences that do not fit in
 /// memory are estimated anyway.
-EstimateAnswer estimate(const EstimateQuestion& question);
+EstimateAnswer estimate(const EstimateQuestion& asked);
 
 /// Throws as estimate() does. Batches that do not fit in memory are rows without times.
-BatchesAnswer estimate_batches(const BatchesQuestion& question);
+BatchesAnswer estimate_batches(const BatchesQuestion& asked);
 
 /// Whether any of the batches fits in memory.
 bool is_yes(const BatchesAnswer& answer);

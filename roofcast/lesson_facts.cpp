@@ -161,7 +161,7 @@ void add_steps(LessonFacts& facts) {
   facts.prefill =
       lesson_work(times.explain(prefill_batch(1, facts.prompt)), deployment.gpu, facts.prompt);
   facts.decode = decode_of(facts, times, 1);
-  facts.numbers.prefill = facts.prefill;
+  facts.numbers.prefill = static_cast<const LessonBatch&>(facts.prefill);
   const std::int64_t most = std::max<std::int64_t>(
       2, std::min({facts.fitting, deployment.engine.max_num_seqs, kLargestDrawn}));
   for (std::int64_t batch = 1; batch <= most; batch *= 2) {

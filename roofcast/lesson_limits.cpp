@@ -48,9 +48,10 @@ std::string beside_ridge(FlopsPerByte intensity, FlopsPerByte ridge) {
 
 LessonStep roofline(const LessonFacts& facts) {
   const LessonNumbers& numbers = facts.numbers;
-  const double bits = facts.weights.value * 8 /
-                      (to_double(facts.parameters) / to_double(facts.deployment.parallel.tensor *
-                                                               facts.deployment.parallel.pipeline));
+  const double bits =
+      facts.weights.value * 8 /
+      (to_double(facts.parameters) / to_double(std::int64_t{facts.deployment.parallel.tensor} *
+                                               facts.deployment.parallel.pipeline));
   const bool two_bytes =
       std::abs(bits - 16) < 0.5 && std::abs(facts.decode.intensity.value - 1) < 0.2;
   LessonStep step{

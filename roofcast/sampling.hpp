@@ -63,7 +63,7 @@ struct SamplingAnswer {
 /// arXiv 1904.09751, section 3.1). The order of the three is that of vLLM (Sampler.sample in
 /// vllm/v1/sample/sampler.py, apply_top_k_top_p in vllm/v1/sample/ops/topk_topp_sampler.py). Throws
 /// Error naming the knob that is out of range.
-std::vector<SampledWord> sampled(std::span<const ScoredWord> words,
+std::vector<SampledWord> sampled(std::span<const ScoredWord> given,
                                  const SamplingQuestion& question);
 
 /// The same for the lesson's words.

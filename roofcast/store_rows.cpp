@@ -110,7 +110,7 @@ std::vector<MetricName> compared_in(std::span<const Run> runs) {
     }
   }
   const std::string& summary = runs.front().row.summary;
-  std::ranges::stable_partition(found, [&](const MetricName& metric) {
+  std::stable_partition(found.begin(), found.end(), [&](const MetricName& metric) {
     return summary.find(": " + title_of(metric) + " ") != std::string::npos;
   });
   return found;

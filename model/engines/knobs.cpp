@@ -143,6 +143,7 @@ constexpr KnobRange kUpToAnHour{.min = 0, .max = 3600};
 /// Far beyond any server's adapters; more is an input error.
 constexpr double kMaxAdapters = 1'000'000;
 
+// NOLINTNEXTLINE(readability-function-size): rows of a table
 std::vector<EngineKnob> memory_knobs() {
   return {
       knob<&O::gpu_memory_utilization, &Engine::gpu_memory_utilization>(
@@ -241,6 +242,7 @@ std::vector<EngineKnob> memory_knobs() {
   };
 }
 
+// NOLINTNEXTLINE(readability-function-size): rows of a table
 std::vector<EngineKnob> scheduler_knobs() {
   return {
       knob<&O::enable_chunked_prefill, &Engine::chunked_prefill>(
@@ -435,6 +437,7 @@ std::vector<EngineKnob> scheduler_knobs() {
   };
 }
 
+// NOLINTNEXTLINE(readability-function-size): rows of a table
 std::vector<EngineKnob> feature_knobs() {
   return {
       knob<&O::sampling, &Engine::sampling>(

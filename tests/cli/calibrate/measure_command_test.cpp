@@ -45,13 +45,12 @@ TEST(Measure, ShowsTheStaircase) {
 TEST(Measure, KeepsTheStaircaseForItsReport) {
   const TemporaryFolder folder;
   const std::string store = " --store " + (folder.path() / "runs.db").string();
-  const std::string page = (folder.path() / "report.json").string();
   EXPECT_EQ(run_command(kTiny + "--repeats 2 --naive" + store).exit_code, 0);
   const std::string metrics = answer("runs 1" + store)["metrics"].dump();
   for (const char* key : {"token_000001", "token_000004_p25", "token_000004_p75", "prefill_s"}) {
     EXPECT_THAT(metrics, HasSubstr(key));
   }
-  const CommandResult report = run_command("report 1 -o json" + store);
+  const CommandResult report = run_command("report 1 --json -" + store);
   EXPECT_THAT(report.out, HasSubstr("measured_staircase")) << report.err;
 }
 

@@ -524,6 +524,29 @@ TEST(OwnEngineDefaults, NothingIsPaddedSharedOrAddedToWhatWasMeasured) {
   }
 }
 
+TEST(OwnEngineDefaults, ContiguousKAndVAreReservedToTheTokenAndNotShared) {
+  for (const char* preset : {"roofcast", "textbook"}) {
+    const Engine engine = engine_on(test::h100(), preset, {.kv_reservation = KvReservation::max});
+    EXPECT_EQ(engine.kv_reservation, KvReservation::max);
+    EXPECT_EQ(engine.block_size, 1);
+    EXPECT_FALSE(engine.prefix_caching);
+  }
+  EXPECT_EQ(engine_on(test::h100(), "roofcast",
+                      {.block_size = 64, .kv_reservation = KvReservation::oracle})
+                .block_size,
+            64);
+  EXPECT_THAT(message_of<UsageError>(
+                  test::h100(), "roofcast",
+                  {.kv_reservation = KvReservation::pow2, .enable_prefix_caching = true}),
+              HasSubstr("kv_reservation: pow2 given with enable_prefix_caching"));
+  EXPECT_THAT(message_of<UsageError>(
+                  test::h100(), "roofcast",
+                  {.kv_reservation = KvReservation::max, .kv_offloading_size = Bytes{1e9}}),
+              HasSubstr("kv_offloading_size"));
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm", {.kv_reservation = KvReservation::max}),
+              HasSubstr("not supported by vllm-0.19, expected engine roofcast or textbook"));
+}
+
 TEST(OwnEngineDefaults, TakeTheHostTimeOfTheProfile) {
   Gpu gpu = test::h100();
   gpu.measured = Measured{.graph_launch = Seconds{8e-6}, .engine_step = Seconds{3e-5}};
