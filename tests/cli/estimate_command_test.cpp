@@ -41,6 +41,13 @@ TEST(EstimateCommand, WhatDoesNotFitExitsWithThree) {
   EXPECT_THAT(one.out, HasSubstr("99.3 % of the FLOP/s unused"));
 }
 
+TEST(EstimateCommand, ExpertsExchangeByTheBackendGiven) {
+  const std::string flags =
+      "estimate --model qwen3-30b-a3b --gpu h100 --dp 2 --ep --batch 8 --isl 128 --osl 2 --ops ";
+  EXPECT_THAT(run_command(flags).out, HasSubstr("expert_gather"));
+  EXPECT_THAT(run_command(flags + "--all2all-backend deepep").out, HasSubstr("expert_dispatch"));
+}
+
 TEST(EstimateCommand, WritesAPageOfSeveralBatches) {
   const TemporaryFolder folder;
   const CommandResult result = estimate("--batch 1-64*4 --html page.html");
