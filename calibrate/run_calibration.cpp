@@ -302,8 +302,8 @@ std::string put_profile(const CalibrationData& data, const std::optional<Gpu>& k
                         CalibrationRecord& record) {
   outcome.gpu = make_profile(data, known ? &*known : nullptr);
   const std::string text = write_gpu(*outcome.gpu);
-  const std::string hash = parse_profile(text, outcome.out).hash;  // also checks that it can be
-                                                                   // read
+  std::string hash = parse_profile(text, outcome.out).hash;  // also checks that it can be
+                                                             // read
   write_profile(text, outcome, options, record);
   return hash;
 }
