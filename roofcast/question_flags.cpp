@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "model/engines/engine_features.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "planner/what_if/vary.hpp"
+#include "simulator/workload/synthetic.hpp"
 
 namespace roofcast {
 namespace {
@@ -92,21 +94,29 @@ const Flags<MemoryQuestion>& memory_flags() {
 
 const Flags<BatchesQuestion>& estimate_flags() {
   using Q = BatchesQuestion;
+  static const std::string prompt =
+      fmt::format("prompt tokens, or several, also --isl (default {})", kDefaultInputTokens);
+  static const std::string output =
+      fmt::format("generated tokens per sequence, also --osl (default {})", kDefaultOutputTokens);
   static const Flags<Q> flags = {{.name = "batch",
                                   .placeholder = "N",
                                   .help = "sequences at once, or several: 1-256*2 (default 1)",
                                   .read = into(&Q::batches, list_of(parse_batch))},
                                  {.name = "input-len",
                                   .placeholder = "TOKENS",
-                                  .help = "prompt tokens, or several, also --isl (default 1024)",
+                                  .help = prompt,
                                   .read = into(&Q::input_tokens, list_of(parse_positive)),
                                   .aliases = {"--isl"}},
                                  {.name = "output-len",
                                   .placeholder = "TOKENS",
-                                  .help = "generated tokens per sequence, also --osl (default 128)",
+                                  .help = output,
                                   .read = into(&Q::output_tokens, parse_positive),
                                   .aliases = {"--osl"}}};
   return flags;
+}
+
+void refuse_idle_flags(const MemoryQuestion& question) {
+  refuse_scheduling_knobs(question.deployment.overrides);
 }
 
 void refuse_idle_flags(const BatchesQuestion& question) {
@@ -215,10 +225,16 @@ const Flags<SamplingQuestion>& sampling_flags() {
 
 const Flags<SimulationQuestion>& simulation_flags() {
   using Q = SimulationQuestion;
-  static const Flags<Q> flags = {{.name = "explain",
-                                  .help = "which limit binds, and the gain from 10 % more of each",
-                                  .read = set_to(&Q::explain, true),
-                                  .form = FlagForm::toggle}};
+  static const Flags<Q> flags = {
+      {.name = "explain",
+       .help = "which limit binds, and the gain from 10 % more of each",
+       .read = set_to(&Q::explain, true),
+       .form = FlagForm::toggle},
+      {.name = "intervals",
+       .help = "80 % intervals of the latencies, and P(SLO met)",
+       .read = [](Q& target, const std::string&,
+                  const std::string&) { target.intervals = Intervals::always; },
+       .form = FlagForm::toggle}};
   return flags;
 }
 

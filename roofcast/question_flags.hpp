@@ -25,6 +25,7 @@ const Flags<MemoryQuestion>& memory_flags();
 const Flags<BatchesQuestion>& estimate_flags();
 
 /// Throws UsageError for flags that would change nothing: knobs that only schedule.
+void refuse_idle_flags(const MemoryQuestion& question);
 void refuse_idle_flags(const BatchesQuestion& question);
 
 /// prompt, generate, acceptance, num-speculative-tokens, draft-pass-time.

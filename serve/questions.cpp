@@ -244,6 +244,7 @@ MemoryQuestion asked_memory(const Json& body, const ApiLimits& limits) {
   }();
   Q question;
   read_body(question, flags, body);
+  refuse_idle_flags(question);
   check_deployment(question.deployment, limits);
   return question;
 }
