@@ -67,7 +67,8 @@ Pool pool_of(const PoolScenario& asked, const PoolRun& run, const StepTime* step
                   .step_time = step_time};
   pool.ranks = run.deployment.parallel.data;
   pool.lockstep = steps_in_lockstep(asked, run.deployment.model);
-  if (asked.rank_router) pool.rank_router.policy = *asked.rank_router;
+  pool.rank_router.policy =
+      asked.rank_router.value_or(default_rank_router(run.deployment.engine.scheduler));
   pool.autoscaling = asked.autoscaling;
   return pool;
 }
