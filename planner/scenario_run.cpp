@@ -9,7 +9,7 @@
 #include "base/wording.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/step/scaled_step_time.hpp"
-#include "planner/capacity/step_census.hpp"
+#include "planner/step_census.hpp"
 #include "simulator/engine/batching_policy.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/simulate.hpp"
