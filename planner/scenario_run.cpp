@@ -75,7 +75,7 @@ Pool pool_of(const PoolScenario& asked, const PoolRun& run, const StepTime* step
 
 SimulationResult simulate_on(const SimulationRun& run, std::span<const PoolRun> pools,
                              std::span<const StepTime* const> step_times,
-                             const ProgressFunction& progress) {
+                             const Progress& progress) {
   return simulate(cluster_of(run.scenario, pools, step_times), run.workload,
                   {.max_concurrency = run.scenario.max_concurrency,
                    .slo = run.scenario.slo,
@@ -147,7 +147,7 @@ SimulationRun prepare_simulation(const Scenario& scenario,
   return run;
 }
 
-ProgressFunction ended_by(const SimulationRun& run, const ProgressFunction& progress) {
+Progress ended_by(const SimulationRun& run, const Progress& progress) {
   if (!run.stopped) return progress;
   return [&run, progress](std::int64_t done, std::int64_t total) {
     return !run.stopped() && (!progress || progress(done, total));
@@ -161,7 +161,7 @@ PoolStepTimes step_times_of(const SimulationRun& run) {
 }
 
 std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,
-                                           const ProgressFunction& progress) {
+                                           const Progress& progress) {
   std::deque<CountedSteps> counted;
   std::vector<const StepTime*> seams;
   for (std::size_t i = 0; i < run.pools.size(); ++i) {
@@ -181,8 +181,7 @@ std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTim
 }
 
 SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTimes& step_times,
-                                    const Deviations& deviations,
-                                    const ProgressFunction& progress) {
+                                    const Deviations& deviations, const Progress& progress) {
   std::vector<PoolRun> pools = run.pools;
   std::deque<ScaledStepTime> scaled;
   std::vector<const StepTime*> seams;
