@@ -31,6 +31,19 @@ SimulationOutcome simulate_with_progress(SimulationRun run, const CommandContext
       std::move(run), [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
 }
 
+void add_intervals_with_progress(SimulationOutcome& outcome, const SimulateOptions& options,
+                                 const CommandContext& context) {
+  if (options.no_intervals) return;
+  bool complete = true;
+  {
+    ProgressBar bar(context.err, "simulations");
+    complete =
+        add_intervals(outcome, options.question.intervals,
+                      [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+  }
+  if (!complete) context.err << outcome.answer.notes.back() << "\n";
+}
+
 void explain_with_progress(SimulationOutcome& outcome, const CommandContext& context) {
   bool complete = true;
   {
@@ -107,6 +120,7 @@ int run_simulate(CommandContext& context) {
     context.err << "run " << id << " stored in " << options.store_path << " (roofcast runs " << id
                 << " --store " << options.store_path << ")\n";
   }
+  add_intervals_with_progress(outcome, options, context);
   if (options.question.explain) explain_with_progress(outcome, context);
   print(document_of(outcome), common->output, context.out);
   return is_yes(outcome.answer) ? kExitDone : kExitNo;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/numbers.hpp"
+#include "planner/deploy.hpp"
 #include "planner/step_description.hpp"
 #include "simulator/engine/batching_policy.hpp"
 
@@ -78,6 +79,21 @@ void note_max_tokens(std::vector<std::string>& notes, const SimulationRun& run) 
 }
 
 /// What the numbers assume and leave out.
+/// Of engines named by a version that their presets were not compared with.
+std::vector<std::string> notes_on_versions(const Scenario& scenario) {
+  std::vector<std::string> names = {scenario.engine};
+  if (scenario.cluster) {
+    for (const PoolScenario& pool : scenario.cluster->pools) {
+      if (pool.engine) names.push_back(*pool.engine);
+    }
+  }
+  std::vector<std::string> notes;
+  for (const std::string& name : names) {
+    if (const auto note = uncompared_version(engine_choice(name).preset)) notes.push_back(*note);
+  }
+  return notes;
+}
+
 std::vector<std::string> notes_on(const SimulationRun& run,
                                   const std::vector<StepEstimate>& steps) {
   std::vector<std::string> notes;
@@ -96,6 +112,8 @@ std::vector<std::string> notes_on(const SimulationRun& run,
   }
   const std::vector<std::string> of_cluster = notes_on_cluster(run.scenario, run.pools);
   notes.insert(notes.end(), of_cluster.begin(), of_cluster.end());
+  const std::vector<std::string> uncompared = notes_on_versions(run.scenario);
+  notes.insert(notes.end(), uncompared.begin(), uncompared.end());
   const std::vector<std::string>& of_model = run.pools.front().deployment.model.notes;
   notes.insert(notes.end(), of_model.begin(), of_model.end());
   return notes;

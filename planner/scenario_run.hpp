@@ -29,8 +29,8 @@ struct PoolRun {
   /// Relative standard deviation of the times of the steps that its engines ran. Filled in by
   /// simulate_sampled.
   double step_uncertainty = 0;
-  /// Utilisation of each GPU while a step is in progress, 0 to 1, from a sample of those steps
-  /// (StepSummary). Filled in by simulate_sampled.
+  /// Utilisation of each GPU while a step is in progress, 0 to 1 (StepUse). Filled in by
+  /// simulate_sampled.
   double mfu = 0;
   double mbu = 0;
 };

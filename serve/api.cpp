@@ -90,6 +90,7 @@ ApiAnswer simulated(const AskedSimulation& asked, const std::string& store_path,
   if (outcome.answer.stopped) throw_stopped();
   std::optional<std::int64_t> id;
   if (store) id = store_simulation(*store, outcome.run, asked.command_line);
+  add_intervals(outcome, asked.question.intervals, until(stopped));
   if (asked.question.explain) explain(outcome, until(stopped));
   ApiAnswer answer = verdict(is_yes(outcome.answer), to_json(outcome.answer));
   if (id) answer.body["run"] = *id;

@@ -53,10 +53,12 @@ struct EngineOverrides {
   std::optional<std::int64_t> long_prefill_token_threshold{};
   std::optional<double> watermark{};
   std::optional<QueueOrder> scheduling_policy{};
-  std::optional<SamplingKind> sampling{};             // unset: the model's default
-  std::optional<std::int64_t> max_prefill_tokens{};   // SGLang
-  std::optional<double> schedule_conservativeness{};  // SGLang
-  std::optional<bool> enable_mixed_chunk{};           // SGLang
+  std::optional<SamplingKind> sampling{};                 // unset: the model's default
+  std::optional<std::int64_t> max_prefill_tokens{};       // SGLang
+  std::optional<double> schedule_conservativeness{};      // SGLang
+  std::optional<bool> enable_mixed_chunk{};               // SGLang
+  std::optional<std::int64_t> scheduler_recv_interval{};  // SGLang
+  std::optional<std::int64_t> stream_interval{};
   std::optional<std::int64_t> num_speculative_tokens{};
   std::optional<DraftMethod> speculative_method{};
   std::optional<double> acceptance_rate{};  // per draft, if those before it were accepted
@@ -70,6 +72,8 @@ struct EngineOverrides {
   std::optional<Seconds> kv_offloading_latency{};
   std::optional<CapacityPolicy> capacity_scheduler_policy{};  // TRT-LLM
   std::optional<ChunkingPolicy> context_chunking_policy{};    // TRT-LLM
+  std::optional<std::int64_t> batch_wait_timeout_iters{};     // TRT-LLM
+  std::optional<double> batch_wait_max_tokens_ratio{};        // TRT-LLM
   std::optional<All2All> all2all_backend{};                   // unset: the engine's
   std::optional<double> expert_power_law{};                   // unset: experts are picked evenly
   std::optional<Bytes> overhead{};                            // textbook rule: fixed, per GPU
@@ -151,11 +155,16 @@ struct Engine {
   std::int64_t max_prefill_tokens = 16384;  // SGLang
   double schedule_conservativeness = 1.0;   // SGLang
   bool mixed_chunk = false;                 // SGLang
+  std::int64_t recv_interval = 1;           // SGLang: decode steps between looks for new requests
+  std::int64_t stream_interval = 1;         // tokens in one chunk of the stream, but for the first
   Speculation speculation{};
   LoraServing lora{};
   KvOffloading kv_offloading{};
   CapacityPolicy capacity_policy = CapacityPolicy::guaranteed_no_evict;      // TRT-LLM
   ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
+  std::int64_t batch_wait_iterations = 0;  // TRT-LLM: that prompts wait at most for more of them
+  double batch_wait_ratio = 0;             // TRT-LLM: share of the token budget that ends the wait
+  bool counts_cached = false;              // TRT-LLM: cached prefixes count before a request starts
   All2All all2all = All2All::allgather_reducescatter;  // of experts on data-parallel ranks
   /// Exponent of a power law of the experts' picks, for times measured with one; 0: even.
   double expert_power_law = 0;
@@ -201,8 +210,10 @@ struct EngineSetting {
 /// One engine in one range of versions.
 struct EnginePreset {
   std::string name{};
-  std::string summary{};                  // one line for --help and errors
-  int first_minor = 0;                    // of versions 0.x: the first x in the range
+  std::string summary{};   // one line for --help and errors
+  int first_minor = 0;     // of versions 0.x: the first x in the range; of 1.x 100 + x
+  int first_compared = 0;  // the versions, counted so, whose source or runs its
+  int last_compared = 0;   // values are from; 0: any
   bool refuses_longer_than_model = true;  // a max_model_len beyond what the config states
   std::vector<QueueOrder> orders{QueueOrder::fcfs, QueueOrder::priority};  // that it supports
   /// Number formats of the KV cache that it takes besides the model's own; empty: any.
@@ -222,6 +233,11 @@ const std::vector<EnginePreset>& engine_presets();
 /// the one whose behaviour it shares. Throws Error with the nearest names if there is none.
 const EnginePreset& find_preset(std::string_view name);
 
+/// A warning if `name` states a version that its preset's values were not compared with, so that
+/// the nearest version answers; nullopt if it was, or if none is stated. Precondition:
+/// find_preset() finds it.
+std::optional<std::string> uncompared_version(std::string_view name);
+
 /// The engine as it would start for this model on these GPUs. Throws Error naming the nearest
 /// preset if `preset` is unknown, and if overrides contradict each other (max_num_batched_tokens <
 /// max_num_seqs) or are out of range (utilisation outside (0, 1], ...).
@@ -231,6 +247,12 @@ Engine resolve_engine(std::string_view preset, const EngineOverrides& overrides,
 /// The same for a preset that need not be one of engine_presets().
 Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& overrides,
                       const Transformer& model, const Gpu& gpu, const Parallelism& parallel);
+
+/// Whether the next step's requests are chosen while the current one runs. With drafts they are
+/// chosen when the accepted ones are known, although asynchronous scheduling hides the host's work.
+inline bool decides_ahead(const Engine& engine) {
+  return engine.async_scheduling && !engine.speculation.on();
+}
 
 /// The batch size that runs when `sequences` decode: the next captured size, or `sequences` itself
 /// if graphs are off, are not padded to, or it exceeds the largest.

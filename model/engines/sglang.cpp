@@ -127,6 +127,8 @@ const EngineDescription& sglang_description() {
       .names = {"sglang", "sgl"},
       .presets = {{.name = "sglang",
                    .summary = "SGLang: one-token pages, prefill first, static memory fraction",
+                   .first_compared = 5,
+                   .last_compared = 5,
                    .orders = {QueueOrder::fcfs, QueueOrder::longest_prefix,
                               QueueOrder::longest_output},
                    // 0.5.15, kv_cache_dtype: fp8_e5m2, fp8_e4m3, mxfp8, bf16, nvfp4 and other fp4.

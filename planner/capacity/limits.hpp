@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/capacity/step_census.hpp"
 #include "planner/scenario_run.hpp"
+#include "planner/step_census.hpp"
 #include "simulator/results/verdict.hpp"
 
 namespace roofcast {

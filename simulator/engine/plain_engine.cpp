@@ -26,6 +26,7 @@ PlainEngine::PlainEngine(const Replica& replica, RequestTable& table, TokenGaps&
 std::optional<Nanoseconds> PlainEngine::start_step(Nanoseconds now) {
   assert(!in_progress_);
   if (next_.empty()) decide(now, next_);
+  if (next_.empty() && !state_.arrived.empty()) decide(now, next_);  // which now looks for them
   if (next_.empty()) return std::nullopt;
   std::swap(step_, next_);
   next_.plan.clear();
@@ -37,7 +38,7 @@ std::optional<Nanoseconds> PlainEngine::start_step(Nanoseconds now) {
   // Asynchronous scheduling decides the next step as soon as this one is submitted
   // (step_with_batch_queue in vllm/v1/engine/core.py): anything that arrives or finishes while this
   // one runs is seen one step later.
-  if (state_.engine.async_scheduling) decide(now, next_);
+  if (decides_ahead(state_.engine)) decide(now, next_);
   return step_end_;
 }
 

@@ -62,19 +62,36 @@ double ratio_after_retraction(const EngineState& state, const std::vector<Reques
 
 }  // namespace
 
+/// Looks for new requests every recv_interval decode steps, at once after a step with prompts, and
+/// while nothing runs (0.5.15, scheduler_components/recv_skipper.py, handle: a counter to which a
+/// decode adds 1 and a prefill 1000; an idle loop spins). All that have arrived are taken together.
+/// Steps are counted, so an engine that advances many decodes at once need not report them.
+void SglangPolicy::receive(EngineState& state) {
+  const std::int64_t interval = state.engine.recv_interval;
+  const std::int64_t step = state.counters.steps;
+  if (step > look_) look_ += (step - look_ + interval - 1) / interval * interval;
+  if (step < look_) return;
+  for (RequestId id : state.arrived) state.waiting.push_back(id, state[id].priority);
+  state.arrived.clear();
+}
+
 void SglangPolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
+  receive(state);
   settle(state);
   prefill(state, plan);
   if (!plan.scheduled.empty()) {
     ratio_.count_prefill();
+    look_ = state.counters.steps + 1;
     return;
   }
   decode(state, plan);
+  if (plan.scheduled.empty()) look_ = state.counters.steps;
   if (state.running.empty() && state.waiting.empty()) ratio_.reset(state.counters.steps);
 }
 
 std::optional<bool> SglangPolicy::schedule_around(EngineState& state, Nanoseconds,
                                                   const DecodeLoad& load, StepPlan&) {
+  receive(state);
   settle(state);
   const bool looks_at_queue = chunked_ || (!state.waiting.empty() && !full_);
   if (looks_at_queue || load.sequences == 0 || !load.others.empty()) return std::nullopt;
@@ -90,7 +107,7 @@ std::optional<bool> SglangPolicy::schedule_around(EngineState& state, Nanosecond
 void SglangPolicy::settle(EngineState& state) {
   if (!prefix_) prefix_.emplace(state);
   prefix_->forget_taken(state);
-  const std::int64_t last = state.counters.steps - (state.engine.async_scheduling ? 2 : 1);
+  const std::int64_t last = state.counters.steps - (decides_ahead(state.engine) ? 2 : 1);
   std::erase_if(computed_, [&](const Computed& computed) {
     if (computed.step > last) return false;
     prefix_->keep(state, computed.request, computed.tokens);

@@ -38,6 +38,7 @@ class SglangPolicy final : public BatchingPolicy {
     std::int64_t step = 0;
   };
 
+  void receive(EngineState& state);
   void settle(EngineState& state);
   void prefill(EngineState& state, StepPlan& plan);
   void admit(EngineState& state, PrefillBudget& budget, StepPlan& plan);
@@ -53,6 +54,7 @@ class SglangPolicy final : public BatchingPolicy {
   std::optional<RequestId> chunked_;  // the prompt that was chunked and continues next
   std::vector<Computed> computed_;    // not yet in the prefix cache
   bool full_ = false;                 // no request is admitted until a running one leaves
+  std::int64_t look_ = 0;  // step before which it last looked, or next looks, for requests
 };
 
 }  // namespace roofcast

@@ -208,6 +208,18 @@ std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanosecond
   return load.sequences > 0;
 }
 
+/// Every step ends with one pass of the draft model per proposed token: the first over the tokens
+/// that the target computed, the others over one of each sequence (vLLM 0.19, v1/spec_decode/
+/// eagle.py, propose).
+Seconds draft_time(const EngineState& state, const StepPlan& plan) {
+  const Speculation& speculation = state.engine.speculation;
+  std::int64_t tokens = 0;
+  for (const ScheduledTokens& one : plan.scheduled) tokens += one.tokens;
+  const Seconds first = draft_pass_time(speculation, tokens);
+  const Seconds later = draft_pass_time(speculation, std::ssize(plan.scheduled));
+  return first + later * static_cast<double>(speculation.draft_tokens - 1);
+}
+
 void VllmV1Policy::schedule(EngineState& state, Nanoseconds now, StepPlan& plan) {
   decided_ = now;
   const std::int64_t budget = schedule_running(state, plan, admission_.offload);
@@ -216,11 +228,8 @@ void VllmV1Policy::schedule(EngineState& state, Nanoseconds now, StepPlan& plan)
   } else {
     plan.added += RunningAdapters(state, plan).time();
   }
-  const Speculation& speculation = state.engine.speculation;
-  // Every step ends with one pass of the draft model per proposed token.
-  if (!plan.scheduled.empty()) {
-    plan.added += speculation.draft_pass * static_cast<double>(speculation.draft_tokens);
-  }
+  if (state.engine.speculation.on() && !plan.scheduled.empty())
+    plan.added += draft_time(state, plan);
 }
 
 std::optional<Nanoseconds> VllmV1Policy::next_wake(const EngineState&) const {
