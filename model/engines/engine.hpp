@@ -77,6 +77,7 @@ struct EngineOverrides {
   std::optional<std::int64_t> batch_wait_timeout_iters{};     // TRT-LLM
   std::optional<double> batch_wait_max_tokens_ratio{};        // TRT-LLM
   std::optional<All2All> all2all_backend{};                   // unset: the engine's
+  std::optional<double> expert_power_law{};                   // unset: experts are picked evenly
   std::optional<Bytes> overhead{};                            // textbook rule: fixed, per GPU
   std::optional<Bytes> weight_bytes{};  // whole checkpoint; used only by the memory plan
 };
@@ -176,9 +177,11 @@ struct Engine {
   double batch_wait_ratio = 0;             // TRT-LLM: share of the token budget that ends the wait
   bool counts_cached = false;              // TRT-LLM: cached prefixes count before a request starts
   All2All all2all = All2All::allgather_reducescatter;  // of experts on data-parallel ranks
-  Bytes overhead{};                                    // textbook rule
-  std::optional<Bytes> weight_bytes{};                 // memory plan only: whole checkpoint
-  bool eager = false;  // PyTorch runs every step operator by operator, uncompiled
+  /// Exponent of a power law of the experts' picks, for times measured with one; 0: even.
+  double expert_power_law = 0;
+  Bytes overhead{};                     // textbook rule
+  std::optional<Bytes> weight_bytes{};  // memory plan only: whole checkpoint
+  bool eager = false;                   // PyTorch runs every step operator by operator, uncompiled
   std::vector<std::int64_t> graph_batch_sizes{};  // captured decode batch sizes, ascending
   bool graph_padding = true;     // decode batches are padded to the next captured size
   bool exact_graphs = false;     // decode batches run as fast as in graphs of exactly their size

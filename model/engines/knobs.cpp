@@ -544,6 +544,18 @@ std::vector<EngineKnob> feature_knobs() {
                      "once to each rank (and node) that has one of their experts, or once for each "
                      "expert.",
            .examples = {"deepep_high_throughput"}}),
+      unshown<&O::expert_power_law, &Engine::expert_power_law>(
+          {.flag = "expert-power-law",
+           .key = "expert_power_law",
+           .group = scheduler,
+           .kind = number,
+           .range = {.min = 0.01, .max = 10},
+           .help = "exponent of a power law of the experts' picks, where times were measured with "
+                   "it (default: picked evenly)",
+           .effect = "How unevenly experts are picked: the exponent of a power law of their picks, "
+                     "for profiles whose experts were timed with it (1.01 and 1.2 in "
+                     "aiconfigurator's tables). Default: evenly.",
+           .examples = {1.2}}),
       knob<&O::num_speculative_tokens>({.flag = "num-speculative-tokens",
                                         .key = "num_speculative_tokens",
                                         .group = features,
