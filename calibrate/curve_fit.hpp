@@ -17,7 +17,8 @@ struct TimedPoint {
   OperatorShape shape{};
   std::string kernel{};
   MeasuredPoint point{};
-  std::string name{};  // for messages
+  std::string name{};     // for messages
+  std::size_t table = 0;  // of imported rows: the file it comes from
 };
 
 /// Non-negative coefficients of floor, FLOPs, bytes and waves that minimise the squared relative

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -64,7 +65,7 @@ std::string kernel_of(const TableFile& table) {
 void add_row(const TableFile& table, OperatorShape shape, double x, double y, ImportedRows& rows) {
   const auto latency = table.number("latency");
   if (!latency) {
-    leave_out(rows.refused, kNoNumber, table.place());
+    leave_out(rows, Fate::refused, kNoNumber, table.place());
     return;
   }
   add_point(rows, {.shape = std::move(shape),
@@ -80,14 +81,14 @@ void add_row(const TableFile& table, OperatorShape shape, double x, double y, Im
 void read_gemm(const TableFile& table, ImportedRows& rows) {
   const auto format = format_of(table.text("gemm_dtype"));
   if (!format) {
-    leave_out(rows.unused, "number format " + table.text("gemm_dtype"), table.place());
+    leave_out(rows, Fate::unused, "number format " + table.text("gemm_dtype"), table.place());
     return;
   }
   const auto m = table.count("m", 1);
   const auto n = table.count("n", 1);
   const auto k = table.count("k", 1);
   if (!m || !n || !k) {
-    leave_out(rows.refused, kNoNumber, table.place());
+    leave_out(rows, Fate::refused, kNoNumber, table.place());
     return;
   }
   add_row(table, {.family = OperatorFamily::gemm, .format = *format, .outputs = *n, .inputs = *k},
@@ -123,7 +124,7 @@ std::optional<std::string> attention_of_no_use(const TableFile& table, bool cont
 void read_attention(const TableFile& table, ImportedRows& rows) {
   const bool context = table.text("op_name").starts_with("context");
   if (const auto reason = attention_of_no_use(table, context)) {
-    leave_out(rows.unused, *reason, table.place());
+    leave_out(rows, Fate::unused, *reason, table.place());
     return;
   }
   const auto batch = table.count("batch_size", 1);
@@ -133,7 +134,7 @@ void read_attention(const TableFile& table, ImportedRows& rows) {
   auto kv_heads = table.count("num_key_value_heads");
   const auto head_dim = table.count("head_dim", 1);
   if (!batch || !isl || !step || !heads || !kv_heads || !head_dim || *kv_heads > *heads) {
-    leave_out(rows.refused, kNoNumber, table.place());
+    leave_out(rows, Fate::refused, kNoNumber, table.place());
     return;
   }
   if (*kv_heads == 0) kv_heads = heads;
@@ -151,16 +152,16 @@ void read_attention(const TableFile& table, ImportedRows& rows) {
 void read_moe(const TableFile& table, ImportedRows& rows) {
   const auto format = format_of(table.text("moe_dtype"));
   if (!format) {
-    leave_out(rows.unused, "number format " + table.text("moe_dtype"), table.place());
+    leave_out(rows, Fate::unused, "number format " + table.text("moe_dtype"), table.place());
     return;
   }
   if (table.text("distribution") != "balanced") {
-    leave_out(rows.unused, "unevenly chosen experts: the model assumes balanced ones",
+    leave_out(rows, Fate::unused, "unevenly chosen experts: the model assumes balanced ones",
               table.place());
     return;
   }
   if (table.text("moe_ep_size") != "1") {
-    leave_out(rows.unused, "experts spread over GPUs: tokens per rank are not stated",
+    leave_out(rows, Fate::unused, "experts spread over GPUs: tokens per rank are not stated",
               table.place());
     return;
   }
@@ -172,7 +173,7 @@ void read_moe(const TableFile& table, ImportedRows& rows) {
   const auto ranks = table.count("moe_tp_size", 1);
   if (!tokens || !hidden || !width || !picked || !experts || !ranks || *picked > *experts ||
       *width % *ranks != 0) {
-    leave_out(rows.refused, kNoNumber, table.place());
+    leave_out(rows, Fate::refused, kNoNumber, table.place());
     return;
   }
   add_row(table,
@@ -188,13 +189,14 @@ void read_moe(const TableFile& table, ImportedRows& rows) {
 
 void read_latent(const TableFile& table, ImportedRows& rows) {
   if (!table.text("op_name").starts_with("generation")) {
-    leave_out(rows.unused, "prefill of latent attention: keys and values are expanded separately",
+    leave_out(rows, Fate::unused,
+              "prefill of latent attention: keys and values are expanded separately",
               table.place());
     return;
   }
   const auto cache = cache_of(table.text("kv_cache_dtype"));
   if (!cache) {
-    leave_out(rows.unused, "KV cache of " + table.text("kv_cache_dtype"), table.place());
+    leave_out(rows, Fate::unused, "KV cache of " + table.text("kv_cache_dtype"), table.place());
     return;
   }
   const auto batch = table.count("batch_size", 1);
@@ -202,7 +204,7 @@ void read_latent(const TableFile& table, ImportedRows& rows) {
   const auto step = table.count("step");
   const auto heads = table.count("num_heads", 1);
   if (!batch || !isl || !step || !heads) {
-    leave_out(rows.refused, kNoNumber, table.place());
+    leave_out(rows, Fate::refused, kNoNumber, table.place());
     return;
   }
   add_row(table,
@@ -221,7 +223,7 @@ void read_message(const TableFile& table, Exchange exchange, ImportedRows& rows)
   const auto ranks = table.count("num_gpus", 2);
   const auto elements = table.count("message_size", 1);
   if (!ranks || !elements) {
-    leave_out(rows.refused, kNoNumber, table.place());
+    leave_out(rows, Fate::refused, kNoNumber, table.place());
     return;
   }
   add_row(table,
@@ -233,7 +235,7 @@ void read_message(const TableFile& table, Exchange exchange, ImportedRows& rows)
 
 void read_all_reduce(const TableFile& table, ImportedRows& rows) {
   if (table.text("kernel_source").ends_with("_eager")) {
-    leave_out(rows.unused, "all-reduce launched outside a graph", table.place());
+    leave_out(rows, Fate::unused, "all-reduce launched outside a graph", table.place());
     return;
   }
   read_message(table, Exchange::all_reduce, rows);
@@ -241,7 +243,7 @@ void read_all_reduce(const TableFile& table, ImportedRows& rows) {
 
 void read_nccl(const TableFile& table, ImportedRows& rows) {
   if (table.text("nccl_dtype") != "half") {
-    leave_out(rows.unused, "collective of " + table.text("nccl_dtype"), table.place());
+    leave_out(rows, Fate::unused, "collective of " + table.text("nccl_dtype"), table.place());
     return;
   }
   const std::string& op = table.text("op_name");
@@ -249,35 +251,39 @@ void read_nccl(const TableFile& table, ImportedRows& rows) {
   if (op == "reduce_scatter") return read_message(table, Exchange::reduce_scatter, rows);
   if (op == "all_gather") return read_message(table, Exchange::all_gather, rows);
   if (op == "alltoall") return read_message(table, Exchange::all_to_all, rows);
-  leave_out(rows.unused, "collective " + op, table.place());
+  leave_out(rows, Fate::unused, "collective " + op, table.place());
 }
 
 /// A kind of table, identified by columns that only it has.
 struct Kind {
+  const char* name;
   std::vector<std::string_view> columns;
   void (*read)(const TableFile&, ImportedRows&);
 };
 
 void leave_module(const TableFile& table, ImportedRows& rows) {
-  leave_out(rows.unused, "whole attention modules: their projections are in the gemm table",
+  leave_out(rows, Fate::unused, "whole attention modules: their projections are in the gemm table",
             table.place());
 }
 
 /// In order of precedence: the first kind that matches is used.
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
-      {{"gemm_type", "op_name"}, leave_module},
-      {{"gemm_dtype", "m", "n", "k"}, read_gemm},
-      {{"attn_dtype", "kv_cache_dtype", "op_name", "batch_size", "isl", "num_heads",
+      {"attention module", {"gemm_type", "op_name"}, leave_module},
+      {"gemm", {"gemm_dtype", "m", "n", "k"}, read_gemm},
+      {"attention",
+       {"attn_dtype", "kv_cache_dtype", "op_name", "batch_size", "isl", "num_heads",
         "num_key_value_heads", "head_dim", "step"},
        read_attention},
-      {{"moe_dtype", "num_tokens", "hidden_size", "inter_size", "topk", "num_experts",
+      {"moe",
+       {"moe_dtype", "num_tokens", "hidden_size", "inter_size", "topk", "num_experts",
         "moe_tp_size", "moe_ep_size", "distribution"},
        read_moe},
-      {{"mla_dtype", "kv_cache_dtype", "op_name", "num_heads", "batch_size", "isl", "step"},
+      {"mla",
+       {"mla_dtype", "kv_cache_dtype", "op_name", "num_heads", "batch_size", "isl", "step"},
        read_latent},
-      {{"allreduce_dtype", "num_gpus", "message_size"}, read_all_reduce},
-      {{"nccl_dtype", "op_name", "num_gpus", "message_size"}, read_nccl},
+      {"all-reduce", {"allreduce_dtype", "num_gpus", "message_size"}, read_all_reduce},
+      {"nccl", {"nccl_dtype", "op_name", "num_gpus", "message_size"}, read_nccl},
   };
   return all;
 }
@@ -296,20 +302,29 @@ const Kind& kind_of(const TableFile& table, const std::string& path) {
 
 }  // namespace
 
-void read_aiconfigurator(const std::string& path, ImportedRows& rows) {
+void read_aiconfigurator(const std::string& path, ImportedRows& rows, const OtherDevice& other) {
   TableFile table(path);
   const Kind& kind = kind_of(table, path);
+  begin_table(rows, path, kind.name);
+  std::map<std::string, bool> others;
   while (table.next()) {
-    ++rows.rows;
+    count_row(rows);
     if (!table.whole()) {
-      leave_out(rows.refused, "number of fields differs from the header's", table.place());
+      leave_out(rows, Fate::refused, "number of fields differs from the header's", table.place());
       continue;
     }
-    if (!table.text("device").empty()) ++rows.devices[table.text("device")];
+    const std::string& device = table.text("device");
+    const auto [place, fresh] = others.try_emplace(device, false);
+    if (fresh && other) place->second = other(device);
+    if (place->second) {
+      leave_out(rows, Fate::unused, "measured on " + device, table.place());
+      continue;
+    }
+    if (!device.empty()) ++rows.devices[device];
     add_version(rows, framework_of(table.text("framework")), table.text("version"));
     kind.read(table, rows);
   }
-  if (rows.rows == 0) throw Error(path + ": a header without rows");
+  if (rows.tables.back().rows == 0) throw Error(path + ": a header without rows");
 }
 
 }  // namespace roofcast

@@ -8,14 +8,19 @@
 //   collectives     the engine's own all-reduce inside graphs, and NCCL
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "calibrate/tables/imported_rows.hpp"
 
 namespace roofcast {
 
-/// Adds the file's contents to `rows`. Throws Error if it is not one of these tables, naming what
-/// is missing.
-void read_aiconfigurator(const std::string& path, ImportedRows& rows);
+/// Whether rows of the device of that name are of no use here.
+using OtherDevice = std::function<bool(const std::string& device)>;
+
+/// Adds the file's contents to `rows`; those of another device are left out. Throws Error if it is
+/// not one of these tables, naming its columns.
+void read_aiconfigurator(const std::string& path, ImportedRows& rows,
+                         const OtherDevice& other = {});
 
 }  // namespace roofcast

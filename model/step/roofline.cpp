@@ -16,9 +16,6 @@ constexpr double kDecodeComputeEfficiency = 0.65;
 // four GPUs whose curves set the default of decode attention (efficiency.cpp).
 constexpr double kPrefillMemoryEfficiency = 0.75;
 
-// Share of the stated limits up to which a timed point is accepted.
-constexpr double kAboveStatedLimits = 1.10;
-
 /// Bytes of a step's activations that fit in the L2 cache, and those that do not, over all calls.
 struct Activations {
   Bytes cached{};

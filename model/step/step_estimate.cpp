@@ -88,12 +88,19 @@ OperatorEstimate captured(OperatorEstimate estimate, Seconds saving) {
 }  // namespace
 
 StepEstimate sum_of(const std::vector<StepEstimate>& steps) {
+  return sum_of(steps, std::vector<double>(steps.size(), 1.0));
+}
+
+StepEstimate sum_of(const std::vector<StepEstimate>& steps, const std::vector<double>& weights) {
   StepEstimate sum;
-  for (const StepEstimate& step : steps) {
-    sum.total += step.total;
-    sum.device += step.device;
-    sum.host += step.host;
-    sum.operators.insert(sum.operators.end(), step.operators.begin(), step.operators.end());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    sum.total += steps[i].total * weights[i];
+    sum.device += steps[i].device * weights[i];
+    sum.host += steps[i].host * weights[i];
+    for (OperatorEstimate part : steps[i].operators) {
+      part.time = part.time * weights[i];
+      sum.operators.push_back(std::move(part));
+    }
   }
   sum.relative_uncertainty = combined_uncertainty(sum.operators, sum.host, sum.total);
   return sum;
