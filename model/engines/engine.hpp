@@ -270,6 +270,15 @@ inline bool decides_ahead(const Engine& engine) {
 /// state at the end of a block, from which a hit restarts (0.19, MambaSpec.max_memory_usage_bytes).
 CacheRules cache_rules(const Engine& engine);
 
+/// Slots of the cache that a decode of SGLang or TensorRT-LLM must have beyond what is computed:
+/// its token and the drafts. SGLang keeps them twice (0.5.15, mem_cache/allocation_sizing.py,
+/// get_alloc_reserve_per_decode).
+inline std::int64_t decode_slots(const Engine& engine) {
+  const std::int64_t slots = 1 + engine.speculation.draft_tokens;
+  const bool twice = engine.speculation.on() && engine.scheduler == SchedulerKind::sglang;
+  return twice ? 2 * slots : slots;
+}
+
 /// The batch size that runs when `sequences` decode: the next captured size, or `sequences` itself
 /// if graphs are off, are not padded to, or it exceeds the largest.
 std::int64_t padded_batch(const Engine& engine, std::int64_t sequences);

@@ -228,6 +228,13 @@ MemoryDivision divide_for_textbook(const Deployment& deployment) {
 
 }  // namespace
 
+Transformer with_draft_layer(const Deployment& deployment) {
+  Transformer model = deployment.model;
+  const bool drafts = deployment.engine.speculation.reads_hidden_states();
+  if (drafts && deployment.parallel.pipeline == 1) model.layers.push_back(model.layers.back());
+  return model;
+}
+
 std::vector<MemoryTerm> weight_terms(const Deployment& deployment) {
   const Parallelism& parallel = deployment.parallel;
   const std::string share = per_rank_note(parallel);
@@ -251,6 +258,18 @@ std::vector<MemoryTerm> weight_terms(const Deployment& deployment) {
     terms.push_back({.name = "weights.not_itemised",
                      .detail = "difference between checkpoint files and the count above",
                      .bytes = difference});
+  }
+  if (deployment.engine.speculation.reads_hidden_states()) {
+    Bytes draft;
+    for (const PartBytes& part : weight_bytes_by_part(with_draft_layer(deployment), parallel)) {
+      draft += part.bytes;
+    }
+    for (const PartBytes& part : weight_bytes_by_part(deployment.model, parallel)) {
+      draft = draft - part.bytes;
+    }
+    add_if_any(terms, {.name = "weights.draft",
+                       .detail = "one layer that drafts, as the model's last" + share,
+                       .bytes = draft});
   }
   return terms;
 }
