@@ -98,7 +98,7 @@ TEST(EnginePresets, TheV0EngineIsRefused) {
 }
 
 TEST(EnginePresets, AreListedOncePerEraWithASummary) {
-  ASSERT_EQ(engine_presets().size(), 11u);
+  ASSERT_EQ(engine_presets().size(), 13u);
   EXPECT_EQ(engine_presets().front().name, "vllm-0.29");
   for (const EnginePreset& preset : engine_presets()) {
     EXPECT_FALSE(preset.summary.empty()) << preset.name;
