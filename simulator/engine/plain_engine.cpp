@@ -14,7 +14,7 @@ PlainEngine::PlainEngine(const Replica& replica, RequestTable& table, TokenGaps&
              .blocks = KvBlocks(
                  replica.layout, replica.kv_blocks,
                  replica.engine.max_num_batched_tokens + replica.engine.speculation.lookahead(),
-                 replica.engine.kv_reservation),
+                 replica.engine.kv_reservation, keeps_checkpoints(replica.engine)),
              .waiting = WaitingQueue(replica.engine.order),
              .requests = table,
              .seed = replica.seed},
