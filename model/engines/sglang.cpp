@@ -137,6 +137,9 @@ double vision_factor(const Transformer& model) {
   return 0.95 * std::clamp(1.0 - 0.1 * (ratio - 1.0), 0.8, 1.05);
 }
 
+/// max_running_requests with speculative decoding.
+constexpr std::int64_t kSglangSequencesWithDrafts = 48;
+
 /// The step's token budget is chunked_prefill_size. `ranks` of data-parallel attention divide the
 /// default chunk among them and admit requests more freely; values set by the user are per rank
 /// already.
@@ -150,6 +153,13 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
         fmt::format("max_num_batched_tokens: {}, expected a multiple of block_size ({}): SGLang "
                     "splits prompts at chunked_prefill_size, in whole pages",
                     engine.max_num_batched_tokens, engine.block_size));
+  }
+  if (given.num_speculative_tokens) {
+    // 0.5.15, arg_groups/speculative_hook.py: unless max_running_requests is given.
+    if (!given.max_num_seqs) engine.max_num_seqs = kSglangSequencesWithDrafts;
+    if (engine.mixed_chunk) {
+      throw UsageError("enable_mixed_chunk: SGLang switches it off with drafts");
+    }
   }
   if (ranks > 1 && !given.schedule_conservativeness) engine.schedule_conservativeness = 0.3;
   const std::int64_t largest_graph = largest_graph_given(given).value_or(
@@ -191,6 +201,8 @@ const EngineDescription& sglang_description() {
       .names = {"sglang", "sgl"},
       .presets = {{.name = "sglang",
                    .summary = "SGLang: one-token pages, prefill first, static memory fraction",
+                   .first_compared = 5,
+                   .last_compared = 5,
                    .orders = {QueueOrder::fcfs, QueueOrder::longest_prefix,
                               QueueOrder::longest_output},
                    // 0.5.15, kv_cache_dtype: fp8_e5m2, fp8_e4m3, mxfp8, bf16, nvfp4 and other fp4.

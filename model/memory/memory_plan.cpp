@@ -221,7 +221,7 @@ MemoryPlan plan_memory(const Deployment& deployment) {
   MemoryPlan plan;
   plan.total = division.total;
   plan.kv_budget = std::max(Bytes{}, division.kv_budget);
-  plan.layout = cache_layout_of(deployment, deployment.model, deployment.parallel);
+  plan.layout = cache_layout_of(deployment, with_draft_layer(deployment), deployment.parallel);
   plan.kv_blocks = count_blocks(engine, plan.layout, plan.kv_budget);
   plan.kv_tokens = tokens_in(plan.layout, plan.kv_blocks);
   if (division.state_slots) plan.max_running = *division.state_slots / engine.state_slots;
@@ -256,7 +256,7 @@ Bytes sequence_bytes(const Deployment& deployment, const MemoryPlan& plan, std::
   const Engine& engine = deployment.engine;
   if (engine.memory.whole_blocks) return row_bytes_of_sequence(engine, plan.layout, context);
   if (deployment.parallel.pipeline == 1) {
-    return cache_bytes_per_sequence(deployment.model, engine.kv_cache_dtype, context,
+    return cache_bytes_per_sequence(with_draft_layer(deployment), engine.kv_cache_dtype, context,
                                     deployment.parallel.tensor);
   }
   return std::ranges::max(bytes_by_stage(deployment, context));

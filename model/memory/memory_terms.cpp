@@ -137,7 +137,9 @@ MemoryDivision divide_for_vllm(const Deployment& deployment) {
   return division;
 }
 
-/// State of one sequence on the pipeline stage with the most recurrent layers.
+/// State of one sequence on the pipeline stage with the most recurrent layers, in fp32 (SGLang
+/// 0.5.15, configs/mamba_utils.py, mamba2_state_dtype; a config that states another format is
+/// neglected).
 Bytes state_of_fullest_stage(const Deployment& deployment) {
   const auto layers = static_cast<std::int64_t>(deployment.model.layers.size());
   Bytes fullest;
@@ -146,6 +148,7 @@ Bytes state_of_fullest_stage(const Deployment& deployment) {
     Transformer part = deployment.model;
     part.layers.assign(deployment.model.layers.begin() + range.first,
                        deployment.model.layers.begin() + range.last);
+    part.state_dtype = DType::fp32;
     fullest = std::max(fullest, state_bytes_per_sequence(part, deployment.parallel.tensor));
   }
   return fullest;
@@ -228,6 +231,13 @@ MemoryDivision divide_for_textbook(const Deployment& deployment) {
 
 }  // namespace
 
+Transformer with_draft_layer(const Deployment& deployment) {
+  Transformer model = deployment.model;
+  const bool drafts = deployment.engine.speculation.reads_hidden_states();
+  if (drafts && deployment.parallel.pipeline == 1) model.layers.push_back(model.layers.back());
+  return model;
+}
+
 std::vector<MemoryTerm> weight_terms(const Deployment& deployment) {
   const Parallelism& parallel = deployment.parallel;
   const std::string share = per_rank_note(parallel);
@@ -251,6 +261,18 @@ std::vector<MemoryTerm> weight_terms(const Deployment& deployment) {
     terms.push_back({.name = "weights.not_itemised",
                      .detail = "difference between checkpoint files and the count above",
                      .bytes = difference});
+  }
+  if (deployment.engine.speculation.reads_hidden_states()) {
+    Bytes draft;
+    for (const PartBytes& part : weight_bytes_by_part(with_draft_layer(deployment), parallel)) {
+      draft += part.bytes;
+    }
+    for (const PartBytes& part : weight_bytes_by_part(deployment.model, parallel)) {
+      draft = draft - part.bytes;
+    }
+    add_if_any(terms, {.name = "weights.draft",
+                       .detail = "one layer that drafts, as the model's last" + share,
+                       .bytes = draft});
   }
   return terms;
 }

@@ -19,6 +19,11 @@ struct MemoryDivision {
   std::optional<std::int64_t> state_slots{};  // in a pool of recurrent states, if there is one
 };
 
+/// The model with the layer of an EAGLE or MTP head, which is one of the target's last layers and
+/// shares its embedding and LM head; the model itself without such drafts, or in pipeline stages.
+/// Neglects the head's projection, and heads of another shape.
+Transformer with_draft_layer(const Deployment& deployment);
+
 /// Weights of the fullest rank by part and format, vision tower and rotary table; a single term if
 /// the user stated the checkpoint's size.
 std::vector<MemoryTerm> weight_terms(const Deployment& deployment);

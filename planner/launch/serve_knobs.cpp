@@ -406,6 +406,12 @@ const ServeKnob kCapacityPolicy{"capacity_scheduler_policy", read_capacity_polic
                                 write_capacity_policy};
 const ServeKnob kChunkingPolicy{"context_chunking_policy", read_chunking_policy,
                                 write_chunking_policy};
+const ServeKnob kRecvInterval = count_knob<&O::scheduler_recv_interval>("scheduler_recv_interval");
+const ServeKnob kStreamInterval = count_knob<&O::stream_interval>("stream_interval");
+const ServeKnob kBatchWaitIters =
+    count_knob<&O::batch_wait_timeout_iters>("batch_wait_timeout_iters");
+const ServeKnob kBatchWaitRatio =
+    number_knob<&O::batch_wait_max_tokens_ratio>("batch_wait_max_tokens_ratio");
 
 }  // namespace serve_knobs
 

@@ -36,6 +36,7 @@ extern const ServeKnob kVllmOrder, kSglangOrder, kGenerationConfig;
 extern const ServeKnob kPrefillTokens, kConservativeness, kMixedChunk, kDrafts, kMaxLoras;
 extern const ServeKnob kWindowTokens, kStateMemory;
 extern const ServeKnob kOffloadingSize, kCapacityPolicy, kChunkingPolicy;
+extern const ServeKnob kRecvInterval, kStreamInterval, kBatchWaitIters, kBatchWaitRatio;
 
 }  // namespace serve_knobs
 

@@ -138,7 +138,7 @@ std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue, const Pl
 
 std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
                                                      const PlanTask& question, int threads,
-                                                     const ProgressFunction& progress) {
+                                                     const Progress& progress) {
   std::vector<PlannedShape> shapes = unseen_shapes(catalogue, question);
   const PlanLoad load = plan_load(catalogue.workload, catalogue.base.max_concurrency.has_value(),
                                   catalogue.base.slo, question.requirement);

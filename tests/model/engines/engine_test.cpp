@@ -43,6 +43,7 @@ TEST(EnginePresets, NamesAreForgiving) {
   EXPECT_EQ(preset_of("trt-llm 1.2"), "trtllm");
   EXPECT_EQ(preset_of("trtllm-1.0.0rc3"), "trtllm");
   EXPECT_EQ(preset_of("trtllm-0.21"), "trtllm");
+  EXPECT_EQ(preset_of("trtllm-1.3.0rc14"), "trtllm-1.3");
   EXPECT_EQ(preset_of("TensorRT-LLM v0.13.0"), "trtllm-0.18");
   EXPECT_EQ(preset_of("textbook"), "textbook");
 }
@@ -53,7 +54,8 @@ TEST(EnginePresets, AVersionTakesThePresetWhoseBehaviourItShares) {
   EXPECT_EQ(preset_of("vllm-0.13.0"), "vllm-0.11");  // the last that schedules synchronously
   EXPECT_EQ(preset_of("vllm-0.14.0"), "vllm-0.15");
   EXPECT_EQ(preset_of("vllm-0.16.0"), "vllm-0.15");  // the last whose sampler sorts
-  EXPECT_EQ(preset_of("vllm-0.17.0"), "vllm-0.19");
+  EXPECT_EQ(preset_of("vllm-0.17.0"), "vllm-0.17");
+  EXPECT_EQ(preset_of("vllm-0.18.1"), "vllm-0.17");
   EXPECT_EQ(preset_of("vllm-0.19.1"), "vllm-0.19");
   EXPECT_EQ(preset_of("vllm-0.20"), "vllm-0.20");  // wants a block for each recurrent state
   EXPECT_EQ(preset_of("vllm-0.21"), "vllm-0.29");  // subtracts CUDA graphs
@@ -62,13 +64,24 @@ TEST(EnginePresets, AVersionTakesThePresetWhoseBehaviourItShares) {
   EXPECT_EQ(preset_of("vllm-2026"), "vllm-0.29");
 }
 
+TEST(EnginePresets, AVersionNotComparedWithIsAnsweredWithAWarning) {
+  EXPECT_EQ(uncompared_version("vllm-0.9.2"),
+            "vllm-0.9.2 is answered as vllm-0.11, whose values are from versions 0.10 to 0.13");
+  EXPECT_THAT(*uncompared_version("vllm-0.31"), HasSubstr("0.21 to 0.29"));
+  EXPECT_THAT(*uncompared_version("sglang-0.4.6"), HasSubstr("0.5 to 0.5"));
+  for (const char* covered : {"vllm", "vllm-0.11", "vllm-0.19.1", "vllm-2025", "sglang", "trtllm",
+                              "trtllm-1.2", "textbook"}) {
+    EXPECT_EQ(uncompared_version(covered), std::nullopt) << covered;
+  }
+}
+
 TEST(EnginePresets, AnUnknownNameIsAnsweredWithTheNearest) {
   const std::string message = message_of<Error>(test::h100(), "vlm-0.19", {});
   EXPECT_THAT(message, HasSubstr("unknown engine 'vlm-0.19'"));
   EXPECT_THAT(message, HasSubstr("did you mean 'vllm-0.19'"));
   EXPECT_THAT(message,
-              HasSubstr("vllm-0.29, vllm-0.20, vllm-0.19, vllm-0.15, vllm-0.11, sglang, trtllm, "
-                        "trtllm-0.18, roofcast, textbook"));
+              HasSubstr("vllm-0.29, vllm-0.20, vllm-0.19, vllm-0.17, vllm-0.15, vllm-0.11, sglang, "
+                        "trtllm-1.3, trtllm, trtllm-0.18, roofcast, textbook"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-x", {}), HasSubstr("unknown engine"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-0.x", {}), HasSubstr("unknown engine"));
 }
@@ -83,7 +96,7 @@ TEST(EnginePresets, TheV0EngineIsRefused) {
 }
 
 TEST(EnginePresets, AreListedOncePerEraWithASummary) {
-  ASSERT_EQ(engine_presets().size(), 12u);
+  ASSERT_EQ(engine_presets().size(), 14u);
   EXPECT_EQ(engine_presets().front().name, "vllm-0.29");
   for (const EnginePreset& preset : engine_presets()) {
     EXPECT_FALSE(preset.summary.empty()) << preset.name;

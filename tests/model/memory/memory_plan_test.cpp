@@ -135,6 +135,26 @@ TEST(VllmRule, AnFp8CacheHoldsTwiceTheTokens) {
   EXPECT_LE(blocks(DType::fp8), 2 * wide + 1);
 }
 
+TEST(MemoryPlan, AnEagleHeadTakesALayersWeightsAndCache) {
+  // Llama-3.1-8B: a layer has 4096 x (4096 + 2048 + 4096) weights in attention, 3 x 4096 x 14336 in
+  // its FFN and 2 x 4096 in norms: 218,112,000 of 2 bytes. 33 layers cache K and V, not 32.
+  const EngineOverrides eagle{.num_speculative_tokens = 2,
+                              .speculative_method = DraftMethod::eagle,
+                              .acceptance_rate = 0.7};
+  for (const char* engine : {"vllm", "sglang", "trtllm"}) {
+    const MemoryPlan plan =
+        plan_memory(test::deploy(test::llama_3_1_8b(), test::h100(), engine, eagle));
+    EXPECT_DOUBLE_EQ(term(plan, "weights.draft").value, 2.0 * 218'112'000) << engine;
+    EXPECT_EQ(plan.layout.layers_per_row, 33) << engine;
+  }
+  EngineOverrides ngram = eagle;
+  ngram.speculative_method = DraftMethod::ngram;
+  const MemoryPlan plan =
+      plan_memory(test::deploy(test::llama_3_1_8b(), test::h100(), "vllm", ngram));
+  EXPECT_EQ(find_term(plan, "weights.draft"), nullptr);
+  EXPECT_EQ(plan.layout.layers_per_row, 32);
+}
+
 TEST(VllmRule, MoreUtilisationNeverLosesABlock) {
   std::int64_t before = 0;
   for (int percent = 50; percent <= 100; percent += 5) {
