@@ -172,6 +172,16 @@ TEST(PrefixCaching, AHitNeedsTheStateAtItsEnd) {
   EXPECT_EQ(schedule[2].cached_tokens, 16);
 }
 
+TEST(PrefixCaching, APromptOfOneChunkKeepsOnlyItsLastState) {
+  // A and B share 12 tokens; A's only state is that at 20, beyond them. vLLM's users
+  // see 0 % hits then (vllm-project/vllm issues 51198 and 51250).
+  Schedule schedule(
+      caching_engine(), 100, recurrent_layout(),
+      workload_of({{0, {21, 1}, {{7, 12}, {8, 9}}}, {2, {21, 1}, {{7, 12}, {9, 9}}}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A20", "A1", "B20", "B1"));
+  EXPECT_EQ(schedule[1].cached_tokens, 0);
+}
+
 TEST(PrefixCaching, AStateWrittenInAStepIsFoundInTheNext) {
   // A and B arrive together; A's 8 tokens end a block, B could restart there. It waits a step.
   Schedule schedule(caching_engine(), 100, recurrent_layout(),
