@@ -137,7 +137,9 @@ MemoryDivision divide_for_vllm(const Deployment& deployment) {
   return division;
 }
 
-/// State of one sequence on the pipeline stage with the most recurrent layers.
+/// State of one sequence on the pipeline stage with the most recurrent layers, in fp32 (SGLang
+/// 0.5.15, configs/mamba_utils.py, mamba2_state_dtype; a config that states another format is
+/// neglected).
 Bytes state_of_fullest_stage(const Deployment& deployment) {
   const auto layers = static_cast<std::int64_t>(deployment.model.layers.size());
   Bytes fullest;
@@ -146,6 +148,7 @@ Bytes state_of_fullest_stage(const Deployment& deployment) {
     Transformer part = deployment.model;
     part.layers.assign(deployment.model.layers.begin() + range.first,
                        deployment.model.layers.begin() + range.last);
+    part.state_dtype = DType::fp32;
     fullest = std::max(fullest, state_bytes_per_sequence(part, deployment.parallel.tensor));
   }
   return fullest;

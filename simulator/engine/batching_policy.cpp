@@ -100,9 +100,14 @@ void preempt(EngineState& state, RequestId id) {
   state.counters.dropped_tokens += request.computed;
   keep_own_blocks(state, id);
   state.blocks.release(request.kv);
+  keep_own_state(state, id);
   request.computed = 0;
   request.received = 0;
   state.waiting.push_front(id, request.priority);
+}
+
+bool keeps_checkpoints(const Engine& engine) {
+  return engine.scheduler == SchedulerKind::vllm_v1 && engine.prefix_caching;
 }
 
 std::unique_ptr<BatchingPolicy> make_policy(const Engine& engine) {

@@ -53,13 +53,13 @@ FastEngine::FastEngine(const Replica& replica, RequestTable& table, TokenGaps& g
                        std::unique_ptr<BatchingPolicy> policy)
     : step_time_(replica.step_time),
       gaps_(gaps),
-      state_{
-          .engine = replica.engine,
-          .blocks = KvBlocks(replica.layout, replica.kv_blocks,
-                             replica.engine.max_num_batched_tokens, replica.engine.kv_reservation),
-          .waiting = WaitingQueue(replica.engine.order),
-          .requests = table,
-          .seed = replica.seed},
+      state_{.engine = replica.engine,
+             .blocks =
+                 KvBlocks(replica.layout, replica.kv_blocks, replica.engine.max_num_batched_tokens,
+                          replica.engine.kv_reservation, keeps_checkpoints(replica.engine)),
+             .waiting = WaitingQueue(replica.engine.order),
+             .requests = table,
+             .seed = replica.seed},
       policy_(std::move(policy)),
       decoding_(state_.blocks, *replica.step_time, table),
       members_(gaps.classes() * gaps.stages(), 0) {}

@@ -162,6 +162,17 @@ inline void draw_drafts(RandomStream& random, Engine& engine) {
       std::max(engine.max_num_batched_tokens, 1 + speculation.draft_tokens);
 }
 
+/// What vLLM demands of an engine that caches prefixes of recurrent layers: a step reaches the end
+/// of a block.
+inline void meet_alignment(EngineCase& c) {
+  const bool aligned = c.engine.scheduler == SchedulerKind::vllm_v1 && c.engine.prefix_caching &&
+                       c.layout.groups.back().recurrent;
+  if (!aligned) return;
+  c.engine.chunked_prefill = true;
+  c.engine.long_prefill_token_threshold = 0;
+  c.engine.max_num_batched_tokens += c.layout.block_tokens;
+}
+
 inline EngineCase random_engine_case(std::uint64_t seed) {
   RandomStream random = random_stream(seed, "engine_case");
   EngineCase c;
@@ -169,6 +180,7 @@ inline EngineCase random_engine_case(std::uint64_t seed) {
   draw_scheduler(random, c.engine);
   draw_reservation(random, c.engine);
   draw_layout(random, c);
+  meet_alignment(c);
   c.usable_blocks = draw(random, 4, 40);
   if (one_in(random, 3)) c.max_concurrency = draw(random, 1, 6);
   draw_requests(random, c.workload);
