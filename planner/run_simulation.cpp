@@ -27,7 +27,7 @@ void note_precision(std::vector<std::string>& notes, const SimulationRun& run, c
       fmt::format("{}KV capacity: ±{}", whose, as_percent(pool.plan.relative_uncertainty)));
 }
 
-bool is_apart(std::span<const PoolScenario> pools) {
+bool is_disaggregated(std::span<const PoolScenario> pools) {
   return std::any_of(pools.begin(), pools.end(),
                      [](const PoolScenario& pool) { return pool.role == PoolRole::decode; });
 }
@@ -51,7 +51,7 @@ std::vector<std::string> notes_on_cluster(const Scenario& scenario,
         "pool {}: {} data-parallel ranks per replica, {}; KV blocks are per rank", named[i].name,
         pools[i].deployment.parallel.data, lockstep ? "in lockstep" : "each independently"));
   }
-  if (is_apart(named)) {
+  if (is_disaggregated(named)) {
     notes.push_back(describe_link(scenario.cluster->link));
     notes.emplace_back(
         "a prefill replica frees its blocks as soon as the prompt is computed, before K and V have "
@@ -78,7 +78,6 @@ void note_max_tokens(std::vector<std::string>& notes, const SimulationRun& run) 
   }
 }
 
-/// What the numbers assume and leave out.
 /// Of engines named by a version that their presets were not compared with.
 std::vector<std::string> notes_on_versions(const Scenario& scenario) {
   std::vector<std::string> names = {scenario.engine};
@@ -121,13 +120,12 @@ std::vector<std::string> notes_on(const SimulationRun& run,
 
 }  // namespace
 
-void run_simulation(SimulationRun& run, const PoolStepTimes& step_times,
-                    const ProgressFunction& progress) {
+void run_simulation(SimulationRun& run, const PoolStepTimes& step_times, const Progress& progress) {
   const std::vector<StepEstimate> steps = simulate_sampled(run, step_times, progress);
   run.notes = notes_on(run, steps);
 }
 
-void run_simulation(SimulationRun& run, const ProgressFunction& progress) {
+void run_simulation(SimulationRun& run, const Progress& progress) {
   run_simulation(run, step_times_of(run), progress);
 }
 

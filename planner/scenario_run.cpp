@@ -65,6 +65,10 @@ Pool pool_of(const PoolScenario& asked, const PoolRun& run, const StepTime* step
                   // The simulator's blocks include a null block, as vLLM's do.
                   .kv_blocks = run.plan.kv_blocks + 1 - run.deployment.engine.memory.null_blocks,
                   .step_time = step_time};
+  if (run.plan.max_running) {
+    pool.replica.engine.max_num_seqs =
+        std::min(pool.replica.engine.max_num_seqs, *run.plan.max_running);
+  }
   pool.ranks = run.deployment.parallel.data;
   pool.lockstep = steps_in_lockstep(asked, run.deployment.model);
   pool.rank_router.policy =
@@ -75,7 +79,7 @@ Pool pool_of(const PoolScenario& asked, const PoolRun& run, const StepTime* step
 
 SimulationResult simulate_on(const SimulationRun& run, std::span<const PoolRun> pools,
                              std::span<const StepTime* const> step_times,
-                             const ProgressFunction& progress) {
+                             const Progress& progress) {
   return simulate(cluster_of(run.scenario, pools, step_times), run.workload,
                   {.max_concurrency = run.scenario.max_concurrency,
                    .slo = run.scenario.slo,
@@ -147,7 +151,7 @@ SimulationRun prepare_simulation(const Scenario& scenario,
   return run;
 }
 
-ProgressFunction ended_by(const SimulationRun& run, const ProgressFunction& progress) {
+Progress ended_by(const SimulationRun& run, const Progress& progress) {
   if (!run.stopped) return progress;
   return [&run, progress](std::int64_t done, std::int64_t total) {
     return !run.stopped() && (!progress || progress(done, total));
@@ -161,7 +165,7 @@ PoolStepTimes step_times_of(const SimulationRun& run) {
 }
 
 std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,
-                                           const ProgressFunction& progress) {
+                                           const Progress& progress) {
   std::deque<CountedSteps> counted;
   std::vector<const StepTime*> seams;
   for (std::size_t i = 0; i < run.pools.size(); ++i) {
@@ -181,8 +185,7 @@ std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTim
 }
 
 SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTimes& step_times,
-                                    const Deviations& deviations,
-                                    const ProgressFunction& progress) {
+                                    const Deviations& deviations, const Progress& progress) {
   std::vector<PoolRun> pools = run.pools;
   std::deque<ScaledStepTime> scaled;
   std::vector<const StepTime*> seams;

@@ -57,6 +57,8 @@ struct EngineOverrides {
   std::optional<std::int64_t> max_prefill_tokens{};       // SGLang
   std::optional<double> schedule_conservativeness{};      // SGLang
   std::optional<bool> enable_mixed_chunk{};               // SGLang
+  std::optional<double> swa_full_tokens_ratio{};          // SGLang
+  std::optional<double> mamba_full_memory_ratio{};        // SGLang
   std::optional<std::int64_t> scheduler_recv_interval{};  // SGLang
   std::optional<std::int64_t> stream_interval{};
   std::optional<std::int64_t> num_speculative_tokens{};
@@ -147,6 +149,9 @@ struct Engine {
   bool async_scheduling = true;
   bool reserve_full_sequence = true;  // admit what fits as a whole, not by its first chunk
   ChunkedLayers chunked_layers = ChunkedLayers::apart;
+  /// Does not start with more max_num_seqs than blocks if the model has recurrent layers and decode
+  /// graphs are captured.
+  bool needs_state_blocks = false;
   std::int64_t long_prefill_token_threshold = 0;  // 0: off
   double watermark = 0.0;
   QueueOrder order = QueueOrder::fcfs;
@@ -157,6 +162,12 @@ struct Engine {
   bool mixed_chunk = false;                 // SGLang
   std::int64_t recv_interval = 1;           // SGLang: decode steps between looks for new requests
   std::int64_t stream_interval = 1;         // tokens in one chunk of the stream, but for the first
+  double swa_full_tokens_ratio = 0.8;       // SGLang: tokens of layers with windows, of the others'
+  double mamba_full_memory_ratio = 0.9;     // SGLang: memory of recurrent states, of the KV cache's
+  /// SGLang: share of the tokens for which layers with windows have room; unset: vLLM's layout.
+  std::optional<double> window_share{};
+  /// SGLang: slots that a running request may take in the pool of recurrent states; 0: no pool.
+  std::int64_t state_slots = 0;
   Speculation speculation{};
   LoraServing lora{};
   KvOffloading kv_offloading{};
@@ -252,6 +263,20 @@ Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& overrid
 /// chosen when the accepted ones are known, although asynchronous scheduling hides the host's work.
 inline bool decides_ahead(const Engine& engine) {
   return engine.async_scheduling && !engine.speculation.on();
+}
+
+/// How the engine lays out its cache. vLLM keeps a state row per sequence for each group of
+/// recurrent layers and one for each draft token; with prefix caching ("align" mode) also the last
+/// state at the end of a block, from which a hit restarts (0.19, MambaSpec.max_memory_usage_bytes).
+CacheRules cache_rules(const Engine& engine);
+
+/// Slots of the cache that a decode of SGLang or TensorRT-LLM must have beyond what is computed:
+/// its token and the drafts. SGLang keeps them twice (0.5.15, mem_cache/allocation_sizing.py,
+/// get_alloc_reserve_per_decode).
+inline std::int64_t decode_slots(const Engine& engine) {
+  const std::int64_t slots = 1 + engine.speculation.draft_tokens;
+  const bool twice = engine.speculation.on() && engine.scheduler == SchedulerKind::sglang;
+  return twice ? 2 * slots : slots;
 }
 
 /// The batch size that runs when `sequences` decode: the next captured size, or `sequences` itself

@@ -1,5 +1,5 @@
 // Optional features of an engine: speculative decoding, LoRA adapters, K and V in host memory. All
-// are off by default and simulated for vLLM only.
+// are off by default; the last two are simulated for vLLM only.
 #pragma once
 
 #include <cstdint>

@@ -11,10 +11,11 @@ PlainEngine::PlainEngine(const Replica& replica, RequestTable& table, TokenGaps&
     : step_time_(replica.step_time),
       gaps_(gaps),
       state_{.engine = replica.engine,
-             .blocks = KvBlocks(
-                 replica.layout, replica.kv_blocks,
-                 replica.engine.max_num_batched_tokens + replica.engine.speculation.lookahead(),
-                 replica.engine.kv_reservation),
+             .blocks = KvBlocks(replica.layout, replica.kv_blocks,
+                                replica.engine.max_num_batched_tokens +
+                                    replica.engine.speculation.lookahead() +
+                                    decode_slots(replica.engine) - 1,
+                                replica.engine.kv_reservation),
              .waiting = WaitingQueue(replica.engine.order),
              .requests = table,
              .seed = replica.seed},

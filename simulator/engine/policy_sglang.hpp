@@ -10,12 +10,13 @@ namespace roofcast {
 
 class SglangPolicy final : public BatchingPolicy {
  public:
-  explicit SglangPolicy(const Engine& engine) : ratio_(engine.schedule_conservativeness) {}
+  explicit SglangPolicy(const Engine& engine)
+      : aggregate_(!engine.speculation.on()), ratio_(engine.schedule_conservativeness) {}
 
   void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
   std::optional<bool> schedule_around(EngineState& state, Nanoseconds now, const DecodeLoad& load,
                                       StepPlan& plan) override;
-  bool schedules_in_aggregate() const override { return true; }
+  bool schedules_in_aggregate() const override { return aggregate_; }
   void finish(EngineState& state, RequestId id) override;
   void abandon(EngineState& state, RequestId id) override;
   Demand demand_of(const Engine& engine, const Request& request,
@@ -47,6 +48,7 @@ class SglangPolicy final : public BatchingPolicy {
   void retract_one(EngineState& state, RequestId id, StepPlan& plan);
   std::vector<RequestId> decode_batch(const EngineState& state) const;
 
+  bool aggregate_ = true;  // the fast engine's batches have no drafts
   NewTokenRatio ratio_;
   // Created at the first decision, when the pool is known. Mutable because reads first evict the
   // tokens whose pages decodes have taken.

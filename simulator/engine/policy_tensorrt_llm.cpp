@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "simulator/engine/block_prefix.hpp"
+#include "simulator/engine/draft_acceptance.hpp"
 #include "simulator/engine/schedulers.hpp"
 #include "simulator/engine/tensorrt_capacity.hpp"
 #include "simulator/engine/tensorrt_micro_batch.hpp"
@@ -24,10 +25,12 @@ namespace {
 
 class TensorrtLlmPolicy final : public BatchingPolicy {
  public:
+  explicit TensorrtLlmPolicy(const Engine& engine) : aggregate_(!engine.speculation.on()) {}
+
   void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
   std::optional<bool> schedule_around(EngineState& state, Nanoseconds now, const DecodeLoad& load,
                                       StepPlan& plan) override;
-  bool schedules_in_aggregate() const override { return true; }
+  bool schedules_in_aggregate() const override { return aggregate_; }
   void finish(EngineState& state, RequestId id) override;
   Demand demand_of(const Engine& engine, const Request& request,
                    const CacheLayout& layout) const override;
@@ -54,6 +57,7 @@ class TensorrtLlmPolicy final : public BatchingPolicy {
   void run(EngineState& state, const AdmissionCandidate& candidate, StepPlan& plan);
   void put_back(EngineState& state, const StepPlan& plan) const;
 
+  bool aggregate_ = true;  // the fast engine's batches have no drafts
   Candidates candidates_{};
   std::int64_t waited_ = 0;       // iterations for which prompts have waited for more of them
   std::vector<Prompt> ending_{};  // whose blocks cannot be reused yet
@@ -70,6 +74,7 @@ void TensorrtLlmPolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan
     run(state, candidate, plan);
   }
   put_back(state, plan);
+  plan.added += draft_time(state.engine, plan);
 }
 
 std::optional<bool> TensorrtLlmPolicy::schedule_around(EngineState& state, Nanoseconds,
@@ -142,7 +147,8 @@ void TensorrtLlmPolicy::run(EngineState& state, const AdmissionCandidate& candid
                             StepPlan& plan) {
   const RequestId id = candidate.request;
   RequestState& request = state[id];
-  const bool grown = state.blocks.grow(request.kv, request.tokens(), candidate.tokens);
+  const std::int64_t drafts = candidate.generation ? state.engine.speculation.draft_tokens : 0;
+  const bool grown = state.blocks.grow(request.kv, request.tokens() + drafts, candidate.tokens);
   assert(grown);  // ensured by the capacity scheduler
   static_cast<void>(grown);
   plan.scheduled.push_back({id, candidate.tokens});
@@ -194,8 +200,8 @@ std::string TensorrtLlmPolicy::step_limit(const Engine& engine, const CacheLayou
 
 }  // namespace
 
-std::unique_ptr<BatchingPolicy> tensorrt_llm_policy(const Engine&) {
-  return std::make_unique<TensorrtLlmPolicy>();
+std::unique_ptr<BatchingPolicy> tensorrt_llm_policy(const Engine& engine) {
+  return std::make_unique<TensorrtLlmPolicy>(engine);
 }
 
 }  // namespace roofcast

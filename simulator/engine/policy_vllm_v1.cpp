@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "simulator/engine/block_prefix.hpp"
+#include "simulator/engine/draft_acceptance.hpp"
 #include "simulator/engine/running_adapters.hpp"
 #include "simulator/engine/schedulers.hpp"
 #include "simulator/engine/vllm_admission.hpp"
@@ -208,18 +209,6 @@ std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanosecond
   return load.sequences > 0;
 }
 
-/// Every step ends with one pass of the draft model per proposed token: the first over the tokens
-/// that the target computed, the others over one of each sequence (vLLM 0.19, v1/spec_decode/
-/// eagle.py, propose).
-Seconds draft_time(const EngineState& state, const StepPlan& plan) {
-  const Speculation& speculation = state.engine.speculation;
-  std::int64_t tokens = 0;
-  for (const ScheduledTokens& one : plan.scheduled) tokens += one.tokens;
-  const Seconds first = draft_pass_time(speculation, tokens);
-  const Seconds later = draft_pass_time(speculation, std::ssize(plan.scheduled));
-  return first + later * static_cast<double>(speculation.draft_tokens - 1);
-}
-
 void VllmV1Policy::schedule(EngineState& state, Nanoseconds now, StepPlan& plan) {
   decided_ = now;
   const std::int64_t budget = schedule_running(state, plan, admission_.offload);
@@ -228,8 +217,7 @@ void VllmV1Policy::schedule(EngineState& state, Nanoseconds now, StepPlan& plan)
   } else {
     plan.added += RunningAdapters(state, plan).time();
   }
-  if (state.engine.speculation.on() && !plan.scheduled.empty())
-    plan.added += draft_time(state, plan);
+  plan.added += draft_time(state.engine, plan);
 }
 
 std::optional<Nanoseconds> VllmV1Policy::next_wake(const EngineState&) const {

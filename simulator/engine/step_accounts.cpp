@@ -168,7 +168,7 @@ bool sends_chunk(const Engine& engine, const RequestState& request) {
   if (interval == 1 || request.streamed == 0) return true;
   switch (engine.scheduler) {
     case SchedulerKind::tensorrt_llm:
-      return request.emitted % interval == 0;
+      return request.emitted / interval > request.streamed / interval;
     case SchedulerKind::sglang:
       return request.emitted % interval == 1;
     default:

@@ -79,6 +79,16 @@ TEST(Speculation, HeadsAreScheduledAsynchronouslyWhereTheEngineIs) {
   EXPECT_FALSE(decides_ahead(engine_with(eagle)));
 }
 
+TEST(Speculation, SglangRuns48SequencesUnlessTold) {
+  EngineOverrides given{.num_speculative_tokens = 2, .acceptance_rate = 0.5};
+  EXPECT_EQ(engine_with(given, "sglang").max_num_seqs, 48);
+  EXPECT_EQ(decode_slots(engine_with(given, "sglang")), 6);  // twice a token and two drafts
+  EXPECT_EQ(decode_slots(engine_with(given, "trtllm")), 3);
+  given.max_num_seqs = 512;
+  EXPECT_EQ(engine_with(given, "sglang").max_num_seqs, 512);
+  EXPECT_EQ(engine_with({}, "sglang").max_num_seqs, 2048);
+}
+
 TEST(Speculation, GraphsAreCapturedForTheDraftsToo) {
   // 0.19: up to min(max_num_seqs x (1 + drafts) x 2, 512) tokens: 16 x 4 x 2 = 128; without, 32.
   EngineOverrides given{.max_num_seqs = 16};
@@ -107,8 +117,12 @@ TEST(Speculation, SaysWhatIsMissingOrContradicts) {
   EXPECT_THAT(
       message_of({.async_scheduling = true, .num_speculative_tokens = 2, .acceptance_rate = 0.5}),
       HasSubstr("async_scheduling"));
-  EXPECT_THAT(message_of({.num_speculative_tokens = 2, .acceptance_rate = 0.5}, "sglang"),
-              HasSubstr("vLLM"));
+  EXPECT_THAT(message_of({.num_speculative_tokens = 2, .acceptance_rate = 0.5}, "static"),
+              HasSubstr("any engine but static and naive"));
+  EXPECT_THAT(
+      message_of({.enable_mixed_chunk = true, .num_speculative_tokens = 2, .acceptance_rate = 0.5},
+                 "sglang"),
+      HasSubstr("enable_mixed_chunk"));
 }
 
 TEST(Speculation, WhatDescribesDraftsNeedsDrafts) {

@@ -151,6 +151,17 @@ inline void draw_intervals(std::uint64_t seed, Engine& engine) {
   engine.batch_wait_ratio = 0.25 * static_cast<double>(draw(random, 1, 4));
 }
 
+/// In a fifth of the cases.
+inline void draw_drafts(RandomStream& random, Engine& engine) {
+  if (!one_in(random, 5)) return;
+  Speculation& speculation = engine.speculation;
+  speculation.method = DraftMethod::eagle;
+  speculation.draft_tokens = draw(random, 1, 3);
+  speculation.acceptance.assign(static_cast<std::size_t>(speculation.draft_tokens), 0.6);
+  engine.max_num_batched_tokens =
+      std::max(engine.max_num_batched_tokens, 1 + speculation.draft_tokens);
+}
+
 inline EngineCase random_engine_case(std::uint64_t seed) {
   RandomStream random = random_stream(seed, "engine_case");
   EngineCase c;
