@@ -93,7 +93,8 @@ Curve merged(const Gpu& bare, const Measured& measured, const Floors& floors,
   for (const MeasuredCurve& curve : measured.curves) {
     const OperatorShape& shape = curve.shape;
     const bool plain = !shape.latent && !shape.beside_prefill && shape.expert_ranks == 1 &&
-                       shape.power_law == 0 && shape.window == 0 && shape.prompts == 1;
+                       shape.power_law == 0 && shape.window == 0 && shape.prompts == 1 &&
+                       !shape.fp8_arithmetic;
     const bool taken = of_it(curve.shape) && plain;
     if (!taken || find_curve(measured, curve.shape) != &curve) continue;
     add_curve(curve, bare, floor_for(curve.shape.family, floors), octaves);

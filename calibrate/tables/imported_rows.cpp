@@ -82,7 +82,6 @@ constexpr const char* kCachedReads = "keys and values read from the L2 cache";
 /// cache, or its time is impossible even without reading memory.
 std::optional<std::string> cached_read(const TimedPoint& p, const Gpu& gpu) {
   Work work = work_of(least_shape(p.shape), p.point.x, p.point.y);
-  if (p.shape.fp8_arithmetic) work.compute = DType::fp8;
   const bool streams = work.family == OperatorFamily::memory_bound;
   const Bytes read = streams ? work.bytes : work.stored_bytes;
   if (work.family == OperatorFamily::collective || read >= gpu.l2_cache * kCacheReach) return {};

@@ -127,6 +127,7 @@ Work work_of(const OperatorShape& shape, double x, double y) {
   } else if (bits_of(shape.cache) > 16) {
     work.compute = shape.cache;  // attention in fp32
   }
+  if (shape.fp8_arithmetic) work.compute = DType::fp8;
   return work;
 }
 
@@ -137,8 +138,7 @@ Bound bound_of(const Work& work, const Gpu& gpu, Seconds time, Seconds fixed) {
 }
 
 bool beats_physics(const OperatorShape& shape, const MeasuredPoint& point, const Gpu& gpu) {
-  Work work = work_of(least_shape(shape), point.x, point.y);
-  if (shape.fp8_arithmetic) work.compute = DType::fp8;
+  const Work work = work_of(least_shape(shape), point.x, point.y);
   if (work.family == OperatorFamily::collective) {
     // Without a stated link there is no limit; a single rank sends nothing.
     const std::optional<Link>& link = shape.ranks <= gpu.gpus_per_node ? gpu.peer : gpu.network;

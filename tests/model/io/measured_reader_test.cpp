@@ -312,7 +312,8 @@ TEST(MeasuredReader, DeepAndHugeInputsAreRefused) {
         for (int i = 0; i < 262145; ++i) curves += "{},";
         return curves;
       }());
-  EXPECT_THAT(error_of(many), HasSubstr("measured.curves: must be a list of at most 262144 curves"));
+  EXPECT_THAT(error_of(many),
+              HasSubstr("measured.curves: must be a list of at most 262144 curves"));
 }
 
 TEST(JsonLine, FindsValuesInAnyLayout) {
