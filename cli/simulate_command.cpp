@@ -88,22 +88,22 @@ int run_simulate(CommandContext& context) {
   std::optional<ProgressBar> bar;
   const auto show = [&](std::int64_t done, std::int64_t total) { return bar->show(done, total); };
   const SimulationOutcome outcome =
-      simulate_run(question, {.ready =
-                                  [&](const SimulationRun&) {
-                                    if (!options.requests_out.empty())
-                                      check_writable(options.requests_out);
-                                    if (options.store)
-                                      store.emplace(options.store_path, Store::Mode::write);
-                                    bar.emplace(context.err, "requests");
-                                  },
-                              .simulated =
-                                  [&](const SimulationOutcome& simulated) {
-                                    bar.reset();
-                                    keep(simulated, options, store, context);
-                                    bar.emplace(context.err, "simulations");
-                                  },
-                              .requests = show,
-                              .simulations = show});
+      simulate_in_steps(question, {.ready =
+                                       [&](const SimulationRun&) {
+                                         if (!options.requests_out.empty())
+                                           check_writable(options.requests_out);
+                                         if (options.store)
+                                           store.emplace(options.store_path, Store::Mode::write);
+                                         bar.emplace(context.err, "requests");
+                                       },
+                                   .simulated =
+                                       [&](const SimulationOutcome& simulated) {
+                                         bar.reset();
+                                         keep(simulated, options, store, context);
+                                         bar.emplace(context.err, "simulations");
+                                       },
+                                   .requests = show,
+                                   .simulations = show});
   bar.reset();
   print(document_of(outcome), common->output, context.out);
   if (outcome.answer.stopped) return kExitFailed;

@@ -65,6 +65,10 @@ Pool pool_of(const PoolScenario& asked, const PoolRun& run, const StepTime* step
                   // The simulator's blocks include a null block, as vLLM's do.
                   .kv_blocks = run.plan.kv_blocks + 1 - run.deployment.engine.memory.null_blocks,
                   .step_time = step_time};
+  if (run.plan.max_running) {
+    pool.replica.engine.max_num_seqs =
+        std::min(pool.replica.engine.max_num_seqs, *run.plan.max_running);
+  }
   pool.ranks = run.deployment.parallel.data;
   pool.lockstep = steps_in_lockstep(asked, run.deployment.model);
   pool.rank_router.policy =

@@ -355,7 +355,8 @@ void add_intervals(SimulationOutcome& outcome, const SimulationQuestion& questio
 
 }  // namespace
 
-SimulationOutcome simulate_run(const SimulationQuestion& question, const SimulationSteps& steps) {
+SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
+                                    const SimulationSteps& steps) {
   SimulationOutcome outcome{.run = prepare_simulation(question.scenario, question.recorded)};
   if (!outcome.run.refusal.empty()) {
     outcome.answer = answer_of(outcome.run);
@@ -372,7 +373,7 @@ SimulationOutcome simulate_run(const SimulationQuestion& question, const Simulat
 }
 
 SimulationAnswer simulate(const SimulationQuestion& question, const Progress& progress) {
-  return simulate_run(question, {.requests = progress, .simulations = progress}).answer;
+  return simulate_in_steps(question, {.requests = progress, .simulations = progress}).answer;
 }
 
 bool is_yes(const SimulationAnswer& answer) {

@@ -162,8 +162,8 @@ struct SimulationSteps {
 };
 
 /// As simulate(), with the run itself.
-SimulationOutcome simulate_run(const SimulationQuestion& question,
-                               const SimulationSteps& steps = {});
+SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
+                                    const SimulationSteps& steps = {});
 
 /// The answer of a run that was refused or has been simulated.
 SimulationAnswer answer_of(const SimulationRun& run);

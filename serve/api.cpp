@@ -83,7 +83,7 @@ ApiAnswer simulated(const AskedSimulation& asked, const std::string& store_path,
                     const GivenUp& stopped) {
   std::optional<Store> store;
   std::optional<std::int64_t> id;
-  const SimulationOutcome outcome = simulate_run(
+  const SimulationOutcome outcome = simulate_in_steps(
       asked.question, {.ready =
                            [&](const SimulationRun&) {
                              if (!store_path.empty()) store.emplace(store_path, Store::Mode::write);
@@ -102,7 +102,7 @@ ApiAnswer simulated(const AskedSimulation& asked, const std::string& store_path,
 }
 
 ApiAnswer simulation_drawn(const SimulationQuestion& question, const GivenUp& stopped) {
-  const SimulationOutcome outcome = simulate_run(question, {.requests = until(stopped)});
+  const SimulationOutcome outcome = simulate_in_steps(question, {.requests = until(stopped)});
   if (outcome.answer.stopped) throw_stopped();
   return {.body = {{"figures", figures_json(run_figures(outcome.run, until(stopped)))}}};
 }

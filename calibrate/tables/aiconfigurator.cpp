@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "calibrate/tables/table_file.hpp"
 
 namespace roofcast {
@@ -23,6 +25,8 @@ constexpr double kBytesPerElement = 2.0;
 // DeepSeek-V2 and V3, arXiv 2412.19437 section 4.2: the only latent attention in these tables.
 constexpr std::int64_t kLatentRank = 512;
 constexpr std::int64_t kLatentRotary = 64;
+constexpr std::int64_t kLatentKeyPart =
+    128;  // of a head's keys without the rotary part; and values
 
 constexpr const char* kNoNumber = "a size or time is not a number in its range";
 
@@ -103,27 +107,26 @@ std::optional<DType> cache_of(const std::string& name) {
 }
 
 /// Why an attention row cannot be used; nullopt if it can.
-std::optional<std::string> attention_of_no_use(const TableFile& table, bool context) {
-  const std::string& window = table.text("window_size");
-  if (!window.empty() && window != "0") {
-    return "sliding windows: derived from full attention instead";
-  }
+std::optional<std::string> attention_of_no_use(const TableFile& table) {
   const std::string& beams = table.text("beam_width");
   if (!beams.empty() && beams != "1") return "beam search";
   if (!cache_of(table.text("kv_cache_dtype"))) {
     return "KV cache of " + table.text("kv_cache_dtype");
   }
   const std::string& arithmetic = table.text("attn_dtype");
-  if (arithmetic != "bfloat16" && arithmetic != "float16") {
+  if (arithmetic != "bfloat16" && arithmetic != "float16" && arithmetic != "fp8") {
     return "attention computed in " + arithmetic;
   }
-  if (context && table.text("batch_size") != "1") return "several prompts of equal length at once";
   return std::nullopt;
 }
 
+/// A context row is one call over `batch_size` prompts of `isl` tokens, each after `step` cached
+/// ones; a generation row one over as many sequences of step + isl tokens. A window bounds what is
+/// attended to, so contexts beyond it are one size; one that it does not cut yet is another (vLLM
+/// 0.24 on H200: 10 us against 16).
 void read_attention(const TableFile& table, ImportedRows& rows) {
   const bool context = table.text("op_name").starts_with("context");
-  if (const auto reason = attention_of_no_use(table, context)) {
+  if (const auto reason = attention_of_no_use(table)) {
     leave_out(rows, Fate::unused, *reason, table.place());
     return;
   }
@@ -133,7 +136,10 @@ void read_attention(const TableFile& table, ImportedRows& rows) {
   const auto heads = table.count("num_heads", 1);
   auto kv_heads = table.count("num_key_value_heads");
   const auto head_dim = table.count("head_dim", 1);
-  if (!batch || !isl || !step || !heads || !kv_heads || !head_dim || *kv_heads > *heads) {
+  const bool windowed = !table.text("window_size").empty();
+  const auto window = windowed ? table.count("window_size") : std::optional<std::int64_t>(0);
+  if (!batch || !isl || !step || !heads || !kv_heads || !head_dim || !window ||
+      *kv_heads > *heads) {
     leave_out(rows, Fate::refused, kNoNumber, table.place());
     return;
   }
@@ -144,25 +150,55 @@ void read_attention(const TableFile& table, ImportedRows& rows) {
       .query_heads = *heads,
       .kv_heads = *kv_heads,
       .head_dim = *head_dim,
-      .value_dim = *head_dim};
-  const auto y = static_cast<double>(context ? *step : *step + *isl);
-  add_row(table, shape, static_cast<double>(context ? *isl : *batch), y, rows);
+      .value_dim = *head_dim,
+      .window = *window,
+      .prompts = context ? static_cast<int>(*batch) : 1,
+      .fp8_arithmetic = table.text("attn_dtype") == "fp8"};
+  std::int64_t y = context ? *step : *step + *isl;
+  if (!context && y == *window) {
+    leave_out(rows, Fate::unused, "a context as long as its window, faster than any longer one",
+              table.place());
+    return;
+  }
+  if (*window > 0) y = std::min(y, *window);
+  add_row(table, shape, static_cast<double>(context ? *isl : *batch), static_cast<double>(y), rows);
 }
 
+/// Nemotron 3's experts have no gate (up, squared ReLU, down). Only TensorRT-LLM's rows say so; the
+/// other engines' are of the same models, which alone pick 22 of 512 experts, or have a hidden size
+/// of 2,688.
+bool has_gate(const TableFile& table) {
+  if (table.text("kernel_source").ends_with("nongated")) return false;
+  const bool super = table.text("topk") == "22" && table.text("num_experts") == "512";
+  return !super && table.text("hidden_size") != "2688";
+}
+
+/// Hundredths of the exponent of "power_law_1.01", 0 of "balanced"; nullopt of others.
+std::optional<int> power_law_of(const std::string& distribution) {
+  constexpr std::string_view kPrefix = "power_law_";
+  if (distribution == "balanced") return 0;
+  if (!distribution.starts_with(kPrefix)) return std::nullopt;
+  const auto exponent = to_number<double>(distribution.substr(kPrefix.size()));
+  if (!exponent || *exponent <= 0 || *exponent > 10) return std::nullopt;
+  return static_cast<int>(std::lround(100 * *exponent));
+}
+
+/// `num_tokens` are all tokens of the expert ranks, before routing; timed is the share of one rank:
+/// of a power law the one with the most pairs.
 void read_moe(const TableFile& table, ImportedRows& rows) {
+  if (table.text("op_name") != "moe") {
+    leave_out(rows, Fate::unused, "experts behind DeepEP, by the tokens that a rank receives",
+              table.place());
+    return;
+  }
   const auto format = format_of(table.text("moe_dtype"));
   if (!format) {
     leave_out(rows, Fate::unused, "number format " + table.text("moe_dtype"), table.place());
     return;
   }
-  if (table.text("distribution") != "balanced") {
-    leave_out(rows, Fate::unused, "unevenly chosen experts: the model assumes balanced ones",
-              table.place());
-    return;
-  }
-  if (table.text("moe_ep_size") != "1") {
-    leave_out(rows, Fate::unused, "experts spread over GPUs: tokens per rank are not stated",
-              table.place());
+  const auto power_law = power_law_of(table.text("distribution"));
+  if (!power_law) {
+    leave_out(rows, Fate::unused, "experts picked as " + table.text("distribution"), table.place());
     return;
   }
   const auto tokens = table.count("num_tokens", 1);
@@ -171,8 +207,10 @@ void read_moe(const TableFile& table, ImportedRows& rows) {
   const auto picked = table.count("topk", 1);
   const auto experts = table.count("num_experts", 1);
   const auto ranks = table.count("moe_tp_size", 1);
-  if (!tokens || !hidden || !width || !picked || !experts || !ranks || *picked > *experts ||
-      *width % *ranks != 0) {
+  const auto expert_ranks = table.count("moe_ep_size", 1);
+  if (!tokens || !hidden || !width || !picked || !experts || !ranks || !expert_ranks ||
+      *picked > *experts || *width % *ranks != 0 || *expert_ranks > *experts ||
+      *experts % *expert_ranks != 0) {
     leave_out(rows, Fate::refused, kNoNumber, table.place());
     return;
   }
@@ -183,14 +221,24 @@ void read_moe(const TableFile& table, ImportedRows& rows) {
            .inputs = *hidden,
            .experts = *experts,
            .experts_per_token = *picked,
-           .gated = true},
+           .gated = has_gate(table),
+           .expert_ranks = static_cast<int>(*expert_ranks),
+           .power_law = *power_law},
           static_cast<double>(*tokens), 0, rows);
 }
 
+/// The attention kernel alone, of one rank's `num_heads`; `tp_size` only says how a model comes to
+/// them. SGLang's backends but trtllm_mla were timed with absorbed prompts, which SGLang does not
+/// run (its forward_normal expands keys and values).
 void read_latent(const TableFile& table, ImportedRows& rows) {
-  if (!table.text("op_name").starts_with("generation")) {
-    leave_out(rows, Fate::unused,
-              "prefill of latent attention: keys and values are expanded separately",
+  if (table.text("mla_dtype") == "fp8_block") {
+    leave_out(rows, Fate::unused, "whole attention modules of DeepEP's deployments", table.place());
+    return;
+  }
+  const bool generation = table.text("op_name").find("generation") != std::string::npos;
+  const std::string& kernel = table.text("kernel_source");
+  if (!generation && table.text("framework") == "SGLang" && kernel != "trtllm_mla") {
+    leave_out(rows, Fate::unused, "prompts of latent attention in the absorbed form",
               table.place());
     return;
   }
@@ -207,15 +255,30 @@ void read_latent(const TableFile& table, ImportedRows& rows) {
     leave_out(rows, Fate::refused, kNoNumber, table.place());
     return;
   }
+  const bool fp8 = table.text("mla_dtype") == "fp8";
+  if (generation) {
+    add_row(table,
+            {.family = OperatorFamily::decode_attention,
+             .cache = *cache,
+             .query_heads = *heads,
+             .kv_heads = 1,
+             .head_dim = kLatentRank + kLatentRotary,
+             .value_dim = kLatentRank,
+             .latent = true,
+             .fp8_arithmetic = fp8},
+            static_cast<double>(*batch), static_cast<double>(*step + *isl), rows);
+    return;
+  }
   add_row(table,
-          {.family = OperatorFamily::decode_attention,
+          {.family = OperatorFamily::prefill_attention,
            .cache = *cache,
            .query_heads = *heads,
-           .kv_heads = 1,
-           .head_dim = kLatentRank + kLatentRotary,
-           .value_dim = kLatentRank,
-           .latent = true},
-          static_cast<double>(*batch), static_cast<double>(*step + *isl), rows);
+           .kv_heads = *heads,
+           .head_dim = kLatentKeyPart + kLatentRotary,
+           .value_dim = kLatentKeyPart,
+           .prompts = static_cast<int>(*batch),
+           .fp8_arithmetic = fp8},
+          static_cast<double>(*isl), static_cast<double>(*step), rows);
 }
 
 /// Reads the participants and the message size; the caller knows `exchange`.
@@ -235,13 +298,18 @@ void read_message(const TableFile& table, Exchange exchange, ImportedRows& rows)
 
 void read_all_reduce(const TableFile& table, ImportedRows& rows) {
   if (table.text("kernel_source").ends_with("_eager")) {
-    leave_out(rows, Fate::unused, "all-reduce launched outside a graph", table.place());
+    leave_out(rows, Fate::twin, "launched outside a graph: the graph's time and the launch",
+              table.place());
     return;
   }
   read_message(table, Exchange::all_reduce, rows);
 }
 
 void read_nccl(const TableFile& table, ImportedRows& rows) {
+  if (table.text("nccl_dtype") == "int8") {
+    leave_out(rows, Fate::twin, "message of int8: that of as many bytes in 16 bits", table.place());
+    return;
+  }
   if (table.text("nccl_dtype") != "half") {
     leave_out(rows, Fate::unused, "collective of " + table.text("nccl_dtype"), table.place());
     return;

@@ -2,9 +2,9 @@
 // systems/data/*/*/*.parquet, as CSV). Latencies are in milliseconds, message sizes in elements of
 // two bytes, and the context of decode attention is step + isl.
 //   gemm            one product; n outputs, k inputs
-//   attention       context: single prompts; generation: batches of equal context
-//   moe             a layer's experts; balanced tokens, else the mildest power law
-//   generation MLA  the kernel alone; tables of whole modules also include projections
+//   attention       context: batches of equal prompts; generation: batches of equal context
+//   moe             a layer's experts, picked evenly or by a power law, spread over ranks or not
+//   MLA             the kernel alone; tables of whole modules also include projections
 //   collectives     the engine's own all-reduce inside graphs, and NCCL
 #pragma once
 

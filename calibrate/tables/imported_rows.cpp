@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -23,6 +25,12 @@ constexpr std::size_t kShownReasons = 3;
 // of ten (aiconfigurator 095f58a, 35,742 bf16 shapes of vLLM 0.18 and 0.24 on H200): twice that is
 // not noise.
 constexpr double kMaxDisagreement = 1.25;
+
+// Share of a file's points: above it something else was timed throughout. aiconfigurator 095f58a:
+// 22 % of the prompts of vLLM 0.19 on H200, whose times grow with KV heads, not with query heads;
+// at most 2 % in the other attention tables of H200 and L40S.
+constexpr double kMaxImpossible = 0.05;
+constexpr double kFewImpossible = 20;  // points that condemn no file, however short
 
 // A buffer this many times larger than the cache is read almost entirely from memory.
 constexpr double kCacheReach = 1.5;
@@ -53,12 +61,28 @@ void leave_out(ImportedRows& rows, Fate fate, const std::string& reason, std::si
   ++(fate == Fate::twin ? counts.twins : fate == Fate::refused ? counts.refused : counts.unused);
 }
 
+/// Moves the points for which `wrong` is true from `kept` to those refused.
+void refuse(ImportedRows& rows, std::vector<TimedPoint>& kept, const std::string& reason,
+            const std::function<bool(const TimedPoint&)>& wrong) {
+  for (const TimedPoint& p : kept) {
+    if (wrong(p)) leave_out(rows, Fate::refused, reason, p);
+  }
+  std::erase_if(kept, wrong);
+}
+
+KernelKey experts_key(const TimedPoint& p) {
+  KernelKey key{p.shape, p.kernel};
+  key.first.power_law = 0;
+  return key;
+}
+
 constexpr const char* kCachedReads = "keys and values read from the L2 cache";
 
 /// How to say that the point was read from the L2 cache; nullopt if what it reads does not fit the
 /// cache, or its time is impossible even without reading memory.
 std::optional<std::string> cached_read(const TimedPoint& p, const Gpu& gpu) {
-  Work work = work_of(p.shape, p.point.x, p.point.y);
+  Work work = work_of(least_shape(p.shape), p.point.x, p.point.y);
+  if (p.shape.fp8_arithmetic) work.compute = DType::fp8;
   const bool streams = work.family == OperatorFamily::memory_bound;
   const Bytes read = streams ? work.bytes : work.stored_bytes;
   if (work.family == OperatorFamily::collective || read >= gpu.l2_cache * kCacheReach) return {};
@@ -175,7 +199,11 @@ void settle_duplicates(ImportedRows& rows) {
 
 void refuse_beyond_physics(ImportedRows& rows, const Gpu& gpu) {
   std::vector<TimedPoint> kept;
+  std::set<KernelKey> too_fast;                           // experts, however they are picked
+  std::vector<double> impossible(rows.tables.size(), 0);  // points of each file
+  std::vector<double> all(rows.tables.size(), 0);
   for (TimedPoint& p : rows.points) {
+    if (p.table < all.size()) ++all[p.table];
     if (!beats_physics(p.shape, p.point, gpu)) {
       kept.push_back(std::move(p));
       continue;
@@ -183,7 +211,19 @@ void refuse_beyond_physics(ImportedRows& rows, const Gpu& gpu) {
     const auto cached = cached_read(p, gpu);
     leave_out(rows, Fate::refused,
               cached ? *cached : "faster than the GPU's peaks and bandwidths allow", p);
+    if (cached) continue;
+    if (p.table < all.size()) ++impossible[p.table];
+    if (p.shape.family == OperatorFamily::moe) too_fast.insert(experts_key(p));
   }
+  refuse(rows, kept, "in a file of which more than a twentieth is impossible",
+         [&](const TimedPoint& p) {
+           return p.table < all.size() &&
+                  impossible[p.table] > std::max(kFewImpossible, kMaxImpossible * all[p.table]);
+         });
+  refuse(rows, kept, "beside impossible rows: fewer experts were read than stated",
+         [&](const TimedPoint& p) {
+           return p.shape.family == OperatorFamily::moe && too_fast.contains(experts_key(p));
+         });
   rows.points = std::move(kept);
 }
 

@@ -95,7 +95,10 @@ void settle_duplicates(ImportedRows& rows);
 
 /// Refuses points that are faster than the GPU's peaks and bandwidths allow. Those that only its
 /// memory rules out, and whose weights, keys and values fit the L2 cache one and a half times, were
-/// read from there and are refused as such.
+/// read from there and are refused as such. A file of which more than a twentieth (and 20 points)
+/// is impossible is refused whole: what was timed is not what it states. Experts that beat the
+/// memory were fewer than stated (a router that picks groups first), at every size: all points of
+/// such experts and kernel are refused, however they are picked.
 void refuse_beyond_physics(ImportedRows& rows, const Gpu& gpu);
 
 /// Refuses decode points whose keys and values fit the L2 cache one and a half times and that took

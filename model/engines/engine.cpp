@@ -184,6 +184,14 @@ Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,
   return engine;
 }
 
+CacheRules cache_rules(const Engine& engine) {
+  CacheRules rules{.chunked = engine.chunked_layers};
+  rules.window_share = engine.window_share;
+  if (engine.scheduler != SchedulerKind::vllm_v1) return rules;
+  rules.state_rows = (engine.prefix_caching ? 2 : 1) + engine.speculation.draft_tokens;
+  return rules;
+}
+
 std::int64_t padded_batch(const Engine& engine, std::int64_t sequences) {
   const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
   if (!engine.graph_padding) return sequences;

@@ -57,6 +57,8 @@ struct EngineOverrides {
   std::optional<std::int64_t> max_prefill_tokens{};       // SGLang
   std::optional<double> schedule_conservativeness{};      // SGLang
   std::optional<bool> enable_mixed_chunk{};               // SGLang
+  std::optional<double> swa_full_tokens_ratio{};          // SGLang
+  std::optional<double> mamba_full_memory_ratio{};        // SGLang
   std::optional<std::int64_t> scheduler_recv_interval{};  // SGLang
   std::optional<std::int64_t> stream_interval{};
   std::optional<std::int64_t> num_speculative_tokens{};
@@ -75,6 +77,7 @@ struct EngineOverrides {
   std::optional<std::int64_t> batch_wait_timeout_iters{};     // TRT-LLM
   std::optional<double> batch_wait_max_tokens_ratio{};        // TRT-LLM
   std::optional<All2All> all2all_backend{};                   // unset: the engine's
+  std::optional<double> expert_power_law{};                   // unset: experts are picked evenly
   std::optional<Bytes> overhead{};                            // textbook rule: fixed, per GPU
   std::optional<Bytes> weight_bytes{};  // whole checkpoint; used only by the memory plan
 };
@@ -146,6 +149,9 @@ struct Engine {
   bool async_scheduling = true;
   bool reserve_full_sequence = true;  // admit what fits as a whole, not by its first chunk
   ChunkedLayers chunked_layers = ChunkedLayers::apart;
+  /// Does not start with more max_num_seqs than blocks if the model has recurrent layers and decode
+  /// graphs are captured.
+  bool needs_state_blocks = false;
   std::int64_t long_prefill_token_threshold = 0;  // 0: off
   double watermark = 0.0;
   QueueOrder order = QueueOrder::fcfs;
@@ -156,6 +162,12 @@ struct Engine {
   bool mixed_chunk = false;                 // SGLang
   std::int64_t recv_interval = 1;           // SGLang: decode steps between looks for new requests
   std::int64_t stream_interval = 1;         // tokens in one chunk of the stream, but for the first
+  double swa_full_tokens_ratio = 0.8;       // SGLang: tokens of layers with windows, of the others'
+  double mamba_full_memory_ratio = 0.9;     // SGLang: memory of recurrent states, of the KV cache's
+  /// SGLang: share of the tokens for which layers with windows have room; unset: vLLM's layout.
+  std::optional<double> window_share{};
+  /// SGLang: slots that a running request may take in the pool of recurrent states; 0: no pool.
+  std::int64_t state_slots = 0;
   Speculation speculation{};
   LoraServing lora{};
   KvOffloading kv_offloading{};
@@ -165,9 +177,11 @@ struct Engine {
   double batch_wait_ratio = 0;             // TRT-LLM: share of the token budget that ends the wait
   bool counts_cached = false;              // TRT-LLM: cached prefixes count before a request starts
   All2All all2all = All2All::allgather_reducescatter;  // of experts on data-parallel ranks
-  Bytes overhead{};                                    // textbook rule
-  std::optional<Bytes> weight_bytes{};                 // memory plan only: whole checkpoint
-  bool eager = false;  // PyTorch runs every step operator by operator, uncompiled
+  /// Exponent of a power law of the experts' picks, for times measured with one; 0: even.
+  double expert_power_law = 0;
+  Bytes overhead{};                     // textbook rule
+  std::optional<Bytes> weight_bytes{};  // memory plan only: whole checkpoint
+  bool eager = false;                   // PyTorch runs every step operator by operator, uncompiled
   std::vector<std::int64_t> graph_batch_sizes{};  // captured decode batch sizes, ascending
   bool graph_padding = true;     // decode batches are padded to the next captured size
   bool exact_graphs = false;     // decode batches run as fast as in graphs of exactly their size
@@ -250,6 +264,11 @@ Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& overrid
 inline bool decides_ahead(const Engine& engine) {
   return engine.async_scheduling && !engine.speculation.on();
 }
+
+/// How the engine lays out its cache. vLLM keeps a state row per sequence for each group of
+/// recurrent layers and one for each draft token; with prefix caching ("align" mode) also the last
+/// state at the end of a block, from which a hit restarts (0.19, MambaSpec.max_memory_usage_bytes).
+CacheRules cache_rules(const Engine& engine);
 
 /// Slots of the cache that a decode of SGLang or TensorRT-LLM must have beyond what is computed:
 /// its token and the drafts. SGLang keeps them twice (0.5.15, mem_cache/allocation_sizing.py,

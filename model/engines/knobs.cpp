@@ -387,6 +387,27 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "SGLang: factor on the share of the allowed output that is reserved at "
                      "admission.",
            .examples = {0.3}}),
+      knob<&O::swa_full_tokens_ratio, &Engine::swa_full_tokens_ratio>(
+          {.flag = "swa-full-tokens-ratio",
+           .key = "swa_full_tokens_ratio",
+           .group = scheduler,
+           .kind = share,
+           .range = {.min = 0, .max = 1, .min_open = true},
+           .owner = sglang,
+           .help = "SGLang: tokens of windowed layers, of the others' (0.8)",
+           .effect = "SGLang: tokens for which layers with attention windows have room, as a share "
+                     "of those of the other layers (gpt-oss, Llama 4, Gemma 4, MiMo-V2, Step-3.5).",
+           .examples = {0.5}}),
+      knob<&O::mamba_full_memory_ratio, &Engine::mamba_full_memory_ratio>(
+          {.flag = "mamba-full-memory-ratio",
+           .key = "mamba_full_memory_ratio",
+           .group = scheduler,
+           .kind = number,
+           .range = {.min = 0, .min_open = true},
+           .owner = sglang,
+           .help = "SGLang: memory of recurrent states to KV cache (0.9)",
+           .effect = "SGLang: memory for recurrent states, as a multiple of that for the KV cache.",
+           .examples = {0.5}}),
       knob<&O::enable_mixed_chunk, &Engine::mixed_chunk>(
           {.flag = "enable-mixed-chunk",
            .key = "enable_mixed_chunk",
@@ -523,6 +544,18 @@ std::vector<EngineKnob> feature_knobs() {
                      "once to each rank (and node) that has one of their experts, or once for each "
                      "expert.",
            .examples = {"deepep_high_throughput"}}),
+      unshown<&O::expert_power_law, &Engine::expert_power_law>(
+          {.flag = "expert-power-law",
+           .key = "expert_power_law",
+           .group = scheduler,
+           .kind = number,
+           .range = {.min = 0.01, .max = 10},
+           .help = "exponent of a power law of the experts' picks, where times were measured with "
+                   "it (default: picked evenly)",
+           .effect = "How unevenly experts are picked: the exponent of a power law of their picks, "
+                     "for profiles whose experts were timed with it (1.01 and 1.2 in "
+                     "aiconfigurator's tables). Default: evenly.",
+           .examples = {1.2}}),
       knob<&O::num_speculative_tokens>({.flag = "num-speculative-tokens",
                                         .key = "num_speculative_tokens",
                                         .group = features,

@@ -6,10 +6,13 @@
 //               VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE; the 8,253 blocks that 0.15.1
 //               printed for Llama-4-Scout on two H100 are a quarter of what groups would give).
 //   0.17 - 0.18: sampler without the sort (15 bytes); asynchronous scheduling.
-//   0.19 - 0.20: a request is admitted when its whole sequence so far fits
+//   0.19:       a request is admitted when its whole sequence so far fits
 //               (scheduler_reserve_full_isl, vllm-project/vllm pull 37307 of 2026-03-24, after the
 //               0.18 branch). Knobs as printed at start-up by vLLM 0.19.0 (configuration dump of a
 //               run on an RTX 4090).
+//   0.20:       as before, but models with recurrent layers do not start with more max_num_seqs
+//               than blocks (vllm-project/vllm pull 38270, merged on 2026-03-31; a start of 0.17.1
+//               and 0.20.0 side by side: NVIDIA-NeMo/RL issue 2620).
 //   0.21 on:    an estimate of CUDA-graph memory is subtracted from the KV budget (default since
 //               0.21.0 by the engine's own log message); utilisation 0.92.
 // The scheduling changes are dated only to within a few versions.
@@ -149,7 +152,14 @@ std::vector<DType> later_cache_dtypes() {
   return {DType::bf16, DType::fp16, DType::fp8, DType::int8, DType::fp4, DType::int4};
 }
 
+/// Models with recurrent layers ("hybrid" and "attention_free") cache no prefixes unless asked to
+/// (0.19 config/model.py, is_prefix_caching_supported; since vllm-project/vllm pull 23716).
+bool is_recurrent(const Transformer& model) { return state_bytes_per_sequence(model).value > 0; }
+
 void resolve_vllm(Engine& engine, const EngineSetting& setting) {
+  if (!setting.given.enable_prefix_caching && is_recurrent(setting.model)) {
+    engine.prefix_caching = false;
+  }
   resolve_vllm_batch(engine, setting);
   resolve_vllm_graphs(engine, setting, 16);  // 0.19: 51 sizes to 512 (start-up dump)
   if (!setting.given.sampling) engine.sampling = setting.model.sampling;
@@ -157,6 +167,10 @@ void resolve_vllm(Engine& engine, const EngineSetting& setting) {
 
 void resolve_vllm_to_0_13(Engine& engine, const EngineSetting& setting) {
   resolve_vllm(engine, setting);
+  // Switched off with a log line even if asked for (model_executor/models/config.py,
+  // MambaModelConfig: "without support for prefix caching: disabling"; printed by 0.13.0 for
+  // Qwen3-Next).
+  if (is_recurrent(setting.model)) engine.prefix_caching = false;
   resolve_vllm_graphs(engine, setting, 8);  // 67 sizes to 512
   if (setting.parallel.tensor * setting.parallel.pipeline == 1) return;
   engine.host.step_base = engine.host.step_base + kRanksStep;
@@ -172,15 +186,27 @@ std::vector<EnginePreset> vllm_presets() {
        .last_compared = 29,
        .cache_dtypes = later_cache_dtypes(),
        .defaults = {.gpu_memory_utilization = 0.92,
+                    .needs_state_blocks = true,
                     .memory = memory_of_vllm_0_29(),
                     .host = host_of_vllm()},
        .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm},
+      {.name = "vllm-0.20",
+       .summary = "vLLM 0.20: as 0.19; recurrent states limit max_num_seqs at start-up",
+       .first_minor = 20,
+       .first_compared = 20,
+       .last_compared = 20,
+       .cache_dtypes = cache_dtypes(),
+       .defaults = {.needs_state_blocks = true,
+                    .memory = memory_of_vllm_0_19(),
+                    .host = host_of_vllm()},
+       .on_large_gpu = kVllmLargeBatch,
+       .resolve = resolve_vllm},
       {.name = "vllm-0.19",
-       .summary = "vLLM 0.19 and 0.20: asynchronous scheduling, whole-sequence admission",
+       .summary = "vLLM 0.19: asynchronous scheduling, whole-sequence admission",
        .first_minor = 19,
        .first_compared = 19,
-       .last_compared = 20,
+       .last_compared = 19,
        .cache_dtypes = cache_dtypes(),
        .defaults = {.memory = memory_of_vllm_0_19(), .host = host_of_vllm()},
        .on_large_gpu = kVllmLargeBatch,

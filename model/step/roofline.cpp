@@ -137,7 +137,8 @@ Bound bound_of(const Work& work, const Gpu& gpu, Seconds time, Seconds fixed) {
 }
 
 bool beats_physics(const OperatorShape& shape, const MeasuredPoint& point, const Gpu& gpu) {
-  const Work work = work_of(shape, point.x, point.y);
+  Work work = work_of(least_shape(shape), point.x, point.y);
+  if (shape.fp8_arithmetic) work.compute = DType::fp8;
   if (work.family == OperatorFamily::collective) {
     // Without a stated link there is no limit; a single rank sends nothing.
     const std::optional<Link>& link = shape.ranks <= gpu.gpus_per_node ? gpu.peer : gpu.network;

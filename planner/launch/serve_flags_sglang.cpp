@@ -32,6 +32,8 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--page-size", kBlockSize);
   add_flag(rows, "--schedule-policy", kSglangOrder);
   add_flag(rows, "--schedule-conservativeness", kConservativeness);
+  add_flag(rows, "--swa-full-tokens-ratio", kWindowTokens);
+  add_flag(rows, "--mamba-full-memory-ratio", kStateMemory);
   add_flag(rows, "--enable-mixed-chunk", kMixedChunk, on);
   add_flag(rows, "--scheduler-recv-interval", kRecvInterval);
   add_flag(rows, "--stream-interval", kStreamInterval);
@@ -76,7 +78,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--eplb-algorithm --moe-dense-tp-size --load-balance-method "
             "--cuda-graph-backend --torch-compile-max-bs --torchao-config "
             "--schedule-low-priority-values-first "
-            "--max-queued-requests --swa-full-tokens-ratio --mamba-full-memory-ratio "
+            "--max-queued-requests "
             "--mamba-ssm-dtype --max-mamba-cache-size --radix-eviction-policy --cpu-offload-gb "
             "--offload-group-size --hicache-ratio --hicache-size --hicache-write-policy "
             "--hicache-io-backend --hicache-storage-backend --hicache-mem-layout "
