@@ -95,6 +95,22 @@ double factor_of(double deviations, double relative_uncertainty) {
   return std::exp(deviations * relative_uncertainty);
 }
 
+/// Mean number of steps that a pool's engines have in progress while they are busy: more than 1
+/// only with pipeline stages.
+double steps_at_once(const SimulationResult& result, const PoolRun& pool) {
+  if (pool.deployment.parallel.pipeline == 1) return 1;
+  if (result.replicas.empty()) return result.use.steps_at_once;
+  double steps = 0;
+  double busy = 0;
+  for (const ReplicaResult& replica : result.replicas) {
+    if (replica.pool != pool.name) continue;
+    const double time = replica.use.busy_share * replica.paid.value;
+    steps += replica.use.steps_at_once * time;
+    busy += time;
+  }
+  return busy > 0 ? steps / busy : 1;
+}
+
 }  // namespace
 
 std::vector<PoolScenario> pools_of(const Scenario& scenario) {
@@ -182,8 +198,10 @@ std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTim
     const StepSummary summary = summary_of(steps.back(), pool.deployment.gpu);
     pool.step_uncertainty = steps.back().relative_uncertainty;
     if (summary.whole.time <= Seconds{}) continue;  // no step ran
-    pool.mfu = summary.needed_compute / summary.whole.time;
-    pool.mbu = summary.needed_memory / summary.whole.time;
+    // A step's work is that of one GPU of every stage.
+    const double at_once = steps_at_once(run.result, pool) / pool.deployment.parallel.pipeline;
+    pool.mfu = summary.needed_compute / summary.whole.time * at_once;
+    pool.mbu = summary.needed_memory / summary.whole.time * at_once;
   }
   return steps;
 }

@@ -16,6 +16,8 @@ class SglangPolicy final : public BatchingPolicy {
   std::optional<bool> schedule_around(EngineState& state, Nanoseconds now, const DecodeLoad& load,
                                       StepPlan& plan) override;
   bool schedules_in_aggregate() const override { return true; }
+  /// SchedulerPPMixin.event_loop_pp visits running_mbs in turn.
+  bool keeps_micro_batches() const override { return true; }
   void finish(EngineState& state, RequestId id) override;
   void abandon(EngineState& state, RequestId id) override;
   Demand demand_of(const Engine& engine, const Request& request,
@@ -38,6 +40,7 @@ class SglangPolicy final : public BatchingPolicy {
     std::int64_t step = 0;
   };
 
+  std::vector<bool>::reference full(const EngineState& state, std::int64_t slot);
   void settle(EngineState& state);
   void prefill(EngineState& state, StepPlan& plan);
   void admit(EngineState& state, PrefillBudget& budget, StepPlan& plan);
@@ -52,7 +55,7 @@ class SglangPolicy final : public BatchingPolicy {
   mutable std::optional<RadixPrefix> prefix_;
   std::optional<RequestId> chunked_;  // the prompt that was chunked and continues next
   std::vector<Computed> computed_;    // not yet in the prefix cache
-  bool full_ = false;                 // no request is admitted until a running one leaves
+  std::vector<bool> full_;  // by micro-batch: none is admitted until one of its requests leaves
 };
 
 }  // namespace roofcast
