@@ -70,10 +70,13 @@ void enqueue(EngineState& state, const BatchingPolicy& policy, RequestId id) {
 void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now) {
   for (RequestId id : plan.admitted) {
     RequestRecord& record = state.requests.record(id);
-    const RequestState& request = state[id];
+    RequestState& request = state[id];
     if (record.scheduled == kNever) {
       record.scheduled = now;
       record.cached_tokens = std::min(request.computed, request.input_tokens);
+    }
+    if (request.emitted > 0 && record.first_token == kNever) {  // of a prefill replica
+      record.first_token = request.last_token = now;
     }
     state.counters.waiting_time += static_cast<double>(now - request.waiting_since);
     state.counters.dropped_tokens -= request.computed;
