@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "base/quantity.hpp"
@@ -89,7 +91,32 @@ std::string as_time(Seconds time) {
   return with_sign(time.value < 0, positive_time(std::abs(time.value)));
 }
 
+std::string as_time_range(Seconds low, Seconds high, Seconds like) {
+  struct Unit {
+    std::string_view name;
+    double seconds;
+    int decimals;
+  };
+  constexpr std::array<Unit, 4> kUnits = {
+      {{"ns", 1e-9, 0}, {"us", 1e-6, 1}, {"ms", 1e-3, 1}, {"s", 1, 2}}};
+  const std::string text = as_time(like);
+  const auto* unit =
+      std::ranges::find(kUnits, std::string_view(text).substr(text.rfind(' ') + 1), &Unit::name);
+  if (unit == kUnits.end() || std::ranges::count(text, ' ') > 1) {
+    return as_time(low) + "-" + as_time(high);
+  }
+  return fixed(low.value / unit->seconds, unit->decimals) + "-" +
+         fixed(high.value / unit->seconds, unit->decimals);
+}
+
 std::string as_percent(double share, int decimals) { return fixed(share * 100, decimals) + " %"; }
+
+std::string as_probability(double probability) {
+  constexpr double kNearly = 0.999;
+  if (probability > kNearly) return "over 99.9 %";
+  if (probability < 1 - kNearly) return "under 0.1 %";
+  return as_percent(probability);
+}
 
 std::string as_rate(FlopsPerSecond rate) {
   if (shows_below(rate.value / 1e9, 1, 1000)) return fixed(rate.value / 1e9, 1) + " GFLOP/s";

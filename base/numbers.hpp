@@ -17,9 +17,16 @@ std::string fixed(double value, int decimals);
 std::string as_gib(Bytes bytes);    // "15.27 GiB"
 std::string as_bytes(Bytes bytes);  // best fit: "131,072 B", "12.50 MiB", "2.46 GiB", "1.10 TiB"
 std::string as_time(Seconds time);  // "4.2 us", "31.7 ms", "1.24 s", "3 min 05 s", "1 h 02 min"
+std::string as_time_range(Seconds low, Seconds high,
+                          Seconds like);  // in the unit of `like`, which it leaves out: "39.1-44.0"
 std::string as_percent(double share, int decimals = 1);  // 0.123 -> "12.3 %"
-std::string as_rate(FlopsPerSecond rate);                // "989.4 TFLOP/s"
-std::string as_rate(BytesPerSecond rate);                // "4.80 TB/s"
-std::string as_parameters(std::int64_t count);           // "8.03 B"
+
+/// "97.3 %", "over 99.9 %". Never "100 %": the error of a computed probability is larger than the
+/// remainder.
+std::string as_probability(double probability);
+
+std::string as_rate(FlopsPerSecond rate);       // "989.4 TFLOP/s"
+std::string as_rate(BytesPerSecond rate);       // "4.80 TB/s"
+std::string as_parameters(std::int64_t count);  // "8.03 B"
 
 }  // namespace roofcast

@@ -16,7 +16,7 @@ namespace {
 constexpr double kWarmUpSeconds = 2e-3;
 constexpr double kTimeBoxSeconds = 20e-3;
 
-constexpr std::uint64_t kSeed = 20252;
+constexpr std::uint64_t kMessageSeed = 20252;
 
 }  // namespace
 
@@ -66,7 +66,7 @@ CollectiveTimer::Group CollectiveTimer::open(int ranks) const {
   for (int rank = 0; rank < ranks; ++rank) {
     void* input = group.devices->allocate(rank, bytes);
     group.devices->fill_normal(rank, input, kernels::Element::bf16, elements,
-                               kSeed + static_cast<std::uint64_t>(rank));
+                               kMessageSeed + static_cast<std::uint64_t>(rank));
     group.buffers.push_back({.input = input, .output = group.devices->allocate(rank, bytes)});
   }
   group.devices->synchronize();

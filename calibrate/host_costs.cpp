@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/statistics.hpp"
+#include "calibrate/timer.hpp"
 
 namespace roofcast {
 
@@ -13,8 +14,7 @@ namespace {
 constexpr int kRepetitions = 11;
 // Few enough not to fill a GPU's launch queue (about 1024), enough for the clock's resolution.
 constexpr int kLaunches = 200;
-constexpr std::size_t kCopyBytes = std::size_t{16} << 20;
-constexpr double kClockTick = 1e-9;
+constexpr std::size_t kHostCopyBytes = std::size_t{16} << 20;
 
 // Arrays of a decode step (calibrate/runtime/executor.cpp): tokens, positions, slots, first
 // queries, lengths, page tables and sampled rows, each of a few kilobytes for some hundred
@@ -61,17 +61,17 @@ double engine_step_s(kernels::Backend& backend, const std::function<double()>& n
 }  // namespace
 
 HostCosts measure_host_costs(kernels::Backend& backend, const std::function<double()>& now_s) {
-  const kernels::Memory memory(backend, kCopyBytes);
-  std::vector<std::byte> host(kCopyBytes, std::byte{1});  // written to, so that the pages exist
+  const kernels::Memory memory(backend, kHostCopyBytes);
+  std::vector<std::byte> host(kHostCopyBytes, std::byte{1});  // written to, so that the pages exist
   const double upload_s = median_s(now_s, [&] {
-    backend.upload(memory.data(), host.data(), kCopyBytes);
+    backend.upload(memory.data(), host.data(), kHostCopyBytes);
     return 0.0;
   });
   const double download_s = median_s(now_s, [&] {
-    backend.download(host.data(), memory.data(), kCopyBytes);
+    backend.download(host.data(), memory.data(), kHostCopyBytes);
     return 0.0;
   });
-  const Bytes copied{static_cast<double>(kCopyBytes)};
+  const Bytes copied{static_cast<double>(kHostCopyBytes)};
   return {.eager_launch = Seconds{eager_launch_s(backend, now_s)},
           .graph_launch = Seconds{graph_launch_s(backend, now_s)},
           .engine_step = Seconds{engine_step_s(backend, now_s)},

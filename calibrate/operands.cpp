@@ -20,7 +20,7 @@ constexpr double kAlignment = 256;  // of every copy, like allocate()'s
 // which is all that matters to a cache.
 constexpr std::size_t kSeedBytes = std::size_t{16} << 20;
 
-constexpr std::uint64_t kSeed = 20251;
+constexpr std::uint64_t kOperandSeed = 20251;
 
 // Total for all places of one output: a larger output leaves any cache between uses anyway.
 constexpr double kMaxWritten = 256e6;
@@ -114,7 +114,7 @@ kernels::Memory& Operands::pool(Pools& pools, Element element, double bytes) {
 void Operands::fill(void* data, Element element, std::size_t bytes) {
   const std::size_t seed_bytes = std::min(bytes, kSeedBytes);
   const auto count = static_cast<std::int64_t>(seed_bytes / kernels::size_of(element));
-  backend_.fill_normal(data, element, count, kSeed, deviation_of(element));
+  backend_.fill_normal(data, element, count, kOperandSeed, deviation_of(element));
   auto* first = static_cast<std::byte*>(data);
   for (std::size_t done = seed_bytes; done < bytes;) {
     const std::size_t next = std::min(done, bytes - done);

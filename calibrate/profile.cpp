@@ -19,7 +19,7 @@ namespace roofcast {
 namespace {
 
 // Minimum accepted in profiles (model/io/measured_reader.cpp): an empty call on a CPU takes less.
-constexpr Seconds kMinFloor{1e-9};
+constexpr Seconds kMinKernelFloor{1e-9};
 
 DType dtype_of(kernels::Element element) {
   switch (element) {
@@ -189,7 +189,7 @@ Ceilings ceilings_of(const std::vector<TimedCase>& timed) {
   double largest_copy = 0;
   for (const TimedCase& t : timed) {
     const Seconds time{t.timing.statistics.median};
-    if (t.c.kind == CaseKind::nothing) ceilings.kernel_floor = std::max(time, kMinFloor);
+    if (t.c.kind == CaseKind::nothing) ceilings.kernel_floor = std::max(time, kMinKernelFloor);
     if (t.c.kind == CaseKind::copy && t.c.x > largest_copy) {
       largest_copy = t.c.x;
       ceilings.copy = Bytes{t.c.x} / time;

@@ -16,9 +16,6 @@ namespace {
 /// at most this many times.
 constexpr int kGuesses = 3;
 
-/// Shorter than any clock resolves; prevents division by a time of zero.
-constexpr double kClockTick = 1e-9;
-
 /// If work adds less than this share to the time of what precedes it, it is lost in their noise.
 constexpr double kMinOwnShare = 0.05;
 

@@ -13,6 +13,9 @@
 
 namespace roofcast {
 
+/// Seconds, shorter than any clock resolves; prevents division by a time of zero.
+inline constexpr double kClockTick = 1e-9;
+
 struct TimingProtocol {
   StopRule stop{};
   /// Time of one recording: long compared with the 0.5 us resolution of events and the 2 to 10 us

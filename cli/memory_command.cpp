@@ -224,6 +224,7 @@ int run_memory(CommandContext& context) {
   usage.options.add(machine_options(options)).add(engine_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
+  refuse_idle_flags(question);  // those of a server's command line are its own
   take_from_command(options, line, context.err);
   leave_out_drafts(options, context.err);
 

@@ -8,22 +8,14 @@
 #include "base/error.hpp"
 #include "base/wording.hpp"
 #include "model/architecture/experts.hpp"
-#include "model/step/sampled_steps.hpp"
 #include "model/step/scaled_step_time.hpp"
-#include "model/step/step_summary.hpp"
+#include "planner/step_census.hpp"
 #include "simulator/engine/batching_policy.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/simulate.hpp"
 
 namespace roofcast {
 namespace {
-
-/// A sample of the steps that a pool's engines ran, summed into one estimate.
-StepEstimate steps_of(const SampledSteps& sampled, const RooflineStepTime& step_time) {
-  std::vector<StepEstimate> steps;
-  for (const StepBatch& batch : sampled.sample()) steps.push_back(step_time.explain(batch));
-  return sum_of(steps);
-}
 
 std::int64_t adapters_of(const Scenario& scenario) {
   const auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
@@ -73,16 +65,21 @@ Pool pool_of(const PoolScenario& asked, const PoolRun& run, const StepTime* step
                   // The simulator's blocks include a null block, as vLLM's do.
                   .kv_blocks = run.plan.kv_blocks + 1 - run.deployment.engine.memory.null_blocks,
                   .step_time = step_time};
+  if (run.plan.max_running) {
+    pool.replica.engine.max_num_seqs =
+        std::min(pool.replica.engine.max_num_seqs, *run.plan.max_running);
+  }
   pool.ranks = run.deployment.parallel.data;
   pool.lockstep = steps_in_lockstep(asked, run.deployment.model);
-  if (asked.rank_router) pool.rank_router.policy = *asked.rank_router;
+  pool.rank_router.policy =
+      asked.rank_router.value_or(default_rank_router(run.deployment.engine.scheduler));
   pool.autoscaling = asked.autoscaling;
   return pool;
 }
 
 SimulationResult simulate_on(const SimulationRun& run, std::span<const PoolRun> pools,
                              std::span<const StepTime* const> step_times,
-                             const ProgressFunction& progress) {
+                             const Progress& progress) {
   return simulate(cluster_of(run.scenario, pools, step_times), run.workload,
                   {.max_concurrency = run.scenario.max_concurrency,
                    .slo = run.scenario.slo,
@@ -170,7 +167,7 @@ SimulationRun prepare_simulation(const Scenario& scenario,
   return run;
 }
 
-ProgressFunction ended_by(const SimulationRun& run, const ProgressFunction& progress) {
+Progress ended_by(const SimulationRun& run, const Progress& progress) {
   if (!run.stopped) return progress;
   return [&run, progress](std::int64_t done, std::int64_t total) {
     return !run.stopped() && (!progress || progress(done, total));
@@ -184,31 +181,29 @@ PoolStepTimes step_times_of(const SimulationRun& run) {
 }
 
 std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,
-                                           const ProgressFunction& progress) {
-  std::deque<SampledSteps> sampled;
+                                           const Progress& progress) {
+  std::deque<CountedSteps> counted;
   std::vector<const StepTime*> seams;
-  for (const RooflineStepTime& step_time : step_times) {
-    seams.push_back(&sampled.emplace_back(step_time));
+  for (std::size_t i = 0; i < run.pools.size(); ++i) {
+    seams.push_back(&counted.emplace_back(step_times[i], run.pools[i].deployment.engine));
   }
   run.result = simulate_on(run, run.pools, seams, progress);
   std::vector<StepEstimate> steps;
   for (std::size_t i = 0; i < run.pools.size(); ++i) {
-    steps.push_back(steps_of(sampled[i], step_times[i]));
     PoolRun& pool = run.pools[i];
-    const StepSummary summary = summary_of(steps.back(), pool.deployment.gpu);
-    pool.step_uncertainty = steps.back().relative_uncertainty;
-    if (summary.whole.time <= Seconds{}) continue;  // no step ran
+    StepUse use = use_of(counted[i], step_times[i], pool.deployment.gpu);
+    pool.step_uncertainty = use.steps.relative_uncertainty;
     // A step's work is that of one GPU of every stage.
     const double at_once = steps_at_once(run.result, pool) / pool.deployment.parallel.pipeline;
-    pool.mfu = summary.needed_compute / summary.whole.time * at_once;
-    pool.mbu = summary.needed_memory / summary.whole.time * at_once;
+    pool.mfu = use.mfu * at_once;
+    pool.mbu = use.mbu * at_once;
+    steps.push_back(std::move(use.steps));
   }
   return steps;
 }
 
 SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTimes& step_times,
-                                    const Deviations& deviations,
-                                    const ProgressFunction& progress) {
+                                    const Deviations& deviations, const Progress& progress) {
   std::vector<PoolRun> pools = run.pools;
   std::deque<ScaledStepTime> scaled;
   std::vector<const StepTime*> seams;

@@ -69,7 +69,7 @@ void members(Visitor& visit, CalibrationAnswer& answer) {
 
 namespace {
 
-constexpr const char* kCommand = "calibrate";
+constexpr const char* kCalibrateCommand = "calibrate";
 constexpr std::size_t kWorstPoints = 5;
 constexpr std::size_t kListed = 5;  // names shown of a list that may be long
 
@@ -158,7 +158,7 @@ DatasheetRates datasheet_of(const CalibrationOutcome& outcome) {
 
 CalibrationAnswer answer_of(const CalibrationOutcome& outcome) {
   const SweepResult& sweep = outcome.sweep;
-  CalibrationAnswer answer{.head = answer_head(kCommand),
+  CalibrationAnswer answer{.head = answer_head(kCalibrateCommand),
                            .inputs = {outcome.model},
                            .profile = outcome.out,
                            .known_gpu = outcome.known_gpu,
@@ -205,7 +205,7 @@ CalibrationAnswer calibrate(const CalibrationQuestion& question, const Progress&
 Json to_json(const CalibrationAnswer& answer) { return record_to_json(answer); }
 
 CalibrationAnswer calibration_answer_from_json(const Json& json) {
-  return answer_from_json<CalibrationAnswer>(json, kCommand);
+  return answer_from_json<CalibrationAnswer>(json, kCalibrateCommand);
 }
 
 Json calibration_answer_schema() {

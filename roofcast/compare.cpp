@@ -16,7 +16,7 @@
 namespace roofcast {
 namespace {
 
-constexpr const char* kCommand = "compare";
+constexpr const char* kCompareCommand = "compare";
 
 /// The first and the second of exactly two; otherwise unset.
 template <class T>
@@ -201,7 +201,7 @@ void check_compared(std::size_t runs) {
 CompareAnswer compare(const CompareQuestion& question) {
   check_compared(question.runs.size());
   const std::map<Key, Figures> metrics = metrics_of(question.runs);
-  CompareAnswer answer{.head = answer_head(kCommand), .inputs = {.store = question.store}};
+  CompareAnswer answer{.head = answer_head(kCompareCommand), .inputs = {.store = question.store}};
   for (const Run& run : question.runs) {
     answer.inputs.runs.push_back(run.row.id);
     answer.runs.push_back(compared(run.row));
@@ -215,7 +215,7 @@ Json to_json(const CompareAnswer& answer) { return record_to_json(answer); }
 
 CompareAnswer compare_answer_from_json(const Json& json) {
   CompareAnswer answer = record_from_json<CompareAnswer>(json);
-  check_head(answer.head, kCommand);
+  check_head(answer.head, kCompareCommand);
   return answer;
 }
 

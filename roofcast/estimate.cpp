@@ -36,9 +36,9 @@ struct EnumNames<StepLimit> {
 
 namespace {
 
-constexpr const char* kCommand = "estimate";
+constexpr const char* kEstimateCommand = "estimate";
 
-constexpr std::int64_t kMaxTokens = 1'000'000'000;
+constexpr std::int64_t kMaxEstimatedTokens = 1'000'000'000;
 
 void check(const char* key, std::int64_t value, std::int64_t max) {
   if (value < 1 || value > max) {
@@ -57,10 +57,10 @@ void check_list(const char* key, std::vector<std::int64_t> values, std::int64_t 
 /// The prompt asked about, or the default one.
 std::int64_t input_or_default(const Deployment& deployment, std::int64_t input,
                               std::int64_t output) {
-  constexpr std::int64_t kUsual = 1024;
   if (input != 0) return input;
   const std::int64_t longest = deployment.engine.max_model_len;
-  return longest == 0 ? kUsual : std::clamp<std::int64_t>(longest - output, 1, kUsual);
+  return longest == 0 ? kDefaultInputTokens
+                      : std::clamp<std::int64_t>(longest - output, 1, kDefaultInputTokens);
 }
 
 /// Engines reject such requests, as a simulation does (simulator/engine/admission.cpp).
@@ -183,11 +183,11 @@ Seconds step_time(const std::vector<OperatorAnswer>& operators, Seconds host) {
 EstimateAnswer estimate(const EstimateQuestion& asked) {
   EstimateQuestion question = asked;
   check("batch", question.batch, kMaxEstimatedBatch);
-  check("output_tokens", question.output_tokens, kMaxTokens);
+  check("output_tokens", question.output_tokens, kMaxEstimatedTokens);
   const Deployment deployment = resolve(question.deployment).deployment;
   question.input_tokens =
       input_or_default(deployment, question.input_tokens, question.output_tokens);
-  check("input_tokens", question.input_tokens, kMaxTokens);
+  check("input_tokens", question.input_tokens, kMaxEstimatedTokens);
   check_length(deployment, question.input_tokens, question.output_tokens);
   const GenerationEstimate generation = estimate_generation(
       deployment, question.batch, question.input_tokens, question.output_tokens);
@@ -195,7 +195,7 @@ EstimateAnswer estimate(const EstimateQuestion& asked) {
       room_for(deployment, plan_memory(deployment), question.input_tokens + question.output_tokens);
   const StepEstimate& prefill = generation.prefill;
   const StepEstimate& decode = generation.decode;
-  return {.head = answer_head(kCommand),
+  return {.head = answer_head(kEstimateCommand),
           .inputs = {.deployment = inputs_of(deployment),
                      .batch = question.batch,
                      .input_tokens = question.input_tokens,
@@ -224,7 +224,7 @@ BatchesAnswer estimate_batches(const BatchesQuestion& asked) {
   BatchesQuestion question = asked;
   const std::int64_t output = question.output_tokens;
   check_list("batch", question.batches, kMaxEstimatedBatch);
-  check("output_tokens", output, kMaxTokens);
+  check("output_tokens", output, kMaxEstimatedTokens);
   if (std::ssize(question.batches) * std::ssize(question.input_tokens) > kMaxEstimatedPairs) {
     throw Error(fmt::format("batch: more than {} pairs of a batch and a prompt length",
                             kMaxEstimatedPairs));
@@ -233,10 +233,10 @@ BatchesAnswer estimate_batches(const BatchesQuestion& asked) {
   for (std::int64_t& input : question.input_tokens) {
     input = input_or_default(deployment, input, output);
   }
-  check_list("input_tokens", question.input_tokens, kMaxTokens);
+  check_list("input_tokens", question.input_tokens, kMaxEstimatedTokens);
   check_length(deployment, std::ranges::max(question.input_tokens), output);
   const MemoryPlan plan = plan_memory(deployment);
-  BatchesAnswer answer{.head = answer_head(kCommand),
+  BatchesAnswer answer{.head = answer_head(kEstimateCommand),
                        .inputs = {.deployment = inputs_of(deployment),
                                   .batches = question.batches,
                                   .input_tokens = question.input_tokens,
@@ -282,14 +282,14 @@ Json to_json(const EstimateAnswer& answer) { return record_to_json(answer); }
 Json to_json(const BatchesAnswer& answer) { return record_to_json(answer); }
 
 EstimateAnswer estimate_answer_from_json(const Json& json) {
-  auto answer = answer_from_json<EstimateAnswer>(json, kCommand);
+  auto answer = answer_from_json<EstimateAnswer>(json, kEstimateCommand);
   answer.step = {step_time(answer.operators.prefill, answer.host.prefill),
                  step_time(answer.operators.decode, answer.host.decode)};
   return answer;
 }
 
 BatchesAnswer batches_answer_from_json(const Json& json) {
-  return answer_from_json<BatchesAnswer>(json, kCommand);
+  return answer_from_json<BatchesAnswer>(json, kEstimateCommand);
 }
 
 Json estimate_answer_schema() { return schema_document<EstimateAnswer>("roofcast estimate"); }

@@ -81,7 +81,7 @@ void members(Visitor& visit, FitAnswer& answer) {
 
 namespace {
 
-constexpr const char* kCommand = "fit";
+constexpr const char* kFitCommand = "fit";
 
 EngineFitTask task_of(const FitQuestion& question) {
   EngineFitTask task{.terms = question.terms, .name = question.name};
@@ -141,7 +141,7 @@ std::optional<FitAnswer> fit(const FitQuestion& question, const Progress& progre
       [&](std::int64_t done, std::int64_t max) { return !progress || progress(done, max); });
   if (!fit) return std::nullopt;
   if (!question.out.empty()) write_whole(question.out, write_engine_profile(fit->profile));
-  return FitAnswer{.head = answer_head(kCommand),
+  return FitAnswer{.head = answer_head(kFitCommand),
                    .inputs = {question.files, question.out},
                    .engine = {fit->profile.name, fit->profile.preset},
                    .runs = static_cast<std::int64_t>(fit->cases),
@@ -157,7 +157,7 @@ std::optional<FitAnswer> fit(const FitQuestion& question, const Progress& progre
 Json to_json(const FitAnswer& answer) { return record_to_json(answer); }
 
 FitAnswer fit_answer_from_json(const Json& json) {
-  return answer_from_json<FitAnswer>(json, kCommand);
+  return answer_from_json<FitAnswer>(json, kFitCommand);
 }
 
 Json fit_answer_schema() { return schema_document<FitAnswer>("What roofcast fit answers"); }

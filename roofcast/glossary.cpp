@@ -14,7 +14,7 @@
 namespace roofcast {
 namespace {
 
-constexpr const char* kCommand = "glossary";
+constexpr const char* kGlossaryCommand = "glossary";
 
 struct Entry {
   const char* term;
@@ -424,13 +424,13 @@ std::vector<std::string> terms_of(std::string_view text) {
 }
 
 GlossaryAnswer glossary_answer(std::vector<GlossaryTerm> terms) {
-  return {.head = answer_head(kCommand), .inputs = {}, .terms = std::move(terms)};
+  return {.head = answer_head(kGlossaryCommand), .inputs = {}, .terms = std::move(terms)};
 }
 
 Json to_json(const GlossaryAnswer& answer) { return record_to_json(answer); }
 
 GlossaryAnswer glossary_answer_from_json(const Json& json) {
-  return answer_from_json<GlossaryAnswer>(json, kCommand);
+  return answer_from_json<GlossaryAnswer>(json, kGlossaryCommand);
 }
 
 Json glossary_answer_schema() { return schema_document<GlossaryAnswer>("roofcast learn glossary"); }

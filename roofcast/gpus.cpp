@@ -12,7 +12,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr const char* kCommand = "gpus";
+constexpr const char* kGpusCommand = "gpus";
 
 GpuFacts facts_of(const GpuProfile& profile) {
   const Gpu& gpu = profile.gpu;
@@ -179,7 +179,7 @@ MeasuredFacts measured_facts(const Gpu& gpu) {
 }  // namespace
 
 GpuListAnswer list_gpus() {
-  GpuListAnswer answer{.head = answer_head(kCommand)};
+  GpuListAnswer answer{.head = answer_head(kGpusCommand)};
   for (const std::string& name : gpu_names()) answer.gpus.push_back(facts_of(load_gpu(name)));
   return answer;
 }
@@ -187,8 +187,9 @@ GpuListAnswer list_gpus() {
 GpuAnswer describe_gpu(const std::string& gpu) { return describe_gpu(load_gpu(gpu)); }
 
 GpuAnswer describe_gpu(const GpuProfile& profile) {
-  GpuAnswer answer{
-      .head = answer_head(kCommand), .inputs = {.gpu = profile.gpu.name}, .gpu = facts_of(profile)};
+  GpuAnswer answer{.head = answer_head(kGpusCommand),
+                   .inputs = {.gpu = profile.gpu.name},
+                   .gpu = facts_of(profile)};
   if (profile.gpu.measured) answer.measured = measured_facts(profile.gpu);
   return answer;
 }
@@ -197,11 +198,11 @@ Json to_json(const GpuListAnswer& answer) { return record_to_json(answer); }
 Json to_json(const GpuAnswer& answer) { return record_to_json(answer); }
 
 GpuListAnswer gpu_list_answer_from_json(const Json& json) {
-  return answer_from_json<GpuListAnswer>(json, kCommand);
+  return answer_from_json<GpuListAnswer>(json, kGpusCommand);
 }
 
 GpuAnswer gpu_answer_from_json(const Json& json) {
-  return answer_from_json<GpuAnswer>(json, kCommand);
+  return answer_from_json<GpuAnswer>(json, kGpusCommand);
 }
 
 Json gpu_list_answer_schema() { return schema_document<GpuListAnswer>("roofcast gpus"); }

@@ -7,7 +7,7 @@
 #include "base/quantity.hpp"
 #include "base/text.hpp"
 #include "roofcast/answer_json.hpp"
-#include "roofcast/lesson_parts.hpp"
+#include "roofcast/lesson/parts.hpp"
 
 namespace roofcast {
 
@@ -29,7 +29,7 @@ struct EnumNames<Grade> {
 
 namespace {
 
-constexpr const char* kCommand = "learn";
+constexpr const char* kLearnCommand = "learn";
 
 /// All that is said in a step, a paragraph a line.
 std::string whole_text(const LessonStep& step) {
@@ -98,7 +98,7 @@ std::optional<Judgement> judge_match(const LessonAsk& ask, std::string_view gues
 
 LessonAnswer learn(const LessonQuestion& question, const Progress& progress) {
   LessonFacts facts = lesson_facts(question, progress);
-  LessonAnswer answer{.head = answer_head(kCommand),
+  LessonAnswer answer{.head = answer_head(kLearnCommand),
                       .inputs = {.deployment = inputs_of(facts.deployment),
                                  .prompt_tokens = facts.prompt,
                                  .generated_tokens = facts.generate,
@@ -138,7 +138,7 @@ const LessonStep* find_step(const LessonAnswer& answer, std::string_view key) {
 Json to_json(const LessonAnswer& answer) { return record_to_json(answer); }
 
 LessonAnswer lesson_answer_from_json(const Json& json) {
-  return answer_from_json<LessonAnswer>(json, kCommand);
+  return answer_from_json<LessonAnswer>(json, kLearnCommand);
 }
 
 Json lesson_answer_schema() { return schema_document<LessonAnswer>("roofcast learn"); }

@@ -102,7 +102,7 @@ void members(Visitor& visit, MeasureAnswer& answer) {
 
 namespace {
 
-constexpr const char* kCommand = "measure";
+constexpr const char* kMeasureCommand = "measure";
 
 std::string headline_of(const Measurement& m) {
   const std::size_t layers = m.model.layers.size();
@@ -209,7 +209,7 @@ std::vector<std::string> notes_of(const Measurement& m) {
 MeasureAnswer answer_of(const Measurement& m) {
   const SimulationResult& result = m.cached.run.result;
   const Request first = m.workload.requests.empty() ? Request{} : m.workload.requests.front();
-  MeasureAnswer answer{.head = answer_head(kCommand),
+  MeasureAnswer answer{.head = answer_head(kMeasureCommand),
                        .inputs = inputs_of(m),
                        .copy_bandwidth = m.bandwidth,
                        .textbook = m.textbook,
@@ -318,7 +318,7 @@ std::vector<std::size_t> shown_tokens(std::size_t count) {
 Json to_json(const MeasureAnswer& answer) { return record_to_json(answer); }
 
 MeasureAnswer measure_answer_from_json(const Json& json) {
-  return answer_from_json<MeasureAnswer>(json, kCommand);
+  return answer_from_json<MeasureAnswer>(json, kMeasureCommand);
 }
 
 Json measure_answer_schema() {

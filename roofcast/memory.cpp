@@ -15,7 +15,7 @@ namespace {
 
 using Solve = MemoryQuestion::Solve;
 
-constexpr const char* kCommand = "memory";
+constexpr const char* kMemoryCommand = "memory";
 
 bool asks_all_engines(const MemoryQuestion& question) {
   return question.deployment.engine == "all";
@@ -38,7 +38,7 @@ void check(const MemoryQuestion& question) {
 }
 
 MemoryAnswer answer_of(const Deployment& deployment, const MemoryPlan& plan, Solve solve) {
-  MemoryAnswer answer{.head = answer_head(kCommand),
+  MemoryAnswer answer{.head = answer_head(kMemoryCommand),
                       .inputs = inputs_of(deployment),
                       .fits = plan.fits,
                       .terms = plan.terms,
@@ -247,7 +247,7 @@ bool is_yes(const MemoryAnswer& answer) {
 Json to_json(const MemoryAnswer& answer) { return record_to_json(answer); }
 
 MemoryAnswer memory_answer_from_json(const Json& json) {
-  auto answer = answer_from_json<MemoryAnswer>(json, kCommand);
+  auto answer = answer_from_json<MemoryAnswer>(json, kMemoryCommand);
   if (!answer.solution) return answer;
   const MemorySolution& solution = *answer.solution;
   if (solution.tensor_parallel) {

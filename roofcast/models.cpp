@@ -15,7 +15,7 @@
 namespace roofcast {
 namespace {
 
-constexpr const char* kCommand = "models";
+constexpr const char* kModelsCommand = "models";
 
 DType cache_dtype(const Transformer& model) {
   return model.kv_cache_dtype.value_or(model.activation);
@@ -102,7 +102,7 @@ std::vector<LayerKind> layer_kinds(const Transformer& model) {
 }  // namespace
 
 ModelListAnswer list_models() {
-  ModelListAnswer answer{.head = answer_head(kCommand)};
+  ModelListAnswer answer{.head = answer_head(kModelsCommand)};
   for (CatalogueEntry& entry : catalogue()) {
     const Transformer model = load_model(entry.name);
     const ParameterCount count = count_parameters(model);
@@ -124,7 +124,7 @@ ModelAnswer describe_model(const ModelQuestion& question) {
   const ParameterCount count = count_parameters(model);
   const DType dtype = cache_dtype(model);
   return {
-      .head = answer_head(kCommand),
+      .head = answer_head(kModelsCommand),
       .inputs = {.model = model.name},
       .architecture = model.architecture,
       .model_type = model.model_type,
@@ -152,11 +152,11 @@ Json to_json(const ModelListAnswer& answer) { return record_to_json(answer); }
 Json to_json(const ModelAnswer& answer) { return record_to_json(answer); }
 
 ModelListAnswer model_list_answer_from_json(const Json& json) {
-  return answer_from_json<ModelListAnswer>(json, kCommand);
+  return answer_from_json<ModelListAnswer>(json, kModelsCommand);
 }
 
 ModelAnswer model_answer_from_json(const Json& json) {
-  return answer_from_json<ModelAnswer>(json, kCommand);
+  return answer_from_json<ModelAnswer>(json, kModelsCommand);
 }
 
 Json model_list_answer_schema() { return schema_document<ModelListAnswer>("roofcast models"); }

@@ -118,14 +118,6 @@ Table margin_table(const PlanResult& result) {
   return table;
 }
 
-std::string as_probability(double probability) {
-  constexpr double kNearly = 0.999;
-  constexpr double kHigh = 0.99;  // above it two digits would round to 1
-  if (probability > kNearly) return "over 0.999";
-  if (probability < 1 - kNearly) return "under 0.001";
-  return fixed(probability, probability > kHigh || probability < 1 - kHigh ? 3 : 2);
-}
-
 const char* reason_text(ShapeOutcome outcome) {
   switch (outcome) {
     case ShapeOutcome::cannot_run:

@@ -19,9 +19,6 @@ std::string miss_of(const PlanResult& result);
 /// One sentence per uncertain input: how far off it would have to be to flip the verdict.
 std::vector<std::string> causes_of(const RankedPlan& one);
 
-/// Never "1": the probability neglects more than that difference.
-std::string as_probability(double probability);
-
 /// "+43 %" below the limit
 std::string as_margin(double margin);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "model/engines/engine_features.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "planner/what_if/vary.hpp"
+#include "simulator/workload/synthetic.hpp"
 
 namespace roofcast {
 namespace {
@@ -92,21 +94,29 @@ const Flags<MemoryQuestion>& memory_flags() {
 
 const Flags<BatchesQuestion>& estimate_flags() {
   using Q = BatchesQuestion;
+  static const std::string prompt =
+      fmt::format("prompt tokens, or several, also --isl (default {})", kDefaultInputTokens);
+  static const std::string output =
+      fmt::format("generated tokens per sequence, also --osl (default {})", kDefaultOutputTokens);
   static const Flags<Q> flags = {{.name = "batch",
                                   .placeholder = "N",
                                   .help = "sequences at once, or several: 1-256*2 (default 1)",
                                   .read = into(&Q::batches, list_of(parse_batch))},
                                  {.name = "input-len",
                                   .placeholder = "TOKENS",
-                                  .help = "prompt tokens, or several, also --isl (default 1024)",
+                                  .help = prompt,
                                   .read = into(&Q::input_tokens, list_of(parse_positive)),
                                   .aliases = {"--isl"}},
                                  {.name = "output-len",
                                   .placeholder = "TOKENS",
-                                  .help = "generated tokens per sequence, also --osl (default 128)",
+                                  .help = output,
                                   .read = into(&Q::output_tokens, parse_positive),
                                   .aliases = {"--osl"}}};
   return flags;
+}
+
+void refuse_idle_flags(const MemoryQuestion& question) {
+  refuse_scheduling_knobs(question.deployment.overrides);
 }
 
 void refuse_idle_flags(const BatchesQuestion& question) {
@@ -219,6 +229,17 @@ const Flags<SimulationQuestion>& simulation_flags() {
                                   .help = "which limit binds, and the gain from 10 % more of each",
                                   .read = set_to(&Q::explain, true),
                                   .form = FlagForm::toggle}};
+  return flags;
+}
+
+const Flags<SimulationQuestion>& interval_flags() {
+  using Q = SimulationQuestion;
+  static const Flags<Q> flags = {
+      {.name = "intervals",
+       .help = "80 % intervals of the latencies, however long the load",
+       .read = [](Q& target, const std::string&,
+                  const std::string&) { target.intervals = Intervals::always; },
+       .form = FlagForm::toggle}};
   return flags;
 }
 

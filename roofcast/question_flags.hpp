@@ -25,6 +25,7 @@ const Flags<MemoryQuestion>& memory_flags();
 const Flags<BatchesQuestion>& estimate_flags();
 
 /// Throws UsageError for flags that would change nothing: knobs that only schedule.
+void refuse_idle_flags(const MemoryQuestion& question);
 void refuse_idle_flags(const BatchesQuestion& question);
 
 /// prompt, generate, acceptance, num-speculative-tokens, draft-pass-time.
@@ -44,6 +45,9 @@ const Flags<SamplingQuestion>& sampling_flags();
 
 /// explain.
 const Flags<SimulationQuestion>& simulation_flags();
+
+/// intervals.
+const Flags<SimulationQuestion>& interval_flags();
 
 /// What a question of capacity adds to its scenario.
 struct CapacityOptions {

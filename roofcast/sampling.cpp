@@ -17,7 +17,7 @@ struct EnumNames<SampledOut> {
 
 namespace {
 
-constexpr const char* kCommand = "sampling";
+constexpr const char* kSamplingCommand = "sampling";
 constexpr const char* kText = "The cat sat on the";
 
 /// Invented for the lesson: one clear favourite, some that would do, some that would not.
@@ -94,7 +94,7 @@ std::vector<SampledWord> sampled(std::span<const ScoredWord> given,
 }
 
 SamplingAnswer sampling(const SamplingQuestion& question) {
-  SamplingAnswer answer{.head = answer_head(kCommand),
+  SamplingAnswer answer{.head = answer_head(kSamplingCommand),
                         .inputs = question,
                         .text = kText,
                         .words = sampled(kWords, question)};
@@ -106,7 +106,7 @@ SamplingAnswer sampling(const SamplingQuestion& question) {
 Json to_json(const SamplingAnswer& answer) { return record_to_json(answer); }
 
 SamplingAnswer sampling_answer_from_json(const Json& json) {
-  return answer_from_json<SamplingAnswer>(json, kCommand);
+  return answer_from_json<SamplingAnswer>(json, kSamplingCommand);
 }
 
 Json sampling_answer_schema() { return schema_document<SamplingAnswer>("roofcast learn sampling"); }

@@ -1,8 +1,15 @@
 #include "roofcast/simulate.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
+#include <variant>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
+#include "base/statistics.hpp"
+#include "planner/capacity/confidence.hpp"
+#include "planner/capacity/intervals.hpp"
 #include "planner/cost.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/run_simulation.hpp"
@@ -71,6 +78,22 @@ void members(Visitor& visit, LoadResult& load) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, SimulatedInterval& interval) {
+  visit("latency", interval.latency, "which: ttft_s, tpot_s, ...");
+  visit_latency(visit, "low", interval.low, "lower ends");
+  visit_latency(visit, "high", interval.high, "upper ends");
+}
+
+template <class Visitor>
+void members(Visitor& visit, SimulatedIntervals& intervals) {
+  visit("level", intervals.level, "share of all cases that an interval is to contain, 0 to 1");
+  visit("chance", intervals.chance, "includes other draws of the load");
+  visit("saturates", intervals.saturates,
+        "at its slow end the engine does not keep up: upper ends grow with the run's length");
+  visit("latencies", intervals.latencies, "every mean and percentile");
+}
+
+template <class Visitor>
 void members(Visitor& visit, SimulatedTarget& target) {
   visit("class", target.slo_class, "class of the requests; all: every class");
   visit("metric", target.target.metric, "the latency");
@@ -88,6 +111,10 @@ void members(Visitor& visit, SimulatedSlo& slo) {
         "the SLO is met: targets met and the engine keeps up; without an SLO whether anything is "
         "served; null if the run was stopped");
   visit("targets", slo.targets, "each target");
+  visit.if_set(
+      "probability", slo.probability,
+      "that it is met, given the uncertainty of step times, host work and KV capacity; with "
+      "intervals");
 }
 
 template <class Visitor>
@@ -166,6 +193,7 @@ void members(Visitor& visit, SimulationAnswer& answer) {
   if (!answer.fits) return;
   visit("workload", answer.workload, "the simulated load");
   members(visit, answer.load);
+  visit.if_set("intervals", answer.intervals, "of the latencies, if requested");
   visit("preemptions", answer.engine.preemptions, "as engine.preemptions");
   visit("slo", answer.slo, "verdict on the SLO");
   visit("saturation", answer.saturation, "whether the engine keeps up");
@@ -183,7 +211,7 @@ void members(Visitor& visit, SimulationAnswer& answer) {
 
 namespace {
 
-constexpr const char* kCommand = "simulate";
+constexpr const char* kSimulateCommand = "simulate";
 
 /// A stopped run has no verdict.
 std::optional<bool> unless_stopped(const SimulationResult& result, bool verdict) {
@@ -217,10 +245,23 @@ SimulatedSlo slo_of(const SimulationResult& result) {
   return slo;
 }
 
+SimulatedIntervals intervals_answer(const LatencyIntervals& intervals) {
+  SimulatedIntervals answer{
+      .level = kIntervalShare, .chance = intervals.with_chance, .saturates = intervals.saturates};
+  for (const LatencyInterval& interval : intervals.latencies) {
+    answer.latencies.push_back({interval.latency->name, interval.low, interval.high});
+  }
+  return answer;
+}
+
+void interrupt_intervals(SimulationAnswer& answer) {
+  answer.notes.emplace_back("interrupted: the intervals are left out");
+}
+
 }  // namespace
 
 SimulationAnswer answer_of(const SimulationRun& run) {
-  SimulationAnswer answer{.head = answer_head(kCommand),
+  SimulationAnswer answer{.head = answer_head(kSimulateCommand),
                           .inputs = inputs_of(run),
                           .fits = run.refusal.empty(),
                           .headline = headline(run.pools)};
@@ -257,14 +298,10 @@ SimulationAnswer answer_of(const SimulationRun& run) {
   return answer;
 }
 
-SimulationOutcome simulate_prepared(SimulationRun prepared, const Progress& progress) {
-  SimulationOutcome outcome{.run = std::move(prepared)};
-  run_simulation(outcome.run, progress);
-  outcome.answer = answer_of(outcome.run);
-  return outcome;
-}
+namespace {
 
-bool explain(SimulationOutcome& outcome, const Progress& progress) {
+/// Adds what limits the run.
+void explain(SimulationOutcome& outcome, const Progress& progress) {
   const SimulationRun& run = outcome.run;
   SimulationRun counted{.scenario = run.scenario, .pools = run.pools, .workload = run.workload};
   bool goes_on = true;
@@ -278,18 +315,64 @@ bool explain(SimulationOutcome& outcome, const Progress& progress) {
   if (goes_on) report = report_limits(counted, account, available_threads(), progress);
   if (!report) {
     outcome.answer.notes.emplace_back("interrupted: the limits of the run are left out");
-    return false;
+    return;
   }
   outcome.answer.limits = limits_answer(*report, run.pools);
-  return true;
+}
+
+/// Adds intervals of the latencies and the probability that the SLO is met, or why there are none.
+void add_intervals(SimulationOutcome& outcome, const SimulationQuestion& question,
+                   const Progress& progress) {
+  const SimulationRun& run = outcome.run;
+  SimulationAnswer& answer = outcome.answer;
+  const Intervals wanted = question.intervals;
+  if (wanted == Intervals::none || answer.load.completed == 0) return;
+  if (wanted == Intervals::of_small_loads && std::ssize(run.workload.requests) > kSmallLoad) {
+    answer.notes.push_back(fmt::format(
+        "more than {} requests: intervals of the latencies only on request (`intervals`)",
+        with_separators(kSmallLoad)));
+    return;
+  }
+  if (answer.saturation.saturated.value_or(true)) {
+    answer.notes.emplace_back("no intervals: latencies grow as long as the load lasts");
+    return;
+  }
+  const bool redrawn =
+      !question.recorded && std::holds_alternative<SyntheticWorkload>(run.scenario.workload);
+  const int threads = available_threads();
+  const auto intervals = intervals_of(run, redrawn, threads, progress);
+  if (!intervals) return interrupt_intervals(answer);
+  if (!answer.slo.targets.empty()) {
+    const DeviatingVerdict holds = [&](const Deviations& deviations) {
+      return judge(simulate_deviating(run, step_times_of(run), deviations, {})).holds;
+    };
+    const auto confidence = confidence_of(holds, threads, progress);
+    if (!confidence) return interrupt_intervals(answer);
+    answer.slo.probability = confidence->probability;
+  }
+  answer.intervals = intervals_answer(*intervals);
+}
+
+}  // namespace
+
+SimulationOutcome simulate_run(const SimulationQuestion& question, const SimulationSteps& steps) {
+  SimulationOutcome outcome{.run = prepare_simulation(question.scenario, question.recorded)};
+  if (!outcome.run.refusal.empty()) {
+    outcome.answer = answer_of(outcome.run);
+    return outcome;
+  }
+  if (steps.ready) steps.ready(outcome.run);
+  run_simulation(outcome.run, steps.requests);
+  outcome.answer = answer_of(outcome.run);
+  if (steps.simulated) steps.simulated(outcome);
+  if (outcome.answer.stopped) return outcome;
+  add_intervals(outcome, question, steps.simulations);
+  if (question.explain) explain(outcome, steps.simulations);
+  return outcome;
 }
 
 SimulationAnswer simulate(const SimulationQuestion& question, const Progress& progress) {
-  SimulationRun run = prepare_simulation(question.scenario, question.recorded);
-  if (!run.refusal.empty()) return answer_of(run);
-  SimulationOutcome outcome = simulate_prepared(std::move(run), progress);
-  if (question.explain && !outcome.answer.stopped) explain(outcome, progress);
-  return std::move(outcome.answer);
+  return simulate_run(question, {.requests = progress, .simulations = progress}).answer;
 }
 
 bool is_yes(const SimulationAnswer& answer) {
@@ -299,7 +382,7 @@ bool is_yes(const SimulationAnswer& answer) {
 Json to_json(const SimulationAnswer& answer) { return record_to_json(answer); }
 
 SimulationAnswer simulation_answer_from_json(const Json& json) {
-  auto answer = answer_from_json<SimulationAnswer>(json, kCommand);
+  auto answer = answer_from_json<SimulationAnswer>(json, kSimulateCommand);
   answer.headline = answer.inputs.model;
   if (!answer.fits) return answer;
   answer.stopped = !answer.saturation.saturated;

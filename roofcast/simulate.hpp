@@ -9,23 +9,34 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/progress.hpp"
 #include "planner/deployment_description.hpp"
 #include "planner/pool_description.hpp"
 #include "planner/scenario_run.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
-#include "roofcast/progress.hpp"
 
 namespace roofcast {
+
+/// Whether intervals of the latencies are wanted: some thirty simulations more.
+enum class Intervals {
+  none,
+  of_small_loads,  // of at most kSmallLoad requests, which takes less than a second
+  always
+};
+
+inline constexpr std::int64_t kSmallLoad = 20'000;  // requests
 
 struct SimulationQuestion {
   Scenario scenario{};   // deployment, load, SLO and seed
   bool explain = false;  // find what limits it: simulate again with 10 % more of each limit
+  Intervals intervals = Intervals::none;  // and the probability that the SLO is met
   /// The scenario's workload if already loaded; unset: read or drawn as the scenario says.
   std::optional<Workload> recorded{};
 };
@@ -61,6 +72,9 @@ struct SimulatedSlo {
   /// anything was served. Unset: the run was stopped.
   std::optional<bool> met{};
   std::vector<SimulatedTarget> targets{};
+  /// That the SLO is met, given the uncertainty of step times, host work and KV capacity
+  /// (Confidence in planner/capacity/confidence.hpp). Set with `intervals`, if there are targets.
+  std::optional<double> probability{};
   /// "1 of 2 targets missed"; empty if met. Not in the JSON; empty when read back.
   std::string why_not{};
 };
@@ -69,6 +83,20 @@ struct SimulatedSaturation {
   std::optional<bool> saturated{};  // unset: the run was stopped
   std::string reason{};             // human-readable, with the numbers behind it
   double queueing_share = 0;        // of mean TTFT
+};
+
+/// Ends of the interval of each mean and percentile of a latency, in seconds.
+struct SimulatedInterval {
+  std::string latency{};  // "ttft_s"
+  Distribution low{}, high{};
+};
+
+/// How far off the latencies may be (planner/capacity/intervals.hpp).
+struct SimulatedIntervals {
+  double level = 0;        // share of all cases that an interval is to contain
+  bool chance = false;     // includes other draws of the load
+  bool saturates = false;  // at its slow end the engine does not keep up
+  std::vector<SimulatedInterval> latencies{};
 };
 
 struct SimulatedEngine : EngineUse {
@@ -93,6 +121,7 @@ struct SimulationAnswer {
 
   SimulatedWorkload workload{};
   LoadResult load{};  // of all reported requests
+  std::optional<SimulatedIntervals> intervals{};
   SimulatedSlo slo{};
   SimulatedSaturation saturation{};
   SimulatedEngine engine{};
@@ -121,13 +150,20 @@ struct SimulationOutcome {
   SimulationAnswer answer{};
 };
 
-/// The two parts of simulate(): prepare_simulation() reads, draws and reports what does not fit;
-/// this simulates what fits.
-SimulationOutcome simulate_prepared(SimulationRun prepared, const Progress& progress = {});
+/// What a caller does meanwhile. All may be empty.
+struct SimulationSteps {
+  /// Everything is read, drawn and fits; nothing is simulated yet. To open what the result goes to:
+  /// an unwritable file should not cost a simulation.
+  std::function<void(const SimulationRun&)> ready{};
+  /// It is simulated, or was stopped; intervals and limits are still to come.
+  std::function<void(const SimulationOutcome&)> simulated{};
+  Progress requests{};     // of the simulation: requests finished
+  Progress simulations{};  // of those for intervals and limits. If cancelled, a note says so
+};
 
-/// Adds what limits the run to the answer. False if `progress` cancelled it: a note says so
-/// instead.
-bool explain(SimulationOutcome& outcome, const Progress& progress = {});
+/// As simulate(), with the run itself.
+SimulationOutcome simulate_run(const SimulationQuestion& question,
+                               const SimulationSteps& steps = {});
 
 /// The answer of a run that was refused or has been simulated.
 SimulationAnswer answer_of(const SimulationRun& run);

@@ -13,7 +13,7 @@
 namespace roofcast {
 namespace {
 
-constexpr const char* kCommand = "staircase";
+constexpr const char* kStaircaseCommand = "staircase";
 constexpr int kDrafts = 4;
 
 StaircaseAnswer count(const StaircaseQuestion& question) {
@@ -26,7 +26,7 @@ StaircaseAnswer count(const StaircaseQuestion& question) {
     throw Error("draft_pass_time: requires acceptance");
   }
   StaircaseAnswer answer{
-      .head = answer_head(kCommand),
+      .head = answer_head(kStaircaseCommand),
       .inputs = {.prompt_tokens = question.prompt,
                  .generated_tokens = question.generate,
                  .draft_pass = question.draft_pass},
@@ -121,7 +121,7 @@ StaircaseAnswer staircase(const StaircaseQuestion& question) {
 Json to_json(const StaircaseAnswer& answer) { return record_to_json(answer); }
 
 StaircaseAnswer staircase_answer_from_json(const Json& json) {
-  return answer_from_json<StaircaseAnswer>(json, kCommand);
+  return answer_from_json<StaircaseAnswer>(json, kStaircaseCommand);
 }
 
 Json staircase_answer_schema() { return schema_document<StaircaseAnswer>("roofcast staircase"); }

@@ -105,7 +105,7 @@ void members(Visitor& visit, ValidationAnswer& answer) {
 
 namespace {
 
-constexpr const char* kCommand = "validate";
+constexpr const char* kValidateCommand = "validate";
 
 CaseAnswer case_of(const ValidatedCase& validated) {
   CaseAnswer one{.compared = validated.compared,
@@ -120,7 +120,7 @@ CaseAnswer case_of(const ValidatedCase& validated) {
 
 ValidationAnswer answer_of(const ValidationQuestion& question, const ValidationManifest& manifest,
                            const std::vector<ValidatedCase>& validated) {
-  ValidationAnswer answer{.head = answer_head(kCommand),
+  ValidationAnswer answer{.head = answer_head(kValidateCommand),
                           .inputs = {question.files.files, manifest.name, question.limits},
                           .interval_share = kIntervalShare,
                           .whole = manifest.whole};
@@ -176,7 +176,7 @@ bool is_yes(const ValidationAnswer& answer) { return is_judged(answer) && answer
 Json to_json(const ValidationAnswer& answer) { return record_to_json(answer); }
 
 ValidationAnswer validation_answer_from_json(const Json& json) {
-  return answer_from_json<ValidationAnswer>(json, kCommand);
+  return answer_from_json<ValidationAnswer>(json, kValidateCommand);
 }
 
 Json validation_answer_schema() {

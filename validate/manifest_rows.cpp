@@ -95,7 +95,7 @@ std::optional<json> number_of(const std::string& text) {
 }
 
 /// A value as part of a text.
-std::string text_of(const json& value) {
+std::string part_of_text(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null()) return "";
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -137,7 +137,7 @@ const json& lookup(const PatternRow& row, const std::string& column) {
 
 bool is_same(const json& value, const json& wanted) {
   if (value.is_number() && wanted.is_number()) return value == wanted;
-  return text_of(value) == text_of(wanted);
+  return part_of_text(value) == part_of_text(wanted);
 }
 
 bool is_asked_for(const json& value, const json& wanted) {
@@ -180,7 +180,7 @@ json filled_text(const std::string& text, const PatternRow& row) {
     const json& value = lookup(row, *column);
     constexpr std::size_t kBraces = 3;  // characters of "${" and "}"
     if (text.size() != column->size() + kBraces) {
-      result += text_of(value);
+      result += part_of_text(value);
       continue;
     }
     if (!value.is_string()) return value;

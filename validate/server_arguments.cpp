@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 /// A value as written on a command line; nullopt if it is not set or not a plain value.
-std::optional<std::string> text_of(const json& value) {
+std::optional<std::string> argument_text(const json& value) {
   if (value.is_null() || value.is_structured()) return std::nullopt;
   std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   const std::string word = lower(text);
@@ -32,7 +32,7 @@ std::optional<std::string> text_of(const json& value) {
 std::map<std::string, std::string> arguments_of(const MeasuredSetting& setting) {
   std::map<std::string, std::string> arguments;
   const auto put = [&](const std::string& key, const json& value) {
-    if (const auto text = text_of(value)) arguments[key] = *text;
+    if (const auto text = argument_text(value)) arguments[key] = *text;
   };
   const auto server = setting.other.find("server_info");
   if (server != setting.other.end()) {

@@ -43,7 +43,7 @@ constexpr std::int64_t kMaxStepTokens = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxStepSequences = 1 << 20;
 
 /// As JSON, even if a table's fields contain invalid UTF-8.
-std::string text_of(const json& value) {
+std::string json_text(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -70,7 +70,7 @@ double read_figure(const std::string& metric, const json& value, const std::stri
   if (!value.is_string()) {
     throw Error(
         fmt::format("{}: is {}, expected a number of at least 0, or a text such as \"5 ms\"", place,
-                    shown(text_of(value), 40)));
+                    shown(json_text(value), 40)));
   }
   try {
     return parse_figure(metric, value.get<std::string>());
@@ -107,7 +107,7 @@ std::vector<MetricRow> read_metric(const std::string& metric, const json& value,
   if (!has_statistics(metric)) return {{metric, "value", read_figure(metric, value, place)}};
   if (value.is_object()) return read_statistics(metric, value, place);
   throw Error(fmt::format("{}: is {}, expected its statistics, such as {{\"mean\": 0.05}}", place,
-                          shown(text_of(value), 40)));
+                          shown(json_text(value), 40)));
 }
 
 std::vector<MetricRow> read_measured_figures(const json& measured, const std::string& place) {
@@ -200,7 +200,7 @@ Scenario read_case_scenario(const json* given, const ValidationCase& question,
         " does not state its load, expected \"max_concurrency\" or a \"workload\" with its rate");
   }
   if (!needs_load && !filled.contains("workload")) filled["workload"] = {{"type", "synthetic"}};
-  Scenario scenario = parse_scenario(text_of(filled), place.at("scenario"));
+  Scenario scenario = parse_scenario(json_text(filled), place.at("scenario"));
   const auto* trace = std::get_if<TraceWorkload>(&scenario.workload);
   const bool is_recorded = trace != nullptr && trace->path == question.measured.origin;
   if (!is_recorded) resolve_workload_files(scenario, place.folder);

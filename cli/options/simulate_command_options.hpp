@@ -18,6 +18,7 @@ struct SimulateOptions {
   bool store = true;
   std::string store_path = "roofcast.db";
   bool keep_requests = false;
+  bool no_intervals = false;
   std::string requests_out;
   SimulationQuestion question;  // the rest; its scenario stays empty
 };

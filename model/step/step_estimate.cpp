@@ -4,9 +4,11 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "model/architecture/weights.hpp"
+#include "model/curves/curve_source.hpp"
 #include "model/step/operator_time.hpp"
 
 namespace roofcast {
@@ -90,12 +92,19 @@ OperatorEstimate captured(OperatorEstimate estimate, Seconds saving) {
 }  // namespace
 
 StepEstimate sum_of(const std::vector<StepEstimate>& steps) {
+  return sum_of(steps, std::vector<double>(steps.size(), 1.0));
+}
+
+StepEstimate sum_of(const std::vector<StepEstimate>& steps, const std::vector<double>& weights) {
   StepEstimate sum;
-  for (const StepEstimate& step : steps) {
-    sum.total += step.total;
-    sum.device += step.device;
-    sum.host += step.host;
-    sum.operators.insert(sum.operators.end(), step.operators.begin(), step.operators.end());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    sum.total += steps[i].total * weights[i];
+    sum.device += steps[i].device * weights[i];
+    sum.host += steps[i].host * weights[i];
+    for (OperatorEstimate part : steps[i].operators) {
+      part.time = part.time * weights[i];
+      sum.operators.push_back(std::move(part));
+    }
   }
   sum.relative_uncertainty = combined_uncertainty(sum.operators, sum.host, sum.total);
   return sum;
@@ -290,8 +299,11 @@ struct RooflineStepTime::Impl {
   }
 };
 
-RooflineStepTime::RooflineStepTime(Deployment deployment)
-    : impl_(std::make_unique<Impl>(std::move(deployment))) {}
+RooflineStepTime::RooflineStepTime(Deployment deployment) {
+  std::optional<Measured>& measured = deployment.gpu.measured;
+  if (measured) measured = curves_of_engine(*measured, deployment.engine.name);
+  impl_ = std::make_unique<Impl>(std::move(deployment));
+}
 
 RooflineStepTime::~RooflineStepTime() = default;
 

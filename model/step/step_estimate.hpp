@@ -27,6 +27,10 @@ inline constexpr double kHostUncertainty = 0.5;
 /// Several steps as one: times add, and correlated errors within a step are correlated across all.
 StepEstimate sum_of(const std::vector<StepEstimate>& steps);
 
+/// The same with the times of each step multiplied by its weight; the work of the operators is not.
+/// Precondition: as many weights as steps.
+StepEstimate sum_of(const std::vector<StepEstimate>& steps, const std::vector<double>& weights);
+
 /// Implements StepTime operator by operator: from the GPU's measured curves if it has them, else
 /// from the roofline with its efficiencies. Copies what it needs. Calls with equal token counts
 /// reuse GEMM times, so each thread needs its own copy. More tokens never take less time: where a

@@ -85,14 +85,6 @@ StepTimeParts parts_of(const std::vector<StepBatch>& sample, const RooflineStepT
   return parts;
 }
 
-/// Relative standard deviation of a pool's steps, from both samples.
-double uncertainty_of(const CountedSteps& counted, const RooflineStepTime& step_time) {
-  std::vector<StepEstimate> steps;
-  for (const StepBatch& batch : counted.prompt_sample()) steps.push_back(step_time.explain(batch));
-  for (const StepBatch& batch : counted.decode_sample()) steps.push_back(step_time.explain(batch));
-  return sum_of(steps).relative_uncertainty;
-}
-
 // ---- use of limits
 
 constexpr std::array kStepKinds = {LimitKind::compute, LimitKind::bandwidth,
@@ -118,8 +110,8 @@ double step_share(const std::vector<PoolSteps>& pools, LimitKind kind) {
   double part = 0;
   double total = 0;
   for (const PoolSteps& pool : pools) {
-    part += pool.census.prompt_steps.value * share_of(pool.prompts, kind) +
-            pool.census.decode_steps.value * share_of(pool.decodes, kind);
+    part += pool.census.with_prompts.time.value * share_of(pool.prompts, kind) +
+            pool.census.decode_only.time.value * share_of(pool.decodes, kind);
     total += pool.census.total().value;
   }
   return total > 0 ? part / total : 0;
@@ -245,7 +237,7 @@ SimulationRun relaxed_run(const SimulationRun& run, LimitKind kind) {
 }
 
 SimulationResult simulate_on(const SimulationRun& run, std::span<const StepTime* const> seams,
-                             const ProgressFunction& progress) {
+                             const Progress& progress) {
   return simulate(cluster_of(run.scenario, run.pools, seams), run.workload,
                   {.max_concurrency = run.scenario.max_concurrency,
                    .slo = run.scenario.slo,
@@ -262,7 +254,7 @@ std::string_view name_of(LimitKind kind) {
 }
 
 LimitAccount simulate_with_account(SimulationRun& run, const PoolStepTimes& step_times,
-                                   const ProgressFunction& progress) {
+                                   const Progress& progress) {
   std::deque<CountedSteps> counted;
   std::vector<const StepTime*> seams;
   for (std::size_t i = 0; i < run.pools.size(); ++i) {
@@ -276,7 +268,8 @@ LimitAccount simulate_with_account(SimulationRun& run, const PoolStepTimes& step
         {.census = counted[i].census(),
          .prompts = parts_of(counted[i].prompt_sample(), step_times[i], engine).shares(),
          .decodes = parts_of(counted[i].decode_sample(), step_times[i], engine).shares()});
-    run.pools[i].step_uncertainty = uncertainty_of(counted[i], step_times[i]);
+    run.pools[i].step_uncertainty =
+        use_of(counted[i], step_times[i], run.pools[i].deployment.gpu).steps.relative_uncertainty;
   }
   account.uses = uses_of(run, account.pools);
   return account;
@@ -313,7 +306,7 @@ Yardstick yardstick_of(const SimulationResult& result) {
 }
 
 std::optional<LimitReport> report_limits(const SimulationRun& run, const LimitAccount& account,
-                                         int threads, const ProgressFunction& progress) {
+                                         int threads, const Progress& progress) {
   const Yardstick yardstick = yardstick_of(run.result);
   LimitReport report{.as_is_s = yardstick.of(run.result), .use = run.result.use};
   if (yardstick.target) report.target = run.result.slo[*yardstick.target];

@@ -91,14 +91,6 @@ void add_end(std::vector<std::string>& lines, const CapacityAnswer& answer) {
   }
 }
 
-/// Never "100 %": the error of the probability itself is larger than the remainder.
-std::string as_probability(double probability) {
-  constexpr double kNearly = 0.999;
-  if (probability > kNearly) return "over 99.9 %";
-  if (probability < 1 - kNearly) return "under 0.1 %";
-  return as_percent(probability);
-}
-
 std::string asked_line(const CapacityAnswer& answer) {
   const AskedLoad& asked = *answer.asked;
   std::string line = fmt::format("At the requested {}, {}; probability that {}: {}",

@@ -112,7 +112,7 @@ void add_section(Page& page, const ReportSection& section, std::size_t index) {
       "<h2 id=\"heading-{0}\">{1}</h2>\n",
       index, html_escaped(section.heading));
   for (const std::string& line : section.lines) {
-    page.html += "<p>" + html_escaped(line) + "</p>\n";
+    page.html += "<p>" + html_sentence(line) + "</p>\n";
   }
   for (const std::string& command : section.commands) {
     page.html += "<pre tabindex=\"0\"><code>" + html_escaped(command) + "</code></pre>\n";

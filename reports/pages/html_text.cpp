@@ -43,6 +43,20 @@ std::string html_escaped(std::string_view text) {
   return escaped;
 }
 
+std::string html_sentence(std::string_view text) {
+  const std::string escaped = html_escaped(text);
+  std::string sentence;
+  std::size_t from = 0;
+  for (;;) {
+    const std::size_t open = escaped.find('`', from);
+    const std::size_t close = open == std::string::npos ? open : escaped.find('`', open + 1);
+    if (close == std::string::npos) return sentence.append(escaped, from);
+    sentence.append(escaped, from, open - from);
+    sentence += "<code>" + escaped.substr(open + 1, close - open - 1) + "</code>";
+    from = close + 1;
+  }
+}
+
 std::string json_in_script(const Json& json) {
   std::string escaped;
   for (const char letter : json.dump(-1, ' ', false, kReplace)) {

@@ -13,7 +13,23 @@
 namespace roofcast {
 namespace {
 
-Table latency_table(const LoadResult& load) {
+/// Ends of the interval of each statistic of a table's row; none of the maximum.
+std::vector<std::string> interval_row(double level, const SimulatedInterval& interval,
+                                      const Distribution& predicted) {
+  std::vector<std::string> row{fmt::format("  {:.0f} %", level * 100)};
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (!statistic.in_tables) continue;
+    row.push_back(is_mean_or_percentile(statistic)
+                      ? as_time_range(Seconds{interval.low.*statistic.value},
+                                      Seconds{interval.high.*statistic.value},
+                                      Seconds{predicted.*statistic.value})
+                      : "");
+  }
+  return row;
+}
+
+Table latency_table(const SimulationAnswer& answer) {
+  const LoadResult& load = answer.load;
   Table table{.title = "Latency", .columns = {{"", false}}, .rows = {}};
   for (const DistributionStatistic& statistic : kDistributionStatistics) {
     if (statistic.in_tables) table.columns.push_back({statistic.name});
@@ -28,8 +44,28 @@ Table latency_table(const LoadResult& load) {
       if (statistic.in_tables) row.push_back(as_time(Seconds{distribution.*statistic.value}));
     }
     table.rows.push_back(std::move(row));
+    if (!answer.intervals) continue;
+    const auto& intervals = answer.intervals->latencies;
+    const auto interval = std::ranges::find(intervals, latency.name, &SimulatedInterval::latency);
+    if (interval == intervals.end()) continue;
+    table.rows.push_back(interval_row(answer.intervals->level, *interval, distribution));
   }
   return table;
+}
+
+/// What the intervals hold.
+std::vector<std::string> interval_note(const SimulationAnswer& answer) {
+  if (!answer.intervals) return {};
+  std::vector<std::string> lines{fmt::format(
+      "{:.0f} % intervals: step times, host work and KV capacity may be off{}",
+      answer.intervals->level * 100,
+      answer.intervals->chance ? ", and other requests at the same rate come by chance" : "")};
+  if (answer.intervals->saturates) {
+    lines.emplace_back(
+        "at the slow end of the intervals the engine does not keep up: their upper ends grow with "
+        "the length of the run");
+  }
+  return lines;
 }
 
 /// States which percentiles are approximate, if any.
@@ -246,6 +282,14 @@ std::string capitalised(std::string sentence) {
   return sentence;
 }
 
+/// "The SLO is met (probability 97.3 %)."
+std::string probable(const std::string& sentence, const SimulatedSlo& slo) {
+  if (!slo.probability) return sentence + ".";
+  return fmt::format("{} ({} {}).", sentence,
+                     slo.met.value_or(false) ? "probability" : "probability that it is",
+                     as_probability(*slo.probability));
+}
+
 /// One line each: whether anything is served, the SLO holds, and the engine keeps up.
 std::vector<std::string> verdict(const SimulationAnswer& answer) {
   const LoadResult& load = answer.load;
@@ -262,9 +306,10 @@ std::vector<std::string> verdict(const SimulationAnswer& answer) {
   }
   if (!answer.slo.targets.empty()) {
     const std::string& why = answer.slo.why_not;
-    lines.push_back(answer.slo.met.value_or(false)
-                        ? "The SLO is met."
-                        : "The SLO is not met" + (why.empty() ? why : ": " + why) + ".");
+    lines.push_back(
+        answer.slo.met.value_or(false)
+            ? probable("The SLO is met", answer.slo)
+            : probable("The SLO is not met" + (why.empty() ? why : ": " + why), answer.slo));
   }
   lines.push_back(capitalised(answer.saturation.reason) + ".");
   return lines;
@@ -290,10 +335,10 @@ std::vector<Section> simulation_sections(const SimulationAnswer& answer) {
              .table = {}}};
   }
   Section head{.heading = answer.headline, .lines = {}, .table = {}};
-  if (answer.load.completed > 0) head.table = latency_table(answer.load);
+  if (answer.load.completed > 0) head.table = latency_table(answer);
   head.lines.push_back(answer.workload.description);
-  for (const auto& lines :
-       {answer.workload.notes, left_out(answer), verdict(answer), precision_note(answer.load)}) {
+  for (const auto& lines : {answer.workload.notes, left_out(answer), verdict(answer),
+                            precision_note(answer.load), interval_note(answer)}) {
     head.lines.insert(head.lines.end(), lines.begin(), lines.end());
   }
   std::vector<Section> sections{std::move(head)};

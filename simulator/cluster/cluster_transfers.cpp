@@ -72,7 +72,7 @@ void ClusterRun::receive(const Event& event) {
     state.received = record.request.input_tokens - 1;
   } else {
     state.received = record.request.input_tokens;
-    state.generated = state.emitted = 1;
+    state.generated = state.emitted = state.streamed = 1;
   }
   enter_engine(id, event.place);
 }

@@ -25,6 +25,8 @@ struct EngineState {
   Engine engine;
   KvBlocks blocks;
   WaitingQueue waiting;
+  std::vector<RequestId>
+      arrived{};  // before the scheduler looks for them (recv_interval), in order
   std::vector<RequestId> running{};  // in order of admission
   RequestTable& requests;
   EngineCounters counters{};

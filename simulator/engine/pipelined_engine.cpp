@@ -11,10 +11,11 @@ PipelinedEngine::PipelinedEngine(const Replica& replica, RequestTable& table, To
     : step_time_(replica.step_time),
       gaps_(gaps),
       state_{.engine = replica.engine,
-             .blocks = KvBlocks(
-                 replica.layout, replica.kv_blocks,
-                 replica.engine.max_num_batched_tokens + replica.engine.speculation.lookahead(),
-                 replica.engine.kv_reservation),
+             .blocks = KvBlocks(replica.layout, replica.kv_blocks,
+                                replica.engine.max_num_batched_tokens +
+                                    replica.engine.speculation.lookahead() +
+                                    decode_slots(replica.engine) - 1,
+                                replica.engine.kv_reservation),
              .waiting = WaitingQueue(replica.engine.order),
              .requests = table,
              .seed = replica.seed,
@@ -26,6 +27,7 @@ PipelinedEngine::PipelinedEngine(const Replica& replica, RequestTable& table, To
 
 std::optional<Nanoseconds> PipelinedEngine::start_step(Nanoseconds now) {
   fill_stages(now);
+  if (in_progress_.empty() && !state_.arrived.empty()) fill_stages(now);  // now looks for them
   if (in_progress_.empty()) return std::nullopt;
   account_levels(state_);
   account_more_time(state_, in_progress_.front().end - now);

@@ -10,12 +10,13 @@ namespace roofcast {
 
 class SglangPolicy final : public BatchingPolicy {
  public:
-  explicit SglangPolicy(const Engine& engine) : ratio_(engine.schedule_conservativeness) {}
+  explicit SglangPolicy(const Engine& engine)
+      : aggregate_(!engine.speculation.on()), ratio_(engine.schedule_conservativeness) {}
 
   void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
   std::optional<bool> schedule_around(EngineState& state, Nanoseconds now, const DecodeLoad& load,
                                       StepPlan& plan) override;
-  bool schedules_in_aggregate() const override { return true; }
+  bool schedules_in_aggregate() const override { return aggregate_; }
   /// SchedulerPPMixin.event_loop_pp visits running_mbs in turn.
   bool keeps_micro_batches() const override { return true; }
   void finish(EngineState& state, RequestId id) override;
@@ -41,6 +42,7 @@ class SglangPolicy final : public BatchingPolicy {
   };
 
   std::vector<bool>::reference full(const EngineState& state, std::int64_t slot);
+  void receive(EngineState& state);
   void settle(EngineState& state);
   void prefill(EngineState& state, StepPlan& plan);
   void admit(EngineState& state, PrefillBudget& budget, StepPlan& plan);
@@ -49,6 +51,7 @@ class SglangPolicy final : public BatchingPolicy {
   void retract_one(EngineState& state, RequestId id, StepPlan& plan);
   std::vector<RequestId> decode_batch(const EngineState& state) const;
 
+  bool aggregate_ = true;  // the fast engine's batches have no drafts
   NewTokenRatio ratio_;
   // Created at the first decision, when the pool is known. Mutable because reads first evict the
   // tokens whose pages decodes have taken.
@@ -56,6 +59,7 @@ class SglangPolicy final : public BatchingPolicy {
   std::optional<RequestId> chunked_;  // the prompt that was chunked and continues next
   std::vector<Computed> computed_;    // not yet in the prefix cache
   std::vector<bool> full_;  // by micro-batch: none is admitted until one of its requests leaves
+  std::int64_t look_ = 0;   // step before which it last looked, or next looks, for requests
 };
 
 }  // namespace roofcast

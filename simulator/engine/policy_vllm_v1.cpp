@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "simulator/engine/block_prefix.hpp"
+#include "simulator/engine/draft_acceptance.hpp"
 #include "simulator/engine/running_adapters.hpp"
 #include "simulator/engine/schedulers.hpp"
 #include "simulator/engine/vllm_admission.hpp"
@@ -216,11 +217,7 @@ void VllmV1Policy::schedule(EngineState& state, Nanoseconds now, StepPlan& plan)
   } else {
     plan.added += RunningAdapters(state, plan).time();
   }
-  const Speculation& speculation = state.engine.speculation;
-  // Every step ends with one pass of the draft model per proposed token.
-  if (!plan.scheduled.empty()) {
-    plan.added += speculation.draft_pass * static_cast<double>(speculation.draft_tokens);
-  }
+  plan.added += draft_time(state.engine, plan);
 }
 
 std::optional<Nanoseconds> VllmV1Policy::next_wake(const EngineState&) const {

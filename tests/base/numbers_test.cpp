@@ -92,5 +92,18 @@ TEST(Numbers, ParametersAreCountedInBillions) {
   EXPECT_EQ(as_parameters(1'026'408'232'448), "1.03 T");
 }
 
+TEST(Numbers, RangesOfTimesHaveTheUnitOfWhatTheyStandBelow) {
+  EXPECT_EQ(as_time_range(Seconds{39.1e-3}, Seconds{44e-3}, Seconds{41e-3}), "39.1-44.0");
+  EXPECT_EQ(as_time_range(Seconds{890e-6}, Seconds{1.2e-3}, Seconds{1e-3}), "0.9-1.2");
+  EXPECT_EQ(as_time_range(Seconds{0.9918}, Seconds{1.28}, Seconds{1.12}), "0.99-1.28");
+  EXPECT_EQ(as_time_range(Seconds{185}, Seconds{245}, Seconds{200}), "3 min 05 s-4 min 05 s");
+}
+
+TEST(Numbers, ProbabilitiesAreNeverCertain) {
+  EXPECT_EQ(as_probability(0.9734), "97.3 %");
+  EXPECT_EQ(as_probability(0.99995), "over 99.9 %");
+  EXPECT_EQ(as_probability(0.0001), "under 0.1 %");
+}
+
 }  // namespace
 }  // namespace roofcast

@@ -68,6 +68,8 @@ TEST(EstimateCommand, FlagsThatWouldChangeNothingAreRefused) {
                            "--scheduling-policy priority", "--long-prefill-token-threshold 8"}) {
     expect_refused(estimate(knob), "would change nothing here");
   }
+  expect_refused(run_command("memory --model llama-3.1-8b --gpu h100 --watermark 0.1"),
+                 "would change nothing here");
   // A server's command line has such flags for the server.
   EXPECT_EQ(run_command("estimate --gpu h100 --from-cmd 'vllm serve "
                         "meta-llama/Llama-3.1-8B-Instruct --enable-prefix-caching'")

@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast::test {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -41,6 +43,37 @@ void expect_to_read_back(const SimulationAnswer& answer) {
   EXPECT_EQ(is_yes(read), is_yes(answer));
   EXPECT_EQ(read.stopped, answer.stopped);
   EXPECT_EQ(read.load.unfinished, answer.load.unfinished);
+}
+
+TEST(Simulate, IntervalsAndProbabilityAreTheQuestions) {
+  SimulationQuestion question{.scenario = chat()};
+  EXPECT_FALSE(simulate(question).intervals);
+  question.intervals = Intervals::of_small_loads;
+  const SimulationAnswer answer = simulate(question);
+  ASSERT_TRUE(answer.intervals);
+  EXPECT_TRUE(answer.intervals->chance);
+  // A gap of one microsecond is out of reach: the SLO is missed however the inputs err.
+  ASSERT_TRUE(answer.slo.probability);
+  EXPECT_LT(*answer.slo.probability, 0.001);
+  expect_to_read_back(answer);
+}
+
+TEST(Simulate, AGivenLoadHasNoOtherDraws) {
+  SimulationQuestion question{.scenario = chat(), .intervals = Intervals::always};
+  question.recorded = load_workload(question.scenario);
+  ASSERT_TRUE(simulate(question).intervals);
+  EXPECT_FALSE(simulate(question).intervals->chance);
+}
+
+TEST(Simulate, ASaturatedLoadHasNoIntervals) {
+  SimulationQuestion question{.scenario = chat(), .intervals = Intervals::always};
+  auto& load = std::get<SyntheticWorkload>(question.scenario.workload);
+  load.request_rate = 10'000;
+  load.num_prompts = 1000;
+  const SimulationAnswer answer = simulate(question);
+  ASSERT_TRUE(answer.saturation.saturated.value());
+  EXPECT_FALSE(answer.intervals);
+  EXPECT_THAT(answer.notes, Contains(HasSubstr("no intervals")));
 }
 
 TEST(SimulationAnswer, ReadsBackAsItWasWritten) {

@@ -35,7 +35,7 @@ TEST(Api, AnswersAreThoseOfTheCommandLineToTheLetter) {
   ASSERT_EQ(answer.status, 200) << answer.body.dump();
   const CommandResult typed = run_command(
       "simulate --model llama-3.1-8b --gpu h100 --request-rate 20 --num-prompts 50 "
-      "--slo p95:ttft:500ms --no-store -o json");
+      "--slo p95:ttft:500ms --no-store --no-intervals -o json");
   EXPECT_EQ(answer.body["document"].dump(2) + "\n", typed.out);
   EXPECT_EQ(answer.body["code"], typed.exit_code);
 }

@@ -21,9 +21,9 @@ TEST(StepCensus, CountsTimeAtTheSchedulersLimits) {
   steps.seconds({.prefills = {{.new_tokens = 84}}});                         // room for a block
   steps.seconds({.decode_sequences = 4});                                    // no place
   steps.seconds({.decode_sequences = 3});
-  EXPECT_EQ(steps.census().steps, 5);
-  EXPECT_EQ(steps.census().prompt_steps.value, 6);
-  EXPECT_EQ(steps.census().decode_steps.value, 4);
+  EXPECT_EQ(steps.census().steps(), 5);
+  EXPECT_EQ(steps.census().with_prompts.time.value, 6);
+  EXPECT_EQ(steps.census().decode_only.time.value, 4);
   EXPECT_EQ(steps.census().at_token_budget.value, 4);
   EXPECT_EQ(steps.census().at_max_num_seqs.value, 4);  // five sequences, then four
 }
@@ -62,7 +62,7 @@ Explained explained(SimulationRun& run) {
 TEST(Limits, EveryStepIsCountedOnce) {
   SimulationRun run = prepared(load_of(40, 300, 40), {}, {});
   const LimitAccount account = simulate_with_account(run, step_times_of(run), {});
-  EXPECT_EQ(account.pools.front().census.steps, run.result.use.steps);
+  EXPECT_EQ(account.pools.front().census.steps(), run.result.use.steps);
   EXPECT_GT(run.pools.front().step_uncertainty, 0);
 }
 

@@ -144,6 +144,15 @@ TEST(HtmlText, EscapesAndReplacesWhatIsNoText) {
   EXPECT_EQ(json_in_script(Json{{"k", "</script>"}}), "{\"k\":\"\\u003c/script>\"}");
 }
 
+TEST(HtmlText, ShowsWhatStandsBetweenBackquotesAsCode) {
+  EXPECT_EQ(html_sentence("`max_tokens`: as <b> says"),
+            "<code>max_tokens</code>: as &lt;b&gt; says");
+  EXPECT_EQ(html_sentence("one ` alone"), "one ` alone");
+  EXPECT_EQ(html_sentence("`a` and `<b>` and `"),
+            "<code>a</code> and <code>&lt;b&gt;</code> and `");
+  EXPECT_EQ(html_sentence(""), "");
+}
+
 TEST(ReportDocument, HasEveryPointForMachinesAndATableForPeople) {
   const Document document = report_document(small_report());
   const Json& figure = document.machine["sections"][0]["figures"][0];

@@ -187,6 +187,7 @@ SchedulerKind drawn_scheduler(const EngineCase& c, std::uint64_t seed) {
 EngineCase pipeline_case(std::uint64_t seed) {
   EngineCase c = random_engine_case(seed);
   c.engine.async_scheduling = false;
+  c.engine.stream_interval = 1;  // every token shows
   c.engine.scheduler = drawn_scheduler(c, seed);
   if (c.engine.scheduler == SchedulerKind::static_batch) c.engine.chunked_prefill = false;
   if (c.engine.scheduler == SchedulerKind::sglang) {

@@ -5,21 +5,33 @@
 #include <cstdint>
 
 #include "model/engines/engine.hpp"
+#include "model/hardware/gpu.hpp"
 #include "model/step/sampled_steps.hpp"
+#include "model/step/step_estimate.hpp"
 #include "model/step/step_time.hpp"
 
 namespace roofcast {
 
+/// Steps of one composition.
+struct StepKind {
+  std::int64_t steps = 0;
+  std::int64_t tokens = 0;  // computed: of prompts, and new ones of decode sequences
+  Seconds time{};
+};
+
 /// Step times by composition.
 struct StepCensus {
-  std::int64_t steps = 0;
-  Seconds prompt_steps{};     // of steps with prefill tokens, alone or mixed with decodes
-  Seconds decode_steps{};     // of all other steps
+  StepKind with_prompts{};    // steps with prefill tokens, alone or mixed with decodes
+  StepKind decode_only{};     // all other steps
   Seconds at_token_budget{};  // of steps without room for another block of tokens
   Seconds at_max_num_seqs{};  // of steps with the maximum number of sequences
 
-  Seconds total() const { return prompt_steps + decode_steps; }
+  std::int64_t steps() const { return with_prompts.steps + decode_only.steps; }
+  Seconds total() const { return with_prompts.time + decode_only.time; }
 };
+
+/// New tokens of a step.
+std::int64_t tokens_of(const StepBatch& batch);
 
 /// Answers as `times`, which must outlive it. Not thread-safe.
 class CountedSteps final : public StepTime {
@@ -54,5 +66,16 @@ class CountedSteps final : public StepTime {
   std::int64_t max_num_seqs_;
   mutable StepCensus census_{};
 };
+
+/// What a run's steps were made of, and what they used the GPU for.
+struct StepUse {
+  StepEstimate steps{};  // all of them; of its operators only the times add up
+  double mfu = 0;        // StepSummary::needed_compute over the steps' time
+  double mbu = 0;        // StepSummary::needed_memory over the steps' time
+};
+
+/// From both samples, each weighted to its kind's totals: the FLOPs by its tokens, the bytes by its
+/// steps (ratio estimates; Cochran, "Sampling Techniques", 1977, chapter 6), the times by its time.
+StepUse use_of(const CountedSteps& counted, const RooflineStepTime& step_time, const Gpu& gpu);
 
 }  // namespace roofcast

@@ -7,7 +7,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "roofcast/lesson_parts.hpp"
+#include "roofcast/lesson/parts.hpp"
 
 namespace roofcast {
 namespace {

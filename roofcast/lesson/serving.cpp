@@ -8,7 +8,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "roofcast/lesson_parts.hpp"
+#include "roofcast/lesson/parts.hpp"
 #include "roofcast/sampling.hpp"
 
 namespace roofcast {

@@ -1,4 +1,4 @@
-#include "roofcast/lesson_facts.hpp"
+#include "roofcast/lesson/facts.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "roofcast/lesson_parts.hpp"
+#include "roofcast/lesson/parts.hpp"
 
 #include <fmt/format.h>
 

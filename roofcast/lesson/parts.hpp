@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "roofcast/lesson_facts.hpp"
+#include "roofcast/lesson/facts.hpp"
 
 namespace roofcast {
 
